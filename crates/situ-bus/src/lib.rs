@@ -1,8 +1,8 @@
 //! The motion: nodes, topics, publishing and taking, waiting, liveness and repair.
 //!
-//! A topic is a shared file with a ring of references. Publishing stores a reference to a slot in the publisher's own
-//! pool; taking pins the slot and reads it where it lies. Nobody is in charge: there is no daemon, and whoever notices
-//! that somebody died repairs what it left. The formats are `spec/topic.md` and `spec/pool.md`.
+//! A topic is a shared file with a ring of references. Publishing stores a reference to a slot in the
+//! publisher's own pool; taking pins the slot and reads it where it lies. There is no daemon: any participant
+//! that finds a dead one repairs what it left. The formats are `spec/topic.md` and `spec/pool.md`.
 //!
 //! ```text
 //!    publisher A: pool        topic: ring of rows              subscriber

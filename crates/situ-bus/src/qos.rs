@@ -14,7 +14,7 @@ pub enum Reliability {
     Reliable,
 }
 
-/// How many messages a subscriber wants to find when it looks.
+/// How many messages a subscriber can find when it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
     /// At most this many of the newest; older ones that it has not taken are skipped.
@@ -36,13 +36,15 @@ pub enum Durability {
 /// What a reliable publisher does when a subscriber has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Wait, at most this long; without a limit for as long as the subscriber lives. A second, unless told otherwise.
+    /// Wait, at most this long; without a limit for as long as the subscriber lives. A second, unless told
+    /// otherwise.
     Block(Option<Duration>),
     /// Give the message back at once.
     Fail,
 }
 
-/// How many samples a subscriber may hold, unless told otherwise: a pool has at least 1,024 slots more than its publisher needs.
+/// How many samples a subscriber may hold, unless told otherwise: a pool has at least 1,024 slots more than
+/// its publisher needs.
 const MAX_HELD: usize = 256;
 /// How long a reliable publisher waits for a subscriber, unless told otherwise.
 pub(crate) const BLOCK: Duration = Duration::from_secs(1);
@@ -62,9 +64,10 @@ pub struct PublisherQos {
     pub deadline: Option<Duration>,
     /// Messages older than this are not delivered any more.
     pub lifespan: Option<Duration>,
-    /// If more than so many bytes of its memory are free when a slot comes back, all but half as many go back to the system at once. Without
-    /// it, what was not needed for some seconds goes back, and what [`trim`](crate::RawPublisher::trim) is called for. Less than what
-    /// some messages need costs each of them calls of the system.
+    /// The limit of free memory, in bytes. If more is free when a slot comes back, all but half the limit
+    /// goes back to the system at once. Without a limit, memory goes back when it was not needed for some
+    /// seconds, or when [`trim`](crate::RawPublisher::trim) is called. With a limit below what a few messages
+    /// need, each of them costs system calls.
     pub trim_above: Option<u64>,
 }
 
@@ -89,16 +92,17 @@ pub struct SubscriberQos {
     pub reliability: Reliability,
     /// Whether it wants what was published before it came.
     pub durability: Durability,
-    /// How many messages it wants to find.
+    /// How many messages it can find when it looks.
     pub history: History,
     /// It expects a message at least this often.
     pub deadline: Option<Duration>,
-    /// Whose messages it reads where they lie.
+    /// The publishers whose messages it reads where they lie.
     pub trust: Trust,
     /// How much it takes from others.
     pub limits: Limits,
-    /// How many samples it may hold at a time, of publishers that are there: what is held, its publisher cannot use again. A take beyond
-    /// that is an error, and the message waits. At least 1; 256 unless told otherwise.
+    /// How many samples it may hold at a time, of publishers that are there: what is held, its publisher
+    /// cannot use again. A take beyond that is an error, and the message waits. At least 1; 256 unless told
+    /// otherwise.
     pub max_held: usize,
 }
 

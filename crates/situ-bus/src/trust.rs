@@ -1,21 +1,22 @@
-//! Whose messages a subscriber reads where they lie, and how much it takes from others.
+//! Which publishers' messages a subscriber reads where they lie, and how much it takes from them.
 //!
-//! A message was checked when it was taken, but a process that has its memory mapped writable can change it afterwards. A
-//! reference to it (a `&str`, a `&[T]`, a checked link of a region) is only as good as the processes that may write to it.
-//! The kernel says which these are: the owner of the pool's files and those that their permission bits admit. So a
-//! subscriber reads in place what only its own user may write, and copies everything else to private memory before it
-//! checks anything.
+//! A message was checked when it was taken, but a process that has its memory mapped writable can change it
+//! afterwards. A reference to it (a `&str`, a `&[T]`, a checked link of a region) is only as good as the
+//! processes that may write to it. The kernel says which these are: the owner of the pool's files and those
+//! that their permission bits admit. So a subscriber reads in place what only its own user may write, and
+//! copies everything else to private memory before it checks anything.
 
 use situ_layout::NoMemory;
 
-/// Whose messages a subscriber reads where they lie. All others it copies to private memory first, and checks the copy.
+/// Which publishers' messages a subscriber reads where they lie. It copies all others to private memory
+/// first, and checks the copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Trust {
-    /// Messages in memory that only this process' user, and the superuser, may write. Files that are open to a group are not: any
-    /// member of it may write to them.
+    /// Messages in memory that only this process' user, and the superuser, may write. Files that are open to
+    /// a group are not: any member of it may write to them.
     #[default]
     SameUser,
-    /// All messages, whoever may write to them.
+    /// All messages, whatever user may write to them.
     Everyone,
     /// None.
     Nobody,
@@ -26,8 +27,8 @@ pub enum Trust {
 pub struct Limits {
     /// The most bytes that a message may have, head and body together.
     pub message: u64,
-    /// How far into a pool messages may lie, in bytes. More of it is never mapped. A region takes its room there, 256 MiB, of
-    /// which it uses a part.
+    /// How far into a pool messages may lie, in bytes. More of it is never mapped. A region takes its room
+    /// there, 256 MiB, of which it uses a part.
     pub pool: u64,
 }
 
@@ -50,7 +51,7 @@ pub(crate) struct Private {
 struct Line(#[allow(dead_code, reason = "read as bytes")] [u8; 64]);
 
 impl Private {
-    /// So many zeroes.
+    /// Zeroes of this length.
     pub(crate) fn new(len: usize) -> Result<Self, NoMemory> {
         let (mut lines, count) = (Vec::new(), len.div_ceil(64));
         lines.try_reserve_exact(count).map_err(|_| NoMemory { bytes: len })?;

@@ -328,7 +328,7 @@ fn what_is_no_version_is_refused_with_the_difference() {
     let heap = node.publisher::<before::Profile<Heap>>("profiles").create().unwrap();
     let error =
         node.region_subscriber::<after::ProfileRegion>("profiles").create().err().unwrap().to_string();
-    assert!(error.contains("not all who take part do so with regions"), "{error}");
+    assert!(error.contains("not all members use regions"), "{error}");
     let same = node.region_subscriber::<before::ProfileRegion>("profiles").create().unwrap();
     heap.publish(&before::Profile { id: 4, ..Default::default() }).unwrap();
     assert_eq!(*before::ProfileRef::id(same.take().unwrap().unwrap().root()), 4);

@@ -27,7 +27,7 @@ use crate::wait::interrupt::Wait;
 
 /// The smallest memory that is lent for a region, in bytes.
 const LEAST: usize = 1024;
-/// A loan can become so many times as large as the last messages were.
+/// A loan can become this many times as large as the last messages were.
 const ROOM: usize = 8;
 
 /// The form of a builder whose publisher or subscriber has messages in regions.
@@ -46,7 +46,8 @@ pub fn describe_region<T: RegionMessage>() -> TypeDescription {
 }
 
 impl Node {
-    /// A publisher of regions of `T`, as `CharacterRegion`: set what it offers, then [`create`](PublisherBuilder::create) it.
+    /// A publisher of regions of `T`, as `CharacterRegion`: set what it offers, then
+    /// [`create`](PublisherBuilder::create) it.
     pub fn region_publisher<T: RegionMessage>(&self, topic: &str) -> PublisherBuilder<T, InRegion> {
         PublisherBuilder::new(self, topic)
     }
@@ -94,9 +95,9 @@ impl LoanMemory {
     }
 }
 
-// SAFETY: a body in a slot begins at a multiple of 64; pages of a memory file are initialized, and the owner's mapping is readable
-// and writable. Nobody else uses a slot that is lent, until it is published or given back. It grows where it
-// is.
+// SAFETY: a body in a slot begins at a multiple of 64. Pages of a memory file are initialized, and the
+// owner's mapping is readable and writable. Only this loan uses the slot until it is published or given back.
+// It grows where it is.
 unsafe impl Backing for LoanMemory {
     fn memory(&mut self) -> (NonNull<u8>, usize) {
         self.extent()
@@ -119,7 +120,7 @@ unsafe impl Backing for LoanMemory {
         let (memory, size) = self.extent();
         // What an earlier message left in the slot.
         let dirty = clean_from.min(size).saturating_sub(had);
-        // SAFETY: so many bytes behind what was lent before are the loan's now.
+        // SAFETY: these bytes, behind what was lent before, are the loan's now.
         unsafe { memory.add(had).write_bytes(0, dirty) };
         Some((memory, size))
     }
@@ -141,7 +142,7 @@ pub enum EditError {
     /// No slot could be had for it.
     #[error(transparent)]
     Loan(#[from] LoanError),
-    /// The image is not valid any more: whoever published it has changed it since it was taken.
+    /// The image is not valid any more: its publisher has changed it since it was taken.
     #[error("the message was changed after it was published: {0}")]
     Changed(#[from] Invalid),
 }
@@ -183,13 +184,13 @@ impl<T: RegionMessage> RegionPublisher<T> {
     }
 
     /// Lends a region that holds a new value, in shared memory. It grows where it is, up to [`GROWING_ROOM`]
-    /// or, if the last messages were large, to eight times as much as they needed; what it does not use when
-    /// it is published goes back to the system.
+    /// or, if the last messages were large, to eight times their size. When it is published, memory that it
+    /// does not use goes back to the system.
     pub fn loan(&self) -> Result<RegionLoan<'_, T>, LoanError> {
         self.loan_up_to(0)
     }
 
-    /// As [`loan`](Self::loan), with room for an image of so many bytes at least.
+    /// As [`loan`](Self::loan), with room for an image of at least this many bytes.
     pub fn loan_up_to(&self, bytes: u32) -> Result<RegionLoan<'_, T>, LoanError> {
         let memory = self.lend(self.hint.get(), total_for(bytes))?;
         match Region::with_boxed(memory, growing()) {
@@ -198,8 +199,8 @@ impl<T: RegionMessage> RegionPublisher<T> {
         }
     }
 
-    /// Lends a region that goes on from a message that was taken, from whatever topic: a copy of its image, which is counted as
-    /// one, and checked where it lies then.
+    /// Lends a region that goes on from a message that was taken, from whatever topic: a copy of its image,
+    /// which is counted as one, and checked where it lies then.
     pub fn edit(&self, sample: &RegionSample<T>) -> Result<RegionLoan<'_, T>, EditError> {
         match self.edit_image(sample.bytes()) {
             Err(EditError::Changed(error))
@@ -301,7 +302,7 @@ impl<T: RegionMessage> RegionLoan<'_, T> {
         region
     }
 
-    /// Finds memory for an image of so many bytes now, instead of when it is needed.
+    /// Reserves memory for an image of this many bytes now, instead of when it is needed.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Full> {
         self.region_mut().reserve(bytes)
     }
@@ -311,8 +312,8 @@ impl<T: RegionMessage> RegionLoan<'_, T> {
         self.region_mut().compact()
     }
 
-    /// Closes the gaps between blocks in the slot; see [`Region::compact_in_place`]. If this process dies meanwhile, nobody sees the
-    /// slot: it was never published.
+    /// Closes the gaps between blocks in the slot; see [`Region::compact_in_place`]. If this process dies
+    /// meanwhile, no other process sees the slot: it was never published.
     pub fn compact_in_place(&mut self) {
         self.region_mut().compact_in_place();
     }
@@ -361,8 +362,8 @@ impl<T: RegionMessage> RegionSubscriber<T> {
         &self.raw
     }
 
-    /// Takes the next message, if there is one, as [`RawSubscriber::take`] does. A region is checked once, and read where it lies; what is
-    /// serialized or flat is stored in a region of this process.
+    /// Takes the next message, if there is one, as [`RawSubscriber::take`] does. A region is checked once,
+    /// and read where it lies; what is serialized or flat is stored in a region of this process.
     pub fn take(&self) -> Result<Option<RegionSample<T>>, ReceiveError> {
         if !self.raw.has_next() {
             return Ok(None);
@@ -380,7 +381,8 @@ impl<T: RegionMessage> RegionSubscriber<T> {
         }
     }
 
-    /// Keeps a copy of a message of an older version, in which the members that it has not have their defaults.
+    /// Keeps a copy of a message of an older version, in which the members that it has not have their
+    /// defaults.
     #[cold]
     fn renew(&self, raw: RawSample) -> Result<RegionSample<T>, ReceiveError> {
         // What is checked must be what is kept: others could write to the bytes in between.
@@ -421,8 +423,8 @@ impl<T: RegionMessage> RegionSubscriber<T> {
         Ok(RegionSample { raw, size: own.bytes().len(), own: Some(Box::new(own)) })
     }
 
-    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is: see
-    /// [`RawSubscriber::wait`].
+    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there
+    /// is: see [`RawSubscriber::wait`].
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         self.raw.wait(timeout)
     }
@@ -432,7 +434,8 @@ impl<T: RegionMessage> RegionSubscriber<T> {
         self.raw.wait_and_take(timeout, || self.take())
     }
 
-    /// As [`recv`](Self::recv), but something else may end it: see [`Wait`]. [`ReceiveError::Interrupted`] if it did.
+    /// As [`recv`](Self::recv), but something else may end it: see [`Wait`]. [`ReceiveError::Interrupted`] if
+    /// it did.
     pub fn recv_with(&self, how: Wait<'_>) -> Result<Option<RegionSample<T>>, ReceiveError> {
         self.raw.wait_with_and_take(how, || self.take())
     }
@@ -451,8 +454,9 @@ fn size_of_image(image: SharedBytes<'_>) -> usize {
 
 /// A region that was taken: read-only, and unchanged until it is dropped. May be sent to other threads.
 ///
-/// It was checked when it was taken. A publisher that is hostile, and writes to it nevertheless, can make reading it panic, but not read
-/// anything else; who expects such publishers reads a [`to_region`](Self::to_region).
+/// It was checked when it was taken. A hostile publisher that writes to it nevertheless can make reading it
+/// panic, but cannot make it read outside of it. Where such publishers are possible, read a
+/// [`to_region`](Self::to_region).
 pub struct RegionSample<T: RegionMessage> {
     raw: RawSample,
     size: usize,
@@ -474,7 +478,8 @@ impl<T: RegionMessage> RegionSample<T> {
         }
     }
 
-    /// A region of this process, to be kept and edited: a copy, checked once more, because it is of the bytes as they are now.
+    /// A region of this process, to be kept and edited: a copy, checked once more, because it is of the bytes
+    /// as they are now.
     pub fn to_region(&self) -> Result<Region<T>, Invalid> {
         CopyCounter::of_process().count(self.size);
         // What is checked must be what is kept: others could write to the bytes in between.
@@ -482,8 +487,8 @@ impl<T: RegionMessage> RegionSample<T> {
         Region::adopt(&private)
     }
 
-    /// Whether it is a copy in this process' own memory, because it was serialized or flat, or its publisher is not
-    /// [trusted](crate::Trust).
+    /// Whether it is a copy in this process' own memory, because it was serialized or flat, or its publisher
+    /// is not [trusted](crate::Trust).
     pub fn is_copy(&self) -> bool {
         self.own.is_some() || self.raw.is_copy()
     }

@@ -12,7 +12,9 @@ use crate::wait::reactor::Watch;
 /// The messages of a subscriber as a stream that never ends.
 ///
 /// ```no_run
-/// # async fn demo<T: situ_layout::Message>(subscriber: situ_bus::Subscriber<T>) -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn demo<T: situ_layout::Message>(
+/// #     subscriber: situ_bus::Subscriber<T>,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// let mut messages = subscriber.into_stream()?;
 /// loop {
 ///     let sample = messages.receive().await?;
@@ -65,7 +67,8 @@ impl<T: Message + Unpin> futures_core::Stream for Messages<T> {
 }
 
 impl<T: Message> Subscriber<T> {
-    /// The messages as they come, for async code. An error if the thread that watches for them cannot be started.
+    /// The messages as they come, for async code. An error if the thread that watches for them cannot be
+    /// started.
     pub fn into_stream(self) -> std::io::Result<Messages<T>> {
         Messages::new(self)
     }

@@ -95,8 +95,8 @@ impl<T, F> PublisherBuilder<T, F> {
         self
     }
 
-    /// How many of its last messages stay available, and how far a reliable publisher runs ahead. 8 unless told
-    /// otherwise.
+    /// How many of its last messages stay available, and how far a reliable publisher runs ahead. 8 unless
+    /// told otherwise.
     pub fn depth(mut self, depth: usize) -> Self {
         self.qos.depth = depth;
         self
@@ -108,7 +108,8 @@ impl<T, F> PublisherBuilder<T, F> {
         self
     }
 
-    /// Has an interrupter end its waits for subscribers that have no room: see [`RawPublisher::set_interrupter`].
+    /// Lets an interrupter end its waits for subscribers that have no room: see
+    /// [`RawPublisher::set_interrupter`].
     pub fn interrupted_by(mut self, interrupter: &Interrupter) -> Self {
         self.interrupter = Some(interrupter.clone());
         self
@@ -120,7 +121,7 @@ impl<T, F> PublisherBuilder<T, F> {
         self
     }
 
-    /// Keeps so many bytes of free memory at most: see [`PublisherQos::trim_above`].
+    /// Keeps at most `bytes` of free memory: see [`PublisherQos::trim_above`].
     pub fn trim_above(mut self, bytes: u64) -> Self {
         self.qos.trim_above = Some(bytes);
         self
@@ -144,14 +145,14 @@ impl<T, F> PublisherBuilder<T, F> {
         self
     }
 
-    /// Takes at most so many bytes of the domain's memory: see [`Placement::capacity`].
+    /// Limits the publisher's memory in its domain to `bytes`: see [`Placement::capacity`].
     pub fn capacity(mut self, bytes: u64) -> Self {
         self.placement.capacity = Some(bytes);
         self
     }
 
-    /// Copies each message right after publishing it into every domain with a subscriber, instead of leaving that to the first
-    /// who takes there: see [`Placement::eager_copies`].
+    /// Copies each message right after publishing it into every domain with a subscriber, instead of leaving
+    /// that to the first who takes there: see [`Placement::eager_copies`].
     pub fn eager_copies(mut self) -> Self {
         self.placement.eager_copies = true;
         self
@@ -228,8 +229,8 @@ impl<T: Message> Publisher<T> {
         self.raw.trim()
     }
 
-    /// Publishes a value that was made elsewhere, and gives its number in the topic's order: a flat one is copied, one
-    /// with heap storage is serialized straight into shared memory. Either is counted as a copy
+    /// Publishes a value that was made elsewhere, and gives its number in the topic's order: a flat one is
+    /// copied, one with heap storage is serialized straight into shared memory. Either is counted as a copy
     /// ([`CopyCounter`]); a [`loan`](Self::loan) needs none.
     pub fn publish(&self, value: &T) -> Result<u64, PublishValueError> {
         match T::STORAGE {
@@ -238,8 +239,8 @@ impl<T: Message> Publisher<T> {
                     return Err(PublishValueError::BulkWithoutBody { type_name: T::NAME });
                 }
                 let loan = self.raw.loan(size_of::<T>(), align_of::<T>(), 0)?;
-                // SAFETY: the loan's head is large enough and aligned, nobody else can reach it, and it cannot
-                // overlap a value that was there before.
+                // SAFETY: the loan's head is large enough and aligned, only this loan can reach it, and it
+                // cannot overlap a value that was there before.
                 unsafe { value.clone_at(loan.head().cast::<T>()) };
                 CopyCounter::of_process().count(size_of::<T>());
                 Ok(loan.publish()?)
@@ -258,14 +259,15 @@ impl<T: Message> Publisher<T> {
 }
 
 impl<T: FlatMessage> Publisher<T> {
-    /// Lends a message, default-initialized in place: only what is occupied is written, however large the type.
+    /// Lends a message, default-initialized in place: only what is occupied is written, however large the
+    /// type.
     #[inline]
     pub fn loan(&self) -> Result<Loan<'_, T>, LoanError> {
         self.loan_with(T::BulkLengths::default())
     }
 
-    /// Lends a message whose bulk members hold so many elements. The body costs what it holds; its bytes are whatever
-    /// was there before.
+    /// Lends a message whose bulk members have these lengths. The body costs what it holds; its bytes are
+    /// whatever was there before.
     #[inline]
     pub fn loan_with(&self, lengths: T::BulkLengths) -> Result<Loan<'_, T>, LoanError> {
         let body = T::body_size(&lengths).ok_or(LoanError::Size {
@@ -275,8 +277,8 @@ impl<T: FlatMessage> Publisher<T> {
             reason: "a bulk member exceeds its bound or the address space",
         })?;
         let raw = self.raw.loan(size_of::<T>(), align_of::<T>(), body)?;
-        // SAFETY: the loan's head is large enough and aligned (`loan` refuses alignments beyond 64), nobody else can
-        // reach it, and `body_size` accepted the lengths.
+        // SAFETY: the loan's head is large enough and aligned (`loan` refuses alignments beyond 64), only
+        // this loan can reach it, and `body_size` accepted the lengths.
         unsafe { T::init_at(raw.head().cast::<T>(), &lengths) };
         Ok(Loan { raw, message: PhantomData })
     }
@@ -289,8 +291,8 @@ pub struct Loan<'p, T: FlatMessage> {
 }
 
 impl<T: FlatMessage> Loan<'_, T> {
-    /// A bulk member's elements, for writing: `loan.bulk_mut(|cloud| &cloud.data)`. Empty if the descriptor is not this
-    /// message's own.
+    /// A bulk member's elements, for writing: `loan.bulk_mut(|cloud| &cloud.data)`. Empty if the descriptor
+    /// is not this message's own.
     #[inline]
     pub fn bulk_mut<U: Plain, const N: usize>(
         &mut self,
@@ -386,19 +388,21 @@ impl<T, F> SubscriberBuilder<T, F> {
         self
     }
 
-    /// Takes in this memory domain, where what comes from another one is copied to: host memory unless told otherwise.
+    /// Takes in this memory domain, where what comes from another one is copied to: host memory unless told
+    /// otherwise.
     pub fn domain(mut self, domain: DomainId) -> Self {
         self.placement.domain = domain;
         self
     }
 
-    /// Takes at most so many bytes of the domain's memory for copies: see [`Placement::capacity`].
+    /// Limits the memory for copies in the subscriber's domain to `bytes`: see [`Placement::capacity`].
     pub fn capacity(mut self, bytes: u64) -> Self {
         self.placement.capacity = Some(bytes);
         self
     }
 
-    /// Whose messages it reads where they lie; all others are copied first. Those of this process' own user unless told otherwise.
+    /// Which publishers' messages it reads where they lie; it copies all others first. By default those of
+    /// this process' own user.
     pub fn trust(mut self, trust: Trust) -> Self {
         self.qos.trust = trust;
         self
@@ -529,7 +533,8 @@ impl<T: Message> Subscriber<T> {
         &self.raw
     }
 
-    /// Takes the next message, if there is one, as [`RawSubscriber::take`] does. A flat message is not copied.
+    /// Takes the next message, if there is one, as [`RawSubscriber::take`] does. A flat message is not
+    /// copied.
     #[inline(always)]
     pub fn take(&self) -> Result<Option<Sample<T>>, ReceiveError> {
         if !self.raw.has_next() {
@@ -582,8 +587,8 @@ impl<T: Message> Subscriber<T> {
                 expected: size_of::<T>(),
             });
         }
-        // SAFETY: the head has the type's size and is aligned to 64, the most a loan allows; its bytes are those of a
-        // memory file and so initialized.
+        // SAFETY: the head has the type's size and is aligned to 64, the most a loan allows; its bytes are
+        // those of a memory file and so initialized.
         match unsafe { T::validate(raw.head_in_place().as_ptr().cast::<T>(), raw.body_size()) } {
             Ok(()) => Ok(Sample { raw, decoded: None }),
             Err(source) => Err(ReceiveError::Invalid {
@@ -635,8 +640,8 @@ impl<T: Message> Subscriber<T> {
         Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body })) })
     }
 
-    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is: see
-    /// [`RawSubscriber::wait`].
+    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there
+    /// is: see [`RawSubscriber::wait`].
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         self.raw.wait(timeout)
     }
@@ -646,7 +651,8 @@ impl<T: Message> Subscriber<T> {
         self.raw.wait_and_take(timeout, || self.take())
     }
 
-    /// As [`recv`](Self::recv), but something else may end it: see [`Wait`]. [`ReceiveError::Interrupted`] if it did.
+    /// As [`recv`](Self::recv), but something else may end it: see [`Wait`]. [`ReceiveError::Interrupted`] if
+    /// it did.
     pub fn recv_with(&self, how: Wait<'_>) -> Result<Option<Sample<T>>, ReceiveError> {
         self.raw.wait_with_and_take(how, || self.take())
     }
@@ -676,14 +682,15 @@ struct Decoded<T> {
     body: Private,
 }
 
-// SAFETY: a sample shows a `T` that lies in memory which nobody writes while the sample lasts; `Message` types are plain
-// values that may be read from any thread, and `RawSample` is `Send` and `Sync` itself.
+// SAFETY: a sample shows a `T` in memory that is not written while the sample lasts. `Message` types are
+// plain values that any thread may read, and `RawSample` is `Send` and `Sync` itself.
 unsafe impl<T: Send + Sync> Send for Sample<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Sample<T> {}
 
 impl<T: Message> Sample<T> {
-    /// A bulk member's elements: `sample.bulk(|cloud| &cloud.data)`. Empty if the descriptor is not this message's own.
+    /// A bulk member's elements: `sample.bulk(|cloud| &cloud.data)`. Empty if the descriptor is not this
+    /// message's own.
     #[inline]
     pub fn bulk<U: Plain, const N: usize>(&self, member: impl FnOnce(&T) -> &BulkRef<U, N>) -> &[U] {
         let body = match &self.decoded {
@@ -693,8 +700,8 @@ impl<T: Message> Sample<T> {
         member(self).slice(body).unwrap_or_default()
     }
 
-    /// Whether it is a copy in this process' own memory, because it was serialized, the type has another storage, or its publisher is
-    /// not [trusted](Trust).
+    /// Whether it is a copy in this process' own memory, because it was serialized, the type has another
+    /// storage, or its publisher is not [trusted](Trust).
     #[inline]
     pub fn is_copy(&self) -> bool {
         self.decoded.is_some() || self.raw.is_copy()
@@ -732,8 +739,8 @@ impl<T: Message> Deref for Sample<T> {
     #[inline]
     fn deref(&self) -> &T {
         match &self.decoded {
-            // SAFETY: `view` checked size, alignment and validity; the pin keeps it as it is, and those who may write to it nevertheless
-            // are trusted (or it is a private copy).
+            // SAFETY: `view` checked size, alignment and validity; the pin keeps it as it is, and those who
+            // may write to it nevertheless are trusted (or it is a private copy).
             None => unsafe { &*self.raw.head_in_place().as_ptr().cast::<T>() },
             Some(decoded) => &decoded.value,
         }

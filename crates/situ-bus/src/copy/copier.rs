@@ -1,13 +1,14 @@
-//! Bringing messages into another memory domain: once for all who want them there.
+//! Copies a message's payload into another memory domain, once for all subscribers there.
 //!
-//! Who finds that a message's payload is not in its domain, and that nobody else brings it, copies it into a slot of a pool of
-//! its own (see `entry` for the protocol). That pool belongs to the topic like a publisher's: it has an entry, others map
-//! it and hold its slots, and repair looks after it when its owner dies. Like a publisher, its owner takes slots out of
-//! circulation that nobody can still want, and looks for it whenever it comes by.
+//! The first subscriber that needs the payload in a domain claims the copy (see `protocol/copy_state.rs`) and
+//! copies into a slot of a pool of its own. That pool belongs to the topic like a publisher's: it has an
+//! entry, other participants map it and hold its slots, and repair frees it when its owner dies. Like a
+//! publisher, its owner retires slots that no subscriber can still take. It looks for them in each call.
 //!
-//! A copy is made in the call, or *enqueued* on a stream: then its entry is `READY` at once, and the fence of its slot says when it is
-//! complete, as for a message that was published before it was. Who dies with a copy under way leaves a fence that repair poisons; whoever
-//! finds a copy poisoned that need not be makes another, from the very word that it found.
+//! A copy is made in the call, or *enqueued* on a stream. An enqueued copy is `READY` at once, and the fence
+//! of its slot says when it is complete, as for a message that was published before it was complete. If the
+//! copier dies, repair poisons that fence. A subscriber that finds a poisoned copy of a message that is
+//! complete makes another copy, and claims it from the word that it found.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -48,11 +49,12 @@ pub(crate) struct Source<'a> {
     pub len: u64,
     /// When it is complete; nothing for what the CPU wrote.
     pub fence: Option<&'a Fence>,
-    /// Whose it is.
+    /// The node of the message's publisher.
     pub owner: NodeId,
     /// Whether it stays for those who come late.
     pub keeps: bool,
-    /// The slot of the message's head and its generation: when that has moved on, nobody can take it any more.
+    /// The slot of the message's head and its generation. When the generation has changed, the message cannot
+    /// be taken any more.
     pub origin: Option<(&'a Arc<Mapped>, SlotId, u16)>,
     /// Registers it with the driver of a domain whose streams copy it, if it lies in host memory.
     pub register: &'a dyn Fn(&dyn Domain),
@@ -65,15 +67,15 @@ pub(crate) enum CopyMode<'a> {
     Complete,
     /// The same, but a copy that is still not complete was waited for in vain: another is made.
     Anew,
-    /// It is complete when its fence is: copies are enqueued on this stream, if it can, and keep hold of the message until it has
-    /// passed them.
+    /// It is complete when its fence is: copies are enqueued on this stream, if it can, and keep hold of the
+    /// message until it has passed them.
     On(&'a dyn Stream, &'a Arc<Pin>),
 }
 
 /// A message in the domain in which it was wanted.
 pub(crate) struct CopyHandle {
     pub pin: Pin,
-    /// When it is complete, if it is not yet, and who makes the copy.
+    /// When it is complete, if it is not yet, and the node of the copier.
     pub fence: Option<(Fence, NodeId)>,
     /// Whether work that is enqueued on the stream that was given comes after the copy by itself.
     pub ordered: bool,
@@ -87,7 +89,7 @@ pub(crate) struct DomainCopier {
     column: usize,
     capacity: Option<u64>,
     own: Option<CopyPool>,
-    /// Pools that became too small when the topic grew, until nobody wants what is in them.
+    /// Pools that became too small when the topic grew, until their copies are not needed any more.
     outgrown: Vec<CopyPool>,
     /// What copies from each domain that something came from.
     origins: Vec<Origin>,
@@ -97,7 +99,7 @@ pub(crate) struct DomainCopier {
 struct Origin {
     domain: DomainId,
     copier: Copier,
-    /// The domain that copies, if its driver wants to know what lies in host memory.
+    /// The domain that copies, if its driver registers host memory.
     registers: Option<Arc<dyn Domain>>,
 }
 
@@ -126,9 +128,9 @@ impl DomainCopier {
         self.domain
     }
 
-    /// Has message `number` in this domain: copies it if nobody else has or does, and shares what is there. `share` takes
-    /// hold of the slot that it is given, if it is still that, while the entry still holds the word. Nothing if the
-    /// message has passed.
+    /// Provides message `number` in this domain: copies it if there is no copy and none is under way, and
+    /// shares the copy that there is. `share` takes hold of the slot that it is given, if the slot still has
+    /// that generation and the entry still holds the word. Nothing if the message has passed.
     pub(crate) fn bring(
         &mut self,
         number: u64,
@@ -136,7 +138,8 @@ impl DomainCopier {
         how: CopyMode<'_>,
         share: impl FnMut(Reference, &dyn Fn() -> bool) -> Result<Option<Pin>, ViewError>,
     ) -> Result<Option<CopyHandle>, CopyError> {
-        // A large one is to lie where the last one was, whose pages are warm; a small one does not wait for that.
+        // A large copy reuses the slot of the last one, whose pages are warm. A small one does not wait for
+        // that.
         let is_large = source.len >= WARM_SIZE as u64;
         if is_large {
             self.tidy(0);
@@ -186,8 +189,8 @@ impl DomainCopier {
             match source.fence.map(Fence::state) {
                 Some(FenceState::Poisoned) => return Err(CopyError::Poisoned),
                 Some(FenceState::Pending) if stream.is_none() => {
-                    // Before the claim, so that who claims is only copying, and can be expected to be done soon. Then another look:
-                    // its publisher may have brought it meanwhile.
+                    // Before the claim: a claimant then only copies, and can be expected to be done soon.
+                    // Then look again: the publisher may have copied it meanwhile.
                     if let Some(fence) = source.fence {
                         await_fence(&self.topic, source.owner, fence, FENCE_TIMEOUT)?;
                     }
@@ -210,10 +213,15 @@ impl DomainCopier {
         Err(CopyError::Contended)
     }
 
-    /// Copies message `number` if nobody has or does: enqueues the copy on this stream, if its completion was enqueued there, else on a
-    /// stream of its own, behind what completes the message. What is complete already is copied in the call if it is for the host, where
-    /// whoever looks now finds it, or if nothing can be enqueued. Gives the copy's fence if it is pending: until then the source must stay as it
-    /// is. Who sleeps until something is complete is woken by what ends that fence.
+    /// Copies message `number` if there is no copy and none is under way.
+    ///
+    /// The copy is enqueued on the given stream, if the message's completion was enqueued there; otherwise on
+    /// a stream of the copier, behind the message's completion. A message that is complete is copied in the
+    /// call if the copy is for the host, where a subscriber that looks now finds it, or if nothing can be
+    /// enqueued.
+    ///
+    /// Returns the copy's fence if it is pending: until it ends, the source must not change. The end of that
+    /// fence wakes subscribers that sleep until something is complete.
     pub(crate) fn bring_if_absent(
         &mut self,
         number: u64,
@@ -226,7 +234,8 @@ impl DomainCopier {
         let complete = source.fence.is_none_or(|fence| fence.state() == FenceState::Complete);
         let in_call = complete && on.is_none() && self.domain == HOST;
         let stream = if in_call { None } else { self.stream_for(on, source)? };
-        // What is enqueued keeps the node, so that nobody takes the copier for dead before the stream has passed.
+        // The enqueued work keeps the node alive: otherwise the copier would seem dead before the stream has
+        // passed.
         let node = Box::new(self.node.clone());
         match stream {
             // The stream itself completes the message, or has: there is nothing to wait for.
@@ -241,8 +250,8 @@ impl DomainCopier {
         }
     }
 
-    /// Whether a copy that is held can be used as it is wanted: nothing if its copier died, failed or is too slow; otherwise its
-    /// fence, if it is pending.
+    /// Whether a copy that is held can be used as it is wanted: nothing if its copier died, failed or is too
+    /// slow; otherwise its fence, if it is pending.
     #[allow(clippy::option_option, reason = "whether it is usable, and whether it has a fence")]
     fn usable(
         &self,
@@ -262,7 +271,8 @@ impl DomainCopier {
         }
     }
 
-    /// Waits until a copy is complete. Not if its copier died or failed, or takes longer than a copy can once there is something to copy.
+    /// Waits until a copy is complete. Not if its copier died or failed, or takes longer than a copy can once
+    /// there is something to copy.
     fn await_copy(&self, fence: &Fence, copier: NodeId, source: &Source<'_>) -> Result<bool, CopyError> {
         let start = Instant::now();
         let mut possible = None;
@@ -283,8 +293,8 @@ impl DomainCopier {
         }
     }
 
-    /// Waits for who copies, until the entry holds another word. Not if that is dead or slow: then it has to be claimed
-    /// from it.
+    /// Waits for the copier until the entry holds another word. Returns false if the copier is dead or slow:
+    /// then the copy has to be claimed from it.
     fn wait_for(&self, entry: CopyState<'_>, word: u64, by: Reference, len: u64) -> bool {
         let start = Instant::now();
         let limit = copier_grace(len);
@@ -314,8 +324,8 @@ impl DomainCopier {
         false
     }
 
-    /// A slot of the own pool for a copy, and the entry claimed for it from the word that was seen. Nothing if somebody else came
-    /// first.
+    /// Allocates a slot of the own pool for a copy, and claims the entry for it from the word that was seen.
+    /// Nothing if another participant came first.
     fn claim(
         &mut self,
         entry: CopyState<'_>,
@@ -334,7 +344,7 @@ impl DomainCopier {
         Ok(claim.map(|claim| (slot, claim)))
     }
 
-    /// The copy failed: somebody else may try.
+    /// The copy failed: another participant may try.
     fn abandon(&mut self, entry: CopyState<'_>, (slot, claim): (SlotId, u64), reuse: bool) {
         entry.abandon(claim);
         self.topic.wake().notify();
@@ -344,7 +354,8 @@ impl DomainCopier {
         }
     }
 
-    /// The copy is complete, or will be: shows it. Not if the claim was taken over: then the slot is given back.
+    /// The copy is complete, or will be: shows it. Not if the claim was taken over: then the slot is given
+    /// back.
     fn finish(
         &mut self,
         entry: CopyState<'_>,
@@ -369,15 +380,15 @@ impl DomainCopier {
         true
     }
 
-    /// A copy was made, or enqueued, whoever comes to share it. If the process dies right before, it does not count.
+    /// Counts a copy that was made or enqueued. If the process dies right before, the copy does not count.
     fn count(&self, len: u64) {
         let counters = self.topic.copies(self.column);
         counters.copies.fetch_add(1, Ordering::Relaxed);
         counters.bytes.fetch_add(len, Ordering::Relaxed);
     }
 
-    /// Claims the entry from the word that was seen, copies, and says that it is done. That somebody else came first, at
-    /// either end, is no error.
+    /// Claims the entry from the word that was seen, copies, and publishes the result. It is no error if
+    /// another participant came first, at either end.
     fn copy(
         &mut self,
         entry: CopyState<'_>,
@@ -400,7 +411,8 @@ impl DomainCopier {
         Ok(())
     }
 
-    /// The same, but only enqueues the copy, on a stream that first waits until there is something to copy. Gives the copy's fence.
+    /// The same, but only enqueues the copy, on a stream that first waits until there is something to copy.
+    /// Gives the copy's fence.
     fn copy_on(
         &mut self,
         stream: &Enqueuing<'_>,
@@ -411,7 +423,8 @@ impl DomainCopier {
         kept: Box<dyn Any + Send>,
     ) -> Result<Option<Fence>, CopyError> {
         if let Some(fence) = source.fence.filter(|fence| fence.state() == FenceState::Pending) {
-            // First: who looks after its owner has to know before a device waits. Without, the wait may not end.
+            // First, because the owner must be watched before a device waits. Otherwise the wait may never
+            // end.
             if self.node.fences.watch(&self.topic, source.owner, fence).is_err() {
                 await_fence(&self.topic, source.owner, fence, FENCE_TIMEOUT)?;
             }
@@ -420,7 +433,8 @@ impl DomainCopier {
         self.enqueue_copy(stream, entry, seen, number, source, kept)
     }
 
-    /// Claims the entry, shows it `READY`, and enqueues the copy and its completion: what comes of it, the fence says.
+    /// Claims the entry, shows it `READY`, and enqueues the copy and its completion. The fence tells how the
+    /// copy ends.
     fn enqueue_copy(
         &mut self,
         stream: &Enqueuing<'_>,
@@ -433,12 +447,13 @@ impl DomainCopier {
         let Some(claimed) = self.claim(entry, seen, source.len)? else { return Ok(None) };
         let topic = self.topic.clone();
         let _step = self.tell_copying(&topic, number, source);
-        // Whether or not that works: it is copied with a detour otherwise. Before anybody's stream can wait for this copy: a driver may wait for
-        // its device here.
+        // If this fails, the driver copies by a detour. It comes before any stream can wait for this copy,
+        // because a driver may wait for its device here.
         let _ = self.register(claimed.0, source);
-        // Before it is enqueued: whoever else wants it can have its stream wait for the fence, while this one's thread is woken, and takes the
-        // core perhaps. Who dies before this has claimed and not finished, and is taken over. Who dies after it, also before anything is
-        // enqueued, has left a fence that is pending: it is poisoned when the process has ended, and then the copy is made anew.
+        // Before the copy is enqueued: other subscribers can then enqueue waits for the fence while this
+        // thread is still busy. A process that dies before this line has claimed and not finished, so its
+        // claim is taken over. A process that dies after it, even before anything is enqueued, leaves a
+        // pending fence: repair poisons it when the process has ended, and then another copy is made.
         if !self.finish(entry, claimed, number, source, false) {
             return Ok(None);
         }
@@ -448,7 +463,8 @@ impl DomainCopier {
         let (from, to) = ((source.memory, source.offset), (own.pool.bytes(), own.pool.place(claimed.0).0));
         let enqueued = Copier::enqueue(stream, from, to, source.len, (&fence, source.fence), kept);
         if let Err(error) = enqueued {
-            // Its fence is poisoned: somebody else may try. What may still be written to is never used again.
+            // Its fence is poisoned: another participant may try. A slot that may still be written to is
+            // never used again.
             if let Some(own) = &mut self.own {
                 own.made.retain(|made| made.slot != claimed.0);
             }
@@ -464,7 +480,8 @@ impl DomainCopier {
         Arc::new(move || _ = topic.wake().notify())
     }
 
-    /// Tells whoever watches the process that a copy begins; it ends, or is enqueued, when the result is dropped.
+    /// Tells whoever watches the process that a copy begins; it ends, or is enqueued, when the result is
+    /// dropped.
     fn tell_copying<'t>(&self, topic: &'t Topic, number: u64, source: &Source<'_>) -> Option<hook::Open<'t>> {
         hook::watcher().map(|watcher| {
             let step = Step::Copy { from: source.memory.domain(), into: self.domain };
@@ -472,7 +489,7 @@ impl DomainCopier {
         })
     }
 
-    /// Has the driver of the domain that copies know what lies in host memory, be it copied from or to.
+    /// Registers host memory with the driver of the domain that copies, be it the source or the target.
     fn register(&mut self, slot: SlotId, source: &Source<'_>) -> Result<(), DomainError> {
         let Some(domain) = self.origin(source)?.registers.clone() else { return Ok(()) };
         if source.memory.host(0, 0)?.is_some() {
@@ -594,8 +611,9 @@ impl DomainCopier {
         })
     }
 
-    /// Takes out of circulation what nobody can still want: what was overwritten, what its publisher has retired (or is
-    /// below `oldest`), and what everybody in this domain has passed.
+    /// Retires copies that no subscriber can still take: of messages that were overwritten, that their
+    /// publisher has retired (or that are below `oldest`), or that all subscribers in this domain have
+    /// passed.
     pub(crate) fn tidy(&mut self, oldest: u64) {
         if let Some(own) = &mut self.own {
             own.tidy(&self.topic, &self.node.processes, self.domain, oldest);
@@ -624,10 +642,10 @@ impl DomainCopier {
             .sum()
     }
 
-    /// Takes back a slot that nobody was shown, and that nothing writes to any more.
+    /// Takes back a slot that was never shown to other participants, and that nothing writes to any more.
     fn give_up(&mut self, slot: SlotId) {
         if let Some(own) = &mut self.own {
-            // Nobody else ends its fence, and it would never be used again.
+            // Only its owner ends its fence; with a pending fence it would never be used again.
             own.pool.fence(slot).poison();
             own.retire(slot);
         }

@@ -6,7 +6,7 @@ use situ_memory::{AllocateError, DomainError, ViewError};
 
 use crate::topic::RegisterError;
 
-/// How often somebody else may come first until that is an error.
+/// How often other participants may come first until that is an error.
 pub(super) const MAX_TURNS: u32 = 64;
 
 /// Why a message could not be brought into a memory domain.

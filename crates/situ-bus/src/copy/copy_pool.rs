@@ -1,4 +1,5 @@
-//! The pool that one participant's copies lie in: until nobody can still want one, and nobody and nothing uses its slot any more.
+//! The pool of one participant's copies. A copy stays until no subscriber can still take it, and no
+//! subscriber or stream uses its slot.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::port::pool_cache::Mapped;
 use crate::protocol::ring::Look;
 use crate::topic::Topic;
 
-/// A copy that was made, and what tells that nobody wants it any more.
+/// A copy that was made, and how to tell that it is not needed any more.
 pub(crate) struct CopyRecord {
     pub(crate) number: u64,
     pub(crate) slot: SlotId,
@@ -31,7 +32,8 @@ pub(crate) struct CopyPool {
     /// The rows of the topic when it was made.
     pub(crate) rows: u64,
     pub(crate) made: VecDeque<CopyRecord>,
-    /// Retired while somebody held them, or a stream was still copying into them: until its fence is not pending.
+    /// Slots that were retired while a subscriber held them, or while a stream was still copying into them
+    /// (until the fence is not pending).
     pub(crate) held: VecDeque<(SlotId, Option<Fence>)>,
     pub(crate) process_watch: ProcessWatch,
 }
@@ -79,8 +81,9 @@ impl CopyPool {
         }
     }
 
-    /// What is complete in a retired slot that somebody still holds stays so: should this process die, its fence looks complete also in the
-    /// slot's new generation, of which there is nothing yet, and repair does not take it for pending.
+    /// Completes the fence of a retired slot that a subscriber still holds. If this process dies, the fence
+    /// then looks complete in the slot's new generation too, which has no message yet, and repair does not
+    /// take it for pending.
     fn settle(&self, slot: SlotId) {
         let fence = self.pool.fence(slot);
         if fence.state() == FenceState::Pending {
@@ -88,7 +91,7 @@ impl CopyPool {
         }
     }
 
-    /// Looks at the next so many slots that were held, and frees those that are not any more.
+    /// Checks the next `most` held slots, and frees those that are not held any more.
     pub(crate) fn give_back(&mut self, most: usize) {
         for _ in 0..self.held.len().min(most) {
             let Some((slot, mut fence)) = self.held.pop_front() else { return };
@@ -103,8 +106,9 @@ impl CopyPool {
     }
 }
 
-/// The fence of what comes into a slot that is lent again is pending, whatever a stream that failed, or its owner when it retired what was
-/// here before, has left in the word. Nobody knows of what comes, and whoever still waits for an older generation goes on.
+/// Makes the fence of a slot that is lent again pending. A stream that failed, or the owner when it retired
+/// the last message, may have left another value. No other participant knows of the new message yet, and one
+/// that still waits for an older generation goes on.
 pub(crate) fn begin_fence(pool: &PoolOwner, slot: SlotId) {
     let control = pool.control(slot);
     if control.fence().word().load(Ordering::Relaxed) > control.generation() {

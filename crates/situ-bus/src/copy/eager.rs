@@ -1,4 +1,4 @@
-//! Eager copies: a publisher brings its messages where they are wanted before anybody asks.
+//! Eager copies: a publisher copies its messages into the domains of its subscribers before they ask.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) struct Eager {
     node: Arc<NodeInner>,
     /// Where its bodies lie.
     from: DomainId,
-    /// The copies into each domain that somebody was found in, and whether there still is somebody.
+    /// The copies into each domain in which there was a subscriber, and whether there still is one.
     copies: Vec<(DomainCopier, bool)>,
     /// What of the publisher's pool is registered with devices.
     registered: RefCell<Registered>,
@@ -40,11 +40,11 @@ impl Eager {
         Self { topic, node, from, copies: Vec::new(), registered: RefCell::default(), done: None }
     }
 
-    /// Brings what is published and wanted elsewhere: what is complete now, the rest behind its completion. What cannot be brought is left to
-    /// those who take it, and to tell them why.
+    /// Brings what is published and wanted elsewhere: what is complete now, the rest behind its completion.
+    /// What cannot be brought is left to those who take it, and to tell them why.
     ///
-    /// The last message may have been published on a stream: then its copies are enqueued there, right behind what completes it. Whether
-    /// who takes it on the host is woken by the end of such a copy.
+    /// The last message may have been published on a stream: then its copies are enqueued there, right behind
+    /// what completes it. Whether who takes it on the host is woken by the end of such a copy.
     pub(crate) fn copy(
         &mut self,
         owner: NodeId,
@@ -53,7 +53,8 @@ impl Eager {
         on: Option<&dyn Stream>,
     ) -> bool {
         let mut wakes = false;
-        // Large copies are to lie where the last ones were, whose pages are warm; small ones do not wait for that.
+        // Large copies reuse the slots of the last ones, whose pages are warm. Small ones do not wait for
+        // that.
         let size = inner.published.back().map_or(0, |(_, slot)| Self::size_of(inner, *slot));
         if size >= WARM_SIZE {
             self.tidy(inner);
@@ -81,7 +82,7 @@ impl Eager {
         self.copies.iter_mut().map(|(copies, _)| copies.trim()).sum()
     }
 
-    /// Takes out of circulation what nobody can still want.
+    /// Retires copies that no subscriber can still take.
     fn tidy(&mut self, inner: &mut Inner) {
         let oldest = inner.published.front().map_or(u64::MAX, |(number, _)| *number);
         self.copies.iter_mut().for_each(|(copies, _)| copies.tidy(oldest));
@@ -104,7 +105,8 @@ impl Eager {
         on: Option<&dyn Stream>,
     ) -> Vec<Fence> {
         let (head, _) = inner.pool.memory(slot);
-        // SAFETY: every slot of the own pool that was published begins with a descriptor, aligned to 64; it consists of atomics.
+        // SAFETY: every slot of the own pool that was published begins with a descriptor, aligned to 64; it
+        // consists of atomics.
         let descriptor = unsafe { &*head.cast::<Descriptor>() };
         let body_size = descriptor.body_size.load(Ordering::Relaxed);
         let in_slot = descriptor.body_pool.load(Ordering::Relaxed) == BODY_IN_SLOT;
@@ -142,19 +144,21 @@ impl Eager {
             origin: None,
             register: &register,
         };
-        // Who is faster than the bus makes no queue of copies that nobody wants any more when they come: takers make those that they want.
+        // A publisher that is faster than the copies enqueues no more of them: they would be outdated when
+        // they are made. Subscribers make those that they need.
         let is_late = on.is_none() && body.is_none() && inner.enqueued.pending() > qos.depth;
         let others =
             self.copies.iter_mut().filter(|(copies, wanted)| *wanted && !is_late && copies.domain() != from);
         others.filter_map(|(copies, _)| copies.bring_if_absent(number, &source, on).ok().flatten()).collect()
     }
 
-    /// Looks in which domains somebody takes.
+    /// Finds the domains that have a subscriber.
     fn look_around(&mut self) {
         self.copies.iter_mut().for_each(|(_, wanted)| *wanted = false);
         for place in self.topic.places.active() {
             let domain = place.domain();
-            // Even its own domain counts: what lies in host memory may be wanted on the device, and the other way round.
+            // Even its own domain counts: what lies in host memory may be wanted on the device, and the other
+            // way round.
             match self.copies.iter_mut().find(|(copies, _)| copies.domain() == domain) {
                 Some((_, wanted)) => *wanted = true,
                 None => {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use situ_memory::{Fence, FenceState, SlotId};
 
-/// Copies that are only enqueued, with the slots of the messages that they are of: no other message is to lie there meanwhile.
+/// Copies that are only enqueued, with the slots of the messages that they are of: no other message is to lie
+/// there meanwhile.
 #[derive(Default)]
 pub(crate) struct Enqueued(pub(super) Vec<(SlotId, Fence)>);
 
@@ -20,7 +21,7 @@ impl Enqueued {
         self.0.iter().filter(|(_, fence)| fence.state() == FenceState::Pending).count()
     }
 
-    /// Forgets those that are over.
+    /// Removes those that are over.
     pub(super) fn forget(&mut self) {
         self.0.retain(|(_, fence)| fence.state() == FenceState::Pending);
     }

@@ -24,22 +24,22 @@ use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR
 /// What is said of a copy whose place is smaller than when it was pinned.
 const SHRUNK: &str = "the place of its copy became smaller while it was taken";
 
-/// Where a copy lies. Its place was checked when it was pinned; its owner may write there, so what counts is what is read and checked now, once.
-/// Nothing if the payload does not fit any more.
+/// Where a copy lies. Its place was checked when it was pinned; its owner may write there, so what counts is
+/// what is read and checked now, once. Nothing if the payload does not fit any more.
 fn payload_of(copy: CopyHandle, len: u64, body_size: usize, head: Option<Arc<Pin>>) -> Option<Payload> {
     let CopyHandle { pin, fence, .. } = copy;
     let (offset, _) = pin.mapped.view.place(pin.slot).filter(|(_, has)| len <= *has)?;
     pin.mapped.view.bytes().find(offset, len).ok()?;
     let mapped = pin.mapped.clone();
-    // A copy is completed by who makes it.
+    // The copier completes a copy.
     let (fence, owner) = fence.map_or((None, NodeId(0)), |(fence, copier)| (Some(fence), copier));
     Some(Payload { mapped, offset, len, body_size, fence, owner, _copy: Some(pin), _head: head })
 }
 
 impl RawSubscriber {
-    /// Takes a message whose payload is not behind its head, or has to be brought elsewhere. `taken` holds the head, whose
-    /// descriptor was read but not checked. On the host it has to be complete; with a stream it need not, the stream waits. Nothing if it has
-    /// passed meanwhile.
+    /// Takes a message whose payload is not behind its head, or has to be copied. `taken` holds the head,
+    /// whose descriptor was read but not checked. On the host the message has to be complete; with a stream
+    /// it need not be, because the stream waits. Nothing if it has passed meanwhile.
     #[cold]
     pub(crate) fn take_elsewhere(
         &self,
@@ -67,8 +67,8 @@ impl RawSubscriber {
         Ok(Some(sample))
     }
 
-    /// The sample, and whether its payload comes before whatever is enqueued on the stream from now on. Where nothing is enqueued, it is brought
-    /// as is `usual`.
+    /// The sample, and whether its payload comes before whatever is enqueued on the stream from now on. Where
+    /// nothing is enqueued, it is brought as is `usual`.
     fn take_from_elsewhere(
         &self,
         mut taken: Taken,
@@ -78,8 +78,8 @@ impl RawSubscriber {
         // Asked once: what has time to expire meanwhile is taken as it was found.
         let expired = taken.is_expired();
         let is_head = taken.body_pool == BODY_IN_SLOT && taken.body_size == 0 && self.has_bulk();
-        // Copies are enqueued where they are wanted. The stream then holds the head too, for as long as it copies what belongs to it. Where
-        // nothing can be copied, the sample itself holds it.
+        // Copies are enqueued where they are wanted. The stream then holds the head too, for as long as it
+        // copies what belongs to it. Where nothing can be copied, the sample itself holds it.
         let here = |stream: &&dyn Stream| stream.domain() == self.domain() && !expired && !is_head;
         let hold = on.filter(here).map(|stream| {
             let nothing = Pin { mapped: taken.pin.mapped.clone(), slot: NO_BODY };
@@ -168,7 +168,8 @@ impl RawSubscriber {
         if word & state::BODIES == 0 {
             return Err(malformed("its body lies in a pool that is none of bodies"));
         }
-        // What lies in this domain is never copied; for anything else, a copy that is there needs no look at the original.
+        // What lies in this domain is never copied; for anything else, a copy that is there needs no look at
+        // the original.
         let here = domain_from_word(&bodies.domain) == self.domain();
         let copy = if here { None } else { self.ready(*number, taken.body_size as u64, how)? };
         let mut ordered = false;
@@ -206,7 +207,8 @@ impl RawSubscriber {
                         owner,
                         keeps,
                         origin,
-                        // Bodies have no holder bits: of those in memory that the CPU may touch nothing is registered.
+                        // Bodies have no holder bits: of those in memory that the CPU may touch nothing is
+                        // registered.
                         register: &|_| {},
                     };
                     match self.brought(*number, &source, how)? {
@@ -240,7 +242,8 @@ impl RawSubscriber {
         }
     }
 
-    /// Whether there is a complete copy in this domain: nearly always, for who was woken by that.
+    /// Whether there is a complete copy in this domain. Nearly always true for a subscriber that was woken by
+    /// it.
     fn is_here(&self, number: u64) -> bool {
         let (Found::Ready(slot), _) = self.core().topic.entry(self.column(), number).look() else {
             return false;

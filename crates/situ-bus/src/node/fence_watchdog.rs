@@ -1,15 +1,19 @@
-//! Watching over fences that devices wait for: a device asks nobody whether who should complete a fence is still alive.
+//! Poisons fences whose owner has died, for devices that wait for them.
 //!
-//! One thread per node, started with the first fence that is pending when a stream is made to wait for it, and ended when there has been
-//! none for a second: starting it was seen to take some 100 us, and to wake it would be a system call, so it looks by itself. Every few
-//! milliseconds it looks whether the owners live; if one does not, it has the topic repaired, and poisons the fence
-//! as soon as the owner's process has ended. The same thread keeps a node alive whose publisher has left before its
+//! A device that waits for a fence cannot notice that the process which should complete it is gone. Each node
+//! therefore runs one thread while its devices wait for pending fences. Every 5 ms it checks whether the
+//! owners are alive. If one is dead, the thread repairs the topic, and poisons the fence as soon as the
+//! owner's process has ended. The same thread keeps a node alive whose publisher was dropped before its
 //! streams were done.
 //!
-//! Who waits poisons, and not repair alone: a publisher may be dropped before its stream is done, and its pool be removed because everybody
-//! has taken its messages, or the whole topic, because nobody is left in it. Nobody but those who have it mapped can then come by the word. It does
-//! not matter which of them does it, how many do, or where one dies at it: it is one compare-and-swap of a word that its owner, who has
-//! ended, does not write any more.
+//! The thread starts with the first pending fence and ends after one second without any: starting it costs
+//! about 100 us. It polls, because waking it would cost a system call.
+//!
+//! Why the waiting process poisons, and not repair alone: a publisher may be dropped before its stream is
+//! done. Then its pool may be removed because all subscribers have taken its messages, or the whole topic
+//! because it has no members left. Only processes that still map the fence can reach it then. Any number of
+//! them may poison it, and each may die at any instruction: poisoning is one compare-and-swap of a word that
+//! its owner, whose process has ended, does not write any more.
 
 use std::any::Any;
 use std::io;
@@ -58,8 +62,9 @@ impl FenceWatch {
         self.add(topic, owner, fence, None)
     }
 
-    /// Keeps a node alive until a fence is complete that its publisher has left behind: nobody shall take its owner for dead
-    /// and poison what a stream of this process is still going to complete.
+    /// Keeps a node alive until a fence is complete that its publisher has left behind. Otherwise other
+    /// participants would take the owner for dead, and poison what a stream of this process is still going to
+    /// complete.
     pub(crate) fn keep_until(
         &self,
         topic: &Arc<Topic>,

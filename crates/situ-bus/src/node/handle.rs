@@ -89,8 +89,9 @@ impl NodeInner {
         Ok(domains.clone())
     }
 
-    /// The node's domains, one among them that a message of somebody else lies in. No driver is loaded because of that: the program has to
-    /// have asked for the domain before, or the environment allows it. (An emulated device has no driver.)
+    /// Returns the node's domains, including one that another participant's message lies in. A message alone
+    /// loads no driver: the program has to have asked for the domain before, or the environment allows it.
+    /// (An emulated device has no driver.)
     pub(crate) fn domains_of_others(&self, id: DomainId) -> Result<Domains, DomainError> {
         let is_there = self.lock_domains().get(id).is_ok();
         if is_there || id.kind == DomainKind::EMULATED || self.allowed.contains(&id) {
@@ -104,8 +105,8 @@ impl NodeInner {
     }
 }
 
-/// The domains that messages of others may have this process open: `SITU_DOMAINS`, such as `vulkan:0,cuda:0`. What names none is
-/// left out.
+/// The domains that messages of others may have this process open: `SITU_DOMAINS`, such as `vulkan:0,cuda:0`.
+/// What names none is left out.
 fn allowed_domains() -> Vec<DomainId> {
     let names = std::env::var("SITU_DOMAINS").unwrap_or_default();
     names.split(',').filter_map(|name| name.trim().parse().ok()).collect()
@@ -113,8 +114,8 @@ fn allowed_domains() -> Vec<DomainId> {
 
 /// A named participant of the bus. Publishers and subscribers are made from it, and keep it alive.
 ///
-/// It belongs to the process that made it. In a forked child, it and what was made from it can only be dropped, which
-/// changes nothing in the parent; a child makes a node of its own.
+/// It belongs to the process that made it. In a forked child, it and what was made from it can only be
+/// dropped, which changes nothing in the parent; a child makes a node of its own.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub(crate) inner: Arc<NodeInner>,
@@ -152,8 +153,9 @@ impl Node {
         })
     }
 
-    /// Gives it a memory domain to use, in place of one with the same id. Those of Situ (`host`, `emulated:0`, `vulkan:0`,
-    /// `cuda:0`) need not be given: they are opened when a publisher or subscriber is placed there, or [`domain`](Self::domain) asks for them.
+    /// Gives it a memory domain to use, in place of one with the same id. Those of Situ (`host`,
+    /// `emulated:0`, `vulkan:0`, `cuda:0`) need not be given: they are opened when a publisher or subscriber
+    /// is placed there, or [`domain`](Self::domain) asks for them.
     pub fn with_domain(self, domain: Arc<dyn Domain>) -> Self {
         let mut domains = self.inner.lock_domains();
         *domains = domains.clone().with(domain);
@@ -167,8 +169,9 @@ impl Node {
         self
     }
 
-    /// One of its memory domains, opened if it was not yet: to make streams on, for instance, or so that its subscribers on the host can read
-    /// messages that others put there (no driver is opened because a message lies on a device).
+    /// Returns one of its memory domains, and opens it if necessary: to make streams on it, or to let
+    /// subscribers on the host read messages that lie there. (A message that lies on a device opens no
+    /// driver.)
     pub fn domain(&self, id: DomainId) -> Result<Arc<dyn Domain>, DomainError> {
         Ok(self.inner.domains_with(id)?.get(id)?.clone())
     }
@@ -178,7 +181,8 @@ impl Node {
         &self.inner.name
     }
 
-    /// Whether it belongs to the process that this one was forked from: then nothing can be made from it here.
+    /// Whether it belongs to the process that this one was forked from: then nothing can be made from it
+    /// here.
     pub fn is_inherited(&self) -> bool {
         !self.inner.life.is_ours()
     }
@@ -199,7 +203,7 @@ impl Node {
 pub struct Cleaned {
     /// Files of dead nodes.
     pub nodes: Vec<String>,
-    /// Directories of topics that nobody uses.
+    /// Directories of topics without members.
     pub topics: Vec<String>,
 }
 
@@ -207,7 +211,8 @@ pub struct Cleaned {
 ///
 /// Costs one look at each node's lock if all live.
 ///
-/// Nothing is removed that is not, by its content, what its name says. It fails if somebody else could tamper with the root.
+/// Removes only files whose content is what their names say. Fails if another user could tamper with the
+/// root.
 pub fn clean(root: &Root) -> Result<Cleaned, RootError> {
     Ok(root.open()?.map(|root| clean_open(&root)).unwrap_or_default())
 }
@@ -222,8 +227,8 @@ fn clean_open(root: &OpenRoot) -> Cleaned {
     }
     let (topics, all_seen) = sweep_all(root);
     cleaned.topics = topics;
-    // The nodes' files last, and only if no topic was passed over: as long as they are there, somebody will come to clean
-    // the topics.
+    // The nodes' files come last, and only if no topic was passed over: as long as they are there, another
+    // process will clean the topics.
     for node in dead.into_iter().filter(|_| all_seen) {
         liveness::remove_dead_node(root, node.id);
         cleaned.nodes.push(node.name);
@@ -231,8 +236,8 @@ fn clean_open(root: &OpenRoot) -> Cleaned {
     cleaned
 }
 
-/// Repairs every topic and removes those without a living participant, whether or not a dead node's file tells that
-/// there is something to do.
+/// Repairs every topic and removes those without a living participant, whether or not a dead node's file
+/// tells that there is something to do.
 pub fn clean_topics(root: &Root) -> Result<Vec<String>, RootError> {
     Ok(root.open()?.map(|root| sweep_all(&root).0).unwrap_or_default())
 }

@@ -1,9 +1,12 @@
-//! Who is alive: one file per node, locked for as long as its process lives.
+//! Which nodes are alive: one file for each node, locked for as long as its process lives.
 //!
-//! The lock belongs to the open file, and the kernel drops it with the process, whatever it dies of. Anybody can ask
-//! whether it is held; nobody has to be told. But a child that was cloned without the handlers of `fork` has its parent's open files, and
-//! anybody may take the lock of a dead node. So the file also says which process it is, and a node whose process has ended is dead,
-//! whoever has its lock. Where that cannot be looked up, because the process is in another namespace, the lock alone decides.
+//! The lock belongs to the open file, and the kernel drops it when the process ends, whatever the cause. Any
+//! process can test the lock, so death needs no message.
+//!
+//! The lock alone is not enough: a child that was cloned without the handlers of `fork` has its parent's open
+//! files, and any process may take the lock of a dead node. So the file also names the process, and a node
+//! whose process has ended is dead, even if its lock is held. Where the process cannot be looked up, because
+//! it is in another namespace, the lock alone decides.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -61,8 +64,8 @@ pub(crate) fn path_of(root: &OpenRoot, id: NodeId) -> Beneath {
 /// A number that no other process draws: from the kernel's random source.
 pub(crate) fn unique() -> u64 {
     let mut bytes = [0u8; 8];
-    // The kernel's source does not fail once it is seeded, which is long before a program runs; if it is missing, the
-    // clock and the process number are unique enough on one machine.
+    // The kernel's random source does not fail once it is seeded, which is long before a program runs. If it
+    // is missing, the clock and the process number are unique enough on one machine.
     match File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)) {
         Ok(()) => u64::from_ne_bytes(bytes),
         Err(_) => crate::clock::now_ns().rotate_left(20) ^ u64::from(std::process::id()),
@@ -82,10 +85,11 @@ impl Life {
     pub(crate) fn begin(root: &OpenRoot, name: &str) -> io::Result<Self> {
         loop {
             let id = NodeId(unique());
-            // Locked under a name that counts for nothing, then renamed: whoever sees a node sees it locked.
+            // The file is locked under a temporary name and then renamed: a process that finds a node finds
+            // it locked.
             let hidden = path_of(root, id).with_extension(UNFINISHED);
             match Self::begin_as(root, name, id, &hidden) {
-                // Somebody who cleans found it before it was locked, and takes it for a dead one's.
+                // A process that cleans found the file before it was locked, and took its node for dead.
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::WouldBlock) => {
                     let _ = hidden.remove();
                     if root.nodes().open_directory().is_err() {
@@ -145,12 +149,12 @@ impl Drop for Life {
 pub fn is_alive(root: &OpenRoot, id: NodeId) -> bool {
     match path_of(root, id).open(false) {
         Ok(file) => is_alive_by(root, id, &file),
-        // Where the root was removed, all files are gone, and tell nothing of who lives.
+        // If the root was removed, all files are gone, and say nothing about the nodes.
         Err(error) => error.kind() != io::ErrorKind::NotFound || root.check().is_err(),
     }
 }
 
-/// The same, by its open file: who does not hold its lock is dead, and who does is what its process is.
+/// The same, by its open file: a node without its lock is dead; with its lock it is as alive as its process.
 fn is_alive_by(root: &OpenRoot, id: NodeId, file: &File) -> bool {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockShared).is_err()
         && state_of(root, id, file) != State::Ended
@@ -158,8 +162,8 @@ fn is_alive_by(root: &OpenRoot, id: NodeId, file: &File) -> bool {
 
 /// Whether the process of a node has ended altogether, so that no device works for it any more.
 ///
-/// The lock is dropped when a process closes its files, which is just before the drivers of its devices clean up after it. So the process
-/// is looked up too. Where that cannot be, the lock decides.
+/// The lock is dropped when a process closes its files, which is just before the drivers of its devices clean
+/// up after it. So the process is looked up too. Where that cannot be, the lock decides.
 pub(crate) fn has_ended(root: &OpenRoot, id: NodeId) -> bool {
     if is_alive(root, id) {
         return false;
@@ -168,7 +172,8 @@ pub(crate) fn has_ended(root: &OpenRoot, id: NodeId) -> bool {
     identity.map_or(State::Ended, |identity| identity.state()) != State::Runs
 }
 
-/// A descriptor of a node's process, readable when that has ended. Nothing if it is this process, or has ended, or cannot be had.
+/// A descriptor of a node's process, readable when that has ended. Nothing if it is this process, or has
+/// ended, or cannot be had.
 pub(crate) fn process_of(root: &OpenRoot, id: NodeId) -> Option<OwnedFd> {
     let identity = identity(&read_text(&path_of(root, id)).ok()?);
     if identity.pid == std::process::id() {
@@ -186,18 +191,20 @@ fn identity(text: &str) -> Identity {
 /// How many processes are remembered.
 const MAX_KNOWN: usize = 64;
 
-/// What is known of a node's process: of each once, so that another look is one system call and not those that it takes to read files.
+/// What is known of a node's process: of each once, so that another look is one system call and not those
+/// that it takes to read files.
 struct Known {
     root: PathBuf,
     id: NodeId,
     process: Arc<Watch>,
 }
 
-/// How the process of a node is, whose file is open.
+/// The state of a node's process, by the node's open file.
 fn state_of(root: &OpenRoot, id: NodeId, file: &File) -> State {
     static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
     let is_it = |known: &Known| known.id == id && known.root == root.path();
-    // Never waited for: a process that was forked while it was locked finds it locked for ever, and reads the file each time.
+    // Never waited for: a process that was forked while it was locked finds it locked for ever, and reads the
+    // file each time.
     let known = KNOWN.try_lock().ok();
     let process =
         known.as_ref().and_then(|known| known.iter().find(|it| is_it(it)).map(|it| it.process.clone()));
@@ -244,7 +251,7 @@ fn read(root: &OpenRoot, place: &Beneath) -> Option<NodeInfo> {
     let id = number_of(place.name(), EXTENSION)?;
     let file = place.open(false).ok()?;
     let text = read_text_of(&file).ok()?;
-    // Emptied by somebody who might not remove it: see `remove_dead_node`.
+    // A process that could not remove the file emptied it: see `remove_dead_node`.
     if text.is_empty() {
         return None;
     }
@@ -280,17 +287,19 @@ fn number_of(name: &OsStr, extension: &str) -> Option<NodeId> {
     (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok().map(NodeId)).flatten()
 }
 
-/// Whether a file of one of these names may be removed: it begins as a node's file does, or was not written yet.
+/// Whether a file of one of these names may be removed: it begins as a node's file does, or was not written
+/// yet.
 fn is_node_file(file: &File) -> bool {
     beginning(file, MAGIC) != Beginning::Foreign
 }
 
-/// Removes what those left who died while they wrote their file: nobody holds its lock.
+/// Removes files of processes that died while they wrote them: their locks are free.
 pub(crate) fn remove_unfinished_nodes(root: &OpenRoot) {
     let directory = root.nodes();
     for name in directory.names().unwrap_or_default() {
         if number_of(&name, UNFINISHED).is_some() {
-            // Exclusively, so that who has made it and is about to lock it sees that it is lost.
+            // Exclusively: a process that has made the file and is about to lock it then sees that it is
+            // lost.
             let lock =
                 |file: &File| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok();
             directory.join(name).remove_if(|file| is_node_file(file) && lock(file));
@@ -298,11 +307,12 @@ pub(crate) fn remove_unfinished_nodes(root: &OpenRoot) {
     }
 }
 
-/// Removes the file of a dead node whose process has ended. Its places in topics are found by its number, which no longer
-/// answers.
+/// Removes the file of a dead node whose process has ended. Its places in topics are found by its number,
+/// which no longer answers.
 ///
-/// In a root of a group only the file's user and the directory's owner may remove it. Anybody else of the group empties it, after which
-/// it tells of nobody; its user's next process, or the directory's owner, removes it.
+/// In a root of a group, only the file's user and the directory's owner may remove the file. Any other member
+/// of the group empties it, so that it names no node. The user's next process, or the directory's owner,
+/// removes it.
 pub(crate) fn remove_dead_node(root: &OpenRoot, id: NodeId) {
     let place = path_of(root, id);
     if has_ended(root, id)
@@ -336,7 +346,8 @@ mod tests {
         assert!(is_alive(&root, id), "the living are not buried");
         drop(life);
         assert!(!is_alive(&root, id));
-        // Its file without its lock, while its process is there: as between the closing of its files and its end.
+        // Its file without its lock, while its process is there: as between the closing of its files and its
+        // end.
         let this = Identity::of_this();
         let text = |of: Identity| format!("pid {}\nborn {}\nnamespaces {}\n", of.pid, of.born, of.namespaces);
         let file = |id| path_of(&root, NodeId(id)).path().to_owned();
@@ -345,7 +356,7 @@ mod tests {
         // Another process has its number by now.
         fs::write(file(5), text(Identity { born: this.born + 1, ..this })).unwrap();
         assert!(has_ended(&root, NodeId(5)));
-        // So it does not help it that somebody holds its lock.
+        // A lock that another process holds does not keep it alive.
         let holder = File::open(file(5)).unwrap();
         rustix::fs::flock(&holder, FlockOperation::NonBlockingLockExclusive).unwrap();
         assert!(!is_alive(&root, NodeId(5)) && has_ended(&root, NodeId(5)));
@@ -354,7 +365,8 @@ mod tests {
         assert!(is_alive(&root, NodeId(5)) && !has_ended(&root, NodeId(5)));
         drop(holder);
         assert!(!is_alive(&root, NodeId(5)) && has_ended(&root, NodeId(5)));
-        // A child that has ended and that nobody has waited for yet, and whose lock somebody has; that it lived is known from before.
+        // A child that has ended without being waited for, and whose lock another process holds. That it
+        // lived is known from before.
         let mut child = std::process::Command::new("sleep").arg("100").spawn().unwrap();
         let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
         let born = stat.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap().parse().unwrap();

@@ -1,10 +1,12 @@
-//! Noticing that somebody died who holds memory of ours: by descriptors of processes, which the kernel makes readable when a process has
-//! ended, after the drivers of its devices have let go of everything. One system call asks for all of them.
+//! Finds out that a process died that holds slots of ours. A descriptor of a process becomes readable when
+//! the process has ended, after the drivers of its devices have released everything. One system call tests
+//! all descriptors.
 //!
-//! Only owners that have slots out which somebody holds ask, and not more often than every few milliseconds.
+//! Only owners with slots that are held ask, and at most every few milliseconds.
 //!
-//! Everybody else looks once a second, when there is nothing else to do: subscribers where they find nothing to take, or wait in vain, and the
-//! thread that watches for those who use file descriptors and async code. So there is no way to use the bus that leaves the dead to others.
+//! All other participants look once a second, when there is nothing else to do: subscribers when they find
+//! nothing to take or wait in vain, and the thread that serves file descriptors and async code. So every way
+//! to use the bus also finds dead participants.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -22,7 +24,7 @@ const ASK_NS: u64 = 5_000_000;
 const ASK_ALL_NS: u64 = 1_000_000_000;
 /// How many processes a node has descriptors of at most.
 const MAX: usize = 64;
-/// How long somebody may take to end who has died: until then a device may be working for it.
+/// How long a process that died may take to end: until then a device may be working for it.
 const ENDING: Duration = Duration::from_millis(200);
 
 /// The processes that a node has descriptors of, for all who need them.
@@ -117,8 +119,8 @@ fn have_ended(processes: &[Arc<OwnedFd>], patience: Duration) -> bool {
     poll(&mut polled, Some(&patience)).is_ok_and(|ready| ready > 0)
 }
 
-/// Has memory come free that the dead hold: repairs, and waits for the end of those who are dying, as long as `enough` does not
-/// say that it suffices. For owners that can do nothing without.
+/// Reclaims memory held by processes that are exiting: repairs, and waits for their end until `enough`
+/// returns true. For owners that cannot go on without memory.
 pub(crate) fn wait_for_exiting_processes(
     topic: &Topic,
     processes: &Processes,
@@ -138,7 +140,7 @@ pub(crate) fn wait_for_exiting_processes(
         }
         let watched: Vec<_> = dying.iter().filter_map(|id| processes.of(topic, *id)).collect();
         if !have_ended(&watched, Duration::from_millis(5)) && watched.is_empty() {
-            // Somebody else repairs, or it cannot be seen.
+            // Another process repairs, or the processes cannot be watched.
             std::thread::sleep(Duration::from_micros(200));
         }
     }

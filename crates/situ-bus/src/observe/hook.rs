@@ -1,7 +1,7 @@
-//! What the bus does, told to whoever watches this process: one function, called where a step begins and where it ends.
+//! Tells a tracer what the bus does: one function, called where a step begins and where it ends.
 //!
-//! The bus does not know who that is. While nobody watches, each step costs one load of a static; everything else here is
-//! out of its way.
+//! The bus does not know the tracer. Without one, each step costs one load of a static; everything else here
+//! is off the hot path.
 
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering, fence};
@@ -11,10 +11,10 @@ use situ_memory::DomainId;
 use crate::node::liveness::NodeId;
 use crate::root::Root;
 
-/// Who watches: what is told, and by which clock.
+/// A tracer: the function that is called, and its clock.
 #[derive(Debug)]
 pub struct Hook {
-    /// The clock of all notices, in nanoseconds.
+    /// The clock of all events, in nanoseconds.
     pub now_ns: fn() -> u64,
     /// Takes a notice, on the thread that it is about. It must not use the bus.
     pub tell: fn(&Notice<'_>),
@@ -23,9 +23,9 @@ pub struct Hook {
 /// Something that happened on this thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Notice<'a> {
-    /// When, by the hook's clock: notices of one thread come in this order.
+    /// When, by the hook's clock: events of one thread come in this order.
     pub at_ns: u64,
-    /// To whom; nothing where several topics are concerned.
+    /// The publisher or subscriber; nothing where several topics are concerned.
     pub subject: Option<Subject<'a>>,
     /// What.
     pub event: Event,
@@ -50,7 +50,8 @@ pub enum Event {
     Begin {
         /// Which.
         step: Step,
-        /// Of which message, if that is known by now. No subscriber has begun to take the message earlier than this.
+        /// Of which message, if that is known by now. No subscriber has begun to take the message earlier
+        /// than this.
         number: Option<u64>,
         /// The size of head and body.
         bytes: u64,
@@ -71,9 +72,9 @@ pub enum Event {
         /// How many.
         messages: u64,
     },
-    /// So many slots of the publisher's pool are handed out.
+    /// This many slots of the publisher's pool are in use.
     SlotsInUse(u64),
-    /// So many messages wait for the subscriber.
+    /// This many messages wait for the subscriber.
     Queued(u64),
 }
 
@@ -122,13 +123,14 @@ pub enum Why {
 static HOOK: AtomicPtr<Hook> = AtomicPtr::new(null_mut());
 static JOINED: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// Has this process watched from now on; by nobody with `None`. A thread that is within a step may still tell its end to who
-/// watched before.
+/// Sets the tracer of this process from now on; `None` removes it. A thread that is within a step may still
+/// tell its end to the previous tracer.
 pub fn watch(hook: Option<&'static Hook>) {
     HOOK.store(hook.map_or(null_mut(), |hook| from_ref(hook).cast_mut()), Ordering::Release);
 }
 
-/// Has a function called for each node that this process makes, with the node's root directory and its name.
+/// Sets a function that is called for each node that this process makes, with the node's root directory and
+/// its name.
 pub fn on_joined(call: fn(&Root, &str)) {
     JOINED.store(call as *mut (), Ordering::Release);
 }
@@ -142,7 +144,7 @@ pub(crate) fn joined(root: &Root, name: &str) {
     }
 }
 
-/// Who watches.
+/// The tracer.
 #[inline(always)]
 pub(crate) fn watcher() -> Option<Watcher> {
     let hook = HOOK.load(Ordering::Relaxed);
@@ -152,19 +154,20 @@ pub(crate) fn watcher() -> Option<Watcher> {
 #[cold]
 #[inline(never)]
 fn found(hook: *mut Hook) -> Watcher {
-    // Makes what `watch` published visible: the load above was relaxed, so that nobody pays for it in vain.
+    // Makes what `watch` published visible: the load above is relaxed, so that it costs nothing without a
+    // tracer.
     fence(Ordering::Acquire);
     // SAFETY: not null, so `watch` stored a reference that lives for ever.
     Watcher { hook: unsafe { &*hook } }
 }
 
-/// Somebody watches.
+/// There is a tracer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watcher {
     hook: &'static Hook,
 }
 
-/// Somebody watches, and this is when it began.
+/// There is a tracer, and this is when the step began.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Began {
     pub(crate) watcher: Watcher,

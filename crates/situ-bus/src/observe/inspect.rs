@@ -16,7 +16,7 @@ use crate::root::{Root, RootError, topic_name};
 use crate::topic::format::{MAX_DEPTH, PLACES, PUBLISHERS, PublisherEntry, domain_from_word, state};
 use crate::topic::{Encoding, PlaceView, Topic, TypeDescription, is_publisher};
 
-/// A topic and who takes part in it.
+/// A topic and its members.
 #[derive(Debug, Clone)]
 pub struct TopicInfo {
     /// Its name.
@@ -69,7 +69,7 @@ pub struct PublisherInfo {
     pub slots: usize,
     /// How many bytes of memory its pool takes.
     pub memory_bytes: u64,
-    /// Whom it waits for, if it has no room at the moment.
+    /// The subscriber that it waits for, if it has no room at the moment.
     pub waits: Option<Waits>,
 }
 
@@ -110,7 +110,7 @@ pub struct SubscriberInfo {
 /// Why a root directory cannot be looked at.
 #[derive(Debug, thiserror::Error)]
 pub enum InspectError {
-    /// Somebody else could have put there what would be found.
+    /// Another user could have put there what would be found.
     #[error(transparent)]
     Root(#[from] RootError),
     /// A directory in it cannot be read.
@@ -126,7 +126,8 @@ pub enum InspectError {
     Topic(#[from] MemoryError),
 }
 
-/// All topics of a root directory, by name. Files that are not readable as topics are left out: see [`survey`].
+/// All topics of a root directory, by name. Files that are not readable as topics are left out: see
+/// [`survey`].
 pub fn topics(root: &Root) -> Result<Vec<TopicInfo>, InspectError> {
     Ok(survey(root)?.into_iter().filter_map(|(_, topic)| topic.ok()).collect())
 }
@@ -272,7 +273,8 @@ fn describe(topic: &Topic) -> TopicInfo {
     }
 }
 
-/// How many messages a subscriber will find lost when it comes to take: they were overwritten, or their slots were used again.
+/// How many messages a subscriber will find lost when it comes to take: they were overwritten, or their slots
+/// were used again.
 fn lost_by_now(topic: &Topic, place: PlaceView<'_>, end: u64) -> u64 {
     let (cursor, joined_at) = (place.cursor(), place.joined_at());
     if cursor == u64::MAX || joined_at == u64::MAX {
@@ -323,7 +325,7 @@ fn is_there(
     control.is_some_and(|control| control.generation() as u16 == at.generation)
 }
 
-/// Whom a publisher waits for.
+/// The subscriber that a publisher waits for.
 fn waits(topic: &Topic, entry: &PublisherEntry) -> Option<Waits> {
     // Acquire: since when, with it.
     let place = entry.waits_for.load(Ordering::Acquire).checked_sub(1)?;

@@ -1,9 +1,9 @@
 //! Watching a topic without taking part in it.
 //!
-//! An observer has no place, holds no slot and causes no copy, so that nobody behaves differently because somebody looks. It
-//! reads what is written about a message (its descriptor) where it lies, and afterwards makes sure that the slot was not
-//! recycled meanwhile: the owner raises a slot's generation before it writes anything else to it, so a generation that is
-//! the same before and after means that what was read in between belongs together.
+//! An observer has no place, holds no slot and causes no copy, so it does not change how participants behave.
+//! It reads a message's descriptor where it lies, and then makes sure that the slot was not recycled
+//! meanwhile: the owner raises a slot's generation before it writes anything else to it. If the generation is
+//! the same before and after, the words that were read in between belong together.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -58,8 +58,8 @@ impl Observer {
         &self.topic.name
     }
 
-    /// Whether the topic is still there, whole, and not another of the same name. Lets go of the pools of publishers that are
-    /// gone, whose memory would otherwise stay: call it from time to time.
+    /// Whether the topic is still there, whole, and not another of the same name. Unmaps the pools of
+    /// publishers that are gone, whose memory would otherwise stay: call it from time to time.
     pub fn is_current(&mut self) -> bool {
         let used = self.topic.registry().publishers_used.load(Ordering::SeqCst).min(PUBLISHERS) as usize;
         let there: Vec<u64> = (0..used)
@@ -76,8 +76,8 @@ impl Observer {
         self.topic.is_published(self.next)
     }
 
-    /// The newest message, if it was not seen yet. Those before it are passed over. Nothing also if it was recycled while
-    /// it was being looked at.
+    /// The newest message, if it was not seen yet. Those before it are passed over. Nothing also if it was
+    /// recycled while it was being looked at.
     pub fn latest(&mut self) -> Option<Seen> {
         let end = self.topic.end();
         if end == self.next {
@@ -107,8 +107,9 @@ impl Observer {
         if len < DESCRIPTOR {
             return None;
         }
-        // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a descriptor
-        // consists of atomics, for which any bits are valid and whose being overwritten meanwhile is no data race.
+        // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64. A
+        // descriptor consists of atomics, for which any bits are valid, and overwriting them meanwhile is no
+        // data race.
         let descriptor = unsafe { &*memory.cast::<Descriptor>() };
         let seen = Seen {
             sequence,
@@ -118,16 +119,17 @@ impl Observer {
             publisher: NodeId(descriptor.publisher.load(Ordering::Relaxed)),
         };
         let here = descriptor.sequence.load(Ordering::Relaxed);
-        // The loads above come before that below (acquire fence): had any of them seen a later message's bytes, the
-        // generation that was raised before those were written would be seen here. That it is the row's generation, and not one
-        // whose low bits are the same, is what the message's number says.
+        // The loads above come before that below (acquire fence): had any of them seen a later message's
+        // bytes, the generation that was raised before those were written would be seen here. That it is the
+        // row's generation, and not one whose low bits are the same, is what the message's number says.
         fence(Ordering::Acquire);
         (control.generation() == generation && here == sequence.wrapping_add(1)).then_some(seen)
     }
 
-    /// Waits until something is published on one of the topics, at most for `timeout`. Whether there is something to look at.
+    /// Waits until something is published on one of the topics, at most for `timeout`. Whether there is
+    /// something to look at.
     ///
-    /// While it sleeps, whoever publishes there makes one system call to wake it: so do not wait for every message.
+    /// While it sleeps, each publication makes one system call to wake it: so do not wait for every message.
     pub fn wait_any(observers: &[&Observer], timeout: Duration) -> bool {
         let ready = || observers.iter().any(|observer| observer.has_next());
         let deadline = Deadline::after(Some(timeout));

@@ -1,4 +1,4 @@
-//! What publishers and subscribers tell whoever watches: off the way of those whom nobody watches.
+//! What publishers and subscribers tell a tracer, off the hot path of processes without one.
 
 use situ_memory::Stream;
 
@@ -12,7 +12,7 @@ use crate::port::subscriber::{RawSubscriber, TakeError};
 use crate::topic::Topic;
 
 impl Topic {
-    /// Who it is that something is told about.
+    /// The member that an event is about.
     pub(crate) fn subject(&self, member: usize) -> Subject<'_> {
         Subject { topic: &self.name, id: self.header.id, member: member as u32 }
     }
@@ -89,7 +89,8 @@ impl RawPublisher {
         watcher.tell(Some(self.subject()), Event::Dropped { why: Why::Unpublished, messages: 1 });
     }
 
-    /// A publisher begins to wait for a subscriber. Gives the step that ends with [`tell_no_longer_full`](Self::tell_no_longer_full).
+    /// A publisher begins to wait for a subscriber. Gives the step that ends with
+    /// [`tell_no_longer_full`](Self::tell_no_longer_full).
     #[cold]
     #[inline(never)]
     pub(crate) fn tell_full(&self, began: &mut Option<Began>) -> Option<Step> {
@@ -102,7 +103,7 @@ impl RawPublisher {
         Some(step)
     }
 
-    /// A publisher looks again whether it may go on. Should it, it publishes from here on.
+    /// A publisher tests again whether it may go on. If it may, its publication begins here.
     #[cold]
     #[inline(never)]
     pub(crate) fn note_attempt(&self, began: &mut Option<Began>) {

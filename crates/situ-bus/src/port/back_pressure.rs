@@ -1,4 +1,5 @@
-//! A publisher that a reliable subscriber leaves no room: whom it waits for, for how long, and who can see that.
+//! A publisher waits for a reliable subscriber that has no room: for which one, for how long, and how others
+//! can see it.
 
 use std::time::Duration;
 
@@ -21,12 +22,14 @@ use crate::wait::interrupt::Interrupter;
 const BLOCKED_SLICE: Duration = Duration::from_millis(2);
 /// How often a blocked publisher looks again before it sleeps.
 const SPINS: u32 = 256;
-/// How often it looks whether the node of whom it waits for is alive, beside asking the kernel which processes have ended.
+/// How often it tests whether the node that it waits for is alive, besides asking the kernel which processes
+/// have ended.
 const LOOK_NS: u64 = 100_000_000;
-/// How long a subscriber has that was used by this very thread, to be used by another. See [`PublishError::OwnThread`].
+/// How long a subscriber has that was used by this very thread, to be used by another. See
+/// [`PublishError::OwnThread`].
 const GRACE: Duration = Duration::from_millis(20);
 
-/// Whom a publisher waits for.
+/// The subscriber that a publisher waits for.
 #[derive(Debug, Clone, Copy)]
 struct Behind {
     place: usize,
@@ -35,7 +38,8 @@ struct Behind {
     thread: u64,
 }
 
-/// Shows in the publisher's entry whom it waits for; nobody when dropped. Who dies before leaves an entry that is found dead.
+/// Shows in the publisher's entry which subscriber it waits for; none when dropped. A publisher that dies
+/// before that leaves an entry that is found dead.
 struct Shown<'a>(&'a PublisherEntry);
 
 impl<'a> Shown<'a> {
@@ -45,7 +49,7 @@ impl<'a> Shown<'a> {
     }
 
     fn show(&self, behind: Behind) {
-        // Release: who sees it sees since when.
+        // Release: a process that sees the subscriber also sees the time.
         self.0.waits_for.store(behind.place as u32 + 1, Ordering::Release);
     }
 }
@@ -69,13 +73,14 @@ fn slowest(topic: &Topic) -> Option<Behind> {
 }
 
 impl RawPublisher {
-    /// The node and the process of whom it would wait for now.
+    /// The node and the process that it would wait for now.
     pub(crate) fn waits_for(&self) -> (NodeId, u32) {
         let node = slowest(&self.topic).map_or(NodeId(0), |behind| behind.node);
         (node, liveness::node(&self.topic.root, node).map_or(0, |node| node.pid))
     }
 
-    /// A reliable subscriber has no room: waits for it, or for its death, as long as the quality of service says.
+    /// A reliable subscriber has no room: waits for it, or for its death, as long as the quality of service
+    /// says.
     #[cold]
     pub(crate) fn wait_and_claim(
         &self,
@@ -103,7 +108,8 @@ impl RawPublisher {
             WhenFull::Fail => return Err(full(inner)),
             WhenFull::Block(limit) => Deadline::after(limit),
         };
-        // A limit within the grace ends as `Full`, however late this thread looks again: the error does not depend on scheduling.
+        // A limit within the grace ends as `Full`, however late this thread looks again: the error does not depend
+        // on scheduling.
         let asks_whose = !matches!(self.qos.when_full, WhenFull::Block(Some(limit)) if limit <= GRACE);
         let shown = Shown::new(self.topic.publisher(self.entry), start);
         let mut looked = start;
@@ -133,7 +139,8 @@ impl RawPublisher {
             let Some(slice) = deadline.slice(BLOCKED_SLICE) else { return Err(full(inner)) };
             self.topic.room().sleep(announced, slice);
             self.tell_late(began, step);
-            // Nobody tells that a subscriber died; who waits for it asks the kernel, and looks at the one that it waits for.
+            // A subscriber's death sends no message. The publisher asks the kernel, and tests the node that
+            // it waits for.
             let now = now_ns();
             self.look_around(inner, now);
             if self.topic.is_removed() {
@@ -151,10 +158,12 @@ impl RawPublisher {
         }
     }
 
-    /// Whether only this thread can make room, which it does not while it waits: the subscriber was last used by it.
+    /// Whether only this thread can make room, which it does not while it waits: the subscriber was last used
+    /// by it.
     ///
-    /// A subscriber that was used by this thread may be another's by now, that has not come to use it: so it is given a while. One
-    /// of a process that was forked from this one may bear the number of this thread; hence the second look.
+    /// A subscriber that was used by this thread may be another's by now, that has not come to use it: so it
+    /// is given a while. One of a process that was forked from this one may bear the number of this thread;
+    /// hence the second look.
     fn is_own_thread(&self, behind: Behind) -> bool {
         behind.thread != 0
             && behind.thread == this_thread()
@@ -185,7 +194,7 @@ impl RawPublisher {
         }
     }
 
-    /// Somebody may have begun to watch since it began to wait.
+    /// A tracer may have been set since it began to wait.
     fn tell_late(&self, began: &mut Option<Began>, step: &mut Option<Step>) {
         if began.is_none()
             && let Some(watcher) = hook::watcher()
@@ -197,8 +206,9 @@ impl RawPublisher {
 }
 
 impl RawPublisher {
-    /// Has an interrupter end its waits for reliable subscribers that have no room: publishing fails then with
-    /// [`PublishError::Interrupted`], also later, where it would have to wait. Nothing ends them without.
+    /// Lets an interrupter end its waits for reliable subscribers that have no room. Publishing then fails
+    /// with [`PublishError::Interrupted`], also later, where it would have to wait. Without an interrupter,
+    /// nothing else ends these waits.
     pub fn set_interrupter(&self, interrupter: Option<&Interrupter>) {
         self.interrupter.replace(interrupter.cloned());
     }

@@ -19,7 +19,7 @@ impl Bodies {
         Self { entry, pool, of: Vec::new() }
     }
 
-    /// Gives a head that is lent a body of so many bytes.
+    /// Gives a head that is lent a body of this size.
     pub(crate) fn allocate(&mut self, head: SlotId, size: usize) -> Result<(), AllocateError> {
         let slot = self.pool.allocate(size)?;
         begin_fence(&self.pool, slot);
@@ -39,8 +39,8 @@ impl Bodies {
         self.of(head).map(|slot| self.pool.fence(slot))
     }
 
-    /// Whether a device is still filling the body. Then its slot must not be used again yet: a signal that comes late would undo that of the
-    /// next message.
+    /// Whether a device is still filling the body. Then its slot must not be used again yet: a signal that
+    /// comes late would undo that of the next message.
     pub(crate) fn is_pending(&self, head: SlotId) -> bool {
         self.fence(head).is_some_and(|fence| fence.state() == FenceState::Pending)
     }
@@ -51,11 +51,12 @@ impl Bodies {
         used.map(|slot| self.pool.fence(*slot)).filter(|fence| fence.state() == FenceState::Pending)
     }
 
-    /// Takes the body back with its head, which nobody holds any more.
+    /// Takes the body back with its head, which is not held any more.
     pub(crate) fn release(&mut self, head: SlotId) {
         if let Some(slot) = self.of(head) {
             self.of[head as usize] = NO_BODY;
-            // Nobody holds it; but the next message in it needs another generation, which its fence is of.
+            // The body is not held; but the next message in it needs another generation, to which its fence
+            // belongs.
             let _ = self.pool.control(slot).retire();
             self.pool.deallocate(slot);
         }

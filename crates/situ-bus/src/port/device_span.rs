@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use situ_memory::Memory;
 
-/// A range of a memory domain's memory that holds elements of type `U`, for work on the domain's streams. Lasts as long as the
-/// loan or sample that it came from; that has to last until the streams have passed the work.
+/// A range of a memory domain's memory that holds elements of type `U`, for work on the domain's streams. It
+/// lasts as long as the loan or sample that it came from; keep that until the streams have passed the work.
 pub struct DeviceSpan<'a, U> {
     memory: &'a Arc<dyn Memory>,
     offset: u64,
@@ -29,7 +29,8 @@ impl<'a, U> DeviceSpan<'a, U> {
         self.offset
     }
 
-    /// Where it begins, as work on the domain's streams sees it. The CPU may use it only if the domain is the host's.
+    /// Where it begins, as work on the domain's streams sees it. The CPU may use it only if the domain is the
+    /// host's.
     pub fn address(&self) -> u64 {
         let bytes = (self.len as u64).saturating_mul(size_of::<U>() as u64);
         match self.memory.host(self.offset, bytes) {
@@ -53,7 +54,8 @@ impl<'a, U> DeviceSpan<'a, U> {
         (self.len * size_of::<U>()) as u64
     }
 
-    /// The part that a bulk member names: `len` elements at `offset` bytes; an empty one if that reaches out of this.
+    /// The part that a bulk member names: `len` elements at `offset` bytes; an empty one if that reaches out
+    /// of this.
     pub(crate) fn part<V>(&self, offset: u64, len: usize) -> DeviceSpan<'a, V> {
         let size = len.checked_mul(size_of::<V>()).and_then(|size| u64::try_from(size).ok());
         let fits = size.and_then(|size| size.checked_add(offset)).is_some_and(|end| end <= self.size());

@@ -3,10 +3,12 @@
 use crate::port::subscriber::{RawSubscriber, TakeError};
 
 impl RawSubscriber {
-    /// It has taken as many samples as it could without holding more than it may: looks how many it still holds, and gives how many it may take
-    /// before it has to look again. So taking costs no count.
+    /// Counts how many samples the subscriber still holds, and returns how many it may take before it has to
+    /// count again. It is called only when the subscriber has taken as many as that, so taking costs no
+    /// count.
     ///
-    /// With nothing to take it is no error to hold as many as one may: then a take finds nothing, and takes none.
+    /// With nothing to take it is no error to hold as many as one may: then a take finds nothing, and takes
+    /// none.
     #[cold]
     #[inline(never)]
     pub(crate) fn count_held(&self) -> Result<usize, TakeError> {

@@ -10,7 +10,8 @@ use crate::port::publisher_state::{Inner, give_back};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR};
 
 impl RawPublisher {
-    /// Lends a slot for a head and a body. The bytes are whatever was there before: write the head before publishing.
+    /// Lends a slot for a head and a body. The bytes are whatever was there before: write the head before
+    /// publishing.
     pub fn loan(
         &self,
         head_size: usize,
@@ -74,7 +75,7 @@ impl RawPublisher {
         })
     }
 
-    /// Looks for what came free before a slot of so many bytes is lent.
+    /// Collects free slots before a slot of this size is lent.
     #[inline(always)]
     pub(crate) fn tidy_for(&self, inner: &mut Inner, total: usize) {
         if total >= WARM_SIZE {

@@ -41,8 +41,9 @@ pub enum LoanError {
     },
 }
 
-/// A slot that is lent: a head and a body, in shared memory, that nobody else can see yet. Dropping it returns it. In a forked child it is
-/// private memory, which cannot be published, and dropping it there returns nothing.
+/// A slot that is lent: a head and a body in shared memory that no other participant can see yet. Dropping it
+/// returns it. In a forked child it is private memory, which cannot be published, and dropping it there
+/// returns nothing.
 #[derive(Debug)]
 pub struct RawLoan<'p> {
     pub(crate) publisher: &'p RawPublisher,
@@ -73,8 +74,8 @@ impl RawLoan<'_> {
         self.head_size
     }
 
-    /// Where the body begins: aligned to 64 bytes, [`body_size`](Self::body_size) bytes long, not initialized. Null if it lies
-    /// where the CPU may not touch it (see [`span`](Self::span)).
+    /// Where the body begins: aligned to 64 bytes, [`body_size`](Self::body_size) bytes long, not
+    /// initialized. Null if it lies where the CPU may not touch it (see [`span`](Self::span)).
     #[inline]
     pub fn body(&self) -> *mut u8 {
         if self.body_pool == BODY_IN_SLOT {
@@ -101,23 +102,25 @@ impl RawLoan<'_> {
         self.body_size
     }
 
-    /// The head's bytes for writing. What the slot held before is still there: see [`body_bytes`](Self::body_bytes).
+    /// The head's bytes for writing. What the slot held before is still there: see
+    /// [`body_bytes`](Self::body_bytes).
     #[inline]
     pub fn head_bytes(&mut self) -> &mut [u8] {
-        // SAFETY: the slot was allocated with room for the head, and only this loan can reach it; pages of a memory
-        // file are always initialized.
+        // SAFETY: the slot was allocated with room for the head, and only this loan can reach it; pages of a
+        // memory file are always initialized.
         unsafe { std::slice::from_raw_parts_mut(self.head(), self.head_size) }
     }
 
-    /// The body's bytes for writing. What the slot held before is still there: they are initialized as far as the
-    /// system is concerned (shared memory begins as zeroes), but with anything. None if they lie on a device.
+    /// The body's bytes for writing. What the slot held before is still there: they are initialized as far as
+    /// the system is concerned (shared memory begins as zeroes), but with anything. None if they lie on a
+    /// device.
     #[inline]
     pub fn body_bytes(&mut self) -> &mut [u8] {
         if self.body_pool != BODY_IN_SLOT && self.body().is_null() {
             return &mut [];
         }
-        // SAFETY: the slot was allocated with room for the body, and only this loan can reach it; pages of a memory
-        // file are always initialized.
+        // SAFETY: the slot was allocated with room for the body, and only this loan can reach it; pages of a
+        // memory file are always initialized.
         unsafe { std::slice::from_raw_parts_mut(self.body(), self.body_size) }
     }
 
@@ -132,7 +135,7 @@ impl RawLoan<'_> {
         self.encoding = encoding;
     }
 
-    /// Makes the body smaller than was asked for: only so much was needed.
+    /// Makes the body smaller than was asked for.
     pub fn shrink_body(&mut self, size: usize) {
         self.body_size = self.body_size.min(size);
     }
@@ -158,9 +161,9 @@ impl RawLoan<'_> {
         }
     }
 
-    /// Publishes the message now, although its body is complete only when `stream` has passed everything that is enqueued on it
-    /// so far: who takes it waits for that, on the host or on a stream of its own. The CPU waits for nothing, unless the
-    /// body lies in host memory, which has no streams to wait for: then the call waits for this one.
+    /// Publishes the message now, although its body is complete only when `stream` has passed everything that
+    /// is enqueued on it so far. Subscribers wait for that, on the host or on a stream of their own. This
+    /// call waits only if the body lies in host memory, which has no streams to wait for.
     ///
     /// On failure the slot is returned as soon as the stream has passed.
     pub fn publish_on(self, stream: &dyn Stream) -> Result<u64, PublishError> {
@@ -173,7 +176,8 @@ impl RawLoan<'_> {
             return Err((self.publisher.publish_forked(), self));
         }
         let fence = self.fence();
-        // The signal comes before the row: nobody shall wait for what was never enqueued.
+        // The signal comes before the row: otherwise subscribers could wait for a signal that was never
+        // enqueued.
         let enqueued = match &fence {
             Some(fence) => stream.signal(fence),
             None => stream.synchronize(STREAM_TIMEOUT),
@@ -191,23 +195,23 @@ impl RawLoan<'_> {
         }
     }
 
-    /// When the body is complete, for who completes it by itself (see [`publish_signalled`](Self::publish_signalled)). Nothing
-    /// if it lies in host memory.
+    /// The fence that says when the body is complete, for callers that complete it themselves (see
+    /// [`publish_signalled`](Self::publish_signalled)). Nothing if the body lies in host memory.
     pub fn fence(&self) -> Option<Fence> {
         let inner = self.publisher.inner.borrow();
         inner.bodies.as_ref().and_then(|bodies| bodies.fence(self.slot))
     }
 
-    /// Publishes the message now, although its body is complete only when its [`fence`](Self::fence) is: the caller has
-    /// enqueued completing that, on a stream that Situ knows nothing of. Should it never be completed, the memory is lost
-    /// to this publisher, and who takes the message waits until its patience ends.
+    /// Publishes the message now, although its body is complete only when its [`fence`](Self::fence) is. The
+    /// caller has enqueued the fence's completion, on a stream that Situ does not know. If the fence is never
+    /// completed, the memory is lost to this publisher, and subscribers wait until their time limit.
     pub fn publish_signalled(mut self) -> Result<u64, (PublishError, Self)> {
         self.signalled = self.body_pool != BODY_IN_SLOT;
         self.publish_or_return()
     }
 
-    /// The message's payload where a device can write it: its body if it has one, otherwise its head in host memory (see
-    /// [`span_of_message`](Self::span_of_message)).
+    /// The message's payload where a device can write it: its body if it has one, otherwise its head in host
+    /// memory (see [`span_of_message`](Self::span_of_message)).
     pub fn span(&self) -> DeviceSpan<'_, u8> {
         let inner = self.publisher.inner.borrow();
         if let (Some(memory), Some(bodies)) = (&self.publisher.device, &inner.bodies)
@@ -222,9 +226,9 @@ impl RawLoan<'_> {
         DeviceSpan::new(&self.publisher.memory, inner.pool.place(self.slot).0 + at as u64, len)
     }
 
-    /// Puts a message without a body where its publisher's bodies lie, as a whole: in the span that this gives, which is as
-    /// large as the head and holds anything. What subscribers get is what is written there; the head, which stays in host
-    /// memory, is then shown only to those who take on a device.
+    /// Puts a message without a body where its publisher's bodies lie, as a whole: in the span that this
+    /// gives, which is as large as the head and holds anything. What subscribers get is what is written
+    /// there; the head, which stays in host memory, is then shown only to those who take on a device.
     pub fn span_of_message(&mut self) -> Result<DeviceSpan<'_, u8>, LoanError> {
         if self.publisher.is_inherited() {
             return Err(self.publisher.loan_forked());
@@ -251,8 +255,8 @@ impl RawLoan<'_> {
         Ok(())
     }
 
-    /// Parts the loan from the publisher's lifetime, for languages without lifetimes. The slot stays lent until
-    /// [`RawPublisher::attach`] takes the loan back, or the publisher is gone.
+    /// Parts the loan from the publisher's lifetime, for languages without lifetimes. The slot stays lent
+    /// until [`RawPublisher::attach`] takes the loan back, or the publisher is gone.
     #[inline]
     pub fn detach(self) -> DetachedLoan {
         let loan = std::mem::ManuallyDrop::new(self);
@@ -285,7 +289,8 @@ impl Drop for RawLoan<'_> {
             self.publisher.tell_unpublished(watcher);
         }
         let inner = &mut *self.publisher.inner.borrow_mut();
-        // It was never published in this generation, so nobody can hold it. But a stream may be about to fill it.
+        // It was never published in this generation, so it cannot be held. But a stream may be about to fill
+        // it.
         if self.signalled && !is_idle(inner, self.slot) {
             let _ = inner.pool.control(self.slot).retire();
             inner.held.push_back(self.slot);
@@ -323,8 +328,8 @@ impl DetachedLoan {
 }
 
 impl RawPublisher {
-    /// Whether it belongs to the process that this one was forked from: then nothing can be lent or published here, and dropping it here
-    /// changes nothing there.
+    /// Whether it belongs to the process that this one was forked from: then nothing can be lent or published
+    /// here, and dropping it here changes nothing there.
     #[inline]
     pub fn is_inherited(&self) -> bool {
         !self.process.is_this()

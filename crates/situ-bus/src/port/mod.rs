@@ -5,12 +5,14 @@
 //!   pool_options     how pools are made
 //!
 //!   publisher        joining, leaving, and getting slots back
-//!   publisher_state  its pools, and which of their slots are published, held or free; bodies is the pool in another domain
+//!   publisher_state  its pools, and which of their slots are published, held or free
+//!   bodies           its pool in another domain
 //!   lend, growing    slots that are lent; growing ones for messages whose size is not known before
 //!   loan             a slot that is written and then published
 //!   publish          a loan's place in the order, and what follows
 //!   publish_error    why it fails
-//!   back_pressure    waiting for a subscriber that has no room; thread_number tells whether that waits for itself
+//!   back_pressure    waiting for a subscriber that has no room
+//!   thread_number    tells whether a publisher would wait for its own thread
 //!   trim             memory that goes back to the system
 //!
 //!   subscriber       joining and taking
@@ -18,7 +20,8 @@
 //!   held             how many samples it holds
 //!   pool_cache       the pools that it has mapped
 //!   take_error       why taking fails
-//!   sample           a message that is held; payload and sample_payload: where its payload lies, and when it is complete
+//!   sample           a message that is held
+//!   payload, sample_payload   where its payload lies, and when it is complete
 //!
 //!   device_span      memory of a domain, for work on its streams
 //!   prefetch         hints to the processor

@@ -16,7 +16,7 @@ pub(crate) struct Payload {
     /// The size of the message's body: 0 if the payload is the head, or the whole message.
     pub(crate) body_size: usize,
     pub(crate) fence: Option<Fence>,
-    /// Who completes the fence.
+    /// The node that completes the fence.
     pub(crate) owner: NodeId,
     /// The hold on a copy; the hold on the head is enough for what its publisher put there.
     pub(crate) _copy: Option<Pin>,

@@ -1,4 +1,4 @@
-//! Other participants' pools, mapped: by whom, and for how long.
+//! Other participants' pools that a subscriber has mapped.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ pub(crate) struct Core {
     pub(crate) place: usize,
     /// What it alone writes.
     pub(crate) own: OwnPlace,
-    /// Whose place it is. A forked child's copy gives nothing back.
+    /// The process that the place belongs to. A forked child's copy gives nothing back.
     pub(crate) process: Process,
     pub(crate) trust: Trust,
     pub(crate) limits: Limits,
@@ -50,12 +50,13 @@ pub(crate) struct Mapped {
 }
 
 impl Mapped {
-    /// Whose pool it is. As its own header says: its entry in the topic may be another's by now.
+    /// The pool's owner, as its own header says: its entry in the topic may belong to another pool by now.
     pub(crate) fn owner(&self) -> NodeId {
         NodeId(self.view.header().owner)
     }
 
-    /// Has a domain's driver know a slot that is held, from which its streams copy so many bytes, if that is of use.
+    /// Registers a slot that is held with a domain's driver, whose streams copy this many bytes from it, if
+    /// the driver registers memory.
     pub(crate) fn register(&self, domain: &dyn Domain, slot: SlotId, len: u64) {
         if let Some(slot) = self.view.control(slot).zip(self.view.place(slot)) {
             let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +89,8 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// The pool of an entry that the row of message `sequence` names, or what belongs to it; mapped when it is first needed.
+    /// The pool of an entry that the row of message `sequence` names, or what belongs to it; mapped when it
+    /// is first needed.
     #[inline(always)]
     pub(crate) fn get(&self, core: &Arc<Core>, entry: u8, sequence: u64) -> Result<Arc<Mapped>, ViewError> {
         let number = core.topic.publisher(usize::from(entry)).tenure.pool();
@@ -132,8 +134,8 @@ impl Pools {
         Ok(mapped)
     }
 
-    /// How many messages a place holds of publishers that are there. If what keeps their pools mapped already says that it is less than
-    /// `most`, that is enough: more than the samples do so.
+    /// How many messages a place holds of publishers that are there. If what keeps their pools mapped already
+    /// says that it is less than `most`, that is enough: more than the samples do so.
     #[cold]
     pub(crate) fn held(&self, topic: &Topic, place: usize, most: usize) -> usize {
         let mapped = self.mapped.borrow();
@@ -155,8 +157,8 @@ impl Pools {
         of_messages().map(|mapped| holds(&mapped.view)).sum()
     }
 
-    /// Lets go of the pools of publishers that are gone and whose messages were all passed: their memory returns to the
-    /// system when the last who has them mapped does. Samples that are still held keep theirs.
+    /// Unmaps the pools of publishers that are gone and whose messages were all passed. Their memory returns
+    /// to the system with the last mapping. Samples that are still held keep theirs.
     pub(crate) fn forget_gone(&self, topic: &Topic) {
         for (index, mapped) in self.mapped.borrow_mut().iter_mut().enumerate() {
             let entry = topic.publisher(index);

@@ -9,14 +9,15 @@ use crate::node::liveness::unique;
 const MAX_CAPACITY: u64 = 1 << 39;
 /// A publisher that may use less than this would not be able to hold a few camera images.
 const MIN_CAPACITY: u64 = 1 << 30;
-/// What a pool may take unless told otherwise, in bytes, where its memory is taken as a whole: that of a device, and a ring.
+/// What a pool may take unless told otherwise, in bytes, where its memory is taken as a whole: that of a
+/// device, and a ring.
 const DEVICE_CAPACITY: u64 = 256 << 20;
-/// From this size on a slot that everybody has passed is reused at once, because its lines (or at least its pages)
-/// are warm; below it, looking at the cursors costs more than it saves.
+/// From this size on, a slot that all subscribers have passed is reused at once, because its cache lines (or
+/// at least its pages) are warm. Below it, reading the cursors costs more than it saves.
 pub(crate) const EAGER_SIZE: usize = 64 << 10;
-/// From this size on it pays to look right before the loan rather than after publishing, so that a message which has
-/// been passed meanwhile is overwritten where it lies, in memory that is still at hand (measured: filling 1 MiB takes 18 us in
-/// the same slot again and 25 us in two slots by turns; 4 MiB, 140 us and 247 us).
+/// From this size on, it pays to look right before the loan rather than after publishing: a message that was
+/// passed meanwhile is then overwritten where it lies, in memory that is still cached. Measured: filling 1
+/// MiB takes 18 us in the same slot and 25 us in two slots by turns; 4 MiB, 140 us and 247 us.
 pub(crate) const WARM_SIZE: usize = 512 << 10;
 
 /// How a pool of messages, bodies or copies is made.

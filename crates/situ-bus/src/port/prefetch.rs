@@ -16,8 +16,8 @@ pub(crate) fn prefetch(address: *const u8) {
 /// Asks for a line that will be written soon, so that no other core has a copy of it by then.
 #[inline]
 pub(crate) fn prefetch_for_write(address: *const u8) {
-    // The intrinsic is lowered to a prefetch for reading unless the target is known to have `prefetchw`; every 64-bit
-    // processor takes the instruction, if only as a hint to ignore.
+    // The intrinsic is lowered to a prefetch for reading unless the target is known to have `prefetchw`;
+    // every 64-bit processor takes the instruction, if only as a hint to ignore.
     #[cfg(target_arch = "x86_64")]
     // SAFETY: prefetching never faults, whatever the address, and changes no register or flag.
     unsafe {

@@ -30,8 +30,8 @@ impl RawPublisher {
         }
     }
 
-    /// Publishes, and tells of it if it `began` at a time that somebody wants to know. In line, so that nothing is left of
-    /// that where nobody does.
+    /// Publishes, and tells the tracer if there is one, with the time at which it `began`. In line, so that
+    /// nothing is left of that without a tracer.
     #[inline(always)]
     pub(crate) fn publish_since(
         &self,
@@ -74,11 +74,12 @@ impl RawPublisher {
         };
         inner.next = number.wrapping_add(1);
         inner.published.push_back((number, loan.slot));
-        // What a device is still filling, and brings to the host by itself, is of use there only when that is done: who is woken before
-        // has nothing to do, and takes a core from those who have.
+        // A message that a device is still filling, and that the publisher copies to the host itself, is of
+        // use there only when that is done. A subscriber that is woken before has nothing to do, and takes a
+        // core from others.
         let brought = loan.signalled && self.eager.is_some();
-        // A copy of what is not complete is enqueued, which takes less time than waking somebody, and then the device goes on meanwhile. Any
-        // other may be made in the call.
+        // A copy of a message that is not complete is enqueued, which takes less time than waking a
+        // subscriber, and the device goes on meanwhile. Any other copy may be made in the call.
         let first = brought && on.is_some() && Self::is_pending(inner, loan.slot);
         let wakes = first && self.copy_eagerly(inner, on);
         if brought && (wakes || !first) {
@@ -182,8 +183,8 @@ impl RawPublisher {
         }
     }
 
-    /// Takes out of circulation what is beyond the depth, right after a message was published: off its way, and early
-    /// enough for the lines of the slot that comes next to be here when it is lent.
+    /// Retires messages beyond the depth, right after a message was published: off its path, and early enough
+    /// to have the next slot's cache lines here when it is lent.
     #[inline]
     fn retire_oldest(&self, inner: &mut Inner) {
         while inner.published.len() > self.qos.depth {
@@ -196,8 +197,8 @@ impl RawPublisher {
         }
     }
 
-    /// Copies what was published into every domain that somebody takes in; the last message on this stream, if it completes it. Whether
-    /// the end of a copy of that wakes who takes it on the host.
+    /// Copies published messages into every domain that has a subscriber; the last message on this stream, if
+    /// it completes it. Returns whether the end of a copy of that message wakes subscribers on the host.
     pub(crate) fn copy_eagerly(&self, inner: &mut Inner, on: Option<&dyn Stream>) -> bool {
         let Some(eager) = &self.eager else { return false };
         eager.borrow_mut().copy(self.node.life.id(), &self.qos, inner, on)

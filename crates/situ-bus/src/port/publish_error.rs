@@ -28,8 +28,8 @@ pub enum PublishError {
         /// Which subscriber that is; nothing if it has gone just now.
         subscriber: Option<Box<SlowSubscriber>>,
     },
-    /// The slowest reliable subscriber was last used by the thread that publishes: while that thread waits, no thread takes.
-    /// A publisher whose limit is 20 ms or less gets `Full` instead.
+    /// The slowest reliable subscriber was last used by the thread that publishes: while that thread waits, it
+    /// cannot take. A publisher whose limit is 20 ms or less gets `Full` instead.
     #[error(
         "the slowest reliable subscriber of topic {topic:?}, {subscriber}, has not taken message {waiting_for} yet, the depth is \
          {depth}, and it is used by the very thread that publishes, which cannot take while it waits: take before more is \
@@ -45,7 +45,8 @@ pub enum PublishError {
         /// The subscriber.
         subscriber: Box<SlowSubscriber>,
     },
-    /// The root, the topic or the node was removed under it: nobody who comes from now on would get the message.
+    /// The root, the topic or the node was removed under it: subscribers that join from now on would not get
+    /// the message.
     #[error("topic {topic:?} cannot be used any more: {removed}")]
     Removed {
         /// The topic.
@@ -61,7 +62,8 @@ pub enum PublishError {
         /// The topic.
         topic: String,
     },
-    /// The wait for a reliable subscriber was ended by the publisher's interrupter. The message was not published.
+    /// The wait for a reliable subscriber was ended by the publisher's interrupter. The message was not
+    /// published.
     #[error("the wait for room on topic {topic:?} was interrupted")]
     Interrupted {
         /// The topic.

@@ -46,7 +46,8 @@ pub struct RawPublisher {
     pub(crate) eager: Option<Box<RefCell<Eager>>>,
     /// Ends its waits for room.
     pub(crate) interrupter: RefCell<Option<Interrupter>>,
-    /// Whose it is. A forked child's copy lends and publishes nothing, and gives nothing back.
+    /// The process that it belongs to. A forked child's copy lends and publishes nothing, and gives nothing
+    /// back.
     pub(crate) process: Process,
     _one_thread: std::marker::PhantomData<Cell<()>>,
 }
@@ -151,7 +152,8 @@ impl RawPublisher {
         })
     }
 
-    /// Leaves out the time stamp of each message: saves reading the clock, costs `published_at_ns` and the lifespan.
+    /// Leaves out the time stamp of each message: saves reading the clock, costs `published_at_ns` and the
+    /// lifespan.
     pub fn without_stamps(mut self) -> Self {
         self.stamps = self.qos.lifespan.is_some() || self.qos.deadline.is_some();
         self
@@ -188,7 +190,8 @@ impl RawPublisher {
         inner.missed + periods(inner.published_ns, now_ns(), self.qos.deadline)
     }
 
-    /// Takes out of circulation what every subscriber has passed, oldest first, so that the warmest is lent next.
+    /// Takes out of circulation what every subscriber has passed, oldest first, so that the warmest is lent
+    /// next.
     pub(crate) fn retire_passed(&self, inner: &mut Inner) {
         if self.qos.durability != Durability::Volatile
             || inner.published.is_empty()
@@ -205,7 +208,8 @@ impl RawPublisher {
         }
     }
 
-    /// The memory is exhausted: gets back what there is, and if that does not do, waits for the end of those who died with some of it.
+    /// The memory is exhausted: gets back what there is, and if that does not do, waits for the end of those
+    /// who died with some of it.
     #[cold]
     pub(crate) fn recover_enough<T>(
         &self,
@@ -259,7 +263,7 @@ impl Drop for RawPublisher {
         }
         let start = Instant::now();
         let inner = self.inner.get_mut();
-        // Should the process end now, who has a stream wait for such a copy would lose what is complete.
+        // If the process ended now, streams that wait for such a copy would lose a message that is complete.
         while inner.bodies.is_none()
             && let Some(left) = COPYING.checked_sub(start.elapsed())
             && inner.enqueued.wait_for_one(left)

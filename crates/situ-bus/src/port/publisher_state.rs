@@ -41,7 +41,7 @@ impl std::fmt::Debug for Inner {
 pub(crate) struct Trimming {
     pub(crate) looked_ns: u64,
     pub(crate) unstamped: u32,
-    /// So many bytes of free memory it keeps at most.
+    /// The limit of free memory, in bytes.
     pub(crate) above: u64,
 }
 
@@ -51,7 +51,7 @@ impl Trimming {
     }
 }
 
-/// Takes a slot out of circulation. If nobody holds it, it is the next to be lent, so its first lines are asked for.
+/// Retires a slot. If it is not held, it is the next to be lent, so its first cache lines are prefetched.
 #[inline]
 pub(crate) fn retire(inner: &mut Inner, slot: SlotId) {
     match inner.pool.control(slot).retire() {
@@ -65,7 +65,8 @@ pub(crate) fn retire(inner: &mut Inner, slot: SlotId) {
     }
 }
 
-/// Whether no device is still filling the body of a slot, or copying what is in it elsewhere: a copy would hold some of the next message.
+/// Whether no device is still filling the body of a slot, or copying what is in it elsewhere: a copy would
+/// hold some of the next message.
 #[inline]
 pub(crate) fn is_idle(inner: &Inner, slot: SlotId) -> bool {
     inner.bodies.as_ref().is_none_or(|bodies| !bodies.is_pending(slot)) && !inner.enqueued.use_slot(slot)
@@ -81,7 +82,7 @@ pub(crate) fn free(inner: &mut Inner, slot: SlotId) {
     give_excess_back(inner);
 }
 
-/// Looks at the next so many slots that were held, and frees those that are not any more.
+/// Checks the next `most` held slots, and frees those that are not held any more.
 #[inline]
 pub(crate) fn give_back(inner: &mut Inner, most: usize) {
     for _ in 0..inner.held.len().min(most) {
@@ -94,8 +95,8 @@ pub(crate) fn give_back(inner: &mut Inner, most: usize) {
     }
 }
 
-/// A slot was freed: gives memory back if there is more of it free than the publisher is to keep. Half of that is kept, so that
-/// not every message pays for it.
+/// A slot was freed: gives memory back if there is more of it free than the publisher is to keep. Half of
+/// that is kept, so that not every message pays for it.
 #[inline]
 pub(crate) fn give_excess_back(inner: &mut Inner) {
     let above = inner.trimming.above;

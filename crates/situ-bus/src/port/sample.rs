@@ -20,8 +20,9 @@ pub(crate) fn is_expired(descriptor: &Descriptor) -> bool {
     lifespan != 0 && now_ns().saturating_sub(published) > lifespan
 }
 
-/// A message that was taken: its bytes stay as they are until it is dropped, whatever its publisher does. May be sent
-/// to other threads and outlive its subscriber. In a forked child its bytes are zeroes, and dropping it there releases nothing.
+/// A message that was taken: its bytes stay as they are until it is dropped, whatever its publisher does. May
+/// be sent to other threads and outlive its subscriber. In a forked child its bytes are zeroes, and dropping
+/// it there releases nothing.
 #[derive(Debug)]
 pub struct RawSample {
     pub(crate) head: *const u8,
@@ -46,8 +47,8 @@ pub(crate) struct Own {
     there: *const u8,
 }
 
-// SAFETY: a sample is a read-only view of memory that nobody writes while its pin lasts; the pin is released by an
-// atomic operation that any thread may do.
+// SAFETY: a sample is a read-only view of memory that is not written while its pin lasts. The pin is released
+// by an atomic operation that any thread may do.
 unsafe impl Send for RawSample {}
 // SAFETY: as above; there is no interior state.
 unsafe impl Sync for RawSample {}
@@ -58,24 +59,27 @@ impl RawSample {
         unsafe { &*self.descriptor }
     }
 
-    /// The head's bytes, which a hostile publisher may still change: what is decoded or checked is a copy of them.
+    /// The head's bytes, which a hostile publisher may still change: what is decoded or checked is a copy of
+    /// them.
     #[inline]
     pub fn head(&self) -> SharedBytes<'_> {
-        // SAFETY: checked to lie in the pool by `RawSubscriber::pin`, or in the private copy; mapped while the pin lasts.
+        // SAFETY: checked to lie in the pool by `RawSubscriber::pin`, or in the private copy; mapped while
+        // the pin lasts.
         unsafe { SharedBytes::new(self.head, self.head_size) }
     }
 
     /// The head's bytes where they lie.
     ///
-    /// They stay as they are while the sample lasts, unless a process misbehaves that the subscriber trusts ([`Trust`](crate::Trust)):
-    /// what others may write to is a private copy.
+    /// They stay as they are while the sample lasts, unless a process misbehaves that the subscriber trusts
+    /// ([`Trust`](crate::Trust)): what others may write to is a private copy.
     #[inline]
     pub fn head_in_place(&self) -> &[u8] {
         // SAFETY: as for `head`; not written while the pin lasts, by those who are trusted.
         unsafe { std::slice::from_raw_parts(self.head, self.head_size) }
     }
 
-    /// Whether it is a copy in this process' own memory, because its publisher is not [trusted](crate::Trust).
+    /// Whether it is a copy in this process' own memory, because its publisher is not
+    /// [trusted](crate::Trust).
     #[inline]
     pub fn is_copy(&self) -> bool {
         self.own.is_some()
@@ -94,8 +98,9 @@ impl RawSample {
         self.pin.mapped.in_place && self.payload.as_ref().is_none_or(|payload| payload.is_in_place())
     }
 
-    /// Copies what the CPU reads of it to private memory, so that nobody can change it while it is used: what was checked of it before
-    /// (its sizes) was read once. Everything that is checked later is the copy.
+    /// Copies the bytes that the CPU reads of it to private memory, so that no other process can change them
+    /// while they are used. Its sizes were checked before, and read once. Everything that is checked later is
+    /// the copy.
     #[cold]
     pub(crate) fn into_private(mut self) -> Result<Self, NoMemory> {
         let (head, body) = (self.head(), self.body());
@@ -120,14 +125,16 @@ impl RawSample {
         &self.pin
     }
 
-    /// The body's bytes, which a hostile publisher may still change: none if they lie on a device (see [`span`](Self::span)).
+    /// The body's bytes, which a hostile publisher may still change: none if they lie on a device (see
+    /// [`span`](Self::span)).
     #[inline]
     pub fn body(&self) -> SharedBytes<'_> {
         // SAFETY: as for the head.
         unsafe { SharedBytes::new(self.body, self.body_size) }
     }
 
-    /// The body's bytes where they lie, as [`head_in_place`](Self::head_in_place): none if they lie on a device.
+    /// The body's bytes where they lie, as [`head_in_place`](Self::head_in_place): none if they lie on a
+    /// device.
     #[inline]
     pub fn body_in_place(&self) -> &[u8] {
         // SAFETY: as for the head.
@@ -176,7 +183,7 @@ impl CopyCounter {
         &COUNTER
     }
 
-    /// Notes a copy of a message, or its serialization, of so many bytes.
+    /// Counts a copy of a message of this many bytes, or its serialization.
     pub fn count(&self, bytes: usize) {
         self.copies.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, std::sync::atomic::Ordering::Relaxed);

@@ -76,13 +76,14 @@ impl RawSample {
         self.payload().is_some_and(|payload| payload._copy.is_some())
     }
 
-    /// When its payload is complete, if a device may still be filling it. Nothing for what was complete when it was published.
+    /// When its payload is complete, if a device may still be filling it. Nothing for what was complete when
+    /// it was published.
     pub fn fence(&self) -> Option<&Fence> {
         self.payload().and_then(|payload| payload.fence.as_ref())
     }
 
-    /// Whether, and how, work on the subscriber's streams waits for the payload: by words that the device itself waits for if it
-    /// can. [`StreamOrder::Host`] also for what is complete already.
+    /// Whether, and how, work on the subscriber's streams waits for the payload: by words that the device
+    /// itself waits for if it can. [`StreamOrder::Host`] also for what is complete already.
     pub fn order(&self) -> StreamOrder {
         let core = &self.pin().mapped.core;
         let order = |domain| {
@@ -108,10 +109,11 @@ impl RawSample {
         }
     }
 
-    /// Has the work that is enqueued on `stream` from now on wait until the payload is complete. The call itself waits only
-    /// where the device cannot (see [`order`](Self::order)), at most for `patience`.
+    /// Makes work that is enqueued on `stream` from now on wait until the payload is complete. The call
+    /// itself waits only where the device cannot (see [`order`](Self::order)), at most for `patience`.
     ///
-    /// Should who completes it, or copies it, die or fail before, the wait ends too: look at the [`fence`](Self::fence) when the work is done.
+    /// The wait also ends if the publisher or the copier dies or fails before: test the
+    /// [`fence`](Self::fence) when the work is done.
     pub fn wait_on(
         &self,
         stream: &dyn situ_memory::Stream,
@@ -126,7 +128,7 @@ impl RawSample {
             FenceState::Poisoned => Err(self.poisoned()),
             FenceState::Pending => {
                 let core = &self.pin().mapped.core;
-                // First: where the call itself waits, somebody has to look after the owner meanwhile.
+                // First, because the owner must be watched while the call waits.
                 if core.node.fences.watch(&core.topic, payload.owner, fence).is_err() {
                     return self.synchronize(patience);
                 }
@@ -135,12 +137,14 @@ impl RawSample {
         }
     }
 
-    /// Gives the message back when `stream` has passed everything that is enqueued on it so far, instead of when this is dropped: for kernels
-    /// that still read it. The call waits for nothing, unless the stream can tell nobody that it has passed
-    /// ([`Stream::complete_copy`](situ_memory::Stream::complete_copy)). On CUDA, where what the driver calls may not release it, it is given back
-    /// by whoever next enqueues something on the stream, or synchronizes with it.
+    /// Gives the message back when `stream` has passed everything that is enqueued on it so far, instead of
+    /// when this is dropped: for kernels that still read it. The call waits only if the stream cannot report
+    /// that it has passed ([`Stream::complete_copy`](situ_memory::Stream::complete_copy)). On CUDA, where a
+    /// driver's callback may not release it, the next call that enqueues on the stream, or synchronizes with
+    /// it, gives the message back.
     ///
-    /// After an error the message is never given back, because the device may still be reading it: it stays until this process ends.
+    /// After an error the message is never given back, because the device may still be reading it: it stays
+    /// until this process ends.
     pub fn release_on(self, stream: &dyn situ_memory::Stream) -> Result<(), DomainError> {
         stream.complete_copy(&Fence::of_process(0, 1), None, Box::new(self))
     }

@@ -29,8 +29,8 @@ use crate::wait::readiness::ReadinessTracker;
 /// How often a take goes on nearer to the newest message before it gives up.
 const MAX_ROUNDS: u64 = 32;
 
-/// Subscribes to a topic whose type is known only at run time. One thread at a time; the samples it gives may go to
-/// others.
+/// Subscribes to a topic whose type is known only at run time. One thread at a time; the samples it gives may
+/// go to others.
 #[derive(Debug)]
 pub struct RawSubscriber {
     core: Arc<Core>,
@@ -199,23 +199,26 @@ impl RawSubscriber {
         self.core.topic.publishers()
     }
 
-    /// Whether something is published that was not taken. One load. It may not be complete yet: see [`wait`](Self::wait).
+    /// Whether something is published that was not taken. One load. It may not be complete yet: see
+    /// [`wait`](Self::wait).
     #[inline]
     pub fn has_next(&self) -> bool {
         // In a forked child there is something to find out.
         self.core.topic.is_published(self.cursor.get()) || self.is_inherited()
     }
 
-    /// Whether it belongs to the process that this one was forked from: then nothing can be taken here, and dropping it here changes nothing
-    /// there. A process that forks and goes on in the child makes its nodes there.
+    /// Whether it belongs to the process that this one was forked from: then nothing can be taken here, and
+    /// dropping it here changes nothing there. A process that forks and goes on in the child makes its nodes
+    /// there.
     #[inline]
     pub fn is_inherited(&self) -> bool {
         !self.core.process.is_this()
     }
 
-    /// Takes the next message, if there is one, and copies only what lies in another domain. On the host a message that a device is still
-    /// filling, or copying, is none yet; a subscriber on a device gets it, with its [fence](RawSample::fence), unless it has to be copied
-    /// from another domain: only that is waited for (or see [`take_on`](Self::take_on)).
+    /// Takes the next message, if there is one, and copies it only if it lies in another domain. On the host,
+    /// a message that a device is still filling or copying does not count yet. A subscriber on a device gets
+    /// it, with its [fence](RawSample::fence), unless it has to be copied from another domain: only then the
+    /// call waits (or see [`take_on`](Self::take_on)).
     #[inline(always)]
     pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
         if self.is_inherited() {
@@ -242,13 +245,15 @@ impl RawSubscriber {
         TakeError::Forked { topic: self.core.topic.name.clone() }
     }
 
-    /// Takes the next message, if there is one, in stream order: work that is enqueued on `stream` from now on comes after what completes
-    /// the message. The call waits for no device. If the message lies in another domain than the subscriber's, and nobody has brought it,
-    /// the copy is enqueued on `stream`, which must be one of the subscriber's domain for that; the others who take there share it.
+    /// Takes the next message, if there is one, in stream order: work that is enqueued on `stream` from now
+    /// on comes after the message's completion. The call waits for no device. If the message lies in another
+    /// domain and there is no copy of it, the copy is enqueued on `stream`, which must be one of the
+    /// subscriber's domain for that; other subscribers of that domain share it.
     ///
     /// Where the CPU itself would read the copy (a subscriber on the host), this is [`take`](Self::take).
     ///
-    /// Should who completes the message, or copies it, die or fail before: see [`RawSample::wait_on`].
+    /// If the publisher or the copier dies or fails before the message is complete: see
+    /// [`RawSample::wait_on`].
     pub fn take_on(&self, stream: &dyn Stream) -> Result<Option<RawSample>, TakeError> {
         if self.is_inherited() {
             return Err(self.forked());
@@ -323,7 +328,8 @@ impl RawSubscriber {
         self.note_arrival();
     }
 
-    /// Takes the first message from `number` on that is there. `behind`: whether others before it are known to be lost.
+    /// Takes the first message from `number` on that is there. `behind`: whether others before it are known
+    /// to be lost.
     #[inline(never)]
     fn take_from(
         &self,
@@ -334,8 +340,9 @@ impl RawSubscriber {
         let topic = &self.core.topic;
         let mut ring = topic.ring_of(number);
         let mut chosen = None;
-        // Each step leaves a row behind. Where publishers overwrite them as fast as it goes, it goes on nearer and nearer to the newest. Were
-        // the rows nonsense, it could go on for ever: so that is an error after a few rounds.
+        // Each step leaves a row behind. Where publishers overwrite rows as fast as this goes, it goes on
+        // nearer and nearer to the newest. With corrupt rows it could go on for ever, so that is an error
+        // after a few rounds.
         let (mut steps, mut rounds) = (4 * ring.depth(), 0);
         loop {
             if steps == 0 {
@@ -472,12 +479,13 @@ impl RawSubscriber {
         if len < DESCRIPTOR {
             return Err(malformed("its slot is too small for a descriptor").into());
         }
-        // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a descriptor
-        // consists of atomics, for which any bits are valid.
+        // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a
+        // descriptor consists of atomics, for which any bits are valid.
         let descriptor = unsafe { &*memory.cast::<Descriptor>() };
-        // The row has 16 bits of the generation, and the rows of a sealed ring live on: it may be a later generation, whose low bits are the
-        // same. Then the pin is none. What was in the slot before has made way for the message of each generation in between, and its
-        // number for a later one; who sees the generation sees that (acquire, release in `retire`).
+        // The row has 16 bits of the generation, and the rows of a sealed ring live on. So the slot may be in
+        // a later generation with the same low bits, and then the pin does not count. Each generation in
+        // between had its own message in the slot, and wrote that message's later number. A reader that sees
+        // the generation sees that number (acquire; release in `retire`).
         if descriptor.sequence.load(Ordering::Relaxed) != number.wrapping_add(1) {
             return self.recycled(&pin.mapped.view, number);
         }
@@ -511,7 +519,8 @@ impl RawSubscriber {
         if bytes > self.qos.limits.message {
             return Err(self.too_large(number, bytes).into());
         }
-        // Whoever takes in host memory what lies there has nothing more to do with domains than this look.
+        // A subscriber on the host that takes a message from host memory does nothing about domains but this
+        // test.
         if body_pool != BODY_IN_SLOT || self.domain != HOST {
             let sample = self.take_elsewhere(taken, on)?;
             return Ok(match sample {
@@ -534,7 +543,8 @@ impl RawSubscriber {
         if sample.is_in_place() { Ok(Some(sample)) } else { Ok(Some(self.privately(sample)?)) }
     }
 
-    /// Nothing of a message whose slot seems to have another by now; an error if that is because the pool's files were made shorter.
+    /// Nothing of a message whose slot seems to have another by now; an error if that is because the pool's
+    /// files were made shorter.
     #[inline]
     fn recycled(&self, view: &PoolView, number: u64) -> Result<Option<RawSample>, Missed> {
         if guard::has_damage() {
@@ -592,7 +602,8 @@ impl RawSubscriber {
         TakeError::Pool { topic: self.core.topic.name.clone(), sequence, source }
     }
 
-    /// Moves the cursor. Publishers that see it have, by then, every holder bit that was set before (release).
+    /// Moves the cursor. Publishers that see it have, by then, every holder bit that was set before
+    /// (release).
     #[inline]
     fn advance(&self, number: u64) {
         if self.cursor.replace(number) == number {
@@ -600,8 +611,8 @@ impl RawSubscriber {
         }
         let place = &self.core.own;
         if self.backpressure {
-            // A publisher may be about to sleep until this moves: it announces, then looks at the cursor; we move the
-            // cursor, then look for an announcement. Hence the sequentially consistent exchange.
+            // A publisher may be about to sleep until this moves: it announces, then looks at the cursor; we
+            // move the cursor, then look for an announcement. Hence the sequentially consistent exchange.
             self.note_thread();
             place.cursor.swap(number, Ordering::SeqCst);
             self.core.topic.room().notify();
@@ -610,7 +621,8 @@ impl RawSubscriber {
         }
     }
 
-    /// Publishers that wait for it want to know which thread takes: should it be their own, they wait in vain.
+    /// Publishers that wait for it compare threads: if their own thread takes for it, they would wait in
+    /// vain.
     #[inline]
     pub(crate) fn note_thread(&self) {
         let thread = this_thread();
@@ -677,8 +689,8 @@ impl RawSubscriber {
 }
 
 impl RawSubscriber {
-    /// Subscribers that find nothing have time: once a second they look whether a publisher died and left a pool behind. Else it costs
-    /// them one look at a coarse clock, which is no system call.
+    /// Subscribers that find nothing have time: once a second they look whether a publisher died and left a
+    /// pool behind. Else it costs them one look at a coarse clock, which is no system call.
     #[inline]
     pub(crate) fn look_after_the_dead(&self) {
         let now = coarse_ns();
@@ -697,7 +709,8 @@ impl RawSubscriber {
 }
 
 impl Drop for RawSubscriber {
-    /// Samples may live on, and keep the place for as long. But it takes no more, so nobody needs to wait for it.
+    /// Samples may live on, and keep the place for as long. But it takes no more, so publishers need not wait
+    /// for it.
     fn drop(&mut self) {
         self.core.own.cursor.swap(u64::MAX, Ordering::SeqCst);
         self.core.topic.room().notify();
@@ -718,8 +731,8 @@ impl From<TakeError> for Missed {
     }
 }
 
-/// A message whose head is held, as its descriptor describes it: read once, because its publisher could change it at any
-/// time, and not checked yet.
+/// A message whose head is held, as its descriptor describes it: read once, because its publisher could
+/// change it at any time, and not checked yet.
 pub(crate) struct Taken {
     pub(crate) pin: Pin,
     /// Where in its pool the slot is, and where in memory.
@@ -765,7 +778,8 @@ impl Taken {
         is_expired(unsafe { &*self.descriptor })
     }
 
-    /// The sample of it: head and body were checked to lie in memory that the pin, or the payload, keeps as it is.
+    /// The sample of it: head and body were checked to lie in memory that the pin, or the payload, keeps as
+    /// it is.
     #[inline(always)]
     pub(crate) fn into_sample(
         self,

@@ -6,7 +6,8 @@ use situ_memory::{DomainId, ViewError};
 use crate::copy::copy_error::CopyError;
 use crate::topic::removal::Removed;
 
-/// Why a message could not be taken. Unless it says otherwise, the message is passed over; the next call goes on behind it.
+/// Why a message could not be taken. Unless it says otherwise, the message is passed over; the next call goes
+/// on behind it.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
     /// Its pool cannot be mapped.

@@ -29,8 +29,8 @@ impl RawSubscriber {
         self.tracker().look(&self.core().topic, self.cursor()).0
     }
 
-    /// Whether the copy of message `number`, which is published, is to be made anew. An error if the message is to be left until later,
-    /// because it is not complete.
+    /// Whether the copy of message `number`, which is published, is to be made anew. An error if the message
+    /// is to be left until later, because it is not complete.
     pub(crate) fn is_stale(&self, number: u64) -> Result<bool, Missed> {
         let topic = &self.core().topic;
         let mut tracker = self.tracker();
@@ -50,9 +50,11 @@ impl RawSubscriber {
         }
     }
 
-    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is.
+    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there
+    /// is.
     ///
-    /// On the host that is a message that is complete, or never will be; on a device, where work waits by itself, one that is published.
+    /// On the host that is a message that is complete, or never will be; on a device, where work waits by
+    /// itself, one that is published.
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         let mut readiness = self.readiness();
         if readiness.is_ready() {
@@ -62,7 +64,7 @@ impl RawSubscriber {
         let _step = hook::watcher().map(|watcher| self.tell_waiting(watcher));
         let deadline = Deadline::after(timeout);
         let wake = self.core().topic.wake();
-        // What a device is still filling is of use only to who works in stream order.
+        // A message that a device is still filling is of use only in stream order.
         let until_complete = self.domain() == HOST;
         loop {
             match std::mem::replace(&mut readiness, Readiness::Nothing) {
@@ -93,7 +95,8 @@ impl RawSubscriber {
         }
     }
 
-    /// As [`wait`](Self::wait), but something else may end it: see [`Wait`]. An error if it did, also though there is something to take.
+    /// As [`wait`](Self::wait), but something else may end it: see [`Wait`]. An error if it did, also though
+    /// there is something to take.
     pub fn wait_with(&self, how: Wait<'_>) -> Result<bool, Interrupted> {
         wait_any_with(&[self], how).map(|index| index.is_some())
     }

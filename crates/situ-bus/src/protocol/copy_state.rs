@@ -1,7 +1,7 @@
-//! A domain's entry for a message: whether its bytes are there, and who brings them.
+//! The state of one copy of a message: whether a domain has it, and which participant makes it.
 //!
-//! The problem. A message lies in one memory domain, and several takers want it in another. Exactly one of them shall
-//! copy it, the others share the copy, and whoever copies may be killed at any instruction.
+//! The problem. A message lies in one memory domain, and several subscribers need it in another. Exactly one
+//! of them shall copy it, the others share the copy, and the copier may be killed at any instruction.
 //!
 //! The protocol. A topic has one word for each row and domain:
 //!
@@ -18,24 +18,29 @@
 //!           abandon: it failed     claim: its slot was recycled
 //! ```
 //!
-//! The pool is the claimant's own, and so is the slot: nobody ever writes into a slot of somebody else. Every step is
-//! one compare-and-swap of the whole word, so each has one winner, and a word of an earlier lap is the same as `ABSENT`.
+//! The pool and the slot are the claimant's own: no participant ever writes into another one's slot. Every
+//! step is one compare-and-swap of the whole word, so each has one winner, and a word of an earlier lap is
+//! the same as `ABSENT`.
 //!
-//! A claimant that dies while `COPYING` has written to its own slot only. Whoever waits for it finds it dead (or loses
-//! patience with it) and claims the entry from the very word that it saw. If the former claimant was slow rather than
-//! dead, its `finish` fails, because the word is another; it gives its slot back and shares the other's copy.
+//! A claimant that dies while `COPYING` has written to its own slot only. A participant that waits for it
+//! finds it dead (or reaches its time limit), and claims the entry from the word that it saw. If the former
+//! claimant was slow rather than dead, its `finish` fails, because the word is another; it gives its slot
+//! back and shares the new copy.
 //!
-//! A copy may also be *enqueued* on a stream. Then the entry is `READY` before it is, so that nobody waits until the stream has been told: the fence
-//! of its slot is pending, and who shares it waits for that, or has a stream wait. Whatever is found behind a poisoned fence is none: it is claimed from
-//! the word that was seen, like one by the dead. Step by step, who dies after
+//! A copy may also be *enqueued* on a stream. Then the entry becomes `READY` before the copy is enqueued, so
+//! that other participants do not wait for that. The fence of its slot is pending, and subscribers that share
+//! it wait for the fence, or let a stream wait. A copy behind a poisoned fence does not count: it is claimed
+//! from the word that was seen, like that of a dead claimant. Step by step, a copier that dies after
 //!
 //! * the claim leaves `COPYING`, which is taken over;
-//! * `finish` leaves `READY` and a pending fence, whether the copy was enqueued or not. Repair poisons it when the process has ended and its
-//!   devices have let go; it holds the message until then, so nobody has written over what was being copied. Then it is taken over;
+//! * `finish` leaves `READY` and a pending fence, whether the copy was enqueued or not. Repair poisons the
+//!   fence when the process has ended and its devices have let go. The copy holds the message until then, so
+//!   its source was not overwritten. Then it is taken over;
 //! * the fence was completed leaves a copy as good as any.
 //!
-//! `finish` releases the copied bytes, `look` acquires them (of a copy that is enqueued, the fence does both). A copy that is `READY` is held like a message: by a holder bit in
-//! its slot, then the slot's generation, then another look at the entry (see [`SlotControl`](situ_memory::SlotControl)).
+//! `finish` releases the copied bytes, `look` acquires them (of a copy that is enqueued, the fence does
+//! both). A copy that is `READY` is held like a message: by a holder bit in its slot, then the slot's
+//! generation, then another look at the entry (see [`SlotControl`](situ_memory::SlotControl)).
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 
@@ -53,9 +58,9 @@ const READY: u64 = 2;
 /// What an entry says of its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// Nobody brings its bytes.
+    /// There is no copy, and none is under way.
     Absent,
-    /// Somebody does, into this slot.
+    /// A copy is under way, into this slot.
     Copying(Reference),
     /// They lie in this slot.
     Ready(Reference),
@@ -81,8 +86,8 @@ impl<'a> CopyState<'a> {
         self.mark << LAP_SHIFT | state << STATE_SHIFT | reference.to_bits()
     }
 
-    /// How it stands, and the whole word, to claim from or to compare with later. If it is `READY`, the copied bytes are
-    /// visible.
+    /// How it stands, and the whole word, to claim from or to compare with later. If it is `READY`, the
+    /// copied bytes are visible.
     pub fn look(&self) -> (Found, u64) {
         let word = self.word.load(Ordering::SeqCst);
         let ahead = (word >> LAP_SHIFT).wrapping_sub(self.mark) & LAP_MASK;
@@ -99,10 +104,10 @@ impl<'a> CopyState<'a> {
         (found, word)
     }
 
-    /// Takes it upon the caller to bring the bytes into `target`, a slot of its own, if the entry still holds the word
-    /// that was `seen`. Gives the word of the claim.
+    /// Takes it upon the caller to bring the bytes into `target`, a slot of its own, if the entry still holds
+    /// the word that was `seen`. Gives the word of the claim.
     ///
-    /// Who dies after this is found by its pool's entry in the topic.
+    /// If the claimant dies after this, its claim is found by its pool's entry in the topic.
     pub fn claim(&self, seen: u64, target: Reference) -> Option<u64> {
         let claim = self.bits(COPYING, target);
         self.swap(seen, claim).then_some(claim)
@@ -116,7 +121,7 @@ impl<'a> CopyState<'a> {
         self.swap(claim, ready).then_some(ready)
     }
 
-    /// The bytes could not be brought: somebody else may try. Nothing changes if the claim was taken over.
+    /// The copy failed: another participant may try. Nothing changes if the claim was taken over.
     pub fn abandon(&self, claim: u64) {
         self.swap(claim, self.mark << LAP_SHIFT | ABSENT << STATE_SHIFT);
     }
@@ -131,20 +136,23 @@ impl<'a> CopyState<'a> {
         matches!(self.look().0, Found::Copying(slot) | Found::Ready(slot) if slot.pool == pool)
     }
 
-    /// Forgets what this pool holds or brings: for whoever removed the pool. Whoever holds the copy keeps it.
+    /// Removes a copy in this pool, made or under way, because the pool was removed. Subscribers that hold
+    /// the copy keep it.
     #[cfg(not(loom))]
     pub(crate) fn forget(&self, pool: u8) {
         let (found, word) = self.look();
         if matches!(found, Found::Copying(slot) | Found::Ready(slot) if slot.pool == pool) {
-            // If it changed meanwhile, then to another pool: nobody publishes from one that is gone.
+            // If it changed meanwhile, then to another pool: nothing is published from a pool that is gone.
             self.abandon(word);
         }
     }
 
-    /// Forgets the copy in this slot, if the word still names it: for its owner, before the slot is used for another message. The words of
-    /// a sealed ring live on, and have only 16 bits of the slot's generation.
+    /// Removes the copy in this slot, if the word still names it. Its owner calls this before the slot is
+    /// used for another message: the words of a sealed ring live on, and have only 16 bits of the slot's
+    /// generation.
     ///
-    /// A taker that holds the slot and finds the word after that comes before this in the total order, so the owner finds its bit.
+    /// A taker that holds the slot and finds the word after that comes before this in the total order, so the
+    /// owner finds its bit.
     pub fn forget_slot(&self, pool: u8, slot: u16) {
         let (found, word) = self.look();
         if matches!(found, Found::Copying(it) | Found::Ready(it) if it.pool == pool && it.slot == slot) {

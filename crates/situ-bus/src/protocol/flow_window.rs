@@ -1,9 +1,9 @@
 //! How far a reliable publisher may run ahead, and how a new subscriber makes itself known to it.
 //!
-//! A publisher must not lap a subscriber that it waits for, yet it must not look at every cursor for every message. So it
-//! remembers the smallest cursor that it saw. Cursors only move on: a remembered minimum is too small at worst, which
-//! costs another look. The one thing that could make it too large is a subscriber that it has not seen; hence the
-//! epoch, which changes when a subscriber comes.
+//! A publisher must not lap a subscriber that it waits for, yet it must not read every cursor for every
+//! message. So it caches the smallest cursor that it saw. Cursors only move on: a cached minimum is too small
+//! at worst, which costs another look. Only a subscriber that the publisher has not seen could make it too
+//! large; hence the epoch, which changes when a subscriber comes.
 //!
 //! ```text
 //!   publisher, for each message                       subscriber that comes
@@ -13,11 +13,12 @@
 //!   3. swap the row         (SeqCst)
 //! ```
 //!
-//! Suppose a publisher does not see the new epoch in its 1, and swaps the row of message `n`. All messages before `n`
-//! were there already. If the swap precedes the subscriber's 3, the subscriber begins behind `n` and nothing was
-//! promised. Otherwise it begins at `n` or before, so it finds `n` in its row. The publisher's next 1 comes after that
-//! swap, which comes after the subscriber's 3 and so after its 2: it sees the new epoch. Hence each publisher
-//! publishes at most one message without regard to the newcomer, and that message is the first that it takes.
+//! Suppose a publisher does not see the new epoch in its 1, and swaps the row of message `n`. All messages
+//! before `n` were there already. If the swap precedes the subscriber's 3, the subscriber begins behind `n`
+//! and nothing was promised. Otherwise it begins at `n` or before, so it finds `n` in its row. The
+//! publisher's next 1 comes after that swap, which comes after the subscriber's 3 and so after its 2: it sees
+//! the new epoch. Hence each publisher publishes at most one message without regard to the newcomer, and that
+//! message is the first that it takes.
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 use situ_memory::sync::between_sequentially_consistent;
@@ -63,7 +64,8 @@ impl Window {
         self.slowest
     }
 
-    /// Looks at the cursors: `slowest` gives the smallest of those who are waited for, `u64::MAX` if there is none.
+    /// Looks at the cursors: `slowest` gives the smallest of those who are waited for, `u64::MAX` if there is
+    /// none.
     #[cold]
     pub fn refresh(&mut self, epoch: Epoch<'_>, slowest: impl FnOnce() -> u64) -> u64 {
         // The epoch first: a place that is taken after this changes it again.
@@ -87,14 +89,15 @@ impl Window {
     }
 }
 
-/// Subscriber, steps 2 and 3, once its place is active: `wants` is how many messages it would like to find, none of them before `first`.
+/// Subscriber, steps 2 and 3, once its place is active: `wants` is how many messages it would like to find,
+/// none of them before `first`.
 pub fn enter(ring: Ring<'_>, cursor: &AtomicU64, epoch: &AtomicU64, wants: u64, first: u64) {
     epoch.fetch_add(1, Ordering::SeqCst);
     between_sequentially_consistent();
     cursor.store(begin(ring, wants, first), Ordering::SeqCst);
 }
 
-/// Where a subscriber begins that would like to find so many messages.
+/// Where a subscriber begins that asks for this many messages.
 pub fn begin(ring: Ring<'_>, wants: u64, first: u64) -> u64 {
     let end = ring.end();
     (end - wants.min(end).min(ring.depth())).max(first.min(end))

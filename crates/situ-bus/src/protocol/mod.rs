@@ -1,5 +1,5 @@
-//! The protocols on words that processes share. They depend on nothing but atomics, so the model checker explores the code
-//! that runs.
+//! The protocols on words that processes share. They depend on nothing but atomics, so the model checker
+//! explores the code that runs.
 //!
 //! ```text
 //!   ring         the rows of a topic: claiming, publishing, reading, sealing

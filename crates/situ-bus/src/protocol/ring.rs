@@ -9,36 +9,39 @@
 //!   +---------------+----------+--------------+---------------+
 //! ```
 //!
-//! Message number `n` goes into row `n % depth` in lap `n / depth`. The compare-and-swap that replaces the word of lap
-//! `l - 1` by one of lap `l` *is* the claim of number `n`: there is no moment at which a number is taken and its row
-//! not yet written, so a publisher that dies at any instruction leaves no hole. Several publishers race for the same
-//! row; one wins, the others see its word and go on to the next number. Hence one total order.
+//! Message number `n` goes into row `n % depth` in lap `n / depth`. The compare-and-swap that replaces the
+//! word of lap `l - 1` by one of lap `l` *is* the claim of number `n`. At no moment is a number taken and its
+//! row not yet written, so a publisher that dies at any instruction leaves no hole. Several publishers race
+//! for the same row; one wins, the others see its word and go on to the next number. Hence one total order.
 //!
 //! `head` is a hint that lies at or before the end. Anyone may advance it; nothing depends on it but speed.
 //!
-//! The lap is compared modulo 2^24 as a signed distance: only somebody who sleeps for 2^23 laps can be mistaken.
+//! The lap is compared modulo 2^24 as a signed distance: only a process that sleeps for 2^23 laps can be
+//! mistaken.
 //!
-//! A topic that needs more rows gets another ring behind this one. The ring is *sealed* by a row that names no slot, put
-//! into the order like a message; the next ring begins with the number that the seal took. From then on nothing is
-//! published here any more, and what is here stays:
+//! A topic that needs more rows gets another ring behind this one. The ring is *sealed* by a row that names
+//! no slot, put into the order like a message; the next ring begins with the number that the seal took. From
+//! then on nothing is published here any more, and what is here stays:
 //!
-//! - The seal takes number `n` by the same swap, so each number below `n` is a message of this ring, and none above is.
-//! - A publisher gets beyond a row only by reading it, and `head` never goes beyond `n`. The one row from which it could get
-//!   to `n + 1` is the seal's, which says so.
+//! - The seal takes number `n` by the same swap, so each number below `n` is a message of this ring, and none
+//!   above is.
+//! - A publisher gets beyond a row only by reading it, and `head` never goes beyond `n`. The one row from
+//!   which it could get to `n + 1` is the seal's, which says so.
 //!
-//! So publishers, and after them readers, find the seal where they look anyway, and pay nothing for it before that.
+//! So publishers, and after them readers, find the seal where they look anyway, and pay nothing for it before
+//! that.
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 
 const LAP_BITS: u32 = 24;
 const LAP_MASK: u64 = (1 << LAP_BITS) - 1;
-/// After so many steps a walk along the rows is not looking for their end any more: somebody wrote nonsense to them.
+/// After this many steps, a walk along the rows does not look for their end any more: the rows are corrupt.
 const MAX_STEPS: u32 = 1 << 20;
 
 /// What a row refers to: a slot of a publisher's pool, in one of its generations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reference {
-    /// The publisher's entry in the topic, whose pool holds the slot.
+    /// The entry in the topic of the publisher whose pool holds the slot.
     pub pool: u8,
     /// The slot's number in the pool.
     pub slot: u16,
@@ -101,7 +104,8 @@ fn is_seal(word: u64) -> bool {
 }
 
 impl<'a> Ring<'a> {
-    /// A ring over rows whose number is a power of two. Zeroed rows are a ring in which nothing was published.
+    /// A ring over rows whose number is a power of two. Zeroed rows are a ring in which nothing was
+    /// published.
     #[inline]
     pub fn new(rows: &'a [AtomicU64], head: &'a AtomicU64) -> Self {
         Self::beginning_at(0, rows, head)
@@ -147,8 +151,9 @@ impl<'a> Ring<'a> {
 
     /// What has become of message `number`, which does not belong to a ring before this one.
     ///
-    /// Everything that its publisher wrote before publishing is visible after `Here`. The load is sequentially
-    /// consistent because a subscriber looks here once more after it has announced that it will sleep.
+    /// Everything that its publisher wrote before publishing is visible after `Here`. The load is
+    /// sequentially consistent because a subscriber looks here once more after it has announced that it will
+    /// sleep.
     #[inline]
     pub fn look(&self, number: u64) -> Look {
         let word = self.row(number).load(Ordering::SeqCst);
@@ -162,11 +167,12 @@ impl<'a> Ring<'a> {
 
     /// Puts a reference into the order and gives its number.
     ///
-    /// `from` is where the caller believes the end to be (its last number plus one). `admit` is asked before each
-    /// attempt whether that number may be used (a reliable publisher must not lap its subscribers).
+    /// `from` is where the caller believes the end to be (its last number plus one). `admit` decides before
+    /// each attempt whether that number may be used (a reliable publisher must not lap its subscribers).
     ///
-    /// Publication: the swap releases everything that the caller wrote into the slot. If the process dies before
-    /// it, nothing has happened; if it dies after it, the message is published, and only the hint is behind.
+    /// Publication: the swap releases everything that the caller wrote into the slot. If the process dies
+    /// before it, nothing has happened; if it dies after it, the message is published, and only the hint is
+    /// behind.
     #[inline(always)]
     pub fn publish<E>(
         &self,
@@ -174,7 +180,7 @@ impl<'a> Ring<'a> {
         reference: Reference,
         mut admit: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<u64, ClaimError<E>> {
-        // Nearly always the end is where the caller believes it to be, and everything else is kept out of its way.
+        // Nearly always the end is where the caller believes it to be; everything else is off the hot path.
         let mut number = from.max(self.base);
         // Acquire: see `claim`.
         let word = self.row(number).load(Ordering::Acquire);
@@ -187,11 +193,12 @@ impl<'a> Ring<'a> {
         Ok(number)
     }
 
-    /// Ends the ring and gives the number at which the next one begins. `admit` is asked as in [`publish`](Self::publish):
-    /// the seal takes the row of an old message like any other.
+    /// Ends the ring and gives the number at which the next one begins. `admit` is asked as in
+    /// [`publish`](Self::publish): the seal takes the row of an old message like any other.
     ///
-    /// The next ring must be there before: whoever finds the seal goes on to it. If the process dies before the swap,
-    /// nothing has happened; if after it, the topic has grown. The hint stays at or before the seal.
+    /// The next ring must be there before: a participant that finds the seal goes on to it. If the process
+    /// dies before the swap, nothing has happened; if after it, the topic has grown. The hint stays at or
+    /// before the seal.
     pub fn seal<E>(&self, admit: impl FnMut(u64) -> Result<(), E>) -> Result<u64, ClaimError<E>> {
         self.claim(self.end(), Reference::SEAL, admit)
     }
@@ -222,16 +229,17 @@ impl<'a> Ring<'a> {
     ) -> Result<u64, ClaimError<E>> {
         let mut number = from.max(self.base);
         for _ in 0..MAX_STEPS {
-            // Acquire, here and of the head below: whoever knows of a message knows of all before it. So the row of the
-            // next number is seen at least as it was when that message was published, and never two laps behind.
+            // Acquire, here and of the head below: a process that knows of a message knows of all before it.
+            // So the row of the next number is seen at least as it was when that message was published, and
+            // never two laps behind.
             let word = self.row(number).load(Ordering::Acquire);
             match self.distance(word, number) {
                 -1 if self.swap(number, word, reference, &mut admit)? => return Ok(number),
-                // Somebody else was faster.
+                // Another publisher was faster.
                 -1 => {}
                 // Before any step beyond it: also if its row is met as that of a number one lap earlier.
                 0.. if is_seal(word) => return Err(ClaimError::Sealed),
-                // Somebody else has this number: go on behind the furthest that is known.
+                // Another publisher has this number: go on behind the furthest that is known.
                 ahead @ 0.. => {
                     let after = number.wrapping_add(ahead as u64 * self.depth()).wrapping_add(1);
                     number = after.max(self.head.load(Ordering::Acquire));
@@ -245,7 +253,7 @@ impl<'a> Ring<'a> {
     /// The number of the next message to be published, as of now. If the ring is sealed, that of the seal.
     pub fn end(&self) -> u64 {
         let mut number = self.head.load(Ordering::Acquire).max(self.base);
-        // The hint is rarely more than a step behind. Were the rows nonsense, the walk could go on for ever.
+        // The hint is rarely more than a step behind. With corrupt rows, the walk could go on for ever.
         for _ in 0..4 * self.rows.len() {
             match self.look(number) {
                 Look::NotYet | Look::Sealed => break,

@@ -1,7 +1,8 @@
 //! Which pool an entry of the topic stands for in a row.
 //!
-//! A row names the entry of its message's publisher in 8 bits, and lives for as long as the ring takes to come round. An entry is given
-//! to the next publisher earlier than that: so it says since which number it is that one's.
+//! A row names the entry of its message's publisher in 8 bits, and lives for as long as the ring takes to
+//! come round. An entry is given to the next publisher earlier than that: so it says since which number it is
+//! that one's.
 //!
 //! ```text
 //!   who takes the entry (under the lock)          reader of the row of message n
@@ -10,12 +11,15 @@
 //!   3. publishes from `since` on                  3. n >= since? no: the message went with an earlier pool
 //! ```
 //!
-//! - A row that the entry's present publisher wrote is at `since` or behind it, because what is published below was there before it came. Who
-//!   finds such a row finds 1 and 2 as well, which come before the swap.
-//! - A row of an earlier publisher is below. A reader that finds the present pool in its 2 finds the present `since` in its 3, or a later
-//!   one, because 1 comes before 2. A reader that still finds the earlier pool has the right one, or is told that it went, which is true.
+//! - A row that the entry's present publisher wrote is at `since` or behind it, because all messages below
+//!   were published before it came. A reader that finds such a row finds 1 and 2 as well, which come before
+//!   the swap.
+//! - A row of an earlier publisher is below. A reader that finds the present pool in its 2 finds the present
+//!   `since` in its 3, or a later one, because 1 comes before 2. A reader that still finds the earlier pool
+//!   has the right one, or finds that its files are gone, which is true.
 //!
-//! Who dies between 1 and 2 has taken nothing: the entry was free, and nobody needs the messages of the pool that it still names.
+//! A publisher that dies between 1 and 2 has taken nothing: the entry was free, and the messages of the pool
+//! that it still names are not needed any more.
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,7 +37,7 @@ pub(crate) const FIELDS: [(usize, usize, &str); 2] =
     [(std::mem::offset_of!(Tenure, pool), 8, "pool"), (std::mem::offset_of!(Tenure, since), 8, "since")];
 
 impl Tenure {
-    /// That of nobody, outside of shared memory, as the model checker needs it.
+    /// An entry without a pool, outside of shared memory, as the model checker needs it.
     #[cfg(loom)]
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {

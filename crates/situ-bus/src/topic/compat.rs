@@ -16,13 +16,14 @@ pub(super) fn first_difference(theirs: &str, ours: &str) -> String {
     }
 }
 
-/// Whether a canonical schema has structs to which members may be appended while regions understand it: a line of its own begins
-/// each of them.
+/// Whether a canonical schema has structs to which members may be appended while regions understand it: a
+/// line of its own begins each of them.
 pub(super) fn may_be_appended(schema: &str) -> bool {
     schema.lines().any(|line| line.starts_with("@appendable @region struct "))
 }
 
-/// Whether a canonical schema, which says what a type consists of and nothing else, has a bulk member. (Texts in it are defaults.)
+/// Whether a canonical schema, which says what a type consists of and nothing else, has a bulk member. (Texts
+/// in it are defaults.)
 pub(crate) fn has_bulk(schema: &str) -> bool {
     schema.lines().any(|line| line.split('"').step_by(2).any(|part| part.contains("@bulk(TRUE)")))
 }

@@ -40,22 +40,25 @@ pub(crate) struct Topic {
     map: Mapping,
     pub(crate) places: Places,
     pub(super) rings: Rings,
-    /// When who takes of it last looked whether somebody has died.
+    /// When a subscriber of this process last looked for dead participants.
     pub(crate) looked_ns: std::sync::atomic::AtomicU64,
     pub(crate) removal: Removal,
     identity: Identity,
-    /// Whose it is: a forked child's copy is private zeroes.
+    /// The process that it belongs to: a forked child's copy is private zeroes.
     pub(crate) process: Process,
 }
 
-/// How often a reader without the topic's lock begins again because the topic was removed and made anew meanwhile.
+/// How often a reader without the topic's lock begins again because the topic was removed and made anew
+/// meanwhile.
 const TRIES: usize = 8;
 
 impl Topic {
-    /// Makes the files of a new topic. The caller holds the directory's lock. `places` is what it may do with the subscribers' places.
+    /// Makes the files of a new topic. The caller holds the directory's lock. `places` is what it may do with
+    /// the subscribers' places.
     ///
-    /// The old topic's name goes first, and the new one's comes last, so that no name leads to files that do not belong together. A process
-    /// that dies in between leaves a directory without a topic, in which the next participant begins anew.
+    /// The old topic's name goes first, and the new one's comes last, so that no name leads to files that do
+    /// not belong together. A process that dies in between leaves a directory without a topic, in which the
+    /// next participant begins anew.
     pub(crate) fn create(
         root: &OpenRoot,
         directory: &Beneath,
@@ -67,7 +70,7 @@ impl Topic {
         let texts = [name, &description.name, &description.schema];
         let header = Header::new(unique(), depth, description.schema_hash, texts);
         let parts = Parts::of(depth, texts.iter().map(|text| text.len()).sum());
-        // Made under another name, so that who reads the directory never finds half a topic.
+        // Made under another name, so that a reader of the directory never finds half a topic.
         let (place, named) = (directory.join(HIDDEN_FILE), directory.join(FILE));
         let hidden = place.path();
         named.remove_if(is_topic_file);
@@ -76,8 +79,8 @@ impl Topic {
         place.remove_if(is_topic_file);
         let file =
             place.create(root.file_mode(), root.group()).map_err(|error| system("create", hidden, error))?;
-        // All of it has memory from the start, so that no later write can meet a full file system. (The columns of
-        // domains that are never used are left out.)
+        // All of it has memory from the start, so that no later write can meet a full file system. (The
+        // columns of domains that are never used are left out.)
         file.set_len(parts.end as u64).map_err(|error| system("size", hidden, error))?;
         let (first, rest) = (parts.columns as u64, parts.publishers as u64);
         find_memory(file.as_fd(), 0, first)
@@ -86,7 +89,8 @@ impl Topic {
         let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
             .map_err(|error| system("map", hidden, error))?;
         let identity = identify(&file).map_err(|error| system("look at", hidden, error))?;
-        // SAFETY: the mapping begins on a page and is larger than a header; nobody else knows the file yet.
+        // SAFETY: the mapping begins on a page and is larger than a header; no other process knows the file
+        // yet.
         unsafe { map.base().cast::<Header>().write(header) };
         let text = texts.concat();
         // SAFETY: `Parts::of` made room for exactly this much text; as above.
@@ -114,9 +118,11 @@ impl Topic {
         })
     }
 
-    /// Opens and checks a topic that is there; nothing if there is none. `places` is what it may do with the subscribers' places.
+    /// Opens and checks a topic that is there; nothing if there is none. `places` is what it may do with the
+    /// subscribers' places.
     ///
-    /// A topic whose subscribers' file is gone is none, as one whose own file is gone: those who are in it are told of the removal.
+    /// A topic whose subscribers' file is gone is none, as one whose own file is gone: those who are in it
+    /// are told of the removal.
     pub(crate) fn open(
         root: &OpenRoot,
         directory: &Beneath,
@@ -215,8 +221,9 @@ impl Topic {
     #[inline]
     fn part<T>(&self, offset: usize) -> &T {
         debug_assert!(self.map.at::<T>(offset).is_some());
-        // SAFETY: the offsets come from `Parts`, which were checked against the mapping's length and are aligned to
-        // their types; all parts consist of atomics, for which any bits are valid and sharing is no data race.
+        // SAFETY: the offsets come from `Parts`, which were checked against the mapping's length and are
+        // aligned to their types. All parts consist of atomics, for which any bits are valid and sharing is
+        // no data race.
         unsafe { &*self.map.base().add(offset).cast::<T>() }
     }
 
@@ -245,7 +252,7 @@ impl Topic {
         self.part(ROOM_OFFSET)
     }
 
-    /// Who was ever here.
+    /// How many places and entries were ever taken.
     #[inline]
     pub(crate) fn registry(&self) -> &Registry {
         self.part(REGISTRY_OFFSET)
@@ -276,11 +283,12 @@ impl Topic {
         self.domains().find(|(_, other)| *other == domain).map(|(column, _)| column)
     }
 
-    /// The column of a domain, which is given one if it has none. Nothing if there is none left. The caller holds the
-    /// directory's lock.
+    /// The column of a domain, which is given one if it has none. Nothing if there is none left. The caller
+    /// holds the directory's lock.
     ///
-    /// The columns get memory here, so that no later write can meet a full file system: also that of the host, which is
-    /// of no use as long as there is no other. If the process dies before the word of the table, the next does it again.
+    /// The columns get memory here, so that no later write can meet a full file system. So does that of the
+    /// host, which is not used as long as there is no other. If the process dies before the word of the
+    /// table, the next one does it again.
     pub(crate) fn take_column(&self, domain: DomainId) -> Result<Option<usize>, MemoryError> {
         if let Some(column) = self.column(domain) {
             return Ok(Some(column));
@@ -298,7 +306,7 @@ impl Topic {
                     .map_err(|error| system("find memory for", path, error))?;
             }
         }
-        // Release: who sees the domain may use its column.
+        // Release: a process that sees the domain may use its column.
         self.domain_word(column).store(domain_to_word(domain) | DOMAIN_USED, Ordering::Release);
         Ok(Some(column))
     }

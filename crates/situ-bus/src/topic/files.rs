@@ -57,8 +57,8 @@ pub(super) fn is_missing(error: &MemoryError) -> bool {
     matches!(error, MemoryError::System { source, .. } if source.kind() == io::ErrorKind::NotFound)
 }
 
-/// Whether a file of one of these names may be removed: it begins as the file of a topic, of a further ring or of subscribers does, or with
-/// zeroes, because its maker died before it wrote the header.
+/// Whether a file of one of these names may be removed. It may if it begins as the file of a topic, of a
+/// further ring or of subscribers does, or with zeroes, because its maker died before it wrote the header.
 pub(super) fn is_topic_file(file: &File) -> bool {
     [MAGIC, RING_MAGIC, SUBSCRIBERS_MAGIC]
         .iter()

@@ -15,7 +15,8 @@ pub(crate) const DEPTH: u32 = 1024;
 pub(crate) const MAX_DEPTH: u32 = 1 << 16;
 /// How many subscribers a topic has places for: as many as a slot has holder bits.
 pub(crate) const PLACES: u32 = situ_memory::HOLDERS as u32;
-/// How many publishers: a row names one in 8 bits. The last entry is never given to anybody: a row that names it is a seal.
+/// How many publishers: a row names one in 8 bits. The last entry is never taken: a row that names it is a
+/// seal.
 pub(crate) const PUBLISHERS: u32 = 256;
 /// How many memory domains a topic has columns for.
 pub(crate) const DOMAINS: u32 = 32;
@@ -46,8 +47,8 @@ pub(crate) struct Header {
 
 const _: () = assert!(size_of::<Header>() == 88);
 
-/// Where the changing words of the header page lie: each on a pair of cache lines of its own, because processors fetch
-/// lines in pairs.
+/// Where the changing words of the header page lie: each on a pair of cache lines of its own, because
+/// processors fetch lines in pairs.
 pub(crate) const HEAD_OFFSET: usize = 1024;
 pub(crate) const WAKE_OFFSET: usize = 1152;
 pub(crate) const ROOM_OFFSET: usize = 1280;
@@ -68,7 +69,8 @@ pub(crate) struct Registry {
     pub publishers_used: AtomicU32,
     /// A hint: how many rings there are behind the first.
     pub rings: AtomicU32,
-    /// Nobody needs a message before this number any more, nor begins there: the sealed rings before it are over.
+    /// No subscriber needs a message before this number any more, or begins there: the sealed rings before it
+    /// are over.
     pub first: AtomicU64,
 }
 
@@ -91,8 +93,8 @@ pub(crate) struct SubscribersHeader {
 
 const _: () = assert!(size_of::<SubscribersHeader>() == 40);
 
-/// Where its changing words lie: on a pair of cache lines of their own, in the page of the first places, so that a publisher that reads
-/// them and those needs one page.
+/// Where its changing words lie: on a pair of cache lines of their own, in the page of the first places. A
+/// publisher that reads both needs one page.
 pub(crate) const ARRIVALS_OFFSET: usize = 128;
 pub(crate) const PLACES_OFFSET: usize = 256;
 pub(crate) const SUBSCRIBERS_END: usize =
@@ -135,8 +137,8 @@ impl SubscribersHeader {
     }
 }
 
-/// The bits of a place's and a publisher's state word; the count above them changes with each taker, so that a
-/// compare-and-swap never hits a later one.
+/// The bits of a place's and a publisher's state word; the count above them changes with each taker, so that
+/// a compare-and-swap never hits a later one.
 pub(crate) mod state {
     pub const ACTIVE: u32 = 1;
     /// Its node was found dead, or it left and something of it is still needed.
@@ -145,9 +147,11 @@ pub(crate) mod state {
     pub const BACKPRESSURE: u32 = 4;
     pub const RELIABLE: u32 = 8;
     pub const TRANSIENT_LOCAL: u32 = 16;
-    /// The files of a gone pool were removed; its entry waits until no bodies belong to it, of copies until no entry of a row names it.
+    /// The files of a gone pool were removed; its entry waits until no bodies belong to it, of copies until
+    /// no entry of a row names it.
     pub const UNLINKED: u32 = 32;
-    /// The entry is of a pool of bodies, whose heads lie in the pool of another entry: its `depth` is that one's number.
+    /// The entry is of a pool of bodies. Their heads lie in the pool of another entry, whose number is in
+    /// `depth`.
     pub const BODIES: u32 = 64;
     /// The entry is of a pool of copies.
     pub const COPIES: u32 = 128;
@@ -225,8 +229,8 @@ const _: () = assert!(size_of::<Head>() == 64 && size_of::<WakeWord>() == 64 && 
 const _: () = assert!(size_of::<SubscribersHeader>() <= ARRIVALS_OFFSET && size_of::<Arrivals>() == 64);
 const _: () = assert!(size_of::<Place>() == 128 && size_of::<PublisherEntry>() == 128);
 
-/// What lies at the beginning of every slot, before the head: written by the publisher, read-only for everybody
-/// else, and checked by them before use.
+/// What lies at the beginning of every slot, before the head. Its publisher writes it; all other participants
+/// only read it, and check it before use.
 #[repr(C, align(64))]
 pub(crate) struct Descriptor {
     pub published_at_ns: AtomicU64,
@@ -291,7 +295,7 @@ pub(crate) struct RingHeader {
     pub depth: u32,
     pub rows_offset: u64,
     pub columns_offset: u64,
-    /// One more than the number of its first message; 0 as long as nobody has written it down.
+    /// One more than the number of its first message; 0 as long as that is not written.
     pub base: u64,
 }
 
@@ -527,7 +531,8 @@ mod tests {
 
     #[test]
     fn the_parts_lie_as_specified() {
-        // Worked out by hand for 1024 rows and 100 bytes of text: 4096 + 8192; 32 columns of 8192; 256 publishers of 128.
+        // Worked out by hand for 1024 rows and 100 bytes of text: 4096 + 8192; 32 columns of 8192; 256
+        // publishers of 128.
         let parts = Parts { rows: 4096, columns: 12288, publishers: 274_432, text: 307_200, end: 311_296 };
         assert_eq!(Parts::of(1024, 100), parts);
         assert_eq!(Parts::of(1, 0).columns, 8192);

@@ -1,7 +1,7 @@
-//! Coming and going: places, publishers' entries, and who goes with whom.
+//! Joining a topic: places, publishers' entries, and which members go together.
 //!
-//! Everything here happens under the lock of the topic's directory, which the kernel drops with its holder; a hot path
-//! never takes it. Whoever comes or goes first repairs (see `repair`).
+//! Everything here happens under the lock of the topic's directory, which the kernel drops with its holder; a
+//! hot path never takes it. A participant that joins or leaves repairs first (see `repair`).
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub(crate) struct Joined {
 }
 
 impl Drop for Joined {
-    /// Who made the topic but could not take part leaves nothing behind.
+    /// A participant that made the topic but could not join leaves nothing behind.
     fn drop(&mut self) {
         if !in_use(&self.topic) {
             remove_topic(&self.topic.directory, &self.lock);
@@ -58,8 +58,8 @@ impl Drop for Joined {
 }
 
 impl Registration<'_> {
-    /// Opens the topic, or makes it, and repairs what the dead left in it. `places` is what it may do with the subscribers' places:
-    /// publishers only read them.
+    /// Opens the topic, or makes it, and repairs what the dead left in it. `places` is what it may do with
+    /// the subscribers' places: publishers only read them.
     pub(crate) fn join(&self, places: Access) -> Result<Joined, RegisterError> {
         if !is_name(self.topic, 80) || file_name(self.topic).len() > MAX_FILE_NAME {
             return Err(RegisterError::InvalidName(self.topic.to_owned()));
@@ -72,7 +72,7 @@ impl Registration<'_> {
         if let Some(topic) = Topic::open(self.root, &directory, places)? {
             repair(&topic, &lock);
             if !in_use(&topic) {
-                // Everybody who was here is dead: begin anew, whatever type or depth they had.
+                // All former members are dead: begin anew, whatever type or depth they had.
                 remove_files(&lock);
             } else {
                 self.check_type(&topic)?;
@@ -100,8 +100,8 @@ impl Registration<'_> {
         rows.next_power_of_two()
     }
 
-    /// Gives the topic more rows if it has too few for this participant. One more than its depth: where the window of
-    /// publishers is smaller than the ring, there is always a row for a seal.
+    /// Gives the topic more rows if it has too few for this participant. One more than its depth: where the
+    /// window of publishers is smaller than the ring, there is always a row for a seal.
     fn grow(&self, topic: &Topic, lock: &Lock) -> Result<(), RegisterError> {
         let rows = topic.ring().depth();
         if rows > self.depth as u64 || topic.grow(self.rows().max(rows as u32 * 2), lock)? {
@@ -117,8 +117,9 @@ impl Registration<'_> {
         Err(RegisterError::Depth { topic: self.topic.to_owned(), asked: self.depth, rows })
     }
 
-    /// The same type, or another version of one that regions understand in several: all who take part are regions then, whose layout
-    /// hash does not cover what was appended (`spec/region.md`, *Versions*); what was not appended is refused where it is taken.
+    /// The type must be the same, or another version of one that regions understand in several. In that case
+    /// all members use regions, whose layout hash does not cover appended members (`spec/region.md`,
+    /// *Versions*). A change of other members is refused where the message is taken.
     fn check_type(&self, topic: &Topic) -> Result<(), RegisterError> {
         let ours = self.description;
         let in_region = ours.encoding == Encoding::Region;
@@ -134,7 +135,7 @@ impl Registration<'_> {
             if participants(topic).all(|(_, encoding)| encoding == Encoding::Region as u32) {
                 return Ok(());
             }
-            "it is another version, and not all who take part do so with regions, which alone understand several"
+            "it is another version; only regions understand several, and not all members use regions"
                 .to_owned()
         } else {
             first_difference(&topic.schema, &ours.schema)
@@ -164,7 +165,8 @@ impl Registration<'_> {
         RegisterError::Qos { topic: self.topic.to_owned(), node: NodeId(node), mismatch }
     }
 
-    /// Devices cannot hold what is serialized: neither ours, if we are on one, nor what we take or give to those who are.
+    /// Devices cannot hold what is serialized: neither ours, if we are on one, nor what we take or give to
+    /// those who are.
     fn check_serialized(&self, domain: DomainId, node: u64, encoding: u32) -> Result<(), RegisterError> {
         if domain == HOST || encoding == Encoding::Flat as u32 {
             return Ok(());
@@ -173,8 +175,9 @@ impl Registration<'_> {
         Err(RegisterError::Serialized { topic, type_name, domain, node: NodeId(node) })
     }
 
-    /// Two flat layouts must be the same, and two layouts of regions. Who only serializes has none; a subscriber of serialized
-    /// messages that can also read flat ones names theirs. Between the two kinds messages are converted.
+    /// Two flat layouts must be the same, and so must two layouts of regions. A member that only serializes
+    /// has none. A subscriber of serialized messages that can also read flat ones names their layout. Between
+    /// the two kinds, messages are converted.
     fn check_layout(&self, node: u64, theirs: u64, encoding: u32) -> Result<(), RegisterError> {
         let ours = self.description.layout_hash;
         let other_kind =
@@ -222,8 +225,8 @@ impl Joined {
         column.ok_or_else(|| RegisterError::Domains { topic: self.topic.name.clone(), domain })
     }
 
-    /// Takes a place for a subscriber, which has to have joined for writing to it, and gives it, with the number of its domain's column.
-    /// `wants` is how far back it wants to begin.
+    /// Takes a place for a subscriber, which has to have joined for writing, and returns it with the number
+    /// of its domain's column. `wants` is how far back it wants to begin.
     pub(crate) fn take_place(
         &self,
         registration: &Registration<'_>,
@@ -275,14 +278,15 @@ impl Joined {
         let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };
         let bits = registration.bits(topic) | backpressure;
         arrivals.places_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
-        // Publication of the place: publishers that see it active see its cursor. If the process dies before, the
-        // place is still free; after, it is repaired as any dead node's.
+        // Publication of the place: publishers that see it active see its cursor. If the process dies before,
+        // the place is still free; after, it is repaired as any dead node's.
         place.state.store(state::next(word, bits), Ordering::SeqCst);
         flow_window::enter(topic.ring(), &place.cursor, &arrivals.epoch, wants, first);
         Ok((place, column))
     }
 
-    /// Takes an entry for a publisher whose pool, of this number, `create` makes, and gives the entry's number.
+    /// Takes an entry for a publisher whose pool, of this number, `create` makes, and gives the entry's
+    /// number.
     pub(crate) fn take_entry(
         &self,
         registration: &Registration<'_>,
@@ -330,7 +334,8 @@ impl Joined {
     }
 
     /// Takes an entry for a pool of bodies, whose heads will be in another entry's pool: see
-    /// [`name_heads`](Self::name_heads). Should the process die before it has that one, no row can name these bodies.
+    /// [`name_heads`](Self::name_heads). If the process dies before it has that one, no row can name these
+    /// bodies.
     pub(crate) fn take_bodies(
         &self,
         registration: &Registration<'_>,
@@ -404,13 +409,14 @@ impl NewEntry {
             let role = if self.bits & state::COPIES == 0 { "publisher" } else { "pool of copies" };
             return Err(RegisterError::Full { topic: topic.name.clone(), role, most: u32::from(SEAL_POOL) });
         };
-        // The pool's files come first and the entry after them: who dies in between leaves files that no entry names,
-        // which the next repair removes.
+        // The pool's files come first and the entry after them. A process that dies in between leaves files
+        // that no entry names, and the next repair removes them.
         create(&topic.pool_path(self.pool))?;
         let entry = topic.publisher(index);
         let word = entry.state.load(Ordering::Relaxed);
         entry.node.store(self.node.0, Ordering::Relaxed);
-        // Rows of earlier pools of the entry stay for a while: they are below, and mean nothing any more. Copies are of messages from before.
+        // Rows of earlier pools of the entry stay for a while: they are below, and mean nothing any more.
+        // Copies are of messages from before.
         let since = if self.bits & state::COPIES == 0 { topic.end() } else { 0 };
         entry.tenure.begin(self.pool, since);
         entry.encoding.store(self.encoding, Ordering::Relaxed);

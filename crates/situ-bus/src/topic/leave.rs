@@ -12,8 +12,8 @@ use super::repair::{in_use, remove_topic, repair};
 use crate::node::liveness::{NodeId, has_ended, is_alive};
 
 impl Topic {
-    /// Notes which subscribers are dead, without the lock: this participant stops waiting for them at once. Gives how many it did not
-    /// know of. See [`Places::mark_dead`](super::members::Places::mark_dead).
+    /// Notes which subscribers are dead, without the lock: this participant stops waiting for them at once.
+    /// Gives how many it did not know of. See [`Places::mark_dead`](super::members::Places::mark_dead).
     pub(crate) fn mark_dead_places(&self) -> usize {
         let is_dead = |place: &PlaceView<'_>| !is_alive(&self.root, NodeId(place.node()));
         self.places.active().filter(is_dead).filter(|place| self.places.mark_dead(*place)).count()
@@ -28,7 +28,7 @@ impl Topic {
         })
     }
 
-    /// Repairs what the dead left, if nobody else is at it. Gives whether nobody was.
+    /// Repairs what dead members left, if no other process is repairing. Returns whether none was.
     ///
     /// Also looks whether its files were removed: see [`removal`](crate::topic::removal).
     pub(crate) fn repair_if_free(&self) -> bool {
@@ -40,8 +40,8 @@ impl Topic {
         true
     }
 
-    /// Repairs, if nobody else is at it, should this node be dead: for who waits for something of it. Gives whether its process has ended:
-    /// then nothing of it is completed any more.
+    /// Repairs the topic if this node is dead, for a participant that waits for it. Returns whether the
+    /// node's process has ended: then it completes nothing any more.
     pub(crate) fn repair_if_dead(&self, node: NodeId) -> bool {
         if is_alive(&self.root, node) {
             return false;
@@ -50,15 +50,17 @@ impl Topic {
         has_ended(&self.root, node)
     }
 
-    /// Whether the directory still is this topic's, and not that of another of the same name that was made after
-    /// somebody removed this one by hand.
+    /// Whether the directory still is this topic's, and not that of another topic of the same name that was
+    /// made after this one was removed by hand.
     ///
-    /// In a forked child it is not: what it would repair is private zeroes, by which every file in the directory looks superfluous.
+    /// In a forked child it is not: what it would repair is private zeroes, by which every file in the
+    /// directory looks superfluous.
     pub(crate) fn is_current(&self) -> bool {
         self.process.is_this() && matches!(Self::id_in(&self.directory), Ok(Some(id)) if id == self.header.id)
     }
 
-    /// A publisher leaves, with the entries of its pools. What it published stays for those who still may take it.
+    /// A publisher leaves, with the entries of its pools. What it published stays for those who still may
+    /// take it.
     pub(crate) fn leave_entries(&self, entries: impl IntoIterator<Item = usize>) {
         for index in entries {
             let entry = self.publisher(index);
@@ -68,19 +70,22 @@ impl Topic {
         self.leave();
     }
 
-    /// Gives back the entries of pools of copies of which nothing can be pinned any more: their files go at once.
+    /// Gives back the entries of pools of copies of which nothing can be pinned any more: their files go at
+    /// once.
     pub(crate) fn leave_empty_copies(&self, entries: impl IntoIterator<Item = usize>) {
         for index in entries {
             let entry = self.publisher(index);
             let word = entry.state.load(Ordering::SeqCst);
-            // Who dies after the files are gone leaves an entry that is repaired like any: whoever wants its copies finds none.
+            // A process that dies after the files are gone leaves an entry that is repaired like any other: a
+            // subscriber that looks for its copies finds none.
             PoolView::unlink(self.pool_path(entry.tenure.pool()));
             entry.state.store((word & !state::ACTIVE) | state::GONE | state::UNLINKED, Ordering::SeqCst);
         }
         self.leave();
     }
 
-    /// Repairs, and removes the topic if nobody is left. If the lock cannot be had, the next who comes does it.
+    /// Repairs, and removes the topic if it has no members left. If the lock cannot be had, the next
+    /// participant does it.
     pub(super) fn leave(&self) {
         let Ok(lock) = Lock::acquire(&self.root, &self.directory, &self.name) else { return };
         if self.is_current() {

@@ -1,6 +1,6 @@
 //! The lock of a topic's directory: coming, going and repair happen under it.
 //!
-//! It is a lock of the kernel (flock), which goes with its holder, so nobody waits for the dead.
+//! It is a lock of the kernel (flock), which goes with its holder, so a dead holder blocks no other process.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -32,8 +32,8 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Waits for the lock. The directory is made if it is missing, and made again if its last user removed it while
-    /// this process was waiting.
+    /// Waits for the lock. The directory is made if it is missing, and made again if its last user removed it
+    /// while this process was waiting.
     pub(super) fn acquire(root: &OpenRoot, directory: &Beneath, topic: &str) -> Result<Self, RegisterError> {
         let system = |action, source: io::Error| MemoryError::System {
             action,
@@ -64,7 +64,7 @@ impl Lock {
         }
     }
 
-    /// Takes the lock of a directory that is there, if nobody else has it.
+    /// Takes the lock of a directory that is there, if it is free.
     pub(super) fn try_acquire(directory: &Beneath) -> Option<Self> {
         let opened = directory.open_directory().ok()?;
         rustix::fs::flock(opened.as_fd(), FlockOperation::NonBlockingLockExclusive).ok()?;

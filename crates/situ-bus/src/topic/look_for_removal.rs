@@ -1,14 +1,16 @@
-//! Noticing that a topic's files were removed under those who use it.
+//! Finds out that a topic's files were removed while participants use them.
 //!
-//! Somebody removes the root, or a topic's directory, or systemd does when a user logs out (`RemoveIPC`). What is mapped goes on
-//! working, so that those who were there still meet each other; but nobody who comes later meets them, and to those a node whose
-//! file is gone is dead. So a participant that finds it out ends its work with an error instead of going on in a half of the system.
+//! The root or a topic's directory may be removed by hand, or by systemd when a user logs out (`RemoveIPC`).
+//! Mapped memory goes on working, so present members still exchange messages. But participants that come
+//! later do not meet them, and take a node whose file is gone for dead. So a participant that finds a removal
+//! returns an error instead of going on in one half of the system.
 //!
-//! Nothing tells of it, and looking takes system calls. So it is looked for where files are looked at anyway: in each
-//! [repair](Topic::repair_if_free), which subscribers ask for once a second while there is nothing to take; by publishers once a second while they
-//! publish, and while they wait for room; and by everything that makes something in the root. Whatever was found stays in a
-//! flag of this process, which takes and publications read. Being wrong about it for a second does no harm: what is exchanged meanwhile is
-//! exchanged between those who share the same memory.
+//! A removal sends no message, and looking for it takes system calls. So it is looked for where files are
+//! looked at anyway: in each [repair](Topic::repair_if_free), which subscribers ask for once a second while
+//! there is nothing to take; by publishers once a second while they publish or wait for room; and by
+//! everything that makes something in the root. The result stays in a flag of this process, which takes and
+//! publications read. A flag that is late by a second does no harm: messages until then go to those that
+//! share the same memory.
 
 use std::io;
 use std::sync::atomic::Ordering;

@@ -1,12 +1,13 @@
 //! The file of a topic's subscribers, mapped: their places, which only they write.
 //!
-//! A publisher maps it from a descriptor that was opened for reading: no write of its process, by mistake or on purpose, moves a cursor,
-//! and the kernel refuses to make the mapping writable. In the code it finds a [`PlaceView`], which has nothing to store with. The two
-//! that have are [`OwnPlace`](super::own_place::OwnPlace), of a subscriber, and [`WritablePlaces`], of a repairer, for as long as it repairs.
+//! A publisher maps it from a descriptor that was opened for reading. So no write of its process, by mistake
+//! or on purpose, moves a cursor, and the kernel refuses to make the mapping writable. In the code it finds a
+//! [`PlaceView`], which cannot store. Two types can: [`OwnPlace`](super::own_place::OwnPlace), of a
+//! subscriber, and [`WritablePlaces`], of a repairer, for as long as it repairs.
 //!
-//! So a publisher that finds a subscriber dead cannot mark its place. It remembers in its own memory which places it passes over, each
-//! with the state word that it saw: the count in that word is another for each taker (`state::next`), so the next subscriber of the same
-//! place is not passed over.
+//! So a publisher that finds a subscriber dead cannot mark its place. It keeps a list of the places that it
+//! passes over, each with the state word that it saw. The count in that word differs for each subscriber that
+//! takes the place (`state::next`), so the next subscriber of the same place is not passed over.
 
 use std::fs::File;
 use std::io;
@@ -35,14 +36,15 @@ pub(crate) struct Places {
     file: Beneath,
     /// The topic's.
     id: u64,
-    /// The state words of the dead whose places this participant cannot mark; 0: none. Made when the first is found.
+    /// The state words of the dead whose places this participant cannot mark; 0: none. Made when the first is
+    /// found.
     passed_over: OnceLock<Box<[AtomicU32]>>,
 }
 
 /// A place, and its state word at one moment: what other participants read of it.
 ///
-/// The memory may be mapped read-only. A load of at most 8 bytes is one load instruction, in any ordering, on every processor for which there
-/// is shared memory of this kind; only larger ones may be made of a write.
+/// The memory may be mapped read-only. A load of at most 8 bytes is one load instruction, in any ordering, on
+/// every processor that has shared memory of this kind; only larger loads may need a write.
 #[derive(Clone, Copy)]
 pub(crate) struct PlaceView<'a> {
     place: &'a Place,
@@ -87,10 +89,11 @@ macro_rules! read {
 read!(node: u64, encoding: u32, deadline_ns: u64, lost: u64, taken: u64, keep_last: u64, layout_hash: u64, thread: u64, joined_at: u64);
 
 impl Places {
-    /// Makes the file of a topic's subscribers, before the topic has its name. Under the lock of the directory.
+    /// Makes the file of a topic's subscribers, before the topic has its name. Under the lock of the
+    /// directory.
     ///
-    /// A process that dies here, or before it gives the topic its name, leaves a file to which no topic leads, and which the next maker of the
-    /// topic removes: so the file needs no other name while it is unfinished.
+    /// A process that dies here, or before it gives the topic its name, leaves a file to which no topic
+    /// leads. The next maker of the topic removes it, so the file needs no other name while it is unfinished.
     pub(super) fn create(root: &OpenRoot, directory: &Beneath, id: u64) -> Result<(), MemoryError> {
         let file = directory.join(SUBSCRIBERS_FILE);
         let path = file.path();
@@ -137,8 +140,9 @@ impl Places {
 
     #[inline]
     fn arrivals(&self) -> &Arrivals {
-        // SAFETY: the file was checked to be as long as it is mapped, which is longer; the words are aligned atomics, for which any bits
-        // are valid and sharing is no data race. A participant that may not write gets no reference to them from this module.
+        // SAFETY: the file was checked to be as long as the mapping, which is longer than this. The words are
+        // aligned atomics, for which any bits are valid and sharing is no data race. This module gives a
+        // reference to them only to participants that may write.
         unsafe { &*self.map.base().add(ARRIVALS_OFFSET).cast::<Arrivals>() }
     }
 
@@ -172,7 +176,8 @@ impl Places {
     /// A place, below [`PLACES`].
     #[inline]
     pub(crate) fn at(&self, index: usize) -> PlaceView<'_> {
-        // SAFETY: `raw` gives a place of the mapping, which lives as long as `self`; a place consists of atomics.
+        // SAFETY: `raw` gives a place of the mapping, which lives as long as `self`; a place consists of
+        // atomics.
         let place = unsafe { self.raw(index).as_ref() };
         PlaceView { place, index, word: place.state.load(Ordering::SeqCst) }
     }
@@ -195,8 +200,9 @@ impl Places {
         self.passed_over.get().is_some_and(|words| words[place.index].load(Ordering::Relaxed) == place.word)
     }
 
-    /// Notes that the subscriber which has a place is dead: for everybody if this participant may write, otherwise for itself. Without
-    /// the lock. Gives whether it was not noted before. A place that was given to another one meanwhile has another word, and is not hit.
+    /// Marks the subscriber of a place as dead: for all participants if this one may write, otherwise for
+    /// itself. Works without the lock. Returns whether it was not marked before. If another subscriber has
+    /// taken the place meanwhile, its word differs, and nothing is marked.
     pub(super) fn mark_dead(&self, place: PlaceView<'_>) -> bool {
         if self.map.access() == Access::ReadWrite {
             let (word, gone) = (place.word, place.word | state::GONE);
@@ -211,8 +217,9 @@ impl Places {
         words[place.index].swap(place.word, Ordering::Relaxed) != place.word
     }
 
-    /// The places for a repairer to change: those that are mapped already, or a mapping of its own, which lasts no longer than what is
-    /// given. An error if this process may not write to them. Under the lock of the directory.
+    /// The places for a repairer to change: those that are mapped already, or a mapping of its own, which
+    /// lasts no longer than what is given. An error if this process may not write to them. Under the lock of
+    /// the directory.
     pub(super) fn writable(&self, lock: &Lock) -> Result<WritablePlaces<'_>, MemoryError> {
         if self.map.access() == Access::ReadWrite {
             return Ok(WritablePlaces::Own(self));

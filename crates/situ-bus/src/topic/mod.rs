@@ -66,7 +66,8 @@ impl Encoding {
     }
 }
 
-/// What a topic carries: everything that must agree between its participants, and what a stranger needs to read it.
+/// What a topic carries: everything that must agree between its participants, and what a stranger needs to
+/// read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeDescription {
     /// The type's full name, for instance `situ::sensor::PointCloud2`.
@@ -75,14 +76,15 @@ pub struct TypeDescription {
     pub schema: String,
     /// The hash of the schema (`spec/signature.md`).
     pub schema_hash: u64,
-    /// The hash of the flat layout that is published or can be read, or that of the region; 0 if there is none.
+    /// The hash of the flat layout that is published or can be read, or that of the region; 0 if there is
+    /// none.
     pub layout_hash: u64,
     /// How messages are laid out.
     pub encoding: Encoding,
 }
 
 impl TypeDescription {
-    /// Whether a topic can carry it: nobody could join one with more text.
+    /// Whether a topic can carry it: no participant could join one with more text.
     fn check_lengths(&self, topic: &str) -> Result<(), TextTooLong> {
         let limit = format::MAX_TEXT as usize;
         let texts = [("type's name", self.name.len()), ("schema", self.schema.len())];
@@ -93,7 +95,7 @@ impl TypeDescription {
     }
 }
 
-/// The type's name or its schema is longer than a topic can carry: nobody could join it.
+/// The type's name or its schema is longer than a topic can carry: no participant could join it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("topic {topic:?}: the {what} has {bytes} bytes, and a topic carries at most {limit}; split the type")]
 pub struct TextTooLong {

@@ -43,7 +43,8 @@ impl Deref for OwnPlace {
 
     #[inline]
     fn deref(&self) -> &Place {
-        // SAFETY: it lies in a mapping that `topic` keeps, which is writable, as `new` made sure; a place consists of atomics.
+        // SAFETY: it lies in a mapping that `topic` keeps, which is writable, as `new` made sure; a place
+        // consists of atomics.
         unsafe { self.place.as_ref() }
     }
 }

@@ -64,7 +64,7 @@ pub enum RegisterError {
         /// The topic.
         topic: String,
     },
-    /// Somebody removed the topic's files under those who use it.
+    /// The topic's files were removed while they were in use.
     #[error("topic {topic:?} was removed while it was in use: leave it and join again")]
     Removed {
         /// The topic.
@@ -107,7 +107,8 @@ pub enum RegisterError {
         /// The other's.
         theirs: u64,
     },
-    /// Regions are published, and the subscriber is flat, of a type with bulk members: it has no room for what these hold.
+    /// Regions are published, and the subscriber is flat, of a type with bulk members: it has no room for
+    /// what these hold.
     #[error(
         "topic {topic:?}: of {type_name}, which has @bulk members, regions and flat subscribers do not go together (node {node} \
          is the other side): take it in a region, or on the heap"
@@ -120,7 +121,8 @@ pub enum RegisterError {
         /// The node on the other side.
         node: NodeId,
     },
-    /// Flat messages are published, and the subscriber's type can only be read from serialized ones: it was written by hand.
+    /// Flat messages are published, and the subscriber's type can only be read from serialized ones: it was
+    /// written by hand.
     #[error(
         "topic {topic:?}: flat messages of {type_name} do not go together with a subscriber whose type has no flat form \
          (node {node} is the other side): publish them serialized (storage `Heap`), or subscribe with a generated type"
@@ -169,7 +171,7 @@ pub enum RegisterError {
         /// What there is room for.
         rows: u32,
     },
-    /// Somebody else holds the topic's lock and does not let go.
+    /// Another process holds the topic's lock and does not release it.
     #[error(
         "topic {topic:?} was locked by another process for {waited:?}; look for a stopped process (`situ doctor`)"
     )]

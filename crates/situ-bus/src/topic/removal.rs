@@ -17,7 +17,7 @@ pub enum RemovedPart {
     Topic,
     /// The file of the participant's node.
     Node,
-    /// What a file of the topic held: somebody made the file shorter, and [the guard](situ_memory::guard) has found it.
+    /// A part of a topic's file: the file was made shorter, and [the guard](situ_memory::guard) has found it.
     Contents,
 }
 

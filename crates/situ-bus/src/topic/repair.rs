@@ -1,8 +1,8 @@
-//! Repair: what the dead leave is taken away by whoever comes next.
+//! Repair: the next participant removes what dead ones left.
 //!
-//! Under the lock of the topic's directory. Places of dead nodes are freed (their holder bits cleared in every pool before
-//! the place is given to anybody else), pools of dead publishers are removed once nobody can still want their
-//! messages. Each step can be repeated, so it does not matter where a repairer dies.
+//! Under the lock of the topic's directory. Places of dead nodes are freed: their holder bits are cleared in
+//! every pool before another subscriber gets the place. Pools of dead publishers are removed once their
+//! messages cannot be taken any more. Each step can be repeated, so a repairer may die at any instruction.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -25,7 +25,7 @@ pub(super) fn in_use(topic: &Topic) -> bool {
     topic.places.active().next().is_some() || active_publishers(topic).next().is_some()
 }
 
-/// Repairs what the dead left. Under the lock: nobody takes a place or an entry meanwhile.
+/// Repairs what dead members left. Under the lock: no place and no entry is taken meanwhile.
 pub(super) fn repair(topic: &Topic, lock: &Lock) {
     let followed = topic.hint_at_rings();
     topic.mark_dead_places();
@@ -44,13 +44,15 @@ pub(super) fn repair(topic: &Topic, lock: &Lock) {
     remove_orphans(topic, lock);
 }
 
-/// Poisons what the dead left unfinished in a pool in the memory of a device, so that nobody waits for it for ever. Not before their
-/// work has ended: it may complete after all. Gives whether that is done, or need not be: until then the pool's files must stay,
-/// because who waits may have taken the message, and no row and no cursor tells of it.
+/// Poisons what a dead owner left unfinished in a pool in a device's memory, so that no participant waits for
+/// it for ever. Not before the owner's work has ended: it may complete after all. Returns whether that is
+/// done, or need not be. Until then the pool's files must stay: a subscriber that waits may have taken the
+/// message, and no row and no cursor shows that.
 fn poison(topic: &Topic, entry: &PublisherEntry) -> bool {
     let node = NodeId(entry.node.load(Ordering::Relaxed));
     if is_alive(&topic.root, node) {
-        // The publisher was dropped; its node lives until its streams are done. Should it die before, who waits poisons.
+        // The publisher was dropped; its node lives until its streams are done. If the node dies before, the
+        // waiting processes poison.
         return true;
     }
     if !has_ended(&topic.root, node) {
@@ -65,12 +67,13 @@ fn poison(topic: &Topic, entry: &PublisherEntry) -> bool {
     true
 }
 
-/// Frees the places of those who are gone: first their bits in every pool, then the place. Where there are devices, not
-/// before their processes have ended: until then a device may work for them on what they held.
+/// Frees the places of those who are gone: first their bits in every pool, then the place. Where there are
+/// devices, not before their processes have ended: until then a device may work for them on what they held.
 ///
-/// A publisher maps the places anew for this, for writing. If it may not, the places stay as they are, for the next repairer that may: the
-/// publisher passes them over, and what they held is free. A repairer that dies between the bits and a place, or may not free the place,
-/// leaves it taken, by a subscriber that is dead or gone: no other gets it, so that clearing its bits again clears no other's.
+/// A publisher maps the places anew for this, for writing. If it may not, the places stay as they are for the
+/// next repairer that may: the publisher passes them over, and what they held is free. A repairer that dies
+/// between the bits and a place, or may not free the place, leaves it taken by a subscriber that is dead or
+/// gone. No other subscriber gets it, so clearing its bits again clears no other's.
 fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
     let gone: Vec<usize> = topic
         .places
@@ -132,7 +135,8 @@ impl Newest {
         Self(newest)
     }
 
-    /// The last message that needs the pool of this entry: of bodies, the last whose head may be in the pool that they belong to.
+    /// The last message that needs the pool of this entry: of bodies, the last whose head may be in the pool
+    /// that they belong to.
     fn that_needs(&self, index: usize, entry: &PublisherEntry) -> Option<u64> {
         let heads = match entry.state.load(Ordering::SeqCst) & state::BODIES {
             0 => Some(index),
@@ -148,13 +152,16 @@ fn numbers_in(ring: &Ring<'_>) -> std::ops::Range<u64> {
     end.saturating_sub(ring.depth()).max(ring.base())..end
 }
 
-/// Removes the pools of publishers that are gone once nobody can still want their messages, and frees their entries. Pools of bodies and
-/// copies first: who dies in between leaves the heads' entry to tell. What is pending in them is poisoned before they go.
+/// Removes the pools of publishers that are gone once their messages cannot be taken any more, and frees
+/// their entries. Pools of bodies and copies come first: if the process dies in between, the heads' entry is
+/// still there. Pending fences in them are poisoned before they go.
 ///
-/// Rows that name a free entry mean nothing any more, whoever has it next (see [`tenure`](crate::protocol::tenure)). Not so the words of copies,
-/// which are of messages from before their pool was made: those are cleared first.
+/// Rows that name a free entry mean nothing any more, whichever pool has it next (see
+/// [`tenure`](crate::protocol::tenure)). The words of copies do not have that property, because they belong
+/// to messages from before their pool was made. So they are cleared first.
 fn free_entries(topic: &Topic) {
-    // First who is gone, and then what they have published: whoever leaves meanwhile may have published until then.
+    // First the members that are gone, and then what they have published: a publisher that leaves meanwhile
+    // may have published until then.
     let gone: Vec<_> = used_publishers(topic).filter(|(_, entry)| is_gone(entry)).collect();
     if gone.is_empty() {
         return;
@@ -186,8 +193,8 @@ fn is_gone(entry: &PublisherEntry) -> bool {
     entry.state.load(Ordering::SeqCst) & state::GONE != 0
 }
 
-/// Removes the pool of an entry and frees the entry: of heads when no bodies of theirs are left, which would seem to belong to whoever has
-/// it next.
+/// Removes the pool of an entry and frees the entry. An entry of heads is freed when no bodies of theirs are
+/// left, which would otherwise seem to belong to the next pool in that entry.
 fn free_pool(topic: &Topic, index: usize, entry: &PublisherEntry) {
     let mut word = entry.state.load(Ordering::SeqCst);
     if word & state::UNLINKED == 0 {
@@ -208,7 +215,7 @@ fn is_body_of(entry: &PublisherEntry, heads: usize) -> bool {
     used && entry.depth.load(Ordering::Relaxed) == heads as u64
 }
 
-/// The same for a pool of copies, of which `all_passed` says whether everybody has passed all messages.
+/// The same for a pool of copies. `all_passed` says whether all subscribers have passed all messages.
 fn free_copies(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &PublisherEntry, all_passed: bool) {
     let mut word = entry.state.load(Ordering::SeqCst);
     let named = named_by(topic, rings, entry).any(|copy| copy.refers_to(index as u8));
@@ -218,16 +225,17 @@ fn free_copies(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &Publishe
         entry.state.store(word, Ordering::SeqCst);
     }
     if word & state::UNLINKED != 0 {
-        // Who still wants one of its messages has to copy it anew. (Rows of slow topics stay for long, and takers that come
-        // and go would use up all entries.)
+        // A subscriber that still wants one of its messages has to copy it anew. (Rows of slow topics stay
+        // for long, and subscribers that come and go would use up all entries.)
         named_by(topic, rings, entry).for_each(|copy| copy.forget(index as u8));
         entry.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
     }
 }
 
-/// All entries are taken: gives up that of the publisher that is gone and whose newest message is the oldest, with what it published.
-/// Subscribers that come late find that much less, and those that are behind lose it; but not those that publishers wait for, whom
-/// every message has to reach. Gives whether there was one. Under the lock, after [`repair`].
+/// All entries are taken: frees that of the publisher that is gone and whose newest message is the oldest,
+/// with its messages. Subscribers that come late find fewer messages, and those that are behind lose some.
+/// Subscribers that publishers wait for lose none, because every message has to reach them. Returns whether
+/// there was such an entry. Under the lock, after [`repair`].
 pub(super) fn give_up_oldest(topic: &Topic) -> bool {
     let waited_for =
         topic.places.active().filter(|place| place.is_waited_for()).map(|place| place.cursor()).min();
@@ -244,7 +252,7 @@ pub(super) fn give_up_oldest(topic: &Topic) -> bool {
     gone.sort_by_key(|(last, index, _)| (*last, *index));
     gone.into_iter().any(|(_, index, entry)| {
         let bodies: Vec<_> = used_publishers(topic).filter(|(_, other)| is_body_of(other, index)).collect();
-        // What somebody may wait for stays until the process that fills it has ended.
+        // Fences that may be waited for stay until the process that completes them has ended.
         if !bodies.iter().all(|(_, bodies)| is_gone(bodies) && poison(topic, bodies)) {
             return false;
         }
@@ -275,8 +283,8 @@ fn remove_orphans(topic: &Topic, lock: &Lock) {
     remove_pools(lock, |number| !known.contains(&number));
 }
 
-/// Removes the chosen pools from the locked directory, by the numbers that their names give. By the open directory and not by its path,
-/// which may lead elsewhere by now.
+/// Removes the chosen pools from the locked directory, by the numbers that their names give. By the open
+/// directory and not by its path, which may lead elsewhere by now.
 fn remove_pools(lock: &Lock, chosen: impl Fn(u64) -> bool) {
     for name in lock.names() {
         if pool_number(&name).is_some_and(&chosen) {
@@ -291,15 +299,15 @@ fn pool_number(name: &OsStr) -> Option<u64> {
     (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok()).flatten()
 }
 
-/// Whether a file of a topic may have this name: its own, that of a further ring, that of either while it is made, or that of its
-/// subscribers.
+/// Whether a file of a topic may have this name: its own, that of a further ring, that of either while it is
+/// made, or that of its subscribers.
 fn is_file_name(name: &OsStr) -> bool {
     let further = |name: &str| name.strip_prefix("topic.").is_some_and(|it| it.parse::<u32>().is_ok());
     name.to_str().is_some_and(|name| [FILE, HIDDEN_FILE, SUBSCRIBERS_FILE].contains(&name) || further(name))
 }
 
-/// Removes all files of a topic, its name first: who opens it from now on finds none. What is by its name or its content no file of a
-/// topic is left, and the directory with it.
+/// Removes all files of a topic, its name first, so that it cannot be opened from now on. Other files, by
+/// name or content, are left, and the directory with them.
 pub(super) fn remove_files(lock: &Lock) {
     lock.at(FILE).remove_if(is_topic_file);
     lock.names().into_iter().filter(|name| is_file_name(name)).for_each(|name| {
@@ -319,11 +327,11 @@ pub(super) fn remove_topic(directory: &Beneath, lock: &Lock) -> bool {
 pub(crate) enum Swept {
     Removed,
     Kept,
-    /// Somebody else has its lock.
+    /// Another process has its lock.
     Busy,
 }
 
-/// Repairs one topic's directory and removes it if nobody is left in it.
+/// Repairs one topic's directory and removes it if it has no members left.
 pub(crate) fn sweep(root: &OpenRoot, directory: &Beneath) -> Swept {
     let Some(lock) = Lock::try_acquire(directory) else {
         return if directory.open_directory().is_ok() { Swept::Busy } else { Swept::Kept };
@@ -334,7 +342,7 @@ pub(crate) fn sweep(root: &OpenRoot, directory: &Beneath) -> Swept {
             !in_use(&topic)
         }
         Ok(None) => true,
-        // It may be another version's, and in use. But whoever takes part in a topic has a node that lives, and nobody
+        // It may be another version's, and in use. But each member of a topic has a node that lives, and none
         // joins while the lock is held.
         Err(_) => nodes(root).is_ok_and(|nodes| nodes.iter().all(|node| !node.alive)),
     };

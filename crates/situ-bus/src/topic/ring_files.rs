@@ -64,8 +64,8 @@ impl Further {
 
     /// The word of the header that says where it begins.
     pub(super) fn base_word(&self) -> &AtomicU64 {
-        // SAFETY: the header lies at the beginning of the mapping, which is larger; any bits are a valid atomic, and sharing one is
-        // no data race.
+        // SAFETY: the header lies at the beginning of the mapping, which is larger; any bits are a valid
+        // atomic, and sharing one is no data race.
         unsafe { &*self.map.base().add(offset_of!(RingHeader, base)).cast::<AtomicU64>() }
     }
 
@@ -74,8 +74,9 @@ impl Further {
     }
 
     pub(super) fn ring(&self) -> Ring<'_> {
-        // SAFETY: the header was checked against the file's size: `depth` words lie at `rows`, and the head in the header
-        // page. All of them are atomics, for which any bits are valid and sharing is no data race.
+        // SAFETY: the header was checked against the file's size: `depth` words lie at `rows`, and the head
+        // in the header page. All of them are atomics, for which any bits are valid and sharing is no data
+        // race.
         let (rows, head) = unsafe {
             let base = self.map.base();
             (

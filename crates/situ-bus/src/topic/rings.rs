@@ -1,12 +1,13 @@
 //! The rings of a topic: the first lies in the topic's own file, each further one in a file beside it.
 //!
-//! A topic whose rows are too few for somebody who comes gets another ring, without anybody waiting or anything moving: the
-//! file of the new ring is made, then the ring before it is sealed (see [`ring`](crate::protocol::ring)). Publishers and readers find
-//! the seal in the row that they would use next, and go on in the new ring. The old one stays as it is, for readers that
-//! are behind and for those who come late and ask for what was published before.
+//! A topic with too few rows for a new member gets another ring; no member waits, and nothing moves. The file
+//! of the new ring is made, then the ring before it is sealed (see [`ring`](crate::protocol::ring)).
+//! Publishers and readers find the seal in the row that they would use next, and go on in the new ring. The
+//! old one stays as it is, for readers that are behind and for those that come late and ask for earlier
+//! messages.
 //!
-//! Everything else stays where it is, whatever ring is in use: entries, domains and words to sleep on in the topic's file, places in
-//! that of its subscribers.
+//! Everything else stays where it is, whatever ring is in use: entries, domains and words to sleep on in the
+//! topic's file, places in that of its subscribers.
 
 use std::fs::File;
 use std::io;
@@ -76,8 +77,8 @@ impl Topic {
         std::iter::once(self.first_ring()).chain((0..known).filter_map(|index| self.further(index)))
     }
 
-    /// The rings whose rows still name something that can be taken. A sealed one is over when nobody who is there is in it and nobody who
-    /// comes begins in it.
+    /// The rings whose rows still name messages that can be taken. A sealed ring is over when no present
+    /// subscriber is in it and no new one begins in it.
     pub(super) fn needed_rings(&self) -> Vec<Ring<'_>> {
         let first = self.registry().first.load(Ordering::SeqCst);
         self.all_rings().filter(|ring| ring.sealed_at().is_none_or(|seal| seal > first)).collect()
@@ -103,9 +104,10 @@ impl Topic {
 
     /// Opens the ring behind the one that is sealed with this number, and gives its own.
     ///
-    /// The file of the next ring is complete before the seal. It is missing only if it was removed since, because nobody needs it any more
-    /// (see [`forget_rings`](Self::forget_rings)): then the newest ring is another one, which is never removed, and each that is left
-    /// behind one that was removed says where it begins.
+    /// The file of the next ring is complete before the seal. It is missing only if it was removed since,
+    /// because it is not needed any more (see [`forget_rings`](Self::forget_rings)). Then the newest ring is
+    /// another one, which is never removed, and each remaining ring behind a removed one says where it
+    /// begins.
     fn open_behind(&self, known: usize, seal: u64) -> Result<(usize, Further), MemoryError> {
         let mut missing = None;
         for index in known + 1..MAX_RINGS {
@@ -139,8 +141,8 @@ impl Topic {
         }
     }
 
-    /// Whether there is something to learn about message `number`: it is published, or was passed, or the ring in which
-    /// it would be found cannot be opened.
+    /// Whether there is something to learn about message `number`: it is published, or was passed, or the
+    /// ring in which it would be found cannot be opened.
     #[inline]
     pub(crate) fn is_published(&self, number: u64) -> bool {
         match self.ring_of(number).look(number) {
@@ -160,8 +162,8 @@ impl Topic {
     pub(crate) fn has_more_than(&self, keep: u64, number: u64) -> bool {
         let beyond = number.wrapping_add(keep);
         self.is_published(beyond)
-            // A seal between the two would hide what was published behind it. (A hint is enough: it can only be late by
-            // as long as it takes to come, to grow and to write it.)
+            // A seal between the two would hide messages that were published behind it. (A hint is enough:
+            // its delay is the time it takes to join, to grow and to write it.)
             || (self.registry().rings.load(Ordering::Relaxed) as usize != self.rings.known.load(Ordering::Relaxed)
                 && self.end() > beyond)
     }
@@ -177,8 +179,8 @@ impl Topic {
             .unwrap_or_else(|| (self.first_columns(), 0));
         let number = number.wrapping_sub(base);
         let row = (number & u64::from(depth - 1)) as usize;
-        // SAFETY: the headers were checked against the sizes of the files: `DOMAINS` columns of `depth` words lie there,
-        // aligned; any bits are a valid atomic, and sharing one is no data race.
+        // SAFETY: the headers were checked against the sizes of the files: `DOMAINS` columns of `depth` words
+        // lie there, aligned; any bits are a valid atomic, and sharing one is no data race.
         let word = unsafe { &*columns.cast::<AtomicU64>().add(column * depth as usize + row) };
         CopyState::new(word, number, u64::from(depth))
     }
@@ -199,14 +201,14 @@ impl Topic {
         self.directory.join(format!("{FILE}.{index}"))
     }
 
-    /// Gives the topic a ring of so many rows, a power of two and more than it has. The caller holds the directory's lock, so
-    /// nobody comes meanwhile, and nobody else grows it. Gives whether it was possible: not if a reliable subscriber leaves
-    /// no row for the seal.
+    /// Gives the topic a ring of `depth` rows, a power of two and more than it has. The caller holds the
+    /// directory's lock, so no member comes meanwhile, and no other process grows the topic. Returns whether
+    /// it was possible: not if a reliable subscriber leaves no row for the seal.
     pub(crate) fn grow(&self, depth: u32, _lock: &Lock) -> Result<bool, MemoryError> {
         self.follow()?;
         let index = self.rings.known.load(Ordering::Acquire) + 1;
         let path = self.ring_path(index);
-        // One that is there was made by somebody who died before its seal: nobody has ever used it.
+        // A ring that is there was made by a process that died before its seal: it was never used.
         path.remove_if(is_topic_file);
         self.make_ring(&path, index as u32, depth)?;
         if !self.seal() {
@@ -218,8 +220,8 @@ impl Topic {
         Ok(true)
     }
 
-    /// Writes the hint of how many rings there are, and where each begins, also for who died before it did. Under the directory's lock.
-    /// Gives whether it could go on to the newest.
+    /// Writes the hint of how many rings there are, and where each begins, also for a process that died
+    /// before it did. Under the directory's lock. Returns whether it could go on to the newest.
     pub(crate) fn hint_at_rings(&self) -> bool {
         if self.follow().is_err() {
             return false;
@@ -233,12 +235,14 @@ impl Topic {
         true
     }
 
-    /// Removes the files of sealed rings that are over: all who are there have passed them, and the newest ring is so full that nobody who comes
-    /// can begin in them. Under the directory's lock, so that nobody comes meanwhile; after [`hint_at_rings`](Self::hint_at_rings).
+    /// Removes the files of sealed rings that are over: all present subscribers have passed them, and the
+    /// newest ring is so full that no new one can begin in them. Under the directory's lock, so that none
+    /// comes meanwhile; after [`hint_at_rings`](Self::hint_at_rings).
     ///
-    /// Who dies before `first` is written has done nothing. After that, nobody begins in those rings, also if a later ring is so
-    /// deep that it would reach back there; the next who repairs removes their files. Whoever has such a ring mapped keeps it; who comes
-    /// by its seal later, or finds its file missing, goes on to one that is left, whose base was written before.
+    /// A process that dies before `first` is written has done nothing. After that, no subscriber begins in
+    /// those rings, even if a later ring is so deep that it would reach back there; the next repairer removes
+    /// their files. A process that has such a ring mapped keeps it. One that comes by its seal later, or
+    /// finds its file missing, goes on to a ring that is left, whose base was written before.
     pub(super) fn forget_rings(&self, lock: &Lock) {
         let known = self.rings.known.load(Ordering::Acquire);
         if known == 0 {
@@ -270,7 +274,7 @@ impl Topic {
                 fits.then_some(()).ok_or(())
             };
             match ring.seal(admit) {
-                // Sealed already: by somebody whose lock was lost. Its ring is the one that is there now.
+                // Sealed already, by a process whose lock was lost. Its ring is the one that is there now.
                 Ok(_) | Err(ClaimError::Sealed) => return true,
                 Err(ClaimError::Corrupted) => return false,
                 Err(ClaimError::Refused(())) if start.elapsed() > PATIENCE => return false,

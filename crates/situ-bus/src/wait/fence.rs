@@ -5,7 +5,7 @@ use situ_memory::Fence;
 use crate::node::liveness::NodeId;
 use crate::topic::Topic;
 
-/// For who waits for a fence that is pending: should who completes it be dead, has the topic repaired; should its process have ended, poisons it.
+/// Repairs the topic if the fence's owner is dead, and poisons the fence once the owner's process has ended.
 pub(crate) fn repair_if_dead(topic: &Topic, owner: NodeId, fence: &Fence) {
     if topic.repair_if_dead(owner) {
         fence.poison();

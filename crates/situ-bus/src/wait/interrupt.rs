@@ -8,8 +8,8 @@ use rustix::thread::futex;
 
 /// Ends waits from another thread, or from a signal's handler.
 ///
-/// Once it is told to [`interrupt`](Self::interrupt), every wait that was given it ends at once, those that begin later too, until it is
-/// [`reset`](Self::reset). Clones are the same interrupter.
+/// After [`interrupt`](Self::interrupt), every wait that was given it ends at once, and so do waits that
+/// begin later, until it is [`reset`](Self::reset). Clones are the same interrupter.
 ///
 /// ```no_run
 /// use situ_bus::{Interrupter, ReceiveError, Wait};
@@ -27,7 +27,7 @@ use rustix::thread::futex;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Interrupter {
-    /// 1 while waits are to end. Whoever waits sleeps on it, too.
+    /// 1 while waits are to end. Waiting threads sleep on it, too.
     word: Arc<AtomicU32>,
 }
 
@@ -37,9 +37,11 @@ impl Interrupter {
         Self::default()
     }
 
-    /// Ends all waits that it was given to, and those to come. An atomic store and a system call, so that a signal's handler may call it.
+    /// Ends all waits that it was given to, and those to come. An atomic store and a system call, so that a
+    /// signal's handler may call it.
     pub fn interrupt(&self) {
-        // The store comes before the wake-up: who looked before it and sleeps is woken, and who is about to sleep finds another value.
+        // The store comes before the wake-up: a thread that looked before it and sleeps is woken, and one
+        // that is about to sleep finds another value.
         self.word.store(1, Ordering::SeqCst);
         let _ = futex::wake(&self.word, futex::Flags::empty(), i32::MAX as u32);
     }
@@ -66,12 +68,13 @@ pub enum Interrupted {
     /// An [`Interrupter`].
     #[error("the wait was interrupted")]
     ByInterrupter,
-    /// A signal, whose handler has run on this thread.
+    /// A signal: its handler has run on this thread.
     #[error("the wait was ended by a signal")]
     BySignal,
 }
 
-/// How to wait: for how long, and what else ends it. A wait goes on when a signal was handled, unless told otherwise.
+/// How to wait: for how long, and what else ends it. A wait goes on when a signal was handled, unless told
+/// otherwise.
 #[derive(Debug, Clone, Copy)]
 #[must_use]
 pub struct Wait<'a> {
@@ -101,8 +104,8 @@ impl<'a> Wait<'a> {
         Self { interrupter: Some(interrupter), ..self }
     }
 
-    /// Ends it when a signal's handler has run on this thread while it slept. A signal that comes right before it sleeps does not end it:
-    /// where that matters, let the handler tell an [`Interrupter`].
+    /// Ends it when a signal's handler has run on this thread while it slept. A signal that comes right
+    /// before it sleeps does not end it: where that matters, let the handler tell an [`Interrupter`].
     pub fn until_a_signal(self) -> Self {
         Self { signals: true, ..self }
     }

@@ -1,7 +1,8 @@
 //! Watching topics for those who cannot block: file descriptors for epoll, and wakers for async.
 //!
-//! One thread per node, started when first needed, sleeps on all watched topics at once (`futex_waitv`). Publishers
-//! know nothing of it; they wake it as they wake any sleeper. Once a second it looks whether a participant has died.
+//! One thread per node, started when first needed, sleeps on all watched topics at once (`futex_waitv`).
+//! Publishers know nothing of it; they wake it as they wake any sleeper. Once a second it looks whether a
+//! participant has died.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -20,8 +21,9 @@ use crate::wait::readiness::{PendingFence, Readiness, ReadinessTracker};
 use crate::wait::sleep_until::{GLANCE, announce, sleep_until_one_ends};
 use crate::wake::{SLICE, WakeWord};
 
-/// A file descriptor that becomes readable when there is something to take: see [`RawSubscriber::wait`](crate::RawSubscriber::wait); and when a publisher is gone, so that
-/// the take that finds nothing lets go of its memory.
+/// A file descriptor that becomes readable when there is something to take: see
+/// [`RawSubscriber::wait`](crate::RawSubscriber::wait); and when a publisher is gone, so that the take that
+/// finds nothing lets go of its memory.
 #[derive(Debug, Clone)]
 pub struct EventFd {
     fd: Arc<OwnedFd>,
@@ -30,8 +32,8 @@ pub struct EventFd {
 }
 
 impl EventFd {
-    /// Makes the descriptor unreadable until the next message. Call it before taking, so that nothing is missed. Without effect in a forked
-    /// child: the descriptor is its parent's.
+    /// Makes the descriptor unreadable until the next message. Call it before taking, so that nothing is
+    /// missed. Without effect in a forked child: the descriptor is its parent's.
     pub fn clear(&self) {
         if !self.process.is_this() {
             return;
@@ -90,11 +92,13 @@ impl Watch {
         self.shared.kick();
     }
 
-    /// Tells of what can be taken. Whether anybody is interested in what will be; and what the next message waits for, if it is there.
+    /// Tells the subscriber of messages that can be taken. Returns whether the subscriber waits for more, and
+    /// what the next message waits for, if there is one.
     fn tell(&self) -> (bool, Option<PendingFence>) {
         let mut state = lock(&self.state);
-        // What was ready may be incomplete again: its body was complete, and then somebody enqueued the copy. Who asked for it meanwhile
-        // was put off, and is to be told once more. Should it be put off right after this, the next look is for it, by the clock at the latest.
+        // A message that was ready may be incomplete again: its body was complete, and then a copy was
+        // enqueued. A take that asked for it meanwhile was put off, so the subscriber has to be told once
+        // more. If a take is put off right after this, the next look finds it, by the clock at the latest.
         state.next = state.next.min(state.tracker.take_put_off());
         let (news, awaited) = state.look(&self.topic);
         if news {
@@ -114,8 +118,8 @@ impl Watch {
 }
 
 impl Watch {
-    /// Repairs what the dead have left. Should a publisher be gone, and its subscriber be one that only takes when it is told, tells it, so
-    /// that it lets go of the publisher's memory.
+    /// Repairs what dead members left. If a publisher is gone, tells the subscriber, which may take only when
+    /// it is told: the take releases the publisher's memory.
     fn look_after_the_dead(&self) {
         self.topic.repair_if_free();
         let there: Vec<u64> = self.topic.pools().collect();
@@ -137,11 +141,12 @@ impl Watch {
 }
 
 impl WatchState {
-    /// Goes on to the first message that cannot be taken yet. Whether any before it can, and what that one waits for, if it is there.
+    /// Goes on to the first message that cannot be taken yet. Whether any before it can, and what that one
+    /// waits for, if it is there.
     fn look(&mut self, topic: &Topic) -> (bool, Option<PendingFence>) {
         let mut news = false;
         let depth = topic.ring().depth();
-        // Were the rows nonsense, it could go on for ever.
+        // With corrupt rows it could go on for ever.
         for _ in 0..2 * depth {
             match self.tracker.look(topic, self.next) {
                 (Readiness::Nothing, _) => break,

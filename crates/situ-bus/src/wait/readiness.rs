@@ -1,11 +1,12 @@
 //! Whether a message can be taken on the host now, or only when a device is done with it.
 //!
-//! A message may be published before its body is complete. Whoever takes on a device has its stream wait; on the host there is nothing to
-//! read until then, so it counts as *ready* only when its bytes, or the copy of them in host memory, are complete or never will be.
+//! A message may be published before its body is complete. A subscriber on a device lets its stream wait. On
+//! the host there is nothing to read until then, so the message counts as *ready* only when its bytes, or the
+//! copy of them in host memory, are complete or never will be.
 //!
-//! Nothing is held for the look, so that the reactor's thread may look for a subscriber that belongs to another: as an observer does
-//! (see `observe`), it reads what is written about the message where it lies, and then makes sure that the slot was not recycled
-//! meanwhile. If it was, there is something to find out, and the message counts as ready.
+//! No slot is held for the look, so the reactor's thread may look for a subscriber of another thread. Like an
+//! observer (see `observe`), it reads the message's descriptor where it lies, and then makes sure that the
+//! slot was not recycled meanwhile. If it was, a take finds that out, and the message counts as ready.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +31,7 @@ const TIDY_NS: u64 = 1_000_000_000;
 /// How many messages are looked at for a complete one.
 const MAX_LOOKS: usize = 64;
 
-/// How the next message stands for somebody who takes on the host.
+/// How the next message stands for a subscriber on the host.
 #[derive(Debug)]
 pub(crate) enum Readiness {
     /// None is published.
@@ -39,13 +40,13 @@ pub(crate) enum Readiness {
     Ready,
     /// It is published, and not complete.
     Incomplete(PendingFence),
-    /// There is a copy that should be complete and is not: whoever takes it makes another.
+    /// A copy exists but never completed. The next `take` copies again.
     Stale,
-    /// It is not complete for longer than anybody is patient: whoever takes it is told.
+    /// The message is incomplete and the time limit has passed. The next `take` returns an error.
     TimedOut(Duration),
 }
 
-/// What has to end before a message is ready, and who ends it.
+/// The fence that has to end before a message is ready, and the node that ends it.
 #[derive(Debug)]
 pub(crate) struct PendingFence {
     fence: Fence,
@@ -62,14 +63,14 @@ impl Readiness {
 }
 
 impl PendingFence {
-    /// Waits for so long that it ends. Should who ends it be dead, sees to it that it ends all the same.
+    /// Waits for the fence for at most `time`. If its owner is dead, makes sure that it ends.
     pub(crate) fn wait(&self, topic: &Topic, time: Duration) {
         if self.fence.wait(time) == FenceState::Pending {
             self.look_after(topic);
         }
     }
 
-    /// Should who ends it be dead, sees to it that it ends all the same.
+    /// If the fence's owner is dead, makes sure that the fence ends.
     pub(crate) fn look_after(&self, topic: &Topic) {
         repair_if_dead(topic, self.owner, &self.fence);
     }
@@ -81,7 +82,8 @@ impl PendingFence {
         }
     }
 
-    /// Announces that somebody sleeps until it ends; nothing if it has. Gives what to sleep on, and the value to sleep on.
+    /// Announces a sleeper that waits for the fence's end; nothing if it has ended. Returns the word to sleep
+    /// on, and its value.
     pub(crate) fn announce(&self) -> Option<(&AtomicU32, u32)> {
         let seen = self.fence.announce();
         (self.fence.state() == FenceState::Pending).then(|| (self.fence.futex(), seen as u32))
@@ -94,9 +96,10 @@ pub(crate) struct ReadinessTracker {
     /// Whether it takes on a device: then what is published is ready.
     in_order: bool,
     keep_last: u64,
-    /// The last message that was found incomplete, and since when. The same for all who look for this subscriber.
+    /// The last message that was found incomplete, and since when. The same for all who look for this
+    /// subscriber.
     since: Arc<Mutex<Option<(u64, u64)>>>,
-    /// The first message that a take has put off since somebody else asked for this.
+    /// The first message that a take has put off since the reactor last asked.
     put_off: Arc<AtomicU64>,
     /// The pools of heads, and of bodies and copies without their memory, by their entries.
     heads: Vec<Option<(u64, PoolView)>>,
@@ -123,7 +126,7 @@ impl ReadinessTracker {
         }
     }
 
-    /// How the message stands that whoever wants `next` takes, and its number.
+    /// How the message stands that a subscriber takes that wants `next`, and the message's number.
     pub(crate) fn look(&mut self, topic: &Topic, next: u64) -> (Readiness, u64) {
         if !topic.is_published(next) {
             return (Readiness::Nothing, next);
@@ -141,9 +144,10 @@ impl ReadinessTracker {
         (self.look_at(topic, number), number)
     }
 
-    /// Which message to take of those from `next` on, for somebody who wants the last few, which begin at `first`: that one or, if
-    /// it is incomplete, the newest before it that is not. Else, where each message is published before the one before it is complete,
-    /// there would never be one to take. If none is complete, the next, so that none is passed over.
+    /// Chooses the message to take for a subscriber that keeps the last few, which begin at `first`: that
+    /// message or, if it is incomplete, the newest complete one before it. Otherwise, if each message is
+    /// published before the one before it is complete, there would never be one to take. If none is complete,
+    /// it is the next, so that none is passed over.
     pub(crate) fn choose(&mut self, topic: &Topic, next: u64, first: u64) -> u64 {
         let mut newest_first = (next.saturating_add(1)..=first).rev().take(MAX_LOOKS);
         newest_first.find(|number| self.awaited(topic, *number).is_none()).unwrap_or(next)
@@ -152,7 +156,8 @@ impl ReadinessTracker {
     /// A take puts off message `number`, which is incomplete.
     pub(crate) fn put_off(&mut self, topic: &Topic, number: u64, awaited: &PendingFence) {
         self.put_off.fetch_min(number, Ordering::AcqRel);
-        // Whoever only ever takes, and never waits, has nobody else to look. Not at once: it takes some system calls.
+        // A subscriber that only takes, and never waits, has no other thread that looks. Not at once: it
+        // takes some system calls.
         let now = now_ns();
         if now.saturating_sub(self.since(now).max(self.looked_ns)) > POLL_INTERVAL.as_nanos() as u64 {
             awaited.look_after(topic);
@@ -201,8 +206,9 @@ impl ReadinessTracker {
         if generation as u16 != reference.generation || len < DESCRIPTOR {
             return None;
         }
-        // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a descriptor
-        // consists of atomics, for which any bits are valid and whose being overwritten meanwhile is no data race.
+        // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64. A
+        // descriptor consists of atomics, for which any bits are valid, and overwriting them meanwhile is no
+        // data race.
         let descriptor = unsafe { &*memory.cast::<Descriptor>() };
         let body_pool = descriptor.body_pool.load(Ordering::Relaxed);
         let body_slot = descriptor.body_slot.load(Ordering::Relaxed);
@@ -224,7 +230,7 @@ impl ReadinessTracker {
                     Some((FenceState::Pending, fence, owner)) => {
                         Some(PendingFence { fence, owner, copy: Some(body_size) })
                     }
-                    // Whoever comes makes another.
+                    // The next take makes another copy.
                     Some((FenceState::Poisoned, ..)) | None => None,
                 }
             }
@@ -241,9 +247,10 @@ impl ReadinessTracker {
             (Some(copy), None) => Some(copy),
             (None, of_body) => of_body.map(|(fence, owner)| PendingFence { fence, owner, copy: None }),
         };
-        // The loads above come before those below (acquire fence): had any of them seen a later message's bytes, the
-        // generation that was raised before those were written would be seen here. The body lives as long as the head. That it is the
-        // row's generation, and not one whose low bits are the same, is what the message's number says.
+        // The loads above come before those below (acquire fence): had any of them seen a later message's
+        // bytes, the generation that was raised before those were written would be seen here. The body lives
+        // as long as the head. That it is the row's generation, and not one whose low bits are the same, is
+        // what the message's number says.
         let here = descriptor.sequence.load(Ordering::Relaxed);
         fence(Ordering::Acquire);
         let control = head_pool(&mut self.heads, topic, reference.pool, number)?.control(slot)?;

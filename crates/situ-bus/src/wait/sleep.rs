@@ -1,7 +1,7 @@
 //! Sleeping on any of several words, of however many.
 //!
-//! The kernel waits for at most 128 words in one call. Where there are more, the calling thread sleeps on the first of them, and helpers,
-//! threads that it keeps for this, on the others:
+//! The kernel waits for at most 128 words in one call. Where there are more, the calling thread sleeps on the
+//! first of them, and helpers, threads that it keeps for this, on the others:
 //!
 //! ```text
 //!   caller                                         helper
@@ -10,9 +10,10 @@
 //!   3. job = none; control += 1, wake              3. control is c? done += 1, wake
 //! ```
 //!
-//! The caller does not wait for its helpers in 3. Should the words' memory be unmapped by then, a helper that is late gives the kernel
-//! addresses that it cannot read, which is an error, or that are another's, which it does not sleep on, as `control` has changed: nothing but
-//! the kernel reads them. Should one tell `done` late, the next sleep ends early, and whoever sleeps looks and sleeps again.
+//! The caller does not wait for its helpers in 3. If the words' memory is unmapped by then, a late helper
+//! gives the kernel addresses that it cannot read, which is an error, or addresses of other memory. On those
+//! it does not sleep, because `control` has changed. Only the kernel reads them. If a helper changes `done`
+//! late, the next sleep ends early, and the caller looks and sleeps again.
 
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -28,10 +29,10 @@ use crate::clock::now_ns;
 
 /// The kernel waits for at most this many words in one call.
 const MAX_WORDS: usize = 128;
-/// How many of them are words of who sleeps: one is for what ends the sleep.
+/// How many of them are the caller's words: one more is for the word that ends the sleep.
 const GROUP: usize = MAX_WORDS - 1;
-/// How long to sleep between looks where the kernel cannot wait for several words (before Linux 5.16, and in some
-/// sandboxes; `situ doctor` tells).
+/// How long to sleep between looks where the kernel cannot wait for several words (before Linux 5.16, and in
+/// some sandboxes; `situ doctor` tells).
 const POLL: Duration = Duration::from_micros(200);
 /// The same where the system gives no thread to help.
 const WITHOUT_HELP: Duration = Duration::from_millis(1);
@@ -48,8 +49,8 @@ pub(crate) enum Slept {
     Signal,
 }
 
-/// Sleeps until one of the words is woken or has changed, or for `time`. May return early. With `signals` it is told from all else when a
-/// signal's handler has run.
+/// Sleeps until one of the words is woken or has changed, or for `time`. May return early. With `signals`,
+/// the result says whether a signal's handler has run.
 pub(crate) fn sleep_on_any(words: &[Word<'_>], time: Duration, signals: bool) -> Slept {
     match words {
         [] => {
@@ -57,7 +58,8 @@ pub(crate) fn sleep_on_any(words: &[Word<'_>], time: Duration, signals: bool) ->
             Slept::Enough
         }
         [only] => sleep_on(*only, time),
-        // A call for several words is begun again by the kernel after most signals. One for a single word never is.
+        // A call for several words is begun again by the kernel after most signals. One for a single word
+        // never is.
         words if signals => sleep_with_help(&[], words, time),
         words if words.len() > MAX_WORDS => {
             let (own, others) = words.split_at(GROUP);
@@ -83,7 +85,8 @@ fn of_word((word, value): &Word<'_>) -> (usize, u32) {
     (std::ptr::from_ref(*word).addr(), *value)
 }
 
-/// Sleeps on at most [`MAX_WORDS`] words by one call. Whether the kernel can do that: otherwise it has slept for [`POLL`].
+/// Sleeps on at most [`MAX_WORDS`] words by one call. Whether the kernel can do that: otherwise it has slept
+/// for [`POLL`].
 fn wait_for(words: impl Iterator<Item = (usize, u32)>, time: Option<Duration>) -> bool {
     static UNSUPPORTED: AtomicBool = AtomicBool::new(false);
     let poll = || {

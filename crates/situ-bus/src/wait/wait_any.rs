@@ -13,11 +13,12 @@ use crate::wait::sleep::Slept;
 use crate::wait::sleep_until::{GLANCE, announce, sleep_until_one_ends};
 use crate::wake::SLICE;
 
-/// Waits until one of the subscribers has something to take, at most for `timeout` (for ever without one). Gives the
-/// index of the first that has; nothing if the time is over. What there is to take, [`RawSubscriber::wait`] says.
+/// Waits until one of the subscribers has something to take, at most for `timeout` (for ever without one).
+/// Gives the index of the first that has; nothing if the time is over. What there is to take,
+/// [`RawSubscriber::wait`] says.
 ///
-/// The kernel waits for 127 topics in one call. For more the calling thread has helpers, threads that sleep on the others; they are
-/// started when they are first needed, one for each further 127, and end with it.
+/// The kernel waits for 127 topics in one call. For more the calling thread has helpers, threads that sleep
+/// on the others; they are started when they are first needed, one for each further 127, and end with it.
 pub fn wait_any(subscribers: &[&RawSubscriber], timeout: Option<Duration>) -> Option<usize> {
     // Nothing that was not asked for interrupts it.
     wait_any_with(subscribers, Wait::limit(timeout)).unwrap_or(None)
