@@ -33,8 +33,7 @@ use crate::port::pool_options::{WARM_SIZE, pool_options};
 use crate::protocol::copy_state::{CopyState, Found};
 use crate::protocol::ring::Reference;
 use crate::timeouts::{COPY_TIMEOUT, FENCE_TIMEOUT, POLL_INTERVAL, copier_grace};
-use crate::topic::Topic;
-use crate::topic::format::state;
+use crate::topic::{StateWord, Topic};
 use crate::wait::fence::repair_if_dead;
 
 /// How many slots a pool of copies has beside those that rows can name.
@@ -314,10 +313,9 @@ impl DomainCopier {
             if !entry.still(word) {
                 return true;
             }
-            let there = copier.state.load(Ordering::SeqCst) & (state::ACTIVE | state::COPIES)
-                == state::ACTIVE | state::COPIES;
+            let of_copier = StateWord::read(&copier.state);
             let node = NodeId(copier.node.load(Ordering::Relaxed));
-            if !there || !is_alive(&self.topic.root, node) {
+            if !(of_copier.is_active() && of_copier.is_of_copies()) || !is_alive(&self.topic.root, node) {
                 return false;
             }
         }

@@ -3,7 +3,6 @@
 use std::io::ErrorKind::NotFound;
 use std::sync::Arc;
 
-use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Domain, DomainError, Fence, FenceState, HOST, MemoryError, SlotId, Stream, ViewError};
 
 use crate::copy::copier::{CopyHandle, CopyMode, Source};
@@ -18,8 +17,8 @@ use crate::port::subscriber::{Missed, RawSubscriber, TakeError, Taken};
 use crate::protocol::copy_state::Found;
 use crate::protocol::ring::Reference;
 use crate::timeouts::STREAM_TIMEOUT;
-use crate::topic::Encoding;
-use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, domain_from_word, state};
+use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, domain_from_word};
+use crate::topic::{Encoding, StateWord};
 
 /// What is said of a copy whose place is smaller than when it was pinned.
 const SHRUNK: &str = "the place of its copy became smaller while it was taken";
@@ -91,7 +90,7 @@ impl RawSubscriber {
         let head_slot = hold.as_ref().map_or(taken.pin.slot, |(.., slot)| *slot);
         let Taken { pin, memory, len, number, generation, .. } = &taken;
         let publisher = self.core().topic.publisher(usize::from(taken.pool));
-        let keeps = publisher.state.load(Ordering::SeqCst) & state::TRANSIENT_LOCAL != 0;
+        let keeps = StateWord::read(&publisher.state).is_transient_local();
         let malformed = |reason: &str| TakeError::Malformed {
             topic: self.core().topic.name.clone(),
             sequence: *number,
@@ -160,12 +159,12 @@ impl RawSubscriber {
         }
         let entry = (taken.body_pool & BODY_ENTRY) as u8;
         let bodies = self.core().topic.publisher(usize::from(entry));
-        let word = bodies.state.load(Ordering::SeqCst);
+        let word = StateWord::read(&bodies.state);
         // After the state: an entry that was given to another since the message was held says so by now.
         if bodies.tenure.of(*number).is_none() {
             return Ok(None);
         }
-        if word & state::BODIES == 0 {
+        if !word.is_of_bodies() {
             return Err(malformed("its body lies in a pool that is none of bodies"));
         }
         // What lies in this domain is never copied; for anything else, a copy that is there needs no look at

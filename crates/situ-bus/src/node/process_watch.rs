@@ -16,7 +16,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::node::liveness::{NodeId, has_ended, is_alive, process_of};
 use crate::topic::Topic;
-use crate::topic::format::state;
 
 /// How often an owner looks whether who holds its slots has died.
 const ASK_NS: u64 = 5_000_000;
@@ -105,7 +104,7 @@ impl ProcessWatch {
 
 /// The nodes of the subscribers that are there, or gone while something of theirs is needed.
 fn used_places(topic: &Topic) -> impl Iterator<Item = NodeId> {
-    let used = topic.places.all().filter(|place| place.word & (state::ACTIVE | state::GONE) != 0);
+    let used = topic.places.all().filter(|place| place.word.is_taken());
     used.map(|place| NodeId(place.node()))
 }
 

@@ -13,8 +13,8 @@ use crate::node::liveness::{self, NodeId, NodeInfo};
 use crate::protocol::ring::{Look, Reference};
 use crate::qos::Durability;
 use crate::root::{Root, RootError, topic_name};
-use crate::topic::format::{MAX_DEPTH, PLACES, PUBLISHERS, PublisherEntry, domain_from_word, state};
-use crate::topic::{Encoding, PlaceView, Topic, TypeDescription, is_publisher};
+use crate::topic::format::{MAX_DEPTH, PLACES, PUBLISHERS, PublisherEntry, domain_from_word};
+use crate::topic::{Encoding, PlaceView, StateWord, Topic, TypeDescription};
 
 /// A topic and its members.
 #[derive(Debug, Clone)]
@@ -181,8 +181,8 @@ pub fn node(root: &Root, id: NodeId) -> Result<Option<NodeInfo>, InspectError> {
     Ok(root.open()?.and_then(|root| liveness::node(&root, id)))
 }
 
-fn durability(word: u32) -> Durability {
-    if word & state::TRANSIENT_LOCAL != 0 { Durability::TransientLocal } else { Durability::Volatile }
+fn durability(word: StateWord) -> Durability {
+    if word.is_transient_local() { Durability::TransientLocal } else { Durability::Volatile }
 }
 
 fn describe(topic: &Topic) -> TopicInfo {
@@ -190,21 +190,19 @@ fn describe(topic: &Topic) -> TopicInfo {
     let publishers: Vec<PublisherInfo> = used(&topic.registry().publishers_used, PUBLISHERS)
         .map(|index| topic.publisher(index))
         .filter_map(|entry| {
-            let word = entry.state.load(Ordering::SeqCst);
-            if word & (state::ACTIVE | state::GONE) == 0
-                || word & (state::UNLINKED | state::BODIES | state::COPIES) != 0
-            {
+            let word = StateWord::read(&entry.state);
+            if !word.has_pool() || !word.is_of_heads() {
                 return None;
             }
             let node = NodeId(entry.node.load(Ordering::Relaxed));
             let path = topic.pool_path(entry.tenure.pool());
             let (held_slots, slots) = PoolMetadata::open(&path).map_or((0, 0), |pool| pool.usage());
-            let alive = word & state::ACTIVE != 0 && liveness::is_alive(&topic.root, node);
+            let alive = word.is_active() && liveness::is_alive(&topic.root, node);
             Some(PublisherInfo {
                 node,
                 alive,
                 waits: waits(topic, entry).filter(|_| alive),
-                reliable: word & state::RELIABLE != 0,
+                reliable: word.is_reliable(),
                 durability: durability(word),
                 depth: entry.depth.load(Ordering::Relaxed),
                 encoding: Encoding::from_number(entry.encoding.load(Ordering::Relaxed)),
@@ -220,15 +218,15 @@ fn describe(topic: &Topic) -> TopicInfo {
         .all()
         .filter_map(|place| {
             let word = place.word;
-            if word & state::ACTIVE == 0 {
+            if !word.is_active() {
                 return None;
             }
             let node = NodeId(place.node());
             Some(SubscriberInfo {
                 node,
-                alive: word & state::GONE == 0 && liveness::is_alive(&topic.root, node),
-                reliable: word & state::RELIABLE != 0,
-                backpressure: word & state::BACKPRESSURE != 0,
+                alive: !word.is_gone() && liveness::is_alive(&topic.root, node),
+                reliable: word.is_reliable(),
+                backpressure: word.is_waited_for(),
                 durability: durability(word),
                 keep_last: match place.keep_last() {
                     0 => None,
@@ -243,7 +241,7 @@ fn describe(topic: &Topic) -> TopicInfo {
         .collect();
     let first = used(&topic.registry().publishers_used, PUBLISHERS)
         .map(|index| topic.publisher(index))
-        .find(|entry| is_publisher(entry.state.load(Ordering::SeqCst)));
+        .find(|entry| StateWord::read(&entry.state).is_publisher());
     TopicInfo {
         name: topic.name.clone(),
         description: TypeDescription {
@@ -342,7 +340,7 @@ impl Topic {
     /// How many publishers are there.
     pub(crate) fn publishers(&self) -> usize {
         used(&self.registry().publishers_used, PUBLISHERS)
-            .filter(|index| is_publisher(self.publisher(*index).state.load(Ordering::SeqCst)))
+            .filter(|index| StateWord::read(&self.publisher(*index).state).is_publisher())
             .count()
     }
 }

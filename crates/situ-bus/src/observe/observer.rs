@@ -16,8 +16,8 @@ use crate::node::liveness::NodeId;
 use crate::observe::inspect::InspectError;
 use crate::protocol::ring::Look;
 use crate::root::Root;
-use crate::topic::Topic;
-use crate::topic::format::{DESCRIPTOR, Descriptor, PUBLISHERS, state};
+use crate::topic::format::{DESCRIPTOR, Descriptor, PUBLISHERS};
+use crate::topic::{StateWord, Topic};
 use crate::wait::sleep::sleep_on_any;
 use crate::wake::SLICE;
 
@@ -64,7 +64,7 @@ impl Observer {
         let used = self.topic.registry().publishers_used.load(Ordering::SeqCst).min(PUBLISHERS) as usize;
         let there: Vec<u64> = (0..used)
             .map(|index| self.topic.publisher(index))
-            .filter(|entry| entry.state.load(Ordering::SeqCst) & state::ACTIVE != 0)
+            .filter(|entry| StateWord::read(&entry.state).is_active())
             .map(|entry| entry.tenure.pool())
             .collect();
         self.pools.retain(|number, _| there.contains(number));

@@ -4,13 +4,11 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use situ_memory::fork::Process;
-use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Domain, DomainError, Domains, PoolView, Registered, SlotControl, SlotId, ViewError};
 
 use crate::node::handle::NodeInner;
 use crate::node::liveness::NodeId;
-use crate::topic::format::state;
-use crate::topic::{OwnPlace, Topic};
+use crate::topic::{OwnPlace, StateWord, Topic};
 use crate::trust::{Limits, Trust};
 
 /// What keeps a subscriber's place: itself, and every sample that it took.
@@ -142,7 +140,7 @@ impl Pools {
         let of_messages = || {
             mapped.iter().enumerate().filter_map(|(index, mapped)| {
                 let entry = topic.publisher(index);
-                let heads = entry.state.load(Ordering::SeqCst) & (state::BODIES | state::COPIES) == 0;
+                let heads = StateWord::read(&entry.state).is_of_heads();
                 mapped.as_ref().filter(|mapped| heads && mapped.number == entry.tenure.pool())
             })
         };
@@ -162,8 +160,7 @@ impl Pools {
     pub(crate) fn forget_gone(&self, topic: &Topic) {
         for (index, mapped) in self.mapped.borrow_mut().iter_mut().enumerate() {
             let entry = topic.publisher(index);
-            let word = entry.state.load(Ordering::SeqCst);
-            let there = word & (state::ACTIVE | state::GONE) != 0 && word & state::UNLINKED == 0;
+            let there = StateWord::read(&entry.state).has_pool();
             mapped.take_if(|mapped| !there || mapped.number != entry.tenure.pool());
         }
     }

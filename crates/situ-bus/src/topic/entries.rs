@@ -3,18 +3,14 @@
 use situ_memory::sync::atomic::Ordering;
 
 use super::file::Topic;
-use super::format::{PUBLISHERS, PublisherEntry, state};
+use super::format::{PUBLISHERS, PublisherEntry};
+use super::state_word::StateWord;
 
 /// Entries of publishers that are there.
 pub(crate) fn active_publishers(topic: &Topic) -> impl Iterator<Item = &PublisherEntry> {
     used_publishers(topic)
         .map(|(_, entry)| entry)
-        .filter(|entry| is_publisher(entry.state.load(Ordering::SeqCst)))
-}
-
-/// Whether a state word is that of a publisher that is there, and not of a pool that belongs to one.
-pub(crate) fn is_publisher(word: u32) -> bool {
-    word & (state::ACTIVE | state::BODIES | state::COPIES) == state::ACTIVE
+        .filter(|entry| StateWord::read(&entry.state).is_publisher())
 }
 
 /// The publishers' entries that were ever taken, with their numbers.

@@ -158,11 +158,6 @@ pub(crate) mod state {
     /// It is of another version of the type than the topic carries.
     pub const VERSION: u32 = 256;
     pub const COUNT: u32 = 512;
-
-    /// The state word of the next taker.
-    pub fn next(word: u32, bits: u32) -> u32 {
-        (word & !(COUNT - 1)).wrapping_add(COUNT) | bits
-    }
 }
 
 /// The first entry of the domain table: the host, which every topic has.

@@ -18,6 +18,7 @@ use super::members::PlaceView;
 use super::own_place::OwnPlace;
 use super::register_error::RegisterError;
 use super::repair::{give_up_oldest, in_use, remove_files, remove_topic, repair};
+use super::state_word::StateWord;
 use super::{Encoding, TypeDescription};
 use crate::node::liveness::NodeId;
 use crate::protocol::flow_window;
@@ -126,7 +127,7 @@ impl Registration<'_> {
         let difference = if topic.type_name != ours.name {
             first_difference(&topic.schema, &ours.schema)
         } else if !self.is_other_version(topic) {
-            if in_region || !participants(topic).any(|(word, _)| word & state::VERSION != 0) {
+            if in_region || !participants(topic).any(|(word, _)| word.is_other_version()) {
                 return Ok(());
             }
             "it is used in several versions, which only regions understand: take part with a region"
@@ -253,8 +254,7 @@ impl Joined {
                 entry.encoding.load(Ordering::Relaxed),
             )?;
         }
-        let free = (0..PLACES as usize)
-            .find(|index| topic.places.at(*index).word & (state::ACTIVE | state::GONE) == 0);
+        let free = (0..PLACES as usize).find(|index| !topic.places.at(*index).word.is_taken());
         let Some(index) = free else {
             return Err(RegisterError::Full { topic: topic.name.clone(), role: "subscriber", most: PLACES });
         };
@@ -262,7 +262,7 @@ impl Joined {
         let place = OwnPlace::new(topic, index);
         let places = topic.places.writable(&self.lock)?;
         let arrivals = places.arrivals();
-        let word = place.state.load(Ordering::Relaxed);
+        let word = StateWord(place.state.load(Ordering::Relaxed));
         place.node.store(registration.node.0, Ordering::Relaxed);
         place.encoding.store(encoding, Ordering::Relaxed);
         place.deadline_ns.store(registration.terms.deadline_ns, Ordering::Relaxed);
@@ -280,7 +280,7 @@ impl Joined {
         arrivals.places_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
         // Publication of the place: publishers that see it active see its cursor. If the process dies before,
         // the place is still free; after, it is repaired as any dead node's.
-        place.state.store(state::next(word, bits), Ordering::SeqCst);
+        place.state.store(word.next(bits), Ordering::SeqCst);
         flow_window::enter(topic.ring(), &place.cursor, &arrivals.epoch, wants, first);
         Ok((place, column))
     }
@@ -354,8 +354,8 @@ impl Joined {
         match heads {
             Some(heads) => entry.depth.store(heads as u64, Ordering::Relaxed),
             None => {
-                let word = entry.state.load(Ordering::SeqCst);
-                entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
+                let word = StateWord::read(&entry.state);
+                entry.state.store(word.left(), Ordering::SeqCst);
                 repair(&self.topic, &self.lock);
             }
         }
@@ -401,8 +401,8 @@ impl NewEntry {
     ) -> Result<usize, RegisterError> {
         let free = || {
             (0..usize::from(SEAL_POOL)).find(|index| {
-                let word = topic.publisher(*index).state.load(Ordering::SeqCst);
-                word & (state::ACTIVE | state::GONE | state::UNLINKED) == 0
+                let word = StateWord::read(&topic.publisher(*index).state);
+                !word.is_taken() && !word.is_unlinked()
             })
         };
         let Some(index) = free().or_else(|| give_up_oldest(topic).then(free).flatten()) else {
@@ -413,7 +413,7 @@ impl NewEntry {
         // that no entry names, and the next repair removes them.
         create(&topic.pool_path(self.pool))?;
         let entry = topic.publisher(index);
-        let word = entry.state.load(Ordering::Relaxed);
+        let word = StateWord(entry.state.load(Ordering::Relaxed));
         entry.node.store(self.node.0, Ordering::Relaxed);
         // Rows of earlier pools of the entry stay for a while: they are below, and mean nothing any more.
         // Copies are of messages from before.
@@ -427,31 +427,27 @@ impl NewEntry {
         entry.lifespan_ns.store(self.lifespan_ns, Ordering::Relaxed);
         entry.waits_for.store(0, Ordering::Relaxed);
         topic.registry().publishers_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
-        entry.state.store(state::next(word, self.bits), Ordering::SeqCst);
+        entry.state.store(word.next(self.bits), Ordering::SeqCst);
         Ok(index)
     }
 }
 
 pub(crate) fn publisher_terms(entry: &PublisherEntry) -> Terms {
-    terms(entry.state.load(Ordering::Relaxed), entry.deadline_ns.load(Ordering::Relaxed))
+    terms(StateWord(entry.state.load(Ordering::Relaxed)), entry.deadline_ns.load(Ordering::Relaxed))
 }
 
 fn place_terms(place: PlaceView<'_>) -> Terms {
     terms(place.word, place.deadline_ns())
 }
 
-fn terms(word: u32, deadline_ns: u64) -> Terms {
-    Terms {
-        reliable: word & state::RELIABLE != 0,
-        transient_local: word & state::TRANSIENT_LOCAL != 0,
-        deadline_ns,
-    }
+fn terms(word: StateWord, deadline_ns: u64) -> Terms {
+    Terms { reliable: word.is_reliable(), transient_local: word.is_transient_local(), deadline_ns }
 }
 
 /// The state words and encodings of all who take part.
-fn participants(topic: &Topic) -> impl Iterator<Item = (u32, u32)> {
-    let publishers = active_publishers(topic)
-        .map(|it| (it.state.load(Ordering::SeqCst), it.encoding.load(Ordering::Relaxed)));
+fn participants(topic: &Topic) -> impl Iterator<Item = (StateWord, u32)> {
+    let publishers =
+        active_publishers(topic).map(|it| (StateWord::read(&it.state), it.encoding.load(Ordering::Relaxed)));
     topic.places.active().map(|place| (place.word, place.encoding())).chain(publishers)
 }
 

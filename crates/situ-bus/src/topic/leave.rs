@@ -9,6 +9,7 @@ use super::format::state;
 use super::lock::Lock;
 use super::members::PlaceView;
 use super::repair::{in_use, remove_topic, repair};
+use super::state_word::StateWord;
 use crate::node::liveness::{NodeId, has_ended, is_alive};
 
 impl Topic {
@@ -21,11 +22,8 @@ impl Topic {
 
     /// The pools whose files are there.
     pub(crate) fn pools(&self) -> impl Iterator<Item = u64> + '_ {
-        used_publishers(self).filter_map(|(_, entry)| {
-            let word = entry.state.load(Ordering::SeqCst);
-            let there = word & (state::ACTIVE | state::GONE) != 0 && word & state::UNLINKED == 0;
-            there.then(|| entry.tenure.pool())
-        })
+        used_publishers(self)
+            .filter_map(|(_, entry)| StateWord::read(&entry.state).has_pool().then(|| entry.tenure.pool()))
     }
 
     /// Repairs what dead members left, if no other process is repairing. Returns whether none was.
@@ -64,8 +62,8 @@ impl Topic {
     pub(crate) fn leave_entries(&self, entries: impl IntoIterator<Item = usize>) {
         for index in entries {
             let entry = self.publisher(index);
-            let word = entry.state.load(Ordering::SeqCst);
-            entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
+            let word = StateWord::read(&entry.state);
+            entry.state.store(word.left(), Ordering::SeqCst);
         }
         self.leave();
     }
@@ -75,11 +73,11 @@ impl Topic {
     pub(crate) fn leave_empty_copies(&self, entries: impl IntoIterator<Item = usize>) {
         for index in entries {
             let entry = self.publisher(index);
-            let word = entry.state.load(Ordering::SeqCst);
+            let word = StateWord::read(&entry.state);
             // A process that dies after the files are gone leaves an entry that is repaired like any other: a
             // subscriber that looks for its copies finds none.
             PoolView::unlink(self.pool_path(entry.tenure.pool()));
-            entry.state.store((word & !state::ACTIVE) | state::GONE | state::UNLINKED, Ordering::SeqCst);
+            entry.state.store(word.left() | state::UNLINKED, Ordering::SeqCst);
         }
         self.leave();
     }

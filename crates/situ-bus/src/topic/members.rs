@@ -7,7 +7,7 @@
 //!
 //! So a publisher that finds a subscriber dead cannot mark its place. It keeps a list of the places that it
 //! passes over, each with the state word that it saw. The count in that word differs for each subscriber that
-//! takes the place (`state::next`), so the next subscriber of the same place is not passed over.
+//! takes the place (`StateWord::next`), so the next subscriber of the same place is not passed over.
 
 use std::fs::File;
 use std::io;
@@ -26,6 +26,7 @@ use super::format::{
     domain_from_word, state,
 };
 use super::lock::Lock;
+use super::state_word::StateWord;
 use crate::protocol::flow_window::Epoch;
 
 /// The places of a topic's subscribers, as this participant has them mapped.
@@ -49,20 +50,20 @@ pub(crate) struct Places {
 pub(crate) struct PlaceView<'a> {
     place: &'a Place,
     pub(crate) index: usize,
-    pub(crate) word: u32,
+    pub(crate) word: StateWord,
 }
 
 impl PlaceView<'_> {
     /// Whether a subscriber was given it, and did not lose it.
     #[inline]
     pub(crate) fn is_there(self) -> bool {
-        self.word & (state::ACTIVE | state::GONE) == state::ACTIVE
+        self.word.is_there()
     }
 
     /// Whether publishers wait for it.
     #[inline]
     pub(crate) fn is_waited_for(self) -> bool {
-        self.word & state::BACKPRESSURE != 0
+        self.word.is_waited_for()
     }
 
     /// The next message that it wants. SeqCst: see `window`.
@@ -179,7 +180,7 @@ impl Places {
         // SAFETY: `raw` gives a place of the mapping, which lives as long as `self`; a place consists of
         // atomics.
         let place = unsafe { self.raw(index).as_ref() };
-        PlaceView { place, index, word: place.state.load(Ordering::SeqCst) }
+        PlaceView { place, index, word: StateWord::read(&place.state) }
     }
 
     /// All places that were ever taken.
@@ -197,7 +198,7 @@ impl Places {
     /// Whether this participant found the subscriber that has the place dead, and could not mark it.
     #[inline]
     pub(super) fn is_passed_over(&self, place: PlaceView<'_>) -> bool {
-        self.passed_over.get().is_some_and(|words| words[place.index].load(Ordering::Relaxed) == place.word)
+        self.passed_over.get().is_some_and(|words| words[place.index].load(Ordering::Relaxed) == place.word.0)
     }
 
     /// Marks the subscriber of a place as dead: for all participants if this one may write, otherwise for
@@ -205,7 +206,7 @@ impl Places {
     /// taken the place meanwhile, its word differs, and nothing is marked.
     pub(super) fn mark_dead(&self, place: PlaceView<'_>) -> bool {
         if self.map.access() == Access::ReadWrite {
-            let (word, gone) = (place.word, place.word | state::GONE);
+            let (word, gone) = (place.word.0, place.word.0 | state::GONE);
             return place
                 .place
                 .state
@@ -214,7 +215,7 @@ impl Places {
         }
         let words =
             self.passed_over.get_or_init(|| (0..PLACES).map(|_| AtomicU32::new(0)).collect::<Box<_>>());
-        words[place.index].swap(place.word, Ordering::Relaxed) != place.word
+        words[place.index].swap(place.word.0, Ordering::Relaxed) != place.word.0
     }
 
     /// The places for a repairer to change: those that are mapped already, or a mapping of its own, which

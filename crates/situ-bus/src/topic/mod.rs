@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   format            the bytes of the files
+//!   state_word        what the state word of a place or entry says
 //!   files             names and identities of the files
 //!   file              the topic's own file, mapped
 //!   rings             the ring in use, the next one, and those before; ring_files maps them
@@ -31,9 +32,9 @@ pub(crate) mod removal;
 mod repair;
 mod ring_files;
 mod rings;
+mod state_word;
 
 pub(crate) use compat::has_bulk;
-pub(crate) use entries::is_publisher;
 pub(crate) use file::Topic;
 pub(crate) use join::Registration;
 pub(crate) use members::PlaceView;
@@ -41,6 +42,7 @@ pub(crate) use own_place::OwnPlace;
 pub use register_error::RegisterError;
 pub(crate) use repair::{Swept, sweep};
 pub(crate) use ring_files::MAX_RINGS;
+pub(crate) use state_word::StateWord;
 
 /// How the bytes of a message are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

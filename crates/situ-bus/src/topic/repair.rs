@@ -13,8 +13,9 @@ use situ_memory::{Access, Beneath, MemoryError, OpenRoot, PoolMetadata, PoolView
 use super::entries::{active_publishers, used_publishers};
 use super::file::Topic;
 use super::files::{FILE, HIDDEN_FILE, SUBSCRIBERS_FILE, is_topic_file};
-use super::format::{PUBLISHERS, PublisherEntry, domain_from_word, state};
+use super::format::{PUBLISHERS, PublisherEntry, domain_from_word};
 use super::lock::Lock;
+use super::state_word::StateWord;
 use crate::node::liveness::{NodeId, has_ended, is_alive, nodes};
 use crate::protocol::copy_state::CopyState;
 use crate::protocol::ring::{Look, Reference, Ring};
@@ -30,9 +31,9 @@ pub(super) fn repair(topic: &Topic, lock: &Lock) {
     let followed = topic.hint_at_rings();
     topic.mark_dead_places();
     for (_, entry) in used_publishers(topic) {
-        let word = entry.state.load(Ordering::SeqCst);
-        if word & state::ACTIVE != 0 && !is_alive(&topic.root, NodeId(entry.node.load(Ordering::Relaxed))) {
-            entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
+        let word = StateWord::read(&entry.state);
+        if word.is_active() && !is_alive(&topic.root, NodeId(entry.node.load(Ordering::Relaxed))) {
+            entry.state.store(word.left(), Ordering::SeqCst);
         }
     }
     let devices = topic.domains().nth(1).is_some();
@@ -78,7 +79,7 @@ fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
     let gone: Vec<usize> = topic
         .places
         .all()
-        .filter(|place| place.word & state::GONE != 0 || topic.places.is_passed_over(*place))
+        .filter(|place| place.word.is_gone() || topic.places.is_passed_over(*place))
         .filter(|place| {
             let node = NodeId(place.node());
             // Of a node that lives, the subscriber and its last sample were dropped.
@@ -90,8 +91,8 @@ fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
         return;
     }
     for (_, entry) in used_publishers(topic) {
-        let word = entry.state.load(Ordering::SeqCst);
-        if word & (state::ACTIVE | state::GONE) == 0 || word & state::UNLINKED != 0 {
+        let word = StateWord::read(&entry.state);
+        if !word.has_pool() {
             continue;
         }
         match PoolMetadata::open(topic.pool_path(entry.tenure.pool())) {
@@ -104,16 +105,11 @@ fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
     if let Ok(places) = topic.places.writable(lock) {
         for index in gone {
             let place = places.place(index);
-            let word = place.state.load(Ordering::SeqCst);
-            place.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
+            let word = StateWord::read(&place.state);
+            place.state.store(word.freed(), Ordering::SeqCst);
         }
     }
     topic.room().notify();
-}
-
-/// Whether an entry is that of a pool of messages, and not of bodies or copies.
-fn is_of_heads(word: u32) -> bool {
-    word & (state::BODIES | state::COPIES) == 0
 }
 
 /// The newest messages of all pools: for each entry the number of the last that a row names.
@@ -138,9 +134,9 @@ impl Newest {
     /// The last message that needs the pool of this entry: of bodies, the last whose head may be in the pool
     /// that they belong to.
     fn that_needs(&self, index: usize, entry: &PublisherEntry) -> Option<u64> {
-        let heads = match entry.state.load(Ordering::SeqCst) & state::BODIES {
-            0 => Some(index),
-            _ => usize::try_from(entry.depth.load(Ordering::Relaxed)).ok(),
+        let heads = match StateWord::read(&entry.state).is_of_bodies() {
+            false => Some(index),
+            true => usize::try_from(entry.depth.load(Ordering::Relaxed)).ok(),
         };
         heads.and_then(|heads| *self.0.get(heads)?)
     }
@@ -171,64 +167,64 @@ fn free_entries(topic: &Topic) {
     let rings = topic.needed_rings();
     let newest = Newest::of(topic, &rings);
     let (heads, pools): (Vec<_>, Vec<_>) =
-        gone.into_iter().partition(|(_, entry)| is_of_heads(entry.state.load(Ordering::SeqCst)));
+        gone.into_iter().partition(|(_, entry)| StateWord::read(&entry.state).is_of_heads());
     for (index, entry) in pools.into_iter().chain(heads) {
-        let word = entry.state.load(Ordering::SeqCst);
-        if !is_of_heads(word) && word & state::UNLINKED == 0 && !poison(topic, entry) {
+        let word = StateWord::read(&entry.state);
+        if !word.is_of_heads() && !word.is_unlinked() && !poison(topic, entry) {
             continue;
         }
-        if word & state::COPIES != 0 {
+        if word.is_of_copies() {
             free_copies(topic, &rings, index, entry, slowest >= end);
             continue;
         }
-        let keeps = word & state::TRANSIENT_LOCAL != 0;
+        let keeps = word.is_transient_local();
         let wanted = newest.that_needs(index, entry).is_some_and(|last| keeps || last >= slowest);
-        if word & state::UNLINKED != 0 || !wanted {
+        if word.is_unlinked() || !wanted {
             free_pool(topic, index, entry);
         }
     }
 }
 
 fn is_gone(entry: &PublisherEntry) -> bool {
-    entry.state.load(Ordering::SeqCst) & state::GONE != 0
+    StateWord::read(&entry.state).is_gone()
 }
 
 /// Removes the pool of an entry and frees the entry. An entry of heads is freed when no bodies of theirs are
 /// left, which would otherwise seem to belong to the next pool in that entry.
 fn free_pool(topic: &Topic, index: usize, entry: &PublisherEntry) {
-    let mut word = entry.state.load(Ordering::SeqCst);
-    if word & state::UNLINKED == 0 {
+    let mut word = StateWord::read(&entry.state);
+    if !word.is_unlinked() {
         PoolView::unlink(topic.pool_path(entry.tenure.pool()));
-        word |= state::UNLINKED;
-        entry.state.store(word, Ordering::SeqCst);
+        word = word.unlinked();
+        entry.state.store(word.0, Ordering::SeqCst);
     }
     let has_bodies = || used_publishers(topic).any(|(_, other)| is_body_of(other, index));
-    if word & state::BODIES != 0 || !has_bodies() {
-        entry.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
+    if word.is_of_bodies() || !has_bodies() {
+        entry.state.store(word.freed(), Ordering::SeqCst);
     }
 }
 
 /// Whether an entry is that of bodies whose heads lie in the pool of another.
 fn is_body_of(entry: &PublisherEntry, heads: usize) -> bool {
-    let word = entry.state.load(Ordering::SeqCst);
-    let used = word & (state::ACTIVE | state::GONE) != 0 && word & state::BODIES != 0;
+    let word = StateWord::read(&entry.state);
+    let used = word.is_taken() && word.is_of_bodies();
     used && entry.depth.load(Ordering::Relaxed) == heads as u64
 }
 
 /// The same for a pool of copies. `all_passed` says whether all subscribers have passed all messages.
 fn free_copies(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &PublisherEntry, all_passed: bool) {
-    let mut word = entry.state.load(Ordering::SeqCst);
+    let mut word = StateWord::read(&entry.state);
     let named = named_by(topic, rings, entry).any(|copy| copy.refers_to(index as u8));
-    if word & state::UNLINKED == 0 && (!named || all_passed) {
+    if !word.is_unlinked() && (!named || all_passed) {
         PoolView::unlink(topic.pool_path(entry.tenure.pool()));
-        word |= state::UNLINKED;
-        entry.state.store(word, Ordering::SeqCst);
+        word = word.unlinked();
+        entry.state.store(word.0, Ordering::SeqCst);
     }
-    if word & state::UNLINKED != 0 {
+    if word.is_unlinked() {
         // A subscriber that still wants one of its messages has to copy it anew. (Rows of slow topics stay
         // for long, and subscribers that come and go would use up all entries.)
         named_by(topic, rings, entry).for_each(|copy| copy.forget(index as u8));
-        entry.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
+        entry.state.store(word.freed(), Ordering::SeqCst);
     }
 }
 
@@ -239,7 +235,7 @@ fn free_copies(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &Publishe
 pub(super) fn give_up_oldest(topic: &Topic) -> bool {
     let waited_for =
         topic.places.active().filter(|place| place.is_waited_for()).map(|place| place.cursor()).min();
-    let is_heads = |entry: &PublisherEntry| is_of_heads(entry.state.load(Ordering::SeqCst));
+    let is_heads = |entry: &PublisherEntry| StateWord::read(&entry.state).is_of_heads();
     let gone: Vec<_> =
         used_publishers(topic).filter(|(_, entry)| is_gone(entry) && is_heads(entry)).collect();
     // After that: see `free_entries`.
@@ -277,7 +273,7 @@ fn named_by<'t>(
 /// Removes pool files that no entry names: their maker died before it had its entry.
 fn remove_orphans(topic: &Topic, lock: &Lock) {
     let known: HashSet<u64> = used_publishers(topic)
-        .filter(|(_, entry)| entry.state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) != 0)
+        .filter(|(_, entry)| StateWord::read(&entry.state).is_taken())
         .map(|(_, entry)| entry.tenure.pool())
         .collect();
     remove_pools(lock, |number| !known.contains(&number));

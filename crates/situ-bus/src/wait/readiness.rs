@@ -20,10 +20,8 @@ use crate::node::liveness::NodeId;
 use crate::protocol::copy_state::Found;
 use crate::protocol::ring::Look;
 use crate::timeouts::{FENCE_TIMEOUT, POLL_INTERVAL, copier_grace};
-use crate::topic::Topic;
-use crate::topic::format::{
-    BODY_ENTRY, BODY_IN_SLOT, DESCRIPTOR, Descriptor, HOST_COLUMN, PUBLISHERS, state,
-};
+use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, DESCRIPTOR, Descriptor, HOST_COLUMN, PUBLISHERS};
+use crate::topic::{StateWord, Topic};
 use crate::wait::fence::repair_if_dead;
 
 /// How often pools of publishers that are gone are let go of.
@@ -218,7 +216,7 @@ impl ReadinessTracker {
         }
         let awaited = match topic.entry(HOST_COLUMN, number).look().0 {
             Found::Ready(copy) => {
-                let pool = other_pool(&mut self.others, topic, copy.pool, number, state::COPIES);
+                let pool = other_pool(&mut self.others, topic, copy.pool, number, StateWord::is_of_copies);
                 let of_copy = pool.and_then(|pool| {
                     let fence = pool.fence(SlotId::from(copy.slot))?;
                     // Its value is the generation's and 1.
@@ -238,7 +236,7 @@ impl ReadinessTracker {
             Found::Absent | Found::Copying(_) => None,
         };
         let body_entry = (body_pool & BODY_ENTRY) as u8;
-        let of_body = other_pool(&mut self.others, topic, body_entry, number, state::BODIES)
+        let of_body = other_pool(&mut self.others, topic, body_entry, number, StateWord::is_of_bodies)
             .and_then(|pool| Some((pool.fence(body_slot)?, NodeId(pool.header().owner))))
             .filter(|(fence, _)| fence.state() == FenceState::Pending);
         let awaited = match (awaited, of_body) {
@@ -278,8 +276,7 @@ impl ReadinessTracker {
 /// Whether an entry of the topic is not this pool's any more.
 fn gone(topic: &Topic, index: usize, number: u64) -> bool {
     let entry = topic.publisher(index);
-    let word = entry.state.load(Ordering::SeqCst);
-    word & (state::ACTIVE | state::GONE) == 0 || word & state::UNLINKED != 0 || entry.tenure.pool() != number
+    !StateWord::read(&entry.state).has_pool() || entry.tenure.pool() != number
 }
 
 fn head_pool<'p>(
@@ -297,20 +294,20 @@ fn other_pool<'p>(
     topic: &Topic,
     entry: u8,
     sequence: u64,
-    of: u32,
+    of: fn(StateWord) -> bool,
 ) -> Option<&'p PoolMetadata> {
     let number = known(topic, entry, sequence, Some(of))?;
     opened(pools, entry, number, || PoolMetadata::open(topic.pool_path(number)).ok())
 }
 
 /// The pool of an entry, if there can be one, and it is of this kind and what a message of this number means.
-fn known(topic: &Topic, entry: u8, sequence: u64, of: Option<u32>) -> Option<u64> {
+fn known(topic: &Topic, entry: u8, sequence: u64, of: Option<fn(StateWord) -> bool>) -> Option<u64> {
     let entry = usize::from(entry);
     if entry >= PUBLISHERS as usize {
         return None;
     }
     let entry = topic.publisher(entry);
-    if of.is_some_and(|of| entry.state.load(Ordering::SeqCst) & of == 0) {
+    if of.is_some_and(|of| !of(StateWord::read(&entry.state))) {
         return None;
     }
     entry.tenure.of(sequence)
