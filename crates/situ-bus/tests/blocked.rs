@@ -1,4 +1,4 @@
-//! A reliable publisher that has no room: how long it waits, what it says, and who can see it.
+//! A reliable publisher that has no room: how long it waits, what it says, and how others see it.
 #![cfg(not(loom))]
 
 mod common;
@@ -173,7 +173,7 @@ fn who_waits_for_whom_is_seen_from_outside() {
     let later = topic.publishers[0].waits.expect("it waits for good");
     assert!(later.waited >= waits.waited && later.waited <= start.elapsed() + Duration::from_secs(60));
     drop(slow);
-    // It goes on, and waits for nobody.
+    // It goes on, and waits for no subscriber.
     let end = Instant::now() + Duration::from_secs(60);
     let waits = || {
         let topic = inspect::topic(&scratch.root(), TOPIC).unwrap().unwrap();
@@ -185,7 +185,7 @@ fn who_waits_for_whom_is_seen_from_outside() {
     }
 }
 
-/// What the publisher's thread was told, by who began to watch while it waited.
+/// The events of the publisher's thread, for a tracer that was set while the publisher waited.
 static TOLD: Mutex<Vec<Event>> = Mutex::new(Vec::new());
 
 fn keep(notice: &Notice<'_>) {
@@ -253,7 +253,8 @@ fn who_holds_too_many_samples_is_told_and_not_the_publisher() {
     assert_eq!(take(&three), Some((3, 3)));
     assert_eq!((three.lost(), three.taken()), (0, 4));
     drop(held);
-    // Far more messages than there are slots, by a subscriber that keeps all it can: the publisher notices nothing.
+    // Far more messages than there are slots, by a subscriber that keeps all it can: the publisher does not
+    // wait.
     let mut kept = Vec::new();
     let mut refused = 0;
     for value in 4..5000 {

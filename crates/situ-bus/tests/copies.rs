@@ -50,14 +50,14 @@ fn gate() -> Fence {
     Fence::of_process(0, 1)
 }
 
-/// Takes what is not complete yet as soon as it is.
+/// Takes a message as soon as it is there, complete or not.
 fn take_complete(subscriber: &RawSubscriber) -> Result<Option<RawSample>, TakeError> {
     assert!(subscriber.take()?.is_none(), "there is nothing to read yet");
     assert!(subscriber.wait(Some(PATIENCE)));
     subscriber.take()
 }
 
-/// Has a stream write a body of one value, and publishes it before that is done. Gives where it lies.
+/// Makes a stream write a body of one value, and publishes it before that is done. Returns where it lies.
 fn publish_early(publisher: &RawPublisher, stream: &dyn Stream, value: u8) -> u64 {
     let mut loan = publisher.loan(8, 8, BODY).unwrap();
     loan.head_bytes().copy_from_slice(&u64::from(value).to_ne_bytes());
@@ -65,7 +65,7 @@ fn publish_early(publisher: &RawPublisher, stream: &dyn Stream, value: u8) -> u6
     let stream_of_device = stream.as_any().downcast_ref::<EmulatedStream>().unwrap();
     stream_of_device
         .launch(move |view| {
-            // SAFETY: it is the loan's, and later only read by who waits for the fence.
+            // SAFETY: the body is the loan's, and later only read by participants that wait for the fence.
             unsafe { view.bytes_mut(&memory, offset, BODY as u64)?.fill(value) };
             Ok(())
         })
@@ -83,14 +83,14 @@ fn publish_on_host(publisher: &RawPublisher, value: u8) -> *const u8 {
     at
 }
 
-/// Has a stream read bytes of its device.
+/// Makes a stream read bytes of its device.
 fn read_on(stream: &dyn Stream, memory: &Arc<dyn Memory>, offset: u64, into: &mut [u8]) {
     // SAFETY: the callers wait for the stream before they look, and keep the bytes until then.
     unsafe { stream.copy_to_host(memory, offset, into.as_mut_ptr(), into.len() as u64).unwrap() };
 }
 
-/// The publisher's stream copies behind its kernel: nobody waits for either, one copy serves all, and no memory that it uses is
-/// lent meanwhile.
+/// The publisher's stream copies behind its kernel. No thread waits for either, one copy serves all
+/// subscribers, and no memory in use is lent meanwhile.
 #[test]
 fn eager_copies_follow_the_kernel() {
     let scratch = Scratch::new();
@@ -227,7 +227,8 @@ impl Stream for Hindered {
     }
 }
 
-/// Who publishes on a stream does not wait for a copy, not even if the stream is done with the message already.
+/// A publisher that publishes on a stream does not wait for a copy, even if the stream is done with the
+/// message already.
 #[test]
 fn eager_copies_of_what_is_complete_are_enqueued_too() {
     let scratch = Scratch::new();
@@ -256,8 +257,8 @@ fn eager_copies_of_what_is_complete_are_enqueued_too() {
     stream.synchronize(PATIENCE).unwrap();
 }
 
-/// What is complete where it was written is ready until somebody has enqueued the copy for the host, and then not any more. Who was told
-/// that it is, and put off when it asked, is told again.
+/// A message that is complete where it was written is ready until a copy for the host is enqueued, and then
+/// not any more. A subscriber that was woken for it, and put off, is woken again.
 #[test]
 fn a_descriptor_tells_again_of_what_was_put_off() {
     let scratch = Scratch::new();
@@ -283,7 +284,7 @@ fn a_descriptor_tells_again_of_what_was_put_off() {
     stream.synchronize(PATIENCE).unwrap();
 }
 
-/// Whoever was told that there is something to take, because a copy takes too long, does not wait for that copy again.
+/// A subscriber that was woken because a copy takes too long does not wait for that copy again.
 #[test]
 fn a_copy_that_was_waited_for_in_vain_is_made_anew_at_once() {
     let scratch = Scratch::new();
@@ -310,8 +311,9 @@ struct Alone<'s>(&'s RawSubscriber);
 // SAFETY: see its only use: the owner does not touch it while the other thread runs.
 unsafe impl Send for Alone<'_> {}
 
-/// Who takes on the host sleeps on until there is something to read, and is told then; who works in stream order is told at once. Either
-/// looks around every 100 ms, told or not, so that one try may mislead; who is told wakes well before that.
+/// A subscriber on the host sleeps on until there is something to read; one in stream order is woken at once.
+/// Either looks every 100 ms, woken or not, so one try may mislead; a subscriber that is woken comes well
+/// before that.
 #[test]
 fn who_takes_on_the_host_is_woken_when_the_copy_is_complete() {
     let scratch = Scratch::new();
@@ -396,7 +398,7 @@ fn what_is_complete_is_not_copied_behind_what_is_not() {
     let fence = loan.fence().unwrap();
     loan.publish_signalled().map_err(|(error, _)| error).unwrap();
     let theirs = fence.clone();
-    // Were it waited for, that would end at some time.
+    // If it were waited for, that would end at some time.
     let late = std::thread::spawn(move || {
         std::thread::sleep(PATIENCE / 4);
         theirs.complete();
@@ -432,13 +434,13 @@ fn a_failed_copy_fails_no_other() {
             assert!(start.elapsed() < PATIENCE);
         }
         assert!(subscriber.take().unwrap().is_some());
-        // The one that failed is made anew by who takes it.
+        // The next take repeats the copy that failed.
         assert_eq!(copies(&scratch, HOST).0 - before, u64::from(round == 1), "round {round}");
     }
 }
 
-/// Copies that are made in the call of the publisher are off the way of those who need none. Who waits looks around every 100 ms, told or
-/// not, so that one try may mislead; who is told wakes well before that.
+/// Copies in the publisher's call do not delay subscribers that need none. A waiting subscriber looks every
+/// 100 ms, woken or not, so one try may mislead; one that is woken comes well before that.
 #[test]
 fn who_needs_no_copy_is_woken_before_the_publisher_makes_one() {
     let scratch = Scratch::new();
@@ -457,7 +459,7 @@ fn who_needs_no_copy_is_woken_before_the_publisher_makes_one() {
                 Instant::now()
             });
             std::thread::sleep(SHORT);
-            // Complete already: whoever looks in host memory then finds it.
+            // Complete already: a subscriber on the host then finds it.
             publisher.loan(8, 8, BODY).unwrap().publish().unwrap();
             let published = Instant::now();
             published.checked_duration_since(woken.join().unwrap())
@@ -469,8 +471,9 @@ fn who_needs_no_copy_is_woken_before_the_publisher_makes_one() {
     assert!((1..=8).any(attempt), "woken when the copy was made, or by the clock");
 }
 
-/// What lies in host memory is brought to a device while its publisher goes on: nothing is lent again before it is there, and who takes it
-/// has its stream wait. Who is faster than the device makes no queue of copies, and where nobody takes any more, nothing is brought.
+/// A message in host memory is copied to a device while its publisher goes on: nothing is lent again before
+/// the copy is there, and subscribers make their streams wait. A publisher that is faster than the device
+/// makes no queue of copies, and without subscribers there nothing is copied.
 #[test]
 fn eager_copies_into_a_device_are_made_while_the_publisher_goes_on() {
     let scratch = Scratch::new();
@@ -485,7 +488,7 @@ fn eager_copies_into_a_device_are_made_while_the_publisher_goes_on() {
     let stream = stream(DEVICE);
     let second = subscriber.take_on(&*stream).unwrap().unwrap();
     assert_eq!((second.was_brought(), second.fence().unwrap().state()), (true, FenceState::Pending));
-    // Beyond its depth and one more: left to who takes it.
+    // Beyond its depth and one more: left to the take.
     let third = publish_on_host(&publisher, 3);
     assert_eq!(copies(&scratch, DEVICE).0, 2);
     assert!(start.elapsed() < slow, "the publisher waited for a copy");
@@ -504,7 +507,8 @@ fn eager_copies_into_a_device_are_made_while_the_publisher_goes_on() {
     assert_eq!(copies(&scratch, DEVICE).0, 3, "nobody takes there any more");
 }
 
-/// A publisher whose memory is in use by copies that are under way waits for one of them; and one that goes, for all of them.
+/// A publisher whose memory is in use by copies that are under way waits for one of them; and one that goes,
+/// for all of them.
 #[test]
 fn memory_that_is_being_copied_comes_free() {
     let scratch = Scratch::new();
@@ -534,8 +538,8 @@ fn memory_that_is_being_copied_comes_free() {
     stream.synchronize(PATIENCE).unwrap();
 }
 
-/// Who makes a copy shows it before its stream has been told: another one's stream waits for it meanwhile. If it cannot be told, the copy is made
-/// by whoever comes next.
+/// A copier shows a copy before its stream has been told: another subscriber's stream waits for it meanwhile.
+/// If the stream cannot be told, the next subscriber makes the copy.
 #[test]
 fn a_copy_is_shown_before_it_is_enqueued() {
     let scratch = Scratch::new();
@@ -577,7 +581,7 @@ fn a_copy_is_shown_before_it_is_enqueued() {
                 assert_eq!(seen, [7; BODY]);
             }
         });
-        // What was refused does not count, and who comes next makes another.
+        // A refused copy does not count, and the next subscriber makes another.
         assert!(takers[2].take().unwrap().unwrap().was_brought());
         assert_eq!(copies(&scratch, DEVICE).0 - before, 1);
     }
@@ -606,8 +610,8 @@ fn failed_copies_use_no_memory_up() {
     assert_eq!(copies(&scratch, DEVICE).0, 1, "what failed does not count");
 }
 
-/// A taker's copy goes onto its own stream: others share it before it is done, and the message is not overwritten while it is copied,
-/// also if the sample is dropped too early.
+/// A subscriber's copy goes onto its own stream: others share it before it is done, and the message is not
+/// overwritten while it is copied, even if the sample is dropped too early.
 #[test]
 fn a_takers_stream_makes_the_copy() {
     let scratch = Scratch::new();
@@ -639,13 +643,13 @@ fn a_takers_stream_makes_the_copy() {
     streams.iter().for_each(|stream| stream.synchronize(PATIENCE).unwrap());
     assert!(seen.iter().all(|seen| *seen == [1; BODY]));
     drop(theirs);
-    // Nobody holds it any more: one of the next messages lies there.
+    // It is not held any more: one of the next messages lies there.
     assert!((5..10).any(|value| publish_on_host(&publisher, value) == first));
     assert_eq!(copies(&scratch, DEVICE).0, 1);
 }
 
-/// What is complete, and what lies in the stream's domain, is taken in stream order too; and on a stream of another domain nothing
-/// is enqueued.
+/// What is complete, and what lies in the stream's domain, is taken in stream order too; and on a stream of
+/// another domain nothing is enqueued.
 #[test]
 fn taking_in_stream_order_copies_no_more_than_taking() {
     let scratch = Scratch::new();
@@ -750,7 +754,7 @@ fn publishers_may_allocate_in_a_ring() {
     }
 }
 
-/// Its copier retires a copy that somebody holds, and dies: what was complete is not poisoned by who repairs.
+/// Its copier retires a copy that is held, and dies: repair does not poison what was complete.
 #[test]
 fn a_held_copy_outlives_its_copier() {
     let scratch = Scratch::new();

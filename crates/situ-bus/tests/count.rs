@@ -1,5 +1,5 @@
-//! Counting: once warm, loan, publish, take and release neither allocate nor call the system; waking a sleeper costs one
-//! system call, sleeping another.
+//! Counting: once warm, loan, publish, take and release neither allocate nor call the system; waking a
+//! sleeper costs one system call, sleeping another.
 #![cfg(not(loom))]
 
 mod common;
@@ -207,7 +207,7 @@ fn child() {
             assert!(subscriber.wait(None));
             drop(subscriber.take().unwrap().unwrap());
             publish_behind(&second);
-            // Longer than anybody goes without a look at who is alive.
+            // Longer than the time between two looks for dead participants.
             std::thread::sleep(Duration::from_millis(20));
             forbidden(&mut || assert!(subscriber.take().unwrap().is_none()));
         }

@@ -1,5 +1,6 @@
-//! Processes are killed at chosen steps: at any instruction of publishing and taking, and between any two system calls of
-//! coming and going. Whatever the step, the others go on, no message is torn or lost, and nothing is left.
+//! Processes are killed at chosen steps: at any instruction of publishing and taking, and between any two
+//! system calls of coming and going. Whatever the step, the others go on, no message is torn or lost, and
+//! nothing is left.
 #![cfg(not(loom))]
 
 mod common;
@@ -25,7 +26,7 @@ fn publisher(node: &Node) -> RawPublisher {
     let qos = PublisherQos {
         reliability: Reliability::Reliable,
         depth: 4,
-        // Whoever is dead must not be waited for as long as this.
+        // No wait for a dead participant may last this long.
         when_full: WhenFull::Block(Some(Duration::from_secs(10))),
         ..Default::default()
     };
@@ -122,8 +123,8 @@ fn child() {
     }
 }
 
-/// Plays a role many times and kills it after some step, spread over all that it takes. `before` prepares it, `after`
-/// looks at what is left.
+/// Plays a role many times and kills it after some step, spread over all that it takes. `before` prepares it,
+/// `after` looks at what is left.
 fn kill_at_each(
     what: &str,
     stride: Stride,
@@ -215,7 +216,8 @@ fn killed_at_any_instruction_of_waiting() {
     hot_path("wait", 20, |role, _| role.wait_for("ready"));
 }
 
-/// Making and removing nodes, topics, pools and places, alone: the next who comes, or `clean`, removes all that is left.
+/// Making and removing nodes, topics, pools and places, alone: the next who comes, or `clean`, removes all
+/// that is left.
 #[test]
 fn killed_between_any_system_calls_of_coming_and_going() {
     let scratch = Scratch::new();
@@ -242,7 +244,7 @@ fn killed_between_any_system_calls_beside_others() {
     let (publisher, subscriber) = (publisher(&node), subscriber(&node));
     let mut order = Order::new(false);
     let mut count = 0;
-    // Of a publisher and a subscriber that live, and of nobody else.
+    // Of a publisher and a subscriber that live, and of no other member.
     let files = scratch.files().len();
     kill_at_each(
         "come and go",
@@ -268,8 +270,8 @@ fn killed_between_any_system_calls_beside_others() {
     assert_eq!(subscriber.lost(), 0);
 }
 
-/// Copying into another domain: whatever the step, the next one who wants the message there gets it, whole, from the copy that
-/// was finished or by another. At most one copy of each message is ever finished.
+/// Copying into another domain: whatever the step, the next one who wants the message there gets it, whole,
+/// from the copy that was finished or by another. At most one copy of each message is ever finished.
 fn bring(what: &str) {
     let scratch = Scratch::new();
     let node = scratch.node("parent");

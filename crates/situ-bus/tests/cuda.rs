@@ -1,4 +1,5 @@
-//! Messages between host memory and CUDA devices, against a driver that plays them in host memory (see `situ-memory/tests/cuda`).
+//! Messages between host memory and CUDA devices, against a driver that plays them in host memory (see
+//! `situ-memory/tests/cuda`).
 #![cfg(not(loom))]
 
 mod common;

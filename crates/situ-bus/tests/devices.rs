@@ -1,5 +1,6 @@
-//! Topics on the devices that this machine has, between processes: memory that comes by descriptor, work that is not done when it is
-//! published, and publishers that are killed. What topics do across domains in general is in `domains.rs`.
+//! Topics on the devices that this machine has, between processes: memory that comes by descriptor, work that
+//! is not done when it is published, and publishers that are killed. What topics do across domains in general
+//! is in `domains.rs`.
 #![cfg(not(loom))]
 
 mod common;
@@ -93,7 +94,7 @@ fn next(subscriber: &RawSubscriber) -> RawSample {
     }
 }
 
-/// A fence that nobody completes.
+/// A fence that is never completed.
 fn never() -> Fence {
     Fence::of_process(0, 1)
 }

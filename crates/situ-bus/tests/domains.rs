@@ -1,4 +1,5 @@
-//! Topics across memory domains: what is taken where it lies, what is copied, how often, and by whom.
+//! Topics across memory domains: which messages are taken where they lie, which are copied, how often, and by
+//! which participant.
 #![cfg(not(loom))]
 
 mod common;
@@ -125,8 +126,8 @@ fn child() {
     }
 }
 
-/// A publishes on a device; B on the same device takes without a copy; C in host memory has each message copied once;
-/// D, there too and late, shares what C copied.
+/// A publishes on a device; B on the same device takes without a copy; C in host memory has each message
+/// copied once; D, there too and late, shares what C copied.
 #[test]
 fn processes_share_one_copy_for_each_domain() {
     let scratch = Scratch::new();
@@ -288,8 +289,8 @@ fn plain_messages_go_to_the_device_whole() {
     assert_eq!(copies(&scratch, "pose", emulated(0)).0, 1, "it was there");
 }
 
-/// Published before it is complete: the publisher does not wait, the same device waits in stream order, on the host it
-/// is there when it is complete.
+/// Published before it is complete: the publisher does not wait, the same device waits in stream order, on
+/// the host it is there when it is complete.
 #[test]
 fn messages_are_published_in_stream_order() {
     let scratch = Scratch::new();
@@ -363,7 +364,7 @@ fn a_stream_outlives_its_publisher_and_its_node() {
     }
 }
 
-/// A slot is not used again while a stream may still fill it, even if nobody holds it.
+/// A slot is not used again while a stream may still fill it, even if it is not held.
 #[test]
 fn what_a_stream_is_filling_is_not_lent_again() {
     let scratch = Scratch::new();
@@ -403,7 +404,7 @@ fn eager_publishers_copy_before_anybody_takes() {
     assert_eq!(copies(&scratch, "image", HOST).0, 1);
 }
 
-/// Who comes late to a topic with history shares the copies that are there.
+/// A subscriber that comes late to a topic with history shares the copies that are there.
 #[test]
 fn history_is_copied_once_too() {
     let scratch = Scratch::new();
@@ -479,7 +480,7 @@ fn what_cannot_be_on_a_device_cannot_register() {
     drop(all);
 }
 
-/// A copy that fails is an error of the one who tried, and of nobody else.
+/// A copy that fails is an error of the subscriber that tried, and of no other.
 #[test]
 fn who_fails_to_copy_says_so_and_the_next_one_tries() {
     let scratch = Scratch::new();

@@ -1,4 +1,5 @@
-//! Processes that fork: a death is noticed though a child has inherited the lock, and a child's copies of handles do nothing.
+//! Processes that fork: a death is noticed though a child has inherited the lock, and a child's copies of
+//! handles do nothing.
 #![cfg(not(loom))]
 
 mod common;
@@ -38,8 +39,8 @@ fn child() {
             let child = match role.as_str() {
                 // SAFETY: the child only waits to be killed.
                 "fork" => i64::from(unsafe { libc::fork() }),
-                // By the system call alone no handlers run: the child has all that its parent has, the lock too.
-                // SAFETY: as above.
+                // By the system call alone no handlers run: the child has all that its parent has, the lock
+                // too. SAFETY: as above.
                 _ => unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) },
             };
             if child == 0 {
@@ -73,13 +74,13 @@ fn killed_beside_its_child(role: &str) {
     assert_eq!(nodes(), [("publisher".to_owned(), true), ("subscriber".to_owned(), true)]);
     subscriber.kill();
     assert!(kill_process(child, Signal::CONT).is_ok(), "the child lives");
-    // Else it would give up after its patience, which is an error.
+    // Otherwise it would reach its time limit, which is an error.
     (4..8).for_each(|value| _ = publish(&publisher, value, 0));
     assert_eq!(nodes(), [("publisher".to_owned(), true), ("subscriber".to_owned(), false)]);
     assert!(kill_process(child, Signal::CONT).is_ok(), "the child lived until now");
 }
 
-/// Kills a process of somebody else's.
+/// Kills another user's process.
 struct End(Pid);
 
 impl Drop for End {
@@ -126,14 +127,15 @@ fn go_on_in_both(scratch: &Scratch, node: Node) {
     unsafe { loan.head().cast::<u64>().write(77) };
     loan.body_bytes().fill(77);
     let files = scratch.files();
-    // SAFETY: the child calls what any program may; no other thread of this process holds a lock that it needs.
+    // SAFETY: the child calls what any program may; no other thread of this process holds a lock that it
+    // needs.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {
         let _bomb = Bomb;
         assert!(node.is_inherited() && publisher.is_inherited() && subscriber.is_inherited());
         assert!(is_forked(subscriber.take()) && is_forked(other.take()));
-        // Who waits is told at once that there is something to find out.
+        // A waiting subscriber is told at once.
         assert!(subscriber.wait(None) && wait_any(&[&other, &subscriber], None) == Some(0));
         assert!(matches!(publisher.loan(8, 8, 0), Err(LoanError::Forked { .. })));
         loan.body_bytes().fill(1);
@@ -185,7 +187,7 @@ fn go_on_in_both(scratch: &Scratch, node: Node) {
         publish(&publisher, value, 100);
     }
     assert_eq!((sample.head_in_place(), sample.body_in_place()), (&10u64.to_ne_bytes()[..], &[10; 100][..]));
-    // Both places count: a publisher that nobody takes from any more is held up.
+    // Both places count: a publisher without a subscriber that takes is held up.
     let quick = PublisherQos { when_full: WhenFull::Fail, ..*publisher.qos() };
     let quick = RawPublisher::create(&node, "points", &numbers(), quick).unwrap();
     while take(&subscriber).is_some() {}

@@ -1,4 +1,5 @@
-//! Types that are written by hand and have no flat form: they meet no flat messages, and learn so when they join.
+//! Types that are written by hand and have no flat form: they meet no flat messages, and learn so when they
+//! join.
 
 mod common;
 

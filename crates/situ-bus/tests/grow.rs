@@ -1,4 +1,5 @@
-//! A topic gets more rows while it is in use: nothing is lost, nothing is delivered twice, whoever dies while it happens.
+//! A topic gets more rows while it is in use: nothing is lost and nothing is delivered twice, whatever
+//! process dies meanwhile.
 #![cfg(not(loom))]
 
 mod common;
@@ -161,7 +162,7 @@ fn the_dead_of_an_old_ring_are_forgotten_once_nobody_is_in_it() {
     let entries = || inspect::topic(&scratch.root(), TOPIC).unwrap().unwrap().publishers.len();
     assert_eq!(entries(), 3, "somebody may still take its message");
     assert_eq!(take(&slow), Some((0, 0)));
-    // Past what the new ring can hold, so that nobody who comes can ask for the old one any more.
+    // Past what the new ring can hold, so that no new subscriber can ask for the old one any more.
     for value in 1..=2100 {
         publish(&deep, value, 0);
     }
@@ -181,10 +182,12 @@ fn rings(scratch: &Scratch) -> Vec<u32> {
     rings
 }
 
-/// How many messages [`grown_twice`] publishes: the newest ring of 4096 rows begins at 10, and nobody who comes can begin before it.
+/// How many messages [`grown_twice`] publishes: the newest ring of 4096 rows begins at 10, and no new
+/// subscriber can begin before it.
 const ALL: u64 = 4200;
 
-/// A topic that has grown twice, with a publisher and a subscriber that were there before; the publishers who grew it come along.
+/// A topic that has grown twice, with a publisher and a subscriber that were there before; the publishers who
+/// grew it come along.
 fn grown_twice(node: &Node, scratch: &Scratch) -> ([RawPublisher; 3], RawSubscriber) {
     let (idle, slow) = (publisher(node, 8), subscriber(node, History::KeepAll));
     (0..5).for_each(|value| _ = publish(&idle, value, 0));
@@ -246,7 +249,7 @@ fn a_deeper_ring_does_not_reach_back_into_those_that_are_over() {
     let small = keeps(10);
     (0..20).for_each(|value| _ = publish(&small, value, 0));
     let deep = keeps(1024);
-    // Of 2048 rows: from 2068 on nobody can begin before 20, where it begins.
+    // Of 2048 rows: from 2068 on no subscriber can begin before 20, where it begins.
     (20..2067).for_each(|value| _ = publish(&deep, value, 0));
     assert_eq!(take(&asks_for_history()), Some((19, 19)), "just within reach");
     publish(&deep, 2067, 0);
@@ -330,8 +333,8 @@ fn kills(usual: u64) -> u64 {
     std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| (kills.parse::<u64>().unwrap() / 50).max(usual))
 }
 
-/// Lets a child take steps and kills it: at a system call, and some instructions behind it; or, without one, when it has taken all. Gives how many
-/// system calls it made then.
+/// Lets a child take steps and kills it: at a system call, and some instructions behind it; or, without one,
+/// when it has taken all. Gives how many system calls it made then.
 fn step_and_kill(mut role: Role, at: Option<u64>, random: &mut Random, before: impl FnOnce()) -> u64 {
     let steps = Steps::begin(&mut role);
     before();
@@ -348,8 +351,8 @@ fn step_and_kill(mut role: Role, at: Option<u64>, random: &mut Random, before: i
     all
 }
 
-/// Grows a topic in a child that is killed at some step, with others publishing and taking meanwhile. Gives whether the
-/// topic had grown by then, and of how many steps it was, if it was not killed.
+/// Grows a topic in a child that is killed at some step, with others publishing and taking meanwhile. Gives
+/// whether the topic had grown by then, and of how many steps it was, if it was not killed.
 fn grow_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
     let scratch = Scratch::new();
     let node = scratch.node("parent");
@@ -371,7 +374,8 @@ fn grow_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
                 order.note(&sample);
             }
         };
-        // The children's steps are taken by the thread that starts it: others take meanwhile only between them.
+        // The children's steps are taken by the thread that starts it: others take meanwhile only between
+        // them.
         steps_of_all = step_and_kill(Role::start(&scratch, "grow"), at, random, &mut take_all);
         let patience = Instant::now() + Duration::from_secs(20);
         let goal = sent.load(Ordering::Relaxed) + 20;
@@ -414,8 +418,8 @@ fn who_grows_a_topic_may_die_at_any_step() {
     assert!(0 < grown && grown < kills, "{grown} of {kills}: the steps are not spread over all that it does");
 }
 
-/// Has a child come by that removes the file of a ring which is over, and is killed at some step. Gives whether the file was gone by then, and of how
-/// many steps it was, if it was not killed.
+/// Runs a child that removes the file of a ring which is over, and is killed at some step. Returns whether
+/// the file was gone by then, and the number of steps if it was not killed.
 fn forget_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
     let scratch = Scratch::new();
     let node = scratch.node("parent");
@@ -425,7 +429,7 @@ fn forget_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
     let steps = step_and_kill(Role::start(&scratch, "forget"), at, random, || ());
     let gone = rings(&scratch) == [2];
     let lost = slow.lost();
-    // With what the dead left, and before anybody repairs: by the ring that may be gone.
+    // With what the dead process left, and before any repair: by the ring that may be gone.
     for (publisher, value) in [(&idle, ALL), (&third, ALL + 1)] {
         assert_eq!(publish(publisher, value, 0), value);
         assert_eq!(take(&slow), Some((value, value)));
@@ -455,7 +459,8 @@ fn who_removes_a_ring_may_die_at_any_step() {
     );
 }
 
-/// The row of a sealed ring says of its slot 16 bits of the generation, and stays as it is while the slot goes on in the ring behind it.
+/// The row of a sealed ring says of its slot 16 bits of the generation, and stays as it is while the slot
+/// goes on in the ring behind it.
 #[test]
 fn what_is_taken_is_what_was_asked_for_also_when_generations_come_round() {
     let scratch = Scratch::new();
@@ -477,8 +482,8 @@ fn what_is_taken_is_what_was_asked_for_also_when_generations_come_round() {
     }
 }
 
-/// A small ring, then one of many rows, nearly all of whose messages are gone: the way to the few that are there is longer than the small
-/// ring is.
+/// A small ring, then one of many rows, nearly all of whose messages are gone: the way to the few that remain
+/// is longer than the small ring.
 #[test]
 fn who_is_far_behind_takes_what_is_there_at_once() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! Messages that lie where there is no memory: a reader finds none for them, and is told.
+//! Messages in places without memory: a reader gets an error for them.
 #![cfg(not(loom))]
 
 mod common;
@@ -28,8 +28,8 @@ fn published(scratch: &Scratch, body: usize) -> (RawPublisher, RawSubscriber) {
     (publisher, subscriber)
 }
 
-/// What a peer can do to the directory: the slot lies behind everything else, is as large as it likes, and the file is made as large for
-/// nothing.
+/// What a peer can do to the directory: the slot lies behind everything else, is as large as it likes, and
+/// the file is made as large for nothing.
 #[test]
 fn a_forged_directory_entry_does_not_make_a_reader_find_memory() {
     const FORGED: u64 = 3 << 30;

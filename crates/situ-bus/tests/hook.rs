@@ -1,4 +1,5 @@
-//! What the bus tells whoever watches the process: every step, in order, with the message's number on both sides.
+//! What the bus tells whoever watches the process: every step, in order, with the message's number on both
+//! sides.
 #![cfg(not(loom))]
 
 mod common;
@@ -186,7 +187,8 @@ fn who_waits_for_room_publishes_after_that() {
 
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // Comes later than the other begins to wait, by all that is likely; if not, the publisher waits for less.
+            // Comes later than the other begins to wait, by all that is likely; if not, the publisher waits
+            // for less.
             std::thread::sleep(Duration::from_millis(20));
             take(&subscriber).unwrap();
             // Kept, so that it is still there when the message comes.

@@ -1,5 +1,5 @@
-//! What other processes may write into shared files, by mistake or by intent: readers and writers report errors, never
-//! crash and never hang.
+//! What other processes may write into shared files, by mistake or by intent: readers and writers report
+//! errors, never crash and never hang.
 //!
 //! (Files that are truncated: see `shortened.rs`.)
 #![cfg(not(loom))]
@@ -46,7 +46,7 @@ fn somewhere(random: &mut Random, file: &Path) -> Option<u64> {
         (None, 1) if is_subscribers => random.below(40),
         (None, 2) if is_subscribers => 128 + random.below(16),
         (None, 3..5) if is_subscribers => 256 + random.below(512),
-        // The header, the words of its page, rows, and what lies behind the columns.
+        // The header, the words of its page, rows, and the bytes behind the columns.
         (_, 1) => random.below(104),
         (_, 2) => 1024 + random.below(640),
         (_, 3) => 4096 + random.below(256),
@@ -55,8 +55,9 @@ fn somewhere(random: &mut Random, file: &Path) -> Option<u64> {
         (_, _) => size - 1 - random.below(60_000.min(size)),
     };
     let at = near.min(size - 8) / 8 * 8;
-    // Who may write to a fence can make others wait for it, for as long as their patience lasts: that is no error, but it takes
-    // the time of a test. (A control has 128 bytes, the fence is its second word; the file ends with the controls.)
+    // A process that may write to a fence can make others wait for it until their time limit. That is no
+    // error, but it takes the time of a test. (A control has 128 bytes, the fence is its second word; the
+    // file ends with the controls.)
     let is_fence = file.extension().is_some_and(|extension| extension == "pool") && at % 128 == 8;
     Some(if is_fence { at + 8 } else { at })
 }
@@ -214,7 +215,7 @@ fn files_that_are_corrupted_meanwhile_are_errors_and_not_crashes() {
     play("files corrupted meanwhile", "live ", 60, 20);
 }
 
-/// Plays so many rounds, or as many as the environment says for each four hundred, some in each process.
+/// Plays this many rounds, or as many as the environment says for each four hundred, some in each process.
 fn play(what: &str, role: &str, rounds: u64, at_once: u64) {
     let kills = std::env::var("SITU_CHAOS_KILLS").map_or(200, |kills| kills.parse::<u64>().unwrap());
     let rounds = rounds * kills / 200;
@@ -254,8 +255,8 @@ fn live_rounds(scratch: &Scratch, role: &str) {
     }
 }
 
-/// Everybody in threads of their own, until the time is over. Bytes of any value are messages here: what is checked in a message
-/// may change afterwards (see SECURITY.md).
+/// All roles in threads of their own, until the time is over. Bytes of any value are messages here: what is
+/// checked in a message may change afterwards (see SECURITY.md).
 fn live(scratch: &Scratch, random: &mut Random, domains: [DomainId; 2]) {
     let over = AtomicBool::new(false);
     let seeds: [u64; 8] = std::array::from_fn(|_| random.next());
@@ -360,7 +361,7 @@ fn a_truncated_or_garbled_topic_is_refused() {
     let publisher = RawPublisher::create(&node, "numbers", &numbers(), Default::default()).unwrap();
     let path = scratch.topic("numbers").join("topic");
     let whole = fs::read(&path).unwrap();
-    // A copy under another name, so that nobody has it mapped.
+    // A copy under another name, so that no other process has it mapped.
     let copy = scratch.topic("copy");
     fs::create_dir(&copy).unwrap();
     let subscribers = fs::read(scratch.topic("numbers").join("subscribers")).unwrap();

@@ -1,5 +1,5 @@
-//! Those who find nothing to take look after the dead, in whatever way they use the bus: a killed publisher's memory goes back to the
-//! system though nobody comes or goes, or waits.
+//! Idle subscribers look for dead participants, in whatever way they use the bus: a killed publisher's memory
+//! goes back to the system even if no member joins, leaves or waits.
 #![cfg(not(loom))]
 
 mod common;
@@ -39,7 +39,8 @@ fn is_anything_left(scratch: &Scratch) -> bool {
     scratch.files().iter().any(is_pool) || maps.lines().any(|line| is_mapped(&line))
 }
 
-/// A subscriber takes what a publisher has published that is killed then; `idle` is what it does from there on, a little at a time.
+/// A subscriber takes what a publisher has published that is killed then; `idle` is what it does from there
+/// on, a little at a time.
 fn left_alone(idle: impl FnOnce(Subscriber<Pose>, &dyn Fn() -> bool)) {
     let scratch = Scratch::new();
     let subscriber = scratch.node("subscriber").subscriber::<Pose>("pose").create().unwrap();
@@ -81,7 +82,7 @@ fn who_has_a_file_descriptor() {
         let event = subscriber.event_fd().unwrap();
         while is_anything_left() {
             let mut polled = [PollFd::from_borrowed_fd(event.as_fd(), PollFlags::IN)];
-            // Only who is told takes.
+            // This one takes only when it is told.
             if poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 5_000_000 })).unwrap() == 1 {
                 event.clear();
                 assert!(subscriber.take().unwrap().is_none());
@@ -90,7 +91,7 @@ fn who_has_a_file_descriptor() {
     });
 }
 
-/// Whether somebody was woken.
+/// Whether a thread was woken.
 struct Woken(AtomicBool);
 
 impl Wake for Woken {

@@ -1,4 +1,5 @@
-//! Waits that are ended: by another thread, by a signal, by neither; and waits for very many topics, which sleep.
+//! Waits that are ended: by another thread, by a signal, by neither; and waits for very many topics, which
+//! sleep.
 #![cfg(not(loom))]
 
 mod common;
@@ -41,7 +42,7 @@ fn a_thread_ends_anothers_waits() {
             let subscribers = subscribers(&scratch, 300);
             let ended = wait_in_all_ways(&subscribers, Wait::for_ever().until(&stop));
             assert_eq!(ended, [Err(Interrupted::ByInterrupter); 5]);
-            // Also though there is something to take: who is told to stop, stops.
+            // Also if there is something to take: an interrupted wait ends.
             let publisher = scratch.node("p").publisher("topic/0").create().unwrap();
             publish_pose(&publisher, 1);
             assert_eq!(

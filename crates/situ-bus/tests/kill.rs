@@ -1,8 +1,8 @@
-//! Processes are killed at random moments, and at each instruction of the hot path: nobody hangs, nothing leaks, no torn
-//! message is read, no message is lost that was promised.
+//! Processes are killed at random moments, and at each instruction of the hot path: no process hangs, nothing
+//! leaks, no torn message is read, and no promised message is lost.
 //!
-//! `make chaos KILLS=10000` runs the same with more kills. A failure prints its seed: set `SITU_CHAOS_SEED` to it to kill in
-//! the same order again (the moments will differ).
+//! `make chaos KILLS=10000` runs the same with more kills. A failure prints its seed: set `SITU_CHAOS_SEED`
+//! to it to kill in the same order again (the moments will differ).
 #![cfg(not(loom))]
 
 mod common;
@@ -202,7 +202,7 @@ fn processes_are_killed_at_random() {
     assert_eq!(std::fs::read_dir(scratch.0.join("topics")).unwrap().count(), 0, "directories leak");
 }
 
-/// How much too late somebody wakes who wanted to sleep for 3 ms: what a busy machine, or a sanitizer, does to any time.
+/// How much too late a sleep of 3 ms ends: a busy machine, or a sanitizer, adds this to any time.
 fn lateness() -> Duration {
     const SLEEP: Duration = Duration::from_millis(3);
     let start = Instant::now();
@@ -226,7 +226,7 @@ fn take_one_and_stop(scratch: &Scratch) {
     std::thread::sleep(Duration::MAX);
 }
 
-/// A publisher that a subscriber blocks goes on when that is killed, without anybody's help.
+/// A publisher that a subscriber blocks goes on when that is killed, without help by other processes.
 #[test]
 fn a_blocked_publisher_goes_on_when_its_subscriber_is_killed() {
     const DEPTH: usize = 4;
@@ -267,7 +267,8 @@ fn a_blocked_publisher_goes_on_when_its_subscriber_is_killed() {
     println!(
         "blocked publishers go on after p50 {p50:.1?}, p99 {p99:.1?}, at most {max:.1?} ({rounds} kills)"
     );
-    // On an idle machine: 10 ms from the signal. Machines that run tests are not idle, but a wait for some time-out would show.
+    // On an idle machine: 10 ms from the signal. Machines that run tests are not idle, but a wait for some
+    // time-out would show.
     let ((p50, _, max), (late_p50, _, late_max)) = (quantiles(&mut times_from_end), quantiles(&mut late));
     assert!(
         p50 < Duration::from_millis(50) + 10 * late_p50,
@@ -288,7 +289,7 @@ fn hold_all_and_stop(scratch: &Scratch) {
     }
 }
 
-/// What a killed subscriber held returns to its publisher, even if nobody comes or goes.
+/// Slots that a killed subscriber held return to their publisher, even if no member joins or leaves.
 #[test]
 fn slots_held_by_the_dead_return() {
     const HELD: usize = 30;
@@ -366,7 +367,7 @@ fn a_stopped_subscriber_does_not_delay_best_effort_publishers() {
     );
     let (late, ..) = quantiles(&mut late);
     assert!(p50 < Duration::from_millis(50) + 10 * late, "{p50:?}, on a machine that is {late:?} late");
-    // Whoever else uses the processor makes some of them take any time, but does not make it sleep.
+    // Other load on the processor makes some of them take any time, but does not make it sleep.
     assert!(sleeps < times.len() as i64 / 100, "it slept {sleeps} times in {} messages", times.len());
     let memory = publisher.memory();
     assert!(memory.slots < 64, "it holds at most a few: {memory:?}");

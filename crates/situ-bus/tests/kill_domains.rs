@@ -1,5 +1,6 @@
-//! Processes are killed while messages go from one memory domain to another: copiers in the middle of a copy, owners of bodies
-//! that others read, those who hold copies. Nobody hangs, nothing leaks, nothing torn or incomplete is read.
+//! Processes are killed while messages go from one memory domain to another: copiers in the middle of a copy,
+//! owners of bodies that others read, holders of copies. No process hangs, nothing leaks, and nothing torn or
+//! incomplete is read.
 //!
 //! `make chaos KILLS=10000` runs the same with more kills.
 #![cfg(not(loom))]
@@ -51,7 +52,7 @@ enum When {
     InStreamOrder,
 }
 
-/// Publishes message `count` of `name`, with a body of so many bytes, wherever that lies.
+/// Publishes message `count` of `name`, with a body of this size, wherever that lies.
 fn send(publisher: &RawPublisher, stream: &dyn Stream, (name, count): (u64, u64), size: usize, when: When) {
     let (head, body) = bytes(name, count, size);
     let mut loan = publisher.loan(HEAD, 8, body.len()).unwrap();
@@ -91,7 +92,7 @@ fn fetch(sample: &RawSample, stream: &dyn Stream) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// Whether a message is lost without anybody's fault: its publisher died, or was too busy to hand its memory out.
+/// Whether a message may be lost: its publisher died, or was too busy to hand its memory out.
 fn is_lost(error: &TakeError) -> bool {
     matches!(
         error,
@@ -173,7 +174,8 @@ fn hold_for_ever(node: &Node, domain: DomainId, random: &mut Random, beat: impl 
             beat();
             continue;
         }
-        // On a device now and then in stream order: then copies are enqueued, and killed while they are under way.
+        // On a device now and then in stream order: then copies are enqueued, and killed while they are under
+        // way.
         let taken = if random.below(2) == 0 { take(&subscriber) } else { take_on(&subscriber, &*stream) };
         if let Some(sample) = taken
             && let Some(body) = fetch(&sample, stream.as_ref())
@@ -227,8 +229,9 @@ fn processes_are_killed_at_random() {
     kill_in_domains([HOST, DEVICE, OTHER], &ROLES, kills(120), "kills at random, in several domains");
 }
 
-/// The same with memory that is no file: it comes from its owner, who may be dead before it is asked for it. What runs here is a
-/// device of Vulkan; one that computes on the CPU takes its time to start, so there are fewer kills.
+/// The same with memory that is no file: it comes from its owner, which may be dead before it is asked for
+/// it. Here that is a device of Vulkan; one that computes on the CPU takes its time to start, so there are
+/// fewer kills.
 #[test]
 fn processes_are_killed_at_random_on_vulkan() {
     const ROLES: [&str; 7] = [
@@ -297,7 +300,8 @@ fn copy_slowly(scratch: &Scratch) {
     std::thread::sleep(Duration::MAX);
 }
 
-/// A copier is killed in the middle of a copy: who waits for it takes over, and its half of a copy is never seen.
+/// A copier is killed in the middle of a copy: a waiting subscriber takes over, and the half copy is never
+/// seen.
 #[test]
 fn a_killed_copier_is_replaced() {
     let mut times = Vec::new();
@@ -337,12 +341,13 @@ fn copy_behind_a_gate(scratch: &Scratch) {
     std::thread::sleep(Duration::MAX);
 }
 
-/// A fence that nobody completes.
+/// A fence that is never completed.
 fn never() -> Fence {
     Fence::of_process(0, 1)
 }
 
-/// A process is killed whose stream has yet to make a copy that others already know of: whoever waits for it makes another.
+/// A process is killed whose stream has yet to make a copy that others already know of: a waiting subscriber
+/// makes another.
 #[test]
 fn an_enqueued_copy_of_the_dead_is_replaced() {
     let mut times = Vec::new();
@@ -411,7 +416,7 @@ fn publish_and_stop(scratch: &Scratch, then: Then) {
         let locks = open.filter(|it| std::fs::read_link(it.path()).is_ok_and(|path| of_node(&path)));
         let locks: Vec<i32> = locks.map(|it| it.file_name().to_str().unwrap().parse().unwrap()).collect();
         assert_eq!(locks.len(), 1, "its node has one");
-        // SAFETY: nobody uses it: this process does nothing from now on but wait to be killed.
+        // SAFETY: no other code uses it: this process does nothing from now on but wait to be killed.
         unsafe { rustix::io::close(locks[0]) };
     }
     let publisher = Some(publisher).filter(|_| then != Then::Leave);
@@ -420,8 +425,8 @@ fn publish_and_stop(scratch: &Scratch, then: Then) {
     drop(publisher);
 }
 
-/// What the dead published stays readable where it lies and elsewhere; what they did not complete is poisoned, for those
-/// who wait on the host and for devices.
+/// What the dead published stays readable where it lies and elsewhere; what they did not complete is
+/// poisoned, for those who wait on the host and for devices.
 #[test]
 fn readers_outlive_the_owner_of_a_body() {
     let scratch = Scratch::new();
@@ -442,7 +447,7 @@ fn readers_outlive_the_owner_of_a_body() {
     assert!(matches!(pending.synchronize(short), Err(IncompleteError::Pending { .. })));
     let start = Instant::now();
     child.kill();
-    // The node's own thread finds the owner dead: nobody else looks.
+    // The node's own thread finds the owner dead: nothing else looks.
     waiting.synchronize(PATIENCE).unwrap();
     println!("a device that waits for the dead goes on after {:.1?}", start.elapsed());
     assert_eq!(pending.fence().unwrap().state(), FenceState::Poisoned);
@@ -455,8 +460,9 @@ fn readers_outlive_the_owner_of_a_body() {
     assert!(matches!(error, TakeError::Copy { source: CopyError::Poisoned, .. }), "{error}");
 }
 
-/// Everybody has taken what is not complete, so no row and no cursor needs its publisher's pool; and who repairs finds the publisher dead, but its
-/// process not ended. Who waits is told all the same once it has.
+/// All subscribers have taken the incomplete message, so no row and no cursor needs its publisher's pool. A
+/// repairer finds the publisher dead, but its process not ended. Waiting subscribers are told all the same
+/// once it has ended.
 #[test]
 fn who_waits_for_a_process_that_is_still_ending_is_told() {
     let scratch = Scratch::new();
@@ -469,7 +475,7 @@ fn who_waits_for_a_process_that_is_still_ending_is_told() {
         subscriber.take().unwrap().unwrap();
         subscriber.take().unwrap().unwrap()
     });
-    // Who comes repairs.
+    // The next member repairs.
     drop(subscriber(&scratch.node("next"), DEVICE));
     assert_eq!(inspect::topic(&scratch.root(), "image").unwrap().unwrap().publishers.len(), 0, "found dead");
     let short = Duration::from_millis(30);
@@ -480,8 +486,9 @@ fn who_waits_for_a_process_that_is_still_ending_is_told() {
     }
 }
 
-/// A publisher was dropped before its stream was done, and everybody has taken what it published: its pool is none of the topic's any more when its
-/// process is killed. Who waits is told all the same, on the host and on a device, also where the topic itself is gone.
+/// A publisher was dropped before its stream was done, and all its messages were taken: its pool does not
+/// belong to the topic any more when its process is killed. Waiting subscribers are told all the same, on the
+/// host and on a device, even if the topic itself is gone.
 #[test]
 fn who_waits_for_what_a_dropped_publisher_left_is_told_when_its_process_dies() {
     let scratch = Scratch::new();
@@ -494,7 +501,7 @@ fn who_waits_for_what_a_dropped_publisher_left_is_told_when_its_process_dies() {
         subscriber.take().unwrap().unwrap();
         subscriber.take().unwrap().unwrap()
     });
-    // Who comes repairs.
+    // The next member repairs.
     drop(subscriber(&scratch.node("next"), DEVICE));
     let pools =
         || scratch.files().iter().filter(|path| path.extension().is_some_and(|it| it == "pool")).count();
@@ -511,7 +518,7 @@ fn who_waits_for_what_a_dropped_publisher_left_is_told_when_its_process_dies() {
     other.synchronize(PATIENCE).unwrap();
 }
 
-/// The same for a device that waits on behalf of nobody who is still there.
+/// The same for a device whose subscriber is gone.
 #[test]
 fn a_device_that_waits_goes_on_when_topic_and_publisher_are_gone() {
     let scratch = Scratch::new();

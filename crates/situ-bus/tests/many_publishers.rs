@@ -56,7 +56,8 @@ fn any_number_of_volatile_publishers_come_and_go() {
     }
     assert_eq!((ahead.lost(), ahead.taken()), (0, 1000));
     in_turn(&node, 1000..2000, &qos);
-    // One that does not take has the messages of as many publishers as there are entries for, the newest ones.
+    // One that does not take has the messages of as many publishers as there are entries for, the newest
+    // ones.
     let (behind_took, ahead_took) = (rest(&behind), rest(&ahead));
     assert_eq!(behind_took, (2000 - ENTRIES..2000).collect::<Vec<_>>());
     assert_eq!(ahead_took, behind_took);

@@ -1,12 +1,12 @@
-//! The protocols between processes, explored by the model checker: every interleaving of a few steps (up to a number of
-//! preemptions), and every value that a load may give under the memory model.
+//! The protocols between processes, explored by the model checker: every interleaving of a few steps (up to a
+//! number of preemptions), and every value that a load may give under the memory model.
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg loom" cargo test -p situ-bus --test model --target-dir target/loom
 //! ```
 //!
-//! Beside each model stands a broken variant of the protocol, in which the checker must find the error: so the model can
-//! fail, and why each step is where it is can be read off.
+//! Beside each model stands a broken variant of the protocol, in which the checker must find the error. So
+//! each model is known to be able to fail, and shows why each step is where it is.
 #![cfg(loom)]
 
 #[path = "model/enqueued.rs"]
@@ -32,7 +32,7 @@ use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use situ_memory::sync::between_sequentially_consistent;
 use situ_memory::{Held, SlotControl};
 
-/// Explores a model with at most so many preemptions: most errors need two.
+/// Explores a model with at most this many preemptions: most errors need two.
 fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -75,7 +75,7 @@ impl Payloads {
         Self((0..number).map(|_| UnsafeCell::new(0)).collect())
     }
     fn write(&self, slot: usize, value: u64) {
-        // SAFETY: the pointer is valid; loom checks that nobody else uses it.
+        // SAFETY: the pointer is valid; loom checks that no other thread uses it.
         self.0[slot].with_mut(|payload| unsafe { *payload = value });
     }
     fn read(&self, slot: usize) -> u64 {
@@ -113,7 +113,8 @@ fn order(publish: impl Fn(&Rows, Reference) -> u64 + Copy + Send + Sync + 'stati
     });
 }
 
-/// Three publishers: each message has one number, the numbers have no hole, and each row holds its own message.
+/// Three publishers: each message has one number, the numbers have no hole, and each row holds its own
+/// message.
 #[test]
 fn publishers_share_one_order() {
     order(|rows, reference| rows.ring().publish(0, reference, admit).unwrap());
@@ -143,8 +144,8 @@ fn laps(depth: usize, messages: u64) {
     });
 }
 
-/// A stale hint or row must never be taken for a contradiction. (The first was seen to fail when `Ring::publish` read
-/// the head with relaxed ordering, the second when it read the rows so.)
+/// A stale hint or row must never be taken for a contradiction. (The first fails when `Ring::publish` reads
+/// the head with relaxed ordering, the second when it reads the rows so.)
 #[test]
 fn publishers_lap_each_other() {
     laps(1, 2);
@@ -176,7 +177,8 @@ fn what_is_published_is_visible() {
     });
 }
 
-/// An owner that reuses its only slot as soon as `retire` lets it, and two readers that read what `pin` lets them.
+/// An owner that reuses its only slot as soon as `retire` lets it, and two readers that read what `pin` lets
+/// them.
 fn slot_is_shared(
     readers: usize,
     retire: impl Fn(&SlotControl) -> Held + Copy + Send + Sync + 'static,
@@ -222,7 +224,7 @@ fn slot_is_shared(
     });
 }
 
-/// A slot is never both free and pinned: no payload is overwritten while it is read. (Seen to fail without the fence
+/// A slot is never both free and pinned: no payload is overwritten while it is read. (Fails without the fence
 /// that stands for sequential consistency in `pin`, and without the one in `retire`.)
 #[test]
 fn a_pinned_slot_is_not_reused() {
@@ -252,8 +254,8 @@ fn broken_a_reader_looks_before_it_pins() {
     slot_is_shared(1, SlotControl::retire, looks_first);
 }
 
-/// What the kernel does: it compares the word and goes to sleep in one step. Nobody wakes by time here, so that a lost
-/// wake-up is a deadlock, which loom reports.
+/// What the kernel does: it compares the word and goes to sleep in one step. No thread wakes by time here, so
+/// a lost wake-up is a deadlock, which loom reports.
 struct Futex {
     queue: Mutex<()>,
     sleepers: Condvar,
@@ -394,8 +396,9 @@ fn broken_a_sleeper_does_not_look_again() {
     wake_up(1, 1, 1, looks_once, Bed::notify);
 }
 
-/// A message that is published before it is complete: one sleeper has use for it at once, the other only when it is complete.
-/// `among_all`: that one sleeps with every bit of the kernel's mask, as who waits for several words does.
+/// A message that is published before it is complete: one sleeper has use for it at once, the other only when
+/// it is complete. `among_all`: that one sleeps with every bit of the kernel's mask, as who waits for several
+/// words does.
 fn early_wake_up(
     must_wake_early: fn(&WakeWord) -> bool,
     until_complete: fn(&WakeWord) -> u32,
@@ -444,8 +447,8 @@ fn broken_both_kinds_of_sleepers_share_a_bit() {
     early_wake_up(WakeWord::must_wake_early, WakeWord::announce, false);
 }
 
-/// A reliable publisher and its subscriber, both of which sleep when they have nothing to do. `room` messages may be
-/// ahead; there is one slot more, for the message that waits for room.
+/// A reliable publisher and its subscriber, both of which sleep when they have nothing to do. `room` messages
+/// may be ahead; there is one slot more, for the message that waits for room.
 fn back_pressure(messages: u64, room: u64, granted: u64) {
     explore(3, move || {
         struct Shared {
@@ -522,8 +525,8 @@ fn broken_a_publisher_runs_too_far_ahead() {
     back_pressure(3, 1, 2);
 }
 
-/// A subscriber comes while publishers, which know of nobody, publish as they like. It takes nothing: so nothing from
-/// its cursor on may be overwritten.
+/// A subscriber comes while publishers that know of no subscriber publish. It takes nothing, so no message
+/// from its cursor on may be overwritten.
 fn registration(
     publishers: usize,
     enters: impl Fn(Ring<'_>, &AtomicU64, &AtomicU32, &AtomicU64) + Copy + Send + Sync + 'static,

@@ -1,7 +1,8 @@
-//! Containers that share the root directory and not their processes' numbers: between them the lock alone tells who lives.
+//! Containers that share the root directory and not their processes' numbers: between them the lock alone
+//! tells who lives.
 //!
-//! It takes the right to make a namespace of processes, which root has, also in most containers; where that is not allowed, the test
-//! says so and passes.
+//! It takes the right to make a namespace of processes, which root has, also in most containers; where that
+//! is not allowed, the test says so and passes.
 #![cfg(not(loom))]
 
 mod common;
@@ -66,7 +67,8 @@ fn child() {
     }
 }
 
-/// A command in a namespace of processes of its own, with a `/proc` that shows those or with that of its parent. Nothing if that is not allowed.
+/// A command in a namespace of processes of its own, with a `/proc` that shows those or with that of its
+/// parent. Nothing if that is not allowed.
 fn inside(scratch: &Scratch, role: &str, own_proc: bool) -> Option<Role> {
     let mut options = vec!["--pid", "--fork", "--kill-child"];
     options.extend(own_proc.then_some("--mount-proc"));
@@ -100,7 +102,7 @@ fn who_is_outside_sees_life_and_death_inside() {
         let outside = scratch.node("outside");
         let publisher = reliable_publisher(&outside);
         let Some(mut subscriber) = inside(&scratch, "subscribe", own_proc) else { return };
-        // A number that is somebody else's out here.
+        // A number that belongs to another process out here.
         assert!(subscriber.number("pid") < u64::from(std::process::id()));
         clean(&scratch.root()).unwrap();
         assert_eq!(alive(&scratch), [("inside".to_owned(), true), ("outside".to_owned(), true)]);
@@ -109,7 +111,7 @@ fn who_is_outside_sees_life_and_death_inside() {
         (4..8).for_each(|value| _ = publish(&publisher, value, 0));
         // With its parent, which made the namespace, all in it are killed.
         subscriber.kill();
-        // Else it would give up after its patience, which is an error.
+        // Otherwise it would reach its time limit, which is an error.
         (8..16).for_each(|value| _ = publish(&publisher, value, 0));
         assert_eq!(alive(&scratch), [("inside".to_owned(), false), ("outside".to_owned(), true)]);
         assert_eq!(clean(&scratch.root()).unwrap().nodes, ["inside"]);

@@ -1,5 +1,5 @@
-//! What a device is still filling is not there yet for who takes on the host, however that waits: alone, for several, with epoll, or in
-//! async code.
+//! A message that a device is still filling does not count yet for a subscriber on the host, however that
+//! waits: alone, for several, with epoll, or in async code.
 #![cfg(not(loom))]
 
 mod common;
@@ -143,7 +143,7 @@ async fn async_code_goes_on_until_a_message_is_complete() {
             loan.count = count;
             stream.wait(&kernel, PATIENCE).unwrap();
             loan.publish_on(&*stream).unwrap();
-            // The executor has one thread: were the future to block, the time could not run out.
+            // The executor has one thread: if the future blocked, the time could not run out.
             let start = Instant::now();
             assert!(tokio::time::timeout(SHORT, messages.receive()).await.is_err(), "it is not complete");
             assert!(start.elapsed() < PATIENCE / 2);
@@ -159,7 +159,8 @@ async fn async_code_goes_on_until_a_message_is_complete() {
     }
 }
 
-/// Each message is published before the one before it is complete: whoever wants the newest only still gets one after the other.
+/// Each message is published before the one before it is complete: a subscriber of the newest only still gets
+/// one after the other.
 #[test]
 fn who_keeps_the_last_message_is_not_put_off_for_ever() {
     for by_descriptor in [false, true] {

@@ -1,4 +1,5 @@
-//! How soon memory comes back that the dead hold, in every domain: to a publisher that goes on, and to one that has none left.
+//! How soon memory comes back that the dead hold, in every domain: to a publisher that goes on, and to one
+//! that has none left.
 //!
 //! The times are printed, not asserted: they are the machine's too. `make chaos` takes more of them.
 #![cfg(not(loom))]
@@ -64,7 +65,7 @@ impl Scene {
         Ok(())
     }
 
-    /// How many slots somebody holds, in all pools.
+    /// How many slots are held, in all pools.
     fn held(&self) -> usize {
         let files = self.scratch.files().into_iter();
         let pools = files.filter(|path| path.extension().is_some_and(|it| it == "pool"));
@@ -109,10 +110,10 @@ fn exhausted(domain: DomainId) -> Duration {
     scene.child.signal(Signal::KILL);
     let start = Instant::now();
     while let Err(error) = scene.publish() {
-        // Its lock may still be there: then nobody knows that it dies.
+        // Its lock may still be there: then no process knows that it dies.
         assert!(matches!(error, LoanError::Memory(AllocateError::Exhausted { .. })), "{error}");
         assert!(start.elapsed() < PATIENCE, "it does not come back");
-        // Whoever tries again at once takes the core from the process that is ending.
+        // Trying again at once would take the core from the process that is ending.
         std::thread::sleep(Duration::from_millis(1));
     }
     start.elapsed()

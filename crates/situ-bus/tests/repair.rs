@@ -1,5 +1,5 @@
-//! What participants leave behind when they go, in whatever order and state: nothing that anybody waits for, and nothing
-//! that takes memory.
+//! Participants that leave, in whatever order and state, leave nothing behind that others wait for or that
+//! takes memory.
 #![cfg(not(loom))]
 
 mod common;
@@ -140,7 +140,7 @@ fn cleaning_does_not_follow_links_and_removes_nothing_that_is_not_a_topics() {
     for name in foreign.into_iter().chain([&*format!("{number}.pool"), &*format!("{number}.data")]) {
         fs::write(strange.join(name), "x").unwrap();
     }
-    // What was begun by somebody who died: empty or zeroes, or with the right beginning.
+    // Files that a process began before it died: empty or zeroes, or with the right beginning.
     let ours =
         [("topic", "SITUTOPI"), ("topic.2", "SITURING"), ("topic.3", "\0\0"), ("subscribers", "SITUSUBS")];
     for (name, text) in ours {

@@ -1,6 +1,8 @@
-//! Rights: a process that only publishes has the places of subscribers mapped for reading, and needs no right to write them.
+//! Rights: a process that only publishes has the places of subscribers mapped for reading, and needs no right
+//! to write them.
 //!
-//! A superuser's test plays another user in a thread; any other test makes the file one that its owner may only read.
+//! A superuser's test plays another user in a thread; any other test makes the file one that its owner may
+//! only read.
 #![cfg(not(loom))]
 
 mod common;
@@ -32,8 +34,8 @@ fn is_root() -> bool {
     *IS_ROOT.get_or_init(|| rustix::process::geteuid().is_root())
 }
 
-/// Acts as another user than the test's, in the group of its root. Only the superuser can; without that the rights of the file alone make
-/// the difference.
+/// Acts as another user than the test's, in the group of its root. Only the superuser can; without that the
+/// rights of the file alone make the difference.
 fn as_other<T: Send>(act: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

@@ -1,7 +1,8 @@
-//! The root directory in the hands of others: planted before its user came, full of links, exchanged while it is made, removed.
+//! The root directory in the hands of others: planted before its user came, full of links, exchanged while it
+//! is made, removed.
 //!
-//! Other users are played by threads: the kernel keeps credentials for each thread. Only the superuser's tests can become
-//! somebody else; without that they say so and pass.
+//! Other users are played by threads: the kernel keeps credentials for each thread. Only the superuser's
+//! tests can change users; without that right they say so and pass.
 #![cfg(not(loom))]
 
 mod common;
@@ -295,7 +296,7 @@ fn members_of_a_group_cannot_replace_but_clean_up_what_others_left() {
     as_user(one, GROUP, || clean(&root).map(|_| ()).unwrap());
 }
 
-/// Looks until somebody has noticed, which takes a second.
+/// Looks until a participant has found it, which takes a second.
 fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
@@ -307,7 +308,8 @@ fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Removes something while somebody publishes, somebody waits and somebody is blocked. What they, and a new participant, are told.
+/// Removes something while one participant publishes, one waits and one is blocked. Checks the errors that
+/// they, and a new participant, get.
 fn remove_under_all(node: &Node, what: &Path) -> [Removed; 3] {
     let publisher = RawPublisher::create(node, "points", &numbers(), PublisherQos::default()).unwrap();
     let waits = RawSubscriber::create(node, "points", &numbers(), SubscriberQos::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Files that are made shorter while they are mapped: with the guard, who reads them gets an error, and lives.
+//! Files that are made shorter while they are mapped: with the guard, a reader gets an error, and lives.
 #![cfg(not(loom))]
 
 mod common;
@@ -193,7 +193,7 @@ fn shorten_another_file(scratch: &Scratch) {
     // SAFETY: the handler may run at any time.
     unsafe { libc::signal(libc::SIGBUS, handler as libc::sighandler_t) };
     guard::install().unwrap();
-    // Were it installed twice, it would be its own former handler.
+    // If it were installed twice, it would be its own former handler.
     guard::install().unwrap();
     read_what_is_missing(scratch);
 }
@@ -204,7 +204,7 @@ fn read_what_is_missing(scratch: &Scratch) {
     let path = scratch.0.join("own");
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
     file.set_len(4096).unwrap();
-    // SAFETY: the kernel chooses where; nobody else has it.
+    // SAFETY: the kernel chooses the address; nothing else uses it.
     let byte = unsafe {
         let at = libc::mmap(null_mut(), 4096, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0);
         assert_ne!(at, libc::MAP_FAILED);

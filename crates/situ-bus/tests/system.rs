@@ -1,5 +1,5 @@
-//! What the operating system enforces: read-only messages, permissions, locks that die with their process, and the end of
-//! memory.
+//! What the operating system enforces: read-only messages, permissions, locks that die with their process,
+//! and the end of memory.
 #![cfg(not(loom))]
 
 mod common;
@@ -208,7 +208,8 @@ fn foreign_role(scratch: &Scratch, role: &str, group: u32) -> Role {
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped());
     as_user(&mut foreign, NOBODY, group);
-    // Another test's child may have been forked while the copy was still open for writing, and hold it until it executes.
+    // Another test's child may have been forked while the copy was still open for writing, and hold it until
+    // it executes.
     let begin = std::time::Instant::now();
     let role = loop {
         match Role::try_of(&mut foreign) {
@@ -277,11 +278,11 @@ fn a_lock_does_not_live_on_in_programs_that_were_started() {
     drop(scratch.node("next"));
     assert_eq!(scratch.files(), Vec::<PathBuf>::new());
     assert_eq!(inspect::topics(&root).unwrap().len(), 0);
-    // SAFETY: it is our grandchild, and nobody else has its number: it was not waited for.
+    // SAFETY: it is our grandchild, and no other process has its number: it was not waited for.
     assert_eq!(unsafe { libc::kill(grandchild as libc::pid_t, libc::SIGKILL) }, 0);
 }
 
-/// A role on a file system of its own, of so many bytes; nothing where that is not permitted.
+/// A role on a file system of its own, of this size; nothing where that is not permitted.
 fn on_small_file_system(scratch: &Scratch, role: &str, size: usize) -> Option<Role> {
     std::fs::create_dir_all(&scratch.0).unwrap();
     let text = |text: String| CString::new(text).unwrap();
@@ -349,7 +350,7 @@ fn run_out_of_memory(scratch: &Scratch) {
     assert_eq!(no_space, Some(libc::ENOSPC), "{text}");
     assert!(text.contains("shared memory is full"), "{text}");
     assert!(held.len() > 10, "{}", held.len());
-    // What is there stays what it is; what is let go serves again.
+    // Present messages stay as they are; released memory serves again.
     for (index, sample) in held.iter().enumerate() {
         assert!(sample.body_in_place().iter().all(|byte| *byte == index as u8));
     }

@@ -1,5 +1,5 @@
-//! A peer that changes messages while they are taken: what becomes a value of this process was valid when it became one. And whose
-//! messages are read where they lie.
+//! A peer that changes messages while they are taken: each value of this process was valid when it was made.
+//! And which publishers' messages are read where they lie.
 #![cfg(not(loom))]
 
 mod common;
@@ -70,16 +70,16 @@ fn letter<S: Storage>() -> Box<Letter<S>> {
 
 /// Whether the value is valid, looked at as bytes: to the compiler it always is.
 fn is_valid(text: &str, flags: &[bool; FLAGS]) -> bool {
-    // All of them were published as true; what is read otherwise was changed meanwhile, to what is no boolean.
-    // SAFETY: a boolean is a byte.
+    // All of them were published as true; what is read otherwise was changed meanwhile, to what is no
+    // boolean. SAFETY: a boolean is a byte.
     let flags = unsafe { std::slice::from_raw_parts(flags.as_ptr().cast::<u8>(), FLAGS) };
     std::str::from_utf8(std::hint::black_box(text.as_bytes())).is_ok()
         && std::hint::black_box(flags) == [1; FLAGS]
 }
 
-/// Takes what is published while a peer changes one byte of a text, and one boolean, to what is not valid and back.
+/// Takes messages while a peer changes one byte of a text, and one boolean, to an invalid value and back.
 fn play(scratch: &Scratch, mut publish: impl FnMut(), mut take: impl FnMut() -> Option<bool>) {
-    // So many messages that every slot that is going to be used is there.
+    // Enough messages that every slot that is going to be used is there.
     for _ in 0..40 {
         publish();
         assert_eq!(take(), Some(true));

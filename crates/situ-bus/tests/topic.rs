@@ -1,4 +1,5 @@
-//! Publishing and taking within one process: order, loss, history, quality of service, and what is left behind.
+//! Publishing and taking within one process: order, loss, history, quality of service, and what is left
+//! behind.
 #![cfg(not(loom))]
 
 mod common;
@@ -145,7 +146,7 @@ fn a_reliable_publisher_waits_or_fails() {
     let start = Instant::now();
     assert!(matches!(waiting.loan(8, 8, 0).unwrap().publish(), Err(PublishError::Full { .. })));
     assert!(start.elapsed() >= Duration::from_millis(10));
-    // Somebody takes while the publisher waits.
+    // A subscriber takes while the publisher waits.
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let blocked = publisher(&node, reliable(4, WhenFull::Block(None)));

@@ -28,7 +28,7 @@ fn joined(scratch: &Scratch, qos: PublisherQos) -> (RawPublisher, RawSubscriber)
     (publisher, subscriber)
 }
 
-/// Has so many loans of so many bytes at a time, and returns them.
+/// Makes this many loans of this size at a time, and returns them.
 fn burst(publisher: &RawPublisher, loans: usize, size: usize) {
     let loans: Vec<_> = (0..loans).map(|_| publisher.loan(8, 8, size).unwrap()).collect();
     drop(loans);
@@ -45,7 +45,7 @@ fn a_call_gives_back_what_nobody_holds() {
     }
     let full = memory(&scratch);
     assert!(full >= 20 * MIB as u64, "{full}");
-    // Everybody has passed them, and each is held.
+    // All subscribers have passed them, and each is held.
     assert_eq!(publisher.trim(), 0);
     assert_eq!(memory(&scratch), full);
     let held = samples.split_off(17);

@@ -1,4 +1,5 @@
-//! Messages between host memory and a Vulkan device (lavapipe counts): its pages are imported once. What topics do on all devices is in `devices.rs`.
+//! Messages between host memory and a Vulkan device (lavapipe counts): its pages are imported once. What
+//! topics do on all devices is in `devices.rs`.
 #![cfg(not(loom))]
 
 mod common;

@@ -1,4 +1,5 @@
-//! Waiting in every way: for one of very many topics, with epoll, in async code; and the one order that all see.
+//! Waiting in every way: for one of very many topics, with epoll, in async code; and the one order that all
+//! see.
 #![cfg(not(loom))]
 
 mod common;
@@ -17,7 +18,7 @@ use futures_core::Stream;
 use rustix::event::{Timespec, epoll};
 use situ_bus::{EventFd, Messages, WhenFull, wait_any};
 
-/// Longer than anything here takes, shorter than anybody's patience.
+/// Longer than anything here takes, shorter than any time limit of the bus.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
@@ -43,7 +44,7 @@ fn wait_any_takes_more_topics_than_the_kernel() {
     }
 }
 
-/// Whether the descriptor becomes readable in so much time.
+/// Whether the descriptor becomes readable within this time.
 fn readable(epoll: &impl AsFd, time: Duration) -> bool {
     let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
     let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }];
@@ -66,7 +67,7 @@ fn a_descriptor_tells_epoll_of_every_message() {
     let node = scratch.node("n");
     let subscriber = node.subscriber::<Pose>("poses").create().unwrap();
     let publisher = node.publisher::<Pose>("poses").create().unwrap();
-    // One that was published before the descriptor was made is told of as well.
+    // A message from before the descriptor was made makes it readable as well.
     publish_pose(&publisher, 0);
     let descriptor = subscriber.event_fd().unwrap();
     let epoll = epoll_of(&descriptor);
@@ -228,8 +229,8 @@ fn a_waker_may_poll_at_once() {
 const PARTIES: usize = 8;
 const EACH: u64 = 300;
 
-/// Eight publishers and eight subscribers, each on a thread of its own; gives what each subscriber saw, as number and
-/// content.
+/// Eight publishers and eight subscribers, each on a thread of its own; gives what each subscriber saw, as
+/// number and content.
 fn all_to_all(reliable: bool) -> Vec<Vec<(u64, u64)>> {
     let scratch = Scratch::new();
     let (ready, done) = (Barrier::new(2 * PARTIES), AtomicBool::new(false));
@@ -263,7 +264,8 @@ fn all_to_all(reliable: bool) -> Vec<Vec<(u64, u64)>> {
                 let (scratch, ready) = (&scratch, &ready);
                 scope.spawn(move || {
                     let node = scratch.node("p");
-                    // A slow machine shares its cores among sixteen threads: none gives up before its turn comes.
+                    // A slow machine shares its cores among sixteen threads: none gives up before its turn
+                    // comes.
                     let publisher =
                         node.publisher::<Pose>("poses").depth(16).when_full(WhenFull::Block(None));
                     let publisher = if reliable { publisher.reliable() } else { publisher };

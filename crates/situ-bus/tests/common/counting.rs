@@ -1,4 +1,5 @@
-//! Counting, for a program of tests that includes this by itself: an allocator that counts the calls of each thread, and threads that may not call the system.
+//! Counting, for a program of tests that includes this by itself: an allocator that counts the calls of each
+//! thread, and threads that may not call the system.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -34,7 +35,8 @@ pub fn allocations(work: impl FnOnce()) -> u64 {
     CALLS.get() - before
 }
 
-/// From here on this thread dies, and its process with it, at its first system call. But it may end its process.
+/// From here on this thread dies, and its process with it, at its first system call. But it may end its
+/// process.
 pub fn forbid_system_calls() {
     const ARCH: u32 = if cfg!(target_arch = "x86_64") { 0xc000_003e } else { 0xc000_00b7 };
     let statement = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter { code: code as u16, jt, jf, k };

@@ -23,7 +23,7 @@ impl Scratch {
         Self(PathBuf::from(format!("/dev/shm/situ-test-bus-{}-{count}", std::process::id())), true)
     }
 
-    /// One that belongs to somebody else.
+    /// A root that belongs to another user.
     pub fn shared(path: PathBuf) -> Self {
         Self(path, false)
     }

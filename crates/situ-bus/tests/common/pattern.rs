@@ -34,7 +34,7 @@ pub fn send_bytes(publisher: &RawPublisher, head: &[u8], body: &[u8]) -> Result<
     loan.publish()
 }
 
-/// Publishes message `count` of `name`, with a body of so many bytes.
+/// Publishes message `count` of `name`, with a body of this size.
 pub fn send(publisher: &RawPublisher, name: u64, count: u64, body: usize) -> Result<u64, PublishError> {
     let (head, body) = bytes(name, count, body);
     send_bytes(publisher, &head, &body)

@@ -9,8 +9,8 @@ use super::Scratch;
 const ROLE: &str = "SITU_TEST_ROLE";
 const ROOT: &str = "SITU_TEST_ROOT";
 
-/// Whether this process is a child, and if so, which role it plays in which root directory. To be asked by a test named
-/// `child`, marked `#[ignore]`, that does nothing else.
+/// Whether this process is a child, and if so, which role it plays in which root directory. To be asked by a
+/// test named `child`, marked `#[ignore]`, that does nothing else.
 pub fn role() -> Option<(String, Scratch)> {
     let role = std::env::var(ROLE).ok()?;
     let root = std::env::var_os(ROOT)?;

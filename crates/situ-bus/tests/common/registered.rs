@@ -1,4 +1,5 @@
-//! Messages between host memory and a device that has host memory registered: how often that happens, and that it ends.
+//! Messages between host memory and a device that has host memory registered: how often that happens, and
+//! that it ends.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

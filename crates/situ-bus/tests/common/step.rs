@@ -24,8 +24,8 @@ pub fn stepped(operation: impl FnOnce()) {
     unsafe { libc::raise(libc::SIGSTOP) };
 }
 
-/// Parent: a child that stands at the beginning of what it shall be stepped through. Must stay on the thread that
-/// started the child.
+/// Parent: a child that stands at the beginning of what it shall be stepped through. Must stay on the thread
+/// that started the child.
 pub struct Steps {
     thread: libc::pid_t,
 }
@@ -59,7 +59,8 @@ impl Steps {
         }
     }
 
-    /// Takes the child so many steps further; gives how many it was until its end, if it came there before.
+    /// Takes the child this many steps further. Returns how many steps it took until its end, if it ended
+    /// before.
     pub fn go(&self, stride: Stride, steps: u64) -> Result<(), u64> {
         for done in 0..steps {
             // SAFETY: the child is traced by this thread and stands.

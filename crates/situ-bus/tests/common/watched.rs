@@ -43,7 +43,7 @@ impl Beats {
 
     pub fn of(&self, index: usize) -> &AtomicU64 {
         assert!(index < 512);
-        // SAFETY: the page holds so many words; they are atomics.
+        // SAFETY: the page holds that number of words; they are atomics.
         unsafe { &*self.map.base().cast::<AtomicU64>().add(index) }
     }
 }
@@ -91,7 +91,7 @@ impl Watched {
         if beat != self.beat {
             (self.beat, self.at) = (beat, Instant::now());
         }
-        // Who waits has nothing to do while publishers are blocked or dead, but some always come.
+        // A waiting process has nothing to do while publishers are blocked or dead, but some always come.
         if self.at.elapsed() > PATIENCE {
             let pid = self.role.child.id();
             let state = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -110,7 +110,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Somebody who is not killed: takes what comes until told to stop, and counts it.
+/// A process that is not killed: takes messages until told to stop, and counts them.
 pub type Witness<'a> = &'a (dyn Fn(&AtomicU64, &AtomicBool) + Sync);
 
 /// What came of kills at random.
@@ -121,11 +121,12 @@ pub struct Outcome<const WITNESSES: usize> {
     pub most_memory: u64,
 }
 
-/// Has children play these roles, kills them at random moments, some of them stopped for a while before, and starts others in their place. Fails if
-/// one ends by itself or stands still, or if a witness sees nothing any more.
+/// Has children play these roles, kills them at random moments, some of them stopped for a while before, and
+/// starts others in their place. Fails if one ends by itself or stands still, or if a witness sees nothing
+/// any more.
 ///
-/// `pause` gives how many microseconds go by before the next kill; `before_the_end` is called when all children are gone and the witnesses are
-/// still there.
+/// `pause` gives how many microseconds go by before the next kill; `before_the_end` is called when all
+/// children are gone and the witnesses are still there.
 pub fn kill_at_random<const WITNESSES: usize>(
     scratch: &Scratch,
     random: &mut Random,

@@ -1,4 +1,5 @@
-//! Copies that are enqueued: shown before they are made, shared by way of their fence, made anew if their copier dies.
+//! Copies that are enqueued: shown before they are made, shared by way of their fence, made anew if their
+//! copier dies.
 
 use super::*;
 use loom::sync::atomic::AtomicBool;
@@ -56,20 +57,20 @@ fn enqueue(shared: &Arc<Shared>, taker: usize) -> Option<Fence> {
     let claim = shared.entry().claim(word, shared.slot_of(taker))?;
     shared.entry().finish(claim)?;
     shared.count();
-    // Those who wait for the entry; who waits for the bytes sleeps on.
+    // Participants that wait for the entry; those that wait for the bytes sleep on.
     shared.wake.notify_early();
     Some(fence)
 }
 
-/// What the stream does when it comes to it. A fence is completed by a store; loom may give either of two stores that nothing orders
-/// later on, so it is a read-modify-write here.
+/// What the stream does when it comes to it. A fence is completed by a store; loom may give either of two
+/// stores that nothing orders later on, so it is a read-modify-write here.
 fn make(shared: &Arc<Shared>, taker: usize, fence: &Fence, tell: fn(&Bed)) {
     shared.slots.write(taker, 10);
     fence.word().swap(fence.value(), Ordering::SeqCst);
     tell(&shared.wake);
 }
 
-/// Takes the message: shares what is there when `usable` says so, or makes a copy in the call.
+/// Takes the message: shares the copy when `usable` says so, or makes one in the call.
 fn take(shared: &Arc<Shared>, taker: usize, usable: impl Fn(&Shared, &Fence) -> bool + Copy) -> u64 {
     loop {
         let (found, word) = shared.entry().look();
@@ -101,7 +102,7 @@ fn take(shared: &Arc<Shared>, taker: usize, usable: impl Fn(&Shared, &Fence) -> 
     }
 }
 
-/// As who takes on the host: it has no use for what is not complete.
+/// Like a subscriber on the host: it has no use for incomplete messages.
 fn is_complete_after_a_while(shared: &Shared, fence: &Fence) -> bool {
     let Bed { futex, .. } = &shared.wake;
     shared.wake.sleep_among(&futex.until_complete, WakeWord::announce_until_complete, || {
@@ -110,7 +111,7 @@ fn is_complete_after_a_while(shared: &Shared, fence: &Fence) -> bool {
     fence.state() == FenceState::Complete
 }
 
-/// A copier whose stream copies after the entry was shown, and somebody who takes meanwhile.
+/// A copier whose stream copies after the entry was shown, and a subscriber that takes meanwhile.
 fn shared_early(usable: impl Fn(&Shared, &Fence) -> bool + Copy + Send + Sync + 'static, tell: fn(&Bed)) {
     explore(3, move || {
         let shared = Shared::new();

@@ -1,4 +1,4 @@
-//! The entry of a message in a memory domain: who copies, who shares, and who takes over.
+//! The entry of a message in a memory domain: which participant copies, which share, and which takes over.
 
 use super::*;
 use loom::sync::atomic::AtomicBool;
@@ -11,7 +11,7 @@ struct Shared {
     slots: Payloads,
     /// Takers that were found dead.
     dead: Vec<AtomicBool>,
-    /// Where takers wait for who copies.
+    /// Where subscribers wait for the copier.
     wake: Bed,
     /// Copies that became `READY`, not seen by the model: it is no part of the protocol.
     copies: std::sync::atomic::AtomicU32,
@@ -55,7 +55,7 @@ impl Shared {
         self.wake.notify();
     }
 
-    /// Waits while somebody who lives copies.
+    /// Waits while a live copier copies.
     fn wait(&self, entry: CopyState<'_>) {
         self.wake.sleep_until(|| match entry.look().0 {
             Found::Copying(slot) => self.dead[usize::from(slot.pool)].load(Ordering::SeqCst),
@@ -63,8 +63,8 @@ impl Shared {
         });
     }
 
-    /// Takes the message in this domain, as `RawSubscriber` does: copies it, or waits for who does. `patient` says
-    /// whether it waits for the living.
+    /// Takes the message in this domain, as `RawSubscriber` does: copies it, or waits for the copier.
+    /// `patient` says whether it waits for a live one.
     fn take(&self, taker: usize, message: usize, patient: bool) -> Option<u64> {
         let entry = self.entry(message);
         loop {
@@ -84,7 +84,7 @@ impl Shared {
                 if self.copy(taker, message, claim) {
                     return Some(self.slots.read(taker));
                 }
-                // Taken over: nobody holds what was never ready.
+                // Taken over: a copy that was never ready is not held.
                 assert_eq!(self.controls[taker].retire(), Held::No);
             }
         }
@@ -163,7 +163,8 @@ fn broken_ready_before_the_bytes_are() {
     });
 }
 
-/// Taker 0 dies while it copies: the others find it dead, one of them takes over, and the rest share what that copied.
+/// Taker 0 dies while it copies: the others find it dead, one of them takes over, and the rest share what
+/// that copied.
 #[test]
 fn a_dead_copier_is_replaced() {
     explore(2, || {
@@ -191,7 +192,7 @@ fn a_dead_copier_is_replaced() {
     });
 }
 
-/// A copier that was only slow is taken over: its copy is never seen, and nobody sees half of one.
+/// A copier that was only slow is taken over: its copy is never seen, and no subscriber sees half of one.
 #[test]
 fn a_slow_copier_may_be_overtaken() {
     explore(3, || {
@@ -209,7 +210,8 @@ fn a_slow_copier_may_be_overtaken() {
     });
 }
 
-/// A copier retires its copy of one message and brings another into the same slot, while a late taker shares the first.
+/// A copier retires its copy of one message and brings another into the same slot, while a late taker shares
+/// the first.
 fn recycling(
     share: impl Fn(&Shared, CopyState<'_>, Reference, u64) -> Option<u64> + Copy + Send + Sync + 'static,
 ) {

@@ -38,8 +38,8 @@ fn fill_then_swap(shared: &Arc<Shared>) {
     fence(shared).word().swap(fence(shared).value(), Ordering::SeqCst);
 }
 
-/// A publisher publishes, its device fills the slot, a reader reads as soon as `ready` says so. The publisher may be
-/// found dead meanwhile.
+/// A publisher publishes, its device fills the slot, a reader reads as soon as `ready` says so. The publisher
+/// may be found dead meanwhile.
 fn published_early(
     device: impl Fn(&Arc<Shared>) + Copy + Send + Sync + 'static,
     ready: impl Fn(&Fence) -> bool + Copy + Send + Sync + 'static,
@@ -85,7 +85,8 @@ fn poison(fence: &Fence) {
     fence.poison();
 }
 
-/// Who sees a fence complete sees the bytes; who waits for the dead goes on; and nothing complete is poisoned.
+/// A participant that sees a fence complete sees the bytes; one that waits for a dead owner goes on; and
+/// nothing complete is poisoned.
 #[test]
 fn bytes_are_complete_when_the_fence_is() {
     published_early(fill_then_complete, is_complete, |_| {});
@@ -128,7 +129,8 @@ fn broken_poison_that_is_no_swap() {
     });
 }
 
-/// An owner that uses its slot again: not before a reader let go, and not before its own device is done with it.
+/// An owner that uses its slot again: not before a reader let go, and not before its own device is done with
+/// it.
 fn used_again(may: impl Fn(&Arc<Shared>) -> bool + Copy + Send + Sync + 'static) {
     explore(3, move || {
         let shared = Shared::new();
@@ -163,7 +165,7 @@ fn broken_a_slot_is_used_again_while_it_is_being_filled() {
     used_again(|_| true);
 }
 
-/// As `Fence::wait`, but nobody wakes by time: who sleeps for ever is a deadlock, which loom reports.
+/// As `Fence::wait`, but no thread wakes by time: one that sleeps for ever is a deadlock, which loom reports.
 fn wait(fence: &Fence, futex: &Futex) {
     while fence.state() == FenceState::Pending {
         let seen = fence.announce();
@@ -213,7 +215,8 @@ fn complete_and_wake(fence: &Fence, futex: &Futex) {
     wake(fence, futex);
 }
 
-/// Whoever sleeps until a fence ends is woken, though it is looked first whether anybody sleeps.
+/// A participant that sleeps until a fence ends is woken, though the waker looks first whether there is a
+/// sleeper.
 #[test]
 fn who_sleeps_until_a_fence_ends_is_woken() {
     ended(wait, complete_and_wake);

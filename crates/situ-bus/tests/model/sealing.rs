@@ -45,7 +45,8 @@ impl Grown {
     }
 }
 
-/// Publishers race with the seal: each number has one message, there is no gap, and both rings agree on where they meet.
+/// Publishers race with the seal: each number has one message, there is no gap, and both rings agree on where
+/// they meet.
 fn publish_while_it_is_sealed(seal: impl Fn(&Rows) + Copy + Send + Sync + 'static) {
     explore(2, move || {
         let grown = Grown::new(2);

@@ -1,5 +1,5 @@
-//! Models of what is short in a row: the generation of the slot, which comes round (here after two), and the number of the publisher's entry,
-//! which is given to another.
+//! Models of what is short in a row: the generation of the slot, which comes round (here after two), and the
+//! number of the publisher's entry, which is given to another.
 
 use std::sync::Arc;
 
@@ -35,7 +35,8 @@ impl Sealed {
     }
 }
 
-/// A reader that is behind takes message 0 while its slot goes through two more generations, after which it has the same low bit.
+/// A reader that is behind takes message 0 while its slot goes through two more generations, after which it
+/// has the same low bit.
 fn generations_come_round(is_it: impl Fn(&Sealed) -> bool + Copy + Send + Sync + 'static) {
     explore(3, move || {
         let shared = Arc::new(Sealed {
@@ -81,7 +82,8 @@ fn broken_the_row_of_a_sealed_ring_is_trusted() {
     generations_come_round(|shared| matches!(shared.old.ring().look(0), Look::Here(_)));
 }
 
-/// A copier uses the slot of its copy of message 0, whose row stays for ever, for two more, while a taker shares it.
+/// A copier uses the slot of its copy of message 0, whose row stays for ever, for two more, while a
+/// subscriber shares it.
 fn copies_come_round(retire: impl Fn(&SlotControl, CopyState<'_>) -> Held + Copy + Send + Sync + 'static) {
     explore(3, move || {
         let shared = Arc::new((AtomicU64::new(0), AtomicU64::new(0), SlotControl::new(), Payloads::new(1)));
@@ -144,7 +146,8 @@ fn broken_the_word_of_a_retired_copy_stays() {
     copies_come_round(|control, _| control.retire());
 }
 
-/// An entry whose first publisher published message 0 and went is given to a second one, which publishes message 1.
+/// An entry whose first publisher published message 0 and went is given to a second one, which publishes
+/// message 1.
 fn entry_is_given_away(pool_of: impl Fn(&Tenure, u64) -> Option<u64> + Copy + Send + Sync + 'static) {
     explore(3, move || {
         let shared = Arc::new((Rows::new(2), Tenure::new()));
@@ -172,7 +175,7 @@ fn entry_is_given_away(pool_of: impl Fn(&Tenure, u64) -> Option<u64> + Copy + Se
     });
 }
 
-/// A row means the pool of who wrote it, or none.
+/// A row means the pool of the publisher that wrote it, or none.
 #[test]
 fn an_entry_that_is_given_away_means_the_right_pool() {
     entry_is_given_away(Tenure::of);
