@@ -1,4 +1,4 @@
-//! Generates the message types that the demo sends, and compiles its filter for Vulkan devices.
+//! Generates the demo's message types, and compiles its filter for Vulkan devices.
 
 use std::path::Path;
 

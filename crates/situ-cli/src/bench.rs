@@ -1,4 +1,4 @@
-//! `situ bench`: quick figures of this machine, taken between two processes of the command's own.
+//! `situ bench`: quick figures of this machine, measured between two processes of this program.
 
 use std::time::{Duration, Instant};
 
@@ -17,26 +17,26 @@ use crate::error::CliError;
 use crate::output::table::{Column, Table};
 use crate::output::units;
 
-/// How long the other process may take to get ready.
+/// The time that the other process may take to get ready.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The size of a small message.
 const SMALL: usize = 64;
 /// The size of a large message.
 const LARGE: usize = 1 << 20;
-/// Messages that a publisher may be ahead.
+/// The number of messages that a publisher may be ahead.
 const DEPTH: usize = 64;
-/// Messages between two looks at the clock.
+/// The number of messages between two readings of the clock.
 const BATCH: u64 = 1024;
 
-/// What the other process does.
+/// The task of the other process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
     /// Answers each message with one of the same size, polling.
     Echo,
-    /// Answers each message, sleeping until there is one.
+    /// Answers each message; sleeps until one arrives.
     EchoBlocking,
-    /// Takes whatever comes.
+    /// Takes all messages.
     Drain,
 }
 
@@ -64,7 +64,7 @@ struct Hop {
     p99_ns: u64,
 }
 
-/// Measures and prints.
+/// Measures and prints the figures.
 pub fn run(context: &Context, arguments: &BenchArgs) -> Result<(), CliError> {
     let interrupt = Interrupt::listen()?;
     let cpus = two_cpus();
@@ -125,7 +125,7 @@ impl Bench<'_> {
         if self.interrupt.is_set() { Err(CliError::Interrupted) } else { Ok(()) }
     }
 
-    /// Half the time of round trips, sorted into percentiles.
+    /// Half the time of round trips, as percentiles.
     fn hop(&self, task: Task, size: usize) -> Result<Hop, CliError> {
         let topics = self.topics("hop");
         let node = self.context.node()?;
@@ -164,7 +164,7 @@ impl Bench<'_> {
         Ok(Hop { p50_ns, p99_ns })
     }
 
-    /// The mean of loaning and publishing when nobody listens.
+    /// The mean time of loaning and publishing without subscribers.
     fn publish(&self) -> Result<f64, CliError> {
         let node = self.context.node()?;
         let publisher = publisher(&node, &self.topics("publish")[0])?;
@@ -180,7 +180,7 @@ impl Bench<'_> {
         Ok(begin.elapsed().as_nanos() as f64 / messages as f64)
     }
 
-    /// Messages a second that the other process takes, none of them lost.
+    /// Messages a second that the other process takes, without losses.
     fn throughput(&self) -> Result<f64, CliError> {
         let topics = self.topics("throughput");
         let node = self.context.node()?;
@@ -202,7 +202,7 @@ impl Bench<'_> {
     }
 }
 
-/// The other process; ends when it is told to.
+/// Runs the other process until it is stopped.
 pub fn peer(context: &Context, options: &PeerOptions) -> Result<(), CliError> {
     let interrupt = Interrupt::listen()?;
     pin(options.cpu);
@@ -218,7 +218,7 @@ pub fn peer(context: &Context, options: &PeerOptions) -> Result<(), CliError> {
         match subscriber.take().map_err(CliError::failed)? {
             Some(sample) => {
                 idle = 0;
-                // The first byte is read, as a subscriber would.
+                // Reads the first byte, like a subscriber.
                 std::hint::black_box(sample.head_in_place().first());
                 let size = sample.head().len() + sample.body().len();
                 drop(sample);
@@ -232,7 +232,7 @@ pub fn peer(context: &Context, options: &PeerOptions) -> Result<(), CliError> {
             None => {
                 idle += 1;
                 std::hint::spin_loop();
-                // Nobody is there any more, or both processes share a processor: let others run.
+                // The publisher is gone, or both processes share a processor, so it yields.
                 if idle > 100_000 {
                     std::thread::yield_now();
                 }
@@ -242,7 +242,7 @@ pub fn peer(context: &Context, options: &PeerOptions) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Bytes without a schema of their own.
+/// The type of bytes without a schema.
 fn description() -> TypeDescription {
     TypeDescription {
         name: "situ::bench::Bytes".into(),
@@ -270,7 +270,7 @@ fn subscriber(node: &Node, topic: &str) -> Result<RawSubscriber, CliError> {
     RawSubscriber::create(node, topic, &description(), qos).map_err(CliError::failed)
 }
 
-/// Loans a message of so many bytes, writes its head, publishes it.
+/// Loans a message of `size` bytes, writes its head, and publishes it.
 fn send(publisher: &RawPublisher, size: usize) -> Result<(), CliError> {
     let mut loan = publisher.loan(SMALL, 8, size - SMALL).map_err(CliError::failed)?;
     loan.head_bytes().fill(1);
@@ -278,8 +278,8 @@ fn send(publisher: &RawPublisher, size: usize) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Two processors this process may use, on different cores where there are two; twice the same one where there is only
-/// one.
+/// Two processors that this process may use, on different cores if there are two. With one processor, returns
+/// it twice.
 fn two_cpus() -> [usize; 2] {
     let Ok(allowed) = sched_getaffinity(None) else { return [0, 0] };
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -292,7 +292,7 @@ fn two_cpus() -> [usize; 2] {
     [first, second.or(cpus.get(1).copied()).unwrap_or(first)]
 }
 
-/// Stays on one processor; where that is not allowed the figures are noisier, no more.
+/// Pins the thread to one processor. If that is not allowed, the figures are only noisier.
 fn pin(cpu: usize) {
     let mut set = CpuSet::new();
     set.set(cpu);

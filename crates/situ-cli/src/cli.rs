@@ -38,7 +38,7 @@ Try first:
 #[derive(Debug, Parser)]
 #[command(name = "situ", version, styles = STYLES, after_help = EXIT_CODES, max_term_width = 110)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 
@@ -50,7 +50,7 @@ pub struct Cli {
 /// Options that every command takes.
 #[derive(Debug, Args)]
 pub struct Global {
-    /// Print JSON: one object, or one object a line where results keep coming
+    /// Print JSON: one object, or one object a line for continuous results
     #[arg(long, global = true)]
     pub json: bool,
 
@@ -71,49 +71,49 @@ pub struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Look at topics: what is published, how fast, how large, how late
+    /// Inspect topics: what is published, how fast, how large, how late
     Topic {
-        /// What about topics.
+        /// The command on topics.
         #[command(subcommand)]
         command: TopicCommand,
     },
     /// Watch everything live: topics, rates, latencies, subscribers, losses, domains, memory
     Top(TopArgs),
-    /// Record what programs and messages do, for Perfetto and for the terminal
+    /// Record the activity of programs and messages, for Perfetto and for the terminal
     Trace {
-        /// What about traces.
+        /// The command on traces.
         #[command(subcommand)]
         command: TraceCommand,
     },
-    /// Look at nodes: who takes part, and in which topics
+    /// Inspect nodes: which are running, and their topics
     Node {
-        /// What about nodes.
+        /// The command on nodes.
         #[command(subcommand)]
         command: NodeCommand,
     },
-    /// Look at memory domains: host memory and devices that messages can lie in
+    /// Inspect memory domains: host memory and devices in which messages can lie
     Domain {
-        /// What about memory domains.
+        /// The command on memory domains.
         #[command(subcommand)]
         command: DomainCommand,
     },
     /// Read message definitions: show, check, identify them
     Schema {
-        /// What about schemas.
+        /// The command on schemas.
         #[command(subcommand)]
         command: SchemaCommand,
     },
     /// Generate Rust or C++ code from message definitions
     Gen(GenArgs),
-    /// Check whether this machine is ready, and say what to do where it is not
+    /// Check whether this machine is ready, and give advice if it is not
     Doctor,
-    /// Remove what dead processes left in shared memory
+    /// Remove the files of dead processes from shared memory
     Clean(CleanArgs),
     /// A lidar, a filter and a viewer: three processes, one message, no copy
     Demo(DemoArgs),
     /// Quick figures of this machine: hop latency, publishing cost, throughput
     Bench(BenchArgs),
-    /// A part of the demo or of the bench, started by it.
+    /// A process of the demo or of the bench, which starts it.
     #[command(hide = true)]
     Part(PartArgs),
 }
@@ -121,26 +121,26 @@ pub enum Command {
 /// `situ topic`.
 #[derive(Debug, Subcommand)]
 pub enum TopicCommand {
-    /// List the topics with their types and who takes part
+    /// List the topics with their types, publishers and subscribers
     #[command(after_help = "Examples:
   situ topic list
   situ topic list --json | jq -r '.topics[].name'")]
     List,
-    /// Everything about one topic: type, quality of service, publishers, subscribers
+    /// Show one topic: type, quality of service, publishers, subscribers
     #[command(after_help = "Example:
   situ topic info lidar/points")]
     Info {
         /// The topic
         topic: String,
     },
-    /// Print messages as they come; the topic itself says how to read them
+    /// Print messages as they arrive, by the schema that the topic carries
     #[command(after_help = "Examples:
   situ topic echo lidar/points                every message, long arrays shortened
   situ topic echo lidar/points -n 1 --full    one message, all of it
   situ topic echo lidar/points --field header.stamp
   situ topic echo lidar/points --json | jq .message.width")]
     Echo(EchoArgs),
-    /// Measure how often messages come
+    /// Measure how often messages arrive
     #[command(after_help = "Example:
   situ topic hz lidar/points --window 50")]
     Hz(RateArgs),
@@ -167,7 +167,7 @@ Fields that are left out keep their default values. Where the topic exists, its 
 pub struct EchoArgs {
     /// The topic
     pub topic: String,
-    /// Stop after so many messages
+    /// Stop after N messages
     #[arg(short = 'n', long, value_name = "N")]
     pub count: Option<u64>,
     /// Print only this field, for instance `header.stamp` or `points[3].x`
@@ -176,7 +176,7 @@ pub struct EchoArgs {
     /// Print long arrays and strings in full
     #[arg(long)]
     pub full: bool,
-    /// Give up when no message comes for so many seconds
+    /// Give up when no message arrives for this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<f64>,
 }
@@ -186,13 +186,13 @@ pub struct EchoArgs {
 pub struct RateArgs {
     /// The topic
     pub topic: String,
-    /// Messages that a figure is taken over
+    /// Number of messages that each figure covers
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     pub window: u32,
-    /// Stop after so many messages
+    /// Stop after N messages
     #[arg(short = 'n', long, value_name = "N")]
     pub count: Option<u64>,
-    /// Give up when no message comes for so many seconds
+    /// Give up when no message arrives for this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<f64>,
 }
@@ -205,22 +205,24 @@ pub struct PubArgs {
     /// The type, for instance `geometry_msgs::msg::Twist` or `geometry_msgs/msg/Twist`
     #[arg(value_name = "TYPE")]
     pub type_name: String,
-    /// The message as YAML or JSON; what is left out keeps its default
+    /// The message as YAML or JSON; members that are left out keep their defaults
     #[arg(default_value = "{}", value_name = "MESSAGE")]
     pub message: String,
     /// A file that defines the type: .idl, .msg
     #[arg(long = "schema", value_name = "FILE")]
     pub schemas: Vec<PathBuf>,
-    /// Search includes and ROS packages here; ROS prefixes and Python environments work, as does AMENT_PREFIX_PATH
+    /// Directory to search for includes and ROS packages: a ROS prefix or a Python environment;
+    /// AMENT_PREFIX_PATH is searched too
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub include: Vec<PathBuf>,
-    /// Stop after so many messages, one a second unless --rate is given [default: 1, without end when --rate is given]
+    /// Stop after N messages, one a second unless --rate is given [default: 1, without end when --rate is
+    /// given]
     #[arg(short = 'n', long, value_name = "N")]
     pub count: Option<u64>,
     /// Messages a second [default: 1]
     #[arg(short, long, value_name = "HZ", value_parser = rate)]
     pub rate: Option<f64>,
-    /// Wait at most so many seconds for a subscriber before the first message; 0 does not wait
+    /// Wait at most this many seconds for a subscriber before the first message; 0 does not wait
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds_or_none)]
     pub wait: f64,
 }
@@ -237,7 +239,7 @@ Examples:
   situ top --json --interval 2 | jq '.topics[] | {name, rate_hz, p99_ns}'"
 )]
 pub struct TopArgs {
-    /// Seconds between two looks
+    /// Seconds between two updates
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     pub interval: f64,
 }
@@ -245,7 +247,7 @@ pub struct TopArgs {
 /// `situ trace`.
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
-    /// Record a trace of everything that runs in the same root, until Ctrl-C
+    /// Record a trace of all programs in the same root, until Ctrl-C
     #[command(
         after_help = "Every program with a node takes part by itself, unless it was started with SITU_TRACE=0. Open the file at \
 https://ui.perfetto.dev, or look at it with `situ trace view`.
@@ -258,11 +260,11 @@ Examples:
   situ trace record --category -bus                     everything but the bus"
     )]
     Record(RecordArgs),
-    /// End the recording that runs in the same root, wherever it was started
+    /// End the recording in the same root, from any terminal
     #[command(after_help = "Example:
   situ trace record -o run.pftrace & sleep 5; situ trace stop")]
     Stop,
-    /// Sum up a trace: what took longest, how late messages came, what was lost
+    /// Sum up a trace: the longest slices, the latencies of messages, the losses
     #[command(after_help = "Examples:
   situ trace view run.pftrace
   situ trace view run.pftrace --json | jq '.topics[] | {topic, p99_ns}'
@@ -273,19 +275,20 @@ Examples:
 /// `situ trace record`.
 #[derive(Debug, Args)]
 pub struct RecordArgs {
-    /// Where the trace goes
+    /// File for the trace
     #[arg(short, long, value_name = "FILE", default_value = "situ.pftrace")]
     pub output: PathBuf,
-    /// Record for so long (5s, 200ms, 2min); else until Ctrl-C or `situ trace stop`
+    /// Record for this time (5s, 200ms, 2min); otherwise until Ctrl-C or `situ trace stop`
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub duration: Option<Duration>,
-    /// Keep the newest so many bytes (64MiB) in memory, and write them at the end
+    /// Keep only the newest bytes, up to this size (64MiB), in memory, and write them at the end
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub ring: Option<u64>,
-    /// Only this category, or those that begin so (`plan*`); with `-` in front, not this. May be given several times
+    /// Record only this category, or those with this beginning (`plan*`); a leading `-` excludes it. May be
+    /// given several times
     #[arg(short, long = "category", value_name = "PATTERN", allow_hyphen_values = true)]
     pub categories: Vec<String>,
-    /// Shared memory for what each program has written and the recorder has not read; programs give at most 64MiB
+    /// Shared memory for the data of each program that the recorder has not read; programs give at most 64MiB
     #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = buffer)]
     pub buffer: u64,
 }
@@ -299,13 +302,14 @@ pub struct ViewArgs {
     /// Also draw it: tracks, slices, counters, and an arrow for each message
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Draw from this time on, counted from the beginning [default: shortly before the first message that is taken]
+    /// Draw from this time on, relative to the start [default: shortly before the first message that is
+    /// taken]
     #[arg(long, value_name = "TIME", value_parser = time, requires = "svg")]
     pub from: Option<Duration>,
-    /// Draw so much [default: 100ms]
+    /// Length of the part to draw [default: 100ms]
     #[arg(long = "for", value_name = "TIME", value_parser = time, requires = "svg")]
     pub span: Option<Duration>,
-    /// At most so many names and topics in each table; 0: all
+    /// Greatest number of names and topics in each table; 0: all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub most: usize,
 }
@@ -315,7 +319,7 @@ pub struct ViewArgs {
 pub enum NodeCommand {
     /// List the nodes that are running
     List,
-    /// What one node publishes and subscribes to
+    /// Show what one node publishes and subscribes to
     Info {
         /// The node's name
         node: String,
@@ -325,23 +329,24 @@ pub enum NodeCommand {
 /// `situ domain`.
 #[derive(Debug, Subcommand)]
 pub enum DomainCommand {
-    /// List the memory domains of this machine, why others are absent, and who uses them
+    /// List the memory domains of this machine, why others are absent, and which nodes use them
     #[command(after_help = "Examples:
   situ domain list
   situ domain list --json | jq -r '.domains[] | select(.present) | .domain'")]
     List,
 }
 
-/// Which definitions to read, and where those that they need are searched.
+/// The definitions to read, and the directories to search for their includes.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SourceArgs {
-    /// Files: .idl, .msg, .srv, .action (annotations of x.msg stand in x.situ beside it); for `gen` also .proto
+    /// Files: .idl, .msg, .srv, .action (x.situ beside x.msg holds its annotations); for `gen` also .proto
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// A ROS package (`sensor_msgs`) or one interface of it (`sensor_msgs/msg/Image`), found by -I
     #[arg(long, value_name = "NAME")]
     pub ros: Vec<String>,
-    /// Search includes and ROS packages here; ROS prefixes and Python environments work, as does AMENT_PREFIX_PATH
+    /// Directory to search for includes and ROS packages: a ROS prefix or a Python environment;
+    /// AMENT_PREFIX_PATH is searched too
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub include: Vec<PathBuf>,
 }
@@ -354,7 +359,7 @@ pub enum SchemaCommand {
   situ schema show schema/situ/sensor.idl --type situ::sensor::PointCloud
   situ schema show --topic lidar/points")]
     Show(SchemaArgs),
-    /// Check definitions; errors show the place and what to do
+    /// Check definitions; errors show the place and give advice
     #[command(after_help = "Example:
   situ schema check schema/situ/*.idl && echo fine")]
     Check(SourceArgs),
@@ -367,7 +372,7 @@ pub enum SchemaCommand {
 /// `situ schema show` and `hash`.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// What to read.
+    /// The definitions.
     #[command(flatten)]
     pub sources: SourceArgs,
     /// Only this type
@@ -378,8 +383,8 @@ pub struct SchemaArgs {
     pub topic: Option<String>,
 }
 
-/// A language that code is generated in: Rust of edition 2024, C++20, a Rust crate for each ROS package, for rclrs, or the messages that
-/// rclrs itself uses, for its crate ros-env.
+/// A language to generate code in. There is Rust of edition 2024, C++20, a Rust crate for each ROS package
+/// for rclrs, and the messages that rclrs itself uses, for its crate ros-env.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
     Rust,
@@ -397,28 +402,30 @@ pub enum Language {
   situ gen --lang ros-env --out env -I /opt/ros/kilted --ros action_msgs --ros rcl_interfaces --ros rosgraph_msgs
 In a build, use the hooks instead: situ_schema::BuildScript in a build.rs, situ_generate(...) in CMake.")]
 pub struct GenArgs {
-    /// What to read.
+    /// The definitions.
     #[command(flatten)]
     pub sources: SourceArgs,
     /// Language
     #[arg(long, value_enum)]
     pub lang: Language,
-    /// Folder that the code is written to
+    /// Folder for the generated code
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// For rclrs: use the crate situ-layout in this folder, not the published one
     #[arg(long, value_name = "DIR")]
     pub layout: Option<PathBuf>,
-    /// For rclrs: only the crate of this package; those it needs are named by `*`, to be patched in, as colcon-ros-cargo does
+    /// For rclrs: generate only the crate of this package; its dependencies have version `*`, to be patched
+    /// in, as by colcon-ros-cargo
     #[arg(long, value_name = "PACKAGE")]
     pub only: Vec<String>,
-    /// C++: a namespace around everything (`a::b`), whose names are the headers' folders as well, unless they are of .proto files
+    /// C++: a namespace around everything (`a::b`); except for .proto files, its names are also the headers'
+    /// folders
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     pub namespace: Option<String>,
-    /// Write for make and ninja which files were read; `x.d` speaks of the target `x`
+    /// Write the files that were read for make and ninja; `x.d` describes the target `x`
     #[arg(long, value_name = "FILE")]
     pub depfile: Option<PathBuf>,
-    /// Rust: replace a messages.rs that was made of other files
+    /// Rust: replace a messages.rs that was generated from other files
     #[arg(long)]
     pub force: bool,
 }
@@ -438,7 +445,7 @@ fn namespace(text: &str) -> Result<String, String> {
 /// `situ clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
-    /// Only say what would be removed
+    /// Only print what would be removed
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -455,25 +462,26 @@ pub struct DemoArgs {
     /// Play this file: a KITTI velodyne scan (.bin), a point cloud (.pcd) or an image (.png)
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// Frames to publish; 0 goes on until Ctrl-C
+    /// Frames to publish; 0: until Ctrl-C
     #[arg(long, value_name = "N", default_value_t = 300)]
     pub frames: u64,
     /// Frames a second
     #[arg(long, value_name = "HZ", default_value_t = 50.0, value_parser = rate)]
     pub rate: f64,
-    /// Where the latency plot goes; `none` for no plot
+    /// File for the latency plot; `none` for no plot
     #[arg(long, value_name = "FILE", default_value = "situ-demo.svg")]
     pub plot: PathBuf,
-    /// The filter program [default: $SITU_DEMO_FILTER, or situ-demo-filter beside situ or built in the checkout]
+    /// The filter program [default: $SITU_DEMO_FILTER, or situ-demo-filter beside situ or built in the
+    /// checkout]
     #[arg(long, value_name = "PROGRAM")]
     pub filter: Option<PathBuf>,
-    /// Also run a camera whose filter works in a memory domain: `auto` (a device), emulated, vulkan:0
+    /// Also run a camera and a filter that works in a memory domain: `auto` (a device), emulated, vulkan:0
     #[arg(long, value_name = "DOMAIN")]
     pub domain: Option<String>,
     /// Also record a trace of all processes
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "situ-demo.pftrace")]
     pub trace: Option<PathBuf>,
-    /// Leave out the second run over serialized messages
+    /// Skip the second run, over serialized messages
     #[arg(long)]
     pub no_serialized: bool,
 }
@@ -484,15 +492,15 @@ pub struct DemoArgs {
     after_help = "The two processes are pinned to different cores. For tables beside other systems see `make bench`."
 )]
 pub struct BenchArgs {
-    /// Seconds that each figure is measured
+    /// Seconds of measurement for each figure
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     pub seconds: f64,
 }
 
-/// A part of a larger command.
+/// A process of a larger command.
 #[derive(Debug, Args)]
 pub struct PartArgs {
-    /// Which part, and its options as JSON.
+    /// The name of the part, and its options as JSON.
     #[arg(num_args = 2, value_names = ["PART", "OPTIONS"])]
     pub arguments: Vec<String>,
 }
@@ -512,7 +520,7 @@ fn rate(text: &str) -> Result<f64, String> {
     positive(text, "a rate in hertz", 1e6)
 }
 
-/// A time with its unit; seconds without one.
+/// Parses a time with its unit; without one, in seconds.
 fn time(text: &str) -> Result<Duration, String> {
     let wrong = || format!("expected a time such as 5s, 200ms or 2min, not `{text}`");
     let digits =
@@ -531,7 +539,7 @@ fn time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).ok().filter(|time| time.as_secs() < 1 << 32).ok_or_else(wrong)
 }
 
-/// A size with its unit; bytes without one.
+/// Parses a size with its unit; without one, in bytes.
 fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("expected a size such as 64MiB or 512KiB, not `{text}`");
     let digits = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -550,7 +558,8 @@ fn size(text: &str) -> Result<u64, String> {
     if bytes >= 1.0 && bytes <= (1u64 << 40) as f64 { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
-/// The size of a ring that a program makes for a recording; it would cut a larger one without a word.
+/// Parses the size of the ring that a program makes for a recording. Programs would silently reduce a larger
+/// one.
 fn buffer(text: &str) -> Result<u64, String> {
     let most = situ::trace::Limits::new().ring_bytes;
     let asked = size(text)?;

@@ -1,4 +1,4 @@
-//! What went wrong with a command, and the exit code it means.
+//! The errors of commands, and their exit codes.
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -7,28 +7,28 @@ use situ::layout::foreign::ForeignLines;
 
 use crate::output::fit_for_json;
 
-/// How a command ends other than well.
+/// Why a command fails.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// It did not work.
+    /// The operation failed.
     #[error("{0}")]
     Failed(String),
     /// Definitions are wrong.
     #[error("{0}")]
     Schema(#[from] Box<situ_schema::SchemaError>),
-    /// A check found something wrong; it has been printed already.
+    /// A check found a problem, which is already printed.
     #[error("a check failed")]
     CheckFailed,
-    /// The command line asks for something that makes no sense.
+    /// The command line is not meaningful.
     #[error("{0}")]
     Usage(String),
-    /// What the user named does not exist.
+    /// The object that the user named does not exist.
     #[error("{0}")]
     NotFound(String),
-    /// The time given is over.
+    /// The time limit has passed.
     #[error("{0}")]
     TimedOut(String),
-    /// Ctrl-C, or a request to terminate, before it was done.
+    /// Ctrl-C, or a request to terminate, came before the command was done.
     #[error("interrupted")]
     Interrupted,
     /// The output cannot be written.
@@ -37,7 +37,7 @@ pub enum CliError {
 }
 
 impl CliError {
-    /// Wraps any error that says by itself what happened.
+    /// Wraps an error whose message is complete.
     pub fn failed(error: impl std::fmt::Display) -> Self {
         CliError::Failed(error.to_string())
     }
@@ -53,8 +53,8 @@ impl CliError {
         }
     }
 
-    /// Says it on standard error and turns it into the exit code. A reader who has gone away (`situ ... | head`) is no
-    /// error.
+    /// Prints the error on standard error and returns its exit code. A reader that has closed the pipe (`situ
+    /// ... | head`) is not an error.
     pub fn report(&self, json: bool) -> ExitCode {
         match self {
             CliError::Output(e) if e.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
@@ -67,7 +67,7 @@ impl CliError {
                 let report = serde_json::json!({ "error": self.to_string(), "code": self.code(), "diagnostics": diagnostics.collect::<Vec<_>>() });
                 eprintln!("{}", fit_for_json(&report.to_string()));
             }
-            // It shows text as it stands in files, but for what would steer the terminal.
+            // It shows text from files, with escapes for characters that control the terminal.
             CliError::Schema(errors) => eprint!("{}", errors.render(io::stderr().is_terminal())),
             _ if json => {
                 let report = serde_json::json!({ "error": self.to_string(), "code": self.code() });
@@ -79,7 +79,7 @@ impl CliError {
     }
 }
 
-/// Says on standard error what went wrong, in which names of other processes may stand.
+/// Prints an error on standard error. Its text may contain names of other processes.
 pub fn complain(error: &impl std::fmt::Display) {
     eprintln!("situ: {}", ForeignLines(&error.to_string()));
 }

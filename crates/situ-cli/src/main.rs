@@ -1,4 +1,4 @@
-//! The `situ` command: look at topics and nodes, generate code, check the machine, see the demo.
+//! The `situ` command: inspects topics and nodes, generates code, checks the machine, runs the demo.
 
 mod bench;
 mod cli;
@@ -23,7 +23,8 @@ use output::Output;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // Others may make a file shorter that this process reads. Without the guard, that would end it by a signal.
+    // Another process may shorten a file that this process has mapped. Without the guard, a signal would then
+    // end this process.
     let _ = situ::memory::guard::install();
     let json = cli.global.json;
     match run(cli) {

@@ -1,4 +1,4 @@
-//! The messages of a topic, read and written by the schema that it carries.
+//! Reads and writes the messages of a topic by the schema that the topic carries.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,13 @@ use situ_schema::model::TypeId;
 use situ_schema::{Schema, SchemaError};
 use situ_wire::Encoding as Version;
 
-/// Why the schema of a topic is of no use.
+/// Why the schema of a topic is unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum ReaderError {
-    /// It is no schema.
+    /// It is not a schema.
     #[error("the schema that the topic carries cannot be read: {0}")]
     Schema(#[from] Box<SchemaError>),
-    /// It does not hold the topic's type.
+    /// It does not contain the topic's type.
     #[error("the schema that the topic carries does not define {type_name}")]
     Missing {
         /// The type.
@@ -30,7 +30,7 @@ pub struct MessageReader {
 }
 
 impl MessageReader {
-    /// From the canonical schema of a topic and its type.
+    /// Makes a reader from the canonical schema of a topic and its type.
     pub fn new(schema: &str, type_name: &str) -> Result<Self, ReaderError> {
         let schema = Schema::from_idl(schema)?;
         let root =
@@ -38,9 +38,9 @@ impl MessageReader {
         Ok(Self { schema, root })
     }
 
-    /// Reads a message, however it is laid out.
+    /// Reads a message in any layout.
     pub fn read(&self, sample: &RawSample) -> Result<Value, ReadError> {
-        // What is checked must be what is read: private copies.
+        // The bytes that are checked must be the bytes that are read, so this makes private copies.
         let (head, body) = (sample.head().try_to_vec()?, sample.body().try_to_vec()?);
         match sample.encoding() {
             Encoding::Flat => dynamic::from_flat(&self.schema, self.root, &head, &body),
@@ -61,7 +61,7 @@ pub struct Encoded {
     pub body: Vec<u8>,
 }
 
-/// Encodes a message as the topic wants it.
+/// Encodes a message in the topic's encoding.
 pub fn encode(
     schema: &Schema,
     root: TypeId,
@@ -78,13 +78,13 @@ pub fn encode(
             let align = schema.flat_layout(root).map_or(1, |l| l.extent.align as usize);
             Ok(Encoded { head: message.head, align, body: message.body })
         }
-        // Who takes regions stores in one what is serialized.
+        // Subscribers of regions convert a serialized message to a region themselves.
         Encoding::Xcdr1 | Encoding::Region => serialized(Version::Xcdr1),
         Encoding::Xcdr2 => serialized(Version::Xcdr2),
     }
 }
 
-/// The value that a path such as `header.stamp`, `points[3].x` or `grid[1][2]` leads to.
+/// The value at a path such as `header.stamp`, `points[3].x` or `grid[1][2]`.
 pub fn field<'a>(message: &'a Value, path: &str) -> Option<Cow<'a, Value>> {
     let (names, rest) = path.split_once('[').map_or((path, None), |(n, r)| (n, Some(r)));
     let value = if names.is_empty() { message } else { message.find(names)? };

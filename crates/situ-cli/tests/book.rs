@@ -1,4 +1,5 @@
-//! The book and the pages at the top of the repository: links and inclusions lead somewhere, and every chapter is listed.
+//! The book and the pages at the top of the repository: links and inclusions resolve, and every chapter is
+//! listed.
 
 use std::path::{Path, PathBuf};
 
@@ -16,12 +17,12 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
     pages
 }
 
-/// The text without what is code in it: every second part between backquotes.
+/// The text without its code: drops every second part between backquotes.
 fn prose(text: &str) -> String {
     text.split('`').step_by(2).collect()
 }
 
-/// What stands between `open` and `close`, wherever that is.
+/// The texts between `open` and `close`.
 fn between<'a>(text: &'a str, open: &'a str, close: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(open).skip(1).filter_map(move |rest| rest.split(close).next())
 }
@@ -61,7 +62,7 @@ fn every_chapter_is_listed_once() {
     }
 }
 
-/// The map of the house names every folder, and no other.
+/// The map of the repository names exactly the existing folders.
 #[test]
 fn the_map_is_the_folder_tree() {
     let map = std::fs::read_to_string(repository().join("CONTRIBUTING.md")).unwrap();
@@ -86,7 +87,7 @@ fn the_map_is_the_folder_tree() {
     }
 }
 
-/// The rows of promises in SECURITY.md say which test shows them, and those tests are there.
+/// The rows of promises in SECURITY.md name their tests, and those tests exist.
 #[test]
 fn every_promise_of_security_has_its_test() {
     let text = std::fs::read_to_string(repository().join("SECURITY.md")).unwrap();

@@ -1,4 +1,4 @@
-//! The command as a user sees it: processes, output, exit codes.
+//! The command from a user's view: processes, output, exit codes.
 
 mod common;
 
@@ -37,7 +37,7 @@ fn names_and_texts_of_others_do_nothing_to_a_terminal() {
         encoding: Encoding::Flat,
     };
     let _subscriber = RawSubscriber::create(&node, "topic", &description, Default::default()).unwrap();
-    // A node cannot be called so; its file can be written so.
+    // A node cannot have this name, but its file can be written with it.
     for file in std::fs::read_dir(format!("{}/nodes", sandbox.root())).unwrap() {
         let path = file.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -248,7 +248,7 @@ fn memory_domains_are_listed_and_checked() {
 fn silence_ends_with_its_exit_code() {
     let sandbox = Sandbox::new();
     let schema = sandbox.file("pose.idl", POSE);
-    // Publishes once and stays, waiting for its next turn.
+    // Publishes once, then waits for the next time.
     let _publisher = sandbox.spawn(&[
         "topic",
         "pub",
@@ -267,7 +267,7 @@ fn silence_ends_with_its_exit_code() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("no message on `pose` for 300 ms"));
 }
 
-/// Who listens needs no publisher to know what comes, and keeps no other version away.
+/// A listener reads messages without a publisher of the same version, and does not exclude other versions.
 #[test]
 fn regions_are_echoed_in_several_versions() {
     let sandbox = Sandbox::new();
@@ -400,7 +400,7 @@ fn generated_rust_replaces_only_what_was_made_of_the_same() {
     assert!(!refused.status.success() && holds("Pose") && !holds("Turn"));
     let error = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(error.contains("pose.idl") && error.contains("turn.idl") && error.contains("--force"), "{error}");
-    // The same files again may say something else by now.
+    // The same files may now have different content.
     sandbox.file("pose.idl", "struct Pose { double x; }; struct Speed { double x; };");
     assert!(run(&[&pose]).status.success() && holds("Speed"));
     assert!(run(&["--force", &pose, &turn]).status.success() && holds("Pose") && holds("Turn"));
@@ -427,7 +427,8 @@ fn proto_files_become_code_with_and_without_protoc() {
         assert!(std::fs::read_to_string(&path).unwrap().contains("PlaceWriter"));
         assert!(std::fs::read_to_string(&depfile).unwrap().contains("tour.proto"));
     }
-    // Groups are messages; two fields may have one name in JSON where protoc allows it, and are told apart where not.
+    // Groups are messages. Two fields may have the same JSON name where protoc allows it, and are
+    // distinguished where it does not.
     let proto = |text: &str| {
         let schema = sandbox.file("rules.proto", text);
         let output = sandbox.run(&["gen", "--lang", "cpp", "--out", &out, &schema]);
@@ -465,7 +466,7 @@ fn proto_files_become_code_with_and_without_protoc() {
     let custom = "optional int32 a = 1 [json_name = \"c\"]; optional int32 b = 2 [json_name = \"c\"];";
     let (done, error) = proto(&format!("syntax = \"proto2\"; message M {{ {custom} }}"));
     assert!(!done && error.contains("give one of them another json_name"), "{error}");
-    // The edition 2024 has a style of names, symbols of their file alone, and imports for options alone.
+    // Edition 2024 has a style of names, symbols local to their file, and imports for options only.
     for (text, expected) in [
         ("message a {}", "Message name `a` should be TitleCase"),
         ("message A { int32 aB = 1; }", "Field name `aB` should be lower_snake_case"),
@@ -499,7 +500,7 @@ fn proto_files_become_code_with_and_without_protoc() {
     let header = std::fs::read_to_string(format!("{out}/rules.situ.hpp")).unwrap();
     assert!(!header.contains("hidden.situ.hpp"), "{header}");
 
-    // Of an edition, with mistakes; then right.
+    // A file with an edition: first with mistakes, then correct.
     let edition = |child: &str| {
         let text = format!("edition = \"2023\";\nmessage M {{\n  int32 a = 1;\n  {child}\n}}\n");
         let schema = sandbox.file("edition.proto", &text);

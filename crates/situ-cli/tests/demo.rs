@@ -1,7 +1,7 @@
-//! The demo as a user sees it: three processes, both kinds of input, Ctrl-C at any time, nothing left behind.
+//! The demo from a user's view: three processes, both kinds of input, Ctrl-C at any time, no files left.
 //!
-//! Its filter is built by CMake; `SITU_DEMO_FILTER` says where it is, otherwise `build/cpp/examples`. Where it is not
-//! built, what needs it is skipped, and the tests say so.
+//! CMake builds the filter. `SITU_DEMO_FILTER` gives its path; the default is in `build/cpp/examples`. If the
+//! filter is not built, the tests that need it are skipped and print that.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 use common::{Sandbox, json, text};
 use serde_json::Value;
 
-/// The filter's program; nothing if it is not built.
+/// The filter's program; `None` if it is not built.
 fn filter() -> Option<String> {
     let path = std::env::var("SITU_DEMO_FILTER").unwrap_or_else(|_| {
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../build/cpp/examples/situ-demo-filter").to_owned()
@@ -23,13 +23,13 @@ fn filter() -> Option<String> {
     None
 }
 
-/// A scan of a flat ground with a wall on it: 400 points, of which the ten of the wall stay.
+/// A scan of flat ground with a wall: 400 points. The filter keeps the ten points of the wall.
 fn scan() -> Vec<u8> {
     let mut bytes = Vec::new();
     for i in 0..400_u32 {
         let (x, y) = ((i % 20) as f32 - 10.0, (i / 20) as f32 - 10.0);
         let z = if i % 20 == 15 && i / 20 % 2 == 0 { 0.0 } else { -1.7 };
-        // Two returns in each cell of the wall, so that it stands above something.
+        // Two returns in each cell of the wall, so that it is higher than its surroundings.
         for value in [if z == 0.0 { x - 0.9 } else { x }, y, z, 0.5] {
             bytes.extend_from_slice(&value.to_le_bytes());
         }
@@ -46,7 +46,7 @@ fn image(path: &str) {
     encoder.write_header().unwrap().write_image_data(&pixels).unwrap();
 }
 
-/// What every run must show.
+/// Checks the properties of every run.
 fn check(report: &Value, frames: u64) {
     assert_eq!(report["frames"], frames, "{report}");
     for (name, value) in [("lost", 0), ("copies", 0), ("bytes_copied", 0), ("leftovers", 0)] {
@@ -170,7 +170,7 @@ fn ctrl_c_at_any_time_leaves_nothing_behind() {
         let mut demo = sandbox.spawn(&["demo", "--frames", "1000", "--filter", &filter, "--plot", "none"]);
         std::thread::sleep(Duration::from_millis(delay));
         let output = if group { demo.interrupt_group() } else { demo.interrupt() };
-        // Before the signal is listened for, it ends the process in the way of the system.
+        // Before the process listens for the signal, the signal has its default action and ends the process.
         let code = output.status.code();
         assert!(matches!(code, None | Some(130)), "after {delay} ms: {output:?}");
         assert_eq!(sandbox.files(), Vec::<String>::new(), "after {delay} ms");

@@ -1,4 +1,4 @@
-//! Commands that are told to end do so in order: nothing of them is left, no dead node either.
+//! Commands that receive a signal end in order and leave no files and no dead node.
 
 mod common;
 
@@ -10,7 +10,7 @@ use situ::bus::{Node, RawSubscriber, Reliability, Root, SubscriberQos, inspect};
 
 const POSE: &str = "module demo { @final struct Pose { double x; double y; }; };";
 const PATIENCE: Duration = Duration::from_secs(20);
-/// More than one, as `timeout` sends them, and terminals that close.
+/// More than one signal, as `timeout` and closing terminals send them.
 const SIGNALS: [&[Signal]; 4] = [
     &[Signal::TERM],
     &[Signal::HUP],

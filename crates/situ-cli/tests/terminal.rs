@@ -12,7 +12,7 @@ use common::Sandbox;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// A terminal of 100 x 24: our end, and the program's.
+/// A terminal of 100 x 24: the test's end, and the program's.
 fn terminal() -> (File, File) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&ours).unwrap();
@@ -27,7 +27,7 @@ fn terminal() -> (File, File) {
 fn top_ends_with_its_terminal() {
     let sandbox = Sandbox::new();
     let (mut ours, theirs) = terminal();
-    // In a session of its own, as a shell in a window is: what it reads then, when the window is closed, is an error.
+    // In a new session, like a shell in a window: when the window is closed, its reads fail.
     let mut command = Command::new("setsid");
     command.args(["--ctty", env!("CARGO_BIN_EXE_situ"), "--root", sandbox.root(), "top"]);
     command.stdin(theirs.try_clone().unwrap()).stdout(theirs.try_clone().unwrap()).stderr(theirs);
@@ -38,7 +38,7 @@ fn top_ends_with_its_terminal() {
         let count = ours.read(&mut chunk).unwrap();
         seen.extend_from_slice(&chunk[..count]);
     }
-    // Most of the time it waits for a key.
+    // Waits, because the program is waiting for a key most of the time.
     std::thread::sleep(Duration::from_millis(250));
     drop(ours);
     let closed = Instant::now();

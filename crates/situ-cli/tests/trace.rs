@@ -1,5 +1,5 @@
-//! Traces as a user makes them: two programs that know nothing of it, a recorder in a third, and what other implementations read in
-//! the file.
+//! Traces from a user's view: two unaware programs, a recorder in a third, and the content of the file
+//! according to other implementations.
 
 mod common;
 #[path = "../../situ-trace/tests/track_event/perfetto.rs"]
@@ -20,7 +20,7 @@ use rules::Checked;
 const POSE: &str = "module demo { @flat struct Pose { double x; }; };";
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A publisher of poses, a hundred a second, and somebody who takes them.
+/// A publisher of poses, a hundred a second, and a subscriber that takes them.
 fn talk(sandbox: &Sandbox) -> ([Process; 2], BufReader<ChildStdout>) {
     let schema = sandbox.file("types.idl", POSE);
     let publisher = sandbox.spawn(&[
@@ -36,10 +36,10 @@ fn talk(sandbox: &Sandbox) -> ([Process; 2], BufReader<ChildStdout>) {
     ]);
     sandbox.wait_for_topic("pose");
     let mut taker = sandbox.spawn(&["--json", "topic", "echo", "pose"]);
-    // When it has taken one it is there.
+    // It is ready once it has taken one message.
     let mut output = BufReader::new(taker.take_stdout());
     output.read_line(&mut String::new()).unwrap();
-    // Were nobody there to read what it says, it would end.
+    // The output must stay open: without a reader, the subscriber would exit.
     ([publisher, taker], output)
 }
 
@@ -83,7 +83,7 @@ fn a_message_can_be_followed_from_one_process_to_the_other() {
     let view = json(&sandbox.run(&["--json", "trace", "view", &file]));
     let topic = &view["topics"][0];
     assert_eq!(topic["topic"], "pose");
-    // The view also knows of what was being published or taken when the recording ended: at most one of each.
+    // The view also counts publications and takes in progress when the recording ended: at most one of each.
     let measured = topic["measured"].as_u64().unwrap();
     assert!((arrows..=arrows + 2).contains(&measured), "{measured} measured, {arrows} whole");
     assert!(

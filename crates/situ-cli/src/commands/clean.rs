@@ -1,4 +1,4 @@
-//! `situ clean`: removes what dead processes left.
+//! `situ clean`: removes the files of dead processes.
 
 use serde::Serialize;
 use situ::bus::{self, inspect};
@@ -15,7 +15,7 @@ struct Report {
     topics: Vec<String>,
 }
 
-/// Topics in which nobody takes part any more.
+/// Topics without participants.
 pub fn abandoned_topics(topics: &[inspect::TopicInfo]) -> Vec<String> {
     let abandoned = |t: &&inspect::TopicInfo| {
         !t.publishers.iter().any(|p| p.alive) && !t.subscribers.iter().any(|s| s.alive)

@@ -1,4 +1,5 @@
-//! `situ domain list`: the memory domains of this machine, or why they are absent, and who uses them.
+//! `situ domain list`: the memory domains of this machine, or why they are absent, and the nodes that use
+//! them.
 
 use serde::Serialize;
 use situ::bus::inspect::{self, TopicInfo};
@@ -18,7 +19,7 @@ struct Listing {
 struct Row {
     domain: String,
     present: bool,
-    /// What it is called; nothing if it is absent.
+    /// The name; `None` if the domain is absent.
     name: Option<String>,
     /// Why it is absent.
     reason: Option<String>,
@@ -32,7 +33,7 @@ struct Row {
     bytes_copied: u64,
 }
 
-/// How a domain's memory comes to another process, in a word.
+/// How a domain shares memory with other processes, in a word.
 fn sharing(sharing: Sharing) -> &'static str {
     match sharing {
         Sharing::File => "file",
@@ -82,7 +83,7 @@ fn row(
     }
 }
 
-/// Those of the machine, then those that some topic was used in besides.
+/// The domains of the machine, then further domains that topics were used in.
 fn rows(surveyed: Vec<memory::Surveyed>, topics: &[TopicInfo]) -> Vec<Row> {
     let known: Vec<DomainId> = surveyed.iter().map(|(id, _)| *id).collect();
     let mut rows: Vec<Row> = surveyed.into_iter().map(|(id, found)| row(id, Some(found), topics)).collect();

@@ -1,4 +1,4 @@
-//! `situ topic echo`, `hz`, `bw` and `delay`: subscribers that know no type.
+//! `situ topic echo`, `hz`, `bw` and `delay`: subscribers without a compiled-in type.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -15,16 +15,16 @@ use crate::error::{CliError, complain};
 use crate::message::{MessageReader, field};
 use crate::output::{LiveBlock, Output, Style, units};
 
-/// How often the measuring commands say how it stands.
+/// The interval between the figures of the measuring commands.
 const PERIOD: Duration = Duration::from_secs(1);
-/// How long to sleep before looking whether Ctrl-C was pressed.
+/// The longest sleep before checking for Ctrl-C.
 const GLANCE: Duration = Duration::from_millis(100);
-/// Elements of a list that `echo` prints.
+/// The number of elements of a list that `echo` prints.
 const SHORT_LIST: usize = 16;
-/// Characters of a string that `echo` prints.
+/// The number of characters of a string that `echo` prints.
 const SHORT_TEXT: usize = 128;
 
-/// A subscriber of a topic whose type is whatever the topic says.
+/// A subscriber of a topic with the type that the topic states.
 struct Listener {
     subscriber: RawSubscriber,
     interrupt: Interrupt,
@@ -32,7 +32,7 @@ struct Listener {
     last: Instant,
 }
 
-/// What came of waiting.
+/// The result of waiting.
 enum Heard {
     Message(RawSample),
     Nothing,
@@ -45,14 +45,14 @@ impl Listener {
         let interrupt = Interrupt::listen()?;
         let qos = SubscriberQos { history: History::KeepAll, ..SubscriberQos::default() };
         let node = context.node()?;
-        // Whatever comes is read by its schema, regions of all versions too, and any layout will do.
+        // Messages are read by their schema, regions of all versions too, so any layout is accepted.
         let any = TypeDescription { encoding: Encoding::Region, layout_hash: 0, ..info.description };
         let subscriber = RawSubscriber::create(&node, topic, &any, qos).map_err(CliError::failed)?;
         let timeout = timeout.map(Duration::from_secs_f64);
         Ok(Self { subscriber, interrupt, timeout, last: Instant::now() })
     }
 
-    /// Waits for a message, at most until `until`. Messages that cannot be taken are reported and passed over.
+    /// Waits for a message until `until`. Messages that cannot be taken are reported and skipped.
     fn next(&mut self, until: Instant) -> Result<Heard, CliError> {
         loop {
             if self.interrupt.is_set() {
@@ -134,7 +134,7 @@ pub fn echo(context: &Context, arguments: &EchoArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What is remembered of one message.
+/// The recorded properties of one message.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     sequence: u64,
@@ -155,7 +155,7 @@ impl Seen {
     }
 }
 
-/// The last messages that a figure is taken over.
+/// The latest messages, which a figure covers.
 #[derive(Debug, Default)]
 struct Window {
     seen: VecDeque<Seen>,
@@ -171,7 +171,8 @@ impl Window {
         self.seen.push_back(seen);
     }
 
-    /// Seconds and messages between the first and the last of the window; those that were lost in between count.
+    /// The seconds and messages between the first and the last message of the window; messages lost in
+    /// between count.
     fn span(&self) -> Option<(f64, f64)> {
         let (first, last) = (self.seen.front()?, self.seen.back()?);
         let seconds = last.at_ns.checked_sub(first.at_ns).filter(|&d| d > 0)? as f64 / 1e9;
@@ -179,7 +180,7 @@ impl Window {
     }
 }
 
-/// A line of figures, for people and for programs.
+/// A line of figures, as text and as JSON.
 trait Figures: Serialize {
     fn line(&self, output: &Output) -> String;
 }

@@ -23,17 +23,17 @@ use crate::demo::children::{ChildError, Part};
 use crate::error::CliError;
 use crate::output::Output;
 
-/// What every command gets: where to look, and how to speak.
+/// The context of every command: its root and its output.
 #[derive(Debug)]
 pub struct Context {
     /// The directory of topics and nodes.
     pub root: Root,
-    /// Where results go.
+    /// The destination of results.
     pub output: Output,
 }
 
 impl Context {
-    /// With the root of the command line, or that of the environment.
+    /// Uses the root of the command line, or that of the environment.
     pub fn new(root: Option<PathBuf>, output: Output) -> Result<Self, CliError> {
         let environment = Root::from_environment().map_err(CliError::failed)?;
         let root = match root {
@@ -43,12 +43,12 @@ impl Context {
         Ok(Self { root, output })
     }
 
-    /// A node of the command's own.
+    /// A node for the command.
     pub fn node(&self) -> Result<Node, CliError> {
         self.named_node(&format!("situ_{}", std::process::id()))
     }
 
-    /// A node of a given name.
+    /// A node with a given name.
     pub fn named_node(&self, name: &str) -> Result<Node, CliError> {
         Node::in_root(name, self.root.clone()).map_err(CliError::failed)
     }
@@ -62,7 +62,7 @@ impl Context {
         Part::start(part, &program, &["--json", "--root", &root, "part", part, &options])
     }
 
-    /// A topic that must be there.
+    /// A topic that must exist.
     pub fn topic(&self, name: &str) -> Result<TopicInfo, CliError> {
         match inspect::topic(&self.root, name) {
             Ok(Some(topic)) => Ok(topic),
@@ -82,12 +82,13 @@ impl Context {
     }
 }
 
-/// Set by Ctrl-C and by a request to terminate, so that the command ends in order and leaves nothing of it behind. Where it still has not a
-/// while later, another one ends the process at once. (Not earlier: `timeout` and terminals that close send several.)
+/// Set by Ctrl-C and by a request to terminate, so that the command ends in order and leaves no files. If it
+/// is still running after a while, a further signal ends the process at once. Signals before that do not,
+/// because `timeout` and closing terminals send several.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Interrupter);
 
-/// How long after the first signal another one is taken for impatience.
+/// The time after the first signal from which a further signal ends the process.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Interrupt {
@@ -108,19 +109,20 @@ impl Interrupt {
                     _ => interrupter.interrupt(),
                 }
             };
-            // SAFETY: it reads a clock, exchanges a word, and tells an interrupter or ends the process: a handler may do all of that.
+            // SAFETY: it reads a clock, exchanges a word, and calls an interrupter or ends the process. A
+            // signal handler may do all of these.
             unsafe { signal_hook::low_level::register(signal, heard) }
                 .map_err(|e| CliError::Failed(format!("cannot listen for signals: {e}")))?;
         }
         Ok(Self(interrupter))
     }
 
-    /// What ends waits when it is set.
+    /// The interrupter that ends waits when the flag is set.
     pub fn interrupter(&self) -> &Interrupter {
         &self.0
     }
 
-    /// Whether it is time to stop.
+    /// Whether to stop.
     pub fn is_set(&self) -> bool {
         self.0.is_interrupted()
     }

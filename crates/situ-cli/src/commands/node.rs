@@ -51,7 +51,7 @@ fn row(node: &NodeInfo) -> Row {
     }
 }
 
-/// For how long a node has been running.
+/// The time for which a node has been running.
 fn age(started_ms: u64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
     units::duration(now.saturating_sub(started_ms).saturating_mul(1_000_000))
@@ -87,7 +87,7 @@ pub fn list(context: &Context) -> Result<(), CliError> {
     Ok(output.text(table.render(output))?)
 }
 
-/// `situ node info`. Several nodes may bear one name: all of them are shown.
+/// `situ node info`. Several nodes may have the same name; all of them are shown.
 pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
     let nodes = inspect::nodes(&context.root).map_err(CliError::failed)?;
     let topics = inspect::topics(&context.root).map_err(CliError::failed)?;

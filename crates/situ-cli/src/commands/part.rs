@@ -1,4 +1,4 @@
-//! `situ part`: the processes that the demo and the bench start of this program.
+//! `situ part`: the processes of this program that the demo and the bench start.
 
 use serde::de::DeserializeOwned;
 

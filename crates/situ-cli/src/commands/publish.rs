@@ -16,9 +16,9 @@ use crate::cli::{PubArgs, SourceArgs};
 use crate::error::CliError;
 use crate::message::{Encoded, encode};
 
-/// How often to look whether somebody has come, or Ctrl-C was pressed.
+/// The interval between checks for subscribers and for Ctrl-C.
 const GLANCE: Duration = Duration::from_millis(10);
-/// How long the last message stays for those who are about to take it.
+/// The time that the last message stays for subscribers that are about to take it.
 const GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Serialize)]
@@ -83,7 +83,7 @@ pub fn run(context: &Context, arguments: &PubArgs) -> Result<(), CliError> {
     ))?)
 }
 
-/// The schema of the files named, or else the one that the topic carries.
+/// The schema of the named files, otherwise the one that the topic carries.
 fn find_schema(arguments: &PubArgs, existing: Option<&TopicInfo>) -> Result<Schema, CliError> {
     if let Some(topic) = existing.filter(|_| arguments.schemas.is_empty()) {
         return Ok(Schema::from_idl(&topic.description.schema)?);
@@ -102,7 +102,7 @@ fn find_schema(arguments: &PubArgs, existing: Option<&TopicInfo>) -> Result<Sche
     schema::load(&SourceArgs { files: arguments.schemas.clone(), ros, include: arguments.include.clone() })
 }
 
-/// What to register: laid out as the topic's other messages are, if there are any.
+/// The type to register, with the layout of the topic's existing messages, if any.
 fn describe(schema: &Schema, root: TypeId, existing: Option<&TopicInfo>) -> TypeDescription {
     let flat = match existing {
         Some(topic) => topic.description.encoding == Encoding::Flat && schema.is_flattable(root),
@@ -117,7 +117,7 @@ fn describe(schema: &Schema, root: TypeId, existing: Option<&TopicInfo>) -> Type
     }
 }
 
-/// What the subscribers that are there ask for.
+/// The quality of service that the existing subscribers request.
 fn offer(existing: Option<&TopicInfo>) -> PublisherQos {
     let asked =
         |f: fn(&inspect::SubscriberInfo) -> bool| existing.is_some_and(|t| t.subscribers.iter().any(f));
@@ -139,7 +139,7 @@ fn wait_for_subscriber(publisher: &RawPublisher, patience: Duration, interrupt: 
     }
 }
 
-/// Waits until everybody has taken the last message, so that leaving does not take it away.
+/// Waits until all subscribers have taken the last message, because leaving removes it.
 fn linger(context: &Context, topic: &str, interrupt: &Interrupt) {
     let begin = Instant::now();
     let pending = || {
@@ -151,7 +151,7 @@ fn linger(context: &Context, topic: &str, interrupt: &Interrupt) {
     }
 }
 
-/// Publishes. Whether that was not interrupted.
+/// Publishes a message. Returns false if it was interrupted.
 fn send(publisher: &RawPublisher, message: &Encoded) -> Result<bool, CliError> {
     let mut loan =
         publisher.loan(message.head.len(), message.align, message.body.len()).map_err(CliError::failed)?;

@@ -31,7 +31,7 @@ pub fn load(sources: &SourceArgs) -> Result<Schema, CliError> {
     Ok(loader.load()?)
 }
 
-/// The schema that the arguments ask for, and which types of it: one, or all that were asked for.
+/// The requested schema, and its requested types: one, or all that the arguments name.
 fn select(context: &Context, arguments: &SchemaArgs) -> Result<(Schema, Vec<TypeId>), CliError> {
     let (schema, wanted) = match &arguments.topic {
         Some(name) => {
@@ -52,7 +52,7 @@ fn select(context: &Context, arguments: &SchemaArgs) -> Result<(Schema, Vec<Type
     Ok((schema, types))
 }
 
-/// A type by its name, in the spelling of IDL or of ROS.
+/// A type by its name, in IDL or ROS spelling.
 pub fn find(schema: &Schema, name: &str) -> Result<TypeId, CliError> {
     schema.find(name).ok_or_else(|| {
         let names: Vec<String> = schema.definitions().map(|(_, d)| d.name.to_string()).take(20).collect();
@@ -115,7 +115,7 @@ struct Hashes {
     #[serde(rename = "type")]
     type_name: String,
     schema_hash: String,
-    /// Of the flat layout, if the type can have one.
+    /// The hash of the flat layout, if the type has one.
     layout_hash: Option<String>,
 }
 

@@ -97,13 +97,13 @@ struct Details {
     depth: u32,
     published: u64,
     publishers: Vec<PublisherRow>,
-    /// Publishers that have left, whose last messages are still there.
+    /// Publishers that have left, with messages that still exist.
     gone: Gone,
     subscribers: Vec<SubscriberRow>,
     domains: Vec<DomainRow>,
 }
 
-/// All of them together: a publisher that was started again and again is no list.
+/// All publishers that have left, together: a list with an entry for each restart would be too long.
 #[derive(Serialize)]
 struct Gone {
     publishers: usize,
@@ -122,7 +122,7 @@ impl Gone {
     }
 }
 
-/// Whom a publisher waits for.
+/// The subscriber that a publisher waits for.
 #[derive(Serialize)]
 struct WaitRow {
     node: String,
@@ -194,7 +194,7 @@ pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
     if output.is_json() { Ok(output.record(&details)?) } else { Ok(output.text(render(&details, output))?) }
 }
 
-/// A node's name, or its number once its file is gone.
+/// A node's name, or its number if its file is gone.
 fn named(id: NodeId, nodes: &HashMap<NodeId, NodeInfo>) -> (String, Option<u32>) {
     nodes.get(&id).map_or_else(|| (id.to_string(), None), |n| (n.name.clone(), Some(n.pid)))
 }
@@ -232,7 +232,7 @@ fn publisher(info: &PublisherInfo, nodes: &HashMap<NodeId, NodeInfo>) -> Publish
     }
 }
 
-/// What a blocked publisher waits for, for people.
+/// A text about the subscriber that a blocked publisher waits for.
 pub fn waiting_for(node: &str, pid: Option<u32>, waited: Duration) -> String {
     let waited = units::duration(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX));
     format!("has waited {waited} for {node} ({})", process(pid))
@@ -254,7 +254,7 @@ fn subscriber(info: &SubscriberInfo, nodes: &HashMap<NodeId, NodeInfo>) -> Subsc
     }
 }
 
-/// The mark of a participant that is gone.
+/// The mark of a dead participant.
 fn state(alive: bool) -> Cell {
     if alive { Cell::from("") } else { Cell::styled("gone", Style::Warn) }
 }
@@ -344,7 +344,7 @@ fn render(details: &Details, output: &Output) -> String {
         }
         text.push_str(&table.render(output));
     }
-    // A topic that was never used but on the host has nothing to tell.
+    // A topic that was used on the host only has nothing to show here.
     if details.domains.len() > 1 {
         text.push_str(&format!("\n{} memory domain(s)\n", details.domains.len()));
         let mut table = Table::new([

@@ -1,4 +1,4 @@
-//! The demo's other processes: started, listened to, stopped and reaped.
+//! The demo's other processes: starts them, reads their reports, stops and reaps them.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -9,26 +9,26 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// How long a process has to stop by itself before it is killed.
+/// The time that a process has to stop by itself before it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often a process that should stop is looked at.
+/// The interval between checks of a process that should stop.
 const GLANCE: Duration = Duration::from_millis(5);
-/// What is kept of what a process says about its troubles.
+/// The greatest size of the standard error that is kept of a process.
 const LONGEST_COMPLAINT: u64 = 16 << 10;
 
-/// What a process of the demo tells on its standard output, one JSON object a line.
+/// The report that a process of the demo writes to its standard output, one JSON object a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Report {
-    /// It takes part in its topics now.
+    /// Whether it takes part in its topics.
     pub ready: bool,
-    /// Frames it has published.
+    /// The frames that it has published.
     pub frames: u64,
-    /// Copies of a frame that it made, serialization included.
+    /// The copies of frames that it made, serialization included.
     pub copies: u64,
     /// Bytes in those copies.
     pub bytes_copied: u64,
-    /// Nanoseconds that it has spent on the work itself, not on moving messages.
+    /// The time that it has spent on the work itself, not on moving messages, in nanoseconds.
     pub busy_ns: u64,
 }
 
@@ -42,7 +42,7 @@ pub enum ChildError {
         name: &'static str,
         /// The program.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// It ended before its work was done.
@@ -50,7 +50,7 @@ pub enum ChildError {
     Ended {
         /// Its part.
         name: &'static str,
-        /// How it ended.
+        /// The exit status.
         status: ExitStatus,
         /// What it wrote to its standard error.
         complaint: String,
@@ -60,15 +60,15 @@ pub enum ChildError {
     NotReady {
         /// Its part.
         name: &'static str,
-        /// How long it had.
+        /// The time limit in seconds.
         seconds: u64,
     },
-    /// The system would not say how it is.
+    /// The system does not give its state.
     #[error("cannot wait for the {name}: {source}")]
     Wait {
         /// Its part.
         name: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
 }
@@ -115,7 +115,7 @@ impl Part {
         let complaint = child.stderr.take().map(|mut err| {
             std::thread::spawn(move || {
                 let mut kept = Vec::new();
-                // What cannot be read is a complaint that nobody hears; the exit status tells the rest.
+                // An unreadable standard error is ignored; the exit status gives the result.
                 let _ = err.by_ref().take(LONGEST_COMPLAINT).read_to_end(&mut kept);
                 let _ = std::io::copy(&mut err, &mut std::io::sink());
                 String::from_utf8_lossy(&kept).into_owned()
@@ -124,12 +124,12 @@ impl Part {
         Ok(Self { name, child, report, listener, complaint, ended: None })
     }
 
-    /// What it told last.
+    /// Its latest report.
     pub fn report(&self) -> Report {
         *lock(&self.report)
     }
 
-    /// An error if it has ended.
+    /// Fails if the process has ended.
     pub fn check(&mut self) -> Result<(), ChildError> {
         let name = self.name;
         match self.child.try_wait().map_err(|source| ChildError::Wait { name, source })? {
@@ -142,7 +142,7 @@ impl Part {
         }
     }
 
-    /// Waits until it takes part in its topics.
+    /// Waits until the process takes part in its topics.
     pub fn wait_ready(&mut self, patience: Duration, stop: impl Fn() -> bool) -> Result<(), ChildError> {
         let begin = Instant::now();
         while !self.report().ready && !stop() {
@@ -155,7 +155,7 @@ impl Part {
         Ok(())
     }
 
-    /// Asks it to stop, kills it if it does not, and returns what it told last.
+    /// Asks the process to stop, kills it if it does not, and returns its latest report.
     pub fn stop(mut self) -> Report {
         self.end();
         self.report()
@@ -164,7 +164,7 @@ impl Part {
     fn end(&mut self) {
         if self.ended.is_none() {
             if let Some(pid) = rustix::process::Pid::from_raw(self.child.id().cast_signed()) {
-                // It may have ended by itself a moment ago: then there is nobody left to tell.
+                // The process may have ended a moment ago; the signal then has no receiver.
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
             }
             let begin = Instant::now();
@@ -193,7 +193,7 @@ impl Drop for Part {
     }
 }
 
-/// A report is plain data: one left by a thread that panicked is as good as any.
+/// A report is plain data, so it is valid even if a thread panicked with the lock.
 fn lock(report: &Mutex<Report>) -> MutexGuard<'_, Report> {
     report.lock().unwrap_or_else(PoisonError::into_inner)
 }

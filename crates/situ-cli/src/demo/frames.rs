@@ -1,4 +1,4 @@
-//! What a frame of the demo is as a message, in either storage, and how the sensor's data gets into it.
+//! A frame of the demo as a message, in either storage, and how the sensor's data is written to it.
 
 use situ::bus::now_ns;
 use situ::layout::{BulkField, BulkRef, Flat, FlatMessage, Heap, Message, Storage};
@@ -15,7 +15,7 @@ pub use situ::layout::Bounded;
 /// Bytes of a point: x, y, z, intensity as float32.
 pub const POINT: usize = 16;
 
-/// What a frame is like, besides its data.
+/// The properties of a frame, without its data.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Points or pixels in a row.
@@ -27,12 +27,12 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// That of an image.
+    /// The shape of an image.
     pub fn of(pixels: &Pixels) -> Self {
         Self { width: pixels.width as usize, height: pixels.height as usize, step: pixels.channels as usize }
     }
 
-    /// Bytes of its data.
+    /// The size of its data in bytes.
     pub fn bytes(&self) -> usize {
         self.width * self.height * self.step
     }
@@ -40,13 +40,13 @@ impl Shape {
 
 /// A message that holds a frame in its bulk field, in any storage.
 pub trait FrameMessage: Message {
-    /// When the frame was complete.
+    /// The time at which the frame was complete.
     fn stamp(&mut self) -> &mut Time;
     /// Nanoseconds since the frame was complete.
     fn age(&self) -> u64;
-    /// Says what the frame is like, all but its data.
+    /// Sets all properties of the frame except its data.
     fn describe(&mut self, shape: &Shape) -> Bounded;
-    /// The lengths of a message with so many bytes of data.
+    /// The lengths of a message with `bytes` bytes of data.
     fn lengths(bytes: usize) -> Self::BulkLengths;
     /// The data, given the message's body.
     fn data<'a>(&'a self, body: &'a [u8]) -> &'a [u8];
@@ -54,15 +54,15 @@ pub trait FrameMessage: Message {
     fn picture(&self, data: &[u8], columns: usize, rows: usize) -> Vec<String>;
 }
 
-/// A frame that is built where it will be read.
+/// A frame that is built in its final place.
 pub trait FlatFrame: FrameMessage + FlatMessage {
-    /// Where its data lies.
+    /// The place of its data.
     fn place(&self) -> &BulkRef<u8>;
 }
 
 /// A frame in ordinary memory.
 pub trait HeapFrame: FrameMessage {
-    /// Makes room for so many bytes of data.
+    /// Makes room for `bytes` bytes of data.
     fn resize(&mut self, bytes: usize);
     /// The data, for writing.
     fn data_mut(&mut self) -> &mut [u8];
@@ -197,7 +197,7 @@ impl<'a> PointWriter<'a> {
         Self(data.as_chunks_mut().0.iter_mut())
     }
 
-    /// Writes the next point; one that has no room is left out.
+    /// Writes the next point; ignores one for which there is no room.
     pub fn put(&mut self, point: Point) {
         if let Some(bytes) = self.0.next() {
             for (target, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(point) {

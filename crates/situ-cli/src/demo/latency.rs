@@ -13,7 +13,7 @@ impl Latencies {
         self.0.push(ns);
     }
 
-    /// How many there are.
+    /// The number of latencies.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -30,7 +30,7 @@ impl Latencies {
         Latencies(self.0[self.0.len().saturating_sub(count)..].to_vec())
     }
 
-    /// The given percentiles (nearest rank), each 0 when there is nothing.
+    /// The given percentiles (nearest rank), each 0 if there are no latencies.
     pub fn percentiles<const N: usize>(&self, percents: [f64; N]) -> [u64; N] {
         let sorted = self.sorted();
         percents.map(|p| percentile(&sorted, p))
@@ -43,7 +43,7 @@ impl FromIterator<u64> for Latencies {
     }
 }
 
-/// The value that `percent` of the sorted values do not exceed (nearest rank), 0 when there is none.
+/// The value that `percent` of the sorted values do not exceed (nearest rank), 0 if there are no values.
 pub fn percentile(sorted: &[u64], percent: f64) -> u64 {
     let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(0)

@@ -4,8 +4,9 @@
 //!   sensor (Rust)  ──points──▶  filter (C++)  ──obstacles──▶  viewer (Rust: this process)
 //! ```
 //!
-//! The first run builds every frame in shared memory and hands over references; the second sends the same frames
-//! serialized. Both are measured from the moment a frame is complete in the sensor until the viewer has the filtered one.
+//! The first run builds every frame in shared memory and passes references on. The second sends the same
+//! frames serialized. Both measure the time from a frame's completion in the sensor until the viewer has the
+//! filtered frame.
 
 pub mod children;
 pub mod device;
@@ -39,24 +40,24 @@ use summary::{DeviceRun, Run, Summary};
 use viewer::{Seen, Viewer};
 
 situ::trace::category!(
-    /// What the demo's own processes do, in a trace.
+    /// The activity of the demo's own processes, in a trace.
     pub DEMO, "demo"
 );
 
-/// How long a process may take to get ready.
+/// The time that a process may take to get ready.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often the live table is drawn.
+/// The interval between updates of the live table.
 const REDRAW: Duration = Duration::from_millis(100);
 /// The topics of the run with a filter on a device.
 const DEVICE_TOPICS: [&str; 2] = ["camera/image/device", "camera/edges/device"];
-/// What a process may have written of a trace until that is read, in bytes.
+/// The size of the trace data of a process that is not read yet, in bytes.
 const RECORDED: usize = 4 << 20;
 /// Name of the filter program.
 const FILTER: &str = "situ-demo-filter";
 /// Environment variable that names the filter program.
 const FILTER_VARIABLE: &str = "SITU_DEMO_FILTER";
 
-/// What is published.
+/// The kind of published data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Point clouds.
@@ -66,7 +67,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it, in JSON and for the filter.
+    /// The name of the kind, in JSON and for the filter.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Cloud => "cloud",
@@ -74,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// The sensor's topic and the filter's.
+    /// The sensor's topic and the filter's topic.
     fn topics(self, serialized: bool) -> [String; 2] {
         let names = match self {
             Kind::Cloud => ["lidar/points", "lidar/obstacles"],
@@ -84,19 +85,19 @@ impl Kind {
     }
 }
 
-/// Makes sure that this process does not outlive the one that started it.
+/// Makes sure that this process does not outlive its parent.
 pub fn die_with_parent() {
     let parent = rustix::process::getppid();
-    // Where the kernel refuses, a killed demo leaves its sensor running until the next `situ clean`.
+    // If the kernel refuses, a killed demo leaves its sensor running until the next `situ clean`.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     if rustix::process::getppid() != parent {
         std::process::exit(1);
     }
 }
 
-/// Runs the demo and shows what came of it.
+/// Runs the demo and shows the results.
 pub fn run(context: &Context, arguments: &DemoArgs) -> Result<(), CliError> {
-    // Said here once, rather than by a process that gave up.
+    // Reported here once, instead of by a process that failed.
     let kind =
         match arguments.input.as_ref().map(|path| input::read(path)).transpose().map_err(CliError::failed)? {
             Some(Frame::Image(_)) => Kind::Image,
@@ -109,7 +110,7 @@ pub fn run(context: &Context, arguments: &DemoArgs) -> Result<(), CliError> {
     let interrupt = Interrupt::listen()?;
     let demo = Demo { context, arguments, kind, filter, interrupt };
     let result = demo.run();
-    // What goes wrong after Ctrl-C went wrong because of it.
+    // Errors after Ctrl-C are consequences of it.
     if result.is_err() && demo.interrupt.is_set() { Err(CliError::Interrupted) } else { result }
 }
 
@@ -122,7 +123,7 @@ struct Demo<'a> {
 }
 
 impl Demo<'_> {
-    /// Both runs and the summary.
+    /// Runs both runs and prints the summary.
     fn run(&self) -> Result<(), CliError> {
         self.check_nobody_publishes()?;
         let trace = self.arguments.trace.as_deref().map(|path| self.record(path)).transpose()?;
@@ -169,14 +170,14 @@ impl Demo<'_> {
         }
     }
 
-    /// Begins a recording of all three processes.
+    /// Starts a recording of all three processes.
     fn record(&self, path: &Path) -> Result<Collector, CliError> {
         let mut options = CollectorOptions::to_file(path);
         options.ring_bytes = RECORDED;
         Collector::start(&self.context.root, options).map_err(CliError::failed)
     }
 
-    /// Another demo in the same root would mix its frames with ours.
+    /// Fails if another demo runs in the same root, because its frames would mix with these.
     fn check_nobody_publishes(&self) -> Result<(), CliError> {
         let device = DEVICE_TOPICS.map(str::to_owned);
         for topic in [false, true].into_iter().flat_map(|s| self.kind.topics(s)).chain(device) {
@@ -195,7 +196,7 @@ impl Demo<'_> {
         let [input, output] = self.kind.topics(serialized);
         let node = self.context.named_node("demo_viewer")?;
         let viewer = Viewer::join(&node, &output, self.kind, serialized)?;
-        // From the end of the chain to its beginning: nobody publishes before the next one listens.
+        // Starts from the end of the chain: each process listens before its predecessor publishes.
         let mut filter = self.start_filter(serialized, &input, &output).map_err(CliError::failed)?;
         filter.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
         let options = SensorOptions {
@@ -219,7 +220,7 @@ impl Demo<'_> {
     /// One run with a camera and a filter in a memory domain of its own.
     fn device_pass(&self, domain: &str) -> Result<DeviceRun, CliError> {
         let domain = device::choose(domain)?;
-        // Anything but an image has no edges: the demo's own picture then.
+        // Only an image has edges; otherwise the demo's own picture is used.
         let input = self.arguments.input.clone().filter(|_| self.kind == Kind::Image);
         let pixels = match &input {
             Some(path) => match input::read(path).map_err(CliError::failed)? {
@@ -230,7 +231,7 @@ impl Demo<'_> {
         };
         let [images, edges] = DEVICE_TOPICS;
         let node = self.context.named_node("demo_viewer")?;
-        // The viewer brings the filter's images to the host.
+        // The viewer copies the filter's images to the host.
         node.domain(domain).map_err(CliError::failed)?;
         let viewer = Viewer::join(&node, edges, Kind::Image, false)?;
         let options = FilterOptions {
@@ -252,7 +253,7 @@ impl Demo<'_> {
         let mut sensor = self.context.start_part("sensor", &options).map_err(CliError::failed)?;
         sensor.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
         let seen = self.watch(&viewer, &mut sensor, &mut filter, &format!("in {domain}"))?;
-        // The counters go with the topics.
+        // The counters disappear with the topics.
         let topics = DEVICE_TOPICS.map(|topic| inspect::topic(&self.context.root, topic));
         let (sensor, filter) = (sensor.stop(), filter.stop());
         let topics = topics.into_iter().collect::<Result<Vec<_>, _>>().map_err(CliError::failed)?;
@@ -269,7 +270,7 @@ impl Demo<'_> {
         Part::start("filter", &self.filter, &arguments)
     }
 
-    /// Takes frames until all are there, nothing comes any more, or Ctrl-C.
+    /// Takes frames until all have arrived, no more arrive, or Ctrl-C is pressed.
     fn watch(
         &self,
         viewer: &Viewer,
@@ -287,7 +288,7 @@ impl Demo<'_> {
             let redraw = output.is_live() && drawn.elapsed() >= REDRAW;
             let size = redraw.then(|| (output.width().min(100), 14));
             let taken = viewer.look(&mut seen, REDRAW, size)?;
-            // Ctrl-C reaches all three: that the others have ended is then no mishap.
+            // Ctrl-C reaches all three processes, so the end of the others is then not an error.
             if !taken && !self.interrupt.is_set() {
                 sensor.check().map_err(CliError::failed)?;
                 filter.check().map_err(CliError::failed)?;
@@ -302,7 +303,7 @@ impl Demo<'_> {
             }
         }
         if output.is_live() {
-            // The picture goes, the summary comes in its place.
+            // The summary replaces the picture.
             block.draw(&mut std::io::stdout(), "")?;
         }
         Ok(seen)
@@ -325,9 +326,9 @@ impl Demo<'_> {
         Ok(Some(self.arguments.plot.clone()))
     }
 
-    /// Files that the demo has left in shared memory, after whoever died was cleaned up after.
+    /// The number of files that the demo has left in shared memory, after dead nodes are removed.
     fn leftovers(&self) -> u64 {
-        // Of a root that is not safe nothing is counted: no node could be made there either.
+        // Nothing is counted in a root that is not safe, because no node could be created there either.
         let Ok(Some(root)) = self.context.root.open() else { return 0 };
         let _ = bus::clean(&root);
         let device = DEVICE_TOPICS.map(str::to_owned);
@@ -344,8 +345,8 @@ fn count_files(path: &Path) -> u64 {
     1 + entries.flatten().map(|e| count_files(&e.path())).sum::<u64>()
 }
 
-/// The filter: where the command line says, where the environment says, beside this program, or where it is built in a
-/// checkout.
+/// Finds the filter: the program that the command line or the environment names, beside this program, or in
+/// the build folder of a checkout.
 fn find_filter(given: Option<&Path>) -> Result<PathBuf, CliError> {
     let named = given.map(Path::to_owned).or_else(|| std::env::var_os(FILTER_VARIABLE).map(PathBuf::from));
     let candidates = match named {

@@ -1,15 +1,15 @@
-//! Small pictures of what the viewer receives: a cloud from above, an image by its edges.
+//! Small pictures of the viewer's frames: a cloud from above, an image by its edges.
 
 use super::input::Point;
 use crate::output::braille::Canvas;
 
-/// Metres ahead, behind and to each side that the picture of a cloud shows.
+/// The range of a cloud's picture ahead, behind and to each side, in metres.
 const REACH: f32 = 40.0;
 
 /// A cloud seen from above, the sensor in the middle, driving direction to the right.
 pub fn cloud(points: impl IntoIterator<Item = Point>, columns: usize, rows: usize) -> Vec<String> {
     let mut canvas = Canvas::new(columns, rows);
-    // A dot is as wide as it is high, so the picture reaches further where it is wider.
+    // A dot is as wide as it is high, so a wider picture covers a wider range.
     let metres = 2.0 * REACH / canvas.width() as f32;
     for point in points {
         let x = point[0] / metres + canvas.width() as f32 / 2.0;
@@ -28,7 +28,7 @@ pub fn image(data: &[u8], width: usize, height: usize, columns: usize, rows: usi
         return canvas.lines().collect();
     }
     let (across, down) = (canvas.width(), canvas.height());
-    // The brightest pixel of each dot's area: edges are thin and would vanish in an average.
+    // The brightest pixel of each dot's area: edges are thin and would disappear in an average.
     let brightest: Vec<u8> = (0..across * down)
         .map(|dot| {
             let (x, y) = (dot % across, dot / across);
@@ -39,7 +39,7 @@ pub fn image(data: &[u8], width: usize, height: usize, columns: usize, rows: usi
         .collect();
     let mut sorted = brightest.clone();
     sorted.sort_unstable();
-    // A quarter of the dots, wherever the image's brightness lies.
+    // A quarter of the dots are set, whatever the image's brightness is.
     let threshold = sorted.get(sorted.len() * 3 / 4).copied().unwrap_or(255).max(1);
     for (dot, &value) in brightest.iter().enumerate() {
         if value >= threshold {

@@ -8,9 +8,9 @@ use super::latency::{Latencies, percentile};
 
 /// One curve.
 pub struct Curve<'a> {
-    /// What it shows.
+    /// The label.
     pub label: &'a str,
-    /// Its latencies.
+    /// The latencies.
     pub latencies: &'a Latencies,
 }
 
@@ -39,7 +39,8 @@ pub fn write(path: &Path, title: &str, curves: &[Curve<'_>]) -> Result<(), PlotE
 fn render(title: &str, curves: &[Curve<'_>]) -> Result<String, Box<dyn std::error::Error>> {
     let sorted: Vec<Vec<u64>> = curves.iter().map(|c| c.latencies.sorted()).collect();
     let micros = |ns: u64| ns as f64 / 1e3;
-    // From zero, so that lengths compare; to a little behind the later p99, so that one straggler does not squeeze the rest.
+    // From zero, so that lengths can be compared, to a little after the greater p99, so that one outlier does
+    // not squeeze the rest.
     let limit = sorted.iter().map(|s| percentile(s, 99.0)).max().unwrap_or(0).max(1_000) as f64 / 1e3 * 1.25;
 
     let mut svg = String::new();

@@ -1,7 +1,7 @@
-//! A synthetic street, scanned by a spinning lidar: what the demo plays without a file.
+//! A synthetic street, scanned by a spinning lidar. The demo plays it if no file is given.
 //!
-//! Boxes (houses, cars) and upright cylinders (trees, people) stand on a plane; some of them move. Every ray is cast
-//! in closed form, and per column of the scan only against the things that lie in its direction.
+//! Boxes (houses, cars) and upright cylinders (trees, people) stand on a plane; some of them move. Every ray
+//! is cast in closed form. Each column of the scan tests only the things that lie in its direction.
 
 use std::f32::consts::{PI, TAU};
 
@@ -13,11 +13,11 @@ pub const BEAMS: usize = 64;
 pub const COLUMNS: usize = 900;
 /// The sensor's height above the road.
 const SENSOR_HEIGHT: f32 = 1.73;
-/// How far it sees.
+/// The range of the sensor.
 const RANGE: f32 = 80.0;
 /// Lowest and highest beam.
 const ELEVATION: (f32, f32) = (-24.8 * PI / 180.0, 2.0 * PI / 180.0);
-/// Length of the street that moving things repeat after.
+/// The length of the street after which moving things repeat.
 const STREET: f32 = 120.0;
 
 /// An axis-aligned thing; `z` is measured from the road.
@@ -45,7 +45,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Builds the street; it is always the same.
+    /// Builds the street. It is always the same.
     pub fn new() -> Self {
         let mut things = Vec::new();
         let mut add = |shape, speed, reflectivity| things.push(Thing { shape, speed, reflectivity });
@@ -87,8 +87,8 @@ impl Scene {
         Self { things, directions }
     }
 
-    /// Scans the street as it stands after `seconds`: hands over its points column after column, as the sensor
-    /// measures them. Rays that hit nothing give a point that is not finite.
+    /// Scans the street in its state after `seconds`. Passes the points on column by column, in the order in
+    /// which a sensor measures them. Rays that hit nothing give a point that is not finite.
     pub fn scan(&self, seconds: f32, mut point: impl FnMut(Point)) {
         let things: Vec<Thing> = self.things.iter().map(|t| t.after(seconds)).collect();
         let mut nearby = Vec::with_capacity(things.len());
@@ -120,7 +120,7 @@ impl Thing {
         self
     }
 
-    /// Whether a ray in that direction may hit: by the circle around the thing.
+    /// Whether a ray in that direction may hit: tests the circle around the thing.
     fn lies_towards(&self, azimuth: f32) -> bool {
         let (center, radius) = match self.shape {
             Shape::Box { center, half, .. } => (center, half[0].hypot(half[1])),

@@ -17,33 +17,33 @@ use crate::commands::{Context, Interrupt};
 use crate::error::CliError;
 use crate::messages::situ::sensor::{Image, PointCloud2};
 
-/// How often it tells what it has done.
+/// The interval between reports.
 const PERIOD: Duration = Duration::from_millis(100);
-/// How often it looks whether it should stop.
+/// The interval between checks whether to stop.
 const GLANCE: Duration = Duration::from_millis(20);
-/// Frames that it may be ahead of the filter.
+/// The number of frames that the sensor may be ahead of the filter.
 const DEPTH: usize = 8;
-/// A viewer may be busy for long.
+/// A viewer may be busy for a long time.
 const PATIENT: WhenFull = WhenFull::Block(Some(Duration::from_secs(30)));
 
-/// What it is told to do.
+/// The options of the sensor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SensorOptions {
-    /// The file that it plays; without one, a synthetic street.
+    /// The file to play; without one, a synthetic street.
     pub input: Option<PathBuf>,
-    /// Without one: the picture that comes with the demo, rather than a street.
+    /// Without a file, play the picture that comes with the demo instead of the street.
     pub camera: bool,
-    /// Frames to publish; 0 for no end.
+    /// Frames to publish; 0 means no end.
     pub frames: u64,
     /// Frames a second.
     pub rate: f64,
     /// Whether messages are serialized rather than built in place.
     pub serialized: bool,
-    /// Where it publishes.
+    /// The topic on which it publishes.
     pub topic: String,
 }
 
-/// Where frames come from.
+/// The source of frames.
 enum Source {
     Recorded(Vec<Point>),
     Street(Box<Scene>),
@@ -60,7 +60,7 @@ impl Source {
         })
     }
 
-    /// What its frames are like.
+    /// The shape of its frames.
     fn shape(&self) -> Shape {
         match self {
             Source::Recorded(points) => Shape { width: points.len(), height: 1, step: POINT },
@@ -69,7 +69,7 @@ impl Source {
         }
     }
 
-    /// Does what the sensor's driver does: writes a frame to where it shall lie.
+    /// Writes a frame to its place, like the driver of a sensor.
     fn write(&self, seconds: f32, data: &mut [u8]) {
         match self {
             Source::Recorded(points) => {
@@ -88,7 +88,7 @@ impl Source {
 /// Publishes one frame.
 type Publish<'a> = Box<dyn FnMut(f32) -> Result<(), CliError> + 'a>;
 
-/// Runs until told to stop; frames that were published stay available until then.
+/// Runs until it is stopped. Published frames stay available until then.
 pub fn run(context: &Context, options: &SensorOptions) -> Result<(), CliError> {
     super::die_with_parent();
     let interrupt = Interrupt::listen()?;
@@ -112,7 +112,7 @@ pub fn run(context: &Context, options: &SensorOptions) -> Result<(), CliError> {
         if more && now >= due {
             publish((now - begin).as_secs_f32())?;
             frames += 1;
-            // A sensor that fell behind does not catch up with a burst.
+            // A sensor that is late does not catch up with a burst.
             due = (due + period).max(now);
         }
         if told.elapsed() >= PERIOD || (more && frames == options.frames) {
@@ -135,7 +135,7 @@ fn publisher<'a>(node: &Node, source: &'a Source, options: &SensorOptions) -> Re
     }
 }
 
-/// Each frame is loaned, written where it will be read, and published.
+/// Loans each frame, writes it in place, and publishes it.
 fn in_place<'a, T: FlatFrame>(node: &Node, source: &'a Source, topic: &str) -> Result<Publish<'a>, CliError> {
     let publisher = node.publisher::<T>(topic).reliable().depth(DEPTH);
     let publisher = publisher.when_full(PATIENT).create().map_err(CliError::failed)?;
@@ -153,7 +153,7 @@ fn in_place<'a, T: FlatFrame>(node: &Node, source: &'a Source, topic: &str) -> R
     }))
 }
 
-/// One frame in the memory of this process is written anew each time, and serialized.
+/// Writes each frame anew to one message in this process's memory, and serializes it.
 fn serialized<'a, T: HeapFrame>(
     node: &Node,
     source: &'a Source,

@@ -1,4 +1,4 @@
-//! What came of a demo: the live table, the closing summary, the JSON object.
+//! The results of a demo: the live table, the closing summary, the JSON object.
 
 use serde::Serialize;
 use situ::bus::inspect::TopicInfo;
@@ -17,7 +17,7 @@ use crate::trace;
 pub struct Run {
     /// Frames that reached the viewer.
     pub frames: u64,
-    /// Frames that the sensor published and the viewer never got.
+    /// Frames that the sensor published and the viewer did not receive.
     pub lost: u64,
     p50_ns: u64,
     p99_ns: u64,
@@ -25,14 +25,14 @@ pub struct Run {
     copies: u64,
     bytes_copied: u64,
     rate_hz: f64,
-    /// Of the latency, what the filter needs to compute a frame, on average.
+    /// The part of the latency in which the filter computes a frame, on average.
     filter_ns: u64,
     #[serde(skip)]
     pub latencies: Latencies,
 }
 
 impl Run {
-    /// From what the viewer saw and what the others told.
+    /// Makes it from the viewer's observations and the other processes' reports.
     pub fn new(seen: &Seen, sensor: Report, filter: Report) -> Self {
         let [p50_ns, p99_ns] = seen.latencies.percentiles([50.0, 99.0]);
         let (copies, bytes_copied) = seen.copies();
@@ -60,7 +60,7 @@ pub struct DeviceRun {
     topics: Vec<TopicCopies>,
 }
 
-/// What was copied of a topic's messages.
+/// The copies of a topic's messages.
 #[derive(Debug, Serialize)]
 struct TopicCopies {
     topic: String,
@@ -68,7 +68,7 @@ struct TopicCopies {
     domains: Vec<DomainCopies>,
 }
 
-/// What was copied into one domain.
+/// The copies into one domain.
 #[derive(Debug, Serialize)]
 struct DomainCopies {
     domain: String,
@@ -78,7 +78,7 @@ struct DomainCopies {
 }
 
 impl DeviceRun {
-    /// From the run, and from what the topics counted.
+    /// Makes it from the run and the topics' counters.
     pub fn new(
         mut run: Run,
         domain: DomainId,
@@ -86,7 +86,7 @@ impl DeviceRun {
         topics: impl Iterator<Item = TopicInfo>,
     ) -> Self {
         let topics: Vec<TopicInfo> = topics.collect();
-        // Beside what the processes copy by themselves.
+        // These are in addition to the copies that the processes make themselves.
         for usage in topics.iter().flat_map(|topic| &topic.domains) {
             run.copies += usage.copies;
             run.bytes_copied += usage.bytes;
@@ -133,15 +133,15 @@ impl DeviceRun {
     }
 }
 
-/// Both runs.
+/// The results of both runs.
 #[derive(Debug, Serialize)]
 pub struct Summary {
-    /// The run without copies; its figures are the object's own.
+    /// The run without copies. Its figures are members of the object itself.
     #[serde(flatten)]
     pub zero_copy: Run,
-    /// Files in shared memory that are left over.
+    /// The number of files left over in shared memory.
     pub leftovers: u64,
-    /// The same over serialized messages.
+    /// The run over serialized messages.
     pub serialized: Option<Run>,
     /// A camera whose filter works in another memory domain.
     pub device: Option<DeviceRun>,
@@ -149,14 +149,14 @@ pub struct Summary {
     pub input: Option<String>,
     /// `cloud` or `image`.
     pub kind: &'static str,
-    /// Where the plot is.
+    /// The file of the plot.
     pub plot: Option<String>,
-    /// What was recorded.
+    /// The recorded trace.
     pub trace: Option<trace::record::Report>,
 }
 
 impl Summary {
-    /// Prints it.
+    /// Prints the results.
     pub fn show(&self, output: &Output) -> Result<(), CliError> {
         if output.is_json() {
             return Ok(output.record(self)?);
@@ -196,7 +196,7 @@ impl Summary {
     }
 }
 
-/// What moving the frames costs in either run, the filter's own work left out.
+/// The cost of moving the frames in each run, without the filter's own work.
 fn comparison(zero_copy: &Run, serialized: &Run) -> String {
     let [moving, serializing] = [zero_copy, serialized].map(|r| r.p50_ns.saturating_sub(r.filter_ns).max(1));
     format!(
@@ -235,7 +235,7 @@ fn row(table: &mut Table, name: &str, run: &Run) {
     ]);
 }
 
-/// What is shown while a run goes on: the figures of the last few seconds, and a picture.
+/// The live view of a run: the figures of the last few seconds, and a picture.
 pub fn live(
     output: &Output,
     seen: &Seen,
@@ -246,7 +246,7 @@ pub fn live(
 ) -> String {
     let [p50, p99] = seen.latencies.last(200).percentiles([50.0, 99.0]);
     let mut run = Run::new(seen, sensor, filter);
-    // Frames on their way are not lost.
+    // Frames in transit are not lost.
     (run.p50_ns, run.p99_ns, run.lost) = (p50, p99, 0);
     let mut table = table();
     row(&mut table, label, &run);

@@ -1,4 +1,4 @@
-//! The demo's third process: takes what the filter publishes, measures how old it is, and makes a picture of it.
+//! The demo's third process: takes the filter's frames, measures their age, and makes a picture of them.
 
 use std::time::{Duration, Instant};
 
@@ -12,15 +12,15 @@ use super::{DEMO, Kind};
 use crate::error::CliError;
 use crate::messages::situ::sensor::{Image, PointCloud2};
 
-/// How long after the last frame the run is taken to be over, if frames are missing.
+/// The time after the last frame after which the run is considered over, if frames are missing.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// What the viewer has seen so far.
+/// The viewer's observations so far.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// From the moment a frame was complete in the sensor until the viewer had the filtered one.
+    /// The times from a frame's completion in the sensor until the viewer has the filtered frame.
     pub latencies: Latencies,
-    /// Bytes of the last frame's bulk.
+    /// The size of the last frame's bulk data.
     pub bytes: usize,
     /// A picture of the last frame.
     pub picture: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Frames taken.
+    /// The number of frames taken.
     pub fn frames(&self) -> u64 {
         self.latencies.len() as u64
     }
@@ -51,7 +51,7 @@ impl Seen {
         (copies - self.copies_before.0, bytes - self.copies_before.1)
     }
 
-    /// Whether nothing has come for so long that nothing will.
+    /// Whether the time limit for further frames has passed.
     pub fn is_silent(&self, period: Duration) -> bool {
         self.last.is_some_and(|l| l.elapsed() > SILENCE.max(period * 20))
     }
@@ -65,14 +65,14 @@ impl Seen {
     }
 }
 
-/// Takes one frame, if there is one within the time given; with a size, also makes a picture of it.
+/// Takes one frame if one arrives within the given time. With a size, also makes a picture of it.
 type Look = dyn Fn(&mut Seen, Duration, Option<(usize, usize)>) -> Result<bool, CliError>;
 
-/// The viewer's end of the topic, whatever it carries.
+/// The viewer's subscription, for any type of message.
 pub struct Viewer(Box<Look>);
 
 impl Viewer {
-    /// Subscribes: no frame may be lost.
+    /// Subscribes so that no frame is lost.
     pub fn join(node: &Node, topic: &str, kind: Kind, serialized: bool) -> Result<Self, CliError> {
         match (kind, serialized) {
             (Kind::Cloud, false) => subscribe::<PointCloud2<Flat>>(node, topic),
@@ -82,12 +82,12 @@ impl Viewer {
         }
     }
 
-    /// What a new run has seen: nothing, and no copies yet.
+    /// The observations at the start of a run: no frames and no copies.
     pub fn nothing() -> Seen {
         Seen { copies_before: CopyCounter::of_process().get(), ..Seen::default() }
     }
 
-    /// Takes one frame, if there is one within `patience`; with a size, also makes a picture of it.
+    /// Takes one frame if one arrives within `patience`. With a size, also makes a picture of it.
     pub fn look(
         &self,
         seen: &mut Seen,

@@ -1,4 +1,4 @@
-//! The check for memory domains: which there are, and why others are not.
+//! The check for memory domains: those available, and why others are not.
 
 use situ::memory::{self, DomainError, Surveyed};
 
@@ -7,7 +7,8 @@ use crate::commands::domain;
 
 const NAME: &str = "memory domain";
 
-/// Looks for every domain that Situ knows. One that is absent is no fault: most machines have no such device.
+/// Looks for every domain that Situ supports. A missing one is not a fault: most machines have no such
+/// device.
 pub fn checks() -> Vec<Check> {
     memory::survey().into_iter().map(judge).collect()
 }

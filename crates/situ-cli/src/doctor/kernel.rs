@@ -1,4 +1,4 @@
-//! Checks of the kernel: the calls that Situ waits with.
+//! Checks of the kernel: the system calls that Situ waits with.
 
 use rustix::io::Errno;
 use rustix::thread::futex;
@@ -11,7 +11,7 @@ pub fn checks() -> Vec<Check> {
     vec![waiting_on_many(&release)]
 }
 
-/// No futex at all is an invalid argument to a kernel that knows the call.
+/// A wait on no futex returns "invalid argument" from a kernel that supports the call.
 fn waiting_on_many(release: &str) -> Check {
     let answer = futex::waitv(&[], futex::WaitvFlags::empty(), None, rustix::thread::ClockId::Monotonic);
     known(

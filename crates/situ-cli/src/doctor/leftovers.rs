@@ -1,4 +1,4 @@
-//! The check for what dead processes left behind.
+//! The check for files that dead processes left.
 
 use situ::bus::inspect::{self, TopicInfo};
 use situ::bus::{NodeInfo, Root};
@@ -9,7 +9,7 @@ use crate::output::units;
 
 const NAME: &str = "leftovers";
 
-/// Looks for dead nodes and for topics that nobody uses.
+/// Looks for dead nodes and for topics without participants.
 pub fn check(root: &Root) -> Check {
     match (inspect::nodes(root), inspect::topics(root)) {
         (Ok(nodes), Ok(topics)) => judge(&nodes, &topics),

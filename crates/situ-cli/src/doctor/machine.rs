@@ -10,7 +10,7 @@ const FILES: u64 = 1024;
 /// Memory that a large topic's pool takes.
 const LOCKED: u64 = 64 << 20;
 
-/// Looks at the limits of this process and at what the machine offers.
+/// Checks the limits of this process and the features of the machine.
 pub fn checks() -> Vec<Check> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     vec![

@@ -1,4 +1,4 @@
-//! `situ doctor`: is this machine ready, and what to do where it is not.
+//! `situ doctor`: checks whether this machine is ready, and gives advice if it is not.
 
 mod domains;
 mod kernel;
@@ -17,11 +17,11 @@ use crate::error::CliError;
 use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, Style};
 
-/// How a check ended.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// As it should be.
+    /// Good.
     Ok,
     /// Works, but not as well as it could.
     Warn,
@@ -29,7 +29,7 @@ pub enum Status {
     Fail,
 }
 
-/// One thing looked at.
+/// One check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     name: &'static str,
@@ -40,17 +40,17 @@ pub struct Check {
 }
 
 impl Check {
-    /// All is well.
+    /// A check with a good result.
     pub fn ok(name: &'static str, found: impl Into<String>) -> Self {
         Self { name, status: Status::Ok, found: found.into(), advice: None }
     }
 
-    /// It could be better.
+    /// A check whose result could be better.
     pub fn warn(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { name, status: Status::Warn, found: found.into(), advice: Some(advice.into()) }
     }
 
-    /// It does not work.
+    /// A check that failed.
     pub fn fail(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { name, status: Status::Fail, found: found.into(), advice: Some(advice.into()) }
     }
@@ -63,7 +63,7 @@ struct Report {
     checks: Vec<Check>,
 }
 
-/// Runs every check; the exit code says whether one failed.
+/// Runs every check. The exit code says whether one failed.
 pub fn run(context: &Context) -> Result<(), CliError> {
     let (root, output) = (context.root.path(), &context.output);
     let mut checks = shared_memory::checks(&context.root);

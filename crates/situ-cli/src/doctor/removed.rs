@@ -1,14 +1,15 @@
-//! The check for processes that live in a root which was removed under them: they do not meet those that start now.
+//! The check for processes whose root directory was removed. They cannot exchange messages with processes
+//! that start now.
 
 use std::path::Path;
 
 use super::Check;
 
 const NAME: &str = "removed root";
-/// More of a process' maps than this is not read.
+/// The greatest number of bytes read from a process's maps.
 const MOST_MAPS: usize = 64 << 20;
 
-/// Looks at the maps of all processes that may be looked at.
+/// Reads the maps of all processes that this user may inspect.
 pub fn check(root: &Path) -> Check {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -30,7 +31,8 @@ fn read_maps(pid: u32) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether a topic's own file, or that of its subscribers, is mapped that has no name any more. (Pools lose theirs while their messages are still read.)
+/// Whether a process maps the file of a topic or of its subscribers after its name was removed. Pools do not
+/// count: they lose their names while their messages are still read.
 fn lives_in_removed(maps: &str, root: &Path) -> bool {
     let topics = root.join("topics");
     maps.lines().filter_map(|line| line.strip_suffix(" (deleted)")).any(|line| {

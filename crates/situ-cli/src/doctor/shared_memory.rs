@@ -1,4 +1,4 @@
-//! Checks of the place where messages live: size, kind of file system, permissions, leftovers.
+//! Checks of the directory in which messages lie: size, kind of file system, permissions, leftovers.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -10,16 +10,16 @@ use situ::bus::{Root, RootError};
 use super::Check;
 use crate::output::units;
 
-/// Below this much free space the first larger topic fails.
+/// Below this much free space, the first larger topic fails.
 const LEAST_FREE: u64 = 16 << 20;
-/// Below this much free space a few camera topics fail.
+/// Below this much free space, a few camera topics fail.
 const COMFORTABLE: u64 = 256 << 20;
 /// `TMPFS_MAGIC` of `linux/magic.h`.
 const TMPFS: u64 = 0x0102_1994;
 /// `HUGETLBFS_MAGIC` of `linux/magic.h`.
 const HUGETLBFS: u64 = 0x9584_58f6;
 
-/// Looks at the directory of topics and nodes, or at where it will be created.
+/// Checks the directory of topics and nodes, or the place where it will be created.
 pub fn checks(root: &Root) -> Vec<Check> {
     let existing = root.path().ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("/"));
     let mut checks = match statfs(existing) {
@@ -35,7 +35,7 @@ pub fn checks(root: &Root) -> Vec<Check> {
     checks
 }
 
-/// Liveness is a lock on an open file: the file system must have them.
+/// Checks that the file system supports locks on open files, which Situ uses to detect dead nodes.
 fn locks(existing: &Path) -> Check {
     const NAME: &str = "file locks";
     let tried = std::fs::File::open(existing)

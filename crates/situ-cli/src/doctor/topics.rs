@@ -1,4 +1,4 @@
-//! The checks of what runs: topics that cannot be read, that are full, whose publishers wait, or whose memory is held.
+//! Checks of the existing topics: unreadable or full ones, waiting publishers, and held memory.
 
 use situ::bus::Root;
 use situ::bus::inspect::{self, Surveyed, TopicInfo};
@@ -6,17 +6,17 @@ use situ::memory::MemoryError;
 
 use super::Check;
 
-/// How many subscribers and publishers a topic has room for (`spec/topic.md`, *Numbers*).
+/// The number of subscribers and of publishers that a topic has room for (`spec/topic.md`, *Numbers*).
 const PLACES: usize = 256;
 const PUBLISHERS: usize = 255;
-/// From this share of the places on, in percent, more of them are soon needed.
+/// The share of the places, in percent, from which the check warns.
 const NEARLY_ALL: usize = 90;
 
-/// Looks at every topic; nothing more than one line if there is nothing to say.
+/// Checks every topic. Returns a single line if there is no problem.
 pub fn checks(root: &Root) -> Vec<Check> {
     let topics = match inspect::survey(root) {
         Ok(topics) => topics,
-        // The check of the root directory has said why.
+        // The check of the root directory reports this.
         Err(_) => return Vec::new(),
     };
     judge(&topics)
@@ -66,7 +66,7 @@ fn room(of: &'static str, topic: &TopicInfo, used: usize, places: usize) -> Opti
     }
 }
 
-/// Publishers whose memory subscribers hold: the next loan fails, or waits.
+/// Finds publishers whose memory subscribers hold. Their next loan fails or waits.
 fn held(topic: &TopicInfo) -> Option<Check> {
     let publisher = topic.publishers.iter().find(|publisher| {
         publisher.alive && publisher.slots > 0 && publisher.held_slots * 100 / publisher.slots >= NEARLY_ALL

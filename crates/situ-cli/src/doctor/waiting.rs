@@ -1,4 +1,4 @@
-//! The check for publishers that wait for subscribers which do not take.
+//! The check for publishers that wait for subscribers which do not take messages.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,10 +10,11 @@ use super::Check;
 use crate::commands::topic::waiting_for;
 
 const NAME: &str = "back-pressure";
-/// A wait as short as this is how back-pressure works.
+/// Waits of up to this time are normal back-pressure.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// Looks for publishers that have no room. Nothing if the root cannot be read: another check says so.
+/// Looks for publishers without room. Returns `None` if the root cannot be read, because another check
+/// reports that.
 pub fn check(root: &Root) -> Option<Check> {
     Some(judge(&inspect::nodes(root).ok()?, &inspect::topics(root).ok()?))
 }

@@ -9,7 +9,7 @@ pub struct Canvas {
 }
 
 impl Canvas {
-    /// An empty picture of that many characters.
+    /// An empty picture of `columns` by `rows` characters.
     pub fn new(columns: usize, rows: usize) -> Self {
         Self { columns, rows, cells: vec![0; columns * rows] }
     }
@@ -24,7 +24,7 @@ impl Canvas {
         self.rows * 4
     }
 
-    /// Sets a dot; one outside the picture is left out.
+    /// Sets a dot; ignores one outside the picture.
     pub fn set(&mut self, x: usize, y: usize) {
         if x >= self.width() || y >= self.height() {
             return;

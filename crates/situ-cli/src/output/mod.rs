@@ -1,4 +1,4 @@
-//! How the command speaks: text for people, JSON for programs, colour and live tables for terminals.
+//! The output of the command: text, JSON, colours, and live tables on terminals.
 
 pub mod braille;
 pub mod table;
@@ -10,11 +10,11 @@ use std::io::{self, IsTerminal, Write};
 use serde::Serialize;
 use situ::layout::foreign::{Foreign, is_steering, keep_styles};
 
-/// Width that tables are fitted to when the output is no terminal and `COLUMNS` says nothing.
+/// The width of tables when the output is not a terminal and `COLUMNS` is not set.
 const DEFAULT_WIDTH: usize = 100;
 
-/// When to colour the output: only on a terminal and not when `NO_COLOR` is set, always, or never. (The variants bear no
-/// documentation of their own, which would blow up every `--help`.)
+/// When to colour the output: on a terminal unless `NO_COLOR` is set, always, or never. The variants have no
+/// documentation of their own, because it would lengthen every `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum ColorChoice {
     Auto,
@@ -22,18 +22,18 @@ pub enum ColorChoice {
     Never,
 }
 
-/// The colours in use: a meaning each, not a hue each.
+/// The styles in use, each with a meaning rather than a hue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// No colour.
     Plain,
     /// Headings and names.
     Strong,
-    /// Units, hints, things that matter less.
+    /// Units, hints, and less important text.
     Dim,
-    /// All is well.
+    /// Good.
     Good,
-    /// Worth a look.
+    /// Worth attention.
     Warn,
     /// Broken.
     Bad,
@@ -52,7 +52,7 @@ impl Style {
     }
 }
 
-/// Where results go and in which form.
+/// The destination and form of results.
 #[derive(Clone, Debug)]
 pub struct Output {
     json: bool,
@@ -62,7 +62,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Looks at the terminal and the environment.
+    /// Reads the properties of the terminal and the environment.
     pub fn detect(json: bool, color: ColorChoice) -> Self {
         let terminal = io::stdout().is_terminal() && !json;
         let colour = match color {
@@ -83,12 +83,13 @@ impl Output {
         self.terminal
     }
 
-    /// The width that lines are fitted to.
+    /// The width to which lines are fitted.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// `text` in the given style, or without when there are no colours. What would steer the terminal is shown.
+    /// `text` in the given style, or unstyled if colours are off. Characters that control the terminal are
+    /// shown as escapes.
     pub fn paint(&self, style: Style, text: impl Display) -> String {
         let text = text.to_string();
         let text = Foreign(&text);
@@ -104,14 +105,14 @@ impl Output {
         writeln!(io::stdout().lock(), "{}", fit_for_terminal(&text.to_string()))
     }
 
-    /// Writes lines.
+    /// Writes several lines.
     pub fn text(&self, text: impl Display) -> io::Result<()> {
         let mut out = io::stdout().lock();
         write!(out, "{}", fit_for_terminal(&text.to_string()))?;
         out.flush()
     }
 
-    /// Writes one JSON object on one line, at once visible to whoever reads the pipe.
+    /// Writes one JSON object on one line, and flushes it, so that a reader of the pipe sees it at once.
     pub fn record(&self, value: &impl Serialize) -> io::Result<()> {
         let mut out = io::stdout().lock();
         writeln!(out, "{}", fit_for_json(&serde_json::to_string(value)?))?;
@@ -119,18 +120,19 @@ impl Output {
     }
 }
 
-/// Ends a style.
+/// The sequence that ends a style.
 const PLAIN: &str = "\x1b[0m";
 
-/// Lines with styles of ours, in which nothing else steers the terminal. Names that other processes wrote are made fit
-/// where they enter a line, by [`Foreign`], so that they have no lines and styles either; this is for what escaped it.
+/// Keeps this program's styles in lines and shows all other control characters. [`Foreign`] treats names of
+/// other processes where they enter a line, so that these have no line breaks and styles. This function is
+/// for names that were missed.
 pub fn fit_for_terminal(text: &str) -> String {
     const STYLES: [Style; 5] = [Style::Strong, Style::Dim, Style::Good, Style::Warn, Style::Bad];
     let codes = || STYLES.iter().map(|it| it.code()).chain([PLAIN]).map(|it| &it[1..]);
     keep_styles(text, |part| codes().find(|code| part.starts_with(code)).map(str::len))
 }
 
-/// JSON in which nothing steers a terminal: such characters stand in strings alone, as escapes.
+/// Escapes characters that control a terminal in JSON. They can occur in strings only.
 pub fn fit_for_json(json: &str) -> String {
     let mut fit = String::with_capacity(json.len());
     for letter in json.chars() {
@@ -159,7 +161,7 @@ pub struct LiveBlock {
 }
 
 impl LiveBlock {
-    /// Replaces what was drawn last by `text`, on `out`.
+    /// Replaces the lines drawn last by `text`, on `out`.
     pub fn draw(&mut self, out: &mut impl Write, text: &str) -> io::Result<()> {
         let mut frame = String::with_capacity(text.len() + 64);
         if self.drawn > 0 {
@@ -200,7 +202,7 @@ mod tests {
             let painted = output.paint(Style::Strong, evil);
             let inner = painted.strip_prefix("\x1b[1m").and_then(|it| it.strip_suffix(PLAIN)).unwrap();
             assert!(!inner.chars().any(is_steering), "{inner:?}");
-            // What is painted stays as it is.
+            // Painted text is unchanged.
             assert_eq!(fit_for_terminal(&painted), painted);
             assert!(!fit_for_json(&serde_json::to_string(evil).unwrap()).chars().any(is_steering));
             assert_eq!(

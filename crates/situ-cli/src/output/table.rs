@@ -6,12 +6,12 @@ use situ::layout::foreign::Foreign;
 
 use super::{Output, Style};
 
-/// Narrowest that a flexible column becomes.
+/// The smallest width of a flexible column.
 const NARROWEST: usize = 8;
 /// Blanks between two columns.
 const GAP: usize = 2;
 
-/// One column: its heading, on which side its cells lie, and whether it may be shortened.
+/// One column: its heading, its alignment, and whether it may be shortened.
 #[derive(Clone, Debug)]
 pub struct Column {
     heading: &'static str,
@@ -30,7 +30,7 @@ impl Column {
         Self { heading, right: true, flexible: false }
     }
 
-    /// Lets the column be shortened when the table is too wide.
+    /// Allows the column to be shortened when the table is too wide.
     pub fn flexible(mut self) -> Self {
         self.flexible = true;
         self
@@ -45,7 +45,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A cell in a style. Its text may be another process'.
+    /// A cell in a style. Its text may come from another process.
     pub fn styled(text: impl Into<String>, style: Style) -> Self {
         Self { text: Foreign(&text.into()).to_string(), style }
     }
@@ -70,7 +70,7 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
 
-    /// Adds a row; missing cells are empty, surplus ones are left out.
+    /// Adds a row; missing cells are empty, and surplus ones are ignored.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) -> &mut Self {
         let mut row: Vec<Cell> = cells.into_iter().take(self.columns.len()).collect();
         row.resize_with(self.columns.len(), || Cell::from(""));
@@ -78,7 +78,7 @@ impl Table {
         self
     }
 
-    /// The table as lines no wider than the output, as far as its flexible columns allow.
+    /// The table as lines. They fit the output's width as far as the flexible columns allow.
     pub fn render(&self, output: &Output) -> String {
         let widths = self.widths(output.width());
         let mut text = String::new();
@@ -117,7 +117,7 @@ impl Table {
             .map(|(i, c)| self.rows.iter().map(|r| r[i].text.width()).fold(c.heading.width(), usize::max))
             .collect();
         let gaps = GAP * self.columns.len().saturating_sub(1);
-        // Take from the widest flexible column, one cell at a time, until the table fits.
+        // Shortens the widest flexible column by one cell at a time until the table fits.
         while widths.iter().sum::<usize>() + gaps > available {
             let widest = (0..widths.len())
                 .filter(|&i| self.columns[i].flexible && widths[i] > NARROWEST)
@@ -131,7 +131,7 @@ impl Table {
     }
 }
 
-/// `text`, or its beginning and an ellipsis when it is wider than `width` cells.
+/// `text`, or its beginning and an ellipsis if it is wider than `width` cells.
 pub fn shorten(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

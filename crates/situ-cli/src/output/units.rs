@@ -1,4 +1,4 @@
-//! Numbers as people read them: times, sizes, rates.
+//! Formats numbers for readers: times, sizes, rates.
 
 /// A time in the unit that leaves three or four digits: `212 ns`, `4.21 µs`, `1.50 s`.
 pub fn duration(ns: u64) -> String {
@@ -22,7 +22,7 @@ pub fn bytes(count: u64) -> String {
     }
     let mut value = count as f64 / 1024.0;
     let mut unit = 0;
-    // 1023.95 would print as "1024": go up a unit before that.
+    // 1023.95 would print as "1024", so it uses the next unit.
     while value >= 1023.5 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;

@@ -1,4 +1,4 @@
-//! What `situ top` shows and how keys change it: no terminal in here.
+//! The state of `situ top` and its changes by keys, without a terminal.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
@@ -8,7 +8,7 @@ use ratatui::widgets::TableState;
 
 use super::snapshot::{Snapshot, TopicFigures};
 
-/// How many rates of a topic are remembered for its curve.
+/// The number of rates of a topic that are kept for its curve.
 const HISTORY: usize = 240;
 /// Rows that a page key moves by.
 const PAGE: usize = 10;
@@ -26,7 +26,7 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// All of them, as `s` goes through them.
+    /// All of them, in the order in which `s` cycles through them.
     pub const ALL: [Sort; 7] =
         [Sort::Name, Sort::Rate, Sort::Bandwidth, Sort::Latency, Sort::Subscribers, Sort::Lost, Sort::Memory];
 
@@ -35,7 +35,7 @@ impl Sort {
         Self::ALL[(at + 1) % Self::ALL.len()]
     }
 
-    /// Names from the first, figures from the largest.
+    /// Sorts names ascending and figures descending.
     fn compare(self, a: &TopicFigures, b: &TopicFigures) -> Ordering {
         let order = match self {
             Sort::Name => Ordering::Equal,
@@ -50,39 +50,39 @@ impl Sort {
     }
 }
 
-/// What a key asks of the program.
+/// The program's next action after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing but to draw again.
+    /// Draw again.
     Continue,
-    /// To end.
+    /// Quit.
     Quit,
 }
 
-/// Everything that is shown.
+/// The complete state of the screen.
 #[derive(Debug)]
 pub struct App {
-    /// The directory that is looked at.
+    /// The root directory.
     pub root: String,
     /// The figures.
     pub snapshot: Snapshot,
-    /// The column that is sorted by.
+    /// The column to sort by.
     pub sort: Sort,
-    /// Whether the order is turned round.
+    /// Whether the order is reversed.
     pub reversed: bool,
-    /// Only topics whose name or type has this in it.
+    /// Only topics whose name or type contains this text are shown.
     pub filter: String,
     /// Whether keys go to the filter.
     pub typing: bool,
-    /// The row that is chosen, among the topics that are shown.
+    /// The chosen row among the topics shown.
     pub table: TableState,
-    /// The name of the topic in that row, which stays chosen when the order changes.
+    /// The name of the topic in that row. It stays chosen when the order changes.
     chosen: Option<String>,
     rates: HashMap<String, VecDeque<f64>>,
 }
 
 impl App {
-    /// Nothing seen yet.
+    /// The initial state, without figures.
     pub fn new(root: String) -> Self {
         Self {
             root,
@@ -111,7 +111,7 @@ impl App {
         self.arrange();
     }
 
-    /// The topics that are shown, in order.
+    /// The topics shown, in order.
     pub fn shown(&self) -> Vec<&TopicFigures> {
         let wanted = self.filter.to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&wanted);
@@ -129,12 +129,13 @@ impl App {
         self.shown().get(self.table.selected()?).copied()
     }
 
-    /// The last rates of a topic, oldest first.
+    /// The latest rates of a topic, oldest first.
     pub fn rates(&self, topic: &str) -> impl DoubleEndedIterator<Item = f64> + '_ {
         self.rates.get(topic).into_iter().flatten().copied()
     }
 
-    /// Keeps the chosen topic chosen, wherever it stands now; if it is not shown any more, the row that took its place.
+    /// Keeps the chosen topic chosen after a new order. If it is no longer shown, chooses the row in its
+    /// place.
     fn arrange(&mut self) {
         let names: Vec<String> = self.shown().iter().map(|topic| topic.name.clone()).collect();
         let kept = self.chosen.as_ref().and_then(|chosen| names.iter().position(|name| name == chosen));
@@ -152,7 +153,7 @@ impl App {
         self.select(step(self.table.selected().unwrap_or(0)), &names);
     }
 
-    /// Does what a key asks for.
+    /// Handles a key.
     pub fn key(&mut self, key: KeyEvent) -> Action {
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
             return Action::Quit;

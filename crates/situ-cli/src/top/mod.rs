@@ -22,10 +22,10 @@ use app::{Action, App};
 use sampler::Sampler;
 use snapshot::{Look, Snapshot};
 
-/// How long to wait for a key before looking whether it is time to stop or to draw.
+/// The longest wait for a key before the loop checks whether to stop or draw.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// Looks at everything, and tells the sampler what there is.
+/// Observes all topics and nodes, and passes the topics to the sampler.
 fn look(context: &Context, sampler: &Sampler) -> Result<Look, CliError> {
     let topics = inspect::topics(&context.root).map_err(CliError::failed)?;
     let nodes = inspect::nodes(&context.root).map_err(CliError::failed)?;
@@ -64,12 +64,13 @@ pub fn run(context: &Context, arguments: &TopArgs) -> Result<(), CliError> {
     Ok(output.text(render(&snapshot, output))?)
 }
 
-/// Ends the program when its terminal is gone: crossterm then reads it again and again, for ever, and comes back to nobody. There is nothing
-/// left to restore, and others tidy up after a node that has gone.
+/// Ends the program when its terminal is gone. Otherwise crossterm would read the closed terminal in an
+/// endless loop and never return. There is no terminal state left to restore, and other processes remove the
+/// files of a dead node.
 fn end_with_the_terminal() {
     std::thread::spawn(|| {
         let stdin = io::stdin();
-        // No event is asked for: the kernel tells of the end of the terminal all the same.
+        // No event is requested: the kernel reports the hang-up of the terminal in any case.
         while let Err(Errno::INTR) = poll(&mut [PollFd::new(&stdin, PollFlags::empty())], None) {}
         std::process::exit(129);
     });

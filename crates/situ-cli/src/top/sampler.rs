@@ -1,7 +1,8 @@
-//! Samples messages in the background: how old they are when somebody who sleeps for them notices them, and how large.
+//! Samples messages in the background: their sizes, and their ages when a waiting subscriber would wake up
+//! for them.
 //!
-//! It watches without taking part, so it neither holds memory nor slows anybody down; and it looks at no more than a few
-//! messages a second and topic, because a publisher makes a system call for whoever sleeps.
+//! It observes topics without taking part, so it neither holds memory nor delays a publisher. It reads only a
+//! few messages a second and topic, because a publisher makes a system call for each waiting process.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +14,11 @@ use situ::bus::{Observer, Root, now_ns};
 
 use super::snapshot::Samples;
 
-/// How long a topic is left alone after one of its messages was sampled.
+/// The pause in a topic's samples after one of its messages was sampled.
 const REST: Duration = Duration::from_millis(10);
-/// The longest wait before the list of topics, and whether to stop, is looked at.
+/// The longest wait before the thread checks the list of topics and whether to stop.
 const GLANCE: Duration = Duration::from_millis(50);
-/// Ages that are kept of a topic, if nobody fetches them.
+/// The greatest number of ages kept for a topic until they are fetched.
 const MOST: usize = 4096;
 
 #[derive(Debug, Default)]
@@ -28,7 +29,7 @@ struct Shared {
     stop: AtomicBool,
 }
 
-/// The thread that samples; stopped when dropped.
+/// The thread that samples. It stops when this is dropped.
 #[derive(Debug)]
 pub struct Sampler {
     shared: Arc<Shared>,
@@ -36,7 +37,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts it.
+    /// Starts the thread.
     pub fn start(root: Root) -> Self {
         let shared = Arc::new(Shared::default());
         let thread = std::thread::spawn({
@@ -46,12 +47,12 @@ impl Sampler {
         Self { shared, thread: Some(thread) }
     }
 
-    /// Says which topics to watch from now on.
+    /// Sets the topics to watch.
     pub fn watch(&self, names: impl Iterator<Item = String>) {
         *self.shared.names.lock().unwrap_or_else(PoisonError::into_inner) = names.collect();
     }
 
-    /// What was sampled since the last call.
+    /// Returns the samples since the last call.
     pub fn take(&self) -> HashMap<String, Samples> {
         std::mem::take(&mut *self.shared.found.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -66,7 +67,7 @@ impl Drop for Sampler {
     }
 }
 
-/// A topic that is watched, and from when on.
+/// A watched topic, and the time from which it is sampled.
 struct Watched {
     observer: Observer,
     due: Instant,
@@ -90,7 +91,7 @@ fn sample(root: &Root, shared: &Shared) {
             }
         }
         let now = Instant::now();
-        // What was published while a topic was left alone is passed over: nobody waited for it.
+        // Messages published during a topic's pause are skipped, because the sampler did not wait for them.
         let all = watched.len();
         let mut due: Vec<&mut Watched> = watched.values_mut().filter(|topic| topic.due <= now).collect();
         for topic in &mut due {
@@ -101,7 +102,7 @@ fn sample(root: &Root, shared: &Shared) {
             std::thread::sleep(REST);
             continue;
         }
-        // Those that are left alone become due meanwhile.
+        // Paused topics become due meanwhile.
         let patience = if observers.len() == all { GLANCE } else { REST };
         if !Observer::wait_any(&observers, patience) {
             continue;

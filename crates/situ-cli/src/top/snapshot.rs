@@ -1,4 +1,4 @@
-//! What is going on between two looks: the figures that `situ top` shows, whether to people or to programs.
+//! The figures of an interval between two observations, which `situ top` shows as text or JSON.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,36 +10,36 @@ use situ::bus::{NodeId, NodeInfo};
 use crate::commands::topic::{encoding_name, waiting_for};
 use crate::demo::latency::percentile;
 
-/// What was sampled of a topic's messages: their ages when they were noticed, and their sizes.
+/// The samples of a topic: the ages of messages when a subscriber would wake up for them, and their sizes.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// In nanoseconds, in no order.
+    /// The ages in nanoseconds, in no order.
     pub ages_ns: Vec<u64>,
-    /// Of the messages that were looked at, together.
+    /// The total size of the sampled messages.
     pub bytes: u64,
-    /// How many were looked at.
+    /// The number of sampled messages.
     pub messages: u64,
 }
 
-/// One look at everything.
+/// One observation of all topics and nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Look {
     /// Every topic.
     pub topics: Vec<TopicInfo>,
     /// Every node.
     pub nodes: Vec<NodeInfo>,
-    /// What was sampled since the look before, by topic.
+    /// The samples since the previous observation, by topic.
     pub samples: HashMap<String, Samples>,
 }
 
 /// The figures of an interval.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Snapshot {
-    /// How long it was, in seconds.
+    /// The length of the interval in seconds.
     pub interval_s: f64,
-    /// Living nodes.
+    /// The number of living nodes.
     pub nodes: usize,
-    /// Dead ones whose files are still there.
+    /// The number of dead nodes whose files still exist.
     pub dead_nodes: usize,
     /// Every topic, by name.
     pub topics: Vec<TopicFigures>,
@@ -56,26 +56,26 @@ pub struct TopicFigures {
     pub encoding: &'static str,
     /// Messages published in a second.
     pub rate_hz: f64,
-    /// Bytes published in a second, by the sizes of the messages that were sampled.
+    /// Bytes published in a second, estimated from the sizes of the sampled messages.
     pub bytes_per_second: f64,
-    /// The age of messages when they were noticed; nothing if none was sampled.
+    /// The ages of messages when a subscriber would wake up for them; `None` if none was sampled.
     pub p50_ns: Option<u64>,
     pub p99_ns: Option<u64>,
-    /// How many messages that is taken over.
+    /// The number of messages in these percentiles.
     pub samples: usize,
     pub publishers: usize,
     pub subscribers: usize,
     pub published: u64,
-    /// Messages that its subscribers lost, ever, and in a second.
+    /// Messages that its subscribers lost: in total, and in a second.
     pub lost: u64,
     pub lost_per_second: f64,
-    /// How far the slowest subscriber is behind.
+    /// The number of messages by which the slowest subscriber is behind.
     pub behind: u64,
     pub depth: u32,
     /// The memory domains of its publishers and subscribers.
     pub domains: Vec<String>,
     pub memory_bytes: u64,
-    /// Who takes part.
+    /// The publishers and subscribers.
     pub participants: Vec<Participant>,
 }
 
@@ -87,13 +87,13 @@ pub struct Participant {
     pub pid: Option<u32>,
     pub alive: bool,
     pub domain: String,
-    /// What a publisher's memory takes.
+    /// The size of a publisher's memory.
     pub memory_bytes: u64,
-    /// What a subscriber took, lost and has not looked at yet.
+    /// The messages that a subscriber took, lost, and has not read yet.
     pub taken: u64,
     pub lost: u64,
     pub behind: u64,
-    /// Whom a publisher that has no room waits for, in words.
+    /// A description of the subscriber that a publisher without room waits for.
     pub waits: Option<String>,
 }
 
@@ -104,13 +104,13 @@ pub struct DomainFigures {
     pub publishers: usize,
     pub subscribers: usize,
     pub memory_bytes: u64,
-    /// Messages that were copied into it, and their bytes.
+    /// The number of messages copied into it, and their bytes.
     pub copies: u64,
     pub bytes_copied: u64,
 }
 
 impl Snapshot {
-    /// The figures between two looks.
+    /// Computes the figures between two observations.
     pub fn between(before: &Look, after: &Look, interval: Duration) -> Self {
         let seconds = interval.as_secs_f64().max(1e-9);
         let nodes: HashMap<NodeId, &NodeInfo> = after.nodes.iter().map(|node| (node.id, node)).collect();
@@ -138,9 +138,9 @@ fn figures(
 ) -> TopicFigures {
     samples.ages_ns.sort_unstable();
     let lost = |topic: &TopicInfo| topic.subscribers.iter().map(|s| s.lost).sum::<u64>();
-    // What went down was made anew in between: count from its beginning.
+    // A counter that decreased was recreated in between, so it counts from zero.
     let grown = |now: u64, then: u64| now.checked_sub(then).unwrap_or(now) as f64 / seconds;
-    // What was there before this look, but was not seen in the last, was not published in between.
+    // Earlier messages of a topic that the last observation did not contain were not published in between.
     let rate_hz = before.map_or(0.0, |before| grown(topic.published, before.published));
     let size = if samples.messages == 0 { 0.0 } else { samples.bytes as f64 / samples.messages as f64 };
     let name = |id: NodeId| nodes.get(&id).map_or_else(|| id.to_string(), |node| node.name.clone());
@@ -158,7 +158,7 @@ fn figures(
         behind: 0,
         waits: p.waits.map(|waits| waiting_for(&name(waits.subscriber), pid(waits.subscriber), waits.waited)),
     });
-    // Those that have left are one: what they have published is kept.
+    // Publishers that have left share one row, so their published messages stay counted.
     let left = (left > 0).then(|| Participant {
         role: "publisher",
         node: format!("{left} that left"),

@@ -1,4 +1,4 @@
-//! How `situ top` looks: a line about everything, the topics, the chosen topic, and the keys.
+//! The screen of `situ top`: a summary line, the topics, the chosen topic, and the keys.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -12,13 +12,13 @@ use super::app::{App, Sort};
 use super::snapshot::{Participant, TopicFigures};
 use crate::output::units;
 
-/// Lines that the chosen topic gets, at most.
+/// The greatest number of lines for the chosen topic.
 const DETAILS: u16 = 12;
 /// With fewer lines than this, only the topics are shown.
 const SMALL: u16 = 20;
-/// Lines for memory domains at most, one each.
+/// The greatest number of lines for memory domains, one each.
 const MOST_DOMAINS: usize = 4;
-/// Messages of a column that can be sorted by, and the column.
+/// The headings of the columns, and the sort order of those that can be sorted by.
 const COLUMNS: [(&str, Option<Sort>); 11] = [
     ("TOPIC", Some(Sort::Name)),
     ("RATE", Some(Sort::Rate)),
@@ -147,7 +147,7 @@ fn row(topic: &TopicFigures) -> Row<'static> {
         age(topic.p99_ns),
         right(topic.publishers.to_string()),
         right(topic.subscribers.to_string()),
-        // What is being lost now matters more than what ever was.
+        // Current losses matter more than past ones.
         match topic.lost_per_second > 0.0 {
             true => lost.style(Style::new().fg(Color::Red)),
             false if topic.lost > 0 => lost.style(Style::new().fg(Color::Yellow)),
@@ -177,7 +177,7 @@ fn chosen(app: &App, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(block, area);
     let [curve, people] = Layout::vertical([Constraint::Length(3), Constraint::Min(0)]).areas(inside);
     let width = usize::from(curve.width);
-    // A curve of rates: what counts is its shape, so tenths of a hertz as whole numbers do.
+    // A curve of rates. Only its shape matters, so tenths of a hertz as whole numbers are enough.
     let mut rates: Vec<u64> =
         app.rates(&topic.name).rev().take(width).map(|rate| (rate * 10.0) as u64).collect();
     rates.reverse();

@@ -1,4 +1,4 @@
-//! `situ trace`: record what programs and messages do, and look at it.
+//! `situ trace`: records the activity of programs and messages, and shows it.
 
 pub mod picture;
 pub mod record;

@@ -1,4 +1,5 @@
-//! A trace as an SVG: a lane for each thread with its slices, one for each counter, and an arrow for each message.
+//! A trace as an SVG: a lane for each thread with its slices, one for each counter, and an arrow for each
+//! message.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{Display, Write};
@@ -18,16 +19,16 @@ const HEADING: f64 = 26.0;
 const LEVEL: f64 = 20.0;
 const COUNTER: f64 = 34.0;
 const GAP: f64 = 6.0;
-/// How much is drawn unless told otherwise, and how much of that lies before the first message.
+/// The default length of the part drawn, and the share of it before the first message.
 const USUAL: Duration = Duration::from_millis(100);
 const LEAD: f64 = 0.02;
-/// Slices narrower than this are drawn this wide, and not more than one at a place.
+/// The smallest width at which slices are drawn. Only one such slice is drawn at a place.
 const NARROWEST: f64 = 1.2;
-/// At most so many things of a kind: a browser has to cope with it.
+/// The greatest number of elements of a kind, so that a browser can show the picture.
 const MOST_SLICES: usize = 20_000;
 const MOST_ARROWS: usize = 2_000;
 const MOST_SAMPLES: usize = 5_000;
-/// What slices deeper than this are left out.
+/// Slices deeper than this are left out.
 const DEEPEST: u32 = 12;
 
 const COLOURS: [&str; 10] = [
@@ -40,12 +41,12 @@ const COLOURS: [&str; 10] = [
 pub struct Window {
     begin: u64,
     end: u64,
-    /// When the trace begins: times are shown from there.
+    /// The start of the trace. Times are shown relative to it.
     zero: u64,
 }
 
 impl Window {
-    /// From a time after the beginning, so long; by default the first message that was taken, and what surrounds it.
+    /// A window of a given time and length. By default it is around the first message that was taken.
     pub fn new(trace: &ReadTrace, from: Option<Duration>, span: Option<Duration>) -> Self {
         let (zero, last) = trace.span();
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -68,7 +69,7 @@ impl Window {
     }
 }
 
-/// The beginning of the first slice whose message somebody else has.
+/// The start of the first slice with a message that a slice of another track refers to.
 fn first_arrow(trace: &ReadTrace) -> Option<u64> {
     let mut first: HashMap<u64, &TimedSlice> = HashMap::new();
     let mut earliest: Option<u64> = None;
@@ -83,14 +84,14 @@ fn first_arrow(trace: &ReadTrace) -> Option<u64> {
     earliest
 }
 
-/// Draws what happened within a window.
+/// Draws the events within a window.
 pub fn draw(trace: &ReadTrace, window: Window) -> String {
     let mut picture = Picture { trace, window, svg: String::new(), lanes: Vec::new(), height: 0.0 };
     picture.lay_out();
     picture.finish()
 }
 
-/// Where a track is.
+/// The place of a track.
 struct Lane {
     track: usize,
     top: f64,
@@ -105,7 +106,7 @@ struct Picture<'a> {
     height: f64,
 }
 
-/// Text as XML wants it.
+/// Escapes text for XML.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -114,7 +115,7 @@ fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // Not allowed in XML at all.
+            // XML does not allow these characters at all.
             letter if letter.is_control() => escaped.push('\u{fffd}'),
             letter => escaped.push(letter),
         }
@@ -122,7 +123,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// What fits into so many pixels.
+/// The part of a text that fits into `width` pixels.
 fn fit(text: &str, width: f64, letter: f64) -> String {
     let most = (width / letter).max(0.0) as usize;
     match text.chars().count() {
@@ -132,7 +133,7 @@ fn fit(text: &str, width: f64, letter: f64) -> String {
     }
 }
 
-/// The same colour for the same name (FNV-1a).
+/// A colour that depends on the name only (FNV-1a).
 fn colour(name: &str) -> &'static str {
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -141,7 +142,7 @@ fn colour(name: &str) -> &'static str {
 }
 
 impl Picture<'_> {
-    /// Where a time is, from left to right; times outside of the window at its edges.
+    /// The horizontal place of a time. Times outside of the window are at its edges.
     fn x(&self, at: u64) -> f64 {
         let Window { begin, end, .. } = self.window;
         let share = (at.clamp(begin, end) - begin) as f64 / (end - begin).max(1) as f64;
@@ -149,7 +150,7 @@ impl Picture<'_> {
     }
 
     fn put(&mut self, element: impl Display) {
-        // Writing into a string does not fail.
+        // Writing to a string does not fail.
         let _ = writeln!(self.svg, "{element}");
     }
 
@@ -160,7 +161,8 @@ impl Picture<'_> {
         }
     }
 
-    /// Gives each process and its tracks a place: threads first, then counters, and only what has something to show.
+    /// Gives each process and its tracks a place, threads before counters. Tracks without events in the
+    /// window are left out.
     fn lay_out(&mut self) {
         let mut depths: HashMap<usize, u32> = HashMap::new();
         for slice in &self.trace.slices {
@@ -241,7 +243,7 @@ impl Picture<'_> {
         whole
     }
 
-    /// Lines at round times.
+    /// Draws lines at round times.
     fn ruler(&self) -> String {
         let Window { begin, end, zero } = self.window;
         let mut ruler = String::new();
@@ -283,7 +285,8 @@ impl Picture<'_> {
     }
 
     fn slices(&mut self, tops: &HashMap<usize, f64>) {
-        // Where the last one that was drawn on each level ends, so that many narrow ones make one line and not thousands.
+        // The end of the last slice drawn on each level. Many narrow slices then become one line, not
+        // thousands.
         let mut drawn: HashMap<(usize, u32), f64> = HashMap::new();
         let mut count = 0;
         for slice in &self.trace.slices {
@@ -353,7 +356,7 @@ impl Picture<'_> {
         }
     }
 
-    /// A staircase, from zero or the smallest number to the largest.
+    /// Draws a staircase, from zero or the smallest value to the largest.
     fn counter(&mut self, lane: &Lane) {
         let samples: Vec<(u64, f64)> = self
             .trace
@@ -362,7 +365,7 @@ impl Picture<'_> {
             .filter(|it| it.track == lane.track && it.at_ns <= self.window.end && it.value.is_finite())
             .map(|it| (it.at_ns, it.value))
             .collect();
-        // What it was when the window begins counts too.
+        // The value at the start of the window counts too.
         let first = samples.iter().rposition(|(at, _)| *at <= self.window.begin).unwrap_or(0);
         let samples = &samples[first..];
         let samples = &samples[..samples.len().min(MOST_SAMPLES)];
@@ -386,8 +389,8 @@ impl Picture<'_> {
         self.put(element);
     }
 
-    /// For a message of the bus, an arrow from its publisher to each who copied or took it; for other flows, from one event to the
-    /// next.
+    /// For a message of the bus, draws an arrow from its publisher to each process that copied or took it.
+    /// For other flows, draws one from each event to the next.
     fn arrows(&mut self, tops: &HashMap<usize, f64>) {
         let mut flows: BTreeMap<u64, Vec<&TimedSlice>> = BTreeMap::new();
         for slice in &self.trace.slices {
@@ -430,7 +433,7 @@ impl Picture<'_> {
     }
 }
 
-/// A round time of which five to twelve make the span.
+/// A round time, of which five to twelve make up the span.
 fn round_step(span: u64) -> u64 {
     let mut step: u64 = 1;
     while span / step > 12 {

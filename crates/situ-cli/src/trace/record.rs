@@ -13,27 +13,27 @@ use crate::output::table::{Cell, Column, Table};
 use crate::output::units::{bytes, duration};
 use crate::output::{LiveBlock, Style};
 
-/// How often Ctrl-C is looked for, and the live line drawn.
+/// The interval between checks for Ctrl-C and updates of the live line.
 const GLANCE: Duration = Duration::from_millis(100);
-/// How long a recorder may take to end.
+/// The time that a recorder may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a recording came to.
+/// The result of a recording.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// The file.
     pub file: String,
-    /// How long it was recorded.
+    /// The length of the recording.
     pub duration_ns: u64,
     /// Packets in the file.
     pub packets: u64,
     /// Bytes of the file.
     pub bytes: u64,
-    /// Packets that were lost, because a program wrote faster than it was read.
+    /// Packets that were lost, because a program wrote faster than the recorder read.
     pub lost: u64,
-    /// Packets that a ring in memory did not keep.
+    /// Packets that a ring in memory discarded.
     pub evicted: u64,
-    /// Who took part.
+    /// The processes that took part.
     pub processes: Vec<ProcessReport>,
 }
 
@@ -48,7 +48,7 @@ pub struct ProcessReport {
 }
 
 impl Report {
-    /// Of what the collector has counted.
+    /// Makes the report from the collector's summary.
     pub fn new(file: &Path, time: Duration, summary: &Summary) -> Self {
         let processes = summary.producers.iter().map(|producer| ProcessReport {
             name: producer.name.clone(),

@@ -1,4 +1,4 @@
-//! What the tests of the command share: a root of their own, and processes that do not outlive a test.
+//! The common parts of the command's tests: a root for each test, and processes that do not outlive it.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A root directory of a test's own, removed at its end.
+/// A root directory for one test, removed at its end.
 pub struct Sandbox {
     root: PathBuf,
     scratch: PathBuf,
@@ -54,7 +54,8 @@ impl Sandbox {
 
     /// Starts the command, in a process group of its own.
     pub fn spawn(&self, arguments: &[&str]) -> Process {
-        // A shell that runs the tests in the background makes them ignore Ctrl-C; the command shall heed it.
+        // A shell that runs the tests in the background makes them ignore Ctrl-C; the command must not ignore
+        // it.
         let command = self.command(arguments);
         let mut heedful = Command::new("env");
         heedful.arg("--default-signal=INT").arg(command.get_program()).args(command.get_args());
@@ -93,7 +94,7 @@ impl Sandbox {
         }
     }
 
-    /// All files below the root, but for the one by which whoever wants to be traced hears of a recording: that one stays.
+    /// All files below the root, except the file that announces recordings to programs: that one stays.
     #[allow(dead_code, reason = "not every test file needs it")]
     pub fn files(&self) -> Vec<String> {
         fn collect(path: &Path, found: &mut Vec<String>) {
@@ -129,7 +130,7 @@ impl Process {
         self.child.stdout.take().unwrap()
     }
 
-    /// Ctrl-C, and what the command says then.
+    /// Sends Ctrl-C. Returns the output of the command.
     #[allow(dead_code, reason = "not every test file needs it")]
     pub fn interrupt(&mut self) -> Output {
         let pid = self.child.id().to_string();
@@ -137,7 +138,7 @@ impl Process {
         self.wait(Duration::from_secs(20))
     }
 
-    /// Sends it these signals, one right after the other, and what the command says then.
+    /// Sends these signals in quick succession. Returns the output of the command.
     #[allow(dead_code, reason = "not every test file needs it")]
     pub fn end_by(&mut self, signals: &[rustix::process::Signal]) -> Output {
         let process = rustix::process::Pid::from_child(&self.child);
@@ -145,7 +146,8 @@ impl Process {
         self.wait(Duration::from_secs(20))
     }
 
-    /// Whether `env` has not come so far yet: Ctrl-C would be lost. Not if the process has ended already.
+    /// Whether `env` has not reset the signals yet, so that Ctrl-C would be lost. False if the process has
+    /// ended.
     fn ignores_interrupts(&self) -> bool {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -153,7 +155,7 @@ impl Process {
         ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 2 != 0))
     }
 
-    /// Ctrl-C as a terminal sends it: to the command and to everything that it started.
+    /// Sends Ctrl-C as a terminal does: to the command and to all its child processes.
     #[allow(dead_code, reason = "not every test file needs it")]
     pub fn interrupt_group(&mut self) -> Output {
         let group = format!("-{}", self.child.id());

@@ -18,7 +18,7 @@ fn edge<E: Stored, K: Key>(image: &[u8], at: u32, bound: Bound<&K::View<'_>>, en
         Bound::Excluded(key) => (*key, false),
     };
     let (mut path, found) = Path::to::<E, K>(image, at, key);
-    // At the begin of a range, an included key is in the range; at its end, an excluded key is not.
+    // At the start of a range, an included key is in the range; at its end, an excluded key is not.
     if found && included == end {
         path.next::<E>(image);
     }

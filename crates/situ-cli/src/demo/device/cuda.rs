@@ -1,5 +1,5 @@
-//! The demo's filter on an NVIDIA GPU. It is written in the assembly language that every driver compiles for its device, so
-//! nothing of CUDA is needed to build this program, and no more than the driver to run it.
+//! The demo's filter on an NVIDIA GPU. It is written in PTX, the assembly language that every driver compiles
+//! for its device. Building this program needs nothing of CUDA, and running it needs only the driver.
 
 use std::ffi::c_void;
 
@@ -23,7 +23,8 @@ fn check(domain: DomainId, action: &str, result: sys::CUresult) -> Result<(), Do
     }
 }
 
-/// Loads the grey value of a neighbour into register `%g{index}`; outside of the image, that of the nearest pixel.
+/// Loads the grey value of a neighbour into register `%g{index}`. Outside of the image, loads that of the
+/// nearest pixel.
 fn grey(index: usize, across: i32, down: i32) -> String {
     format!(
         "add.s32 %r20, %x, {across};\n max.s32 %r20, %r20, 0;\n min.s32 %r20, %r20, %right;\n\
@@ -43,7 +44,7 @@ fn code() -> String {
     let around = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
     let loads: String =
         around.iter().enumerate().map(|(index, (across, down))| grey(index, *across, *down)).collect();
-    // The sum of one side, the middle twice, less that of the other side.
+    // The sum of one side, with the middle counted twice, minus that of the other side.
     let difference = |to: &str, plus: [usize; 3], minus: [usize; 3]| {
         let [a, b, c] = plus;
         let [d, e, f] = minus;
@@ -75,21 +76,21 @@ fn code() -> String {
     )
 }
 
-/// The kernel, loaded.
+/// The loaded kernel.
 pub struct Kernel {
     function: sys::CUfunction,
-    /// The kernel lives in its context.
+    /// Keeps the context in which the kernel lives.
     _domain: CudaDomain,
 }
 
 impl Kernel {
-    /// Has the driver compile it. From here on the device's context is this thread's.
+    /// Lets the driver compile the kernel. Makes the device's context current for this thread.
     pub fn new(domain: &CudaDomain) -> Result<Self, DomainError> {
         let (id, code) = (domain.id(), code());
         let mut module = std::ptr::null_mut();
         let mut function = std::ptr::null_mut();
-        // SAFETY: the context lives as long as the domain, which `Self` keeps; the code ends with a zero; the results are ours
-        // to write.
+        // SAFETY: the context lives as long as the domain, which `Self` keeps. The code ends with a zero, and
+        // the results are exclusively borrowed.
         unsafe {
             check(id, "use the device", sys::cuCtxSetCurrent(domain.context()?.cast()))?;
             let loaded = sys::cuModuleLoadData(&mut module, code.as_ptr().cast());
@@ -100,7 +101,7 @@ impl Kernel {
         Ok(Self { function, _domain: domain.clone() })
     }
 
-    /// Enqueues the filter, from the thread that made it.
+    /// Enqueues the filter. Must run on the thread that made the kernel.
     pub fn launch(
         &self,
         stream: &dyn Stream,
@@ -123,8 +124,8 @@ impl Kernel {
             (&raw mut channels).cast(),
         ];
         let blocks = to.len.div_ceil(BLOCK).max(1) as u32;
-        // SAFETY: the arguments are the kernel's, in its order; both ranges are as large as the shape says, which the caller
-        // checked, and last until the stream has passed; the stream lives.
+        // SAFETY: the arguments are the kernel's, in its order. The caller checked that both ranges are as
+        // large as the shape says; they last until the stream has passed. The stream is alive.
         let launched = unsafe {
             sys::cuLaunchKernel(
                 self.function,

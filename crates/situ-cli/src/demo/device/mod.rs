@@ -1,11 +1,12 @@
-//! The demo's filter in a memory domain of its choice: takes images there, and publishes their edges there.
+//! The demo's filter in a memory domain of its choice. It takes images there and publishes their edges there.
 //!
 //! ```text
 //!   camera (host)  ──image──▶  filter (a device)  ──edges──▶  viewer (host)
 //!                  one copy                       one copy
 //! ```
 //!
-//! The filter publishes as soon as its work is enqueued: who takes the edges waits for the device, not for the filter.
+//! The filter publishes as soon as its work is enqueued. A subscriber of the edges waits for the device, not
+//! for the filter.
 
 mod cuda;
 mod vulkan;
@@ -26,33 +27,34 @@ use crate::commands::{Context, Interrupt};
 use crate::error::CliError;
 use crate::messages::situ::sensor::Image;
 
-/// Images that the filter may be ahead of the viewer.
+/// The number of images that the filter may be ahead of the viewer.
 const DEPTH: usize = 8;
-/// A viewer may be busy for long.
+/// A viewer may be busy for a long time.
 const PATIENT: WhenFull = WhenFull::Block(Some(Duration::from_secs(30)));
-/// Images that its memory has room for: those that are ahead, those that are held, and some more.
+/// The number of images in the filter's memory: those that are ahead, those that are held, and some more.
 const ROOM: u64 = 32;
-/// How long to wait for an image before looking whether it should stop.
+/// The longest wait for an image before the filter checks whether to stop.
 const GLANCE: Duration = Duration::from_millis(20);
-/// How often it tells what it has done.
+/// The interval between reports.
 const PERIOD: Duration = Duration::from_millis(100);
-/// How long a device may take for an image.
+/// The time that a device may take for an image.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the filter is told to do.
+/// The options of the filter.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FilterOptions {
-    /// Where it works.
+    /// The memory domain.
     pub domain: String,
-    /// Where images come from.
+    /// The topic of images.
     pub input: String,
-    /// Where their edges go.
+    /// The topic of edges.
     pub output: String,
-    /// Bytes of an image.
+    /// The size of an image in bytes.
     pub bytes: u64,
 }
 
-/// The domain that the command line names; `auto` is the first device that is there: CUDA, Vulkan, otherwise the emulated one.
+/// The domain that the command line names. `auto` is the first available device: CUDA, Vulkan, otherwise the
+/// emulated one.
 pub fn choose(wanted: &str) -> Result<DomainId, CliError> {
     if wanted != "auto" {
         let domain: DomainId = wanted.parse().map_err(|e| CliError::Usage(format!("{e}, or auto")))?;
@@ -63,7 +65,7 @@ pub fn choose(wanted: &str) -> Result<DomainId, CliError> {
     }
     let first = |kind| DomainId { kind, number: 0 };
     let devices = [DomainKind::CUDA, DomainKind::VULKAN].map(first);
-    // Opened here once, so that one on which the filter cannot run is passed over.
+    // Opens each once, so that a device on which the filter cannot run is skipped.
     let there = devices.into_iter().find(|domain| Device::open(*domain).is_ok());
     Ok(there.unwrap_or(first(DomainKind::EMULATED)))
 }
@@ -73,9 +75,9 @@ pub fn choose(wanted: &str) -> Result<DomainId, CliError> {
 pub struct Place {
     /// The memory.
     pub memory: Arc<dyn Memory>,
-    /// Where it begins in it, in bytes.
+    /// The offset of the range in the memory, in bytes.
     pub offset: u64,
-    /// How many bytes it has.
+    /// The size of the range in bytes.
     pub len: u64,
 }
 
@@ -107,19 +109,19 @@ pub fn edges(image: &[u8], shape: &Shape, edges: &mut [u8]) {
     }
 }
 
-/// What the filter computes with.
+/// The implementation of the filter.
 enum Kernel {
     /// The CPU, in the memory of the emulated device.
     Emulated,
-    /// A kernel of CUDA.
+    /// A CUDA kernel.
     Cuda(cuda::Kernel),
-    /// A shader.
+    /// A Vulkan shader.
     Vulkan(Box<vulkan::Kernel>),
 }
 
 /// A device that the filter works on.
 struct Device {
-    /// Declared first, dropped first: it is made from the domain.
+    /// Declared first, so dropped first: it is made from the domain.
     kernel: Kernel,
     stream: Arc<dyn Stream>,
     domain: Arc<dyn Domain>,
@@ -158,8 +160,9 @@ impl Device {
                     || DomainError::Foreign { domain: self.domain.id(), found: self.stream.domain() };
                 let stream = self.stream.as_any().downcast_ref::<EmulatedStream>().ok_or_else(foreign)?;
                 stream.launch(move |view| {
-                    // SAFETY: the stream has waited for the image, which is held until the stream has passed this; the
-                    // edges belong to a loan of this process, which nobody else uses before its fence is complete.
+                    // SAFETY: the stream has waited for the image, and the image is held until the stream has
+                    // passed this operation. The edges belong to a loan of this process, which no other code
+                    // uses before its fence is complete.
                     let (image, target) = unsafe {
                         (
                             view.bytes(&from.memory, from.offset, from.len)?,
@@ -174,7 +177,7 @@ impl Device {
     }
 }
 
-/// Runs until told to stop.
+/// Runs until it is stopped.
 pub fn run(context: &Context, options: &FilterOptions) -> Result<(), CliError> {
     super::die_with_parent();
     let interrupt = Interrupt::listen()?;
@@ -219,7 +222,8 @@ pub fn run(context: &Context, options: &FilterOptions) -> Result<(), CliError> {
             let mut loan =
                 publisher.loan_with(<Image<Flat>>::lengths(grey.bytes())).map_err(CliError::failed)?;
             loan.describe(&grey).map_err(CliError::failed)?;
-            // As old as the image: what is measured is the way from the camera to the viewer.
+            // The stamp is that of the image, so that the latency covers the way from the camera to the
+            // viewer.
             *loan.stamp() = image.header.stamp;
             image.wait_on(&*device.stream, PATIENCE).map_err(CliError::failed)?;
             let to = Place::of(&loan.span(FlatFrame::place));
@@ -259,7 +263,7 @@ mod tests {
         assert_eq!(found, EDGES);
     }
 
-    /// Every device computes what the CPU does, to the bit.
+    /// Every device computes the same bits as the CPU.
     #[test]
     fn devices_compute_the_same() {
         let folder = std::env::temp_dir().join(format!("situ-demo-device-{}", std::process::id()));

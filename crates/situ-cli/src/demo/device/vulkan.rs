@@ -1,4 +1,4 @@
-//! The demo's filter on a Vulkan device: a compute shader, compiled when this program was built.
+//! The demo's filter on a Vulkan device: a compute shader, compiled during the build of this program.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use super::Place;
 use crate::demo::frames::Shape;
 
 const CODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/edges.spv"));
-/// Pixels of a work group, as the shader says: 64 threads of four.
+/// The pixels of a work group, as in the shader: 64 threads with four pixels each.
 const GROUP: u64 = 256;
-/// Groups in a row that every device can do.
+/// The number of groups in a dimension that every device supports.
 const MOST_GROUPS: u64 = 65_535;
 
-/// The shader, ready to be enqueued. One image at a time: the last must be done before the next.
+/// The loaded shader. It processes one image at a time: each launch must be complete before the next.
 pub struct Kernel {
     domain: VulkanDomain,
     set_layout: vk::DescriptorSetLayout,
@@ -30,7 +30,7 @@ fn refused(domain: DomainId, action: &str, reason: impl ToString) -> DomainError
 }
 
 impl Kernel {
-    /// Makes what the shader needs on a device.
+    /// Creates the objects that the shader needs on a device.
     pub fn new(domain: &VulkanDomain) -> Result<Self, DomainError> {
         use situ::memory::Domain;
         let id = domain.id();
@@ -48,9 +48,9 @@ impl Kernel {
         let sizes = [vk::DescriptorPoolSize { ty: vk::DescriptorType::STORAGE_BUFFER, descriptor_count: 2 }];
         let constants =
             [vk::PushConstantRange { stage_flags: vk::ShaderStageFlags::COMPUTE, offset: 0, size: 12 }];
-        // SAFETY: the device lives as long as the domain, which `Self` keeps; what is passed lives across the calls; the
-        // code comes from a compiler that validates. What was made before a later call fails is not destroyed: the
-        // process gives up then.
+        // SAFETY: the device lives as long as the domain, which `Self` keeps. The arguments live across the
+        // calls. The code comes from a compiler that validates. If a call fails, the earlier objects are not
+        // destroyed, because the process then exits.
         unsafe {
             let create = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
             let set_layout = device.create_descriptor_set_layout(&create, None).map_err(failed)?;
@@ -78,7 +78,7 @@ impl Kernel {
         }
     }
 
-    /// Enqueues the filter. The last must be done.
+    /// Enqueues the filter. The previous launch must be complete.
     pub fn launch(
         &self,
         stream: &dyn Stream,
@@ -98,7 +98,7 @@ impl Kernel {
         let range = |place: &Place| {
             let memory = place.memory.as_any().downcast_ref::<VulkanMemory>();
             let memory = memory.ok_or(DomainError::Foreign { domain: id, found: place.memory.domain() })?;
-            // The shader reads and writes whole words; a slot has room for them.
+            // The shader reads and writes whole words, and a slot has room for them.
             let range = place.len.next_multiple_of(4);
             Ok::<_, DomainError>([vk::DescriptorBufferInfo {
                 buffer: memory.buffer(),
@@ -114,14 +114,15 @@ impl Kernel {
                 .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
                 .buffer_info(&ranges[binding])
         });
-        // SAFETY: the last launch is done, so nobody uses the set; the buffers live as long as their memory.
+        // SAFETY: the previous launch is complete, so the set is not in use; the buffers live as long as
+        // their memory.
         unsafe { self.domain.handles()?.device.update_descriptor_sets(&writes, &[]) };
         let (layout, set, pipeline) = (self.layout, self.set, self.pipeline);
         let constants: Vec<u8> =
             [shape.width, shape.height, shape.step].iter().flat_map(|n| (*n as u32).to_ne_bytes()).collect();
         let memory = vec![Arc::clone(&from.memory), Arc::clone(&to.memory)];
-        // SAFETY: the pipeline fits its layout, the set and the constants; all of them live as long as `self`, which waits for
-        // the device before it destroys them.
+        // SAFETY: the pipeline fits its layout, the set and the constants. All of them live as long as
+        // `self`, which waits for the device before it destroys them.
         unsafe {
             stream.submit(memory, move |device, commands| {
                 let point = vk::PipelineBindPoint::COMPUTE;
@@ -138,8 +139,8 @@ impl Drop for Kernel {
     fn drop(&mut self) {
         let Ok(handles) = self.domain.handles() else { return };
         let device = handles.device;
-        // SAFETY: all of this was made from the device, and nothing that uses it is under way once the device is idle. If it
-        // cannot even be waited for, it is lost, and nothing runs on it any more.
+        // SAFETY: all of these were made from the device, and none is in use once the device is idle. If
+        // waiting for it fails, the device is lost and runs nothing any more.
         unsafe {
             let _ = device.device_wait_idle();
             device.destroy_pipeline(self.pipeline, None);

@@ -1,17 +1,17 @@
-//! PNG images, brought to 8 bits a channel.
+//! Reads PNG images and converts them to 8 bits a channel.
 
 use std::io::Cursor;
 
 use super::Pixels;
 
-/// Largest image in bytes that is accepted.
+/// The size in bytes of the largest accepted image.
 const LARGEST: usize = 512 << 20;
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// Why bytes are no image that the demo can play.
+/// Why bytes are not an image that the demo can play.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// The decoder refused it.
+    /// The decoder refused the bytes.
     #[error("not a whole PNG image: {0}")]
     Decode(#[from] png::DecodingError),
     /// It would need too much memory.

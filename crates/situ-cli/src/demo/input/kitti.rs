@@ -1,14 +1,14 @@
-//! Velodyne scans of the KITTI data set: nothing but little-endian float32 `x y z intensity`.
+//! Velodyne scans of the KITTI data set: only little-endian float32 `x y z intensity`.
 
 use super::Point;
 
-/// Bytes that one point takes.
+/// The size of one point in bytes.
 const POINT: usize = 16;
 
-/// Why bytes are no KITTI scan.
+/// Why bytes are not a KITTI scan.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KittiError {
-    /// The file holds nothing.
+    /// The file is empty.
     #[error("the file is empty; a KITTI scan holds at least one point of 16 bytes")]
     Empty,
     /// The last point is cut off.

@@ -1,4 +1,4 @@
-//! LZF decompression, as PCD files with `DATA binary_compressed` use it.
+//! LZF decompression, for PCD files with `DATA binary_compressed`.
 
 /// Why compressed bytes cannot be expanded.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum LzfError {
     /// A back-reference points before the beginning.
     #[error("a back-reference reaches {distance} bytes back after only {output} bytes")]
     Distance {
-        /// How far it reaches.
+        /// The distance in bytes.
         distance: usize,
         /// Bytes written so far.
         output: usize,
@@ -22,7 +22,7 @@ pub enum LzfError {
     /// The expanded size is not the one announced.
     #[error("the data expands to {output} bytes or more, not to the {expected} announced")]
     Size {
-        /// Bytes that came out.
+        /// The number of bytes produced.
         output: usize,
         /// Bytes that were announced.
         expected: usize,
@@ -31,7 +31,8 @@ pub enum LzfError {
 
 /// Expands `input` to exactly `expected` bytes.
 pub fn decompress(input: &[u8], expected: usize) -> Result<Vec<u8>, LzfError> {
-    // One instruction of 3 bytes makes at most 264: more than that cannot come out, whatever was announced.
+    // One instruction of 3 bytes gives at most 264, so the output cannot be larger, whatever size was
+    // announced.
     let mut out: Vec<u8> = Vec::with_capacity(expected.min(input.len().saturating_mul(88)));
     let mut at = 0;
     let mut next = |count: usize, output: usize| {

@@ -15,10 +15,10 @@ pub fn picture() -> Result<Pixels, image::ImageError> {
     image::decode(PICTURE)
 }
 
-/// One point: x, y, z in metres and the intensity of the return, as a lidar driver hands them over.
+/// One point: x, y, z in metres and the intensity of the return, as a lidar driver provides them.
 pub type Point = [f32; 4];
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Frame {
     /// A lidar scan.
@@ -48,7 +48,7 @@ pub enum InputError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The file is none of the kinds that the demo plays.
@@ -86,7 +86,7 @@ pub enum InputError {
     },
 }
 
-/// Reads a file; its first bytes tell what it is, and for a KITTI scan, which has no mark of its own, its name.
+/// Reads a file. Its first bytes give its kind. A KITTI scan has no such mark, so its name gives the kind.
 pub fn read(path: &Path) -> Result<Frame, InputError> {
     let bytes = std::fs::read(path).map_err(|source| InputError::Read { path: path.to_owned(), source })?;
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
@@ -106,7 +106,7 @@ pub fn read(path: &Path) -> Result<Frame, InputError> {
 mod tests {
     use super::*;
 
-    /// Every prefix of a file and many damaged copies of it: an answer, never a panic.
+    /// Decodes every prefix of a file and many damaged copies of it. Each must give a result, never a panic.
     pub(super) fn damage(bytes: &[u8], mut decode: impl FnMut(&[u8])) {
         for end in 0..bytes.len().min(4096) {
             decode(&bytes[..end]);

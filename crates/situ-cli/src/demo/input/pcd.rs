@@ -2,18 +2,18 @@
 
 use super::{Point, lzf};
 
-/// Longest header that is looked at.
+/// The longest header that is read.
 const LONGEST_HEADER: usize = 64 << 10;
-/// Fields that a header may name.
+/// The greatest number of fields in a header.
 const MOST_FIELDS: usize = 256;
 
-/// Why bytes are no PCD file that the demo can play.
+/// Why bytes are not a PCD file that the demo can play.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PcdError {
     /// There is no `DATA` line.
     #[error("no DATA line in the first {searched} bytes; is this a PCD file, and whole?")]
     NoData {
-        /// Bytes looked at.
+        /// The number of bytes searched.
         searched: usize,
     },
     /// A header line is missing.
@@ -25,7 +25,7 @@ pub enum PcdError {
     /// A header line cannot be understood.
     #[error("header line `{line}`: {reason}")]
     Header {
-        /// The line as it stands.
+        /// The line as it is in the file.
         line: String,
         /// What is wrong with it.
         reason: &'static str,
@@ -35,7 +35,7 @@ pub enum PcdError {
     NoField {
         /// The missing field.
         name: &'static str,
-        /// The fields that are there.
+        /// The fields of the cloud.
         fields: String,
     },
     /// A coordinate's type is not a float.
@@ -55,9 +55,9 @@ pub enum PcdError {
     Short {
         /// Points announced.
         points: usize,
-        /// Bytes that would take.
+        /// The size that these points need.
         expected: usize,
-        /// Bytes that are there.
+        /// The number of bytes present.
         found: usize,
     },
     /// There are fewer lines than the header says.
@@ -65,7 +65,7 @@ pub enum PcdError {
     FewLines {
         /// Points announced.
         points: usize,
-        /// Points there.
+        /// The number of points present.
         found: usize,
     },
     /// A number in an ascii file cannot be read.
@@ -75,7 +75,7 @@ pub enum PcdError {
         index: usize,
         /// The field.
         name: &'static str,
-        /// What stands there.
+        /// The text in the file.
         text: String,
     },
     /// The compressed data cannot be expanded.
@@ -84,9 +84,9 @@ pub enum PcdError {
     /// The compressed block's sizes contradict the header.
     #[error("binary_compressed data: {found} bytes announced, {expected} expected from the header")]
     CompressedSize {
-        /// Size in front of the block.
+        /// The size before the block.
         found: usize,
-        /// Size that follows from points and fields.
+        /// The size that follows from points and fields.
         expected: usize,
     },
     /// No valid point at all.
@@ -107,9 +107,9 @@ struct Field {
     size: usize,
     kind: char,
     count: usize,
-    /// Bytes in front of it in a point.
+    /// The number of bytes before it in a point.
     offset: usize,
-    /// Words in front of it in a line.
+    /// The number of words before it in a line.
     word: usize,
 }
 
@@ -126,7 +126,7 @@ pub fn looks_like_pcd(bytes: &[u8]) -> bool {
     bytes.starts_with(b"# .PCD") || bytes.starts_with(b"VERSION ") || bytes.starts_with(b"FIELDS ")
 }
 
-/// Reads a cloud. Points whose coordinates are not finite (invalid returns) are left out; a cloud without an
+/// Reads a cloud. Points whose coordinates are not finite (invalid returns) are left out. A cloud without an
 /// `intensity` gets 0 for it.
 pub fn decode(bytes: &[u8]) -> Result<Vec<Point>, PcdError> {
     let (header, body) = header(bytes)?;
@@ -144,7 +144,7 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Point>, PcdError> {
         }
         Encoding::Compressed => {
             let expanded = expand(&header, body)?;
-            // The fields lie one after the other: all x, then all y, and so on.
+            // The fields are stored one after the other: all x, then all y, and so on.
             let points = header.points;
             binary(&header, &expanded, |f, i| f.offset * points + i * f.size * f.count, &wanted)?
         }
