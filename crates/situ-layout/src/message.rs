@@ -64,7 +64,8 @@ pub trait Message: Structure + Default {
     /// Constructs the message at an address, with default values and bulk members of the given lengths. Does
     /// not touch unoccupied bytes.
     ///
-    /// # Safety `dst` is valid for writes of `Self` and aligned. Its current bytes are overwritten and not
+    /// # Safety
+    /// `dst` is valid for writes of `Self` and aligned. Its current bytes are overwritten and not
     /// dropped. [`body_size`](Self::body_size) of `lengths` is not `None`.
     unsafe fn init_at(dst: *mut Self, lengths: &Self::BulkLengths) {
         // SAFETY: the caller's promises are those of the two functions.

@@ -183,7 +183,8 @@ const LONG: usize = 512;
 /// Copies bytes that other processes may change at the same time, and reads each once. The compiler can
 /// neither read them again nor assume that they stay unchanged.
 ///
-/// # Safety `from` is valid for reads and `to` for writes of `len` bytes. No other code uses the memory of
+/// # Safety
+/// `from` is valid for reads and `to` for writes of `len` bytes. No other code uses the memory of
 /// `to`.
 #[inline]
 unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {

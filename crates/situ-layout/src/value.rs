@@ -12,7 +12,8 @@ use crate::visit::{Shape, Visitor, VisitorMut};
 
 /// Construction at an address, without a temporary and without touching unoccupied bytes.
 ///
-/// # Safety When `default_at` or `clone_at` returns, the destination holds a valid value of the type;
+/// # Safety
+/// When `default_at` or `clone_at` returns, the destination holds a valid value of the type;
 /// `default_at` does not unwind. If `DENSE` is true, any initialized bytes of the type's size are a valid
 /// value, and the type has no padding and no destructor. If `BITWISE` is true, a copy of a value's bytes,
 /// padding included, is a second value, and the type has no destructor.
@@ -109,7 +110,8 @@ pub trait Key: Value + Ord {}
 /// Generated types implement it for their flat form. [`assert_self_contained`] checks every member at compile
 /// time.
 ///
-/// # Safety The type holds no pointer, reference, handle or other value that is valid in one process only. It
+/// # Safety
+/// The type holds no pointer, reference, handle or other value that is valid in one process only. It
 /// has no destructor that has an effect.
 /// that does anything.
 #[diagnostic::on_unimplemented(

@@ -40,7 +40,8 @@ impl Default for Options {
 /// Memory in which a region can be edited. An implementation only provides memory: the region keeps its image
 /// at the front and its own data at the end.
 ///
-/// # Safety The memory that `memory` and `grow` return begins at a multiple of 16, is initialized, readable
+/// # Safety
+/// The memory that `memory` and `grow` return begins at a multiple of 16, is initialized, readable
 /// and writable. No other code uses it until the next call of `grow`, or until the backing is dropped. Moving
 /// the backing does not move the memory.
 pub unsafe trait Backing: Send + Sync {

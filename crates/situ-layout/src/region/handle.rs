@@ -62,7 +62,8 @@ const fn is_part<T: Stored, M: Stored>(offset: u32) -> bool {
 /// Reads the first numbers of a container, one by one. A processor stalls on a number that was just written
 /// if one load reads it together with another number.
 ///
-/// # Safety There are `N` aligned numbers, and no other code changes them during the call.
+/// # Safety
+/// There are `N` aligned numbers, and no other code changes them during the call.
 #[inline]
 unsafe fn read_numbers<const N: usize>(first: *const u32) -> [u32; N] {
     // SAFETY: the caller's promise.

@@ -126,7 +126,8 @@ pub struct Facts {
 impl Facts {
     /// Computes the facts of a type.
     ///
-    /// # Panics If two appendable structs from two modules have the same name: images are compared by these
+    /// # Panics
+    /// If two appendable structs from two modules have the same name: images are compared by these
     /// names.
     pub fn work_out<T: Stored>() -> Self {
         let mut lines = Lines { versions: Some(Vec::new()), ..Lines::default() };

@@ -105,7 +105,8 @@ impl Memory {
     /// bitmap. If `kept`, the current bytes are kept, and the bitmap is allocated separately if there is no
     /// room for it.
     ///
-    /// # Safety The memory begins at a multiple of 16, is initialized, and has at least `size` bytes. It has
+    /// # Safety
+    /// The memory begins at a multiple of 16, is initialized, and has at least `size` bytes. It has
     /// at most [`MAX_SIZE`] bytes and those of the bitmap for that. No other code uses it until the store is
     /// dropped.
     #[inline]

@@ -78,7 +78,8 @@ pub const fn fixed<T: Stored>() {
 /// Values without links and padding, for which any bytes are valid. They are accessible as Rust values in
 /// place.
 ///
-/// # Safety The type is `repr(C)` or a number, and has the size and alignment of [`Stored`]. It has no
+/// # Safety
+/// The type is `repr(C)` or a number, and has the size and alignment of [`Stored`]. It has no
 /// padding, and any bytes are a valid value.
 pub unsafe trait Plain: Stored + Copy {}
 

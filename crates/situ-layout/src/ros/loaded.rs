@@ -35,7 +35,8 @@ static LOOKING: Mutex<()> = Mutex::new(());
 /// Returns the type support `handle` of a message. First checks that the loaded library's struct has the size
 /// of `T`.
 ///
-/// # Panics If the sizes differ: the program was built for another release of ROS, or for another version of
+/// # Panics
+/// If the sizes differ: the program was built for another release of ROS, or for another version of
 /// the package. Also panics if the library `<package>__rosidl_typesupport_introspection_c`, which has the
 /// size, is not installed, unless the environment variable `SITU_ROS_LAYOUT` is `unchecked`.
 /// `SITU_ROS_LAYOUT=unchecked`.

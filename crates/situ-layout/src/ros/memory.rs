@@ -95,7 +95,8 @@ pub struct CAllocator {
 impl CAllocator {
     /// Creates the allocator.
     ///
-    /// # Safety It is the program's `#[global_allocator]`, or the global allocator passes every call on to it
+    /// # Safety
+    /// It is the program's `#[global_allocator]`, or the global allocator passes every call on to it
     /// unchanged.
     pub const unsafe fn new() -> Self {
         Self { _private: () }

@@ -32,7 +32,8 @@ where
 /// A member whose elements are in a [`RosidlBuffer`](super::RosidlBuffer) is empty in the message, because
 /// the caller cannot receive an error. A warning goes to standard error, once for each type of message.
 ///
-/// # Panics If a member exceeds its bound. Use [`idiomatic_clipped`] if the type has bounds.
+/// # Panics
+/// If a member exceeds its bound. Use [`idiomatic_clipped`] if the type has bounds.
 pub fn idiomatic<R, T>(mut message: R) -> T
 where
     R: Structure,

@@ -163,7 +163,8 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
 
     /// Drops the spare element at `index` before the place is overwritten.
     ///
-    /// # Safety `index` is at least the size and less than the capacity. The place is written before it is
+    /// # Safety
+    /// `index` is at least the size and less than the capacity. The place is written before it is
     /// read.
     unsafe fn vacate(&mut self, index: usize) {
         if needs_drop::<T>() {
