@@ -119,7 +119,7 @@ def check(folder):
 
 
 # These have circles that are still to be cut. No folder may be added.
-OPEN = {"crates/situ-bus", "crates/situ-layout", "crates/situ-schema", "bench", "bench/region", "bench/device"}
+OPEN = {"crates/situ-layout", "crates/situ-schema", "bench", "bench/region", "bench/device"}
 
 
 def main():
