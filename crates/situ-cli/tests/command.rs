@@ -515,7 +515,7 @@ fn proto_files_become_code_with_and_without_protoc() {
     assert!(error.contains("no feature `repeated_field_encoding = LOOSE`"), "{error}");
     assert!(edition("repeated int32 b = 2 [features.repeated_field_encoding = EXPANDED];").0);
     let header = std::fs::read_to_string(format!("{out}/edition.situ.hpp")).unwrap();
-    assert!(header.contains("void add_b(std::int32_t value)"), "{header}");
+    assert!(header.contains("void add_b(::std::int32_t value)"), "{header}");
 
     let protoc = |option: &str| {
         std::process::Command::new("protoc")
