@@ -1,4 +1,5 @@
-//! Generates the messages that the benchmark sends through Situ, and those of the table `protobuf` for Situ and buffa.
+//! Generates the messages that the benchmark sends through Situ, and those of the table `protobuf` for Situ
+//! and buffa.
 
 use std::error::Error;
 use std::path::Path;
@@ -13,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let proto = || ProtoBuild::new().include("peers/protobuf").file("peers/protobuf/message.proto");
     proto().file_stem("protobuf").run();
-    // For the peers in C++, which are built later.
+    // The C++ peers, which are built later, include these headers.
     let (headers, _) = proto().generate(Language::Cpp)?;
     fs::create_dir_all("build/generated")?;
     for header in headers {

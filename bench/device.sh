@@ -1,7 +1,9 @@
 #!/bin/sh
-# Measures Situ on a GPU: one call that prints a table. The machine with the GPU needs its driver and libnvrtc, and nothing to build
-# with: `bench/device.sh build`, where Rust is, leaves the programs in bench/device/bin; bring that folder along, and call this there.
-# Usage: bench/device.sh [build] [DOMAIN] [--quick]     DOMAIN: cuda:0 (default); vulkan:0 and emulated:0 for what they can
+# Measures Situ on a GPU, and prints one table. The machine with the GPU needs its driver and libnvrtc, but no
+# build tools. On a machine with Rust, `bench/device.sh build` leaves the programs in bench/device/bin. Copy
+# that folder to the machine with the GPU, and call this script there.
+# Usage: bench/device.sh [build] [DOMAIN] [--quick]
+# DOMAIN: cuda:0 (default); vulkan:0 and emulated:0 run the part that they support.
 set -eu
 cd "$(dirname "$0")"
 bin=device/bin
@@ -10,7 +12,7 @@ build() {
   mkdir -p $bin
   cargo build --release --quiet --manifest-path device/Cargo.toml --target-dir target >&2
   cp target/release/situ-device $bin/situ-device
-  # The tests too: where it is measured, it has to hold.
+  # The tests must pass on the machine that is measured.
   for of in situ-memory:conformance situ-memory:cuda situ-bus:devices; do
     test=${of#*:}
     built=$(cd .. && cargo test --quiet -p "${of%:*}" --test "$test" --no-run --message-format=json |
@@ -20,7 +22,7 @@ build() {
   strip --strip-debug $bin/* 2>/dev/null || true
 }
 
-# The folders that have libnvrtc: toolkits, and Python packages (nvidia-cuda-nvrtc), which no loader looks into by itself.
+# The folders with libnvrtc: toolkits, and Python packages (nvidia-cuda-nvrtc). No loader searches the latter.
 nvrtc() {
   for folder in ${CUDA_HOME:+"$CUDA_HOME/lib64"} ${CONDA_PREFIX:+"$CONDA_PREFIX/lib"} \
     /usr/local/cuda*/lib64 /usr/local/cuda*/targets/*/lib /opt/cuda*/lib64 \
@@ -40,15 +42,16 @@ if [ "${1:-}" = build ]; then
   echo "bench/device/bin is ready: $(du -sh $bin | cut -f1)"
   exit
 fi
-# Where there is Rust, what is measured is what lies here; elsewhere it is what was brought along.
+# With Rust, measures what is built here. Without it, measures the programs that were copied here.
 if command -v cargo >/dev/null 2>&1; then
   build
 elif [ ! -x $bin/situ-device ]; then
-  echo "device.sh: there is no Rust here, and nothing in bench/$bin: run 'bench/device.sh build' where there is, and bring it" >&2
+  echo "device.sh: no Rust, and no programs in bench/$bin: run 'bench/device.sh build' on a machine with Rust, and copy them" >&2
   exit 2
 fi
 found=$(nvrtc || true)
 [ -z "$found" ] || export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${found%:}"
-# Kernels are loaded before anything waits, and streams have queues of their own: see crates/situ-memory/src/cuda/mod.rs.
+# Loads kernels before anything waits, and gives streams their own queues: see
+# crates/situ-memory/src/domain/cuda/mod.rs.
 export CUDA_MODULE_LOADING=EAGER CUDA_DEVICE_MAX_CONNECTIONS=32
 exec $bin/situ-device "$@"

@@ -1,7 +1,10 @@
 #!/bin/sh
-# Builds the benchmark quietly and runs it. From the environment: TABLE (hop, fanout, wake, throughput, setup, bounded, domains, graphs, region, protobuf, conversion, conversion-ros;
-# all of them if empty), JSON (not empty: one JSON object a line and nothing else on standard output), FULL (not empty:
-# measure longer). Everything else that is said goes to standard error.
+# Builds the benchmark quietly and runs it. Environment:
+#   TABLE  hop, fanout, wake, throughput, setup, bounded, domains, graphs, region, protobuf, conversion or
+#          conversion-ros; empty: all of them
+#   JSON   not empty: one JSON object a line and nothing else on standard output
+#   FULL   not empty: measure longer
+# All other output goes to standard error.
 set -eu
 cd "$(dirname "$0")"
 
@@ -16,9 +19,9 @@ case $table in
 esac
 case $table in
   protobuf | all)
-    # Perfetto's writer comes with a library in C++.
+    # Perfetto's writer needs a C++ library.
     cargo build --release --quiet --features perfetto >&2 || {
-      echo "protobuf: perfetto-sdk cannot be built, and is left out" >&2
+      echo "protobuf: cannot build perfetto-sdk; builds without it" >&2
       cargo build --release --quiet >&2
     } ;;
   *) cargo build --release --quiet >&2 ;;

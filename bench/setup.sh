@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs and builds the peers that are not Rust, from Debian's packages: Cyclone DDS, Fast DDS and classic iceoryx, and (`region`) what
-# table `region` compares with. Arguments: which of `middleware` and `region`; both if there are none.
-# May be run again at any time. A peer that cannot be built is left out, and the table says why.
+# Installs and builds the peers that are not Rust, from Debian's packages: Cyclone DDS, Fast DDS and classic
+# iceoryx (`middleware`), and the peers of table `region`. Arguments: `middleware` or `region`; both without
+# an argument. It can run again at any time. A peer that cannot be built is left out, and the table gives the
+# reason.
 set -u
 cd "$(dirname "$0")" || exit 1
 
@@ -33,7 +34,7 @@ if [ -n "$missing" ]; then
     sudo=
     [ "$(id -u)" = 0 ] || sudo="sudo -n"
     { $sudo apt-get update -qq || true; } >/dev/null 2>&1
-    # One by one, so that one peer's trouble is not another's.
+    # Builds one by one, so that a failure affects one peer only.
     for package in $missing; do
       $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=300 --no-install-recommends "$package" \
         >/dev/null 2>&1 || echo "setup: cannot install $package (try: sudo apt-get install $package)"
@@ -43,7 +44,8 @@ fi
 
 mkdir -p build/bin
 
-# cista is in no Debian release. BENCH_CISTA names a directory with its headers; else its one header is fetched, where that is allowed.
+# cista is in no Debian release. BENCH_CISTA names a directory with its headers. Without it, the script tries
+# to fetch cista's one header.
 fetch_cista() {
   if [ -n "${BENCH_CISTA:-}" ]; then
     [ -f "$BENCH_CISTA/cista/serialization.h" ] || [ -f "$BENCH_CISTA/cista.h" ] || echo "setup: no cista in BENCH_CISTA=$BENCH_CISTA"

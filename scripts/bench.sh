@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Measures Situ beside its peers. Arguments: table (empty: all), JSON (non-empty: only JSON lines), FULL (non-empty: longer).
+# Measures Situ beside its peers. Arguments: table (empty: all), JSON (non-empty: only JSON lines), FULL
+# (non-empty: longer).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

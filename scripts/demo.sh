@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Builds the demo (the command, the C library, the filter in C++) and runs it; arguments are those of `situ demo`.
+# Builds the demo (the command, the C library, the filter in C++) and runs it. The arguments are those of
+# `situ demo`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh rust cpp
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 mkdir -p build
-# Standard output is the demo's own: it may be JSON that somebody reads.
+# Standard output belongs to the demo: it may be JSON for another program.
 {
   cargo build --release --package situ-cli --package situ-c
   cmake -S cpp -B build/demo -G Ninja -DCMAKE_BUILD_TYPE=Release -DSITU_TESTS=OFF \
@@ -14,9 +15,9 @@ mkdir -p build
     { cat build/demo-configure.log; exit 1; }
   cmake --build build/demo --target situ-demo-filter
 } >&2
-# Unless the arguments say where: the run with a filter on a device takes whatever device is there.
+# Unless the arguments name a domain: the run with a filter on a device uses any present device.
 [[ " $* " == *" --domain"* ]] || set -- --domain auto "$@"
-# A trace goes where the plot goes.
+# A trace lies beside the plot.
 arguments=()
 for argument in "$@"; do
   [ "$argument" != --trace ] || argument=--trace=build/situ-demo.pftrace

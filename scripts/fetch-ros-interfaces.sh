@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fetches the interface files of ROS 2's common packages into build/ros/share, for the tests of the schema front
-# ends and generators. Does nothing when they are there; without a package index says so and succeeds.
+# Fetches the interface files of ROS 2's common packages into build/ros/share, for the tests of the schema
+# front ends and generators. Does nothing if they are there. Without a package index it prints so and
+# succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,6 +48,6 @@ for wheel in sorted(target.glob("wheels/*.whl")):
 PYTHON
 rm -rf "$target/wheels"
 printf '%s\n' "${packages[@]}" >"$target/.ready"
-# So that code is generated for them also where it was built without them.
+# Makes crates that were built without them generate code for them.
 touch tests/generated/build.rs
 echo "fetch-ros-interfaces: $(find "$target/share" -name '*.idl' | wc -l) IDL files in $target/share" >&2

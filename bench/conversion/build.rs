@@ -14,7 +14,7 @@ fn main() {
             println!("cargo::rustc-link-lib=dylib={package}__rosidl_generator_c");
             println!("cargo::rustc-link-lib=dylib={package}__rosidl_typesupport_c");
         }
-        // For the libraries that these need, too.
+        // For the libraries that these libraries need.
         println!("cargo::rustc-link-arg=-Wl,--disable-new-dtags,-rpath,{}", folder.display());
     }
 }

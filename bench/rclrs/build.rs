@@ -1,4 +1,4 @@
-//! Links ROS's C libraries, and what stands in for libraries that the installation lacks (see `build.sh`).
+//! Links ROS's C libraries, and stand-ins for libraries that the installation lacks (see `build.sh`).
 
 fn main() {
     println!("cargo::rerun-if-env-changed=AMENT_PREFIX_PATH");
@@ -14,7 +14,7 @@ fn main() {
     if let Ok(folder) = std::env::var("SITU_STAND_INS") {
         println!("cargo::rustc-link-search=native={folder}");
         println!("cargo::rustc-link-arg-bins=-Wl,--no-as-needed,{folder}/libno_python.so,--as-needed");
-        // For what the libraries themselves load.
+        // For the libraries that these libraries load.
         println!("cargo::rustc-link-arg-bins=-Wl,-rpath,{folder}");
     }
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the program of table `conversion-ros`, which talks through rclrs, with ROS from PyPI (build/venv). Says why if it cannot.
+# Builds the rclrs program of table `conversion-ros` against ROS from PyPI (build/venv). Gives the reason if
+# it cannot.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

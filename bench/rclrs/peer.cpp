@@ -1,4 +1,4 @@
-// The same as the program in rclrs (src/main.rs), in rclcpp.
+// The program of src/main.rs, in rclcpp.
 //
 // peer single|publish|subscribe FILE rclcpp
 
@@ -33,7 +33,7 @@ constexpr std::chrono::seconds patience(20);
   std::_Exit(1);
 }
 
-// How many messages came: kept in a file, which what publishes reads.
+// The number of received messages, in a file that the publisher reads.
 class Arrivals {
  public:
   explicit Arrivals(const char* path) : file_(open(path, O_RDWR)) {
@@ -68,7 +68,7 @@ class Arrivals {
   std::uint64_t count_ = 0;
 };
 
-// Publishes so many messages; the nanoseconds until the last of them had come.
+// Publishes `count` messages. Returns the nanoseconds until the last of them was received.
 std::int64_t measure(rclcpp::Publisher<Message>& publisher, const Message& message, std::uint64_t count,
                      const Arrivals& arrivals) {
   const auto before = arrivals.read();
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
     if (!publisher) fail(form + " is not published here");
     std::cout << measure(*publisher, message, count, arrivals) << std::endl;
   }
-  // The middleware's threads may take long to end, and there is nothing left to do.
+  // The middleware's threads may take long to end, and no work is left.
   std::cout.flush();
   std::_Exit(0);
 }

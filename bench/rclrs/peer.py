@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The same as the program in rclrs (src/main.rs), in rclpy.
+"""The program of src/main.rs, in rclpy.
 
 peer.py single|publish|subscribe FILE rclpy
 """
@@ -24,7 +24,7 @@ PATIENCE = 20
 
 
 class Arrivals:
-    """How many messages came: kept in a file, which what publishes reads."""
+    """The number of received messages, in a file that the publisher reads."""
 
     def __init__(self, path):
         self.file = os.open(path, os.O_RDWR)
@@ -50,7 +50,7 @@ class Arrivals:
 
 
 def measure(publisher, message, count, arrivals):
-    """Publishes so many messages; the nanoseconds until the last of them had come."""
+    """Publishes `count` messages. Returns the nanoseconds until the last of them was received."""
     before = came = arrivals.read()
     begin = time.monotonic_ns()
     for sent in range(count):
@@ -84,7 +84,7 @@ def main():
     for line in sys.stdin:
         _, count = line.split()
         print(measure(publisher, message, int(count), arrivals), flush=True)
-    # The middleware's threads may take long to end, and there is nothing left to do.
+    # The middleware's threads may take long to end, and no work is left.
     os._exit(0)
 
 

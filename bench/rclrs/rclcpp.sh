@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# Builds rclcpp, which is in no package registry, against ROS from PyPI (build/venv), and with it the peer of table `conversion-ros`:
-# build/rclrs/rclcpp/peer. Some minutes the first time. BENCH_RCLCPP and BENCH_LIBSTATISTICS_COLLECTOR name checkouts or git directories of
-# github.com/ros2/rclcpp and github.com/ros-tooling/libstatistics_collector; else their releases are fetched. Says why if it cannot.
+# Builds rclcpp, which is in no package registry, against ROS from PyPI (build/venv), and with it the peer of
+# table `conversion-ros`: build/rclrs/rclcpp/peer. The first build takes some minutes. BENCH_RCLCPP and
+# BENCH_LIBSTATISTICS_COLLECTOR name checkouts or git directories of github.com/ros2/rclcpp and
+# github.com/ros-tooling/libstatistics_collector. Without them, the script fetches the releases. Gives the
+# reason if it cannot build.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 venv=$PWD/build/venv out=$PWD/build/rclrs/rclcpp peer=$PWD/bench/rclrs/peer.cpp
 absent() { echo "conversion-ros: rclcpp is absent: $*" >&2; rm -f "$out/peer"; exit 0; }
 [ -f "$venv/.ready" ] || absent "no ROS packages in build/venv"
-for tool in g++ cmake ninja; do command -v $tool >/dev/null || absent "it needs $tool (scripts/setup.sh cpp installs it)"; done
+for tool in g++ cmake ninja; do command -v $tool >/dev/null || absent "needs $tool (scripts/setup.sh cpp installs it)"; done
 mkdir -p "$out"
 
-# sources NAME RELEASE GIVEN FOLDER: the folder of a release, or of what is given, becomes $out/NAME.
+# sources NAME RELEASE GIVEN FOLDER: copies the folder of a release, or of the given checkout, to $out/NAME.
 sources() {
   local name=$1 release=$2 given=$3 folder=$4
   [ ! -f "$out/$name/CMakeLists.txt" ] || return 0
@@ -24,7 +26,7 @@ sources() {
   elif [ -f "$given/${folder:-.}/CMakeLists.txt" ]; then
     cp -r "$given/${folder:-.}" "$out/$name"
   else
-    git -C "$given" archive HEAD | tar -x -C "$out/part" || absent "$given is no checkout of $name"
+    git -C "$given" archive HEAD | tar -x -C "$out/part" || absent "$given is not a checkout of $name"
     mv "$out/part${folder:+/$folder}" "$out/$name"
   fi
 }
@@ -34,7 +36,8 @@ sources libstatistics_collector ros-tooling/libstatistics_collector/archive/refs
 export ROS_DISTRO=kilted AMENT_PREFIX_PATH=$venv PATH=$venv/bin:$PATH
 python -c 'import em' 2>/dev/null || pip install -q empy==3.3.4 || absent "empy cannot be installed"
 
-# The interfaces of statistics_msgs, which the packages lack: rclcpp names them, though nothing is measured with them.
+# The interfaces of statistics_msgs, which the packages lack. rclcpp names them, but the benchmark measures
+# nothing with them.
 if [ ! -f "$out/install/lib/libstatistics_msgs__rosidl_typesupport_cpp.so" ]; then
   mkdir -p "$out/statistics_msgs/msg"
   cd "$out/statistics_msgs"
@@ -71,7 +74,7 @@ XML
     { tail -n 20 "$out/statistics.log" >&2; absent "statistics_msgs cannot be built (log: $out/statistics.log)"; }
 fi
 
-# What rclcpp's CMake files make of templates.
+# The files that rclcpp's CMake build makes of templates.
 python - "$out/rclcpp" "$out/generated/rclcpp" <<'PYTHON'
 import em, glob, os, sys
 source, target = sys.argv[1:]
@@ -95,7 +98,7 @@ for name in rcl rmw rcutils rcpputils rcl_yaml_param_parser rcl_logging_interfac
   rosidl_typesupport_c rosidl_dynamic_typesupport tracetools ament_index_cpp rcl_interfaces__rosidl_typesupport_cpp \
   builtin_interfaces__rosidl_typesupport_cpp rosgraph_msgs__rosidl_typesupport_cpp; do libraries+=("-l$name"); done
 
-# One file: its object, unless it is there.
+# Compiles one file, unless its object exists.
 compile() {
   local object=$1/objects/${2//\//_}.o
   [ -f "$object" ] || { g++ "${@:3}" -c "$2" -o "$object.part" && mv "$object.part" "$object"; }
@@ -107,11 +110,11 @@ mkdir -p "$out/objects"
   ls "$out"/libstatistics_collector/src/libstatistics_collector/*/*.cpp
 } | xargs -P "$(nproc)" -I{} bash -c 'compile "$@"' _ "$out" {} -DRCLCPP_BUILDING_LIBRARY \
   -DLIBSTATISTICS_COLLECTOR_BUILDING_LIBRARY "${flags[@]}" >"$out/rclcpp.log" 2>&1 ||
-  { tail -n 20 "$out/rclcpp.log" >&2; absent "it cannot be built (log: $out/rclcpp.log)"; }
-# The packages' libraries look for Python's symbols when they are loaded, though nothing here calls them.
+  { tail -n 20 "$out/rclcpp.log" >&2; absent "cannot build rclcpp (log: $out/rclcpp.log)"; }
+# The packages' libraries need Python's symbols at load time, although no code here calls them.
 nm -D --undefined-only "$venv"/lib/*__rosidl_generator_py.so | awk '$1 == "U" && $2 ~ /^_?Py/ { print "char " $2 "[64];" }' | sort -u >"$out/no_python.c"
 cc -shared -fPIC -o "$out/libno_python.so" "$out/no_python.c"
 g++ -shared -o "$out/librclcpp.so" "$out"/objects/*.o "${libraries[@]}" -lpthread -ldl
 [ "$out/peer" -nt "$peer" ] || g++ "${flags[@]}" "$peer" -o "$out/peer" -L"$out" -Wl,--no-as-needed -lno_python -Wl,--as-needed -lrclcpp \
   -lstd_msgs__rosidl_typesupport_cpp "${libraries[@]}" -lrmw_fastrtps_cpp -Wl,--allow-shlib-undefined \
-  -Wl,-rpath,"$out:$out/install/lib:$venv/lib" -lpthread || absent "its program cannot be built (see above)"
+  -Wl,-rpath,"$out:$out/install/lib:$venv/lib" -lpthread || absent "cannot build its program (see above)"

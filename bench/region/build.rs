@@ -1,9 +1,10 @@
-//! Generates the Cap'n Proto types of the data sets and of the character, where its compiler is installed.
+//! Generates the Cap'n Proto types of the data sets and of the character, if the Cap'n Proto compiler is
+//! installed.
 
 fn main() {
     println!("cargo::rerun-if-changed=schema/records.capnp");
     println!("cargo::rerun-if-changed=build.rs");
-    // Where it is not there yet, it is looked for each time.
+    // Looks for the compiler at each build until it is installed.
     println!("cargo::rerun-if-changed=/usr/bin/capnp");
     println!("cargo::rustc-check-cfg=cfg(with_capnp)");
     println!("cargo::rerun-if-changed=../peers/region/character.capnp");

@@ -1,11 +1,12 @@
-//! A clock cheap enough for single hops: the time-stamp counter where the kernel trusts it, else CLOCK_MONOTONIC.
+//! A clock that is cheap enough for single hops: the time-stamp counter if the kernel trusts it, otherwise
+//! CLOCK_MONOTONIC.
 
 use std::sync::OnceLock;
 
 use crate::os::monotonic_ns;
 
 struct Scale {
-    /// Nanoseconds a tick; exactly one when the kernel's clock is used.
+    /// Nanoseconds of a tick. Exactly one if the kernel's clock is used.
     ns: f64,
     counter: bool,
 }
@@ -41,7 +42,7 @@ fn counter() -> u64 {
     monotonic_ns()
 }
 
-/// A stopwatch whose choice of clock was made beforehand.
+/// A stopwatch. The clock is chosen when it is created.
 #[derive(Clone, Copy)]
 pub struct Clock {
     ns: f64,
@@ -49,7 +50,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Chooses and calibrates the clock, once a process.
+    /// Chooses and calibrates the clock, once for each process.
     pub fn new() -> Self {
         let scale = scale();
         Self { ns: scale.ns, counter: scale.counter }
@@ -61,7 +62,7 @@ impl Clock {
         if self.counter { counter() } else { monotonic_ns() }
     }
 
-    /// Ticks in nanoseconds.
+    /// Converts ticks to nanoseconds.
     #[inline(always)]
     pub fn ns(self, ticks: u64) -> f64 {
         ticks as f64 * self.ns

@@ -1,4 +1,4 @@
-//! Starts the workers of each system, lets the systems take turns, and survives whatever becomes of them.
+//! Starts the workers of each system, lets the systems take turns, and survives failing workers.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -15,7 +15,7 @@ use crate::systems::Kind;
 const OPEN_LIMIT: Duration = Duration::from_secs(20);
 const RUN_LIMIT: Duration = Duration::from_secs(20);
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
-/// Rounds that are measured however long they take.
+/// Rounds that are measured even if they exceed the time limit.
 const LEAST_ROUNDS: usize = 3;
 const EXIT_LIMIT: Duration = Duration::from_secs(3);
 
@@ -29,18 +29,18 @@ pub struct Worker {
     doing: String,
 }
 
-/// What a worker is to be.
+/// The role of a worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Role {
-    /// What the table calls it.
+    /// Its name in the table.
     pub name: &'static str,
-    /// Which of several.
+    /// The index among workers with the same role.
     pub index: usize,
     /// The core it is bound to.
     pub cpu: usize,
 }
 
-/// The command that a worker of this system is started with.
+/// The command that starts a worker of this system.
 fn command(kind: Kind, table: &str) -> Result<Command, Failure> {
     match kind.peer_binary(table) {
         None if kind.is_rust_region() => {
@@ -61,14 +61,14 @@ fn command(kind: Kind, table: &str) -> Result<Command, Failure> {
                 return Ok(Command::new(path));
             }
             let reason = std::fs::read_to_string(path.with_extension("absent")).unwrap_or_else(|_| {
-                format!("{} is not built; run bench/setup.sh (it says what is missing)", path.display())
+                format!("{} is not built; run bench/setup.sh (it prints what is missing)", path.display())
             });
             Err(Failure::Worker(reason.trim().replace('\n', "; ")))
         }
     }
 }
 
-/// Where bench/setup.sh leaves the peers that are not Rust.
+/// The directory in which bench/setup.sh installs the peers that are not Rust.
 pub fn peers_directory() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("build").join("bin")
 }
@@ -85,13 +85,13 @@ impl Worker {
             .args(["--session", &session.pid().to_string()])
             .args(["--page", &session.file(&format!("page-{}-{table}", kind.name())).display().to_string()])
             .args(["--domain", &session.domain().to_string()])
-            // Both systems of Situ would otherwise meet on the same topics: they interoperate.
+            // Separates the two systems of Situ. They interoperate, and would meet on the same topics.
             .env("SITU_ROOT", session.file(kind.name()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0);
         let driver = std::process::id();
-        // SAFETY: only system calls that may be made between fork and exec.
+        // SAFETY: makes only system calls that are allowed between fork and exec.
         unsafe {
             command.pre_exec(move || {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -144,7 +144,7 @@ impl Worker {
                 return Err(Failure::Timeout { worker: self.name.clone(), doing: self.doing.clone(), limit });
             }
             let mut poll = libc::pollfd { fd: self.output.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-            // SAFETY: one valid entry.
+            // SAFETY: the array has one valid entry.
             let ready = unsafe { libc::poll(&mut poll, 1, left.as_millis().clamp(1, 1000) as libc::c_int) };
             if ready > 0 {
                 let mut chunk = [0; 65536];
@@ -182,7 +182,7 @@ fn number(word: &str) -> Result<f64, Failure> {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // The end of its input tells the worker to tidy up and go.
+        // The end of its input tells the worker to clean up and exit.
         self.input = None;
         let deadline = Instant::now() + EXIT_LIMIT;
         loop {
@@ -192,13 +192,13 @@ impl Drop for Worker {
                 Ok(None) => break,
             }
         }
-        // Nothing more can be done for a process that cannot even be killed.
+        // A process that cannot be killed is left alone.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The processes of one system in one table, or the reason why there are none.
+/// The processes of one system in one table, or the reason why it is absent.
 pub struct Team {
     /// The system.
     pub kind: Kind,
@@ -206,7 +206,7 @@ pub struct Team {
 }
 
 impl Team {
-    /// Starts a worker for each role; a system that cannot start is absent, with the reason.
+    /// Starts a worker for each role. A system that cannot start is absent, with the reason.
     pub fn start(session: &Session, table: &str, kind: Kind, roles: &[Role]) -> Result<Self, Failure> {
         let mut workers = Vec::new();
         for &role in roles {
@@ -224,7 +224,7 @@ impl Team {
         Self { kind, workers: Err(reason.into()) }
     }
 
-    /// Its processes; none when it is absent.
+    /// Its processes; empty if it is absent.
     pub fn workers(&mut self) -> &mut [Worker] {
         self.workers.as_mut().map_or(&mut [], |workers| workers.as_mut_slice())
     }
@@ -234,7 +234,7 @@ impl Team {
         self.workers.as_ref().err().map(String::as_str)
     }
 
-    /// Gives every worker the same command and gathers what they say, in the order of the roles. A team that
+    /// Sends every worker the same command and collects their samples, in the order of the roles. A team that
     /// fails is absent from then on.
     pub fn ask(&mut self, line: &str) -> Result<Vec<f64>, Failure> {
         self.ask_first(usize::MAX, line)
@@ -259,7 +259,7 @@ impl Team {
             Ok(()) => Ok(samples),
             Err(Failure::Interrupted) => Err(Failure::Interrupted),
             Err(failure) => {
-                // The others may wait for the one that failed: end them all.
+                // The others may wait for the failed worker: end them all.
                 for worker in all.iter_mut() {
                     let _ = worker.child.kill();
                 }
@@ -270,7 +270,7 @@ impl Team {
     }
 }
 
-/// Waits for all answers, but gives up at the first failure, since the others would wait for the one that failed.
+/// Waits for all answers, but stops at the first failure: the other workers would wait for the failed one.
 fn gather(workers: &mut [Worker], limit: Duration, samples: &mut Vec<f64>) -> Result<(), Failure> {
     let deadline = Instant::now() + limit;
     let mut answers: Vec<Option<Vec<f64>>> = workers.iter().map(|_| None).collect();
@@ -285,7 +285,7 @@ fn gather(workers: &mut [Worker], limit: Duration, samples: &mut Vec<f64>) -> Re
             })
             .collect();
         let left = deadline.saturating_duration_since(Instant::now());
-        // SAFETY: as many valid entries as the vector holds.
+        // SAFETY: the pointer and the length are the vector's.
         unsafe {
             libc::poll(
                 polls.as_mut_ptr(),
@@ -307,18 +307,18 @@ fn gather(workers: &mut [Worker], limit: Duration, samples: &mut Vec<f64>) -> Re
 pub struct Turns<'a> {
     /// `open ...`
     pub open: &'a str,
-    /// `run ...` once before anything counts.
+    /// `run ...`, once before the measurement.
     pub warm: &'a str,
     /// `run ...` in each round.
     pub run: &'a str,
-    /// How many rounds, if there is time for them.
+    /// The number of rounds, within `budget`.
     pub rounds: usize,
-    /// When this much time is over, the round that is under way is the last.
+    /// The time limit. The round that is under way is completed.
     pub budget: Duration,
 }
 
-/// Lets the systems take turns, so that whatever else the machine does hits all alike. Returns one vector of samples
-/// for each team, empty for the absent.
+/// Lets the systems take turns, so that other load of the machine affects all alike. Returns one vector of
+/// samples for each team, empty for an absent one.
 pub fn alternate(teams: &mut [Team], turns: &Turns) -> Result<Vec<Vec<f64>>, Failure> {
     for team in teams.iter_mut() {
         team.ask(turns.open)?;
@@ -339,7 +339,7 @@ pub fn alternate(teams: &mut [Team], turns: &Turns) -> Result<Vec<Vec<f64>>, Fai
     for (team, samples) in teams.iter_mut().zip(&mut samples) {
         team.ask("close")?;
         if team.absence().is_some() {
-            // What it managed before it failed is not comparable.
+            // Samples from before a failure are not comparable.
             samples.clear();
         }
     }

@@ -1,9 +1,9 @@
-//! What can go wrong in a measurement.
+//! The failures of a measurement.
 
 use std::io;
 use std::time::Duration;
 
-/// Why a worker, a system under test or the whole run could not go on.
+/// The reason why a worker, a system under test or the whole run could not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// A call into the system under test failed.
@@ -13,67 +13,67 @@ pub enum Failure {
         system: &'static str,
         /// The call.
         what: &'static str,
-        /// Its own words.
+        /// The error of the system.
         why: String,
     },
     /// The operating system refused something.
     #[error("{what}: {source}")]
     Io {
-        /// What was tried.
+        /// The attempted operation.
         what: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A worker got a command, or a reply came, that nobody understands.
+    /// A worker got an unknown command, or the driver got an unknown answer.
     #[error("cannot understand `{line}`: {why}")]
     Protocol {
         /// The line, shortened.
         line: String,
-        /// What is wrong with it.
+        /// What is wrong with the line.
         why: &'static str,
     },
-    /// A worker said that it failed.
+    /// A worker reported a failure.
     #[error("{0}")]
     Worker(String),
-    /// A worker ended without a word.
-    #[error("the worker `{worker}` ended ({status}) while it should {doing}")]
+    /// A worker ended without an answer.
+    #[error("the worker `{worker}` ended ({status}) during `{doing}`")]
     Died {
-        /// Which one.
+        /// Its name.
         worker: String,
         /// Exit status or signal.
         status: String,
-        /// The command it was given.
+        /// The command that it was given.
         doing: String,
     },
     /// A worker did not answer in time and was killed.
     #[error("the worker `{worker}` did not answer `{doing}` within {limit:?}")]
     Timeout {
-        /// Which one.
+        /// Its name.
         worker: String,
-        /// The command it was given.
+        /// The command that it was given.
         doing: String,
-        /// How long it had.
+        /// The time limit.
         limit: Duration,
     },
-    /// Messages came out of order or with other content than was sent.
+    /// A message came out of order or with other content than was sent.
     #[error("{system}: expected message {expected}, got {got}")]
     Wrong {
         /// The system's name.
         system: &'static str,
-        /// The sequence number that was due.
+        /// The expected sequence number.
         expected: u64,
-        /// The one that came.
+        /// The received sequence number.
         got: u64,
     },
     /// Ctrl-C or a request to terminate.
     #[error("interrupted")]
     Interrupted,
-    /// Fewer cores than the measurement needs.
-    #[error("{needed} cores are needed, this process may use {found}; widen its affinity or give --cpus")]
+    /// The machine has fewer cores than the measurement needs.
+    #[error("{needed} cores are needed, but this process may use {found}: widen its affinity or pass --cpus")]
     Cores {
-        /// How many are needed.
+        /// The needed cores.
         needed: usize,
-        /// How many there are.
+        /// The available cores.
         found: usize,
     },
     /// A plot could not be drawn.
@@ -81,7 +81,7 @@ pub enum Failure {
     Plot {
         /// The file.
         path: String,
-        /// What the drawing library said.
+        /// The error of the drawing library.
         why: String,
     },
 }

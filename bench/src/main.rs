@@ -3,9 +3,10 @@
 mod allocations;
 mod bench;
 mod clock;
+mod context;
 mod driver;
 mod failure;
-#[allow(dead_code, reason = "generated types offer more than is used here")]
+#[allow(dead_code, reason = "not all of the generated code is used")]
 mod messages {
     //! Generated from messages.idl.
     include!(concat!(env!("OUT_DIR"), "/messages.rs"));
@@ -13,16 +14,16 @@ mod messages {
 mod os;
 mod payload;
 mod plot;
-mod plot_memory;
-mod plot_region;
 mod protocol;
 mod report;
-mod report_systems;
+mod rows;
 mod session;
 mod stats;
 mod syscalls;
 mod systems;
 mod tables;
+mod units;
+mod view;
 mod worker;
 mod workload;
 
@@ -50,11 +51,11 @@ struct Cli {
 enum Command {
     /// Every table.
     All(RunArgs),
-    /// One-way latency between two processes that look for messages all the time.
+    /// One-way latency between two processes that poll.
     Hop(RunArgs),
     /// The publisher's call with many subscribers.
     Fanout(RunArgs),
-    /// Latency to a process that sleeps, and the system calls of a hop.
+    /// Latency to a sleeping process, and the system calls of a hop.
     Wake(RunArgs),
     /// Lossless messages a second, one way.
     Throughput(RunArgs),
@@ -70,11 +71,11 @@ enum Command {
     Region(RunArgs),
     /// Encoding protobuf messages, in C++ and in Rust.
     Protobuf(RunArgs),
-    /// Messages of ROS 2 between C's layout and idiomatic Rust.
+    /// Messages of ROS 2 between their C form and idiomatic Rust.
     Conversion(RunArgs),
     /// Messages of ROS 2 end to end, in rclrs, rclcpp and rclpy.
     ConversionRos(RunArgs),
-    /// One process of a measurement; started by the program itself.
+    /// One process of a measurement. The program starts it itself.
     #[command(hide = true)]
     Worker(worker::WorkerArgs),
 }
@@ -90,7 +91,7 @@ struct RunArgs {
     /// Directory for the plots.
     #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/plots"))]
     svg: PathBuf,
-    /// The cores to use, publisher first; by default one hardware thread of each physical core.
+    /// The cores to use, the publisher's first. Default: one hardware thread of each physical core.
     #[arg(long, value_delimiter = ',')]
     cpus: Vec<usize>,
 }
@@ -99,10 +100,10 @@ struct RunArgs {
 struct GraphArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Only these graphs, from 0, and only beside the host baseline.
+    /// Measure only these graphs, numbered from 0, and compare only with the host baseline.
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(0..98))]
     only: Vec<u64>,
-    /// So many rounds, whatever else.
+    /// The exact number of rounds.
     #[arg(long)]
     rounds: Option<usize>,
     /// Keep the cores from becoming idle, by a thread of the lowest priority on each.
@@ -119,7 +120,9 @@ fn run_with(tables: &[Table], args: RunArgs, graphs: Graphs) -> Result<(), Failu
     let RunArgs { json, full, svg, cpus } = args;
     let mut bench = Bench::new(Options { json, full, svg, cpus, graphs })?;
     for table in tables {
-        table.run(&mut bench)?;
+        let view = table.run(&mut bench)?;
+        let (name, title) = table.title();
+        report::show(&mut bench, name, title, &view)?;
     }
     Ok(())
 }
@@ -143,7 +146,7 @@ fn main() -> ExitCode {
         Command::Conversion(args) => run(&[Table::Conversion], args),
         Command::ConversionRos(args) => run(&[Table::ConversionRos], args),
         Command::Worker(args) => {
-            // The driver reads what a worker has to say from its output.
+            // The driver reads a worker's messages from its standard output.
             return worker::main(&args).map_or_else(
                 |failure| {
                     println!("error {}", failure.to_string().replace('\n', " "));

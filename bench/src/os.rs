@@ -1,4 +1,5 @@
-//! What the measuring needs from Linux: pinning, shared pages, futexes, signals, counting files and system calls.
+//! The services of Linux that measuring needs: pinning, shared pages, futexes, signals, and counting files
+//! and system calls.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,17 +10,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Binds the calling thread, and the threads it starts from now on, to one core.
+/// Binds the calling thread, and the threads that it starts from now on, to one core.
 pub fn pin(cpu: usize) -> io::Result<()> {
     bind(&[cpu])
 }
 
-/// Binds the calling thread, and the threads and processes it starts from now on, to these cores.
+/// Binds the calling thread, and the threads and processes that it starts from now on, to these cores.
 pub fn bind(cpus: &[usize]) -> io::Result<()> {
     // SAFETY: an all-zero `cpu_set_t` is the empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     for &cpu in cpus {
-        // SAFETY: `set` is a valid set; `CPU_SET` checks nothing but stays inside it for the cores Linux reports.
+        // SAFETY: `set` is a valid set. `CPU_SET` checks nothing, but the cores that Linux reports lie within
+        // the set.
         unsafe { libc::CPU_SET(cpu, &mut set) };
     }
     // SAFETY: the size given is the size of the set pointed at.
@@ -58,14 +60,14 @@ pub fn cores() -> io::Result<Vec<usize>> {
     Ok(first)
 }
 
-/// A file mapped shared and writable; unmapped when dropped, the file stays.
+/// A file mapped shared and writable. Dropping unmaps it; the file remains.
 pub struct Mapping {
     address: NonNull<u8>,
     length: usize,
 }
 
 impl Mapping {
-    /// Opens or creates the file, gives it at least `length` bytes and maps it with every page present.
+    /// Opens or creates the file, gives it at least `length` bytes, and maps it with every page present.
     pub fn open(path: &Path, length: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         if file.metadata()?.len() < length as u64 {
@@ -75,7 +77,7 @@ impl Mapping {
     }
 
     fn map(file: &File, length: usize) -> io::Result<Self> {
-        // SAFETY: a fresh mapping chosen by the kernel overlaps nothing.
+        // SAFETY: the kernel chooses the address, so the mapping overlaps nothing.
         let address = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -93,7 +95,7 @@ impl Mapping {
         Ok(Self { address, length })
     }
 
-    /// The first byte.
+    /// The address of the first byte.
     pub fn address(&self) -> *mut u8 {
         self.address.as_ptr()
     }
@@ -101,12 +103,12 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: exactly the range that was mapped; nobody keeps a reference beyond the mapping's life.
+        // SAFETY: this is exactly the mapped range, and no reference outlives the mapping.
         unsafe { libc::munmap(self.address.as_ptr().cast(), self.length) };
     }
 }
 
-/// A page of shared words, a cache line apart, by which the processes of one measurement keep step.
+/// A page of shared words, one in each cache line, through which the processes of a measurement synchronize.
 pub struct Page {
     mapping: Mapping,
 }
@@ -114,7 +116,7 @@ pub struct Page {
 impl Page {
     const WORDS: usize = 64;
 
-    /// Maps the page; every process of a measurement names the same file.
+    /// Maps the page. All processes of a measurement name the same file.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { mapping: Mapping::open(path, Self::WORDS * 64)? })
     }
@@ -122,21 +124,21 @@ impl Page {
     /// The word with this index.
     pub fn word(&self, index: usize) -> &AtomicU64 {
         assert!(index < Self::WORDS, "the page has {} words", Self::WORDS);
-        // SAFETY: inside the mapping, aligned to 64 bytes, and only ever used as an atomic.
+        // SAFETY: the word lies inside the mapping, is aligned to 64 bytes, and is only used as an atomic.
         unsafe { &*self.mapping.address().add(index * 64).cast::<AtomicU64>() }
     }
 
-    /// The lower half of a word, to sleep on.
+    /// The lower half of a word, for futexes.
     pub fn half(&self, index: usize) -> &AtomicU32 {
         assert!(index < Self::WORDS, "the page has {} words", Self::WORDS);
-        // SAFETY: inside the mapping, aligned to 64 bytes, and only ever used as an atomic.
+        // SAFETY: the word lies inside the mapping, is aligned to 64 bytes, and is only used as an atomic.
         unsafe { &*self.mapping.address().add(index * 64).cast::<AtomicU32>() }
     }
 }
 
 /// Sleeps while the word, shared between processes, holds `value`.
 pub fn futex_wait(word: &AtomicU32, value: u32) {
-    // SAFETY: the word lives as long as the call; no time-out is given.
+    // SAFETY: the word lives as long as the call. There is no time-out.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
@@ -148,7 +150,7 @@ pub fn futex_wait(word: &AtomicU32, value: u32) {
     };
 }
 
-/// Wakes everybody who sleeps on the word.
+/// Wakes all processes that sleep on the word.
 pub fn futex_wake(word: &AtomicU32) {
     // SAFETY: the kernel only uses the address as a key.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
@@ -162,7 +164,7 @@ pub fn monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// How long a process has been on the CPU.
+/// The time that a process has spent on the CPU.
 pub fn cpu_ns(process: u32) -> io::Result<u64> {
     let mut clock = 0;
     // SAFETY: `clock` is writable.
@@ -178,7 +180,7 @@ pub fn cpu_ns(process: u32) -> io::Result<u64> {
     Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Busy waiting that does not give the core away.
+/// Waits without giving up the core.
 pub fn spin_for(time: Duration) {
     let end = monotonic_ns() + time.as_nanos() as u64;
     while monotonic_ns() < end {
@@ -186,14 +188,14 @@ pub fn spin_for(time: Duration) {
     }
 }
 
-/// Keeps idle cores from sleeping so deeply that waking them takes longer than everything that is measured here (in
-/// a virtual machine, tens of microseconds), as real-time systems do. Ends when dropped.
+/// Keeps idle cores out of deep sleep until it is dropped, as real-time systems do. Waking from deep sleep
+/// takes longer than everything that is measured here (in a virtual machine, tens of microseconds).
 pub struct Awake {
     _file: File,
 }
 
 impl Awake {
-    /// Asks the kernel; usually only root may.
+    /// Asks the kernel. Usually only root may do so.
     pub fn request() -> io::Result<Self> {
         let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency")?;
         io::Write::write_all(&mut file, &0_i32.to_ne_bytes())?;
@@ -201,8 +203,8 @@ impl Awake {
     }
 }
 
-/// Cores that never become idle: on each a thread runs that gives way to any other. A virtual core that is idle goes to its host, whatever
-/// [`Awake`] asks for.
+/// Keeps cores from becoming idle: a thread on each core yields to any other thread. An idle virtual core is
+/// returned to its host, even with [`Awake`].
 pub struct Busy(Arc<AtomicBool>);
 
 impl Busy {
@@ -213,9 +215,9 @@ impl Busy {
             let on = busy.0.clone();
             std::thread::Builder::new().spawn(move || {
                 let lowest = libc::sched_param { sched_priority: 0 };
-                // SAFETY: the parameters are valid for the call, which concerns this thread.
+                // SAFETY: the parameters are valid for the call, which affects this thread only.
                 let idle = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &lowest) } == 0;
-                // One that would not give way must not run.
+                // A thread that does not yield must not run.
                 while idle && pin(cpu).is_ok() && on.load(Ordering::Relaxed) {
                     (0..10_000).for_each(|_| std::hint::spin_loop());
                 }
@@ -231,9 +233,9 @@ impl Drop for Busy {
     }
 }
 
-/// How many files this process has open.
+/// The number of files that this process has open.
 pub fn open_files() -> io::Result<usize> {
-    // The directory being read is itself one of them.
+    // Does not count the directory that is being read.
     Ok(std::fs::read_dir("/proc/self/fd")?.count().saturating_sub(1))
 }
 
@@ -243,10 +245,10 @@ extern "C" fn on_signal(_: libc::c_int) {
     INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
-/// Makes SIGINT, SIGTERM and SIGHUP set a flag, so that the program can tidy up and go.
+/// Makes SIGINT, SIGTERM and SIGHUP set a flag, so that the program can clean up and exit.
 pub fn catch_signals() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the handler only stores to an atomic; an all-zero `sigaction` without SA_RESTART lets
+        // SAFETY: the handler only stores to an atomic. An all-zero `sigaction` without SA_RESTART lets
         // blocking calls return EINTR.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
@@ -256,12 +258,12 @@ pub fn catch_signals() {
     }
 }
 
-/// Behaves from now on as if such a signal had come.
+/// Acts as if such a signal had arrived.
 pub fn interrupt() {
     INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
-/// Whether one of those signals has come.
+/// Whether one of those signals has arrived.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }

@@ -1,24 +1,24 @@
-//! What the messages of a measurement hold: a sequence number, a time, and bytes made from the number.
+//! The content of a message: a sequence number, a time, and bytes that follow from the number.
 
 use std::mem::MaybeUninit;
 
 use crate::failure::Failure;
 
-/// Bytes of the header, the sequence number and the time; a message's size counts them in.
+/// Bytes of the header: the sequence number and the time. A message's size includes them.
 pub const HEADER: usize = 16;
 
-/// How much of a message is touched.
+/// The touched part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
     /// The header alone.
     Header,
-    /// The header, and of the rest the first and the last byte, by the reader.
+    /// The header. The reader also reads the first and the last byte behind it.
     Ends,
     /// Every byte is written and read.
     All,
 }
 
-/// What a receiver finds in a message.
+/// What a receiver has read from a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The sequence number.
@@ -27,7 +27,7 @@ pub struct Found {
     pub time: u64,
     /// The size, header included.
     pub size: usize,
-    /// The first and the last byte behind the header, if those were to be read.
+    /// The first and the last byte behind the header, if they were read.
     pub ends: (u8, u8),
 }
 
@@ -61,7 +61,7 @@ pub fn read(system: &'static str, bytes: &[u8], touch: Touch) -> Result<Found, F
     find(system, word(0), word(8), &bytes[HEADER..], touch)
 }
 
-/// Reads a message whose header is at hand; checks its bytes if all are to be touched.
+/// Reads a message whose header is known. Checks its bytes if all are to be touched.
 #[inline]
 pub fn find(
     system: &'static str,

@@ -1,5 +1,5 @@
-//! The lines that driver and workers exchange: `open size=64`, `run count=1000`, `close`; `ok`, `samples 1.5 2.5`,
-//! `error words`. The C++ peers speak the same.
+//! The lines between driver and workers: `open size=64`, `run count=1000`, `close`; `ok`, `samples 1.5 2.5`,
+//! `error words`. The C++ peers use the same lines.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -14,7 +14,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// Reads them.
+    /// Parses the words.
     pub fn parse(words: &str) -> Result<Self, Failure> {
         let mut values = BTreeMap::new();
         for word in words.split_whitespace() {
@@ -26,7 +26,7 @@ impl Params {
         Ok(Self { values })
     }
 
-    /// The value with this name, which must be there.
+    /// The value with this name. Fails without it.
     pub fn get<T: FromStr>(&self, key: &'static str) -> Result<T, Failure> {
         let value = self.values.get(key).ok_or(Failure::Protocol { line: key.to_owned(), why: "missing" })?;
         value.parse().map_err(|_| Failure::Protocol { line: format!("{key}={value}"), why: "bad value" })
@@ -38,17 +38,17 @@ impl Params {
     }
 }
 
-/// What a worker does; its endpoints are opened, used in several rounds, and closed.
+/// The duty of a worker: its endpoints are opened, used in several rounds, and closed.
 pub trait Duty {
     /// Opens endpoints.
     fn open(&mut self, params: &Params) -> Result<(), Failure>;
-    /// One round; what it returns is sent to the driver.
+    /// Runs one round. The result is sent to the driver.
     fn run(&mut self, params: &Params) -> Result<Vec<f64>, Failure>;
     /// Closes the endpoints.
     fn close(&mut self);
 }
 
-/// Obeys the commands on standard input until its end.
+/// Executes the commands on standard input until its end.
 pub fn serve(duty: &mut dyn Duty) -> Result<(), Failure> {
     let input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();

@@ -1,4 +1,4 @@
-//! The files of one run: where they lie, and their removal, also after a run that was killed.
+//! The files of one run: their places, and their removal, also after a run that was killed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,14 +9,14 @@ use crate::failure::Failure;
 const SHM: &str = "/dev/shm";
 const DIRECTORY: &str = "situ-bench-";
 
-/// The places of one run, all derived from the driver's process id, so that workers and sweepers can find them.
+/// The places of one run. All follow from the driver's process id, so workers and later runs can find them.
 #[derive(Clone, Debug)]
 pub struct Session {
     pid: u32,
 }
 
 impl Session {
-    /// The session of a driver with this process id.
+    /// The session of the driver with this process id.
     pub fn of(pid: u32) -> Self {
         Self { pid }
     }
@@ -41,12 +41,12 @@ impl Session {
         std::env::temp_dir().join(format!("{DIRECTORY}{}", self.pid))
     }
 
-    /// What the names of iceoryx2's shared memory begin with.
+    /// The prefix of the names of iceoryx2's shared memory.
     pub fn iceoryx2_prefix(&self) -> String {
         format!("sb{}_", self.pid)
     }
 
-    /// A DDS domain of its own for each run: two runs, or a robot on the same machine, do not meet.
+    /// The DDS domain of this run. Other runs and robots on the same machine use other domains.
     pub fn domain(&self) -> u32 {
         100 + self.pid % 100
     }
@@ -54,7 +54,7 @@ impl Session {
     fn remove(&self) {
         let prefix = self.iceoryx2_prefix();
         for name in names_in(SHM).into_iter().filter(|name| name.starts_with(&prefix)) {
-            // Whatever cannot be removed is left to the next sweep.
+            // The next run removes the rest.
             let _ = fs::remove_file(Path::new(SHM).join(name));
         }
         let _ = fs::remove_dir_all(self.iceoryx2_root());
@@ -67,23 +67,23 @@ fn names_in(directory: &str) -> BTreeSet<String> {
     entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// Removes what killed processes of the C++ peers left. Both libraries keep a lock on a file beside each resource for as
-/// long as its process lives, so whatever can be locked is nobody's any more.
+/// Removes the files of C++ peers that were killed. Both libraries lock a file beside each resource while its
+/// process lives. A file that can be locked therefore has no owner.
 fn sweep_peers() {
     let temporary = std::env::temp_dir();
     for name in names_in(SHM) {
-        // Fast DDS: `fastrtps_<segment>` and `fastrtps_port<number>`, locked by way of `..._el` or `..._sl`.
+        // Fast DDS: `fastrtps_<segment>` and `fastrtps_port<number>`, with the lock `..._el` or `..._sl`.
         let lock = name.strip_suffix("_el").or_else(|| name.strip_suffix("_sl"));
         let Some(resource) = lock.filter(|resource| resource.starts_with("fastrtps_")) else { continue };
         if abandoned(&Path::new(SHM).join(&name)) {
             for file in [&name, resource, &format!("sem.{resource}_mutex")] {
-                // Whatever cannot be removed is left to the next sweep.
+                // The next run removes the rest.
                 let _ = fs::remove_file(Path::new(SHM).join(file));
             }
         }
     }
     for name in names_in(temporary.to_str().unwrap_or("/tmp")) {
-        // iceoryx: one socket for each process, locked by way of `<socket>.lock`.
+        // iceoryx: one socket for each process, with the lock `<socket>.lock`.
         let ours = name.starts_with(DIRECTORY) || name.starts_with("iceoryx_rt_");
         let Some(socket) = name.strip_suffix(".lock").filter(|_| ours) else { continue };
         if abandoned(&temporary.join(&name)) {
@@ -94,18 +94,18 @@ fn sweep_peers() {
     }
 }
 
-/// Whether nobody holds a lock on the file.
+/// Whether no process holds a lock on the file.
 fn abandoned(path: &Path) -> bool {
     fs::File::open(path).is_ok_and(|file| file.try_lock().is_ok())
 }
 
-/// Owns the session's files: made at the start, gone when dropped.
+/// Owns the session's files. They are created at the start and removed on drop.
 pub struct Ownership {
     session: Session,
 }
 
 impl Ownership {
-    /// Removes what killed runs left behind and makes this run's directories.
+    /// Removes the files of killed runs and creates this run's directories.
     pub fn take() -> Result<Self, Failure> {
         for name in names_in(SHM) {
             let Some(pid) = name.strip_prefix(DIRECTORY).and_then(|pid| pid.parse().ok()) else { continue };

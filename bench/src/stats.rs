@@ -1,11 +1,11 @@
-//! Percentiles, and how far ratios of them can be trusted.
+//! Percentiles, and confidence intervals of ratios.
 
 use crate::workload::random::Random;
 
-/// How often samples are drawn again to see how much a ratio depends on which there were.
+/// The number of resamples of a bootstrap.
 const RESAMPLES: usize = 1000;
 
-/// The value below which the given share of the samples lies (nearest rank). `None` for no samples.
+/// The percentile at the given share of the samples (nearest rank). `None` without samples.
 pub fn percentile(samples: &mut [f64], share: f64) -> Option<f64> {
     if samples.is_empty() {
         return None;
@@ -15,8 +15,8 @@ pub fn percentile(samples: &mut [f64], share: f64) -> Option<f64> {
     Some(*value)
 }
 
-/// The interval that holds the ratio of two medians with 95 % confidence, by the bootstrap: rounds, which both were part of, are drawn
-/// again and again. `None` without rounds.
+/// The 95 % confidence interval of the ratio of two medians. It comes from the bootstrap, which resamples the
+/// rounds of both together. `None` without rounds.
 pub fn ratio_interval(of: &[f64], to: &[f64]) -> Option<(f64, f64)> {
     let rounds = of.len().min(to.len());
     let mut random = Random::new(rounds as u64);
@@ -30,9 +30,9 @@ pub fn ratio_interval(of: &[f64], to: &[f64]) -> Option<(f64, f64)> {
     Some((percentile(&mut ratios, 0.025)?, percentile(&mut ratios, 0.975)?))
 }
 
-/// The interval that holds the median with 95 % confidence, of values that come in groups whose members resemble each other, by the
-/// bootstrap: groups are drawn again and again, and of each as many values as it has. Groups without values do not count. `None` without
-/// values.
+/// The 95 % confidence interval of the median of values in groups. Values of one group resemble each other.
+/// The bootstrap resamples the groups, and within each group its values. Empty groups do not count. `None`
+/// without values.
 pub fn grouped_interval(groups: &[Vec<f64>]) -> Option<(f64, f64)> {
     let groups: Vec<&Vec<f64>> = groups.iter().filter(|group| !group.is_empty()).collect();
     let mut random = Random::new(groups.len() as u64);
@@ -48,16 +48,16 @@ pub fn grouped_interval(groups: &[Vec<f64>]) -> Option<(f64, f64)> {
     Some((percentile(&mut medians, 0.025)?, percentile(&mut medians, 0.975)?))
 }
 
-/// The geometric mean. `None` for no ratios.
+/// The geometric mean. `None` without ratios.
 pub fn geometric_mean(ratios: &[f64]) -> Option<f64> {
     let sum: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
     (!ratios.is_empty()).then(|| (sum / ratios.len() as f64).exp())
 }
 
-/// The interval that holds the geometric mean with 95 % confidence, of ratios that were measured independently (Student's t, of their
-/// logarithms). `None` for fewer than two, or more than ten.
+/// The 95 % confidence interval of the geometric mean of independent ratios (Student's t of their
+/// logarithms). `None` for fewer than two ratios, or more than ten.
 pub fn interval_of_ratios(ratios: &[f64]) -> Option<(f64, f64)> {
-    /// Of Student's distribution with 1, 2, 3 ... degrees of freedom: what 97.5 % lie below.
+    /// The 97.5 % quantiles of Student's distribution with 1, 2, 3 ... degrees of freedom.
     const QUANTILES: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
     let freedom = ratios.len().checked_sub(1)?;
     let quantile = QUANTILES.get(freedom.checked_sub(1)?)?;
@@ -75,7 +75,8 @@ mod tests {
     fn intervals_of_independent_ratios() {
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-3, "{a} is not {b}");
         close(geometric_mean(&[0.5, 2.0, 8.0]).expect("some"), 2.0);
-        // Logarithms 0, ln 2 and 2 ln 2: mean and standard deviation ln 2, so 2 * 2^(4.303 / sqrt 3) each way.
+        // The logarithms are 0, ln 2 and 2 ln 2. Mean and standard deviation are ln 2, so the factor is
+        // 2^(4.303 / sqrt 3) each way.
         let (low, high) = interval_of_ratios(&[1.0, 2.0, 4.0]).expect("three");
         close(low, 0.3574);
         close(high, 11.191);
@@ -87,7 +88,7 @@ mod tests {
     fn intervals_of_ratios() {
         assert_eq!(ratio_interval(&[3.0; 5], &[2.0; 5]), Some((1.5, 1.5)));
         assert_eq!(ratio_interval(&[], &[]), None);
-        // Uniform over a tenth: the median of 100 is known to about its tenth part.
+        // Uniform over a tenth: the median of 100 values is known to about a tenth of that range.
         let of: Vec<f64> = (0..100).map(|at| 1.0 + f64::from(at * 37 % 100) / 1000.0).collect();
         let (low, high) = ratio_interval(&of, &[1.0; 100]).expect("rounds");
         assert!(low > 1.03 && low < 1.05 && high > 1.05 && high < 1.07, "{low} to {high}");
@@ -98,11 +99,12 @@ mod tests {
         assert_eq!(grouped_interval(&[]), None);
         assert_eq!(grouped_interval(&[vec![], vec![]]), None);
         assert_eq!(grouped_interval(&[vec![2.0; 5], vec![], vec![2.0; 3]]), Some((2.0, 2.0)));
-        // What the members of a group share is not known better with more of them. The median is 1 if two of the four drawn groups are the
-        // first, and 4 if three are the last, as in 13 of 256 draws.
+        // More values of a group do not reduce the error that its values share. The median is 1 if two of the
+        // four drawn groups are the first, and 4 if three are the last, as in 13 of 256 draws.
         let groups: Vec<Vec<f64>> = (1..=4).map(|group| vec![f64::from(group); 100]).collect();
         assert_eq!(grouped_interval(&groups), Some((1.0, 4.0)));
-        // Uniform over a tenth in one group: the median of 100 is known to about its tenth part.
+        // Uniform over a tenth in one group: the median of 100 values is known to about a tenth of that
+        // range.
         let one: Vec<f64> = (0..100).map(|at| 1.0 + f64::from(at * 37 % 100) / 1000.0).collect();
         let (low, high) = grouped_interval(&[one]).expect("values");
         assert!(low > 1.03 && low < 1.05 && high > 1.05 && high < 1.07, "{low} to {high}");

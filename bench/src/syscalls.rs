@@ -1,4 +1,5 @@
-//! Counts the system calls of running processes, as strace does, with no tool and no privilege: they are our children.
+//! Counts the system calls of child processes with ptrace, as strace does. This needs no tool and no
+//! privilege.
 
 use std::collections::HashMap;
 use std::io;
@@ -7,21 +8,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Traces some processes from a thread of its own, since only the thread that traces may wait for them.
+/// Traces processes from a thread of its own: only the tracing thread may wait for them.
 pub struct Counter {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<u64>,
 }
 
 impl Counter {
-    /// Begins to count.
+    /// Starts counting.
     pub fn start(pids: &[u32]) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, started) = std::sync::mpsc::channel();
         let (pids, flag) = (pids.to_vec(), stop.clone());
         let thread = std::thread::spawn(move || match attach(&pids) {
             Ok(threads) => {
-                // The receiver waits for exactly this.
+                // The receiver waits for this message.
                 let _ = ready.send(Ok(()));
                 count(threads, &flag)
             }
@@ -37,7 +38,7 @@ impl Counter {
         }
     }
 
-    /// Ends and says how many calls were begun.
+    /// Stops, and returns the number of system calls that were entered.
     pub fn stop(self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or(0)
@@ -59,14 +60,14 @@ fn attach(pids: &[u32]) -> io::Result<HashMap<i32, bool>> {
             };
             ptrace(libc::PTRACE_SEIZE, thread, libc::PTRACE_O_TRACESYSGOOD as usize)?;
             ptrace(libc::PTRACE_INTERRUPT, thread, 0)?;
-            // Not inside a call, as far as counting goes.
+            // Counts as outside of a system call.
             threads.insert(thread, false);
         }
     }
     Ok(threads)
 }
 
-/// Lets the threads run from one system call's edge to the next, until told to stop; then lets go of them.
+/// Runs the threads from one entry or exit of a system call to the next until told to stop, then detaches.
 fn count(mut threads: HashMap<i32, bool>, stop: &AtomicBool) -> u64 {
     let mut calls = 0;
     let mut leaving = false;
@@ -74,7 +75,7 @@ fn count(mut threads: HashMap<i32, bool>, stop: &AtomicBool) -> u64 {
         if !leaving && stop.load(Ordering::Relaxed) {
             leaving = true;
             for &thread in threads.keys() {
-                // A thread that is stopped already, or gone, shows below.
+                // The loop below finds threads that are stopped already, or gone.
                 let _ = ptrace(libc::PTRACE_INTERRUPT, thread, 0);
             }
         }
@@ -101,7 +102,7 @@ fn count(mut threads: HashMap<i32, bool>, stop: &AtomicBool) -> u64 {
             calls += u64::from(*inside && !leaving);
         }
         if leaving {
-            // The process goes on undisturbed; should it be gone, so much the better.
+            // The process continues. It may also be gone already.
             let _ = ptrace(libc::PTRACE_DETACH, thread, 0);
             threads.remove(&thread);
             continue;

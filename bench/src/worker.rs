@@ -1,10 +1,11 @@
-//! The hidden side of the program: a process of one system in one table.
+//! A worker: the process of one system in one table. The driver starts it.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::clock::Clock;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::os::{self, Page};
 use crate::session::Session;
@@ -17,7 +18,7 @@ use crate::systems::{Kind, System};
 use crate::tables::{bounded, domains, fanout, graphs, hop, setup, throughput, wake};
 use crate::workload::in_domain::InDomain;
 
-/// How the driver starts a worker.
+/// The command line of a worker.
 #[derive(Args, Debug)]
 pub struct WorkerArgs {
     #[arg(long)]
@@ -38,21 +39,7 @@ pub struct WorkerArgs {
     domain: u32,
 }
 
-/// What a worker knows.
-pub struct Context {
-    /// The files of the run.
-    pub session: Session,
-    /// Which part it plays.
-    pub role: String,
-    /// Which of several with that part.
-    pub index: usize,
-    /// The words shared with the other workers.
-    pub page: Page,
-    /// The clock.
-    pub clock: Clock,
-}
-
-/// Plays the part.
+/// Runs the worker's role in its table.
 pub fn main(args: &WorkerArgs) -> Result<(), Failure> {
     os::pin(args.cpu).map_err(Failure::io(format!("cannot bind to core {}", args.cpu)))?;
     let page = Page::open(&args.page).map_err(Failure::io(format!("cannot map {}", args.page.display())))?;
@@ -82,7 +69,7 @@ pub fn main(args: &WorkerArgs) -> Result<(), Failure> {
     }
 }
 
-/// The tables in which nodes work on a device, for systems whose messages lie in host memory.
+/// Tables with nodes on a device, for systems with messages in host memory.
 fn on_device<S: System>(table: &str, context: Context) -> Result<(), Failure> {
     match table {
         "domains" => domains::work::<S>(context),

@@ -2,14 +2,16 @@
 #
 #   situ_generate(<target> [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...] [NAMESPACE <name>])
 #
-# <target> becomes an interface library whose users can include the generated headers. FILES are .proto files,
+# <target> becomes an interface library. Its users can include the generated headers. FILES are .proto files,
 # or .idl, .msg, .srv and .action files. ROS names packages (`sensor_msgs`) or their interfaces
 # (`sensor_msgs/msg/Image`). INCLUDES are the folders to search for packages and included files. The header of
-# `<include>/robot/arm.idl` is `robot/arm.hpp`, that of the message `sensor_msgs/msg/PointCloud2` is
-# `sensor_msgs/msg/point_cloud2.hpp`. NAMESPACE is put around all generated code, and is the folder of the
-# headers: with `my`, `my::sensor_msgs::msg::Image` is in `my/sensor_msgs/msg/image.hpp`. Generated code can then
-# be used together with the code that rosidl generates from the same message. The command is SITU_COMMAND when
-# that is set (a list: it may have arguments of its own), otherwise `situ` on the PATH.
+# `<include>/robot/arm.idl` is `robot/arm.hpp`, and that of the message `sensor_msgs/msg/PointCloud2` is
+# `sensor_msgs/msg/point_cloud2.hpp`.
+#
+# NAMESPACE is put around all generated code, and is the folder of the headers: with `my`,
+# `my::sensor_msgs::msg::Image` is in `my/sensor_msgs/msg/image.hpp`. Generated code can then be used together
+# with the code that rosidl generates from the same message. The command is SITU_COMMAND if that is set (a
+# list: it may have arguments), otherwise `situ` on the PATH.
 include_guard(GLOBAL)
 
 function(situ_generate target)

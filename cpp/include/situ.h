@@ -14,7 +14,7 @@
  *
  * - A function that can fail returns a `situ_status`: `SITU_OK`, `SITU_EMPTY` if a result may be absent, or
  *   a negative error. On an error the last parameter, unless it is NULL, receives the status and a sentence
- *   that says what happened, with the values, and what to do. Otherwise it is not written. On failure no
+ *   that describes the failure, with the values, and what to do. Otherwise it is not written. On failure no
  *   other output is written.
  * - Input texts are UTF-8, end with a zero, and are copied. Output texts belong to the handle that was
  *   passed.
@@ -46,7 +46,7 @@
 extern "C" {
 #endif
 
-/* The version of the loaded library, as SITU_VERSION; and as text. */
+/* The version of the loaded library: in the form of SITU_VERSION, and as text. */
 uint32_t situ_version(void);
 const char* situ_version_string(void);
 
@@ -106,12 +106,12 @@ typedef struct situ_error {
 /* The name of a status, for example "SITU_ERROR_QOS"; "unknown status" for other numbers. */
 const char* situ_status_name(int32_t status);
 
-/* Lets this process survive when files of shared memory are made shorter while it has them mapped. Without
- * it, SIGBUS ends the process. The lost part of a file reads as zeroes, and the next take or publication
- * fails: with MALFORMED for a publisher's memory, with REMOVED for the topic. Off by default, because it
- * installs a handler of SIGBUS, which belongs to the program. Faults elsewhere go to the previous handler; a
- * handler that the program installs later should pass on faults that are not its own. Calling it again does
- * nothing. Errors: SYSTEM. */
+/* Keeps this process alive when files of shared memory are made shorter while it has them mapped. Without
+ * this guard, SIGBUS ends the process. The lost part of a file reads as zeroes, and the next take or
+ * publication fails: with MALFORMED for a publisher's memory, with REMOVED for the topic. Off by default,
+ * because it installs a SIGBUS handler, and signal handlers belong to the program. Faults elsewhere go to the
+ * previous handler. A handler that the program installs later should pass on faults that are not its own.
+ * Calling it again does nothing. Errors: SYSTEM. */
 situ_status situ_guard_install(situ_error* error);
 
 /* ---- Nodes --------------------------------------------------------------------------------------------- */
@@ -136,7 +136,8 @@ typedef struct situ_root {
 situ_status situ_node_create(const char* name, const situ_root* root, situ_node** node, situ_error* error);
 void situ_node_destroy(situ_node* node);
 
-/* The node's name, valid as long as the handle; and its number, by which messages name their publisher. */
+/* The node's name, valid as long as the handle. The node's number, which identifies the publisher in
+ * messages. */
 const char* situ_node_name(const situ_node* node);
 uint64_t situ_node_id(const situ_node* node);
 
@@ -182,30 +183,30 @@ typedef struct situ_publisher_qos {
   uint32_t reliability;
   /* SITU_TRANSIENT_LOCAL: the publisher keeps its last messages for subscribers that join late. */
   uint32_t durability;
-  /* The number of last messages that stay available. A reliable publisher runs ahead by at most this number.
-   */
+  /* The number of last messages that stay available. A reliable publisher is ahead of its reliable
+   * subscribers by at most this number. */
   uint64_t depth;
-  /* How long publishing may wait for a reliable subscriber (default: one second). 0 fails at once,
-   * SITU_FOREVER has no limit. */
+  /* The longest time that publishing waits for a reliable subscriber (default: one second). 0: publishing
+   * fails at once. SITU_FOREVER: no limit. */
   uint64_t block_ns;
   /* The publisher promises to publish at least this often. 0: no promise. */
   uint64_t deadline_ns;
   /* Messages older than this are no longer delivered. 0: no limit. */
   uint64_t lifespan_ns;
-  /* Not 0: messages carry no time stamps, which saves reading the clock. */
+  /* Not 0: messages carry no time stamps, and publishing does not read the clock. */
   uint32_t without_stamps;
-  /* If a slot comes back and more than this many bytes are free, all but half of this many go back to the
-   * system at once. UINT64_MAX, the default: memory goes back after some seconds without use, and on
-   * situ_publisher_trim. */
+  /* When a slot becomes free and more than this number of bytes are free, the publisher at once returns free
+   * memory to the system, down to half of this number. UINT64_MAX, the default: memory returns to the system
+   * after some seconds without use, and on situ_publisher_trim. */
   uint64_t trim_above;
 } situ_publisher_qos;
 
 /* Which publishers' messages a subscriber reads in place. All other messages are copied to private memory on
  * take, so that their publisher cannot change them after the check. */
 typedef enum situ_trust {
-  /* Messages in memory that only this process' user and the superuser may write, and no group. */
+  /* Messages in memory that only the user of this process and the superuser may write, and no group. */
   SITU_SAME_USER = 0,
-  /* All messages, whoever may write to their memory. */
+  /* All messages, even if other users may write to their memory. */
   SITU_EVERYONE = 1,
   /* No messages: each is copied. */
   SITU_NOBODY = 2
@@ -231,7 +232,7 @@ typedef struct situ_subscriber_qos {
   uint64_t max_held;
 } situ_subscriber_qos;
 
-/* Best effort, volatile, a depth of 8, one second to block, no limits. */
+/* Best effort, volatile, a depth of 8, at most one second of waiting, no limits. */
 situ_publisher_qos situ_publisher_qos_default(void);
 /* Best effort, volatile, all messages, no expectation; SITU_SAME_USER, 4 GiB per message, 256 GiB per pool.
  */
@@ -242,8 +243,8 @@ typedef enum situ_strategy {
   /* By classes of size: freed memory is reused for messages of about that size, and more is allocated as
    * needed. */
   SITU_SIZE_CLASSES = 0,
-  /* In the order of publication, in a ring of `capacity` (default: 256 MiB): there is no search, but one
-   * message that is held for long exhausts the ring. */
+  /* In the order of publication, in a ring of `capacity` (default: 256 MiB). There is no search, but one
+   * message that is held for a long time exhausts the ring. */
   SITU_RING = 1
 } situ_strategy;
 
@@ -310,9 +311,9 @@ situ_status situ_publisher_loan(situ_publisher* publisher, size_t head_size, siz
 #define SITU_GROWING_ROOM ((size_t)256 << 20)
 
 /* Lends memory for a body without a head. The body grows in place (situ_loan_grow) up to `room` bytes; 0
- * means SITU_GROWING_ROOM. Room costs addresses, not memory; memory that is unused when the loan is published
- * goes back to the system. Only loans on a topic of regions in host memory can grow; all others are ordinary
- * loans. Errors: INVALID_ARGUMENT, SYSTEM, NO_MEMORY. */
+ * means SITU_GROWING_ROOM. Room takes address space, not memory; memory that is unused when the loan is
+ * published returns to the system. Only loans on a topic of regions in host memory can grow; all others are
+ * ordinary loans. Errors: INVALID_ARGUMENT, SYSTEM, NO_MEMORY. */
 situ_status situ_publisher_loan_growing(situ_publisher* publisher, size_t body_size, size_t room,
                                         situ_loan* loan, situ_error* error);
 
@@ -344,8 +345,8 @@ typedef struct situ_publisher_statistics {
 situ_publisher_statistics situ_publisher_get_statistics(const situ_publisher* publisher);
 
 /* Gives the memory of free slots back to the system, and returns the number of bytes. A slot is free if no
- * subscriber holds it and none can still take it. Publishing also gives back memory that was not used for
- * some seconds; call this before a long time without publishing. The next messages allocate new memory.
+ * subscriber holds it and none can still take it. Publishing also frees memory that was not used for some
+ * seconds; call this before a long time without publishing. The next messages allocate new memory.
  * Device memory and memory registered with a device stay. A ring goes back only if none of it is in use. */
 uint64_t situ_publisher_trim(situ_publisher* publisher);
 
@@ -354,9 +355,9 @@ uint64_t situ_publisher_trim(situ_publisher* publisher);
 typedef struct situ_subscriber situ_subscriber;
 
 /* A message that was taken, read in the memory into which its publisher wrote it. Its bytes stay unchanged
- * until it is released, whatever its publisher does. The caller stores the struct. To move a sample, copy the
- * struct and do not use the old one: exactly one copy may be released. A sample may outlive its subscriber,
- * and all threads may read it at once. */
+ * until it is released, even if its publisher publishes more, ends or crashes. The caller stores the struct.
+ * To move a sample, copy the struct and do not use the old one: exactly one copy may be released. A sample
+ * may outlive its subscriber, and all threads may read it at once. */
 typedef struct situ_sample {
   /* Aligned to 64 bytes. Do not write: the memory is mapped read-only. NULL after release. */
   const void* head;
@@ -492,8 +493,8 @@ typedef struct situ_span {
   uint32_t domain_number;
 } situ_span;
 
-/* The point at which a payload is complete: when the word in host shared memory is `value` or more. The word
- * INT64_MAX (2^63 - 1) means that the payload never becomes complete. A NULL word: it is complete already. */
+/* When a payload is complete: once the word in host shared memory is `value` or more. The word INT64_MAX
+ * (2^63 - 1) means that the payload never becomes complete. A NULL word: it is complete already. */
 typedef struct situ_fence {
   uint64_t* word;
   uint64_t value;
@@ -535,8 +536,8 @@ situ_status situ_stream_write(const situ_stream* stream, const void* from, situ_
 situ_status situ_loan_publish_on(situ_loan* loan, const situ_stream* stream, uint64_t* sequence,
                                  situ_error* error);
 
-/* For streams that Situ does not know: the fence of a loan, whose word your stream sets to `value` after the
- * work that fills the body (cuStreamWriteValue64). Enqueue that, then publish. Errors: those of
+/* For streams of other libraries: the fence of a loan, whose word your stream sets to `value` after the work
+ * that fills the body (cuStreamWriteValue64). Enqueue that, then publish. Errors: those of
  * situ_loan_span and of situ_loan_publish. */
 situ_status situ_loan_fence(situ_loan* loan, situ_fence* fence, situ_error* error);
 situ_status situ_loan_publish_signalled(situ_loan* loan, uint64_t* sequence, situ_error* error);
@@ -572,19 +573,19 @@ situ_status situ_sample_wait_on(const situ_sample* sample, const situ_stream* st
  * INVALID_ARGUMENT, POISONED. */
 situ_status situ_sample_synchronize(const situ_sample* sample, uint64_t timeout_ns, situ_error* error);
 
-/* The present state of the payload; and its fence, for streams that Situ does not know (cuStreamWaitValue64).
+/* The present state of the payload; and its fence, for streams of other libraries (cuStreamWaitValue64).
  * Errors: INVALID_ARGUMENT. */
 situ_fence_state situ_sample_state(const situ_sample* sample);
 situ_status situ_sample_fence(const situ_sample* sample, situ_fence* fence, situ_error* error);
 
-/* ---- Looking around ------------------------------------------------------------------------------------ */
+/* ---- Inspection ---------------------------------------------------------------------------------------- */
 
 /* The clock of time stamps: CLOCK_MONOTONIC in nanoseconds. */
 uint64_t situ_now_ns(void);
 
-/* Counts a copy or a serialization of `bytes` bytes by the program; and returns the counts so far, together
- * with the copies that the library made for the program. For programs that verify that there are no copies.
- */
+/* situ_count_copy counts a copy or a serialization of `bytes` bytes that the program made. situ_copies
+ * returns the counts so far, including the copies that the library made for the program. For programs that
+ * verify that there are no copies. */
 void situ_count_copy(size_t bytes);
 void situ_copies(uint64_t* copies, uint64_t* bytes);
 
@@ -632,8 +633,8 @@ typedef struct situ_wait_info {
 situ_status situ_list_waits(const situ_root* root, void (*visit)(const situ_wait_info* wait, void* context),
                             void* context, situ_error* error);
 
-/* Removes files and registrations of dead nodes under `root`, and counts the removed files of nodes and the
- * removed topics. `nodes` and `topics` may be NULL. Errors: INVALID_ARGUMENT. */
+/* Removes files and registrations of dead nodes under `root`. `nodes` and `topics` receive the numbers of
+ * removed node files and of removed topics, and may be NULL. Errors: INVALID_ARGUMENT. */
 situ_status situ_clean(const situ_root* root, size_t* nodes, size_t* topics, situ_error* error);
 
 /* ---- Traces -------------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 
 namespace demo {
 
-/// Rows of an image with 8 bits a channel, as they lie in its message.
+/// Rows of an image with 8 bits a channel, in the layout of its message.
 struct Pixels {
   std::size_t width;
   std::size_t height;
@@ -25,7 +25,7 @@ struct Pixels {
   }
 };
 
-/// Computes edges. Once it has seen its widest image it allocates nothing more.
+/// Computes edges. After its widest image it does not allocate any more.
 class EdgeFilter {
  public:
   /// Writes one byte for each pixel: how much the brightness changes there. `out` has `width * height` bytes.

@@ -1,9 +1,9 @@
-// The demo's second process: takes clouds (or images), keeps what stands on the ground (or the edges),
-// publishes that.
+// The demo's second process: takes clouds (or images), keeps the objects that stand on the ground (or the
+// edges), and publishes the result.
 //
 //   situ-demo-filter cloud|image INPUT OUTPUT [--root DIR] [--serialized]
 //
-// It tells how it stands on its standard output, one JSON object a line, and stops at SIGTERM or SIGINT.
+// It reports its state on standard output, one JSON object a line, and stops at SIGTERM or SIGINT.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -32,10 +32,10 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-/// What the filter does, in a trace.
+/// The filter's work, in a trace.
 constinit situ::trace::category kFilter{"filter"};
 
-/// How often it tells how it stands, and looks whether it should stop.
+/// The period of reporting its state, and of checking whether to stop.
 constexpr auto kPeriod = 100ms;
 
 std::atomic<bool> stop{false};
@@ -70,7 +70,7 @@ bool parse(std::span<char* const> arguments, Options& options) {
   return true;
 }
 
-/// Tells how it stands, at most every period.
+/// Reports its state, at most once a period.
 class Reporter {
  public:
   void tell(std::uint64_t frames, steady_clock::duration busy) {
@@ -93,7 +93,7 @@ class Reporter {
   steady_clock::time_point told_{};
 };
 
-/// Adds up the time that the work itself takes, between two messages.
+/// Sums the time of the work itself, between two messages.
 class Stopwatch {
  public:
   template <class Work>
@@ -117,7 +117,8 @@ class Stopwatch {
   steady_clock::duration total_{};
 };
 
-/// The points in the bytes of a cloud, which lie at a multiple of 64 in shared memory and of 16 in a vector.
+/// The points in the bytes of a cloud. In shared memory they lie at a multiple of 64, in a vector at a
+/// multiple of 16.
 template <class To, class From>
 std::span<To> points(std::span<From> bytes) {
   static_assert(sizeof(From) == 1);
@@ -262,7 +263,7 @@ int main(int argc, char** argv) {
   for (const int signal : {SIGINT, SIGTERM}) {
     std::signal(signal, [](int) { stop = true; });
   }
-  // It does not outlive the viewer that started it.
+  // The filter ends with the viewer that started it.
   const pid_t parent = getppid();
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) {

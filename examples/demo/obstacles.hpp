@@ -1,4 +1,5 @@
-// Finds what stands on the ground in a point cloud: everything that is clearly above the lowest point nearby.
+// Finds the objects that stand on the ground in a point cloud: everything that is clearly above the lowest
+// point nearby.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 
 namespace demo {
 
-/// One return of the lidar, as it lies in the bytes of a cloud.
+/// One return of the lidar, in the layout of the cloud's bytes.
 struct Point {
   float x;
   float y;
@@ -20,11 +21,11 @@ struct Point {
 };
 static_assert(sizeof(Point) == 16);
 
-/// Removes the ground, what is far away, and what is no point at all. Once it has seen its largest cloud it
-/// allocates nothing more.
+/// Removes the ground, distant points, and invalid points. After its largest cloud it does not allocate any
+/// more.
 class ObstacleFilter {
  public:
-  /// Decides which points stay, and says how many.
+  /// Decides which points stay. Returns their number.
   std::size_t select(std::span<const Point> points) {
     lowest_.assign(kSide * kSide, std::numeric_limits<float>::max());
     cells_.resize(points.size());
@@ -47,7 +48,7 @@ class ObstacleFilter {
     return kept_.size();
   }
 
-  /// Writes the points that stay to where they will be read.
+  /// Writes the points that stay to the place in which they will be read.
   void write(std::span<const Point> points, std::span<Point> out) const {
     const std::size_t count = std::min(kept_.size(), out.size());
     for (std::size_t i = 0; i < count; ++i) {
@@ -56,7 +57,7 @@ class ObstacleFilter {
   }
 
  private:
-  /// The ground is looked for in cells of one metre, within 50 metres to each side.
+  /// The ground is searched in cells of one metre, within 50 metres to each side.
   static constexpr std::size_t kSide = 100;
   static constexpr float kReach = static_cast<float>(kSide) / 2;
   static constexpr float kLowestObstacle = 0.25F;
@@ -65,7 +66,7 @@ class ObstacleFilter {
   static_assert(kSide * kSide < kOutside);
 
   static std::uint16_t cell_of(const Point& point) {
-    // A comparison with what is no number is false, so such points lie outside.
+    // A comparison with NaN is false, so such points lie outside.
     const bool inside = std::abs(point.x) < kReach && std::abs(point.y) < kReach && std::isfinite(point.z);
     if (!inside) {
       return kOutside;

@@ -1,8 +1,8 @@
-//! A memory domain of one's own: anonymous memory, sealed, which no file system bounds.
+//! A memory domain of the application: anonymous sealed memory, which no file system limits.
 //!
-//! In a container `/dev/shm` often holds 64 MB. Memory of `memfd_create` counts against the container's memory instead. It is
-//! no file beside the pool, so it goes to other processes by descriptor, for reading only; and because it is sealed, nobody
-//! can cut it off under those who have it mapped.
+//! In a container `/dev/shm` often holds 64 MB. Memory of `memfd_create` counts against the container's
+//! memory instead. It is no file beside the pool, so it is passed to other processes by descriptor, for
+//! reading only. Because it is sealed, no process can truncate it while others have it mapped.
 
 use std::any::Any;
 use std::fs::File;
@@ -129,7 +129,7 @@ impl Memory for AnonymousMemory {
     }
 
     fn export(&self) -> Result<Option<OwnedFd>, DomainError> {
-        // Opened anew for reading: who gets it cannot write to it.
+        // Opened again for reading: the receiver cannot write to it.
         let path = format!("/proc/self/fd/{}", self.owned()?.as_raw_fd());
         Ok(Some(File::open(path).map_err(|error| system("export", error))?.into()))
     }

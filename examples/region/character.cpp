@@ -1,5 +1,5 @@
-// The character of the talk on offset data structures, in Situ's regions: what the talk shows, step by step.
-// The same program in Rust is character.rs; both say the same.
+// The character of the talk on offset data structures in Situ's regions, step by step as in the talk.
+// character.rs is the same program in Rust. Both print the same.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace {
 
-// What lies in a region are plain structs; the macro says what their members are.
+// Region data are plain structs. The macro lists their members.
 struct Skill {
   std::uint32_t id;
   std::uint32_t level;
@@ -41,7 +41,7 @@ struct Position {
 };
 SITU_REGION(Position, x, y, z)
 
-// An equip is an item with more.
+// An equip is an item with more members.
 struct Equip : Item {
   std::uint32_t level;
   situ::region_vector<float> attributes;
@@ -65,7 +65,7 @@ struct Character {
 SITU_REGION(Character, id, name, level, healthpoint, manapoint, speed, pos, items, path, attributes, equips,
             skills)
 
-// A struct that may get more members at its end: as it was, and as it is.
+// A struct that may get more members at its end: its old and its new version.
 namespace before {
 struct alignas(8) Profile {
   std::uint64_t id;
@@ -80,7 +80,7 @@ struct alignas(8) Profile {
 };
 SITU_REGION_APPENDABLE(Profile, id, name, tags)
 
-/// FNV-1a, to be compared by eye.
+/// FNV-1a, for comparing by eye.
 unsigned long long hash(std::span<const std::byte> bytes) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const std::byte byte : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3U;
@@ -91,7 +91,7 @@ void expect(bool good, const char* what) {
   if (!good) throw std::runtime_error(what);
 }
 
-/// Containers are filled as those of the standard library; each finds the memory of its region by itself.
+/// Containers are filled like those of the standard library. Each finds the memory of its region by itself.
 void fill(Character& c) {
   c.id = 1;
   c.name = "Hero";
@@ -126,7 +126,7 @@ void all_steps() {
   fill(*r);
   say("built", r);
 
-  // Write in place: what has room stays where it is.
+  // Write in place: values with room do not move.
   const std::size_t size = r.size();
   r->level += 1;
   r->pos.x += 0.5F;
@@ -135,7 +135,7 @@ void all_steps() {
   expect(r.size() == size, "nothing needed memory");
   say("written in place", r);
 
-  // Write what needs memory: the region grows, and references to what did not move stay valid.
+  // Write values that need memory: the region grows, and references to unmoved values stay valid.
   const std::uint32_t& level = r->level;
   r->name = "a hero with a name that does not fit into the string itself";
   r->skills.emplace_back(11, 2);
@@ -158,18 +158,18 @@ void all_steps() {
   r->items = items;
   say("assigned", r);
 
-  // Trim: containers give back the room that they do not use, the image ends behind what is in use.
+  // Trim: containers return their unused room, and the image ends behind the used part.
   r->skills.reserve(4096);
   const std::size_t wide = r.size();
   r->skills.shrink_to_fit();
   r.trim();
   expect(r.size() + 4000 * sizeof(Skill) < wide, "the room was given back");
-  // Compact: nothing is free any more.
+  // Compact: no memory is free any more.
   r.compact();
   expect(r.free_bytes() == 0 && r.size() == r.canonical().size(), "there is no smaller arrangement");
   say("compacted", r);
 
-  // Grow out of a fixed buffer, such as a loan of shared memory: when it is full it says so, and nothing has
+  // Fill a fixed buffer, such as a loan of shared memory. When it is full, the call fails and nothing has
   // changed.
   alignas(16) static std::array<std::byte, 4096> small;
   alignas(16) static std::array<std::byte, 65536> large;
@@ -183,7 +183,7 @@ void all_steps() {
   fixed->path.resize(4);
   say("moved on", fixed);
 
-  // Send. What is received is checked, and then read where it lies, or taken over and edited.
+  // Send. The received image is checked. Then it is read in place, or taken over and edited.
   const std::span<const std::byte> sent = r.bytes();
   const auto seen = situ::view_region<Character>(sent);
   expect(seen.has_value() && (*seen)->skills[0].id == 1054, "nothing was decoded");
@@ -192,7 +192,7 @@ void all_steps() {
   (*received)->level += 1;
   say("received", *received);
 
-  // Layouts that are compatible: a program with more members reads what an older one wrote.
+  // Compatible layouts: a program with more members reads an older program's image.
   situ::region<before::Profile> old;
   old->id = 7;
   old->name = "of last year";
@@ -204,7 +204,7 @@ void all_steps() {
   // Any other difference makes another type.
   expect(!situ::region<before::Profile>::adopt(r.bytes()), "it is refused by its hash");
 
-  // Validate. Bytes that are wrong are an error with a place, never a crash.
+  // Validate. Wrong bytes are an error with a place, never a crash.
   std::vector<std::byte> spoilt = r.canonical();
   const std::int32_t link = 1 << 20;
   std::memcpy(spoilt.data() + 64 + offsetof(Character, skills), &link, sizeof(link));
@@ -220,7 +220,7 @@ void make(const char* path) {
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
-/// Goes on with an image that a program in any language wrote.
+/// Continues with an image that a program in any language wrote.
 void take(const char* path) {
   std::ifstream file(path, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};

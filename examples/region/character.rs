@@ -1,18 +1,19 @@
-//! The character of the talk on offset data structures, in Situ's regions: what the talk shows, step by step. The same program in
-//! C++ is character.cpp; both say the same.
+//! The character of the talk on offset data structures in Situ's regions, step by step as in the talk.
+//! character.cpp is the same program in C++. Both print the same.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use situ::layout::region::{Buffer, FlatMap, FlatSet, Full, Mut, Ref, Region, Text, Vector};
-use situ::layout::{region_plain, region_struct};
+use situ::region::{Buffer, FlatMap, FlatSet, Full, Mut, Ref, Region, Text, Vector};
+use situ::region::{region_plain, region_struct};
 
-// Structs of numbers are seen as what they are.
+// Structs of numbers are used directly.
 region_plain! { struct Skill { id: u32, level: u32 } }
 region_plain! { struct Item { id: u32, number: u32, uuid: u64, timestamp: u64 } }
 region_plain! { struct Position { x: f32, y: f32, z: f32 } }
 
-// Those with containers are names for what lies in a region, and have accessors. An equip is an item with more.
+// Types with containers are names for data in a region, and have accessors. An equip is an item with more
+// members.
 region_struct! {
     struct Equip: EquipRef, EquipMut { base: Item, level: u32, attributes: Vector<f32> }
 }
@@ -33,16 +34,16 @@ region_struct! {
     }
 }
 
-// A struct that may get more members at its end: as it was, and as it is.
+// A struct that may get more members at its end: its old and its new version.
 mod before {
-    use situ::layout::region::Text;
-    situ::layout::region_struct! { pub appendable struct Profile: ProfileRef, ProfileMut { id: u64, name: Text } }
+    use situ::region::Text;
+    situ::region::region_struct! { pub appendable struct Profile: ProfileRef, ProfileMut { id: u64, name: Text } }
 }
 region_struct! {
     appendable struct Profile: ProfileRef, ProfileMut { id: u64, name: Text, tags: FlatSet<Text> }
 }
 
-/// FNV-1a, to be compared by eye.
+/// FNV-1a, for comparing by eye.
 fn hash(bytes: &[u8]) -> u64 {
     let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold)
@@ -52,7 +53,7 @@ fn item(id: u32, uuid: u64, timestamp: u64) -> Item {
     Item { id, number: id + 1, uuid, timestamp }
 }
 
-/// Containers are reached through handles; each finds the memory of its region by itself.
+/// Handles give access to containers. Each finds the memory of its region by itself.
 fn fill(mut c: Mut<'_, Character>) -> Result<(), Full> {
     *c.id() = 1;
     c.name().set("Hero")?;
@@ -99,7 +100,7 @@ fn all_steps() -> Result<(), Box<dyn Error>> {
     fill(r.root_mut())?;
     say("built", &r);
 
-    // Write in place: what has room stays where it is.
+    // Write in place: values with room do not move.
     let size = r.bytes().len();
     let mut c = r.root_mut();
     *c.level() += 1;
@@ -109,7 +110,7 @@ fn all_steps() -> Result<(), Box<dyn Error>> {
     assert_eq!(r.bytes().len(), size, "nothing needed memory");
     say("written in place", &r);
 
-    // Write what needs memory: the region grows.
+    // Write values that need memory: the region grows.
     let mut c = r.root_mut();
     c.name().set("a hero with a name that does not fit into the string itself")?;
     c.skills().push(Skill { id: 11, level: 2 })?;
@@ -142,17 +143,18 @@ fn all_steps() -> Result<(), Box<dyn Error>> {
     }
     say("assigned", &r);
 
-    // Trim: containers give back the room that they do not use, the image ends behind what is in use.
+    // Trim: containers return their unused room, and the image ends behind the used part.
     r.root_mut().skills().reserve(4096)?;
     let wide = r.bytes().len();
     r.root_mut().skills().shrink_to_fit();
     assert!(r.trim() + 4000 * size_of::<Skill>() < wide, "the room was given back");
-    // Compact: nothing is free any more.
+    // Compact: no memory is free any more.
     r.compact()?;
     assert!(r.free_bytes() == 0 && r.bytes().len() == r.canonical().len(), "there is no smaller arrangement");
     say("compacted", &r);
 
-    // Grow out of a fixed buffer, such as a loan of shared memory: when it is full it says so, and nothing has changed.
+    // Fills a fixed buffer, such as a loan of shared memory. When it is full, the call fails and nothing has
+    // changed.
     let (mut small, mut large) = (vec![0_u128; 256], vec![0_u128; 4096]);
     let mut fixed = Region::<Character, Buffer<'_>>::create(bytes_of(&mut small))?;
     fill(fixed.root_mut())?;
@@ -166,15 +168,15 @@ fn all_steps() -> Result<(), Box<dyn Error>> {
     }
     say("moved on", &fixed);
 
-    // Send. What is received is checked, and then read where it lies, or taken over and edited.
+    // Send. The received image is checked. Then it is read in place, or taken over and edited.
     let sent = r.bytes();
-    let seen = situ::layout::region::view::<Character>(sent)?;
+    let seen = situ::region::view::<Character>(sent)?;
     assert_eq!(seen.skills().as_slice()[0].id, 1054, "nothing was decoded");
     let mut received = Region::<Character>::adopt(sent)?;
     *received.root_mut().level() += 1;
     say("received", &received);
 
-    // Layouts that are compatible: a program with more members reads what an older one wrote.
+    // Compatible layouts: a program with more members reads an older program's image.
     let mut old = Region::<before::Profile>::new();
     *before::ProfileMut::id(&mut old.root_mut()) = 7;
     before::ProfileMut::name(&mut old.root_mut()).set("of last year")?;
@@ -185,7 +187,7 @@ fn all_steps() -> Result<(), Box<dyn Error>> {
     // Any other difference makes another type.
     assert!(Region::<before::Profile>::adopt(r.bytes()).is_err(), "it is refused by its hash");
 
-    // Validate. Bytes that are wrong are an error with a place, never a crash.
+    // Validate. Wrong bytes are an error with a place, never a crash.
     let mut spoilt = r.canonical();
     let skills = 64 + 116;
     spoilt[skills..skills + 4].copy_from_slice(&(1_i32 << 20).to_le_bytes());
@@ -194,10 +196,11 @@ fn all_steps() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Memory as bytes at a multiple of 16, as shared memory would be.
+/// Memory as bytes at a multiple of 16, like shared memory.
 fn bytes_of(memory: &mut [u128]) -> &mut [u8] {
     let count = size_of_val(memory);
-    // SAFETY: the words are so many bytes, borrowed exclusively; any bytes are words.
+    // SAFETY: the words have exactly this many bytes and are borrowed exclusively. All bit patterns are valid
+    // words.
     unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), count) }
 }
 
@@ -210,7 +213,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             fill(r.root_mut())?;
             std::fs::write(path, r.bytes())?;
         }
-        // Goes on with an image that a program in any language wrote.
+        // Continues with an image that a program in any language wrote.
         ["take", path] => {
             let mut r = Region::<Character>::adopt(&std::fs::read(path)?)?;
             say("taken", &r);

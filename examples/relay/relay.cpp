@@ -1,5 +1,5 @@
-// A region that is handed on from process to process: `relay a` builds it, `relay b` mutates it, `relay c`
-// mutates and reads it. Each may also be the program in Rust (relay.rs).
+// A region that is passed from process to process: `relay a` builds it, `relay b` changes it, `relay c`
+// changes and reads it. Each may also be the program in Rust (relay.rs).
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -18,7 +18,7 @@ using examples::Character;
 
 namespace {
 
-/// FNV-1a, to be compared by eye.
+/// FNV-1a, for comparing by eye.
 unsigned long long hash(std::span<const std::byte> bytes) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const std::byte byte : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3U;
@@ -52,7 +52,7 @@ void build(const situ::node& node) {
   character.publish();
 }
 
-/// Takes it where it lies, and goes on with a copy of it that is a message of its own.
+/// Takes it in place, and continues with a copy of it that is a message of its own.
 void mutate(const situ::node& node) {
   auto subscriber = node.subscriber<Character>("relay/built", all);
   auto publisher = node.publisher<Character>("relay/mutated", reliable);
@@ -62,14 +62,14 @@ void mutate(const situ::node& node) {
   auto character = publisher.edit(sample);
   character->items.erase(10);
   character->level += 1;
-  // More than the slot has memory for: it grows where it is.
+  // More than the slot has memory for: it grows in place.
   auto& path = character->path;
   for (int i = 0; i < 1000; ++i) path.emplace_back(i, 0, 0);
   std::printf("b made %016llx\n", hash(character.canonical()));
   character.publish();
 }
 
-/// Takes what became of it, mutates a region of its own, and reads it.
+/// Takes the result, changes a region of its own, and reads it.
 void read(const situ::node& node) {
   auto subscriber = node.subscriber<Character>("relay/mutated", all);
   situ::region<Character> character = take(subscriber).copy().value();

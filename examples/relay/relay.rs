@@ -1,5 +1,5 @@
-//! A region that is handed on from process to process: `relay a` builds it, `relay b` mutates it, `relay c` mutates and reads it.
-//! Each may also be the program in C++ (relay.cpp).
+//! A region that is passed from process to process: `relay a` builds it, `relay b` changes it, `relay c`
+//! changes and reads it. Each may also be the program in C++ (relay.cpp).
 
 use std::error::Error;
 use std::thread::sleep;
@@ -9,7 +9,7 @@ use situ::bus::{RegionPublisher, RegionSample, RegionSubscriber};
 use situ::prelude::*;
 use situ_examples::examples::{CharacterMut, CharacterRef, CharacterRegion, Item, Point, Skill};
 
-/// FNV-1a, to be compared by eye.
+/// FNV-1a, for comparing by eye.
 fn hash(bytes: &[u8]) -> u64 {
     let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold)
@@ -45,7 +45,7 @@ fn build(node: &Node) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Takes it where it lies, and goes on with a copy of it that is a message of its own.
+/// Takes it in place, and continues with a copy of it that is a message of its own.
 fn mutate(node: &Node) -> Result<(), Box<dyn Error>> {
     let subscriber = node.region_subscriber::<CharacterRegion>("relay/built").reliable().create()?;
     let publisher = node.region_publisher::<CharacterRegion>("relay/mutated").reliable().create()?;
@@ -56,7 +56,7 @@ fn mutate(node: &Node) -> Result<(), Box<dyn Error>> {
     let mut c = loan.root_mut();
     c.items().remove(10);
     *c.level() += 1;
-    // More than the slot has memory for: it grows where it is.
+    // More than the slot has memory for: it grows in place.
     for i in 0..1000_u16 {
         c.path().push(Point { x: f32::from(i), y: 0.0, z: 0.0 })?;
     }
@@ -65,7 +65,7 @@ fn mutate(node: &Node) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Takes what became of it, mutates a region of its own, and reads it.
+/// Takes the result, changes a region of its own, and reads it.
 fn read(node: &Node) -> Result<(), Box<dyn Error>> {
     let subscriber = node.region_subscriber::<CharacterRegion>("relay/mutated").reliable().create()?;
     let sample = take(&subscriber)?;

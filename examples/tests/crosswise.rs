@@ -1,15 +1,16 @@
 //! Runs every example, and every pair of publisher and subscriber in each combination of languages.
 //!
-//! The examples in C++ are built by CMake; `SITU_CPP_EXAMPLES` says where they are, otherwise `build/cpp/examples`.
-//! Where they are not built, only the Rust ones run, and the tests say so.
+//! CMake builds the examples in C++. `SITU_CPP_EXAMPLES` names their folder, otherwise it is
+//! `build/cpp/examples`. If they are not built, only the Rust examples run, and the tests print so.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long an example may take.
+use situ_testkit::Scratch;
+
+/// The time limit of an example.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const HELLO: &str = "pose 0: x = 0, y = 0, heading = 0.5
@@ -63,7 +64,7 @@ enum Language {
     C,
 }
 
-/// Where an example's program is; nothing if it is not built.
+/// The path of an example's program; `None` if it is not built.
 fn program(name: &str, language: Language) -> Option<PathBuf> {
     let folder = match language {
         Language::Rust => Path::new(env!("CARGO_BIN_EXE_hello-publisher")).parent()?.to_owned(),
@@ -88,13 +89,11 @@ fn program(name: &str, language: Language) -> Option<PathBuf> {
 }
 
 /// A root of its own for a run; it must be empty at the end.
-struct Root(PathBuf);
+struct Root(Scratch);
 
 impl Root {
     fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self(PathBuf::from(format!("/dev/shm/situ-examples-{}-{number}", std::process::id())))
+        Self(Scratch::new("examples"))
     }
 
     fn start(&self, program: &Path) -> Running {
@@ -104,7 +103,7 @@ impl Root {
     fn start_with(&self, program: &Path, arguments: &[&str]) -> Running {
         let child = Command::new(program)
             .args(arguments)
-            .env("SITU_ROOT", &self.0)
+            .env("SITU_ROOT", self.0.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -121,19 +120,13 @@ impl Root {
     }
 }
 
-impl Drop for Root {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 struct Running {
     child: Child,
     program: PathBuf,
 }
 
 impl Running {
-    /// What it prints until it ends, which it must do well and in time.
+    /// The output until its end. It must end successfully and in time.
     fn output(mut self) -> String {
         let begin = Instant::now();
         let status = loop {
@@ -200,12 +193,12 @@ fn serialized() {
     crosswise("serialized", &[Language::Rust, Language::Cpp], SERIALIZED);
 }
 
-/// One process builds a region, the next mutates it, the last mutates and reads it: in all combinations of languages, with the same
-/// bytes at every step.
+/// One process builds a region, the next changes it, the last changes and reads it: in all combinations of
+/// languages, with the same bytes at every step.
 #[test]
 fn region() {
     alone("region", &[Language::Rust, Language::Cpp], REGION);
-    // Each goes on with what the other wrote.
+    // Each continues with the other's image.
     let folder = Root::new();
     std::fs::create_dir_all(&folder.0).unwrap();
     let image = folder.0.join("character.bin");

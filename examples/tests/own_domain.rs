@@ -1,4 +1,4 @@
-//! The domain of `own-domain/anonymous.rs` is held to what every domain must do, and the book to its code.
+//! The domain of `own-domain/anonymous.rs` passes the conformance suite, and the book shows its code.
 
 #[path = "../own-domain/anonymous.rs"]
 mod anonymous;
@@ -13,10 +13,11 @@ use anonymous::{ANONYMOUS, AnonymousDomain};
 use situ::bus::{Root, inspect};
 use situ::prelude::*;
 use situ_examples::examples::{Cloud, CloudBulkLengths, Point};
+use situ_testkit::Scratch;
 
 conformance!(anonymous_memory, || Ok(Arc::new(AnonymousDomain)));
 
-/// A piece of code without what differs by where it stands.
+/// A piece of code without indentation, blank lines and omission marks.
 fn plain(code: &str) -> String {
     code.lines()
         .map(str::trim)
@@ -43,8 +44,8 @@ fn the_book_shows_the_code_as_it_is() {
 
 #[test]
 fn messages_lie_in_it_and_others_get_one_copy() {
-    let scratch = std::env::temp_dir().join(format!("situ-test-own-{}", std::process::id()));
-    let root = || Root::at(&scratch, None);
+    let scratch = Scratch::new("own");
+    let root = || Root::at(scratch.path(), None);
     let node = |name| Node::in_root(name, root()).unwrap().with_domain(Arc::new(AnonymousDomain));
     let publisher = node("lidar").publisher::<Cloud>("cloud").domain(ANONYMOUS).create().unwrap();
     let near: Vec<Subscriber<Cloud>> =
@@ -57,7 +58,7 @@ fn messages_lie_in_it_and_others_get_one_copy() {
     let points = span.memory().host(span.offset(), span.size()).unwrap().expect("the CPU may touch it");
     for index in 0..1000 {
         let point = Point { x: index as f32, y: 2.0, z: -1.0 };
-        // SAFETY: the span has room for so many points, aligned, and the loan is ours.
+        // SAFETY: the span is aligned and has room for 1000 points, and the loan is ours.
         unsafe { points.cast::<Point>().add(index).write(point) };
     }
     let lies_at = (span.memory().size(), span.offset());
@@ -68,7 +69,7 @@ fn messages_lie_in_it_and_others_get_one_copy() {
         let span = sample.span(|cloud| &cloud.points);
         assert_eq!((span.memory().size(), span.offset()), lies_at, "where it was written");
         let points = span.memory().host(span.offset(), span.size()).unwrap().unwrap();
-        // SAFETY: the sample holds so many points, which nobody writes any more.
+        // SAFETY: the sample holds 1000 points, and no process writes to them any more.
         let last = unsafe { points.cast::<Point>().add(999).read() };
         assert_eq!((last.x, last.y, last.z), (999.0, 2.0, -1.0));
     }
@@ -81,5 +82,4 @@ fn messages_lie_in_it_and_others_get_one_copy() {
     let copies: Vec<_> = topic.domains.iter().map(|used| (used.domain.to_string(), used.copies)).collect();
     assert_eq!(copies, [("host".to_owned(), 1), ("kind1024:0".to_owned(), 0)]);
     drop((publisher, near, far));
-    let _ = std::fs::remove_dir_all(&scratch);
 }

@@ -1,4 +1,5 @@
-//! The traces that the tracing example leaves in each language, read packet by packet as Perfetto's trace processor reads them.
+//! The traces that the tracing example writes in each language, read packet by packet as Perfetto's trace
+//! processor reads them.
 
 #[allow(dead_code, reason = "messages of another crate's tests, of which this one needs a part")]
 #[path = "../../crates/situ-trace/tests/track_event/perfetto.rs"]
@@ -16,26 +17,19 @@ use perfetto::Value;
 use rules::Checked;
 use situ::memory::Root;
 use situ::trace::{Collector, CollectorOptions};
+use situ_testkit::Scratch;
 
-/// How often a program is run until a trace has all of it: it does not wait for its recorder.
+/// The number of attempts until a trace has everything: a program does not wait for its recorder.
 const RUNS: usize = 20;
-
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// A trace of one run.
 fn record(program: &Path, language: &str) -> Vec<u8> {
-    let scratch = Scratch(PathBuf::from(format!("/dev/shm/situ-traces-{language}-{}", std::process::id())));
-    let root = Root::at(&scratch.0, None);
+    let scratch = Scratch::new(&format!("traces-{language}"));
+    let root = Root::at(scratch.path(), None);
     root.prepare_only(&[]).unwrap();
-    let file = scratch.0.join("run.pftrace");
+    let file = scratch.join("run.pftrace");
     let collector = Collector::start(&root, CollectorOptions::to_file(&file)).unwrap();
-    let run = Command::new(program).env("SITU_ROOT", &scratch.0).stdout(Stdio::null()).status();
+    let run = Command::new(program).env("SITU_ROOT", scratch.path()).stdout(Stdio::null()).status();
     assert!(run.unwrap().success(), "{}", program.display());
     collector.stop().unwrap();
     std::fs::read(&file).unwrap()

@@ -1,5 +1,4 @@
-// A program that says what it does: slices, moments, a counter, and arrows, beside what the bus says by
-// itself.
+// A program that traces its work beside the events of the bus: slices, moments, a counter, and arrows.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -16,7 +15,7 @@ namespace {
 
 constinit situ::trace::category planner{"planner"};
 
-// Something that takes its time.
+// Work that takes its time.
 double think(const Pose& pose) {
   SITU_TRACE_SCOPE(planner, "think", situ::trace::arg<"x">(pose.x));
   const auto begin = std::chrono::steady_clock::now();
@@ -34,7 +33,7 @@ void run() {
   auto subscriber = node.subscriber<Pose>("tracing/poses", {.reliability = situ::reliability::reliable});
   int far = 0;
   for (int step = 0; step < 10; ++step) {
-    // All of a step belongs together: an arrow leads from the one slice to the other.
+    // The parts of a step belong together: an arrow leads from the one slice to the other.
     SITU_TRACE_SCOPE(planner, "step", situ::trace::flow(1), situ::trace::arg<"step">(step));
     auto pose = poses.loan();
     pose->x = step;

@@ -1,4 +1,4 @@
-//! A program that says what it does: slices, moments, a counter, and arrows, beside what the bus says by itself.
+//! A program that traces its work beside the events of the bus: slices, moments, a counter, and arrows.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use situ_examples::examples::Pose;
 
 category!(PLANNER, "planner");
 
-/// Something that takes its time.
+/// Work that takes its time.
 fn think(pose: &Pose) -> f64 {
     let _slice = slice!(PLANNER, "think", "x" => pose.x);
     let begin = Instant::now();
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let planner = node.subscriber::<Pose>("tracing/poses").reliable().create()?;
     let mut far = 0;
     for step in 0..10 {
-        // All of a step belongs together: an arrow leads from the one slice to the other.
+        // The parts of a step belong together: an arrow leads from the one slice to the other.
         let _slice = slice!(PLANNER, "step", flow = 1, "step" => step);
         let mut pose = poses.loan()?;
         pose.x = f64::from(step);

@@ -1,5 +1,5 @@
-//! Any bytes as a message of every type of the vectors, as CDR and as they lie in memory; what can be read is written
-//! and read again.
+//! Any bytes as a message of every type of the vectors, in CDR and in the form in memory. A message that can
+//! be read is written and read again.
 #![no_main]
 
 use std::sync::OnceLock;
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = value.to_yaml(&PrintOptions { max_elements: Some(8), max_text: Some(8) });
         if let Ok(written) = dynamic::to_cdr(schema, id, &value, Encoding::Xcdr2) {
             let again = dynamic::from_cdr(schema, id, &written).unwrap();
-            // Not compared themselves, as a NaN is not equal to itself.
+            // Compares the text, because a NaN is not equal to itself.
             assert_eq!(again.to_yaml(&PrintOptions::default()), value.to_yaml(&PrintOptions::default()));
         }
     }

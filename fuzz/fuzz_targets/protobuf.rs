@@ -1,4 +1,5 @@
-//! Bytes are a protobuf message or an error, and a message is what prost takes it for; what is read can be written and read again.
+//! Bytes are a protobuf message or an error. prost must read the same message, and a message that can be read
+//! can be written and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,7 +14,7 @@ use peer::{COUNT, Everything, Fields};
 
 fuzz_target!(|bytes: &[u8]| {
     let ours = Table::<Fields, COUNT>::new(bytes).and_then(|it| Everything::read(&it));
-    // Prost takes whatever has a map's number for an entry; what both read is the same.
+    // prost takes any field with a map's number for an entry. Both read the same value.
     if let (Ok(ours), Ok(theirs)) = (&ours, Everything::decode(bytes)) {
         assert_eq!(ours.encode_to_vec(), theirs.encode_to_vec());
     }

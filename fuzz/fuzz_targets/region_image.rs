@@ -1,11 +1,11 @@
-//! Bytes are a region or an error; a region can be edited and sent on, and a canonical image is the only one of its value. The
-//! header is made good first, for it is checked before anything else.
+//! Bytes are a region or an error. A region can be edited and sent on, and a canonical image is the only one
+//! of its value. The header is corrected first, because it is checked before everything else.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use situ_layout::region::{Buffer, Region, ShareError, Stored, layout_hash, view};
+use situ_region::{Buffer, Region, ShareError, Stored, layout_hash, view};
 
-#[path = "../../crates/situ-layout/tests/region/types.rs"]
+#[path = "../../crates/situ-region/tests/region/types.rs"]
 #[allow(dead_code)]
 mod types;
 
@@ -15,11 +15,11 @@ use types::{
 
 /// Profiles that may have more members, as in the vectors.
 mod after {
-    use situ_layout::region::{FlatSet, Shared, Text, Unique};
-    situ_layout::region_struct! {
+    use situ_region::{FlatSet, Shared, Text, Unique};
+    situ_region::region_struct! {
         pub appendable struct Record: RecordRef, RecordMut { score: u32, when: u64, by: Text }
     }
-    situ_layout::region_struct! {
+    situ_region::region_struct! {
         pub appendable struct Profile: ProfileRef, ProfileMut {
             id: u64, name: Text, best: Unique<Record>, level: u8, tags: FlatSet<Text>, rival: Shared<Record>,
         }
@@ -27,9 +27,9 @@ mod after {
 }
 
 mod before {
-    use situ_layout::region::{Text, Unique};
-    situ_layout::region_struct! { pub appendable struct Record: RecordRef, RecordMut { score: u32, when: u64 } }
-    situ_layout::region_struct! {
+    use situ_region::{Text, Unique};
+    situ_region::region_struct! { pub appendable struct Record: RecordRef, RecordMut { score: u32, when: u64 } }
+    situ_region::region_struct! {
         pub appendable struct Profile: ProfileRef, ProfileMut { id: u64, name: Text, best: Unique<Record> }
     }
 }
@@ -75,7 +75,7 @@ fn with<T: Stored>(bytes: &[u8], edit: impl Fn(&mut Region<T>)) {
     let canonical = region.canonical();
     let live = Region::<T>::adopt(region.bytes()).expect("it was edited by us");
     assert!(live.canonical() == canonical);
-    // The same where it lies; in a buffer of which the image takes all.
+    // The same in place, in a buffer that the image fills.
     if let Ok(mut there) = Region::<T, Buffer>::adopt_in_place(image) {
         there.trim();
         let sent = there.canonical();

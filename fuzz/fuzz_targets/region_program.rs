@@ -1,16 +1,16 @@
-//! Whatever is done with a region, standard containers say what it holds then, and its images are good. The first byte chooses
-//! the value.
+//! After any operations on a region, its content equals that of standard containers, and its images are
+//! valid. The first byte chooses the value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/situ-layout/tests/region/kitchen_program.rs"]
+#[path = "../../crates/situ-region/tests/region/kitchen_program.rs"]
 mod kitchen_program;
-#[path = "../../crates/situ-layout/tests/region/market_program.rs"]
+#[path = "../../crates/situ-region/tests/region/market_program.rs"]
 mod market_program;
-#[path = "../../crates/situ-layout/tests/region/source.rs"]
+#[path = "../../crates/situ-region/tests/region/source.rs"]
 mod source;
-#[path = "../../crates/situ-layout/tests/region/types.rs"]
+#[path = "../../crates/situ-region/tests/region/types.rs"]
 #[allow(dead_code)]
 mod types;
 

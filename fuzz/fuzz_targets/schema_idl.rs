@@ -1,8 +1,9 @@
-//! Any text as IDL: what is refused is explained, what loads writes a canonical text that loads to the same types.
+//! Any text as IDL. A rejection has a reason. A schema that loads has a canonical text, which loads to the
+//! same types.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use situ_schema::{Schema, differ};
+use situ_schema::{Schema, diff};
 
 fuzz_target!(|text: &str| {
     let schema = match Schema::from_idl(text) {
@@ -21,6 +22,6 @@ fuzz_target!(|text: &str| {
         let same = again.find(definition.name.as_str()).expect("the type is in its canonical text");
         assert_eq!(again.canonical(same), text);
         assert_eq!(again.layout_description(same), schema.layout_description(id));
-        assert_eq!(differ((&schema, id), (&again, same)), None);
+        assert_eq!(diff((&schema, id), (&again, same)), None);
     }
 });

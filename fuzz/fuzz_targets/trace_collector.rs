@@ -1,4 +1,4 @@
-//! Whatever a producer does to its ring, the collector takes whole packets from it, and comes to an end.
+//! For any content of a producer's ring, the collector takes whole packets from it, and ends.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

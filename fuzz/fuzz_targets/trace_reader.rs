@@ -18,10 +18,10 @@ mod output {
     pub(crate) use crate::units;
 }
 
-use picture::Window;
+use picture::TimeRange;
 
 fuzz_target!(|bytes: &[u8]| {
     let trace = readable::check(bytes);
-    let svg = picture::draw(&trace, Window::new(&trace, None, None));
+    let svg = picture::draw(&trace, TimeRange::new(&trace, None, None));
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
 });

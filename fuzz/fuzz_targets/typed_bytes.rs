@@ -1,5 +1,5 @@
-//! Any bytes as messages of generated types, beside the reader that goes by the schema: both understand the same bytes,
-//! and in the same way.
+//! Any bytes as messages of generated types, compared with the reader that uses the schema: both must read
+//! the same values.
 #![no_main]
 
 use std::sync::OnceLock;
@@ -27,7 +27,7 @@ fn from_wire<T: Message>(bytes: &[u8]) {
     match (ours, dynamic) {
         (Ok(()), Ok(value)) => {
             let bytes = encode_to_vec(&typed, Encoding::Xcdr2).unwrap();
-            // A map with the same key twice is kept as it is by the one, and loses a value in the other.
+            // One side keeps a map with the same key twice, the other loses a value.
             if let Ok(again) = dynamic::to_cdr(kitchen(), id, &value, Encoding::Xcdr2) {
                 assert_eq!(again, bytes, "{}", T::NAME);
             }

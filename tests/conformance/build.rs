@@ -1,4 +1,4 @@
-//! Says where the generated code is.
+//! Passes the folder of the generated code to the compiler.
 
 fn main() {
     let generated = concat!(env!("CARGO_MANIFEST_DIR"), "/../../build/conformance/generated/rust");

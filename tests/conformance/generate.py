@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the code of the testees: generate.py <folder of the runner's .proto files> <protoc-gen-situ> <out>.
+"""Generates the code of the testees: generate.py <folder of the runner's .proto files> <protoc-gen-situ> <out>.
 
-protoc reads the test messages, editions included; the plugin makes readers and writers in Rust and C++, and this program the
-functions that copy every field from one to the other.
+protoc reads the test messages, editions included. The plugin generates readers and writers in Rust and C++, and
+this program the functions that copy every field from one to the other.
 """
 
+import re
 import pathlib
 import subprocess
 import sys
@@ -25,11 +26,11 @@ CPP_KEYWORDS = {"float", "double", "bool", "int", "long", "short", "char", "defa
 
 
 def descriptors(protos, out):
-    """The descriptors of the test messages and of what they import, and a pool of them."""
+    """The descriptors of the test messages and of their imports, and a pool of them."""
     files = [f"google/protobuf/test_messages_{name}.proto" for name in FILES]
     path = out / "messages.binpb"
     command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{protos}", "--include_imports"]
-    # What protoc brings along, from where grpc_tools has it.
+    # The files that come with protoc, from grpc_tools.
     import grpc_tools
     command.append(f"-I{pathlib.Path(grpc_tools.__file__).parent / '_proto'}")
     subprocess.run([*command, f"--descriptor_set_out={path}", *files], check=True)
@@ -118,7 +119,7 @@ class Rust:
         if is_map(field):
             entry = field.message_type.fields_by_name
             texts = ["?" if entry[it].type == Field.TYPE_STRING else "" for it in ("key", "value")]
-            # The entry of a closed enum that does not have the number is an unknown field as a whole.
+            # An entry with an unknown number of a closed enum is an unknown field as a whole.
             call = f"to.add_{name}(each.key(){texts[0]}, each.value(){texts[1]});"
             return f"for each in from.{own}() {{ let each = each?; {call} }}"
         if field.is_repeated and field.is_packed:
@@ -126,7 +127,7 @@ class Rust:
         if field.is_repeated:
             value = "each" if field.type == Field.TYPE_BYTES else "each?"
             return f"for each in from.{own}() {{ to.add_{name}({value}); }}"
-        # What has no presence is not written when it is zero.
+        # Without presence, zero is not written.
         condition = f"from.has_{name}()" + ("" if field.has_presence else f" && !from.{own}(){again}.is_zero()")
         return f"if {condition} {{ to.set_{name}(from.{own}(){again}); }}"
 
@@ -176,7 +177,8 @@ class Cpp:
 
     def field(self, field):
         name = field.name
-        own = name + "_" if name in CPP_KEYWORDS else name
+        # Names that are reserved for compilers get the mark of keywords.
+        own = name + "_" if name in CPP_KEYWORDS or re.match("_[_A-Z]", name) else name
         check = "utf8" if must_be_text(field) else ""
         if is_map(field):
             entry = field.message_type.fields_by_name
@@ -201,7 +203,7 @@ class Cpp:
             if not field.is_packed:
                 return f"{{ {loop} to.add_{name}(each); good(all.error()); }}"
             return f"{{ numbers<{self.value(field)}> found; {loop} found.push_back(each); good(all.error()); to.set_{name}(found.span()); }}"
-        # What has no presence is not written when it is zero.
+        # Without presence, zero is not written.
         condition = f"from.has_{name}()" + ("" if field.has_presence else f" && !is_zero(from.{own}())")
         return f"if ({condition}) to.set_{name}({check}(from.{own}()));"
 
@@ -224,7 +226,7 @@ class Cpp:
 
 
 def must_be_text(field):
-    """Whether a string has to be UTF-8: everywhere but in proto2 and where a feature says so."""
+    """Whether a string must be UTF-8: always, except in proto2 and if a feature says otherwise."""
     return field.type == Field.TYPE_STRING and "proto2" not in field.containing_type.file.package
 
 

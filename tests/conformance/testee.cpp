@@ -24,7 +24,7 @@ using situ::protobuf::growing_buffer;
 using situ::protobuf::write_error;
 using situ::protobuf::writer;
 
-// The first thing that could not be read.
+// The first error of reading.
 std::optional<std::string> failed;
 
 void good(const situ::protobuf::read_error& error) {
@@ -37,7 +37,7 @@ std::string_view utf8(std::string_view text) {
   return text;
 }
 
-// What proto3 does not write where a field has no presence; -0.0 is another number.
+// The values that proto3 does not write without presence. -0.0 is another number.
 template <class T>
 bool is_zero(const T& value) {
   if constexpr (requires { value.empty(); }) {
@@ -48,7 +48,7 @@ bool is_zero(const T& value) {
   }
 }
 
-// Numbers in one piece; a vector of booleans is none.
+// Numbers in one block. A vector of booleans has none.
 template <class T>
 class numbers {
  public:
@@ -84,7 +84,7 @@ void respond(const bytes& request, situ::protobuf::message& response) {
     if (field.number == 3) wanted = field.value;
     if (field.number == 4) name = text(field.content);
   }
-  // The runner first asks which tests are known to fail: none.
+  // The runner first asks for the tests that are known to fail: none.
   if (name == "conformance.FailureSet") return response.bytes(payload, {});
   if (!message || wanted != protobuf) return response.string(skipped, "binary only");
   failed.reset();

@@ -1,5 +1,6 @@
-//! Generates code for the schemas that the tests use: the kitchen of the vectors, the messages that ship with Situ, names and
-//! sizes at the edge, the types of the messages that other implementations wrote, and ROS 2's packages if they were fetched.
+//! Generates code for the schemas of the tests: the kitchen of the vectors, the messages that ship with Situ,
+//! and unusual names and sizes. Also for the types of the messages that other implementations wrote, and for
+//! ROS 2's packages if they were fetched.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,7 +9,7 @@ use situ_schema::model::{Kind, Type};
 use situ_schema::proto::ProtoBuild;
 use situ_schema::{BuildScript, Loader};
 
-/// The packages of ROS 2 that are built, with all that they need.
+/// The packages of ROS 2 that are built, with all packages that they need.
 const PACKAGES: [&str; 6] =
     ["std_msgs", "geometry_msgs", "sensor_msgs", "nav_msgs", "test_msgs", "action_msgs"];
 
@@ -26,7 +27,8 @@ fn main() {
         BuildScript::new(file(&format!("tests/generated/schema/{version}.idl"))).file_stem(version).run();
     }
 
-    // Names that mean something in Rust, in C++ or in what is generated, wherever a schema may have names.
+    // Names that mean something in Rust, in C++ or in generated code, in every place where a schema may have
+    // names.
     let hostile = root.join("tests/generated/schema/hostile");
     BuildScript::new(Loader::new().file(hostile.join("names.idl"))).file_stem("hostile_idl").run();
     let packages = Loader::new().include(&hostile).ros_package("names").ros_package("std");
@@ -64,14 +66,15 @@ fn main() {
     }
 }
 
-/// The packages of ROS 2; nothing, with a warning, if they were not fetched.
+/// The packages of ROS 2. Empty, with a warning, if they were not fetched.
 fn ros(root: &Path) -> Loader {
     println!("cargo::rerun-if-env-changed=SITU_ROS_INTERFACES");
     let folder = std::env::var_os("SITU_ROS_INTERFACES").map_or_else(|| root.join("build/ros"), Into::into);
     if folder.exists() {
         println!("cargo::rerun-if-changed={}", folder.display());
     } else {
-        // A path that is not there would count as changed each time. What fetches the interfaces touches this file.
+        // A missing path would count as changed in each build. The script that fetches the interfaces touches
+        // this file.
         println!("cargo::rerun-if-changed=build.rs");
     }
     if !folder.join("share/std_msgs/msg").is_dir() {
@@ -86,8 +89,8 @@ fn ros(root: &Path) -> Loader {
     PACKAGES.into_iter().fold(loader, Loader::ros_package)
 }
 
-/// Writes a macro `<module>_types` that hands the structs of a schema to another macro: their names, and their Rust types with
-/// every storage that they can have.
+/// Writes a macro `<module>_types`, which passes the structs of a schema to another macro: their names, and
+/// their Rust types with every storage that they can have.
 fn list_structs(module: &str, loader: Loader) {
     let Ok(schema) = loader.load() else { return };
     let mut list = String::new();
@@ -107,8 +110,9 @@ fn list_structs(module: &str, loader: Loader) {
     write_macro(&format!("{module}_types"), &list);
 }
 
-/// Writes a macro `ros_c_structs` that hands the structs of ROS's packages to another macro: their names, their Rust types in
-/// ROS storage and with vectors and strings, and the names of their members, in the schema and in Rust.
+/// Writes a macro `ros_c_structs`, which passes the structs of ROS's packages to another macro. It passes
+/// their names, their Rust types in ROS storage and with vectors and strings, and the names of their members,
+/// in the schema and in Rust.
 fn list_c_structs(loader: Loader) {
     let Ok(schema) = loader.load() else { return };
     let mut list = String::new();
@@ -118,7 +122,7 @@ fn list_c_structs(loader: Loader) {
         let is_plain = schema.is_plain(&Type::Named(id));
         let path = |storage| format!("situ_generated::ros::{name}{}", if is_plain { "" } else { storage });
         let (ros, heap) = (path("<Ros>"), path("<Heap>"));
-        // No member of these packages is called as a word that Rust reserves, but for this one.
+        // In these packages, only this member has a name that Rust reserves.
         let members: String = it
             .members
             .iter()

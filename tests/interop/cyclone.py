@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""CDR by Cyclone DDS's Python binding, both versions: writes messages for Situ to read, reads what Situ wrote.
+"""CDR by Cyclone DDS's Python binding, both versions: writes messages for Situ to read, and reads Situ's
+messages.
 
     cyclone.py write FOLDER [--random N]     one file of cases for every type of kinds.py
     cyclone.py check FILE...                 reads the cases that Situ wrote, and compares the values
     cyclone.py exchange PROGRAM...           does both with a program that reads and writes in between
-    cyclone.py freeze                        writes the vectors in spec/vectors/cdr/cyclone anew
+    cyclone.py freeze                        writes the vectors in spec/vectors/cdr/cyclone again
 """
 
 import argparse
@@ -38,7 +39,7 @@ TYPES = {
     )
 }  # fmt: skip
 
-# The vectors that are kept: types and the cases of each.
+# The stored vectors: types and the cases of each.
 VECTORS = Path(__file__).parents[2] / "spec/vectors/cdr/cyclone"
 KEPT = {
     "kinds::Numbers": ["special"],
@@ -70,15 +71,17 @@ PRIMITIVES = {
     types.uint32: "u32", types.int32: "i32", types.uint64: "u64", types.int64: "i64", types.float32: "f32", types.float64: "f64",
 }  # fmt: skip
 
-# Where the bytes differ though both are right, and why; see "Checked against" in spec/cdr.md.
+# Places where the bytes differ although both are right, with the reason; see "Checked against" in
+# spec/cdr.md.
 EXTENDED = "Cyclone's headers of parameters are always extended, and their lengths padded to four"
 CODES = "Cyclone joins the length of a string or sequence with that of its member (length codes 5 to 7)"
 DIFFERENT = {(name, 1): EXTENDED for name in ("Maybe", "Growing", "Changing", "ChangingBefore", "Nested", "Bounded", "BoundedChanging")}
 DIFFERENT |= {(name, 2): CODES for name in ("Changing", "ChangingBefore", "Nested", "BoundedChanging")}
-# Cyclone writes no delimiter in front of maps in version 2, which XTypes asks for unless key and value are primitive.
+# Cyclone writes no delimiter in front of maps in version 2, which XTypes asks for unless key and value are
+# primitive.
 UNREADABLE = {("TextMaps", 2)}
-# The binding cannot describe maps and unions over characters to Cyclone's core. In version 1 the core refuses, whoever wrote
-# them, appendable structs and unions within final ones, sequences and arrays.
+# The binding cannot describe maps and unions over characters to Cyclone's core. In version 1 the core rejects
+# appendable structs and unions within final ones, sequences and arrays, from any writer.
 UNKNOWN_TO_CORE = {(name, version) for name in ("Maps", "TextMaps", "Lettered") for version in (1, 2)}
 UNKNOWN_TO_CORE |= {(name, 1) for name in ("Growing", "Nested", "Chosen", "BoundedChanging")}
 
@@ -156,7 +159,7 @@ def to_python(value, hint):
 
 
 def from_python(found, hint):
-    """The value of what Python holds."""
+    """The value of a Python object."""
     if hint is types.char:
         return ord(found)
     if hint in (types.float32, types.float64):
@@ -201,7 +204,8 @@ def make_cases(name, count):
                 yield case
 
 
-# Types that have changed: what the reader's type makes of a message of the writer's. Cyclone's binding knows no defaults.
+# Types that have changed: a message of the writer's type, as the reader's type sees it. Cyclone's binding has
+# no defaults.
 def longer(value, of_cyclone=False):
     return {**value, "third": 0 if of_cyclone else 7, "fourth": []}
 
@@ -241,7 +245,7 @@ def evolved_cases(writer, reader, change, versions, count):
 
 
 def all_cases(name, count):
-    """The cases that a type is read from: its own, and those of what it was or will be."""
+    """The cases that a type is read from: its own, and those of its older and newer versions."""
     yield from make_cases(name, count)
     for writer, reader, change, versions in EVOLVED:
         if reader is TYPES[name]:
@@ -258,7 +262,7 @@ def write(folder, count):
 
 
 def check(paths):
-    """Reads messages that Situ wrote: with their own types, and with what those were or will be."""
+    """Reads messages that Situ wrote: with their own types, and with older and newer versions of these."""
     wrong = check_cases("Cyclone's binding", paths, lambda case: read(case, TYPES[case["type"].split("::")[1]]))
     try:
         core = Core()
@@ -277,8 +281,8 @@ def check(paths):
 
 
 class Core:
-    """Cyclone DDS's core, in C. It looks through the bytes of every message that is published, and refuses those that are not of the
-    topic's type; what it lets pass is read by the binding."""
+    """Cyclone DDS's core, in C. It checks the bytes of every published message, and rejects those that are not of the
+    topic's type. The binding reads the accepted ones."""
 
     LOOPBACK = """<CycloneDDS><Domain>
         <General><Interfaces><NetworkInterface name="lo"/></Interfaces><AllowMulticast>false</AllowMulticast></General>

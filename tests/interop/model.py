@@ -1,13 +1,13 @@
-"""What the writers of the interoperability tests share: types, seeded values of them, and the files of cases.
+"""Shared by the writers of the interoperability tests: types, seeded values of them, and the files of cases.
 
-A case is one message: its bytes as another implementation wrote them, and its value in a form that JSON can hold and
-every language can compare exactly. A file holds one type, one case a line:
+A case is one message: its bytes as another implementation wrote them, and its value in a JSON form that every
+language can compare exactly. A file has one type, and one case a line:
 
     {"type": "std_msgs::msg::Bool", "case": "full", "encoding": "xcdr1", "order": "little", "cdr": "00010000…", "value": {…}}
 
-In values, enums, bitmasks and characters are numbers, what is no number or infinite is the string "nan", "inf" or
-"-inf", absent optional members are null, arrays of arrays are lists of lists, maps are lists of pairs, keys ascending,
-and unions are {"discriminator": …, "case": its name or null, "value": …}.
+In values, enums, bitmasks and characters are numbers. NaN and the infinities are the strings "nan", "inf" and
+"-inf". Absent optional members are null. Arrays of arrays are lists of lists. Maps are lists of pairs with ascending
+keys. Unions are {"discriminator": …, "case": its name or null, "value": …}.
 """
 
 import json
@@ -110,13 +110,13 @@ TEXTS = [
 
 
 def float32(number):
-    """The nearest number that a float holds."""
+    """The nearest value of a float."""
     return struct.unpack("<f", struct.pack("<f", number))[0]
 
 
 class Values:
-    """Makes values: `zero`, `full` and `low` are the extremes, `special` what floats and texts have to offer; anything else is a
-    seed for random ones."""
+    """Makes values: `zero`, `full` and `low` are the extremes, and `special` has the special values of floats and texts.
+    Any other name is a seed for random values."""
 
     def __init__(self, mode):
         self.mode = mode
@@ -124,7 +124,7 @@ class Values:
         self.turn = 0
 
     def pick(self, choices):
-        """The choices in turn where that is what matters, otherwise any."""
+        """The choices in turn for special values, otherwise any."""
         self.turn += 1
         return choices[self.turn % len(choices)] if self.mode == "special" else self.random.choice(choices)
 
@@ -224,7 +224,7 @@ MODES = ["zero", "full", "low", "special"]
 
 
 def modes(count):
-    """The names of the values that are made of every type: the extremes, and so many random ones."""
+    """The names of the values of every type: the extremes, and `count` random ones."""
     return MODES + [f"random{index}" for index in range(count)]
 
 
@@ -241,7 +241,7 @@ def write_cases(folder, cases):
 
 
 def freeze(folder, kept, cases):
-    """Writes the files of vectors in spec/: of each type in `kept` the named cases, of all that are in `cases`."""
+    """Writes the files of vectors in spec/: for each type in `kept`, the named ones of its `cases`."""
     for old in Path(folder).glob("*.jsonl"):
         old.unlink()
     for name, modes in kept.items():
@@ -279,7 +279,7 @@ def check_cases(peer, paths, read, knows=lambda case: True):
 
 
 def exchange(program, write, check):
-    """Writes messages, runs a program of Situ's that reads them and writes them again, and checks what it wrote."""
+    """Writes messages, runs a program of Situ's that reads them and writes them again, and checks the result."""
     with tempfile.TemporaryDirectory() as folder:
         theirs, ours = Path(folder, "theirs"), Path(folder, "ours.jsonl")
         write(str(theirs))

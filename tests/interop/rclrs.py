@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Situ's messages in rclrs against rclpy: sends messages of every type to a program in Rust, and compares what comes back.
+"""Situ's messages in rclrs against rclpy: sends messages of every type to a program in Rust, and compares the
+answers.
 
     rclrs.py PROGRAM      the program of tests/rclrs; scripts/rclrs.sh builds it and runs this
 """
@@ -30,12 +31,12 @@ FORMS = ("idiomatic", "native")
 # Messages are lent as well.
 SENT_AS = (*FORMS, "lent")
 QOS = QoSProfile(history=QoSHistoryPolicy.KEEP_ALL, reliability=QoSReliabilityPolicy.RELIABLE)
-# How long a message may take, in seconds, on a machine with much to do.
+# The time limit for a message in seconds, on a busy machine.
 PATIENCE = 60
 
 
 class Peer:
-    """One type: a publisher, and what came back in each form."""
+    """One type: a publisher, and the received messages in each form."""
 
     def __init__(self, node, types, name):
         self.node, self.types, self.name, self.struct = node, types, name, types.struct(name)
@@ -66,13 +67,14 @@ def wait(executor, what, is_done, missing=lambda: ""):
         executor.spin_once(timeout_sec=0.05)
 
 
-# What was answered before.
+# The answers so far.
 answered_before = set()
 
 
 def answer_to(executor, what, ask):
-    """What a question is answered with. The first one of its kind is asked again if that takes long: the middleware may drop an answer as long as
-    who answers does not know the reader of who asks (it waits a tenth of a second for that). Any other must be answered."""
+    """The answer to a request. The first request of its kind is repeated if the answer takes long: the middleware drops an
+    answer if the server does not know the client's reader yet (it waits a tenth of a second for that). Every other
+    request must be answered."""
     attempts = 1 if what in answered_before else 4
     for attempt in range(attempts):
         answered = ask()
@@ -95,7 +97,8 @@ def check_messages(executor, node):
     total = 0
     for peer in peers:
         sent = []
-        # One after another: of types with a key, the middleware keeps no order between messages of different keys.
+        # One after another: of types with a key, the middleware keeps no order between messages of different
+        # keys.
         for message in peer.messages():
             sent.append(message)
             peer.publisher.publish(message)
@@ -131,7 +134,7 @@ def copy_fields(source, target):
 
 
 def check_relayed_services(executor, node):
-    """Asks services in rclrs, whose answers come from services in rclpy that clients in rclrs ask."""
+    """Calls services in rclrs. Their clients in rclrs pass the requests on to services in rclpy."""
     types = Types()
     total = 0
     for name in ("BasicTypes", "Arrays", "Empty"):
@@ -163,12 +166,12 @@ def check_relayed_services(executor, node):
 
 
 class Relay:
-    """An action in rclpy, reached through one in rclrs; each feedback is waited for, as it may come after the result."""
+    """An action in rclpy, reached through one in rclrs; each feedback is waited for, because it may come after the result."""
 
     def __init__(self, executor, node, cls, path):
         self.executor, self.path, self.cls = executor, path, cls
         self.feedback, self.next = [], None
-        # After so many pieces of feedback the goal waits until it is told to go on.
+        # After this many pieces of feedback the goal waits until it is released.
         self.pauses_after = None
         self.may_be_cancelled = True
         self.server = ActionServer(
@@ -210,7 +213,7 @@ class Relay:
                 handle.canceled()
                 return result
         result.sequence = sequence
-        # One goal is given up.
+        # One goal is aborted.
         handle.abort() if goal.order == 1 else handle.succeed()
         return result
 
@@ -222,7 +225,7 @@ class Relay:
         return self.result(handle)
 
     def ask(self, goal):
-        """What a goal is answered with."""
+        """The answer to a goal."""
 
         def send():
             self.feedback.clear()
@@ -235,12 +238,12 @@ class Relay:
         return result.status, result.result
 
     def cancel(self, handle):
-        """What cancelling a goal is answered with: the code, and which goals are ended."""
+        """The answer to cancelling a goal: the code, and the goals that end."""
         answer = answer_to(self.executor, f"the cancelling of {self.path}", handle.cancel_goal_async)
         return answer.return_code, [bytes(it.goal_id.uuid) for it in answer.goals_canceling]
 
     def run_and_cancel(self, goal, after):
-        """Cancels a goal when so many pieces of feedback have come; the answer to that, the status and the result."""
+        """Cancels a goal after `after` pieces of feedback. Returns the answer to that, the status and the result."""
         self.pauses_after = after
         handle = self.ask(goal)
         wait(self.executor, f"feedback of {self.path}", lambda: len(self.feedback) == after)
@@ -278,7 +281,7 @@ def check_parameters(executor, node):
 
 
 def check_actions(executor, node):
-    """Asks for goals in rclrs, whose clients ask for them in rclpy: with success, without, and refused."""
+    """Requests goals in rclrs. Its clients request them in rclpy: successful, failing, and refused ones."""
     types = Types()
 
     def expect(what, got, wanted):
@@ -343,7 +346,7 @@ def main():
     finally:
         program.kill()
         program.wait()
-    # The middleware's threads may take long to end, and there is nothing left to do.
+    # The middleware's threads may take long to end, and no work is left.
     sys.stdout.flush()
     os._exit(0)
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""ROS 2's own CDR, through rclpy and the middleware's type supports: writes messages for Situ to read, reads what Situ wrote.
+"""ROS 2's own CDR, through rclpy and the middleware's type supports: writes messages for Situ to read,
+and reads Situ's messages.
 
     ros.py write FOLDER [--random N]     one file of cases for every message, service and action type of the packages
     ros.py check FILE...                 reads the cases that Situ wrote, and compares the values
     ros.py exchange PROGRAM...           does both with a program that reads and writes in between
-    ros.py freeze                        writes the vectors in spec/vectors/cdr/ros anew
+    ros.py freeze                        writes the vectors in spec/vectors/cdr/ros again
 """
 
 import argparse
@@ -30,7 +31,7 @@ PRIMITIVES = {
     "boolean": "bool", "octet": "u8", "char": "u8", "float": "f32", "double": "f64", "int8": "i8", "uint8": "u8",
     "int16": "i16", "uint16": "u16", "int32": "i32", "uint32": "u32", "int64": "i64", "uint64": "u64",
 }  # fmt: skip
-# The vectors that are kept: types and the cases of each.
+# The stored vectors: types and the cases of each.
 VECTORS = Path(__file__).parents[2] / "spec/vectors/cdr/ros"
 KEPT = {
     "test_msgs::msg::BasicTypes": ["full", "low", "special"],
@@ -50,7 +51,7 @@ HIDDEN = "structure_needs_at_least_one_member"
 
 
 def message_classes():
-    """Every class that is a message: of messages, services and actions."""
+    """Every message class, of messages, services and actions."""
     found = {}
     for package in PACKAGES:
         for kind in ("msg", "srv", "action"):
@@ -81,7 +82,7 @@ def type_name(cls):
 
 
 class Types:
-    """The types of the tests, and what Python calls them."""
+    """The types of the tests, and their names in Python."""
 
     def __init__(self):
         self.classes = message_classes()
@@ -145,7 +146,8 @@ class Types:
         return isinstance(ty, (Array, Sequence)) and self.has_hidden(ty.element)
 
 
-# The padding of what rclpy serializes is whatever lay in memory. The C library can be asked to fill memory before it hands it out.
+# The padding in rclpy's bytes is the former content of memory. The C library can be made to fill memory
+# before it returns it.
 def with_padding(byte):
     """The environment in which padding is this byte."""
     return {**os.environ, "MALLOC_PERTURB_": str(byte ^ 0xFF), "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
@@ -178,11 +180,11 @@ def write(folder, count, padding):
 
 
 def idl(structs):
-    """The types as IDL, what a type needs in front of it."""
+    """The types as IDL. A type stands behind the types that it needs."""
     text, done = [], set()
 
     def declare(ty, name):
-        """A member's declaration; defines the structs that it needs first."""
+        """A member's declaration. First defines the structs that it needs."""
         if isinstance(ty, Array):
             return f"{declare(ty.element, name)}[{ty.length}]"
         return f"{of(ty)} {name}"
@@ -238,7 +240,7 @@ def check(paths):
 
 
 def write_all(folder, count):
-    """Writes the cases once with zeros as padding, which is what Situ writes, and once with something else, which Situ must not mind."""
+    """Writes the cases with zeros as padding, like Situ, and with other bytes, which Situ must ignore."""
     for padding, into in ((0, folder), (0xCC, f"{folder}-padded")):
         command = [sys.executable, __file__, "write", into, "--random", str(count), "--padding", str(padding)]
         subprocess.run(command, env=with_padding(padding), check=True)

@@ -1,5 +1,5 @@
-//! Lists the messages of the packages as the folder of the ROS installation has them, and links what stands in for libraries
-//! that it lacks (see `scripts/rclrs.sh`).
+//! Lists the messages of the packages in the folder of the ROS installation, and links stand-ins for
+//! libraries that it lacks (see `scripts/rclrs.sh`).
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

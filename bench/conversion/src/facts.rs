@@ -1,10 +1,10 @@
-//! What a message says, whichever type it has, so that all systems are held to the same.
+//! The content of a message, independent of its type. All systems must produce the same content.
 
 use std::hash::{Hash, Hasher};
 
 /// A message.
 pub trait Facts {
-    /// Feeds all that it says to the hasher.
+    /// Feeds the whole content to the hasher.
     fn say(&self, to: &mut impl Hasher);
 }
 
@@ -14,7 +14,7 @@ impl Facts for Vec<u8> {
     }
 }
 
-/// Feeds text, whatever its type.
+/// Feeds text of any string type.
 pub fn text(text: &impl ToString, to: &mut impl Hasher) {
     text.to_string().hash(to);
 }
@@ -24,7 +24,7 @@ pub fn numbers(numbers: &[f64], to: &mut impl Hasher) {
     numbers.iter().for_each(|number| number.to_bits().hash(to));
 }
 
-/// Implements it for types of a message that differ in their storage only.
+/// Implements it for types of a message that differ only in their storage.
 #[macro_export]
 macro_rules! facts {
     (image: $($type:ty),*) => {$(
@@ -62,7 +62,7 @@ macro_rules! facts {
     )*};
 }
 
-/// Fills an idiomatic message, whichever system's.
+/// Fills an idiomatic message of any system.
 #[macro_export]
 macro_rules! fill {
     (image $type:ty) => {{

@@ -1,4 +1,4 @@
-//! The floor: the same blocks by `malloc` and `memcpy`, and what they were copied from freed; nothing else.
+//! The floor: the same blocks by `malloc` and `memcpy`, and a `free` of each copied block. Nothing else.
 
 use std::ffi::c_void;
 use std::hash::{Hash, Hasher};
@@ -48,7 +48,7 @@ impl Block {
         if self.data.is_null() {
             return &[];
         }
-        // SAFETY: data has size bytes, which are written.
+        // SAFETY: `data` has `size` bytes, and all are written.
         unsafe { std::slice::from_raw_parts(self.data, self.size) }
     }
 
@@ -62,12 +62,12 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: it is the C library's memory or null, and nobody uses it after.
+        // SAFETY: the C library allocated the memory or the pointer is null, and this is its last use.
         unsafe { libc::free(self.data.cast::<c_void>()) }
     }
 }
 
-/// What a message consists of: strings, sequences, and the names of joints.
+/// The parts of a message: strings, sequences, and the names of joints.
 struct Blocks<const LISTS: usize> {
     texts: [Block; 2],
     names: Vec<Block>,

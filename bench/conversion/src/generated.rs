@@ -1,8 +1,11 @@
-//! Messages as `rosidl_generator_rs` makes them, written by hand: the same types, and in their conversions the same calls of `rosidl_runtime_rs`.
-//! In module `elementwise`, those of version 0.4.12 and before; in `memcpy`, those since (June 2026), which take sequences of
-//! numbers by `From<Sequence<T>> for Vec<T>` and give them by `From<&[T]> for Sequence<T>`. Nothing else is different.
+//! Messages as `rosidl_generator_rs` generates them, written by hand. They have the same types, and their
+//! conversions make the same calls of `rosidl_runtime_rs`.
+//!
+//! Module `elementwise` has the calls of version 0.4.12 and before. Module `memcpy` has those since June
+//! 2026: they take sequences of numbers by `From<Sequence<T>> for Vec<T>` and give them by `From<&[T]> for
+//! Sequence<T>`. There is no other difference.
 
-/// Defines messages: in `rmw` as in C, in `elementwise` and in `memcpy` idiomatic.
+/// Defines messages: as in C (`rmw`), and idiomatic (`elementwise` and `memcpy`).
 #[macro_export]
 macro_rules! generated_messages {
     ($($messages:tt)*) => {
@@ -10,11 +13,11 @@ macro_rules! generated_messages {
         pub mod rmw {
             $crate::generated_rmw! { $($messages)* }
         }
-        /// As the generator had them up to version 0.4.12.
+        /// As the generator wrote them up to version 0.4.12.
         pub mod elementwise {
             $crate::generated_idiomatic! { elementwise; $($messages)* }
         }
-        /// As the generator has them now.
+        /// As the generator writes them now.
         pub mod memcpy {
             $crate::generated_idiomatic! { memcpy; $($messages)* }
         }
@@ -43,7 +46,7 @@ macro_rules! generated_type {
     ((nesteds $type:ident)) => { ::std::vec::Vec<$type> };
 }
 
-/// A member of a message that is given away, as C has it.
+/// Converts a member of a message that is given away to C.
 #[macro_export]
 macro_rules! generated_into {
     (elementwise $value:expr, (list $type:ty)) => {
@@ -76,7 +79,7 @@ macro_rules! generated_into {
     };
 }
 
-/// A member of a message that is lent, as C has it.
+/// Converts a member of a message that is lent to C.
 #[macro_export]
 macro_rules! generated_lent {
     ($value:expr, (list $type:ty)) => {
@@ -106,7 +109,7 @@ macro_rules! generated_lent {
     };
 }
 
-/// A member that C wrote, idiomatic.
+/// Converts a member that C wrote to its idiomatic type.
 #[macro_export]
 macro_rules! generated_from {
     (elementwise $value:expr, (list $type:ty)) => {
@@ -132,7 +135,7 @@ macro_rules! generated_from {
     };
 }
 
-/// The structs of C, whose functions the build script links.
+/// The C structs. The build script links their functions.
 #[macro_export]
 macro_rules! generated_rmw {
     ($($package:ident $name:ident { $($member:ident: $kind:tt,)* })*) => {$(
@@ -171,7 +174,7 @@ macro_rules! generated_rmw {
             impl Default for $name {
                 fn default() -> Self {
                     let mut message = ::std::mem::MaybeUninit::zeroed();
-                    // SAFETY: zeros are what `init` expects; it makes a message of them.
+                    // SAFETY: `init` expects zeroed memory, and makes a message of it.
                     unsafe {
                         assert!(init(message.as_mut_ptr()), "out of memory");
                         message.assume_init()
@@ -181,7 +184,7 @@ macro_rules! generated_rmw {
 
             impl ::rosidl_runtime_rs::SequenceAlloc for $name {
                 fn sequence_init(sequence: &mut ::rosidl_runtime_rs::Sequence<Self>, size: usize) -> bool {
-                    // SAFETY: C's function for sequences of this struct.
+                    // SAFETY: this is C's function for sequences of this struct.
                     unsafe { sequence_init(sequence, size) }
                 }
 
@@ -216,7 +219,7 @@ macro_rules! generated_rmw {
                     concat!(stringify!($package), "/msg/", stringify!($name));
 
                 fn get_type_support() -> *const ::std::ffi::c_void {
-                    // SAFETY: it only returns an address.
+                    // SAFETY: the function only returns an address.
                     unsafe { type_support() }
                 }
             }

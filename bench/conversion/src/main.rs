@@ -1,6 +1,8 @@
-//! Table `conversion`: messages as C has them to and from idiomatic Rust, by every system in turns, in one process on one core.
+//! Table `conversion`: converts messages from their C form and back. All systems run in turns, in one process
+//! on one core.
 //!
-//! Arguments: the core, the number of rounds, and, for profiles, the message and the system that alone is measured. Prints `case|system|metric|value` for each number.
+//! Arguments: the core and the number of rounds. For profiling, also the one message and the one system to
+//! measure. Prints `case|system|metric|value` for each number.
 
 #[path = "../../../tests/generated/tests/common/counting.rs"]
 mod counting;
@@ -17,7 +19,7 @@ mod messages {
         unused_imports,
         missing_docs,
         clippy::all,
-        reason = "generated types offer more than is used here"
+        reason = "not all of the generated code is used"
     )]
     include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 }
@@ -44,10 +46,10 @@ fn pin(cpu: usize) -> std::io::Result<()> {
     if rc == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Keeps freed memory with the program, so that no conversion pays for pages that another one gave back.
+/// Keeps freed memory with the program. Otherwise a conversion would pay for pages that another one returned.
 fn keep_memory() {
     for what in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
-        // SAFETY: it sets a number of the allocator.
+        // SAFETY: the call sets a number of the allocator.
         unsafe { libc::mallopt(what, 1 << 30) };
     }
 }
@@ -56,7 +58,7 @@ fn run() -> Result<(), String> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<usize>().ok());
     let (Some(cpu), Some(rounds)) = (number(0), number(1)) else {
-        return Err("needs a core and a number of rounds".to_owned());
+        return Err("usage: CORE ROUNDS [MESSAGE] [SYSTEM]".to_owned());
     };
     pin(cpu).map_err(|error| format!("cannot bind to core {cpu}: {error}"))?;
     keep_memory();

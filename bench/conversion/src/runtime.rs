@@ -1,4 +1,5 @@
-//! ROS's Rust runtime, with messages as its generator makes them before and after it learned to copy sequences of numbers as one block.
+//! ROS's Rust runtime, with messages as its generator wrote them before and after it copied sequences of
+//! numbers as one block.
 
 use std::borrow::Cow;
 
@@ -67,7 +68,7 @@ where
     }
 }
 
-/// A sequence alone: what the conversion of a message calls for it.
+/// A sequence alone, by the call that the conversion of a message makes for it.
 fn sequence(suite: &mut Suite, shape: Shape, direction: Direction) -> Result<(), String> {
     match direction {
         Direction::FromRos => {

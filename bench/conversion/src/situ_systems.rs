@@ -1,5 +1,5 @@
-//! Situ: `situ-copy` converts by reference, `situ-move` by value, so that buffers change hands; `situ-lend` leaves them where they
-//! are, for C to read.
+//! Situ's conversions. `situ-copy` converts by reference. `situ-move` converts by value, and the buffers
+//! change owner. `situ-lend` leaves the buffers in place, and C reads them there.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ impl Facts for RosSequence<u8> {
     }
 }
 
-const FITS: &str = "both have the same bounds, none";
+const FITS: &str = "neither type has bounds";
 
 macro_rules! both_ways {
     ($suite:expr, $shape:expr, $direction:expr, $heap:expr, $type:ident) => {{
@@ -61,8 +61,8 @@ macro_rules! both_ways {
     }};
 }
 
-/// A message that is lent, and the one that it is lent from. That one is freed after the time is taken, as by a program that
-/// publishes what it keeps.
+/// A lent message and its source. The source is freed after the time is taken, as in a program that keeps
+/// what it publishes.
 struct Lending<T: Lend + 'static> {
     lent: Lent<'static, T::C>,
     _source: Rc<T>,
@@ -70,8 +70,9 @@ struct Lending<T: Lend + 'static> {
 
 impl<T: Lend> Lending<T> {
     fn of(source: Rc<T>) -> Self {
-        // SAFETY: the message stays where it is, unchanged, as long as it is counted, and what borrows from it is dropped before.
-        let lent = lend(unsafe { &*Rc::as_ptr(&source) }).expect("there are no buffers");
+        // SAFETY: the source stays in place and unchanged while it is counted. The lent message, which
+        // borrows from it, is dropped before it.
+        let lent = lend(unsafe { &*Rc::as_ptr(&source) }).expect("the message has no rosidl buffers");
         Self { lent, _source: source }
     }
 }
@@ -85,7 +86,7 @@ where
     }
 }
 
-/// A sequence alone: what the conversion of a message calls for it.
+/// A sequence alone, by the call that the conversion of a message makes for it.
 fn sequence(suite: &mut Suite, shape: Shape, direction: Direction) -> Result<(), String> {
     let ros = || RosSequence::<u8>::try_from_slice(&bytes()).expect(FITS);
     match direction {

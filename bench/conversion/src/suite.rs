@@ -1,4 +1,5 @@
-//! What is measured, and how: one conversion is timed in batches, in rounds in which every system has its turn.
+//! What is measured, and how: conversions are timed in batches, and every system takes its turn in each
+//! round.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher;
@@ -8,12 +9,12 @@ use std::time::{Duration, Instant};
 use crate::counting::counting;
 use crate::facts::Facts;
 
-/// Whence and where to.
+/// The direction of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From the layout of C to idiomatic Rust, as for what was received.
+    /// From C's form to idiomatic Rust, as for a received message.
     FromRos,
-    /// To the layout of C, as for what is published.
+    /// To C's form, as for a message to publish.
     IntoRos,
 }
 
@@ -31,7 +32,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// All of them, in the order in which they are printed.
+    /// All of them, in the order of printing.
     pub const ALL: [Self; 4] = [Self::Bytes, Self::Image, Self::JointState, Self::PoseArray];
 
     fn name(self) -> &'static str {
@@ -43,7 +44,7 @@ impl Shape {
         }
     }
 
-    /// How many are converted one after the other: as many as the caches hold.
+    /// The number of messages in a batch: as many as fit in the caches.
     fn batch(self) -> usize {
         match self {
             Self::Bytes | Self::JointState => 16,
@@ -52,7 +53,7 @@ impl Shape {
     }
 }
 
-/// Converts so many times and says how many nanoseconds one took, less what the clock takes.
+/// Runs `count` conversions. Returns the nanoseconds of one, less the cost of reading the clock.
 type Turn = Box<dyn Fn(usize, Duration) -> f64>;
 
 struct Entry {
@@ -77,12 +78,12 @@ fn digest(facts: &impl Facts) -> u64 {
     hasher.finish()
 }
 
-/// A batch: what is converted is made before, and what it became is dropped after. What is left of the input is dropped within, as by the
-/// middleware's clients.
+/// Times a batch. Inputs are created before, and results are dropped after. The rest of an input is dropped
+/// within the timed part, as clients of the middleware do.
 fn batch<I, O>(count: usize, clock: Duration, make: impl Fn() -> I, convert: impl Fn(I) -> O) -> f64 {
     let mut inputs: Vec<I> = (0..=count).map(|_| make()).collect();
     let mut outputs: Vec<O> = Vec::with_capacity(count + 1);
-    // One before, which finds the code.
+    // One conversion first, to load the code.
     outputs.extend(inputs.pop().map(|input| convert(black_box(input))));
     let begin = Instant::now();
     for input in inputs {
@@ -94,7 +95,7 @@ fn batch<I, O>(count: usize, clock: Duration, make: impl Fn() -> I, convert: imp
 }
 
 impl Suite {
-    /// Adds a system's conversion. Fails if what comes out is not what comes out of the first one.
+    /// Adds a system's conversion. Fails if the result differs from the first system's.
     pub fn add<I: 'static, O: Facts + 'static>(
         &mut self,
         (shape, direction, system): (Shape, Direction, &'static str),
@@ -109,7 +110,7 @@ impl Suite {
             && first.facts != facts
         {
             return Err(format!(
-                "{shape:?} {direction:?}: {system} makes another message than {}",
+                "{shape:?} {direction:?}: the result of {system} differs from that of {}",
                 first.system
             ));
         }
@@ -119,7 +120,7 @@ impl Suite {
         Ok(())
     }
 
-    /// Keeps only what has all these names.
+    /// Keeps only the measurements that have all of these names.
     pub fn keep(&mut self, names: &[String]) {
         self.entries.retain(|entry| {
             names.iter().all(|name| [entry.shape.name(), entry.system].contains(&name.as_str()))
@@ -128,12 +129,12 @@ impl Suite {
 
     /// Measures all in turns.
     pub fn measure(&mut self, rounds: usize) {
-        // What a look at the clock takes.
+        // The cost of reading the clock.
         let clock = (0..1000).map(|_| Instant::now().elapsed()).min().unwrap_or_default();
         for round in 0..rounds + 3 {
             for entry in &mut self.entries {
                 let nanoseconds = (entry.turn)(entry.shape.batch(), clock);
-                // The first rounds find the memory and the code.
+                // The first rounds load memory and code.
                 if round >= 3 {
                     entry.samples.push(nanoseconds);
                 }

@@ -1,6 +1,9 @@
-//! What in-domain hops save: the same message through host memory, over iceoryx2, with a copy before and one after. Pageable
-//! with copies that wait; and registered with the driver once, with asynchronous copies. (The receiver may only read its mapping. Where the
-//! driver does not register such memory, it copies to pinned memory of its own before.)
+//! The same message through host memory, to show what hops within the domain save: iceoryx2 with one copy
+//! before and one after.
+//!
+//! Mode `pageable` copies synchronously. Mode `registered` registers the memory with the driver once and
+//! copies asynchronously. The receiver has a read-only mapping. If the driver does not register read-only
+//! memory, the receiver first copies to its own pinned memory.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -13,23 +16,22 @@ use iceoryx2::service::port_factory::publish_subscribe::PortFactory;
 use situ::memory::Domain;
 use situ::memory::cuda::{CudaDomain, CudaStream};
 
-use crate::hop::{say_times, times};
 use crate::kernels::check;
-use crate::process::{PATIENCE, Role, now_ns};
+use crate::process::{PATIENCE, Role, now_ns, say_times, times};
 use crate::table::{Finding, Table, percentile, size as sized};
 use crate::{Result, Wanted};
 
 const PAGE: usize = 4096;
-/// How many messages a publisher of iceoryx2 has memory for: those that are in the subscriber's buffer, or borrowed (two each), those that
-/// are lent (two), and one more.
+/// The number of messages for which an iceoryx2 publisher has memory: two in the subscriber's buffer, two
+/// borrowed, two lent, and one more.
 const MESSAGES: u64 = 7;
 
-/// How many bytes there is room for where iceoryx2 has its messages.
+/// The free bytes of the file system in which iceoryx2 stores its messages.
 fn free_shared_memory() -> u64 {
     rustix::fs::statvfs("/dev/shm").map_or(0, |room| room.f_bavail * room.f_frsize)
 }
 
-/// The part of the table.
+/// Measures this part of the table.
 pub fn measure(wanted: &Wanted, table: &mut Table) {
     if !wanted.is_cuda() {
         table.fact("copies through host memory", "measured with CUDA only");
@@ -92,8 +94,8 @@ struct Device {
     domain: CudaDomain,
     buffer: sys::CUdeviceptr,
     registered: Option<HashSet<usize>>,
-    /// Pinned memory of its own, where the payload's cannot be registered: iceoryx2 maps it for reading only at the receiver, and drivers for x86
-    /// register nothing that may only be read.
+    /// Pinned memory of this process, if the payload's memory cannot be registered. iceoryx2 maps the payload
+    /// read-only at the receiver, and drivers for x86 do not register read-only memory.
     own: Option<*mut u8>,
 }
 
@@ -110,12 +112,13 @@ impl Device {
         Ok(Self { stream, domain, buffer, registered: (mode == "registered").then(HashSet::new), own: None })
     }
 
-    /// Copies, and waits for it. The payload has a page more than the size, so that whole pages can be registered.
+    /// Copies synchronously. The payload has a page more than the size, so that whole pages can be
+    /// registered.
     fn copy(&mut self, payload: *mut u8, size: usize, to_device: bool) -> Result<()> {
         let host = (payload as usize).next_multiple_of(PAGE);
-        let raw =
-            self.stream.as_any().downcast_ref::<CudaStream>().ok_or("not a stream of CUDA")?.raw().cast();
-        // SAFETY: the payload reaches so far, and is this process' own until the copy is done, here.
+        let raw = self.stream.as_any().downcast_ref::<CudaStream>().ok_or("not a CUDA stream")?.raw().cast();
+        // SAFETY: the payload has this many bytes from `host` on, and only this process uses it until the
+        // copy is done below.
         unsafe {
             let Some(registered) = &mut self.registered else {
                 let result = if to_device {
@@ -157,7 +160,7 @@ impl Device {
     }
 }
 
-/// The bytes that a payload has for a message of a size: the time, and pages.
+/// The size of a payload for a message of `size` bytes: the time, and whole pages.
 fn payload_size(size: usize) -> usize {
     size.next_multiple_of(PAGE) + 2 * PAGE
 }
@@ -181,10 +184,10 @@ fn run(number: u32, mode: &str, size: usize, count: usize) -> Result<Vec<u64>> {
         let mut sample = unsafe { sample.assume_init() };
         let payload = sample.payload_mut();
         payload[..8].copy_from_slice(&began.to_ne_bytes());
-        // Behind the time: the first page's rest is not used.
+        // Skips the time. The rest of the first page stays unused.
         device.copy(payload[8..].as_mut_ptr(), size, false)?;
         sample.send().map_err(failed("send"))?;
-        // One at a time: the next when this one has arrived.
+        // Sends the next message after this one has arrived.
         std::thread::sleep(Duration::from_micros(200 + size as u64 / 2000));
     }
     let found = times(&other.hear("times")?);
@@ -192,7 +195,7 @@ fn run(number: u32, mode: &str, size: usize, count: usize) -> Result<Vec<u64>> {
     found
 }
 
-/// The role of the receiver.
+/// The receiver's role.
 pub fn receiver(number: u32, mode: &str, size: usize, count: usize) -> Result<()> {
     let (_node, topic) = topic(mode, size)?;
     let subscriber: Subscriber<ipc::Service, [u8], ()> =
@@ -204,7 +207,7 @@ pub fn receiver(number: u32, mode: &str, size: usize, count: usize) -> Result<()
     loop {
         let Some(sample) = subscriber.receive().map_err(failed("receive"))? else {
             if now_ns() - last > PATIENCE.as_nanos() as u64 {
-                return Err("nothing came".into());
+                return Err("no message arrived".into());
             }
             std::hint::spin_loop();
             continue;

@@ -1,16 +1,19 @@
-//! A hop: from one process to another, in the domain, whatever the size. And its floor: one word of shared memory.
+//! A hop from one process to another within the domain, for every size, and its floor: one word of shared
+//! memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use situ::memory::{Access, DomainId, Mapping};
 
-use crate::process::{PATIENCE, Role, Scratch, node, now_ns, publisher, subscriber as subscribe};
+use crate::process::{
+    PATIENCE, Role, Scratch, node, now_ns, publisher, say_times, subscriber as subscribe, times,
+};
 use crate::table::{Finding, Table, percentile, size as sized};
 use crate::{Result, Wanted};
 
 const TOPIC: &str = "hop";
-/// The head's value that ends it.
+/// The value in the head that ends the measurement.
 const END: u64 = 0;
 
 /// Measures all sizes, spinning and blocking.
@@ -34,7 +37,7 @@ pub fn measure(wanted: &Wanted, table: &mut Table) {
     }
 }
 
-/// Publishes so many messages, and gives what the subscriber's process found.
+/// Publishes `count` messages, and returns the times that the subscriber's process measured.
 fn run(domain: DomainId, mode: &str, size: u64, count: usize) -> Result<Vec<u64>> {
     let _scratch = Scratch::new();
     let node = node("publisher", domain)?;
@@ -46,11 +49,11 @@ fn run(domain: DomainId, mode: &str, size: u64, count: usize) -> Result<Vec<u64>
     for turn in 0..=count {
         let first = now_ns();
         let (mut loan, began) = loop {
-            // Lending belongs to a hop, as in every system here; waiting for the subscriber does not.
+            // The time includes lending, as in every system here, but not waiting for the subscriber.
             let began = now_ns();
             match publisher.loan(8, 8, size as usize) {
                 Ok(loan) => break (loan, began),
-                // The subscriber still has all of them.
+                // The subscriber still holds all messages.
                 Err(error) if began - first > PATIENCE.as_nanos() as u64 => return Err(error.into()),
                 Err(_) => std::thread::yield_now(),
             }
@@ -71,7 +74,7 @@ fn run(domain: DomainId, mode: &str, size: u64, count: usize) -> Result<Vec<u64>
     times(&other.hear("times")?)
 }
 
-/// The role of the subscriber.
+/// The subscriber's role.
 pub fn subscriber(domain: DomainId, mode: &str, size: u64, count: usize) -> Result<()> {
     let node = node("subscriber", domain)?;
     let subscriber = subscribe(&node, TOPIC, domain)?;
@@ -85,7 +88,7 @@ pub fn subscriber(domain: DomainId, mode: &str, size: u64, count: usize) -> Resu
             if mode == "spinning" {
                 std::hint::spin_loop();
             } else if !subscriber.wait(Some(PATIENCE)) {
-                return Err("nothing came".into());
+                return Err("no message arrived".into());
             }
         };
         let span = sample.span();
@@ -95,24 +98,13 @@ pub fn subscriber(domain: DomainId, mode: &str, size: u64, count: usize) -> Resu
             break;
         }
         if span.size() != size || address == 0 || sample.was_brought() {
-            return Err("it is not the message, or a copy".into());
+            return Err("another message, or a copy".into());
         }
         times.push(now - time);
     }
-    // The first ones find pages and caches cold.
+    // Drops the first samples, which load pages and caches.
     say_times(&times[times.len() / 10..]);
     Ok(())
-}
-
-/// Tells times.
-pub fn say_times(times: &[u64]) {
-    let texts: Vec<String> = times.iter().map(u64::to_string).collect();
-    println!("times {}", texts.join(" "));
-}
-
-/// Reads times.
-pub fn times(text: &str) -> Result<Vec<u64>> {
-    Ok(text.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?)
 }
 
 fn words() -> Result<Mapping> {
@@ -124,7 +116,7 @@ fn words() -> Result<Mapping> {
 
 fn word(mapping: &Mapping, index: usize) -> Result<&AtomicU64> {
     let at = mapping.at::<AtomicU64>(index * 128).ok_or("no such word")?;
-    // SAFETY: it lies in the mapping, aligned; any bits are valid.
+    // SAFETY: the word lies in the mapping and is aligned, and all bit patterns are valid.
     Ok(unsafe { &*at })
 }
 

@@ -1,4 +1,4 @@
-//! The kernels, compiled where they run, and how they are put on a stream.
+//! The CUDA kernels: compiled on the machine that runs them, and enqueued on a stream.
 
 use std::ffi::c_void;
 
@@ -9,7 +9,7 @@ use situ::memory::cuda::{CudaDomain, CudaStream};
 use crate::Result;
 
 const SOURCE: &str = r#"
-// Takes so many nanoseconds.
+// Keeps the stream busy for the given nanoseconds.
 extern "C" __global__ void hold(unsigned long long duration) {
   unsigned long long begin, now;
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
@@ -18,7 +18,7 @@ extern "C" __global__ void hold(unsigned long long duration) {
   } while (now - begin < duration);
 }
 
-// One step of a chain: as many rounds of arithmetic for each number as it is to take long.
+// One step of a chain: several rounds of arithmetic for each number.
 extern "C" __global__ void step(float *to, const float *from, unsigned long long count, int rounds) {
   unsigned long long at = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
   if (at >= count) return;
@@ -33,7 +33,7 @@ extern "C" __global__ void fill(float *to, unsigned long long count, float value
 }
 "#;
 
-/// Says what a call of the driver answered, if that is an error.
+/// Converts an error code of the driver to an error.
 pub fn check(what: &str, result: sys::CUresult) -> Result<()> {
     if result == sys::CUresult::CUDA_SUCCESS { Ok(()) } else { Err(format!("{what}: {result:?}").into()) }
 }
@@ -46,9 +46,9 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Compiles and loads them. From here on the device's context is this thread's.
+    /// Compiles and loads them. This thread then has the device's context.
     pub fn load(domain: &CudaDomain) -> Result<Self> {
-        // SAFETY: looking for a library.
+        // SAFETY: the call only looks for a library.
         if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
             return Err("kernels cannot be compiled: libnvrtc.so.13 or .12 is in no folder that the loader looks into (LD_LIBRARY_PATH); \
                         `pip install nvidia-cuda-nvrtc`, or -cu12 for a driver of CUDA 12, and bench/device.sh finds it"
@@ -63,7 +63,7 @@ impl Kernels {
             let mut module = std::ptr::null_mut();
             let loaded = sys::cuModuleLoadData(&mut module, image.as_ptr().cast());
             if loaded == sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
-                return Err("libnvrtc is newer than the driver: have only an older one (`pip install nvidia-cuda-nvrtc-cu12`)".into());
+                return Err("libnvrtc is newer than the driver: install only an older one (`pip install nvidia-cuda-nvrtc-cu12`)".into());
             }
             check("cuModuleLoadData", loaded)?;
             let function = |name: &std::ffi::CStr| {
@@ -84,8 +84,8 @@ impl Kernels {
         stream: &dyn Stream,
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
-        let stream = stream.as_any().downcast_ref::<CudaStream>().ok_or("not a stream of CUDA")?;
-        // SAFETY: by the caller's promise; the stream lives.
+        let stream = stream.as_any().downcast_ref::<CudaStream>().ok_or("not a CUDA stream")?;
+        // SAFETY: the caller promises the arguments, and the stream is alive.
         let result = unsafe {
             sys::cuLaunchKernel(
                 function,
@@ -107,14 +107,15 @@ impl Kernels {
     /// Keeps the stream busy.
     pub fn hold(&self, stream: &dyn Stream, duration_ns: u64) -> Result<()> {
         let mut duration = duration_ns;
-        // SAFETY: one 64-bit number.
+        // SAFETY: the argument is one 64-bit number.
         unsafe { Self::launch(self.hold, 1, 1, stream, &mut [(&raw mut duration).cast()]) }
     }
 
-    /// Enqueues a step over so many numbers.
+    /// Enqueues a step over `count` numbers.
     ///
     /// # Safety
-    /// Both are addresses of as many numbers on the device, which last until the stream has passed.
+    /// Both addresses must point to `count` numbers on the device. They must stay valid until the stream has
+    /// passed.
     pub unsafe fn step(
         &self,
         stream: &dyn Stream,
@@ -127,11 +128,11 @@ impl Kernels {
         let blocks = count.div_ceil(256);
         let mut arguments: [*mut c_void; 4] =
             [(&raw mut to).cast(), (&raw mut from).cast(), (&raw mut count).cast(), (&raw mut rounds).cast()];
-        // SAFETY: the kernel's arguments; the addresses are the caller's.
+        // SAFETY: these are the kernel's arguments, and the caller promises the addresses.
         unsafe { Self::launch(self.step, blocks, 256, stream, &mut arguments) }
     }
 
-    /// Enqueues filling so many numbers.
+    /// Enqueues filling `count` numbers.
     ///
     /// # Safety
     /// As for `step`.

@@ -1,16 +1,17 @@
-//! Measures Situ on a GPU, and prints a table. `bench/device.sh` builds it, carries it where the GPU is, and runs it.
+//! Measures Situ on a GPU, and prints a table. `bench/device.sh` builds and runs it.
 //!
 //! ```text
-//!   situ-device [DOMAIN] [--quick]        DOMAIN: cuda:0 unless told otherwise; vulkan:0 and emulated:0 for what they can
+//!   situ-device [DOMAIN] [--quick]   DOMAIN: cuda:0 (default); vulkan:0 and emulated:0 run what they support
 //! ```
 //!
-//! Everything between processes is between processes of this program (`child ROLE ...`), started from here.
+//! For measurements between processes, the program starts itself again as `child ROLE ...`.
 
 mod copies;
 mod hop;
 mod kernels;
 mod order;
 mod process;
+mod roles;
 mod survive;
 mod table;
 
@@ -20,20 +21,20 @@ use situ::memory::{DomainId, DomainKind};
 
 use table::Table;
 
-/// What may go wrong anywhere: the program says it and goes on with the next row.
+/// An error anywhere. The program prints it and goes on with the next row.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// What is asked for.
+/// The options of a run.
 #[derive(Clone, Copy)]
 pub struct Wanted {
-    /// The domain that is measured.
+    /// The domain to measure.
     pub domain: DomainId,
-    /// Fewer and smaller messages: to see whether it works.
+    /// Fewer and smaller messages, for a quick check.
     pub quick: bool,
 }
 
 impl Wanted {
-    /// Whether kernels can be run in the domain by this program.
+    /// Whether this program can run kernels in the domain.
     pub fn is_cuda(&self) -> bool {
         self.domain.kind == DomainKind::CUDA
     }
@@ -42,7 +43,7 @@ impl Wanted {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == "child") {
-        return match process::play(&arguments[1..]) {
+        return match roles::play(&arguments[1..]) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 println!("failed {error}");
@@ -81,14 +82,14 @@ fn measure(wanted: &Wanted, table: &mut Table) -> Result<()> {
         }
     }
     table.heading("Memory");
-    table.row("imported after the exporter's SIGKILL", survive::measure(wanted));
+    table.row("imported after the exporter was killed", survive::measure(wanted));
     table.heading("A hop in the domain, from before lending to having the span (us)");
     hop::measure(wanted, table);
     table.heading("The same through host memory: lend, copy, iceoryx2, copy (us)");
     copies::measure(wanted, table);
     table.heading("Stream order");
     order::measure(wanted, table);
-    // Last: should a driver wait for ever, it takes nothing else along.
+    // The tests come last: if a driver hangs, no other row is lost.
     table.heading("Tests");
     let suite = format!("{}::", wanted.domain.kind);
     table.row("conformance suite", survive::tests(wanted, "conformance", &[&suite]));

@@ -1,4 +1,5 @@
-//! Publishing before the device is done: what it costs the publisher, and a chain of nodes against one process.
+//! Publishing before the device is done: the cost for the publisher, and a chain of nodes compared with one
+//! process.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,11 +12,11 @@ use crate::process::{PATIENCE, Role, Scratch, node, now_ns, publisher, subscribe
 use crate::table::{Finding, Table, percentile, size as sized};
 use crate::{Result, Wanted};
 
-/// Rounds of arithmetic: some milliseconds for a step on a large GPU.
+/// Rounds of arithmetic for each number: a step takes some milliseconds on a large GPU.
 const ROUNDS: i32 = 4000;
 const NODES: usize = 4;
 
-/// The part of the table.
+/// Measures this part of the table.
 pub fn measure(wanted: &Wanted, table: &mut Table) {
     if !wanted.is_cuda() {
         table.fact("publishing behind a kernel; chains", "need kernels: CUDA only");
@@ -26,7 +27,7 @@ pub fn measure(wanted: &Wanted, table: &mut Table) {
     table.row(&format!("{NODES} nodes in a chain, {}", sized(size)), chain(wanted, size));
 }
 
-/// How long publishing takes while the stream is busy.
+/// The duration of publishing while the stream is busy.
 fn blocked(wanted: &Wanted) -> Result<Finding> {
     const HELD_NS: u64 = 10_000_000;
     let _scratch = Scratch::new();
@@ -45,7 +46,7 @@ fn blocked(wanted: &Wanted) -> Result<Finding> {
         loan.head_bytes().copy_from_slice(&began.to_ne_bytes());
         loan.publish_on(stream.as_ref())?;
         let took = now_ns() - began;
-        let sample = subscriber.take()?.ok_or("it is not there at once")?;
+        let sample = subscriber.take()?.ok_or("the message is not available at once")?;
         let pending = sample.fence().is_some_and(|fence| fence.state() == situ::memory::FenceState::Pending);
         early += usize::from(pending);
         sample.synchronize(PATIENCE)?;
@@ -59,7 +60,7 @@ fn blocked(wanted: &Wanted) -> Result<Finding> {
     Ok(Finding::asked(value, "p50 < 5 us", p50 < 5.0 && early == turns))
 }
 
-/// The time through a chain of processes, against one process with a stream.
+/// The time through a chain of processes, compared with one process with one stream.
 fn chain(wanted: &Wanted, size: u64) -> Result<Finding> {
     let _scratch = Scratch::new();
     let domain = CudaDomain::find(wanted.domain.number)?;
@@ -68,14 +69,14 @@ fn chain(wanted: &Wanted, size: u64) -> Result<Finding> {
     let count = size / 4;
     let turns = if wanted.quick { 10 } else { 40 };
 
-    // One process: as many buffers as there are messages.
+    // One process, with a buffer for each message.
     let request = MemoryRequest { size, mode: 0o600, group: None };
     let buffers: Vec<_> =
         (0..=NODES).map(|_| domain.create(&"".into(), &request)).collect::<std::result::Result<_, _>>()?;
     let mut alone = Vec::new();
     for turn in 0..turns {
         let began = now_ns();
-        // SAFETY: the buffers have so many numbers, and live until the stream is synchronized.
+        // SAFETY: each buffer holds `count` numbers and lives until the stream is synchronized.
         unsafe {
             kernels.fill(stream.as_ref(), buffers[0].address(), count, turn as f32)?;
             for pair in buffers.windows(2) {
@@ -87,7 +88,7 @@ fn chain(wanted: &Wanted, size: u64) -> Result<Finding> {
     }
     drop(buffers);
 
-    // A process for each step. The first message begins in this one, the last ends here.
+    // One process for each step. This process publishes the first message and receives the last one.
     let node = node("ends", wanted.domain)?;
     let publisher = publisher(&node, "chain0", wanted.domain, size)?;
     let mut steps = Vec::new();
@@ -105,7 +106,8 @@ fn chain(wanted: &Wanted, size: u64) -> Result<Finding> {
         let began = now_ns();
         let mut loan = publisher.loan(8, 8, size as usize)?;
         loan.head_bytes().copy_from_slice(&began.to_ne_bytes());
-        // SAFETY: the span has so many numbers, and lasts until the message is overwritten, after the chain has passed.
+        // SAFETY: the span holds `count` numbers. It stays valid until the message is overwritten, which
+        // happens after the chain has passed.
         unsafe { kernels.fill(stream.as_ref(), loan.span().address(), count, turn as f32) }?;
         loan.publish_on(stream.as_ref())?;
         let sample = loop {
@@ -113,7 +115,7 @@ fn chain(wanted: &Wanted, size: u64) -> Result<Finding> {
                 break sample;
             }
             if now_ns() - began > PATIENCE.as_nanos() as u64 {
-                return Err("the chain's end did not come".into());
+                return Err("the last message of the chain did not arrive".into());
             }
             std::hint::spin_loop();
         };
@@ -140,7 +142,7 @@ fn chain(wanted: &Wanted, size: u64) -> Result<Finding> {
     Ok(Finding::asked(value, "<= 1.05", ratio <= 1.05))
 }
 
-/// What the chain's kernels make of a number.
+/// The result of the chain's kernels for a number.
 fn expected(mut value: f32) -> f32 {
     for _ in 0..NODES {
         for _ in 0..ROUNDS {
@@ -151,7 +153,8 @@ fn expected(mut value: f32) -> f32 {
     value
 }
 
-/// The role of a node of the chain: waits on its stream, computes there, publishes what is not there yet.
+/// The role of a node in the chain: waits and computes on its stream, and publishes messages before they are
+/// complete.
 pub fn step(id: DomainId, from: &str, to: &str, size: u64) -> Result<()> {
     let domain = CudaDomain::find(id.number)?;
     let kernels = Kernels::load(&domain)?;
@@ -171,14 +174,14 @@ pub fn step(id: DomainId, from: &str, to: &str, size: u64) -> Result<()> {
         sample.wait_on(stream.as_ref(), PATIENCE)?;
         let mut loan = publisher.loan(8, 8, size as usize)?;
         loan.head_bytes().copy_from_slice(sample.head_in_place());
-        // SAFETY: both spans have so many numbers; the sample is held until the stream has passed, and the loan is
-        // published behind.
+        // SAFETY: both spans hold `size / 4` numbers. The sample is held until the stream has passed, and the
+        // loan is published behind the kernel.
         unsafe {
             let (to, from) = (loan.span().address(), sample.span().address());
             kernels.step(stream.as_ref(), to, from, size / 4, ROUNDS)?;
         }
         loan.publish_on(stream.as_ref())?;
-        // The next message comes when the chain has passed this one: one more than that is kept.
+        // The next message comes after the chain has passed this one. One more than that is held.
         held.push_back(sample);
         if held.len() > 2 {
             stream.synchronize(Duration::from_secs(10))?;

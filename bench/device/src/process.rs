@@ -1,4 +1,5 @@
-//! Processes of this program: started with a role, they say a line when they are ready, and a line with what they found.
+//! Processes of this program. Each has a role. It prints one line when it is ready, and one line with its
+//! results.
 
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
@@ -10,17 +11,17 @@ use situ::memory::DomainId;
 
 use crate::Result;
 
-/// Longer than anything here takes.
+/// Longer than any step takes.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A process with a role. Killed when it is dropped.
+/// A process with a role. It is killed on drop.
 pub struct Role {
     child: Child,
     said: BufReader<ChildStdout>,
 }
 
 impl Role {
-    /// Starts one. Topics lie below a directory of their own.
+    /// Starts a process. Its topics lie in a directory of this run.
     pub fn start(arguments: &[&str], stdin: Option<OwnedFd>) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("child").args(arguments).stdout(Stdio::piped());
@@ -31,7 +32,7 @@ impl Role {
         Ok(Self { child, said })
     }
 
-    /// The next line, without its first word, which has to be this one.
+    /// The next line, without its first word, which must be `word`.
     pub fn hear(&mut self, word: &str) -> Result<String> {
         let mut line = String::new();
         self.said.read_line(&mut line)?;
@@ -43,7 +44,7 @@ impl Role {
         }
     }
 
-    /// Ends it as nobody can prevent.
+    /// Kills the process with SIGKILL.
     pub fn kill(mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
@@ -58,20 +59,31 @@ impl Drop for Role {
     }
 }
 
-/// Where the topics of this program lie.
+/// Prints times for the process that started this one.
+pub fn say_times(times: &[u64]) {
+    let texts: Vec<String> = times.iter().map(u64::to_string).collect();
+    println!("times {}", texts.join(" "));
+}
+
+/// Parses the times that a process printed.
+pub fn times(text: &str) -> Result<Vec<u64>> {
+    Ok(text.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?)
+}
+
+/// The directory of this program's topics.
 fn root() -> std::ffi::OsString {
     std::env::var_os("SITU_ROOT")
         .unwrap_or_else(|| format!("/dev/shm/situ-device-{}", std::process::id()).into())
 }
 
-/// A directory for the topics of a part of the program: removed with everything in it when dropped.
+/// A directory for the topics of one part of the table. It is removed with its content on drop.
 pub struct Scratch;
 
 impl Scratch {
-    /// Makes sure that this process uses it too.
+    /// Makes this process use the directory too.
     pub fn new() -> Self {
-        // SAFETY: no other thread of this process reads the environment: threads are started later, and end with their
-        // part of the program.
+        // SAFETY: no other thread of this process reads the environment. Threads are started later, and end
+        // with their part of the table.
         unsafe { std::env::set_var("SITU_ROOT", root()) };
         Self
     }
@@ -80,23 +92,6 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(root());
-    }
-}
-
-/// Plays the role that the arguments say.
-pub fn play(arguments: &[String]) -> Result<()> {
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match arguments[..] {
-        ["exporter", domain] => crate::survive::exporter(domain.parse()?),
-        ["subscriber", domain, mode, size, count] => {
-            crate::hop::subscriber(domain.parse()?, mode, size.parse()?, count.parse()?)
-        }
-        ["floor", count] => crate::hop::floor(count.parse()?),
-        ["copier", number, mode, size, count] => {
-            crate::copies::receiver(number.parse()?, mode, size.parse()?, count.parse()?)
-        }
-        ["step", domain, from, to, size] => crate::order::step(domain.parse()?, from, to, size.parse()?),
-        _ => Err(format!("no such role: {arguments:?}").into()),
     }
 }
 
@@ -112,12 +107,12 @@ pub fn timed() -> TypeDescription {
     }
 }
 
-/// A node that has the domain.
+/// A node with the domain.
 pub fn node(name: &str, domain: DomainId) -> Result<Node> {
     Ok(Node::new(name)?.with_domain(situ::memory::find(domain)?))
 }
 
-/// A publisher of messages of a size on the domain, with room for a few.
+/// A publisher on the domain, with room for a few messages of `size` bytes.
 pub fn publisher(node: &Node, topic: &str, domain: DomainId, size: u64) -> Result<RawPublisher> {
     let qos = PublisherQos { depth: 2, ..PublisherQos::default() };
     let capacity = Some((size * 6).max(16 << 20));
@@ -131,7 +126,7 @@ pub fn subscriber(node: &Node, topic: &str, domain: DomainId) -> Result<RawSubsc
     Ok(RawSubscriber::create_in(node, topic, &timed(), SubscriberQos::default(), &placement)?)
 }
 
-/// The clock that all processes share, in nanoseconds.
+/// CLOCK_MONOTONIC in nanoseconds. All processes share this clock.
 pub fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

@@ -1,4 +1,5 @@
-//! Memory whose exporter was killed before it is imported; and the tests, as `device.sh` brings them along.
+//! Memory that is imported after its exporter was killed, and the tests that `device.sh` copies beside this
+//! program.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -27,7 +28,7 @@ fn socket_path() -> String {
     format!("/dev/shm/situ-device-{}.data", std::process::id())
 }
 
-/// The role of the exporter: fills memory, hands it out, and waits to be killed.
+/// The exporter's role: fills memory, sends its descriptor, and waits to be killed.
 pub fn exporter(domain: DomainId) -> Result<()> {
     let socket = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let domain = situ::memory::find(domain)?;
@@ -48,11 +49,11 @@ pub fn exporter(domain: DomainId) -> Result<()> {
     Ok(())
 }
 
-/// Imports what an exporter handed out that is dead by then, and compares.
+/// Imports the memory of an exporter that has been killed, and compares the bytes.
 pub fn measure(wanted: &Wanted) -> Result<Finding> {
     let domain = situ::memory::find(wanted.domain)?;
     if domain.capabilities().sharing == Sharing::File {
-        return Ok(Finding::plain("it is a file"));
+        return Ok(Finding::plain("the memory is a file"));
     }
     let (ours, theirs) = UnixStream::pair()?;
     let exporter = Role::start(&["exporter", &wanted.domain.to_string()], Some(OwnedFd::from(theirs)))?;
@@ -63,9 +64,9 @@ pub fn measure(wanted: &Wanted) -> Result<Finding> {
     let mut target = [IoSliceMut::new(&mut byte)];
     rustix::net::recvmsg(&ours, &mut target, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
     let Some(RecvAncillaryMessage::ScmRights(mut descriptors)) = ancillary.drain().next() else {
-        return Err("no descriptor came".into());
+        return Err("no descriptor arrived".into());
     };
-    let descriptor = descriptors.next().ok_or("no descriptor came")?;
+    let descriptor = descriptors.next().ok_or("no descriptor arrived")?;
     exporter.kill()?;
     let memory: Arc<dyn Memory> = domain.import(descriptor, SIZE as u64)?;
     let (mut bytes, stream) = (vec![0; SIZE], domain.stream()?);
@@ -73,19 +74,19 @@ pub fn measure(wanted: &Wanted) -> Result<Finding> {
     unsafe { stream.copy_to_host(&memory, 0, bytes.as_mut_ptr(), SIZE as u64) }?;
     stream.synchronize(PATIENCE)?;
     let same = bytes == pattern();
-    Ok(Finding::asked(if same { "64 MiB, all the same" } else { "other bytes" }, "the same bytes", same))
+    Ok(Finding::asked(if same { "64 MiB, all equal" } else { "different bytes" }, "the same bytes", same))
 }
 
-/// Runs tests that lie beside this program, as `device.sh` brings them along: one after the other, as what one of them has its streams wait for
-/// may hold up others of the same process.
+/// Runs tests that lie beside this program, one after the other. A test may make its streams wait, which may
+/// delay other tests of the same process.
 pub fn tests(wanted: &Wanted, program: &str, arguments: &[&str]) -> Result<Finding> {
-    /// More than they take, in seconds.
+    /// More seconds than the tests take.
     const LIMIT: &str = "120";
     let beside = std::env::current_exe()?.with_file_name(program);
     if !beside.exists() {
-        return Ok(Finding::plain("not brought along: see bench/device.sh"));
+        return Ok(Finding::plain("not copied to this machine: see bench/device.sh"));
     }
-    // It ends those, too, that the tests have started.
+    // Also ends the processes that the tests have started.
     let output = Command::new("timeout")
         .args(["--kill-after=5", LIMIT])
         .arg(beside)

@@ -1,4 +1,4 @@
-# What the peers have in common: an optimized C++20 program, put where the driver looks for it.
+# The settings of all peers: an optimized C++20 program, in the folder in which the driver looks for it.
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()

@@ -1,5 +1,4 @@
-// The worker's side of the benchmark's protocol for peers in C++: see src/protocol.rs and
-// src/tables/bounded.rs.
+// The worker's side of the benchmark's protocol for C++ peers: see src/protocol.rs and src/tables/bounded.rs.
 
 #pragma once
 
@@ -28,7 +27,7 @@
 
 namespace bench {
 
-// Every message begins with this; `size` in the benchmark counts it in.
+// The header of every message. The benchmark's `size` includes it.
 struct Header {
   std::uint64_t sequence;
   std::uint64_t time;
@@ -42,7 +41,7 @@ inline std::uint64_t monotonic_ns() {
 
 [[noreturn]] inline void fail(const std::string& what) { throw std::runtime_error(what); }
 
-// The words by which publisher and subscriber keep step.
+// The words through which publisher and subscriber synchronize.
 class Page {
  public:
   explicit Page(const std::string& path) {
@@ -78,7 +77,7 @@ class Page {
   void* address_ = nullptr;
 };
 
-// What the driver gave on the command line: `--name value` throughout.
+// The driver's command-line arguments: `--name value` throughout.
 class Arguments {
  public:
   Arguments(int count, char** values) {
@@ -171,7 +170,7 @@ inline void serve(const Arguments& arguments, Endpoints& endpoints) {
   endpoints.close();
 }
 
-// Binds the process to its core, unless it is left to the kernel, builds the endpoints and serves.
+// Binds the process to its core, unless the kernel may choose, builds the endpoints and serves.
 template <class Build>
 int run(int count, char** values, Build build) {
   try {
@@ -191,7 +190,7 @@ int run(int count, char** values, Build build) {
   }
 }
 
-// Polls until the condition holds; connections take as long as discovery takes.
+// Polls until the condition holds. Connecting takes as long as discovery.
 template <class Condition>
 void until(const char* what, Condition condition) {
   const std::uint64_t deadline = monotonic_ns() + 10'000'000'000U;

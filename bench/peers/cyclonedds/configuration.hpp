@@ -1,10 +1,10 @@
-// How Cyclone DDS is configured for the benchmark.
+// The configuration of Cyclone DDS for the benchmark.
 
 #pragma once
 
 namespace bench {
 
-// Shared memory on, everything else on the loop-back interface with large buffers and packets.
+// Uses shared memory, and the loop-back interface with large buffers and packets for everything else.
 inline constexpr const char* kConfiguration = R"(<CycloneDDS><Domain>
   <General>
     <Interfaces><NetworkInterface name="lo" multicast="true"/></Interfaces>

@@ -83,7 +83,8 @@ class Cyclone final : public bench::Endpoints {
         return status.current_count > 0;
       });
     }
-    // The shared-memory connection follows the match; iceoryx's daemon connects within its cycle of 100 ms.
+    // The shared-memory connection comes after the match: iceoryx's daemon connects within its cycle of 100
+    // ms.
     usleep(300'000);
   }
 
@@ -113,13 +114,13 @@ class Cyclone final : public bench::Endpoints {
       check(dds_waitset_wait(waitset_, nullptr, 0, DDS_INFINITY), "dds_waitset_wait");
       dds_sample_info_t info{};
 #ifdef BENCH_LOAN
-      // `dds_take` would copy the sample out of the shared chunk; this is how Cyclone's C++ binding avoids
-      // that.
+      // `dds_take` would copy the sample out of the shared chunk. Cyclone's C++ binding avoids the copy in
+      // the same way.
       ddsi_serdata* taken = nullptr;
       if (check(dds_takecdr(endpoint_, &taken, 1, &info, DDS_ANY_STATE), "dds_takecdr") == 0) continue;
       if (info.valid_data) {
         const auto* bytes = static_cast<const std::uint8_t*>(taken->iox_chunk);
-        if (bytes == nullptr) bench::fail("the message did not come through shared memory");
+        if (bytes == nullptr) bench::fail("the message did not arrive through shared memory");
         bench::Header header{};
         std::memcpy(&header, bytes, sizeof header);
         sink(header, size_, bytes[size_ - 1]);

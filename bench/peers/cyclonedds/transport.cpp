@@ -1,7 +1,7 @@
 // Cyclone DDS as a library for the tables `domains` and `graphs`: blocks of any size, serialized into shared
-// memory. The program loads it and does everything else (see src/systems/cyclonedds.rs, which declares the
-// same functions). A function that can fail returns a negative number or a null pointer, and
-// `transport_error` says why.
+// memory. The benchmark program loads the library and does everything else. src/systems/cyclonedds.rs
+// declares the same functions. A function that can fail returns a negative number or a null pointer, and
+// `transport_error` returns the reason.
 
 #include <dds/dds.h>
 #include <dds/ddsc/dds_loan_api.h>
@@ -24,7 +24,7 @@ dds_entity_t check(dds_entity_t result, const char* what) {
   return result;
 }
 
-// What every function does with a failure.
+// Keeps the text of a failure. Every function uses it.
 template <class Body, class Result>
 Result guarded(Result failed, Body body) noexcept {
   try {
@@ -102,7 +102,7 @@ Endpoint* transport_open(std::int32_t participant, const char* name, bool writes
 
 void transport_close(Endpoint* endpoint) { delete endpoint; }
 
-// How many readers a writer, or writers a reader, has found.
+// The number of matched readers of a writer, or matched writers of a reader.
 std::int32_t transport_matched(Endpoint* endpoint) {
   return guarded(-1, [&] {
     if (endpoint->waitset == 0) {
@@ -128,7 +128,8 @@ std::int32_t transport_write(Endpoint* endpoint, std::uint64_t sequence, std::ui
   });
 }
 
-// The next message, if there is one: 1, and its bytes until `transport_return`; otherwise 0.
+// The next message. Returns 1 and its bytes, which are valid until `transport_return`, or 0 without a
+// message.
 std::int32_t transport_take(Endpoint* endpoint, std::uint64_t* sequence, std::uint64_t* time,
                             const std::uint8_t** data, std::uint32_t* length) {
   return guarded(-1, [&] {
@@ -149,7 +150,7 @@ std::int32_t transport_take(Endpoint* endpoint, std::uint64_t* sequence, std::ui
 
 void transport_return(Endpoint* endpoint) { endpoint->give_back(); }
 
-// Sleeps until there may be a message, at most a second.
+// Sleeps until there may be a message, for a second at most.
 std::int32_t transport_wait(Endpoint* endpoint) {
   return guarded(-1, [&] {
     check(dds_waitset_wait(endpoint->waitset, nullptr, 0, DDS_SECS(1)), "dds_waitset_wait");

@@ -1,5 +1,5 @@
-// Fast DDS: bounded sequences through its serializer, or, when built with BENCH_LOAN, plain samples that are
-// loaned. Shared-memory transport with enlarged segments, and data sharing where it helps.
+// Fast DDS. Sends bounded sequences through its serializer, or, if built with BENCH_LOAN, loaned plain
+// samples. Uses the shared-memory transport with enlarged segments, and data sharing where it is faster.
 
 #include <fastcdr/Cdr.h>
 #include <fastcdr/FastBuffer.h>
@@ -31,14 +31,14 @@ constexpr std::uint32_t kSegment = 64U << 20U;
 constexpr std::uint32_t kMessage = (8U << 20U) + 4096U;
 constexpr std::uint32_t kEncapsulation = 4;
 
-// What an application holds: `sequence<octet, N>` behind the header.
+// The application's form of a message: `sequence<octet, N>` behind the header.
 struct Bounded {
   bench::Header header{};
   std::vector<std::uint8_t> data;
 };
 
 #ifdef BENCH_LOAN
-// A sample is `size` plain bytes, the header first: what a generated struct with `octet data[N]` would be.
+// A sample is `size` plain bytes, the header first, like a generated struct with `octet data[N]`.
 using Sample = bench::Header;
 
 class Type final : public dds::TopicDataType {
@@ -69,7 +69,7 @@ class Type final : public dds::TopicDataType {
   bool getKey(void*, rtps::InstanceHandle_t*, bool) override { return false; }
   bool is_bounded() const override { return true; }
   bool is_plain() const override { return true; }
-  // The payload is written by whoever borrowed it.
+  // The publisher writes the payload into the loan.
   bool construct_sample(void*) const override { return true; }
 
  private:

@@ -1,4 +1,4 @@
-// Classic iceoryx (C++): untyped chunks, the subscriber looks for them all the time.
+// Classic iceoryx (C++): untyped chunks, and a subscriber that polls.
 
 #include <iceoryx_hoofs/log/logmanager.hpp>
 #include <iceoryx_posh/popo/untyped_publisher.hpp>

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the C++ programs of the table `protobuf`, with GCC and with Clang, after cargo has made message.situ.hpp.
-# May be run again at any time. What cannot be built is left out, and the table says why.
+# Builds the C++ programs of table `protobuf`, with GCC and with Clang, after cargo has generated
+# message.situ.hpp. It can run again at any time. A program that cannot be built is left out, and the table
+# gives the reason.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -27,7 +28,7 @@ for compiler in gcc clang; do
   esac
   if [ -z "$cxx" ]; then
     rm -f "$program"
-    echo "protobuf: there is no $compiler"
+    echo "protobuf: $compiler is not installed"
   elif rm -f "build/protobuf-$compiler/CMakeCache.txt" && cmake -S peers/protobuf -B "build/protobuf-$compiler" -DCMAKE_BUILD_TYPE=Release -DBENCH_BIN="$PWD/build/bin" \
     -DBENCH_COMPILER=$compiler -DSITU_GENERATED="$PWD/build/generated" -DCMAKE_CXX_COMPILER="$cxx" >"$log" 2>&1 &&
     cmake --build "build/protobuf-$compiler" >>"$log" 2>&1; then

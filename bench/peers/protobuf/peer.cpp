@@ -1,6 +1,6 @@
-// Encodes the messages of the table `protobuf` with Situ, libprotobuf and mapbox's protozero, and tells how
-// long each takes. Commands on standard input: `facts` and `round <iterations>`; answers: `<case> <system>
-// <metric> <value>` a line, then `done`. Built once by each compiler.
+// Encodes the messages of table `protobuf` with Situ, libprotobuf and mapbox's protozero, and reports the
+// times. Commands on standard input: `facts` and `round <iterations>`. Answers: a line `<case> <system>
+// <metric> <value>` for each number, then `done`. Each compiler builds this program once.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -39,10 +39,11 @@ struct Input {
   std::string_view string() const { return {text, sizeof text}; }
 };
 
-// The compiler must believe that whatever is behind the pointer is read and written here.
+// Makes the compiler assume that the memory behind the pointer is read and written here.
 inline void opaque(const void* what) { asm volatile("" : : "r"(what) : "memory"); }
 
-// Each system: `simple`, `nested` and `packed` write into memory of a given size, and return how much it was.
+// The systems. `simple`, `nested` and `packed` write into memory of a given size, and return the number of
+// written bytes.
 
 struct Situ {
   static constexpr const char* name = "situ";
@@ -93,7 +94,7 @@ struct Libprotobuf {
     it.set_c(in.c);
     it.set_d(in.d);
     if constexpr (Reused) {
-      // Not set_text(), which makes a string first.
+      // Not set_text(), which creates a string first.
       it.mutable_text()->assign(in.text, sizeof in.text);
     } else {
       // As in ProtoZero's benchmark.
@@ -104,7 +105,7 @@ struct Libprotobuf {
   template <class Fill>
   static std::size_t write(std::uint8_t* out, std::size_t size, Fill&& fill) {
     if constexpr (Reused) {
-      // NOLINTNEXTLINE: one for each shape, as a program would keep it.
+      // NOLINTNEXTLINE: one message for each shape, as a program would keep it.
       static bench::Message kept;
       kept.Clear();
       fill(kept);
@@ -166,8 +167,7 @@ struct Mapbox {
   }
 };
 
-// What the memory allows: the values as they are, one behind the other, without tags, lengths, or a look at
-// the end.
+// The limit of the memory: the values one after another, without tags, lengths, or a check of the end.
 struct Floor {
   static constexpr const char* name = "floor";
 
@@ -207,9 +207,9 @@ struct Run {
   const char* name;
   const char* system;
   Encode encode;
-  // How many bytes are passed over from one message to the next; 0: always the same place.
+  // The distance from one message to the next in bytes. 0: all messages in the same place.
   std::size_t step;
-  // Fewer iterations for what takes long.
+  // The factor by which a slow case has fewer iterations.
   std::size_t share;
 };
 
@@ -224,7 +224,7 @@ void add(std::vector<Run>& runs) {
 
 }  // namespace
 
-// Not inlined, or the compiler takes malloc and delete for a mismatch.
+// Not inlined: otherwise the compiler reports malloc and delete as a mismatch.
 __attribute__((noinline)) void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
@@ -233,7 +233,8 @@ __attribute__((noinline)) void* operator new(std::size_t size) {
 __attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
 __attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
-// The machine code of one call and of five, by whose difference the driver knows the size of a call.
+// Functions with one call and with five calls. The driver derives the code size of a call from their
+// difference.
 extern "C" {
 __attribute__((noinline, used)) void code_situ_1(bench::MessageWriter& it, const std::uint32_t* values) {
   it.set_e(values[0]);
@@ -257,7 +258,7 @@ __attribute__((noinline, used)) void code_libprotobuf_5(bench::Message& it, cons
 }
 }
 
-// The argument is the core to run on.
+// The argument is the core.
 int main(int count, char** arguments) {
   if (count > 1) {
     cpu_set_t set;
@@ -275,7 +276,7 @@ int main(int count, char** arguments) {
   Input in;
   std::fill(std::begin(in.text), std::end(in.text), 'f');
   for (std::size_t i = 0; i < kNumbers; ++i) in.numbers[i] = static_cast<std::uint32_t>(i * 0x9e3779b9);
-  // Every page is there before anything is measured.
+  // Touches every page before the measurement.
   std::vector<std::uint8_t> memory(kCold, 1);
   std::size_t place = 0;
 

@@ -1,5 +1,5 @@
-// Cap'n Proto: one segment of memory that is used again, accessors. Lists have fixed lengths: to change a
-// character, it is decoded into ordinary containers and encoded.
+// Cap'n Proto: one reused segment of memory, and accessors. Lists have fixed lengths. To change a character,
+// the program decodes it into ordinary containers and encodes these.
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 
@@ -34,7 +34,7 @@ SourceItem entry_of(const std::pair<const std::uint64_t, Item>& item) { return {
 std::string_view text_of(const std::array<char, 8>& name) { return {name.data(), name.size()}; }
 std::string_view text_of(const std::string& name) { return name; }
 
-// From a source, or from a character of ordinary containers.
+// Builds from a source, or from a character of ordinary containers.
 template <class C>
 void build(cp::Character::Builder to, const C& s) {
   to.setId(s.id);
@@ -71,7 +71,8 @@ void build(cp::Character::Builder to, const C& s) {
   }
 }
 
-// Its first segment is used again: Cap'n Proto wants it zeroed, and zeroes what was used when a builder ends.
+// The first segment is reused. Cap'n Proto requires zeroed memory, and the builder zeroes the used part when
+// it ends.
 alignas(8)::capnp::word segment[1024];
 
 template <class C, class Use>
@@ -80,7 +81,7 @@ void encode(const C& from, Use use) {
   build(builder.initRoot<cp::Character>(), from);
   use(builder);
 }
-// The contiguous form, with the table of segments in front, into a buffer.
+// Writes the contiguous form, with the table of segments first, into a buffer.
 std::size_t flatten(::capnp::MallocMessageBuilder& builder, std::span<std::byte> out) {
   kj::ArrayOutputStream stream(kj::arrayPtr(reinterpret_cast<kj::byte*>(out.data()), out.size()));
   ::capnp::writeMessage(stream, builder);
@@ -167,7 +168,7 @@ int main(int count, char** values) {
   suite.add("sizes", [received](const Parameters&) { return received->sizes(); });
   suite.add("build", [](const Parameters& parameters) {
     return timed(parameters, [](std::size_t i) {
-      // The segments as they are, without the copy behind each other.
+      // The segments without the copy that joins them.
       encode(sources()[i], [](auto& builder) { keep(builder.getSegmentsForOutput()); });
     });
   });

@@ -1,6 +1,6 @@
-// cista, with offset pointers: its containers, serialized and used in place. A received character can be
-// changed: what grows then lives on the heap, so that it is serialized again to be sent. It has no sorted
-// map; its own hash map is used.
+// cista with offset pointers: its containers, serialized and used in place. A received character can be
+// changed. Its new elements live on the heap, so the program serializes it again to send it.
+// cista has no sorted map; its hash map is used.
 #ifdef CISTA_SINGLE_HEADER
 #include <cista.h>
 #else
@@ -49,7 +49,7 @@ struct How : Plainly {
   }
 };
 
-// Both modes check nothing but structure: no version, no checksum.
+// Both modes check only the structure: no version, no checksum.
 constexpr auto checked = cista::mode::NONE;
 constexpr auto unchecked = cista::mode::UNCHECKED;
 
@@ -107,7 +107,7 @@ int main(int count, char** values) {
           Character& c = check((*received)[i]);
           change<How>(c, changes()[i]);
           serialize(*target, c);
-          // Gives back what grew on the heap.
+          // Frees what grew on the heap.
           c.~Character();
         });
   });

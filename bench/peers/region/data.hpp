@@ -1,6 +1,5 @@
-// The values that all systems of table `region` are given: characters of a game and changes to them, made
-// before anything is timed, the same in every program and language (bench/region/src/character.rs makes them
-// in Rust).
+// The values that all systems of table `region` are given: characters of a game and changes to them. They are
+// prepared before timing, and are the same in every program and language (see bench/region/src/character.rs).
 #pragma once
 
 #include <array>
@@ -60,7 +59,7 @@ struct Change {
   SourceItem item;  // of a key that no character has
 };
 
-// Makes the compiler believe that a value is used, and that memory may have changed.
+// Makes the compiler assume that a value is used, and that memory may have changed.
 template <class T>
 inline void keep(const T& value) {
   asm volatile("" : : "r"(&value) : "memory");
@@ -117,7 +116,7 @@ inline const std::vector<Source>& sources() {
       s.pos = random_position(random);
       std::uint64_t key = 0;
       for (SourceItem& each : s.items) {
-        // Even keys: changes have odd ones.
+        // Characters have even keys, changes have odd ones.
         key += 2 + random.bits() % (1U << 20) * 2;
         each.key = key;
         each.value = random_item(random);
@@ -162,7 +161,7 @@ inline std::uint64_t sum(std::string_view text) {
   return total;
 }
 
-// All fields of a character, added up: what `read` must come to.
+// The sum of all fields of a character. `read` must return it.
 inline std::uint64_t sum(const Source& s) {
   std::uint64_t total =
       s.id + sum(s.name_view()) + s.level + sum(s.healthpoint) + sum(s.manapoint) + sum(s.speed) + sum(s.pos);

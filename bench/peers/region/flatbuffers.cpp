@@ -1,5 +1,5 @@
-// FlatBuffers. `flatbuffers`: a builder that is used again, accessors, the verifier; to change a character,
-// its object API unpacks and packs.
+// FlatBuffers: a reused builder, accessors and the verifier. To change a character, the program unpacks and
+// packs it by the object API.
 #include "character_generated.h"
 #include "suite.hpp"
 #include "work.hpp"
@@ -105,7 +105,7 @@ void change(fb::CharacterT& c, const Change& by) {
 
 void verify(std::span<const std::byte> bytes) {
   flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  if (!verifier.VerifyBuffer<fb::Character>(nullptr)) bench::fail("the verifier refuses a good message");
+  if (!verifier.VerifyBuffer<fb::Character>(nullptr)) bench::fail("the verifier rejects a valid message");
 }
 const fb::Character& root(std::span<const std::byte> bytes) {
   return *flatbuffers::GetRoot<fb::Character>(bytes.data());

@@ -9,7 +9,7 @@ namespace {
 
 using region_bench::headroom;
 
-// The same members as elsewhere, with what the library wants to be told.
+// The same members as elsewhere, with the macros of the library.
 struct Skill {
   std::uint32_t id, level;
   MSGPACK_DEFINE(id, level)

@@ -1,5 +1,5 @@
-// The operations of systems whose characters are ordinary objects on the heap: nothing is received or sent,
-// so what they show is the cost of the containers themselves.
+// Systems with ordinary objects on the heap. They receive and send nothing, so their times show the cost of
+// the containers.
 #pragma once
 
 #include <sys/wait.h>
@@ -24,8 +24,8 @@ inline double resident_bytes() {
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-// By how many bytes the resident memory of a fresh process grows in `work`, whose result lives until it is
-// measured.
+// The growth of a fresh process's resident memory by `work`, in bytes. The result of `work` lives until the
+// measurement.
 template <class Work>
 Samples memory_of(Work work) {
   int ends[2];
@@ -55,7 +55,7 @@ Samples memory_of(Work work) {
 
 inline constexpr std::size_t unit_count = 10'000;
 
-// One push_back where there is room, in a vector of 1024 numbers that is emptied in between.
+// One push_back within the capacity, in a vector of 1024 numbers that is cleared in between.
 template <class Vector>
 Samples time_push_back(const Parameters& parameters, Vector& vector) {
   constexpr std::size_t pushes = 1024;
@@ -75,8 +75,8 @@ Samples time_push_back(const Parameters& parameters, Vector& vector) {
   return samples;
 }
 
-// One free and one allocation while 64 blocks of 16 to 128 bytes are alive, in a random order made
-// beforehand.
+// One free and one allocation while 64 blocks of 16 to 128 bytes are alive, in a random order that is
+// prepared in advance.
 template <class Allocate, class Free>
 Samples time_allocation(const Parameters& parameters, Allocate allocate, Free free) {
   struct Block {
@@ -98,7 +98,7 @@ Samples time_allocation(const Parameters& parameters, Allocate allocate, Free fr
   for (std::uint64_t round = 0; round < rounds; ++round) {
     const std::uint64_t begin = bench::monotonic_ns();
     for (const std::uint8_t victim : victims) {
-      // The same size comes back, as when an element goes and another one comes.
+      // Allocates the size that was freed, as when one element is replaced by another.
       Block& block = blocks[victim];
       free(block.at, block.size);
       block.at = allocate(block.size);
@@ -110,7 +110,7 @@ Samples time_allocation(const Parameters& parameters, Allocate allocate, Free fr
   return samples;
 }
 
-// All operations for a character type `C` of containers on the heap, with its vectors' memory at `V`.
+// All operations for a character type `C` with containers on the heap. `V` is the memory of its vectors.
 template <class C, class Numbers, class How = Plainly>
 void add_native(Suite& suite) {
   struct State {

@@ -1,4 +1,4 @@
-// Protobuf, the C++ library: messages on an arena whose first block is used again, parsed and serialized.
+// Protobuf, the C++ library: messages on an arena with a reused first block, parsed and serialized.
 #include <google/protobuf/arena.h>
 
 #include "character.pb.h"
@@ -94,7 +94,7 @@ void change(pb::Character& c, const Change& by) {
   c.mutable_items()->erase(by.item.key);
 }
 
-// Messages whose memory is taken from one block, and forgotten at once.
+// Messages take memory from one block, and are released all at once.
 class Arenas {
  public:
   Arenas() : arena_(options()) {}
@@ -116,7 +116,7 @@ class Arenas {
 
 void parse(pb::Character& c, std::span<const std::byte> bytes) {
   if (!c.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    bench::fail("a good message is refused");
+    bench::fail("a valid message is rejected");
 }
 
 }  // namespace

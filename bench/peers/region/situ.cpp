@@ -1,5 +1,5 @@
-// Situ's regions. `situ` receives and sends live images: the region as it stands, changed where it lies.
-// `situ-canonical` (SITU_CANONICAL) receives and sends the compact form, as one does over a network.
+// Situ's regions. `situ` receives and sends live images: the region's memory, changed in place.
+// `situ-canonical` (SITU_CANONICAL) receives and sends the compact form, as over a network.
 #include "situ.hpp"
 
 #include <csetjmp>
@@ -17,10 +17,10 @@ constexpr bool canonical = true;
 constexpr bool canonical = false;
 #endif
 
-// How much a message may grow in its buffer, as in a loan of shared memory.
+// The room for growth behind a message in its buffer, as in a loan of shared memory.
 constexpr std::size_t room = 8192;
 
-// What the other side has sent.
+// The received messages.
 std::vector<std::byte> message(std::size_t i) {
   Region r;
   fill<InRegion>(*r, sources()[i]);
@@ -46,7 +46,7 @@ void check_churn() {
     if (r->items.contains(key)) {
       r->items.erase(key);
     } else {
-      // Such a uuid must not be found afterwards.
+      // This uuid must not remain in the image.
       r->items.emplace(key, Item{0xdeadbeefU, 0xdeadbeefU, 0xdeadbeefdeadbeefU, 0xdeadbeefdeadbeefU});
     }
   }
@@ -57,17 +57,17 @@ void check_churn() {
   r->name = sources()[0].name_view();
   const std::vector<std::byte> after = r.canonical();
   if (after.size() != before.size() || after != before) {
-    bench::fail("after 100,000 inserts and erases and 1,000 renames the canonical image is another one");
+    bench::fail("100,000 inserts and erases and 1,000 renames have changed the canonical image");
   }
   constexpr std::uint32_t freed = 0xdeadbeefU;
   for (const auto bytes : {std::span<const std::byte>(after), r.bytes()}) {
     for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {
-      if (std::memcmp(bytes.data() + at, &freed, 4) == 0) bench::fail("an image holds what was erased");
+      if (std::memcmp(bytes.data() + at, &freed, 4) == 0) bench::fail("an image holds erased data");
     }
   }
 }
 
-// Growing from a buffer of 1 KiB, by the four methods of the talk. All leave the same character.
+// Grows from a buffer of 1 KiB, by the four methods of the talk. All methods build the same character.
 constexpr std::size_t first_buffer = 1024;
 
 // Moves the region to a buffer of twice the size.
@@ -98,7 +98,7 @@ struct Moving {
   void grow() { enlarge(memory, buffer, r); }
 };
 
-// Each element that is added is a step that is done again when there was no room.
+// Each added element is a step. A step without room is repeated after growing.
 template <class Step>
 void fill_in_steps(Moving& g, const Source& s, Step step) {
   Character& c = *g.r;

@@ -1,5 +1,5 @@
-// The data sets as regions, read from the images that the Rust program makes
-// (region/src/systems/situ_sets.rs): the same types, the same bytes.
+// The data sets as regions, read from the images that the Rust program writes
+// (region/src/systems/situ_sets.rs). Types and bytes are the same.
 #pragma once
 
 #include <fstream>
@@ -152,7 +152,7 @@ struct Updates {
 };
 SITU_REGION(Updates, updates)
 
-// An image from a file, at a multiple of 64.
+// Reads an image from a file, aligned to 64 bytes.
 class Image {
  public:
   explicit Image(const std::string& path) {
@@ -186,7 +186,7 @@ Samples timed_whole(const Parameters& parameters, Body body) {
   return samples;
 }
 
-// The operations on one set. `read` adds up what is read, `update` changes numbers in place.
+// The operations on one set. `read` returns a sum of the values, `update` changes numbers in place.
 template <class T, class Read, class Update>
 void add_set(Suite& suite, const std::string& name, Read read, Update update) {
   const auto image = std::make_shared<std::unique_ptr<Image>>();

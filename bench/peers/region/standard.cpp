@@ -1,4 +1,4 @@
-// Containers of the standard library: what the same work costs where nothing is ever received or sent.
+// Containers of the standard library: the cost of the same work without receiving or sending.
 #include "standard.hpp"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// The character of ordinary containers, which some peers decode into.
+// The character of ordinary containers. Some peers decode into it.
 #pragma once
 
 #include <cstdint>

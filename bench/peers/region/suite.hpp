@@ -1,5 +1,5 @@
-// What the C++ systems of table `region` have in common: the driver's protocol (src/driver.rs), timing in
-// batches, message buffers whose addresses do not compete for the same lines of the cache, and sizes.
+// The common part of the C++ systems of table `region`: the driver's protocol (src/driver.rs), timing in
+// batches, and sizes. Also message buffers whose addresses do not compete for the same cache lines.
 #pragma once
 
 #include <zlib.h>
@@ -48,8 +48,8 @@ class Parameters {
   std::map<std::string, std::string> values_;
 };
 
-// The nanoseconds of one operation, a sample for each round: the mean of a batch, one operation on each
-// message. `prepare` is not timed.
+// The nanoseconds of one operation, one sample for each round. A sample is the mean over a batch with one
+// operation on each message. `prepare` is not timed.
 template <class Prepare, class Body>
 Samples timed(const Parameters& parameters, Prepare prepare, Body body) {
   const std::uint64_t rounds = parameters.number("rounds");
@@ -70,14 +70,14 @@ Samples timed(const Parameters& parameters, Body body) {
       parameters, [] {}, body);
 }
 
-// One buffer for each message, each at another place in its page and aligned to 64 bytes.
+// One buffer for each message, each at a different offset in its page and aligned to 64 bytes.
 class Buffers {
  public:
   explicit Buffers(std::size_t room)
       : room_((room + 63) / 64 * 64), pitch_((room_ + 4095) / 4096 * 4096 + 192) {
     memory_.reset(static_cast<std::byte*>(std::aligned_alloc(64, (pitch_ * message_count + 63) / 64 * 64)));
     if (!memory_) bench::fail("no memory for messages");
-    // Every page is there before anything is timed.
+    // Touches every page before timing.
     std::memset(memory_.get(), 0, pitch_ * message_count);
   }
   [[nodiscard]] std::span<std::byte> operator[](std::size_t i) { return {memory_.get() + i * pitch_, room_}; }
@@ -91,7 +91,7 @@ class Buffers {
   std::unique_ptr<std::byte, Free> memory_;
 };
 
-// Messages as they were received: pristine bytes, and buffers that they are put into again before each batch.
+// Received messages: the original bytes, and buffers into which they are copied again before each batch.
 class Received {
  public:
   template <class Make>
@@ -111,13 +111,13 @@ class Received {
       std::memcpy(buffers_[i].data(), pristine_[i].data(), pristine_[i].size());
     }
   }
-  // The bytes of a message, and the whole buffer that it lies at the front of.
+  // The bytes of a message, and the whole buffer that begins with it.
   [[nodiscard]] std::span<std::byte> operator[](std::size_t i) {
     return buffers_[i].first(pristine_[i].size());
   }
   [[nodiscard]] std::span<std::byte> buffer(std::size_t i) { return buffers_[i]; }
-  // The mean size of a message, plain and compressed by zlib, and a sum of all bytes by which images can be
-  // compared between languages.
+  // The mean size of a message, plain and compressed by zlib, and a checksum of all bytes. The driver
+  // compares the checksums of different languages.
   [[nodiscard]] Samples sizes() const {
     double plain = 0;
     double compressed = 0;
@@ -139,7 +139,7 @@ class Received {
   Buffers buffers_;
 };
 
-// That what was read is what was written.
+// Checks that the read values are the written ones.
 inline void expect_sum(std::size_t i, std::uint64_t found) {
   const std::uint64_t wanted = sum(sources()[i]);
   if (found != wanted) {
@@ -148,7 +148,7 @@ inline void expect_sum(std::size_t i, std::uint64_t found) {
   }
 }
 
-// What one system can do, by name.
+// The operations of a system, by name.
 class Suite {
  public:
   using Operation = std::function<Samples(const Parameters&)>;
@@ -172,8 +172,8 @@ class Suite {
   }
 
  private:
-  // `run op=build rounds=10`, or of a data set `run set=log op=read rounds=10`: samples; none for what the
-  // system does not offer.
+  // Runs `run op=build rounds=10`, or for a data set `run set=log op=read rounds=10`, and answers with
+  // samples. An operation that the system does not offer has no samples.
   void answer(const std::string& line) {
     try {
       const Parameters parameters(line);

@@ -1,5 +1,5 @@
-// What is done to a character whose containers look like those of the standard library: fill it, add it all
-// up, change it as the talk's write loop does.
+// The work on a character whose containers resemble those of the standard library: fill it, sum it, and
+// change it by the talk's write loop.
 #pragma once
 
 #include <tuple>
@@ -8,11 +8,10 @@
 
 namespace region_bench {
 
-// How many more items, path points and attributes a new character has room for, as one gives it that is going
-// to be changed.
+// The reserved room of a new character: this many more items, path points and attributes.
 inline constexpr std::size_t headroom = 4;
 
-// What some systems do differently: making room, a vector's new content, a new equip, a new item.
+// The operations that differ between systems: reserving, a vector's new content, a new equip, a new item.
 struct Plainly {
   template <class C>
   static void reserve(C& c) {
@@ -38,7 +37,7 @@ struct Plainly {
   static void add_item(C& c, const SourceItem& item) {
     c.items.emplace(item.key, item.value);
   }
-  // The same where items come in the order of their keys.
+  // The same for items that arrive in the order of their keys.
   template <class C>
   static void append_item(C& c, const SourceItem& item) {
     add_item(c, item);
@@ -52,7 +51,7 @@ void set_equip(E& equip, const SourceEquip& from) {
   How::assign(equip.attributes, from.attributes);
 }
 
-// The same without making room beforehand: containers grow as their elements come.
+// The same without reserving: containers grow with their elements.
 struct Growing : Plainly {
   template <class C>
   static void reserve(C&) {}
@@ -76,7 +75,7 @@ void fill(C& c, const Source& s) {
   for (const Skill& each : s.skills) c.skills.push_back(each);
 }
 
-// Adds up all fields.
+// The sum of all fields.
 template <class C>
 std::uint64_t read_all(const C& c) {
   std::uint64_t total = c.id + sum(std::string_view(c.name.data(), c.name.size())) + c.level +

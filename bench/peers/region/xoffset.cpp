@@ -1,6 +1,6 @@
-// The approach of the talk's XOffsetDatastructure: Boost.Container's containers, whose memory comes from
-// Boost.Interprocess's manager of a buffer, with links that are distances. The buffer is the message. Nothing
-// checks a received one.
+// The approach of the talk's XOffsetDatastructure: Boost.Container's containers in a buffer that
+// Boost.Interprocess manages, with links that are offsets. The buffer is the message. A received buffer is
+// not checked.
 #include <boost/container/flat_map.hpp>
 #include <boost/container/string.hpp>
 #include <boost/container/vector.hpp>
@@ -18,8 +18,8 @@ namespace bc = boost::container;
 namespace bi = boost::interprocess;
 using namespace region_bench;
 
-// Links of 32 bits would not do: Boost's flat containers need std::size_t here and there. 64 it is, as in the
-// talk.
+// Links have 64 bits, as in the talk: Boost's flat containers need std::size_t in some places, so 32 bits
+// would not do.
 using Family = bi::null_mutex_family;
 using Memory =
     bi::basic_managed_external_buffer<char, bi::simple_seq_fit<Family, bi::offset_ptr<void>>, bi::iset_index>;
@@ -65,7 +65,7 @@ Character& create(Memory& memory) {
 }
 Character& open(Memory& memory) { return *memory.find<Character>(bi::unique_instance).first; }
 
-// The message ends behind the last block in use.
+// The message ends after the last used block.
 std::string message(std::size_t i) {
   alignas(64) static std::array<std::byte, room> buffer;
   Memory memory(bi::create_only, buffer.data(), buffer.size());
@@ -76,7 +76,7 @@ std::string message(std::size_t i) {
   return {reinterpret_cast<const char*>(buffer.data()), memory.get_size()};
 }
 
-// Growing by moving to a larger buffer, as the talk does it, when the manager throws.
+// Grows by moving to a larger buffer when the manager throws, as in the talk.
 struct Moving {
   std::vector<std::uint64_t> buffer;
   Memory memory;
@@ -121,7 +121,7 @@ void fill_in_steps(Moving& m, const Source& s, unsigned percent) {
   }
 }
 
-// The other members as well, for the memory of many units.
+// Sums the other members too, for the memory of many units.
 void fill_rest(Moving& m, const Source& s, unsigned percent) {
   retry(m, percent, [&](Character& to) { to.attributes.assign(s.attributes.begin(), s.attributes.end()); });
   for (const SourceEquip& each : s.equips) {
@@ -168,7 +168,7 @@ int main(int count, char** values) {
     for (std::size_t i = 0; i < message_count; ++i) expect_sum(i, read_all(Opened((*received)[i]).c));
     return timed(parameters, [&received](std::size_t i) { keep(read_all(Opened((*received)[i]).c)); });
   });
-  // The message has no room of its own: the buffer that it was received in has.
+  // The message has no room of its own. The buffer in which it was received has.
   const auto with_room = [received](std::size_t i) {
     Memory memory(bi::open_only, (*received)[i].data(), (*received)[i].size());
     memory.grow(received->buffer(i).size() / 64 * 64 - (*received)[i].size());

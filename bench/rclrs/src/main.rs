@@ -1,8 +1,10 @@
-//! Messages of ROS 2 end to end in rclrs: `std_msgs/UInt8MultiArray` of 64 KiB, in each of the forms that table `conversion-ros` compares.
+//! Messages of ROS 2 end to end in rclrs: `std_msgs/UInt8MultiArray` of 64 KiB, in each of the forms that
+//! table `conversion-ros` compares.
 //!
-//! Arguments: `single`, `publish` or `subscribe`; a file; the forms. All forms are there at once, each with a node, a topic and an
-//! executor of its own. What publishes prints `ready`, and then answers each line `FORM COUNT` with the nanoseconds that so many messages
-//! took until the last of them had come. What subscribes counts in the file. Both end when standard input does.
+//! Arguments: `single`, `publish` or `subscribe`; a file; the forms. All forms exist at once, each with a
+//! topic, a node and an executor of its own. The publisher prints `ready`. It then answers each line `FORM
+//! COUNT` with the nanoseconds from the first publication until the last of the messages was received. The
+//! subscriber counts received messages in the file. Both end with their standard input.
 
 #[path = "../../conversion/src/generated.rs"]
 mod generated;
@@ -34,20 +36,20 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const SIZE: usize = 65_536;
 const DEPTH: u32 = 1000;
-/// How many messages may be under way: fewer than the middleware keeps, so that none is lost.
+/// The maximum of messages under way: fewer than the middleware keeps, so that none is lost.
 const WINDOW: u64 = 128;
-/// After how many messages the file is written.
+/// The subscriber writes the file after this many messages.
 const STEP: u64 = 16;
-/// How long what publishes sleeps when too many are under way.
+/// The publisher sleeps this long while too many messages are under way.
 const NAP: Duration = Duration::from_micros(50);
-/// How long a partner, or a message, may let it wait.
+/// The time limit for a partner or a message.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn payload() -> Vec<u8> {
     (0..SIZE).map(|at| at as u8).collect()
 }
 
-/// How many messages came, over all forms: kept in a file, which what publishes reads.
+/// The number of received messages over all forms, in a file that the publisher reads.
 struct Arrivals {
     file: File,
     count: AtomicU64,
@@ -71,7 +73,7 @@ impl Arrivals {
         Ok(u64::from_ne_bytes(bytes))
     }
 
-    /// Waits until so many came, or more.
+    /// Waits until at least `count` messages were received.
     fn wait(&self, count: u64) -> Result<u64, Failure> {
         let begin = Instant::now();
         loop {
@@ -87,7 +89,7 @@ impl Arrivals {
     }
 }
 
-/// What the command line says.
+/// The command line.
 struct Task {
     publishes: bool,
     subscribes: bool,
@@ -101,7 +103,7 @@ fn options(topic: &str) -> rclrs::PrimitiveOptions<'_> {
     topic.reliable().keep_last(DEPTH)
 }
 
-/// A publisher that has its subscriber.
+/// A publisher with its subscriber.
 fn publisher<T: Message>(node: &Node, topic: &str) -> Result<Publisher<T>, Failure> {
     let publisher = node.create_publisher::<T>(options(topic))?;
     let begin = Instant::now();
@@ -115,7 +117,7 @@ fn publisher<T: Message>(node: &Node, topic: &str) -> Result<Publisher<T>, Failu
 }
 
 impl Task {
-    /// One form: subscribes as `T`, by a worker if it says so, and gives what publishes as `P`.
+    /// One form: subscribes as `T`, through a worker if asked for, and returns a publisher of `P`.
     fn form<T: Message, P: Message>(
         &self,
         context: &Context,
@@ -154,7 +156,7 @@ impl Task {
         self.publishes.then(|| publish(publisher(&node, &topic)?)).transpose()
     }
 
-    /// The form of this name.
+    /// The form with this name.
     fn named(&self, context: &Context, name: &str) -> Result<Option<Publish>, Failure> {
         use std_msgs::msg::{UInt8MultiArray, rmw};
 
@@ -197,7 +199,7 @@ impl Task {
     }
 }
 
-/// Publishes so many messages; how long it took until the last of them had come.
+/// Publishes `count` messages. Returns the time until the last of them was received.
 fn measure(publish: &mut Publish, count: u64, arrivals: &Arrivals) -> Result<Duration, Failure> {
     let before = arrivals.read()?;
     let mut came = before;
@@ -237,6 +239,6 @@ fn main() -> Result<(), Failure> {
         let publish = forms.get_mut(name).ok_or_else(|| format!("{name} is not published here"))?;
         println!("{}", measure(publish, count.parse()?, &task.arrivals)?.as_nanos());
     }
-    // The middleware's threads may take long to end, and there is nothing left to do.
+    // The middleware's threads may take long to end, and no work is left.
     std::process::exit(0);
 }

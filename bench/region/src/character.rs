@@ -1,14 +1,12 @@
-//! Characters of a game and changes to them, made before anything is timed: the same values as in
+//! Characters of a game and changes to them, prepared before timing: the same values as in
 //! `bench/peers/region/data.hpp`.
 
 use std::sync::OnceLock;
 
 use crate::random::Random;
-use crate::suite::Outcome;
+use crate::suite::{MESSAGES, Outcome};
 
-/// How many different messages take turns in a batch.
-pub const MESSAGES: usize = 64;
-/// How many more items, path points and attributes a new character has room for.
+/// The reserved room of a new character: this many more items, path points and attributes.
 pub const HEADROOM: usize = 4;
 
 /// A plain item.
@@ -38,7 +36,7 @@ pub struct Source {
     pub manapoint: f32,
     pub speed: f32,
     pub pos: [f32; 3],
-    /// Ascending by key, as they come from another map.
+    /// In ascending order of the keys, as from another map.
     pub items: Vec<(u64, Item)>,
     pub path: Vec<[f32; 3]>,
     pub attributes: Vec<f32>,
@@ -46,13 +44,13 @@ pub struct Source {
     pub skills: Vec<(u32, u32)>,
 }
 
-/// What one pass of the talk's write loop puts into a character.
+/// The changes of one pass of the talk's write loop to a character.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub equips: [Equip; 4],
     pub path: [[f32; 3]; 8],
     pub attribute: f32,
-    /// Of a key that no character has.
+    /// Its key is in no character.
     pub item: (u64, Item),
 }
 
@@ -85,7 +83,7 @@ fn source(random: &mut Random) -> Source {
     let mut key = 0;
     let items = (0..64)
         .map(|_| {
-            // Even keys: changes have odd ones.
+            // Characters have even keys, changes have odd ones.
             key += 2 + random.bits() % (1 << 20) * 2;
             (key, item(random))
         })
@@ -124,7 +122,7 @@ pub fn changes() -> &'static [Change] {
     })
 }
 
-/// The parts of the sum of all fields.
+/// A part of the sum of all fields.
 pub fn sum_f32(values: &[f32]) -> u64 {
     values.iter().map(|value| u64::from(value.to_bits())).sum()
 }
@@ -139,7 +137,7 @@ pub fn sum_text(text: &str) -> u64 {
     text.len() as u64 + text.bytes().map(u64::from).sum::<u64>()
 }
 
-/// All fields of a character, added up: what reading must come to.
+/// The sum of all fields of a character. Reading must return it.
 pub fn sum(s: &Source) -> u64 {
     let mut total = s.id.wrapping_add(sum_text(&s.name)).wrapping_add(u64::from(s.level));
     let mut add = |part: u64| total = total.wrapping_add(part);
@@ -160,7 +158,7 @@ pub fn sum(s: &Source) -> u64 {
     total
 }
 
-/// That what was read is what was written.
+/// Checks that the read values are the written ones.
 pub fn expect_sum(i: usize, found: u64) -> Outcome<()> {
     let wanted = sum(&sources()[i]);
     if found == wanted { Ok(()) } else { Err(format!("message {i} adds up to {found}, not {wanted}").into()) }

@@ -1,9 +1,10 @@
-//! One system of table `region` that is written in Rust: obeys the driver's commands on standard input (`src/driver.rs` of the benchmark).
+//! One Rust system of table `region`: executes the driver's commands on standard input (`src/driver.rs` of
+//! the benchmark).
 
 mod character;
 mod data;
 #[path = "../../src/workload/random.rs"]
-#[allow(dead_code, reason = "the benchmark's other tables use more of it")]
+#[allow(dead_code, reason = "this program uses a part of it")]
 mod random;
 mod suite;
 mod systems;

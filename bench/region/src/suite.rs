@@ -1,4 +1,4 @@
-//! What the systems have in common: the driver's protocol, and timing in batches.
+//! The common part of all systems: the driver's protocol, and timing in batches.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -6,9 +6,10 @@ use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use crate::character::MESSAGES;
+/// The number of different messages in a batch.
+pub const MESSAGES: usize = 64;
 
-/// Whatever goes wrong is said to the driver in its own words.
+/// The result of an operation. The driver gets the text of an error.
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// The words of a `run` command.
@@ -22,12 +23,12 @@ impl Parameters {
         Self { values: pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect() }
     }
 
-    /// The word of this name; empty when it is not there.
+    /// The value of this name, or an empty text.
     pub fn text(&self, name: &str) -> &str {
         self.values.get(name).map_or("", String::as_str)
     }
 
-    /// How many samples are wanted.
+    /// The number of samples.
     pub fn rounds(&self) -> usize {
         self.text("rounds").parse().unwrap_or(1)
     }
@@ -35,19 +36,19 @@ impl Parameters {
 
 type Operation = Box<dyn FnMut(&Parameters) -> Outcome<Vec<f64>>>;
 
-/// What a system can do, by name.
+/// The operations of a system, by name.
 #[derive(Default)]
 pub struct Suite {
     operations: BTreeMap<String, Operation>,
 }
 
 impl Suite {
-    /// Adds an operation. One on a data set has the set's name in front: `log/read`.
+    /// Adds an operation. The name of an operation on a data set begins with the set's name: `log/read`.
     pub fn add(&mut self, name: &str, operation: impl FnMut(&Parameters) -> Outcome<Vec<f64>> + 'static) {
         self.operations.insert(name.to_owned(), Box::new(operation));
     }
 
-    /// Obeys the commands on standard input until its end.
+    /// Executes the commands on standard input until its end.
     pub fn serve(mut self) -> Outcome<()> {
         let mut output = std::io::stdout().lock();
         writeln!(output, "ok")?;
@@ -57,7 +58,7 @@ impl Suite {
                 "" => parameters.text("op").to_owned(),
                 set => format!("{set}/{}", parameters.text("op")),
             };
-            // What the system does not offer has no samples.
+            // An operation that the system does not offer has no samples.
             let samples =
                 self.operations.get_mut(&name).map_or_else(|| Ok(Vec::new()), |run| run(&parameters));
             match samples {
@@ -72,8 +73,8 @@ impl Suite {
     }
 }
 
-/// The nanoseconds of one operation, a sample for each round: the mean of a batch, one operation on each message. `prepare` is
-/// not timed.
+/// The nanoseconds of one operation, one sample for each round. A sample is the mean over a batch with one
+/// operation on each message. `prepare` is not timed.
 pub fn timed<S>(
     parameters: &Parameters,
     state: &mut S,
@@ -118,7 +119,7 @@ pub fn sizes<'a>(messages: impl ExactSizeIterator<Item = &'a [u8]>) -> Outcome<V
     Ok(vec![plain as f64 / count, compressed as f64 / count, f64::from(checksum.sum())])
 }
 
-/// Bytes at a multiple of 16, as received messages lie.
+/// Bytes at a multiple of 16, like received messages.
 #[derive(Clone, Default)]
 pub struct Aligned {
     words: Vec<u128>,
@@ -126,7 +127,7 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// A copy.
+    /// Copies the bytes.
     pub fn new(bytes: &[u8]) -> Self {
         let mut made = Self { words: vec![0; bytes.len().div_ceil(16)], len: bytes.len() };
         made.as_mut().copy_from_slice(bytes);
@@ -136,26 +137,27 @@ impl Aligned {
 
 impl AsRef<[u8]> for Aligned {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: the words are at least `len` bytes, and any bytes are bytes.
+        // SAFETY: the words have at least `len` bytes, and all bit patterns are valid bytes.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len) }
     }
 }
 
 impl AsMut<[u8]> for Aligned {
     fn as_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above; the words are borrowed exclusively, and any bytes are words.
+        // SAFETY: as above. The words are borrowed exclusively, and all bit patterns are valid words.
         unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.len) }
     }
 }
 
-/// Messages as they were received: their bytes, and buffers that they are put into again before each batch, with room behind them.
+/// Received messages: the original bytes, and buffers into which they are copied again before each batch,
+/// with room behind them.
 pub struct Received {
     pristine: Vec<Vec<u8>>,
     buffers: Vec<Aligned>,
 }
 
 impl Received {
-    /// As much room behind each message as in the C++ suite.
+    /// The room behind each message, as in the C++ suite.
     const EXTRA: usize = 4096;
 
     /// Messages of these bytes.
@@ -164,14 +166,14 @@ impl Received {
         Self { buffers: buffers.collect(), pristine }
     }
 
-    /// Puts all messages where they were received.
+    /// Copies all messages into their buffers again.
     pub fn restore(&mut self) {
         for (buffer, bytes) in self.buffers.iter_mut().zip(&self.pristine) {
             buffer.as_mut()[..bytes.len()].copy_from_slice(bytes);
         }
     }
 
-    /// The buffer that a message lies at the front of.
+    /// The buffer that begins with this message.
     pub fn buffer(&mut self, i: usize) -> &mut [u8] {
         self.buffers[i].as_mut()
     }

@@ -1,6 +1,6 @@
-//! Cyclone DDS for the tables `domains` and `graphs`: blocks of any size, serialized into shared memory and out of it. Its C
-//! library comes by way of a small one of ours (`peers/cyclonedds/transport.cpp`), which is loaded when it is needed, so
-//! that this program builds and runs without it.
+//! Cyclone DDS for the tables `domains` and `graphs`: blocks of any size, serialized into shared memory and
+//! out of it. A small library of ours (`peers/cyclonedds/transport.cpp`) wraps its C library. It is loaded
+//! when it is needed, so this program builds and runs without it.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -18,7 +18,7 @@ const NAME: &str = "cyclonedds";
 const LIBRARY: &str = "libtransport-cyclonedds.so";
 const MATCH_LIMIT: Duration = Duration::from_secs(10);
 
-/// Something of the library's.
+/// An object of the library.
 type Endpoint = NonNull<c_void>;
 
 /// The library's functions, as transport.cpp defines them.
@@ -40,7 +40,7 @@ fn failure(what: &'static str, why: impl Into<String>) -> Failure {
 }
 
 impl Library {
-    #[allow(clippy::missing_transmute_annotations, reason = "the fields have the types")]
+    #[allow(clippy::missing_transmute_annotations, reason = "the fields declare the types")]
     fn load() -> Result<Self, Failure> {
         let path = peers_directory().join(LIBRARY);
         if !path.is_file() {
@@ -50,22 +50,23 @@ impl Library {
         }
         let path =
             CString::new(path.display().to_string()).map_err(|error| failure("load", error.to_string()))?;
-        // SAFETY: a path that ends in NUL. What the library does when it is loaded is Cyclone's and the C++ library's
-        // initialization. It is never unloaded.
+        // SAFETY: the path ends in NUL. Loading runs the initialization of Cyclone and of the C++ library.
+        // The library is never unloaded.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
-            // SAFETY: after a failure there is a text that ends in NUL, valid until the next call of this thread.
+            // SAFETY: after a failure there is a text that ends in NUL. It is valid until the next call of
+            // this thread.
             let why = unsafe { CStr::from_ptr(libc::dlerror()) }.to_string_lossy().into_owned();
             return Err(failure("dlopen", why));
         }
         macro_rules! symbol {
             ($name:literal) => {{
-                // SAFETY: a handle that is open, and a name that ends in NUL.
+                // SAFETY: the handle is open, and the name ends in NUL.
                 let address = unsafe { libc::dlsym(handle, $name.as_ptr()) };
                 if address.is_null() {
                     return Err(failure("dlsym", $name.to_string_lossy()));
                 }
-                // SAFETY: transport.cpp defines the function with the type of the field that this goes into.
+                // SAFETY: transport.cpp defines the function with the type of this field.
                 unsafe { std::mem::transmute::<*mut c_void, _>(address) }
             }};
         }
@@ -84,7 +85,7 @@ impl Library {
     }
 
     fn why(&self, what: &'static str) -> Failure {
-        // SAFETY: a text that ends in NUL, valid until this thread's next call into the library.
+        // SAFETY: the text ends in NUL, and is valid until this thread's next call into the library.
         let why = unsafe { CStr::from_ptr((self.error)()) };
         failure(what, why.to_string_lossy())
     }
@@ -101,7 +102,7 @@ struct Participant {
 
 impl Drop for Participant {
     fn drop(&mut self) {
-        // SAFETY: the participant that was made, whose endpoints keep it and so are gone.
+        // SAFETY: the participant is open. Its endpoints keep it alive, so they are gone.
         unsafe { (self.library.leave)(self.handle) };
     }
 }
@@ -120,7 +121,7 @@ impl Port {
     fn open(participant: &Rc<Participant>, channel: &Channel, writes: bool) -> Result<Self, Failure> {
         let name = CString::new(channel.name.replace('-', "_"))
             .map_err(|error| failure("open", error.to_string()))?;
-        // SAFETY: a participant, and a name that ends in NUL.
+        // SAFETY: the participant is open, and the name ends in NUL.
         let endpoint = unsafe { (participant.library.open)(participant.handle, name.as_ptr(), writes) };
         let endpoint = NonNull::new(endpoint).ok_or_else(|| participant.library.why("open"))?;
         Ok(Self { endpoint, participant: Rc::clone(participant) })
@@ -130,11 +131,11 @@ impl Port {
         &self.participant.library
     }
 
-    /// Waits until it knows of so many on the other side.
+    /// Waits for `count` matched endpoints of the other side.
     fn connect(&self, others: usize) -> Result<(), Failure> {
         let deadline = Instant::now() + MATCH_LIMIT;
         loop {
-            // SAFETY: an endpoint that is open.
+            // SAFETY: the endpoint is open.
             let found = self.library().check("match", unsafe { (self.library().matched)(self.endpoint) })?;
             if found as usize >= others {
                 return Ok(());
@@ -149,7 +150,7 @@ impl Port {
 
 impl Drop for Port {
     fn drop(&mut self) {
-        // SAFETY: the endpoint that was opened, once.
+        // SAFETY: the endpoint was opened once, and is closed once.
         unsafe { (self.library().close)(self.endpoint) };
     }
 }
@@ -158,14 +159,15 @@ impl System for Cyclone {
     const NAME: &'static str = NAME;
     /// Serializing is one copy, deserializing another.
     const COPIES: (u64, u64) = (1, 1);
-    /// The shared-memory connection follows the match: iceoryx's daemon connects within its cycle of 100 ms.
+    /// The shared-memory connection comes after the match: iceoryx's daemon connects within its cycle of 100
+    /// ms.
     const SETTLING: Duration = Duration::from_millis(300);
     type Sender = CycloneSender;
     type Receiver = CycloneReceiver;
 
     fn create(session: &Session) -> Result<Self, Failure> {
         let library = Library::load()?;
-        // SAFETY: no more than a number is given.
+        // SAFETY: the call only takes a number.
         let handle = unsafe { (library.participant)(session.domain()) };
         let handle = library.check("participant", handle)?;
         Ok(Self { participant: Rc::new(Participant { library, handle }) })
@@ -173,7 +175,7 @@ impl System for Cyclone {
 
     fn sender(&self, channel: &Channel) -> Result<CycloneSender, Failure> {
         let port = Port::open(&self.participant, channel, true)?;
-        // Written once, so that no page is touched for the first time while the clock runs.
+        // Writes the memory once, so that the timed part touches no page for the first time.
         let bytes = RefCell::new(vec![1; channel.size - HEADER]);
         Ok(CycloneSender { port, places: channel.places, bytes })
     }
@@ -202,7 +204,7 @@ impl Sender for CycloneSender {
     }
 }
 
-/// The message, to be written.
+/// A message in the writer's memory.
 pub struct CycloneLoan<'a> {
     port: &'a Port,
     bytes: RefMut<'a, Vec<u8>>,
@@ -224,7 +226,7 @@ impl Loan for CycloneLoan<'_> {
     fn publish(mut self) -> Result<(), Failure> {
         let library = self.port.library();
         let (address, length) = (self.bytes.as_mut_ptr(), self.bytes.len() as u32);
-        // SAFETY: an endpoint that writes, and so many bytes, which the library reads during the call.
+        // SAFETY: the endpoint is a writer. The library reads these bytes only during the call.
         let result =
             unsafe { (library.write)(self.port.endpoint, self.sequence, self.time, address, length) };
         library.check("write", result).map(drop)
@@ -234,11 +236,11 @@ impl Loan for CycloneLoan<'_> {
 /// A reader.
 pub struct CycloneReceiver {
     port: Port,
-    /// Whether a message is out: the library keeps one at a time.
+    /// Whether a message is held. The library keeps one at a time.
     lent: Cell<bool>,
 }
 
-/// A message as it was deserialized; given back when dropped.
+/// A deserialized message. It is returned on drop.
 pub struct CycloneMessage<'a> {
     receiver: &'a CycloneReceiver,
     sequence: u64,
@@ -259,7 +261,7 @@ impl Message for CycloneMessage<'_> {
 impl Drop for CycloneMessage<'_> {
     fn drop(&mut self) {
         let port = &self.receiver.port;
-        // SAFETY: the endpoint that it was taken from, which holds no more than this one.
+        // SAFETY: the message was taken from this endpoint, which holds no other.
         unsafe { (port.library().give_back)(port.endpoint) };
         self.receiver.lent.set(false);
     }
@@ -274,11 +276,12 @@ impl Receiver for CycloneReceiver {
 
     fn take(&self) -> Result<Option<CycloneMessage<'_>>, Failure> {
         if self.lent.get() {
-            return Err(failure("take", "the last message is still out"));
+            return Err(failure("take", "the last message has not been returned"));
         }
         let library = self.port.library();
         let (mut sequence, mut time, mut address, mut length) = (0, 0, std::ptr::null(), 0);
-        // SAFETY: an endpoint that reads, without a message that is out, and places for what the library writes during the call.
+        // SAFETY: the endpoint is a reader that holds no message. The library writes to these places only
+        // during the call.
         let found = unsafe {
             (library.take)(self.port.endpoint, &mut sequence, &mut time, &mut address, &mut length)
         };
@@ -286,13 +289,13 @@ impl Receiver for CycloneReceiver {
             return Ok(None);
         }
         self.lent.set(true);
-        // SAFETY: as many bytes as the library says, valid until the message is given back.
+        // SAFETY: the library promises this many bytes, valid until the message is returned.
         let data = unsafe { std::slice::from_raw_parts(address, length as usize) };
         Ok(Some(CycloneMessage { receiver: self, sequence, time, data }))
     }
 
     fn wait(&self) -> Result<(), Failure> {
-        // SAFETY: an endpoint that reads.
+        // SAFETY: the endpoint is a reader.
         let result = unsafe { (self.port.library().wait)(self.port.endpoint) };
         self.port.library().check("wait", result).map(drop)
     }

@@ -1,5 +1,6 @@
-//! The floor: a bare ring of rows in shared memory for one sender, with one cache line per small message, and a bare
-//! futex to sleep on. No discovery, no holders, no recovery, no checks: nothing that passes messages gets below it.
+//! The floor: a bare ring of rows in shared memory for one sender, with one cache line for a small message,
+//! and a bare futex. It has no discovery, no holders, no recovery and no checks. No system that passes
+//! messages can be faster.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -11,11 +12,12 @@ use crate::os::{Mapping, futex_wait, futex_wake};
 use crate::payload::{self, Found, Touch};
 use crate::session::Session;
 
-/// Offset of the receiver's cursor; the futex word lies in the line before it, the rows begin a line after it.
+/// Offset of the receiver's cursor. The futex word lies in the line before it; the rows begin a line after
+/// it.
 const CURSOR: usize = 64;
 const ROWS: usize = 128;
 
-/// The floor needs nothing but a directory.
+/// The floor needs only a directory.
 pub struct Floor {
     session: Session,
 }
@@ -30,7 +32,8 @@ struct Ring {
 
 impl Ring {
     fn open(session: &Session, channel: &Channel) -> Result<Self, Failure> {
-        // Whoever may lose messages answers each one before the next: one row does, the same cache line each time.
+        // A sender that may lose messages waits for each answer. It therefore needs one row, and always uses
+        // the same cache line.
         let depth = if channel.reliable { channel.depth } else { 1 };
         let stride = (8 + channel.size).next_multiple_of(64);
         let path = session.file(&format!("floor-{}", channel.name.replace('/', "-")));
@@ -50,19 +53,19 @@ impl Ring {
         unsafe { self.mapping.address().add(ROWS + (position % self.depth) as usize * self.stride) }
     }
 
-    /// Holds the position after the row's message.
+    /// The sequence number of the row's message.
     fn stamp(&self, position: u64) -> &AtomicU64 {
-        // SAFETY: the first eight bytes of a row, aligned to 64, are only used as an atomic.
+        // SAFETY: the first eight bytes of a row are aligned to 64 bytes and are only used as an atomic.
         unsafe { &*self.row(position).cast::<AtomicU64>() }
     }
 
     fn cursor(&self) -> &AtomicU64 {
-        // SAFETY: inside the mapping, aligned, only used as an atomic.
+        // SAFETY: the word lies inside the mapping, is aligned, and is only used as an atomic.
         unsafe { &*self.mapping.address().add(CURSOR).cast::<AtomicU64>() }
     }
 
     fn futex(&self) -> &AtomicU32 {
-        // SAFETY: inside the mapping, aligned, only used as an atomic.
+        // SAFETY: the word lies inside the mapping, is aligned, and is only used as an atomic.
         unsafe { &*self.mapping.address().cast::<AtomicU32>() }
     }
 }
@@ -92,7 +95,7 @@ pub struct FloorSender {
     ring: Ring,
     size: usize,
     position: Cell<u64>,
-    /// The receiver's cursor when last looked at.
+    /// The last known value of the receiver's cursor.
     seen: Cell<u64>,
 }
 
@@ -121,7 +124,8 @@ impl Loan for FloorLoan<'_> {
     fn write(&mut self, sequence: u64, time: u64, touch: Touch) -> Result<(), Failure> {
         let (ring, size) = (&self.sender.ring, self.sender.size);
         let row = ring.row(self.sender.position.get());
-        // SAFETY: inside the row, behind its stamp; until the stamp is stored only the sender uses these bytes.
+        // SAFETY: the bytes lie inside the row, behind its stamp. Only the sender uses them until it stores
+        // the stamp.
         let bytes = unsafe { std::slice::from_raw_parts_mut(row.add(8), size) };
         payload::write(bytes, sequence, time, touch);
         Ok(())
@@ -130,7 +134,8 @@ impl Loan for FloorLoan<'_> {
     fn data(&mut self) -> &mut [u8] {
         let (ring, size) = (&self.sender.ring, self.sender.size);
         let row = ring.row(self.sender.position.get());
-        // SAFETY: inside the row, behind its stamp; until the stamp is stored only the sender uses these bytes.
+        // SAFETY: the bytes lie inside the row, behind its stamp. Only the sender uses them until it stores
+        // the stamp.
         let bytes = unsafe { std::slice::from_raw_parts_mut(row.add(8), size) };
         &mut bytes[payload::HEADER..]
     }
@@ -156,7 +161,7 @@ pub struct FloorReceiver {
     position: Cell<u64>,
 }
 
-/// A row being read.
+/// A row that is being read.
 pub struct FloorMessage<'a> {
     bytes: &'a [u8],
     receiver: PhantomData<&'a FloorReceiver>,
@@ -184,11 +189,13 @@ impl Receiver for FloorReceiver {
             return Ok(None);
         }
         self.position.set(position + 1);
-        // Rows before this one have been read: the message borrows the receiver, so there is one at a time.
+        // All rows before this one have been read: the message borrows the receiver, so there is one at a
+        // time.
         if ring.reliable && position.is_multiple_of(ring.depth.div_ceil(4)) {
             ring.cursor().store(position, Ordering::Release);
         }
-        // SAFETY: inside the row, behind its stamp, which says that the sender is done with it.
+        // SAFETY: the bytes lie inside the row, behind its stamp. The stamp shows that the sender has
+        // finished.
         let bytes = unsafe { std::slice::from_raw_parts(ring.row(position).add(8), self.size) };
         Ok(Some(FloorMessage { bytes, receiver: PhantomData }))
     }

@@ -1,4 +1,5 @@
-//! Classic iceoryx's daemon RouDi, which iceoryx and Cyclone DDS need; their workers are C++, in bench/peers.
+//! RouDi, classic iceoryx's daemon, which iceoryx and Cyclone DDS need. Their workers are C++ programs in
+//! bench/peers.
 
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 use crate::session::Session;
 
 const PROGRAM: &str = "iox-roudi";
-/// Sizes and numbers of chunks for the table `bounded`; the sizes leave room for the headers of iceoryx and of Cyclone DDS.
+/// Sizes and numbers of chunks for table `bounded`. The sizes include room for the headers of iceoryx and of
+/// Cyclone DDS.
 pub const BOUNDED_POOLS: [(usize, usize); 8] = [
     (2 << 10, 64),
     (6 << 10, 64),
@@ -22,13 +24,13 @@ pub const BOUNDED_POOLS: [(usize, usize); 8] = [
     ((8 << 20) + (64 << 10), 16),
 ];
 
-/// A running RouDi; ended when dropped.
+/// A running RouDi. Dropping it ends the process.
 pub struct Daemon {
     child: Child,
 }
 
 impl Daemon {
-    /// Starts it with these pools, sizes and numbers of chunks, and waits until it is ready.
+    /// Starts RouDi with these pools (sizes and numbers of chunks), and waits until it is ready.
     pub fn start(session: &Session, pools: &[(usize, usize)]) -> Result<Self, String> {
         let mut config = "[general]\nversion = 1\n\n[[segment]]\n".to_owned();
         for (size, count) in pools {
@@ -46,7 +48,7 @@ impl Daemon {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        // SAFETY: only a system call that may be made between fork and exec.
+        // SAFETY: makes only a system call that is allowed between fork and exec.
         unsafe {
             command.pre_exec(|| {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
@@ -67,7 +69,7 @@ impl Daemon {
         };
         let (said, lines) = channel();
         let other = said.clone();
-        // The threads read until the daemon ends, so that it never blocks on a full pipe.
+        // The threads read until the daemon ends. It therefore never blocks on a full pipe.
         std::thread::spawn(move || {
             BufReader::new(output).lines().map_while(Result::ok).for_each(|line| drop(said.send(line)))
         });
@@ -80,7 +82,7 @@ impl Daemon {
             match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(line) if line.contains("ready for clients") => return Ok(()),
                 Ok(line) => heard = line,
-                Err(_) => return Err(format!("{PROGRAM} did not get ready; its last words: {heard}")),
+                Err(_) => return Err(format!("{PROGRAM} did not become ready; its last output: {heard}")),
             }
         }
     }
@@ -88,7 +90,8 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // SAFETY: a signal to our own child, which has not been waited for and so cannot be somebody else.
+        // SAFETY: the signal goes to a child that has not been waited for, so the process id is still the
+        // child's.
         unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGTERM) };
         let deadline = Instant::now() + Duration::from_secs(5);
         while Instant::now() < deadline {
@@ -97,7 +100,7 @@ impl Drop for Daemon {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        // It had its time to tidy up.
+        // The daemon had its time to clean up.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,5 @@
-//! iceoryx2: inter-process service, slices of bytes loaned uninitialized, events for waking up.
+//! iceoryx2: the service between processes, slices of bytes loaned uninitialized, and events to wake
+//! receivers.
 
 use iceoryx2::port::listener::Listener;
 use iceoryx2::port::notifier::Notifier;
@@ -29,7 +30,7 @@ fn wrap<E: std::fmt::Debug>(what: &'static str) -> impl FnOnce(E) -> Failure {
 }
 
 impl Iceoryx2 {
-    /// The topic's service with exactly the quality of service that the channel asks for.
+    /// The topic's service, with the quality of service of the channel.
     pub fn topic(&self, channel: &Channel) -> Result<TopicService<Service, [u8], ()>, Failure> {
         let name = ServiceName::new(&channel.name).map_err(wrap("ServiceName::new"))?;
         self.node
@@ -105,7 +106,8 @@ impl System for Iceoryx2 {
     }
 
     fn receiver(&self, channel: &Channel) -> Result<Self::Receiver, Failure> {
-        // The listener comes first: a publisher that sees the subscriber then finds somebody to notify.
+        // Creates the listener first: a publisher that finds the subscriber must also find a listener to
+        // notify.
         let listener = match self.event(channel)? {
             Some(event) => Some(event.listener_builder().create().map_err(wrap("listener_builder::create"))?),
             None => None,

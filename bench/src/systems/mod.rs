@@ -1,4 +1,4 @@
-//! The systems under test behind one small interface, so that the same loop measures each of them.
+//! The systems under test behind one small interface: the same loop measures each of them.
 
 pub mod cyclonedds;
 pub mod floor;
@@ -13,12 +13,12 @@ use crate::failure::Failure;
 use crate::payload::{Found, Touch};
 use crate::session::Session;
 
-/// Every system that a table may show.
+/// The systems of all tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// What the hardware and the kernel allow: bare shared memory, a bare futex.
+    /// The limit of hardware and kernel: bare shared memory, a bare futex.
     Floor,
-    /// Situ: a flat message, built where it is read.
+    /// Situ: a flat message, built in the memory in which it is read.
     Situ,
     /// Situ: a heap message, serialized into shared memory.
     SituSerialized,
@@ -98,13 +98,13 @@ pub enum Kind {
     SituLend,
     /// Perfetto's writer in Rust.
     PerfettoSdk,
-    /// Situ: messages that are C's, published and received as they are.
+    /// Situ: C structs, published and received without conversion.
     SituRmw,
     /// Situ: messages given to a worker of rclrs.
     SituWorker,
     /// ROS's Rust runtime, messages given to a worker of rclrs.
     RosidlRuntimeRsWorker,
-    /// ROS's Rust runtime, messages that are C's.
+    /// ROS's Rust runtime: C structs.
     RosidlRuntimeRsRmw,
     /// rclcpp.
     Rclcpp,
@@ -221,10 +221,10 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The program of a peer that is not Rust, in this table.
+    /// The program of a peer that is not Rust, for this table.
     pub fn peer_binary(self, table: &str) -> Option<&'static str> {
         match self {
-            // Loaded as a library.
+            // The program loads it as a library.
             Self::CycloneDds if table != "bounded" => None,
             Self::Situ if table == "region" => Some("peer-region-situ"),
             Self::SituClang => Some("peer-region-situ-clang"),
@@ -282,7 +282,7 @@ impl Kind {
         matches!(self, Self::Iceoryx | Self::CycloneDds | Self::CycloneDdsLoan)
     }
 
-    /// Whether it is a rival, with which Situ is compared, rather than Situ itself or the floor.
+    /// Whether it is a peer with which Situ is compared, and neither Situ itself nor the floor.
     pub fn is_peer(self) -> bool {
         matches!(
             self,
@@ -318,7 +318,7 @@ impl Kind {
         )
     }
 
-    /// Whether it is a system of table `region` that is written in Rust, in a program of its own.
+    /// Whether it is a system of table `region` that is written in Rust. These are in a program of their own.
     pub fn is_rust_region(self) -> bool {
         matches!(
             self,
@@ -331,42 +331,42 @@ impl Kind {
         )
     }
 
-    /// Whether it is what Situ's own column of the ratios shows.
+    /// Whether its values stand in the ratio for Situ.
     pub fn is_own(self) -> bool {
         matches!(self, Self::Situ | Self::SituEmulated | Self::SituVulkan | Self::SituCuda | Self::SituCopy)
     }
 }
 
-/// What the messages of a channel are to systems with types.
+/// The type of a channel's messages, for systems with types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A header and as many bytes as a message needs.
+    /// A header, and as many bytes as a message needs.
     Plain,
     /// A header and a `sequence<uint8, N>`.
     Bounded,
 }
 
-/// What a channel between a sender and its receivers is to be able to do. Senders and receivers name the same.
+/// The properties of a channel between a sender and its receivers. Sender and receivers name the same.
 #[derive(Clone, Debug)]
 pub struct Channel {
     /// The topic's name.
     pub name: String,
     /// The largest message.
     pub size: usize,
-    /// How many messages the channel keeps.
+    /// The number of messages that the channel keeps.
     pub depth: usize,
-    /// Whether a full channel makes the sender wait; otherwise the oldest message goes.
+    /// Whether a full channel makes the sender wait. Otherwise the oldest message is dropped.
     pub reliable: bool,
-    /// Places for receivers.
+    /// The maximum of receivers.
     pub places: usize,
-    /// Whether receivers sleep instead of looking all the time.
+    /// Whether receivers sleep. Otherwise they poll.
     pub blocking: bool,
-    /// What the messages are.
+    /// The type of the messages.
     pub shape: Shape,
 }
 
 impl Channel {
-    /// A channel that keeps the newest few messages, for one receiver that looks all the time.
+    /// A channel that keeps the newest few messages, for one receiver that polls.
     pub fn new(name: impl Into<String>, size: usize) -> Self {
         Self {
             name: name.into(),
@@ -384,15 +384,16 @@ impl Channel {
 pub trait System: Sized {
     /// Its name.
     const NAME: &'static str;
-    /// How often it copies a message's bytes by itself: once for each message, and once for each time it is taken.
+    /// The number of copies of a message's bytes that the system makes: one for each message, and one for
+    /// each take.
     const COPIES: (u64, u64) = (0, 0);
-    /// How long after the channels were opened messages may still be lost.
+    /// The time after opening the channels during which messages may still be lost.
     const SETTLING: Duration = Duration::ZERO;
-    /// What publishes.
+    /// The publisher.
     type Sender: Sender;
-    /// What receives.
+    /// The subscriber.
     type Receiver: Receiver;
-    /// Creates what each process needs once: the node.
+    /// Creates the part that each process needs once: the node.
     fn create(session: &Session) -> Result<Self, Failure>;
     /// Opens or creates the channel and a publisher on it.
     fn sender(&self, channel: &Channel) -> Result<Self::Sender, Failure>;
@@ -402,29 +403,29 @@ pub trait System: Sized {
 
 /// A publisher.
 pub trait Sender {
-    /// Memory for one message, in the place where it will be read.
+    /// Memory for one message, in the place in which it is read.
     type Loan<'a>: Loan
     where
         Self: 'a;
-    /// Waits until all receivers are known that the channel has places for, where that takes time.
+    /// Waits until all of the channel's receivers are known, if the system needs time for that.
     fn connect(&self) -> Result<(), Failure> {
         Ok(())
     }
-    /// Takes such memory.
+    /// Loans memory for a message.
     fn loan(&self, size: usize) -> Result<Self::Loan<'_>, Failure>;
 }
 
-/// A message in the making.
+/// A message that is being written.
 pub trait Loan {
     /// Writes the header, and the rest if it is to be touched.
     fn write(&mut self, sequence: u64, time: u64, touch: Touch) -> Result<(), Failure>;
-    /// The bytes behind the header, to be written.
+    /// The bytes behind the header, for writing.
     fn data(&mut self) -> &mut [u8];
-    /// Sends it off, waking receivers that sleep.
+    /// Publishes the message, and wakes sleeping receivers.
     fn publish(self) -> Result<(), Failure>;
 }
 
-/// A message that was received; its memory is held until this is dropped.
+/// A received message. Its memory is held until it is dropped.
 pub trait Message {
     /// Reads the header, and the rest if it is to be touched.
     fn read(&self, touch: Touch) -> Result<Found, Failure>;
@@ -434,16 +435,16 @@ pub trait Message {
 
 /// A subscriber.
 pub trait Receiver {
-    /// What it receives.
+    /// A received message.
     type Message<'a>: Message
     where
         Self: 'a;
-    /// Waits until the sender is known, where that takes time.
+    /// Waits until the sender is known, if the system needs time for that.
     fn connect(&self) -> Result<(), Failure> {
         Ok(())
     }
     /// The next message, if there is one.
     fn take(&self) -> Result<Option<Self::Message<'_>>, Failure>;
-    /// Sleeps until there may be a message. May return early. Only on channels that are `blocking`.
+    /// Sleeps until there may be a message. May return early. Only for channels that are `blocking`.
     fn wait(&self) -> Result<(), Failure>;
 }

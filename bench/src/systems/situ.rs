@@ -1,4 +1,4 @@
-//! Situ: generated messages, built in the memory where they will be read.
+//! Situ: generated messages, built in the memory in which they are read.
 
 use std::fmt::Debug;
 
@@ -23,21 +23,21 @@ pub fn wrap<E: Debug>(what: &'static str) -> impl FnOnce(E) -> Failure {
     Failure::system(NAME, what)
 }
 
-/// A publisher with the quality of service that the channel asks for. No peer stamps its messages, so this does not.
+/// A publisher with the quality of service of the channel. It writes no time stamps, because no peer does.
 pub fn publisher<T: BusMessage>(node: &Node, channel: &Channel) -> Result<Publisher<T>, Failure> {
     let builder = node.publisher::<T>(&channel.name).depth(channel.depth).without_stamps();
     let builder = if channel.reliable { builder.reliable() } else { builder };
     builder.create().map_err(wrap("PublisherBuilder::create"))
 }
 
-/// A subscriber with the quality of service that the channel asks for.
+/// A subscriber with the quality of service of the channel.
 pub fn subscriber<T: BusMessage>(node: &Node, channel: &Channel) -> Result<Subscriber<T>, Failure> {
     let builder = node.subscriber::<T>(&channel.name);
     let builder = if channel.reliable { builder.reliable() } else { builder };
     builder.create().map_err(wrap("SubscriberBuilder::create"))
 }
 
-/// Which type carries a channel's messages.
+/// The type of a channel's messages.
 fn is_small(channel: &Channel) -> bool {
     channel.size == size_of::<Small>()
 }
@@ -107,7 +107,7 @@ pub enum SituLoan<'a> {
     Small(BusLoan<'a, Small>),
     /// A head and a body.
     Frame(BusLoan<'a, Frame>),
-    /// A bounded sequence, and how many elements it is to have.
+    /// A bounded sequence, and the number of elements to write.
     Bounded(BusLoan<'a, Bounded>, usize),
 }
 

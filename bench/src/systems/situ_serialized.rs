@@ -1,5 +1,5 @@
-//! Situ with heap storage: a message that is built in the process's own memory, serialized into shared memory, and
-//! decoded on the other side.
+//! Situ with heap storage: a message in the process's own memory is serialized into shared memory and decoded
+//! by the subscriber.
 
 use std::cell::{RefCell, RefMut};
 
@@ -50,7 +50,7 @@ impl Sender for SerializedSender {
     }
 }
 
-/// The message, to be written.
+/// The message, for writing.
 pub struct SerializedLoan<'a> {
     publisher: &'a Publisher<Bounded<Heap>>,
     value: RefMut<'a, Bounded<Heap>>,

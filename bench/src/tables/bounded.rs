@@ -1,23 +1,27 @@
-//! Table `bounded`: a `sequence<uint8, N>` from the moment before its payload is written to the moment it is received.
+//! Table `bounded`: a `sequence<uint8, N>`, timed from just before its payload is written until it is
+//! received.
 
 use std::sync::atomic::Ordering;
 
-use crate::bench::{Bench, Case};
+use crate::bench::Bench;
+use crate::context::Context;
 use crate::driver::{Role, Team, Turns, alternate};
 use crate::failure::Failure;
 use crate::os::{futex_wait, futex_wake, monotonic_ns};
 use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
+use crate::rows::Case;
 use crate::systems::iceoryx::{BOUNDED_POOLS, Daemon};
 use crate::systems::{Channel, Kind, Loan, Message, Receiver, Sender, Shape, System};
-use crate::worker::Context;
+use crate::units;
+use crate::view::{Drawing, View};
 
 const TABLE: &str = "bounded";
-/// The word in which the subscriber says which message it has.
+/// The word in which the subscriber acknowledges a message.
 const ACKNOWLEDGED: usize = 0;
 
-/// Runs the table.
-pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let cpus = bench.cores(2)?;
     let roles = [
         Role { name: "subscriber", index: 0, cpu: cpus[1] },
@@ -53,12 +57,12 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
                 budget: bench.budget(),
             },
         )?;
-        bench.latencies(TABLE, &Case::sized(bench.size(size), size, 0), &teams, samples);
+        bench.latencies(TABLE, &Case::sized(units::size(size), size, 0), &teams, samples);
     }
-    bench.plot_sizes(TABLE, "End-to-end latency of sequence<uint8, N>, payload written each time", &[""])
+    Ok(View::of("End-to-end latency of sequence<uint8, N>, payload written each time", Drawing::Sizes(&[""])))
 }
 
-/// Publisher or subscriber.
+/// Runs the publisher or the subscriber.
 pub fn work<S: System>(context: Context) -> Result<(), Failure> {
     let system = S::create(&context.session)?;
     serve(&mut Player::<S> { system, context, sender: None, receiver: None, size: 0, next: 1 })
@@ -100,7 +104,7 @@ impl<S: System> Duty for Player<S> {
                 let mut loan = sender.loan(self.size)?;
                 loan.write(sequence, time, Touch::All)?;
                 loan.publish()?;
-                // The publisher sleeps, so that a system with helper threads has the core to itself.
+                // The publisher sleeps, so that the helper threads of a system have the core.
                 loop {
                     let seen = acknowledged.load(Ordering::Acquire);
                     if u64::from(seen) >= sequence {

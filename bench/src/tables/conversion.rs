@@ -1,18 +1,20 @@
-//! Table `conversion`: messages as ROS 2's C code has them to and from idiomatic Rust, measured by a program of its own
-//! (`conversion/`), whose allocator is the C library's.
+//! Table `conversion`: messages in ROS 2's C form, converted to idiomatic Rust and back. A program of its own
+//! (`conversion/`) measures them, with the C library's allocator.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::{Bench, Case};
+use crate::bench::Bench;
 use crate::failure::Failure;
+use crate::rows::Case;
 use crate::systems::Kind;
+use crate::view::{Drawing, View};
 
 const TABLE: &str = "conversion";
 const METRICS: [&str; 3] = ["p50_ns", "p99_ns", "allocations"];
 
-/// Measures it.
-pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let core = bench.cores(1)?[0];
     let rounds = bench.scale(301, 3001);
     let path = std::env::current_exe()
@@ -29,27 +31,30 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
         let broken = |why| Failure::Protocol { line: line.to_owned(), why };
         let words: Vec<&str> = line.split('|').collect();
         let [case, system, metric, value] = words[..] else {
-            return Err(broken("it has not four parts"));
+            return Err(broken("expected four parts"));
         };
         let system = Kind::parse(system).ok_or_else(|| broken("an unknown system"))?;
         let metric =
             METRICS.into_iter().find(|known| *known == metric).ok_or_else(|| broken("an unknown metric"))?;
-        let value = value.parse().map_err(|_| broken("this is no number"))?;
+        let value = value.parse().map_err(|_| broken("the value is not a number"))?;
         bench.record(TABLE, &Case::named(case), system, metric, value);
     }
     to_floor(bench);
     without_ros(bench);
-    bench.plot_bars(TABLE, "Messages of ROS 2 to and from C's layout", "p50_ns", "nanoseconds")
+    Ok(View::of(
+        "Messages of ROS 2 to and from their C form",
+        Drawing::Bars { metric: "p50_ns", unit: "nanoseconds" },
+    ))
 }
 
-/// Says how far copying is from the floor.
+/// Adds a remark on the distance between copying and the floor.
 fn to_floor(bench: &mut Bench) {
     let ratios = bench.ratios(TABLE, "p50_ns", Kind::SituCopy, Kind::Floor);
     let shown: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
     bench.remark(format!("situ-copy / floor, row by row: {}", shown.join(" ")));
 }
 
-/// Says why the runtime of ROS is missing, if it is.
+/// Adds a remark if ROS's runtime is missing.
 fn without_ros(bench: &mut Bench) {
     if bench.ratios(TABLE, "p50_ns", Kind::Elementwise, Kind::Floor).is_empty() {
         let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../build/venv");

@@ -1,8 +1,9 @@
-//! Table `conversion-ros`: `UInt8MultiArray` of 64 KiB through rclrs, rclcpp and rclpy, in one process and in two (`rclrs/`).
+//! Table `conversion-ros`: `UInt8MultiArray` of 64 KiB through rclrs, rclcpp and rclpy, in one process and in
+//! two (`rclrs/`).
 //!
-//! All programs run at once and sleep while it is not their turn. Two forms at a time take turns, A B B A, and what counts is the ratio of
-//! two rounds that follow each other: whatever else the machine does hits both alike. All is started anew several times, because where
-//! memory lies is decided by chance at the start.
+//! All programs run at once and sleep while it is not their turn. Two forms take turns, A B B A. The result
+//! is the ratio of two neighbouring rounds, since other load of the machine affects both alike. All programs
+//! start anew several times, because chance decides at each start where memory lies.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -10,11 +11,13 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use crate::bench::{Bench, Case};
+use crate::bench::Bench;
 use crate::failure::Failure;
 use crate::os;
+use crate::rows::Case;
 use crate::stats::{grouped_interval, percentile};
 use crate::systems::Kind;
+use crate::view::{Text, View};
 
 const TABLE: &str = "conversion-ros";
 /// The table of the ratios in JSON.
@@ -31,7 +34,8 @@ const SYSTEMS: [Kind; 10] = [
     Kind::Rclcpp,
     Kind::Rclpy,
 ];
-/// What takes turns. The first pair is one form with itself: how far its ratio is from 1 is what the others' may be by chance.
+/// The pairs that take turns. The first pair is one form with itself: the distance of its ratio from 1 is due
+/// to chance.
 const PAIRS: [(Kind, Kind); 11] = [
     (Kind::Situ, Kind::Situ),
     (Kind::Situ, Kind::RosidlRuntimeRs),
@@ -45,17 +49,18 @@ const PAIRS: [(Kind, Kind); 11] = [
     (Kind::SituRmw, Kind::Rclcpp),
     (Kind::Situ, Kind::Rclpy),
 ];
-/// How long a program may take to find its partner, or to answer.
+/// The time limit for finding the partner, and for an answer.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// Messages of a form before anything counts, twice.
+/// The messages of a form before the measurement, twice.
 const WARM_UP: u64 = 256;
-/// After how many messages what subscribes tells that they came.
+/// The subscriber reports received messages in steps of this size.
 const STEP: u64 = 16;
 
-/// How the C library's allocator keeps what is freed. Otherwise it may give a message's memory back to the kernel and take it again each
-/// time, depending on what lies beside it: that costs as much as all the rest, and hits one form or another by chance.
+/// Makes the C library's allocator keep freed memory. Otherwise it may return a message's memory to the
+/// kernel and take it again each time, depending on neighbouring memory. That costs as much as all the rest,
+/// and affects forms by chance.
 const KEEP: &str = "glibc.malloc.trim_threshold=1073741824:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.top_pad=16777216";
-/// What is measured: the name, whether in two processes, and whether the allocator keeps what is freed.
+/// The cases: the name, whether there are two processes, and whether the allocator keeps freed memory.
 const CASES: [(&str, bool, bool); 4] = [
     ("u8_65536_one_process", false, true),
     ("u8_65536_two_processes", true, true),
@@ -63,10 +68,10 @@ const CASES: [(&str, bool, bool); 4] = [
     ("u8_65536_two_processes_untuned", true, false),
 ];
 
-/// Makes Python another program.
+/// Replaces the Python process by another program.
 const BECOME: &str = "import os, sys; os.execv(sys.argv[1], sys.argv[1:])";
 
-/// A program that has one form or more.
+/// A program with one or more forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Program {
     Rclrs,
@@ -86,7 +91,7 @@ impl Program {
     }
 }
 
-/// Where everything is.
+/// The paths of the programs and of ROS.
 struct Places {
     venv: PathBuf,
     build: PathBuf,
@@ -100,7 +105,7 @@ impl Places {
         Self { venv: build.join("venv"), build: build.join("rclrs"), folder }
     }
 
-    /// The file that the program is.
+    /// The file of a program.
     fn file(&self, program: Program) -> PathBuf {
         match program {
             Program::Rclrs => self.build.join("target/release/situ-bench-rclrs"),
@@ -110,37 +115,40 @@ impl Places {
     }
 }
 
-/// A process that ends with this value.
+/// A process that is killed on drop.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself; nothing is left to do then.
+        // The process may have ended by itself.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A program that is ready: one process, or one that publishes and one that subscribes.
+/// A running program: one process, or a publisher and a subscriber.
 struct Team {
     program: Program,
-    /// The first one publishes.
+    /// The publisher is the first one.
     processes: Vec<Running>,
     orders: ChildStdin,
     answers: Receiver<String>,
 }
 
-/// What a round amounts to, for each message.
+/// The cost of a round for each message.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
-    /// Nanoseconds until it came.
+    /// Nanoseconds until it was received.
     time: f64,
-    /// Nanoseconds of the CPU, in all processes.
+    /// Nanoseconds on the CPU, in all processes.
     cpu: f64,
 }
 
+/// One of the costs.
+type Measure = fn(&Cost) -> f64;
+
 impl Team {
-    /// Starts a program with all its forms, `turn` of them later in the list.
+    /// Starts a program with all its forms, rotated by `turn`.
     fn start(
         bench: &mut Bench,
         places: &Places,
@@ -157,7 +165,7 @@ impl Team {
         let first = turn % forms.len();
         forms.rotate_left(first);
         let cores = bench.cores(2)?;
-        // Those of the packages, and those that were built for rclcpp.
+        // The libraries of the packages, and those that were built for rclcpp.
         let libraries = &format!(
             "{}:{}",
             places.venv.join("lib").display(),
@@ -167,7 +175,7 @@ impl Team {
         let start = |mode: &str, cores: &[usize]| -> Result<Running, Failure> {
             let mut command = Command::new(places.venv.join("bin/python"));
             if program != Program::Rclpy {
-                // The packages' own libraries are found by what is started from their Python.
+                // Processes that are started from the packages' Python find the packages' libraries.
                 command.args(["-c", BECOME]);
             }
             command
@@ -178,7 +186,7 @@ impl Team {
                 .env("AMENT_PREFIX_PATH", &places.venv)
                 .env("LD_LIBRARY_PATH", libraries)
                 .env("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
-                // Nobody else's messages: a domain of its own, on this machine.
+                // A domain of its own on this machine keeps out messages of other programs.
                 .env("ROS_DOMAIN_ID", domain.to_string())
                 .env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
                 .env("FASTDDS_DEFAULT_PROFILES_FILE", places.folder.join("shm.xml"))
@@ -189,7 +197,7 @@ impl Team {
             if keeps {
                 command.env("GLIBC_TUNABLES", KEEP);
             }
-            // Children run where their parent is when it starts them.
+            // A child inherits the cores that its parent has when it starts the child.
             os::bind(cores).map_err(Failure::io("cannot choose cores"))?;
             let child = command.spawn().map_err(Failure::io(format!("cannot start {program:?}")));
             os::bind(&bench.cores(1)?).map_err(Failure::io("cannot choose cores"))?;
@@ -216,12 +224,12 @@ impl Team {
         Ok(team)
     }
 
-    /// The next line, or why there is none.
+    /// The next line. An error gives the reason why there is none.
     fn answer(&mut self) -> Result<String, Failure> {
         self.answers.recv_timeout(PATIENCE).map_err(|_| {
             let mut why = String::new();
             for process in &mut self.processes {
-                // Standard error ends only then; what cannot be read is missing in the message.
+                // Standard error ends only with the process. The message lacks what cannot be read.
                 let _ = process.0.kill();
                 let _ = process.0.stderr.take().map(|mut it| it.read_to_string(&mut why));
             }
@@ -234,13 +242,13 @@ impl Team {
             .iter()
             .map(|it| os::cpu_ns(it.0.id()))
             .sum::<std::io::Result<u64>>()
-            .map_err(Failure::io(format!("cannot ask how long {:?} has been on the CPU", self.program)))
+            .map_err(Failure::io(format!("cannot read the CPU time of {:?}", self.program)))
     }
 
-    /// One round of so many messages.
+    /// One round of `count` messages.
     fn round(&mut self, system: Kind, count: u64) -> Result<Cost, Failure> {
         let before = self.cpu()?;
-        // A program that is gone does not answer.
+        // If the program is gone, it does not answer.
         let _ = writeln!(self.orders, "{} {count}", system.name());
         let answer = self.answer()?;
         let nanoseconds: f64 =
@@ -250,15 +258,15 @@ impl Team {
     }
 }
 
-/// What is there in one start.
+/// The programs of one start.
 struct Start {
     teams: Vec<Team>,
-    /// How many messages a round of a system has.
+    /// The number of messages in a round of each system.
     counts: Vec<(Kind, u64)>,
 }
 
 impl Start {
-    /// Starts the programs, and warms each form up.
+    /// Starts the programs, and warms up each form.
     fn new(
         bench: &mut Bench,
         places: &Places,
@@ -293,7 +301,7 @@ impl Start {
     }
 }
 
-/// What was measured in one case.
+/// The measurements of one case.
 #[derive(Default)]
 struct Samples {
     /// Each round.
@@ -307,8 +315,7 @@ impl Samples {
         let named = Case::named(case);
         for system in SYSTEMS {
             let costs: Vec<Cost> = self.rounds.iter().filter(|it| it.0 == system).map(|it| it.1).collect();
-            let median =
-                |of: fn(&Cost) -> f64| percentile(&mut costs.iter().map(of).collect::<Vec<_>>(), 0.5);
+            let median = |of: Measure| percentile(&mut costs.iter().map(of).collect::<Vec<_>>(), 0.5);
             if let (Some(time), Some(cpu)) = (median(|it| it.time), median(|it| it.cpu)) {
                 bench.record(TABLE, &named, system, "msg_per_s", 1e9 / time);
                 bench.record(TABLE, &named, system, "cpu_ns", cpu);
@@ -316,7 +323,7 @@ impl Samples {
         }
         for pair in PAIRS {
             let mut shown = Vec::new();
-            let (time, cpu): (fn(&Cost) -> f64, fn(&Cost) -> f64) = (|it| it.time, |it| it.cpu);
+            let (time, cpu): (Measure, Measure) = (|it| it.time, |it| it.cpu);
             for (of, metrics) in [
                 (time, ["time_ratio", "time_ratio_low", "time_ratio_high"]),
                 (cpu, ["cpu_ratio", "cpu_ratio_low", "cpu_ratio_high"]),
@@ -344,8 +351,9 @@ impl Samples {
     }
 }
 
-/// Removes the shared memory of Fast DDS whose processes are gone: they are killed, or end without asking the middleware to, and what
-/// they leave would be found by the next ones. A living process holds a lock on the file `…_el` beside its segment or port.
+/// Removes the shared memory of Fast DDS's dead processes: the next ones would find it. They were killed, or
+/// ended without a shutdown of the middleware. A living process holds a lock on the file `…_el` beside its
+/// segment or port.
 fn remove_dead_segments() {
     let folder = Path::new("/dev/shm");
     let Ok(entries) = std::fs::read_dir(folder) else { return };
@@ -364,26 +372,27 @@ fn remove_dead_segments() {
     }
 }
 
-/// Measures it.
-pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
+    let view = View { text: Text::Cases, plot: None };
     let places = Places::find();
     if !places.file(Program::Rclrs).is_file() || !places.venv.join(".ready").is_file() {
         bench.remark(
-            "absent: it needs ROS and rclrs from their package indexes (bench/rclrs/build.sh says what is missing)"
+            "absent: needs ROS and rclrs from their package indexes (bench/rclrs/build.sh prints what is missing)"
                 .to_owned(),
         );
-        return Ok(());
+        return Ok(view);
     }
     let mut present = Program::ALL.to_vec();
     if !places.file(Program::Rclcpp).is_file() {
         present.retain(|&it| it != Program::Rclcpp);
-        bench.remark(format!("{TABLE}: rclcpp is absent (bench/rclrs/rclcpp.sh says what is missing)"));
+        bench.remark(format!("{TABLE}: rclcpp is absent (bench/rclrs/rclcpp.sh prints what is missing)"));
     }
     let starts = bench.scale(4, 20);
     let round = Duration::from_millis(bench.scale(30, 50) as u64);
     bench.remark(format!(
-        "in each of {starts} starts all pairs take turns A B B A: the ratios are medians of {} pairs of rounds, with the interval that \
-         holds them with 95 % confidence",
+        "in each of {starts} starts all pairs take turns A B B A: the ratios are medians of {} pairs of rounds, with their 95 % \
+         confidence intervals",
         2 * starts
     ));
     for case in CASES {
@@ -400,7 +409,7 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
                     samples.pairs.push(((own, peer), turn, of_own, of_peer));
                 }
                 if os::interrupted() {
-                    return Ok(());
+                    return Ok(view);
                 }
             }
             drop(start);
@@ -408,5 +417,5 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
         }
         samples.record(bench, case.0);
     }
-    Ok(())
+    Ok(view)
 }

@@ -1,19 +1,22 @@
-//! Table `domains`: two processes, each of which runs a bilateral filter on the device over an image of 3840 x 2160 pixels.
+//! Table `domains`: two processes, each of which runs a bilateral filter on the device over an image of 3840
+//! x 2160 pixels.
 //!
-//! The image lies in the first process's host memory, the result must lie in the second's. `copies within` is what the two
-//! nodes spend on copies between host and device (all that is neither the filter nor in between); `between` is from the
-//! moment when the first node's message is complete to when the second has it.
+//! The image lies in the first process's host memory, and the result must lie in the second's. `between` is
+//! the time from the completion of the first node's message to its arrival at the second. `copies within` is
+//! the rest without the filters: the two nodes' copies between host and device.
 
 use situ::memory::DomainId;
 
-use crate::bench::{Bench, Case};
+use crate::bench::Bench;
+use crate::context::Context;
 use crate::driver::{Role, Team};
 use crate::failure::Failure;
 use crate::protocol::{Duty, Params, serve};
+use crate::rows::Case;
 use crate::stats::percentile;
 use crate::systems::iceoryx::Daemon;
 use crate::systems::{Kind, System};
-use crate::worker::Context;
+use crate::view::{Drawing, View, Way};
 use crate::workload::Lens;
 use crate::workload::bilateral::{Bilateral, Extent};
 use crate::workload::device::{CUDA, EMULATED, VULKAN};
@@ -22,20 +25,7 @@ use crate::workload::explicit::Explicit;
 const TABLE: &str = "domains";
 const RADII: [usize; 3] = [5, 3, 7];
 
-/// One image's way, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Way {
-    /// From host memory to host memory.
-    pub total: f64,
-    /// Both filters.
-    pub compute: f64,
-    /// Copies in the two nodes.
-    pub within: f64,
-    /// From node to node.
-    pub between: f64,
-}
-
-/// A part of a way, as the rows call it.
+/// A part of a way, by its name in the rows.
 type Part = (&'static str, fn(&Way) -> f64);
 const PARTS: [Part; 4] = [
     ("", |way| way.total),
@@ -44,7 +34,7 @@ const PARTS: [Part; 4] = [
     (", between", |way| way.between),
 ];
 
-/// What both workers said about one image.
+/// The answers of both workers for one image.
 struct Answer {
     way: Way,
     copies: f64,
@@ -66,8 +56,8 @@ impl Answer {
     }
 }
 
-/// Runs the table.
-pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let cpus = bench.cores(2)?;
     let roles =
         [Role { name: "first", index: 0, cpu: cpus[0] }, Role { name: "second", index: 0, cpu: cpus[1] }];
@@ -86,7 +76,7 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
             let Extent { width, height } = stage.extent;
             team.ask(&format!("open device={} width={width} height={height}", stage.device))?;
             team.ask("run connect=1")?;
-            // Touches all memory; a filter of radius 0 costs next to nothing.
+            // Touches all memory. A filter of radius 0 is cheap.
             team.ask("run radius=0 sequence=1")?;
             team.ask("run radius=0 sequence=2")?;
         }
@@ -102,14 +92,14 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
             team.ask("close")?;
         }
     }
-    bench.plot_ways(TABLE, "Two bilateral filters in two processes, 3840 x 2160 RGBA", &panels)
+    Ok(View::of("Two bilateral filters in two processes, 3840 x 2160 RGBA", Drawing::Ways(panels)))
 }
 
-/// What is measured on one device.
+/// The measurements on one device.
 struct Stage {
     device: DomainId,
     extent: Extent,
-    /// What the names of its rows begin with.
+    /// The prefix of the names of its rows.
     prefix: &'static str,
     systems: &'static [Kind],
     radii: &'static [usize],
@@ -123,7 +113,7 @@ fn stages(bench: &Bench) -> [Stage; 3] {
         systems: &[Kind::SituEmulated, Kind::SituHost, Kind::Iceoryx2, Kind::CycloneDds],
         radii: &RADII,
     };
-    // A device that is a CPU in truth takes seconds for a large image. Whether there is one at all, the workers will say.
+    // A device that is a CPU takes seconds for a large image. The workers report if there is no device.
     let on_cpu = situ::memory::find(VULKAN).is_ok_and(|device| device.name().contains("llvmpipe"));
     let vulkan = Stage {
         device: VULKAN,
@@ -142,7 +132,7 @@ fn stages(bench: &Bench) -> [Stage; 3] {
     [emulated, vulkan, cuda]
 }
 
-/// Sends images through the filters with each system in turns, and keeps what that took.
+/// Sends images through the filters, with the systems in turns, and records the times.
 fn measure(
     bench: &mut Bench,
     teams: &mut [Team],
@@ -164,7 +154,7 @@ fn measure(
             let answer = Answer::read(&numbers)
                 .ok_or(Failure::Protocol { line: format!("{numbers:?}"), why: "expected 11 numbers" })?;
             if *result.get_or_insert(answer.checksum) != answer.checksum {
-                let why = format!("{} computed another image than the others", team.kind.name());
+                let why = format!("{} computed a different image than the others", team.kind.name());
                 return Err(Failure::Worker(why));
             }
             ways[at].push(answer.way);
@@ -186,8 +176,10 @@ fn measure(
             let copies = copies / ways.len() as f64;
             bench.record(TABLE, &case, team.kind, "copies", copies);
             if team.kind.is_own() && copies != 2.0 {
-                let why =
-                    format!("{}: {copies} copies an image instead of one in and one out", team.kind.name());
+                let why = format!(
+                    "{}: {copies} copies for an image, expected one in and one out",
+                    team.kind.name()
+                );
                 return Err(Failure::Worker(why));
             }
         }
@@ -196,14 +188,14 @@ fn measure(
     Ok(ways)
 }
 
-/// A process of rivals, which copy explicitly.
+/// A worker of a system with explicit copies.
 pub fn work<S: System>(context: Context) -> Result<(), Failure> {
     let system = S::create(&context.session)?;
     let lens = Explicit::new(system, context.session.directory());
     play(lens, context)
 }
 
-/// A process, whatever passes its images.
+/// A worker of any system.
 pub fn play(lens: impl Lens, context: Context) -> Result<(), Failure> {
     serve(&mut Player { lens, first: context.role == "first" })
 }

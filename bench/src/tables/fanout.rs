@@ -1,32 +1,34 @@
-//! Table `fanout`: what publishing costs the publisher, by the number of those who listen.
+//! Table `fanout`: the cost of publishing for the publisher, by the number of subscribers.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::bench::{Bench, Case};
+use crate::bench::Bench;
+use crate::context::Context;
 use crate::driver::{Role, Team, Turns, alternate};
 use crate::failure::Failure;
 use crate::os;
 use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
+use crate::rows::Case;
 use crate::systems::{Channel, Kind, Loan, Message, Receiver, Sender, System};
-use crate::worker::Context;
+use crate::view::{Drawing, View};
 
 const TABLE: &str = "fanout";
 const SIZE: usize = 64;
 /// Processes in the case with one subscriber each.
 const PROCESSES: usize = 8;
-/// How long the publisher waits after the last of those has taken a message, so that all sleep again.
+/// The publisher waits this long after the last subscriber has taken a message, so that all sleep again.
 const SETTLE: Duration = Duration::from_micros(100);
 
-/// Runs the table.
-pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let cpus = bench.cores(2)?;
     let systems = [Kind::Floor, Kind::Situ, Kind::Iceoryx2];
     let publisher = Role { name: "publisher", index: 0, cpu: cpus[0] };
     let start = |bench: &Bench, processes: usize| {
         let mut roles = vec![publisher];
-        // More processes than cores share the cores that the publisher leaves.
+        // More processes than cores share the cores that the publisher leaves free.
         roles.extend((0..processes).map(|index| Role {
             name: "subscriber",
             index,
@@ -77,10 +79,10 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
         },
     )?;
     bench.latencies(TABLE, &case, &teams, samples);
-    bench.plot_bars(TABLE, "Publishing: the publisher's call", "p50_ns", "ns")
+    Ok(View::of("Publishing: the publisher's call", Drawing::Bars { metric: "p50_ns", unit: "ns" }))
 }
 
-/// Publisher or subscribers.
+/// Runs the publisher or the subscribers.
 pub fn work<S: System>(context: Context) -> Result<(), Failure> {
     let system = S::create(&context.session)?;
     let ends = Ends { sender: None, receivers: Vec::new(), processes: 1, blocking: false };
@@ -153,7 +155,8 @@ fn publish<S: System>(
         loan.write(sequence, 0, Touch::Header)?;
         loan.publish()?;
         samples.push(clock.ns(clock.now() - start));
-        // Every subscriber has the message before the next one goes: nothing overflows, nothing blocks.
+        // Every subscriber takes the message before the next one is published: no queue overflows, and no
+        // side blocks.
         for process in 0..ends.processes {
             while context.page.word(process).load(Ordering::Acquire) < sequence {}
         }

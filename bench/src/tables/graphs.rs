@@ -1,62 +1,68 @@
-//! Table `graphs`: how long random graphs of processes take, half of which work on the device.
+//! Table `graphs`: the duration of rounds of random graphs of processes, half of which work on the device.
 //!
-//! Every node is a process. In each round, node 0 gives the sign to all nodes that wait for nobody; a node takes one message
-//! from each of its predecessors, looks at both ends of each, writes every byte of its own message and publishes it. The
-//! round is over when the last node that nobody waits for has its messages. Nodes on the device read and write in the device's
-//! memory.
+//! Every node is a process. In each round, node 0 signals all nodes without predecessors. A node takes one
+//! message from each predecessor, reads both ends of each, writes every byte of its own message and publishes
+//! it. The round is over when the last node without successors has its messages. Nodes on the device read and
+//! write in the device's memory.
 //!
-//! Nothing but the graph runs meanwhile: the sign is given when all nodes sleep, and nobody answers the driver before the round is over.
-//! They go to sleep in the order of their numbers, whatever passes their messages: the kernel wakes who sleeps on the same word in that
-//! order, and where two of them share a core, who goes first may decide about a quarter of the round.
+//! Only the graph runs meanwhile: node 0 signals when all nodes sleep, and no node answers the driver before
+//! the round is over. The nodes go to sleep in the order of their numbers, with every system. The kernel
+//! wakes sleepers on the same word in that order. If two of them share a core, the order may change the
+//! duration by a quarter.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::bench::{Bench, Case, Graphs};
+use crate::bench::{Bench, Graphs};
+use crate::context::Context;
 use crate::driver::{Role, Team};
 use crate::failure::Failure;
 use crate::os::{Busy, Page, futex_wait, futex_wake, monotonic_ns};
 use crate::protocol::{Duty, Params, serve};
+use crate::rows::Case;
 use crate::stats::{geometric_mean, interval_of_ratios, percentile, ratio_interval};
 use crate::systems::iceoryx::Daemon;
 use crate::systems::{Kind, System};
-use crate::worker::Context;
+use crate::view::{Drawing, Plot, Text, View};
 use crate::workload::explicit::Explicit;
 use crate::workload::graph::{GRAPHS, Graph};
 use crate::workload::{Rails, Station};
 
 const TABLE: &str = "graphs";
-/// Graphs that are opened together, so that peers that discover each other slowly need not do so for each graph.
+/// The number of graphs that are opened together. Peers with slow discovery then need not repeat it for each
+/// graph.
 const BATCH: usize = 7;
-/// A graph is measured for so long, or so often, if that is more than what is asked for.
+/// The time for a graph: it is measured for this long, or `MOST_ROUNDS` times, if that is more than the
+/// requested rounds.
 const BUDGET: Duration = Duration::from_millis(200);
 const MOST_ROUNDS: usize = 50;
 const PROCESSES: usize = 14;
 const RIVALS: [Kind; 3] = [Kind::SituHost, Kind::Iceoryx2, Kind::CycloneDds];
-/// What no graph is to exceed, beside the host baseline.
+/// The limit for each graph's ratio to the host baseline.
 const LIMIT: f64 = 1.05;
-/// From here on a graph is measured again: chance may also make one look faster than it is, by as much as it may exceed.
+/// Graphs above this ratio are measured again. Chance may also make a graph look faster, by as much as the
+/// limit permits.
 const SUSPECT: f64 = 1.0;
-/// The round that may begin.
+/// The number of the round that may begin.
 const GO: usize = 0;
-/// How often a node without successors was done.
+/// How often nodes without successors have finished.
 const DONE: usize = 1;
-/// When the last such node was done, in nanoseconds.
+/// The time at which the last of them finished, in nanoseconds.
 const END: usize = 2;
-/// The last node, beside node 0, that is about to wait for its messages, or the sign.
+/// The last node, other than node 0, that is about to wait for its messages or the signal.
 const READY: usize = 3;
-/// What each is given to go to sleep.
+/// The time for a node to fall asleep.
 const SETTLING: Duration = Duration::from_micros(100);
 
-/// Sizes and numbers of chunks that Cyclone DDS needs of iceoryx's daemon: a size for each doubling.
+/// Sizes and numbers of chunks that Cyclone DDS needs from iceoryx's daemon: one size for each doubling.
 fn pools() -> Vec<(usize, usize)> {
     let room = 64 << 10;
     let large = (18..=26).map(|power| ((1 << power) + room, if power > 23 { 14 } else { 28 }));
     [(8 << 10, 56), (32 << 10, 56), (128 << 10, 56)].into_iter().chain(large).collect()
 }
 
-/// Runs the table.
-pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let cpus = bench.cores(1)?;
     let roles: Vec<Role> =
         (0..PROCESSES).map(|index| Role { name: "node", index, cpu: cpus[index % cpus.len()] }).collect();
@@ -67,7 +73,7 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     let daemon = if rivals.iter().any(|kind| kind.needs_daemon()) {
         Daemon::start(bench.session(), &pools())
     } else {
-        Err("nobody needs it".to_owned())
+        Err("no system needs it".to_owned())
     };
     let mut teams = std::iter::once(Kind::SituEmulated)
         .chain(rivals.iter().copied())
@@ -85,8 +91,9 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     };
     let mut next = 1;
     let mut results = first.measure_all(&mut teams, &all, &mut next)?;
-    // Chance made some of them look slow: they are measured again, more often and by other processes each time, and that is what
-    // counts. Where the kernel puts the memory of a process makes a few percent for as long as it lives.
+    // Some of them are slow by chance. They are measured again, with more rounds and with new processes each
+    // time, and only these measurements count. The placement of a process's memory changes its times by a few
+    // percent for as long as it lives.
     let slow: Vec<usize> =
         results.iter().filter(|result| result.ratio() > SUSPECT).map(|it| it.number).collect();
     let before = slow.len();
@@ -111,35 +118,35 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     summarize(bench, &results, before)
 }
 
-/// What was measured of a graph.
+/// The measurements of a graph.
 struct Measured {
     number: usize,
-    /// For each team, how long each round took.
+    /// For each team, the duration of each round.
     samples: Vec<Vec<f64>>,
-    /// The same of Situ and the host baseline, for each time that it was measured again.
+    /// The same for Situ and the host baseline, for each repetition.
     repeated: Vec<Vec<Vec<f64>>>,
-    /// For each team, how many copies it made in a round.
+    /// For each team, the copies in a round.
     copies: Vec<f64>,
 }
 
 impl Measured {
-    /// Adds what was measured of the same graph by the same teams.
+    /// Adds measurements of the same graph by the same teams.
     fn add(&mut self, other: Self) {
         for (samples, more) in self.samples.iter_mut().zip(other.samples) {
             samples.extend(more);
         }
         for (copies, more) in self.copies.iter_mut().zip(other.copies) {
-            // Neither time may be hidden by the other.
+            // Neither measurement may hide the other's copies.
             *copies = copies.max(more);
         }
     }
 
-    /// What counts: each time that it was measured again, or the one time that it was measured.
+    /// The sets that count: the repetitions, or the first measurement if there are none.
     fn sets(&self) -> &[Vec<Vec<f64>>] {
         if self.repeated.is_empty() { std::slice::from_ref(&self.samples) } else { &self.repeated }
     }
 
-    /// Every round that counts of a team.
+    /// All rounds of a team that count.
     fn rounds(&self, team: usize) -> Vec<f64> {
         let with = self.sets().iter().filter_map(|set| set.get(team));
         let rounds: Vec<f64> = with.flatten().copied().collect();
@@ -154,12 +161,12 @@ impl Measured {
         self.sets().iter().filter_map(ratio).collect()
     }
 
-    /// Their geometric mean.
+    /// The geometric mean of the ratios.
     fn ratio(&self) -> f64 {
         geometric_mean(&self.ratios()).unwrap_or(0.0)
     }
 
-    /// The interval that holds the ratio with 95 % confidence.
+    /// The 95 % confidence interval of the ratio.
     fn interval(&self) -> Option<(f64, f64)> {
         match self.sets() {
             [only] => ratio_interval(only.first()?, only.get(1)?),
@@ -188,20 +195,20 @@ impl Measured {
     }
 }
 
-/// How the rounds go.
+/// The number of rounds.
 #[derive(Clone, Copy)]
 struct Rounds {
-    /// How many are dropped at the beginning.
+    /// Rounds that are dropped at the beginning.
     warm: usize,
-    /// How many are kept at least, and at most if that takes longer than `budget`.
+    /// The minimum of rounds. Up to `most` rounds are measured within `budget`.
     least: usize,
     most: usize,
     budget: Duration,
 }
 
 impl Rounds {
-    /// Measures graphs, some at a time. `next` is the number of the next round: all of them are different, so that words and
-    /// messages tell them apart.
+    /// Measures graphs, a batch at a time. `next` is the number of the next round. All rounds have different
+    /// numbers, so that words and messages can be told apart.
     fn measure_all(
         self,
         teams: &mut [Team],
@@ -213,8 +220,8 @@ impl Rounds {
             Self { least: self.least.div_ceil(2), most: self.most / 2, budget: self.budget / 2, ..self };
         for batch in numbers.chunks(BATCH) {
             let list: Vec<String> = batch.iter().map(usize::to_string).collect();
-            // Who touches its memory first gets other pages than who does so last: large messages were seen to take a tenth longer. So all is
-            // done in either order.
+            // The first process to touch its memory gets other pages than the last one, and large messages
+            // may take a tenth longer. Each batch is therefore measured in either order.
             for backwards in [false, true] {
                 let turns = in_turn(teams.len(), backwards);
                 for &index in &turns {
@@ -236,7 +243,7 @@ impl Rounds {
         Ok(results)
     }
 
-    /// Measures one graph with each system in turns; they begin in this order.
+    /// Measures one graph, with the systems in turns, beginning in this order.
     fn measure(
         self,
         teams: &mut [Team],
@@ -256,16 +263,16 @@ impl Rounds {
         }
         let mut samples = vec![Vec::new(); teams.len()];
         let (start, mut rounds) = (Instant::now(), 0);
-        // What is over soon is measured more often.
+        // Short rounds are measured more often.
         while rounds < self.least || (rounds < self.most && start.elapsed() < self.budget) {
             for turn in 0..teams.len() {
-                // Nobody is always the first, who finds what the one before has left in the caches.
+                // Rotates the order: each system runs with the caches that the one before has left.
                 let index = (turn + rounds) % teams.len();
                 samples[index].append(&mut ask(&mut teams[index], 1)?);
             }
             rounds += 1;
         }
-        // Nobody counts before everybody is done.
+        // Reads the counters after all nodes have finished.
         let copies = teams
             .iter_mut()
             .map(|team| {
@@ -282,10 +289,10 @@ fn in_turn(teams: usize, backwards: bool) -> Vec<usize> {
     if backwards { (0..teams).rev().collect() } else { (0..teams).collect() }
 }
 
-/// Holds the counters of a round against what the graph asks for.
+/// Compares the counted copies with those that the graph needs.
 fn check(graph: &Graph, case: &Case, kind: Kind, copies: f64) -> Result<(), Failure> {
     let wrong = match kind {
-        // Never more than one for each message and further domain.
+        // At most one for each message and further domain.
         _ if kind.is_own() => copies > graph.copies_needed() as f64,
         Kind::SituHost | Kind::Iceoryx2 => copies != graph.copies_explicit() as f64,
         _ => false,
@@ -293,15 +300,15 @@ fn check(graph: &Graph, case: &Case, kind: Kind, copies: f64) -> Result<(), Fail
     if wrong {
         let (name, needed, explicit) = (kind.name(), graph.copies_needed(), graph.copies_explicit());
         return Err(Failure::Worker(format!(
-            "{}: {name} made {copies} copies a round; {needed} are needed, {explicit} if all are explicit",
+            "{}: {name} made {copies} copies a round; {needed} are needed, or {explicit} explicit ones",
             case.name
         )));
     }
     Ok(())
 }
 
-/// Draws the ratios, and says what they amount to. `before` graphs were slow before they were measured again.
-fn summarize(bench: &mut Bench, results: &[Measured], before: usize) -> Result<(), Failure> {
+/// Adds remarks on the ratios. `before` graphs were slow before they were measured again.
+fn summarize(bench: &mut Bench, results: &[Measured], before: usize) -> Result<View, Failure> {
     let mut lines = Vec::new();
     for rival in RIVALS {
         let mut ratios = bench.ratios(TABLE, "p50_ns", Kind::SituEmulated, rival);
@@ -327,8 +334,8 @@ fn summarize(bench: &mut Bench, results: &[Measured], before: usize) -> Result<(
     }
     let again = results.iter().map(|result| result.repeated.len()).max().unwrap_or(0);
     bench.remark(format!(
-        "{before} graphs were slower than the host baseline at first, and were measured again, alone, more often and by {again} sets of \
-         processes; with 95 % confidence {} are more than 5 % slower, and {} more may be",
+        "{before} graphs were slower than the host baseline at first, and were measured again, alone, with more rounds and by \
+         {again} sets of processes; with 95 % confidence {} are more than 5 % slower, and {} others may be",
         surely.len(),
         perhaps.len(),
     ));
@@ -337,16 +344,18 @@ fn summarize(bench: &mut Bench, results: &[Measured], before: usize) -> Result<(
             bench.remark(format!("{what}: {}", graphs.join(", ")));
         }
     }
-    bench.plot_ratios(TABLE, "98 random graphs: Situ's latency divided by a rival's", &lines)
+    let title = "98 random graphs: Situ's latency divided by a rival's";
+    // Hundreds of rows: the remarks summarize them.
+    Ok(View { text: Text::Remarks, plot: Some(Plot { title, drawing: Drawing::Ratios(lines) }) })
 }
 
-/// A process of rivals, which copy explicitly.
+/// A worker of a system with explicit copies.
 pub fn work<S: System>(context: Context) -> Result<(), Failure> {
     let system = S::create(&context.session)?;
     play(Explicit::new(system, context.session.directory()), context)
 }
 
-/// A process, whatever passes its messages.
+/// A worker of any system.
 pub fn play<R: Rails>(rails: R, context: Context) -> Result<(), Failure> {
     serve(&mut Player { rails, context, stations: Vec::new() })
 }
@@ -354,7 +363,7 @@ pub fn play<R: Rails>(rails: R, context: Context) -> Result<(), Failure> {
 struct Player<R: Rails> {
     rails: R,
     context: Context,
-    /// The graphs that are open, with their numbers, and this process's node in each, if it has one.
+    /// The open graphs with their numbers, and this process's node in each, if it has one.
     stations: Vec<(usize, Graph, Option<R::Station>)>,
 }
 
@@ -383,7 +392,7 @@ impl<R: Rails> Duty for Player<R> {
         }
         let number: usize = params.get("graph")?;
         let Some((_, graph, station)) = self.stations.iter_mut().find(|(known, ..)| *known == number) else {
-            return Err(Failure::Protocol { line: format!("graph={number}"), why: "it is not open" });
+            return Err(Failure::Protocol { line: format!("graph={number}"), why: "the graph is not open" });
         };
         let Some(station) = station else { return Ok(Vec::new()) };
         let count: u64 = params.get("count")?;
@@ -405,7 +414,7 @@ impl<R: Rails> Duty for Player<R> {
     }
 }
 
-/// One node's part in a round; node 0 returns how long the round took, in nanoseconds.
+/// One node's part in a round. Node 0 returns the duration of the round in nanoseconds.
 fn round(
     page: &Page,
     graph: &Graph,
@@ -414,7 +423,8 @@ fn round(
     sequence: u64,
 ) -> Result<Option<f64>, Failure> {
     let (go, done, ready) = (page.half(GO), page.half(DONE), page.half(READY));
-    // No node is done before all of them have read this: they say that they are ready after it, and node 0 gives the sign after that.
+    // No node finishes before all have read this word: they become ready after reading, and node 0 signals
+    // after that.
     let expected = done.load(Ordering::Acquire).wrapping_add(graph.sinks() as u32);
     let mut start = 0;
     if node == 0 {
@@ -446,7 +456,7 @@ fn round(
     Ok((node == 0).then(|| (page.word(END).load(Ordering::Acquire) - start) as f64))
 }
 
-/// Sleeps until the word holds what is waited for. Who puts that there wakes the sleepers.
+/// Sleeps until the condition holds. The writer of the word wakes the sleepers.
 fn futex_wait_until(word: &AtomicU32, is_over: impl Fn(u32) -> bool) {
     loop {
         let seen = word.load(Ordering::Acquire);

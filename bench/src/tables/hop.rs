@@ -1,19 +1,22 @@
-//! Table `hop`: how long a message takes from one process to another that looks for it all the time.
+//! Table `hop`: the time of a message from one process to another that polls.
 
 use std::ops::Range;
 
-use crate::bench::{Bench, Case};
+use crate::bench::Bench;
+use crate::context::Context;
 use crate::driver::{Role, Team, Turns, alternate};
 use crate::failure::Failure;
 use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
+use crate::rows::Case;
 use crate::systems::{Channel, Kind, Loan, Message, Receiver, Sender, System};
-use crate::worker::Context;
+use crate::units;
+use crate::view::{Drawing, View};
 
 const TABLE: &str = "hop";
 
-/// Runs the table.
-pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let cpus = bench.cores(2)?;
     let roles =
         [Role { name: "ping", index: 0, cpu: cpus[0] }, Role { name: "pong", index: 0, cpu: cpus[1] }];
@@ -24,17 +27,16 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     for touch in [Touch::Header, Touch::All] {
         for size in [64, 1 << 10, 64 << 10, 1 << 20, 4 << 20] {
             let what = if touch == Touch::All { " written+read" } else { "" };
-            let name = format!("{}{what}", bench.size(size));
+            let name = format!("{}{what}", units::size(size));
             let case = Case::sized(name, size, usize::from(touch == Touch::All));
             hop(bench, &mut teams, &case, size, touch, false)?;
         }
     }
     hop(bench, &mut teams, &Case::named("64 B, loaned ahead"), 64, Touch::Header, true)?;
-    bench.plot_sizes(
-        TABLE,
+    Ok(View::of(
         "One-way latency between two processes, busy poll",
-        &["header touched", "written and read"],
-    )
+        Drawing::Sizes(&["header touched", "written and read"]),
+    ))
 }
 
 /// One row of the table.
@@ -46,7 +48,7 @@ fn hop(
     touch: Touch,
     ahead: bool,
 ) -> Result<(), Failure> {
-    // A round trip writes and reads both messages; keep a round at a few milliseconds.
+    // A round trip writes and reads both messages. Keeps a round at a few milliseconds.
     let count = if touch == Touch::All { ((8 << 20) / size).clamp(4, 2000) } else { 2000 };
     let (full, ahead) = (u8::from(touch == Touch::All), u8::from(ahead));
     let samples = alternate(
@@ -83,8 +85,8 @@ struct Player<S: System> {
     ends: Option<(S::Sender, S::Receiver)>,
     size: usize,
     touch: Touch,
-    /// Whether the next message's memory is taken while this one is on its way, as iceoryx2's own benchmark does;
-    /// otherwise a message is received, memory is taken, and the answer written and sent, as programs do.
+    /// Whether the next message is loaned while this one is on its way, as in iceoryx2's own benchmark.
+    /// Otherwise a message is received, and the answer is loaned, written and published, as in programs.
     ahead: bool,
     next: u64,
 }
@@ -197,8 +199,7 @@ impl<S: System> Player<S> {
         Ok(Vec::new())
     }
 
-    /// Looks for the message with this number until it is there. A message that never comes is the driver's affair:
-    /// it ends workers that take too long.
+    /// Polls until the message with this number is there. If it never comes, the driver ends the worker.
     #[inline]
     fn expect(&self, receiver: &S::Receiver, sequence: u64) -> Result<(), Failure> {
         let message = loop {

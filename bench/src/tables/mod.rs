@@ -1,4 +1,4 @@
-//! The tables, a file each: what the driver asks for, and what its workers do.
+//! The tables, one file each: the driver's side, and the workers'.
 
 pub mod bounded;
 pub mod conversion;
@@ -15,6 +15,7 @@ pub mod wake;
 
 use crate::bench::Bench;
 use crate::failure::Failure;
+use crate::view::View;
 
 /// A table.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +47,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// All of them, in the order in which they are printed.
+    /// All of them, in the order of printing.
     pub const ALL: [Self; 12] = [
         Self::Hop,
         Self::Fanout,
@@ -62,30 +63,34 @@ impl Table {
         Self::ConversionRos,
     ];
 
-    /// Measures and prints it.
-    pub fn run(self, bench: &mut Bench) -> Result<(), Failure> {
-        let (name, title) = match self {
+    /// Its name and its title.
+    pub fn title(self) -> (&'static str, &'static str) {
+        match self {
             Self::Hop => ("hop", "one-way latency between two processes on two cores, busy poll"),
             Self::Fanout => ("fanout", "the publisher's call: loan, write 16 bytes, publish"),
-            Self::Wake => ("wake", "64 B to a process that sleeps, one way"),
+            Self::Wake => ("wake", "64 B to a sleeping process, one way"),
             Self::Throughput => ("throughput", "lossless messages from one process to another"),
-            Self::Setup => ("setup", "creating things in a fresh process"),
+            Self::Setup => ("setup", "creating node, topic and ports in a fresh process"),
             Self::Bounded => {
-                ("bounded", "sequence<uint8, N> from before the payload is written until it is received")
+                ("bounded", "sequence<uint8, N>, from before its payload is written until it is received")
             }
             Self::Domains => {
                 ("domains", "an image through two bilateral filters on the device, in two processes")
             }
             Self::Graphs => ("graphs", "98 random graphs of processes, half of them on the device"),
             Self::Region => {
-                ("region", "data that grows and is its own message, beside those that serialize it")
+                ("region", "data that grows and is itself the message, beside systems that serialize")
             }
-            Self::Protobuf => ("protobuf", "encoding messages into memory that is there"),
-            Self::Conversion => ("conversion", "messages of ROS 2 between C's layout and idiomatic Rust"),
+            Self::Protobuf => ("protobuf", "encoding messages into existing memory"),
+            Self::Conversion => ("conversion", "messages of ROS 2 between their C form and idiomatic Rust"),
             Self::ConversionRos => {
                 ("conversion-ros", "UInt8MultiArray of 64 KiB through rclrs, rclcpp and rclpy")
             }
-        };
+        }
+    }
+
+    /// Measures the table. Returns how to show it.
+    pub fn run(self, bench: &mut Bench) -> Result<View, Failure> {
         match self {
             Self::Hop => hop::run(bench),
             Self::Fanout => fanout::run(bench),
@@ -99,15 +104,6 @@ impl Table {
             Self::Protobuf => protobuf::run(bench),
             Self::Conversion => conversion::run(bench),
             Self::ConversionRos => conversion_ros::run(bench),
-        }?;
-        if matches!(self, Self::Region) {
-            // Printed by itself: a line for each system.
-        } else if matches!(self, Self::Graphs) {
-            // Hundreds of rows: people get what they amount to.
-            bench.print_remarks(name, title);
-        } else {
-            bench.print(name, title);
         }
-        Ok(())
     }
 }

@@ -1,4 +1,5 @@
-//! Table `protobuf`: encoding messages into memory that is there, in C++ by GCC and Clang, and in Rust, in turns on one core.
+//! Table `protobuf`: encoding messages into existing memory, in C++ by GCC and Clang, and in Rust, in turns
+//! on one core.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -8,11 +9,13 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use crate::allocations::allocations;
-use crate::bench::{Bench, Case};
+use crate::bench::Bench;
 use crate::failure::Failure;
 use crate::os;
+use crate::rows::Case;
 use crate::stats::percentile;
 use crate::systems::Kind;
+use crate::view::{Drawing, View};
 use crate::workload::protobuf::{Encode, Input, SYSTEMS, Shape};
 
 const TABLE: &str = "protobuf";
@@ -20,8 +23,8 @@ const TABLE: &str = "protobuf";
 const PER_MESSAGE: usize = 512;
 const COLD: usize = 64 << 20;
 const PACKED: usize = 4096;
-/// What is written: its name, the message, how many bytes are passed over from one to the next, and by how much fewer
-/// iterations are enough.
+/// The cases: the name, the message, the distance from one message to the next in bytes, and the factor by
+/// which the case has fewer iterations.
 const CASES: [(&str, Shape, usize, usize); 5] = [
     ("simple", Shape::Simple, 0, 1),
     ("nested", Shape::Nested, 0, 4),
@@ -30,7 +33,7 @@ const CASES: [(&str, Shape, usize, usize); 5] = [
     ("packed fixed32", Shape::Packed, 0, 8),
 ];
 
-/// What was measured, by case, system and metric.
+/// The measurements, by case, system and metric.
 type Samples = BTreeMap<(String, Kind, String), Vec<f64>>;
 
 /// A program in C++.
@@ -43,7 +46,7 @@ struct Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It ends when its input does; if it hangs, it is not waited for.
+        // The process ends with its input. If it hangs, this kills it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -64,7 +67,7 @@ impl Peer {
         Ok(Self { compiler, child, input, output: BufReader::new(output) })
     }
 
-    /// Sends a command, and keeps what comes back.
+    /// Sends a command, and keeps the answers.
     fn ask(&mut self, command: &str, samples: &mut Samples) -> Result<(), Failure> {
         let broken = || Failure::io(format!("the peer built by {}", self.compiler));
         writeln!(self.input, "{command}").map_err(broken())?;
@@ -79,7 +82,7 @@ impl Peer {
             else {
                 return Ok(());
             };
-            // Clang's code of libprotobuf and of the floor is no other.
+            // Clang's code of libprotobuf and of the floor would be the same.
             let system = match (self.compiler, system) {
                 ("clang", "situ") => Kind::SituClang,
                 ("clang", "mapbox") => Kind::MapboxClang,
@@ -89,7 +92,7 @@ impl Peer {
             };
             let value = value
                 .parse()
-                .map_err(|_| Failure::Protocol { line: line.clone(), why: "this is no number" })?;
+                .map_err(|_| Failure::Protocol { line: line.clone(), why: "the value is not a number" })?;
             samples.entry((case.to_owned(), system, metric.to_owned())).or_default().push(value);
         }
     }
@@ -99,8 +102,8 @@ fn program(compiler: &str) -> String {
     format!("{}/build/bin/peer-protobuf-{compiler}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The size of a call in a program, in bytes of machine code: that of a function with five calls less that of one with one,
-/// what the compiler has put aside as unlikely included.
+/// The code size of a call in a program, in bytes: the size of a function with five calls minus that of one
+/// with one call, divided by four. It includes the code that the compiler put aside as unlikely.
 fn code_per_call(compiler: &str, name: &str) -> Option<f64> {
     let output = Command::new("nm").args(["-S", "--defined-only", &program(compiler)]).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
@@ -118,7 +121,7 @@ fn code_per_call(compiler: &str, name: &str) -> Option<f64> {
     Some((size(&format!("code_{name}_5"))? - size(&format!("code_{name}_1"))?) as f64 / 4.0)
 }
 
-/// One round of a system in Rust: nanoseconds a message.
+/// One round of a Rust system: nanoseconds a message.
 fn round(
     encode: Encode,
     case: (Shape, usize, usize),
@@ -134,7 +137,7 @@ fn round(
     }
     let begin = Instant::now();
     for _ in 0..count {
-        // The hot ones always go to the beginning; the cold ones go on where the last round was.
+        // Hot messages always go to the beginning. Cold ones continue after the last round's place.
         let at = if step == 0 { 0 } else { *place };
         let out = &mut memory[at..at + size];
         encode(black_box(input), shape, black_box(out))?;
@@ -155,7 +158,7 @@ fn measure(core: usize, rounds: usize, iterations: usize) -> Result<(Samples, Ve
         }
     }
     let input = Input::new();
-    // Every page is there before anything is measured.
+    // Touches every page before the measurement.
     let mut memory = vec![1; COLD];
     for peer in &mut peers {
         peer.ask("facts", &mut samples)?;
@@ -188,12 +191,13 @@ fn measure(core: usize, rounds: usize, iterations: usize) -> Result<(Samples, Ve
     Ok((samples, remarks))
 }
 
-/// Measures it.
-pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let core = bench.cores(1)?[0];
-    // A round of a case is short, about a tenth of a millisecond: whatever else the machine does hits some rounds, not all.
+    // A round of a case takes about a tenth of a millisecond. Other load of the machine then affects some
+    // rounds, and not all.
     let (rounds, iterations) = (bench.scale(201, 1001), 8_000);
-    // A thread of its own, so that this one is not bound to a core.
+    // A thread of its own is bound to the core; this one is not.
     let measuring = std::thread::spawn(move || measure(core, rounds, iterations));
     let Ok(outcome) = measuring.join() else {
         return Err(Failure::Worker("the measuring thread panicked".to_owned()));
@@ -219,12 +223,12 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
         ("clang", "situ", Kind::SituClang),
         ("gcc", "libprotobuf", Kind::Libprotobuf),
     ] {
-        // Without the programs, or without nm, there is nothing to say.
+        // Without the programs, or without nm, there is no code size.
         if Path::new(&program(compiler)).is_file()
             && let Some(value) = code_per_call(compiler, name)
         {
             bench.record(TABLE, &case, system, "code_bytes", value);
         }
     }
-    bench.plot_bars(TABLE, "Encoding protobuf messages", "p50_ns", "nanoseconds")
+    Ok(View::of("Encoding protobuf messages", Drawing::Bars { metric: "p50_ns", unit: "nanoseconds" }))
 }

@@ -1,17 +1,18 @@
-//! Table `region`: characters of a game that are built, read, checked, changed and sent, and the data sets of the Rust
-//! serialization benchmark.
+//! Table `region`: characters of a game that are built, read, checked, changed and sent, and the data sets of
+//! rust_serialization_benchmark.
 
 use std::time::{Duration, Instant};
 
-use crate::bench::{Bench, Case};
+use crate::bench::Bench;
 use crate::driver::{Role, Team};
 use crate::failure::Failure;
-use crate::report_systems::{Column, Part};
+use crate::rows::Case;
 use crate::stats::percentile;
 use crate::systems::Kind;
+use crate::view::{Column, Drawing, Part, Plot, Text, View};
 
 const TABLE: &str = "region";
-/// The operations that are the table's own: what is asked for, and the names of median and 99th percentile.
+/// The operations on characters: the command, and the names of the median and of the 99th percentile.
 const CHARACTER: [(&str, &str, &str); 4] = [
     ("build", "build_ns", "build_p99_ns"),
     ("read", "read_ns", "read_p99_ns"),
@@ -57,15 +58,15 @@ const SYSTEMS: [Kind; 17] = [
     Kind::Prost,
 ];
 
-/// How a number is taken.
+/// How often and how long a number is sampled.
 struct Sampling {
     turns: usize,
     budget: Duration,
 }
 
-/// Lets every system do the same in turns; nothing for those that do not offer it.
+/// Runs the same command on all systems in turns. A system that does not offer it has no samples.
 fn in_turns(teams: &mut [Team], command: &str, sampling: &Sampling) -> Result<Vec<Vec<f64>>, Failure> {
-    // Once before anything counts.
+    // Once before the measurement.
     for team in teams.iter_mut() {
         team.ask(&format!("run {command} rounds=1"))?;
     }
@@ -79,7 +80,7 @@ fn in_turns(teams: &mut [Team], command: &str, sampling: &Sampling) -> Result<Ve
         for ((team, samples), rounds) in teams.iter_mut().zip(&mut samples).zip(&mut rounds) {
             let begin = Instant::now();
             let mut found = team.ask(&format!("run {command} rounds={rounds}"))?;
-            // As many rounds in a turn as fit into some milliseconds, preparations included.
+            // Chooses as many rounds as fit into some milliseconds, including preparations.
             let taken = begin.elapsed().as_secs_f64() * 1e3;
             *rounds = ((f64::from(*rounds) * 8.0 / taken.max(0.01)) as u32).clamp(1, 200).min(*rounds * 4);
             samples.append(&mut found);
@@ -88,7 +89,7 @@ fn in_turns(teams: &mut [Team], command: &str, sampling: &Sampling) -> Result<Ve
     Ok(samples)
 }
 
-/// Records median and 99th percentile.
+/// Records the median and the 99th percentile.
 fn record(
     bench: &mut Bench,
     case: &Case,
@@ -106,13 +107,13 @@ fn record(
     }
 }
 
-/// Each system's one answer.
+/// One answer of each system.
 fn once(teams: &mut [Team], command: &str) -> Result<Vec<Vec<f64>>, Failure> {
     teams.iter_mut().map(|team| team.ask(&format!("run {command} rounds=1"))).collect()
 }
 
-/// Runs the table.
-pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let cpus = bench.cores(1)?;
     let lone = [Role { name: "lone", index: 0, cpu: cpus[0] }];
     let mut teams = SYSTEMS
@@ -128,17 +129,8 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     data_sets(bench, &mut teams, &half)?;
     bench.note_absent(TABLE, &Case::named("the end"), &teams);
     targets(bench);
-    bench.plot_systems(
-        TABLE,
-        "A game's character as a message, and sets of records (logarithmic)",
-        &PANELS,
-    )?;
-    bench.print_parts(
-        TABLE,
-        "data that grows and is its own message, beside those that serialize it",
-        &PARTS,
-    );
-    Ok(())
+    let title = "A game's character as a message, and sets of records (logarithmic)";
+    Ok(View { text: Text::Systems(&PARTS), plot: Some(Plot { title, drawing: Drawing::Systems(&PANELS) }) })
 }
 
 fn characters(bench: &mut Bench, teams: &mut [Team], sampling: &Sampling) -> Result<(), Failure> {
@@ -180,7 +172,7 @@ fn characters(bench: &mut Bench, teams: &mut [Team], sampling: &Sampling) -> Res
 fn talk(bench: &mut Bench, teams: &mut [Team], sampling: &Sampling) -> Result<(), Failure> {
     for (operation, name) in LOOPS {
         let samples = in_turns(teams, &format!("op={operation}"), sampling)?;
-        // The median pass, so that what else the machine does counts for little.
+        // The median pass, to reduce the effect of other load.
         for (team, mut samples) in teams.iter().zip(samples) {
             if let Some(pass) = percentile(&mut samples, 0.5) {
                 bench.record(TABLE, &Case::named(name), team.kind, "total_ms", pass * PASSES / 1e6);
@@ -217,7 +209,7 @@ fn talk(bench: &mut Bench, teams: &mut [Team], sampling: &Sampling) -> Result<()
 fn data_sets(bench: &mut Bench, teams: &mut [Team], sampling: &Sampling) -> Result<(), Failure> {
     for set in DATA_SETS {
         let case = Case::named(set);
-        // What Rust has made, C++ reads.
+        // C++ reads the image that Rust has written.
         let image = bench.session().file(&format!("{set}.region")).display().to_string();
         once(teams, &format!("set={set} op=export image={image}"))?;
         let sizes = once(teams, &format!("op=sizes set={set}"))?;
@@ -232,13 +224,13 @@ fn data_sets(bench: &mut Bench, teams: &mut [Team], sampling: &Sampling) -> Resu
             let samples = in_turns(teams, &command, sampling)?;
             record(bench, &case, teams, samples, (metric, None));
         }
-        // Nothing is left to be read if the image never came about.
+        // If the image was never written, there is nothing to remove.
         let _ = std::fs::remove_file(&image);
     }
     Ok(())
 }
 
-/// Says beside the numbers what was aimed at.
+/// Adds a remark for each target.
 fn targets(bench: &mut Bench) {
     let mut lines = Vec::new();
     let mut say = |what: &str, found: Option<f64>, limit: f64, unit: &str| {
@@ -279,10 +271,10 @@ fn targets(bench: &mut Bench) {
     }
 }
 
-/// What people are shown.
+/// The printed parts.
 const PARTS: [Part; 14] = [
     Part {
-        title: "a character: built until it can be sent; all of it read; checked; received, checked, changed and sent; bytes",
+        title: "a character: build until it can be sent; read all; validate; receive, validate, change and send; bytes",
         columns: &[
             ("character", "build_ns", "build"),
             ("character", "read_ns", "read"),
@@ -319,7 +311,7 @@ const PARTS: [Part; 14] = [
         to: Some(Kind::Std),
     },
     Part {
-        title: "growing from a buffer of 1 KiB: how a full one is noticed",
+        title: "growing from a buffer of 1 KiB, by the way to detect a full one",
         columns: &[
             ("resizing, exception", "build_ns", "exception"),
             ("resizing, longjmp", "build_ns", "longjmp"),
@@ -363,7 +355,7 @@ const PARTS: [Part; 14] = [
         to: None,
     },
     growth(
-        "characters whose containers grow by 100 % (just what is needed)",
+        "characters with containers that grow by 100 % (only as needed)",
         &[
             ("growth 100 %", "build_ns", "build"),
             ("growth 100 %", "read_ns", "read"),
@@ -443,7 +435,7 @@ const fn records(title: &'static str, columns: &'static [Column]) -> Part {
     Part { title, columns, own: Kind::SituRust, to: None }
 }
 
-/// What is drawn.
+/// The drawn panels.
 const PANELS: [Column; 12] = [
     ("character", "build_ns", "build"),
     ("character", "read_ns", "read all"),

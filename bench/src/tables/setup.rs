@@ -1,30 +1,32 @@
-//! Table `setup`: how long it takes until a process can publish, and how many files it holds open for that.
+//! Table `setup`: the time until a process can publish, and the number of files that it then has open.
 
-use crate::bench::{Bench, Case};
+use crate::bench::Bench;
+use crate::context::Context;
 use crate::driver::{Role, Team};
 use crate::failure::Failure;
 use crate::os;
 use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
+use crate::rows::Case;
 use crate::stats::percentile;
 use crate::systems::{Channel, Kind, Loan, Receiver, Sender, System};
-use crate::worker::Context;
+use crate::view::{Drawing, View};
 
 const TABLE: &str = "setup";
 const SIZE: usize = 64;
 const SUBSCRIBERS: usize = 8;
-/// What a timed run reports, in this order.
+/// The results of a timed run, in this order.
 const STEPS: [&str; 4] = ["node", "topic + publisher", "subscriber", "node + topic + publisher"];
 
-/// Runs the table.
-pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let cpus = bench.cores(2)?;
     let systems = [Kind::Floor, Kind::Situ, Kind::Iceoryx2];
     let lone = [Role { name: "lone", index: 0, cpu: cpus[0] }];
     let mut samples = vec![vec![Vec::new(); STEPS.len()]; systems.len()];
     for _ in 0..bench.scale(40, 200) {
         for (kind, samples) in systems.into_iter().zip(&mut samples) {
-            // A process of its own each time: what is slow only once is slow for everybody who starts a program.
+            // A new process each time, to measure the cost of a program's start.
             let mut team = Team::start(bench.session(), TABLE, kind, &lone)?;
             let times = team.ask(&format!("run id={}", bench.next_id()))?;
             for (samples, time) in samples.iter_mut().zip(times) {
@@ -59,10 +61,13 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
             bench.note_absent(TABLE, &case, std::slice::from_ref(&team));
         }
     }
-    bench.plot_bars(TABLE, "Creating things in a fresh process", "p50_ns", "ns")
+    Ok(View::of(
+        "Creating node, topic and ports in a fresh process",
+        Drawing::Bars { metric: "p50_ns", unit: "ns" },
+    ))
 }
 
-/// One process that creates things.
+/// A worker that creates the objects.
 pub fn work<S: System>(context: Context) -> Result<(), Failure> {
     let before = os::open_files().map_err(Failure::io("cannot count open files"))?;
     serve(&mut Player::<S> { context, before, system: None, sender: None, receivers: Vec::new() })
@@ -72,7 +77,7 @@ struct Player<S: System> {
     context: Context,
     /// Files open before anything was created.
     before: usize,
-    // Ports go before their node.
+    // Ports are dropped before their node.
     sender: Option<S::Sender>,
     receivers: Vec<S::Receiver>,
     system: Option<S>,
@@ -83,7 +88,7 @@ fn channel(id: u64) -> Channel {
 }
 
 impl<S: System> Player<S> {
-    /// Creates everything once, with a watch.
+    /// Creates everything once, and measures each step.
     fn time(&self, id: u64) -> Result<Vec<f64>, Failure> {
         let clock = self.context.clock;
         let start = clock.now();
@@ -118,7 +123,7 @@ impl<S: System> Duty for Player<S> {
         Ok(())
     }
 
-    /// Times everything, or sends one message and counts the files that are open then.
+    /// Times everything, or sends one message and counts the open files.
     fn run(&mut self, params: &Params) -> Result<Vec<f64>, Failure> {
         if self.system.is_none() {
             return self.time(params.get("id")?);

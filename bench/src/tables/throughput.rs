@@ -1,20 +1,23 @@
-//! Table `throughput`: how many messages a second arrive when none may be lost.
+//! Table `throughput`: the number of messages a second, without loss.
 
-use crate::bench::{Bench, Case};
+use crate::bench::Bench;
+use crate::context::Context;
 use crate::driver::{Role, Team, Turns, alternate};
 use crate::failure::Failure;
 use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
+use crate::rows::Case;
 use crate::stats::percentile;
 use crate::systems::{Channel, Kind, Loan, Message, Receiver, Sender, System};
-use crate::worker::Context;
+use crate::units;
+use crate::view::{Drawing, View};
 
 const TABLE: &str = "throughput";
 /// Messages that the channel holds.
 const DEPTH: usize = 256;
 
-/// Runs the table.
-pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let cpus = bench.cores(2)?;
     let roles =
         [Role { name: "sender", index: 0, cpu: cpus[0] }, Role { name: "receiver", index: 0, cpu: cpus[1] }];
@@ -23,7 +26,7 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
         .map(|kind| Team::start(bench.session(), TABLE, kind, &roles))
         .collect::<Result<Vec<_>, _>>()?;
     for size in [64, 4 << 10] {
-        let case = Case::named(bench.size(size));
+        let case = Case::named(units::size(size));
         let samples = alternate(
             &mut teams,
             &Turns {
@@ -43,10 +46,13 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
         }
         bench.note_absent(TABLE, &case, &teams);
     }
-    bench.plot_bars(TABLE, "Lossless throughput, one way", "msg_per_s", "messages a second")
+    Ok(View::of(
+        "Lossless throughput, one way",
+        Drawing::Bars { metric: "msg_per_s", unit: "messages a second" },
+    ))
 }
 
-/// Sender or receiver.
+/// Runs the sender or the receiver.
 pub fn work<S: System>(context: Context) -> Result<(), Failure> {
     let system = S::create(&context.session)?;
     serve(&mut Player::<S> { system, context, sender: None, receiver: None, size: 0, next: 1 })

@@ -1,23 +1,26 @@
-//! Table `wake`: a hop of 64 bytes to a process that sleeps until it comes, and the system calls it costs.
+//! Table `wake`: a hop of 64 bytes to a sleeping process, and its system calls.
 
-use crate::bench::{Bench, Case};
+use crate::bench::Bench;
+use crate::context::Context;
 use crate::driver::{Role, Team, Turns, alternate};
 use crate::failure::Failure;
 use crate::os;
 use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
+use crate::rows::Case;
 use crate::syscalls::Counter;
 use crate::systems::{Channel, Kind, Loan, Message, Receiver, Sender, System};
-use crate::worker::Context;
+use crate::view::{Drawing, View};
 use std::time::Duration;
 
 const TABLE: &str = "wake";
 const SIZE: usize = 64;
-/// Hops in the shorter and in the longer counted pass; the difference leaves out what starting and ending cost.
+/// Hops in the shorter and in the longer counted pass. The difference leaves out the cost of starting and
+/// ending.
 const COUNTED: (u64, u64) = (50, 250);
 
-/// Runs the table.
-pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let cpus = bench.cores(2)?;
     let roles =
         [Role { name: "ping", index: 0, cpu: cpus[0] }, Role { name: "pong", index: 0, cpu: cpus[1] }];
@@ -45,7 +48,7 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
         team.ask("close")?;
     }
     bench.note_absent(TABLE, &case, &teams);
-    bench.plot_bars(TABLE, "Waking a sleeping process with 64 bytes", "p50_ns", "ns")
+    Ok(View::of("Waking a sleeping process with 64 bytes", Drawing::Bars { metric: "p50_ns", unit: "ns" }))
 }
 
 fn hop(bench: &mut Bench, case: &Case, teams: &mut [Team]) -> Result<(), Failure> {
@@ -63,7 +66,7 @@ fn hop(bench: &mut Bench, case: &Case, teams: &mut [Team]) -> Result<(), Failure
     Ok(())
 }
 
-/// System calls of both processes for one hop; `None` when the system is absent.
+/// System calls of both processes for one hop; `None` for an absent system.
 fn per_hop(team: &mut Team) -> Result<Result<Option<f64>, String>, Failure> {
     let pids: Vec<u32> = team.workers().iter().map(|worker| worker.pid()).collect();
     if pids.is_empty() {
@@ -75,7 +78,8 @@ fn per_hop(team: &mut Team) -> Result<Result<Option<f64>, String>, Failure> {
             Ok(counter) => counter,
             Err(error) => return Ok(Err(error.to_string())),
         };
-        // Each side waits a little before it answers, so that the other surely sleeps, although tracing is slow.
+        // Each side waits a little before it answers. The other side then sleeps for certain, although
+        // tracing is slow.
         let answer = team.ask(&format!("run count={hops} gap_us=300"));
         *count = counter.stop();
         answer?;
@@ -151,7 +155,7 @@ fn pause(gap: Duration) {
     }
 }
 
-/// Sleeps until the message with this number is there.
+/// Sleeps until the message with this number has arrived.
 #[inline]
 fn expect<S: System>(receiver: &S::Receiver, sequence: u64) -> Result<(), Failure> {
     loop {

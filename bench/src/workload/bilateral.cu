@@ -1,4 +1,4 @@
-// The bilateral filter of bilateral.rs as a kernel of CUDA.
+// The bilateral filter of bilateral.rs as a CUDA kernel.
 
 __device__ static float3 colour(unsigned pixel) {
   return make_float3(pixel & 255u, (pixel >> 8) & 255u, (pixel >> 16) & 255u);

@@ -1,12 +1,12 @@
 //! The bilateral filter of the paper's experiment, for images of 8-bit RGBA.
 //!
-//! Each pixel becomes the mean of the (2r+1) x (2r+1) pixels around it, weighted by how near they are in space and in
-//! colour: exp(-(dx^2+dy^2) / 2 sigma_s^2 - |p-q|^2 / 2 sigma_r^2), the distance of colours taken over red, green and blue.
-//! Beyond the border the nearest pixel counts; alpha stays as it is. The filter is not separable, and nothing is left out:
-//! every weight of every pixel is computed.
+//! Each pixel becomes the weighted mean of the (2r+1) x (2r+1) pixels around it. The weight is
+//! exp(-(dx^2+dy^2) / 2 sigma_s^2 - |p-q|^2 / 2 sigma_r^2): it falls with the distance in space and in
+//! colour. The distance of colours includes red, green and blue. Beyond the border the nearest pixel counts.
+//! Alpha does not change. The filter is not separable, and every weight of every pixel is computed.
 //!
-//! The loops run over sixteen pixels side by side, so that the compiler makes vector code of them: for AVX-512 and AVX2 where
-//! the processor has them, and for whatever the target has otherwise.
+//! The loops run over sixteen pixels side by side, so that the compiler can vectorize them. There are
+//! variants for AVX-512, for AVX2, and for the target's default.
 
 use super::random::Random;
 
@@ -38,13 +38,13 @@ impl Extent {
     }
 }
 
-/// A filter, with what does not depend on the image worked out.
+/// A filter, with tables for everything that does not depend on the image.
 #[derive(Clone, Debug)]
 pub struct Bilateral {
     radius: usize,
     /// The spatial weights' binary logarithms, row by row.
     spatial: Vec<f32>,
-    /// What a squared distance of colours is multiplied with to give its weight's binary logarithm.
+    /// The factor from a squared distance of colours to the binary logarithm of its weight.
     tonal: f32,
 }
 
@@ -67,7 +67,7 @@ impl Bilateral {
     /// Filters an image into another of the same extent.
     ///
     /// # Panics
-    /// If either has not as many bytes as the extent says, or the extent is empty.
+    /// If either image does not have as many bytes as the extent says, or the extent is empty.
     pub fn apply(&self, extent: Extent, input: &[u8], output: &mut [u8]) {
         assert!(extent.width > 0 && extent.height > 0, "an image has pixels");
         assert_eq!((input.len(), output.len()), (extent.bytes(), extent.bytes()), "images of the extent");
@@ -97,7 +97,7 @@ impl Bilateral {
         self.rows::<true>(extent, input, output);
     }
 
-    /// Filters row by row; `FUSED` where multiplying and adding is one instruction.
+    /// Filters row by row. `FUSED`: multiplying and adding is one instruction.
     #[inline(always)]
     fn rows<const FUSED: bool>(&self, extent: Extent, input: &[u8], output: &mut [u8]) {
         let Extent { width, height } = extent;
@@ -131,7 +131,8 @@ impl Bilateral {
         debug_assert!(height > 0);
     }
 
-    /// The colours of sixteen pixels of row `y`, from column `x` on: red in the lowest byte, then green and blue.
+    /// The colours of sixteen pixels of row `y`, from column `x` on: red in the lowest byte, then green and
+    /// blue.
     #[inline(always)]
     fn group<const FUSED: bool>(&self, window: &Window, y: usize, x: usize) -> [u32; LANES] {
         let side = 2 * self.radius + 1;
@@ -160,7 +161,7 @@ impl Bilateral {
         }
         let mut colours = [0; LANES];
         for lane in 0..LANES {
-            // The pixel itself weighs 1: the total is not 0.
+            // The pixel itself has weight 1, so the total is not 0.
             let scale = 1.0 / total[lane];
             let [r, g, b] = [0, 1, 2].map(|channel| nearest(sums[channel][lane] * scale));
             colours[lane] = r | g << 8 | b << 16;
@@ -180,19 +181,19 @@ fn fused<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// The whole number nearest to one from 0 to 255: adding 2^23 leaves it in the lowest bits.
+/// The nearest whole number, for values from 0 to 255: adding 2^23 puts it in the lowest bits.
 #[inline(always)]
 fn nearest(value: f32) -> u32 {
     (value + 8_388_608.0).to_bits() & 0xFF
 }
 
-/// 2 to the power of a number that is not positive; from 2^-120 down it is 2^-120, which no weight notices. Its
-/// relative error is below 6e-5: a hundredth of a step of a channel.
+/// 2 to the power of a number that is not positive. From 2^-120 down the result is 2^-120, which is too small
+/// to affect a weight. The relative error is below 6e-5: a hundredth of a step of a channel.
 #[inline(always)]
 fn exp2<const FUSED: bool>(power: f32) -> f32 {
     /// Adding this leaves the nearest whole number in the lowest bits.
     const SHIFTER: f32 = 12_582_912.0;
-    // Not `max`, which would have to look for NaN.
+    // Not `max`, which would have to check for NaN.
     let power = if power > -120.0 { power } else { -120.0 };
     let shifted = power + SHIFTER;
     let rest = power - (shifted - SHIFTER);
@@ -204,7 +205,7 @@ fn exp2<const FUSED: bool>(power: f32) -> f32 {
     f32::from_bits(value.to_bits().wrapping_add(shifted.to_bits() << 23))
 }
 
-/// The rows that the filter looks at: planes of floats, with the border's pixels repeated on both sides.
+/// The rows that the filter reads: planes of floats, with the border's pixels repeated on both sides.
 struct Window {
     rows: Vec<[Vec<f32>; 3]>,
     radius: usize,
@@ -227,7 +228,7 @@ impl Window {
         &self.rows[self.slot(y)]
     }
 
-    /// Takes row `y` of the image; outside of it, the nearest row.
+    /// Loads row `y` of the image; outside of the image, the nearest row.
     #[inline(always)]
     fn load(&mut self, y: isize, input: &[u8]) {
         let Extent { width, height } = self.extent;
@@ -245,7 +246,7 @@ impl Window {
     }
 }
 
-/// A picture as a camera would take one: surfaces with gradients, hard edges, fine texture, and noise everywhere.
+/// A picture like a camera's: surfaces with gradients, hard edges, fine texture, and noise everywhere.
 pub fn picture(extent: Extent, seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     let mut bytes = Vec::with_capacity(extent.bytes());
@@ -282,7 +283,7 @@ pub fn picture(extent: Extent, seed: u64) -> Vec<u8> {
 mod tests {
     use super::{Bilateral, Extent, PIXEL, SIGMA_R, SIGMA_S, exp2, picture};
 
-    /// The definition, word for word, in double precision.
+    /// The definition, literally, in double precision.
     fn reference(extent: Extent, input: &[u8], radius: i64) -> Vec<f64> {
         let (width, height) = (extent.width as i64, extent.height as i64);
         let pixel = |x: i64, y: i64, channel: i64| {
@@ -318,7 +319,8 @@ mod tests {
     fn assert_matches(extent: Extent, radius: usize, output: &[u8], input: &[u8]) {
         let expected = reference(extent, input, radius as i64);
         for (at, (got, expected)) in output.iter().zip(expected).enumerate() {
-            // Rounded to the nearest step: at most half a step away, and a little for the single precision.
+            // Rounded to the nearest step: the error is at most half a step, and a little for the single
+            // precision.
             let off = (f64::from(*got) - expected).abs();
             assert!(off < 0.52, "{extent:?}, radius {radius}, byte {at}: {got} instead of {expected}");
         }

@@ -1,5 +1,5 @@
-// The bilateral filter of bilateral.rs as a compute shader. The constants RADIUS, WIDTH, HEIGHT, SPATIAL and TONAL are
-// written in front of it.
+// The bilateral filter of bilateral.rs as a compute shader. The program writes the constants RADIUS, WIDTH,
+// HEIGHT, SPATIAL and TONAL in front of it.
 
 @group(0) @binding(0) var<storage, read> image_in: array<u32>;
 @group(0) @binding(1) var<storage, read_write> image_out: array<u32>;

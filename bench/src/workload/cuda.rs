@@ -1,4 +1,5 @@
-//! The filter on CUDA devices: a kernel that is compiled where it runs, and events that tell when it did.
+//! The filter on CUDA devices: a kernel that is compiled on the machine that runs it, and events that record
+//! its times.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -8,7 +9,7 @@ use cudarc::driver::sys;
 use situ::memory::cuda::{CudaDomain, CudaStream};
 
 use super::bilateral::{Bilateral, Extent, SIGMA_R, SIGMA_S};
-use super::device::Span;
+use super::span::Span;
 use crate::failure::Failure;
 use crate::os::monotonic_ns;
 
@@ -25,31 +26,34 @@ fn check(what: &'static str, result: sys::CUresult) -> Result<(), Failure> {
     if result == sys::CUresult::CUDA_SUCCESS { Ok(()) } else { Err(failure(what, format!("{result:?}"))) }
 }
 
-/// What the filter needs of a device. One filter at a time: its times are read before the next is launched.
+/// The filter's objects on a device. One filter runs at a time: its times must be read before the next is
+/// launched.
 pub struct Kernels {
-    /// Keeps the context.
+    /// Keeps the context alive.
     _domain: CudaDomain,
     filter: sys::CUfunction,
     /// Before and behind a filter, and later than both.
     events: [sys::CUevent; 3],
     stream: sys::CUstream,
-    /// Whether a filter was launched whose times nobody has read.
+    /// Whether a filter was launched whose times have not been read.
     pending: Cell<bool>,
 }
 
 impl Kernels {
-    /// Compiles and loads the filter, before anything waits, for this stream. From here on the device's context is this thread's.
+    /// Compiles and loads the filter for this stream, before anything waits. This thread then has the
+    /// device's context.
     pub fn new(domain: &CudaDomain, stream: &CudaStream) -> Result<Self, Failure> {
-        // SAFETY: looking for a library.
+        // SAFETY: the call only looks for a library.
         if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
-            return Err(failure("compile", "libnvrtc is not there"));
+            return Err(failure("compile", "libnvrtc is not installed"));
         }
         let compiled = cudarc::nvrtc::compile_ptx(SOURCE).map_err(Failure::system(NAME, "compile"))?;
         let mut image = compiled.to_src().into_bytes();
         image.push(0);
         let context = domain.context().map_err(Failure::system(NAME, "context"))?;
         let mut events = [std::ptr::null_mut(); 3];
-        // SAFETY: the context lives as long as the domain, which is kept; the image and the name end with a zero.
+        // SAFETY: the context lives as long as the domain, which is kept. The image and the name end with a
+        // zero.
         let filter = unsafe {
             check("cuCtxSetCurrent", sys::cuCtxSetCurrent(context.cast()))?;
             let mut module = std::ptr::null_mut();
@@ -75,7 +79,7 @@ impl Kernels {
         output: &Span,
     ) -> Result<(), Failure> {
         if self.pending.get() {
-            return Err(failure("launch", "the last filter's times were not read"));
+            return Err(failure("launch", "the times of the last filter were not read"));
         }
         if [input, output].iter().any(|span| span.len < extent.bytes() as u64) {
             return Err(failure("launch", "an image is larger than its memory"));
@@ -97,8 +101,8 @@ impl Kernels {
             (&raw mut tonal).cast(),
         ];
         let blocks = ((extent.width as u32).div_ceil(BLOCK.0), (extent.height as u32).div_ceil(BLOCK.1));
-        // SAFETY: the arguments are the kernel's, in its order, and are copied by the call; both images are as large as the extent
-        // says, and whoever launches keeps them until the stream has passed.
+        // SAFETY: the arguments are the kernel's, in its order, and the call copies them. Both images are as
+        // large as the extent. The caller keeps them until the stream has passed.
         unsafe {
             check("cuEventRecord", sys::cuEventRecord(self.events[0], self.stream))?;
             let launched = sys::cuLaunchKernel(
@@ -121,15 +125,15 @@ impl Kernels {
         Ok(())
     }
 
-    /// When the last filter began and ended, in nanoseconds of CLOCK_MONOTONIC; nothing if none was launched since the
-    /// last call. The stream must have passed it.
+    /// The times at which the last filter began and ended, in nanoseconds of CLOCK_MONOTONIC. `None` if none
+    /// was launched since the last call. The stream must have passed it.
     pub fn times(&self) -> Result<Option<(u64, u64)>, Failure> {
         if !self.pending.replace(false) {
             return Ok(None);
         }
         let [began, ended, later] = self.events;
         let mut ago = [0.0_f32; 2];
-        // SAFETY: the events are ours, on the stream that they were recorded on.
+        // SAFETY: the events belong to this object, and were recorded on this stream.
         let now = unsafe {
             check("cuEventRecord", sys::cuEventRecord(later, self.stream))?;
             check("cuEventSynchronize", sys::cuEventSynchronize(later))?;
@@ -147,7 +151,7 @@ impl Kernels {
 impl Drop for Kernels {
     fn drop(&mut self) {
         for event in self.events {
-            // SAFETY: the event is ours, and nobody uses it again.
+            // SAFETY: the event belongs to this object, and this is its last use.
             unsafe { sys::cuEventDestroy_v2(event) };
         }
     }

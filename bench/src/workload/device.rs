@@ -1,4 +1,5 @@
-//! The device that the nodes of `domains` and `graphs` work on: its memory, its stream, and the kernels of the experiments.
+//! The device of the nodes of `domains` and `graphs`: its memory, its stream, and the kernels of the
+//! experiments.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -9,10 +10,11 @@ use std::time::Duration;
 use situ::memory::cuda::{CudaDomain, CudaStream};
 use situ::memory::vulkan::{VulkanDomain, VulkanStream};
 use situ::memory::{
-    Domain, DomainError, DomainId, DomainKind, EmulatedStream, EmulatedView, Memory, MemoryRequest, Stream,
+    Domain, DomainError, DomainId, DomainKind, EmulatedStream, EmulatedView, MemoryRequest, Stream,
 };
 
 use super::bilateral::{Bilateral, Extent};
+use super::span::Span;
 use super::{cuda, vulkan};
 use crate::failure::Failure;
 use crate::os::monotonic_ns;
@@ -28,27 +30,16 @@ pub const CUDA: DomainId = DomainId { kind: DomainKind::CUDA, number: 0 };
 const NAME: &str = "device";
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A range of the device's memory.
-#[derive(Clone, Debug)]
-pub struct Span {
-    /// The memory that it lies in.
-    pub memory: Arc<dyn Memory>,
-    /// Where it begins, in bytes.
-    pub offset: u64,
-    /// How long it is, in bytes.
-    pub len: u64,
-}
-
-/// What the device is to compute.
+/// A kernel.
 #[derive(Clone, Debug)]
 pub enum Kernel {
-    /// The output is the input, filtered.
+    /// Filters the input into the output.
     Filter(Bilateral, Extent),
-    /// Every byte of the output is this one; the first and the last byte of each input must be.
+    /// Fills the output with this byte. The first and the last byte of each input must be this byte.
     Produce(u8),
 }
 
-/// What became of a kernel, once the stream has passed it.
+/// The result of a kernel. Valid once the stream has passed the kernel.
 #[derive(Debug, Default)]
 pub struct Receipt {
     started: AtomicU64,
@@ -57,12 +48,12 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// When it ran, in nanoseconds of CLOCK_MONOTONIC.
+    /// The times at which it began and ended, in nanoseconds of CLOCK_MONOTONIC.
     pub fn times(&self) -> (u64, u64) {
         (self.started.load(Ordering::Acquire), self.ended.load(Ordering::Acquire))
     }
 
-    /// Whether all of its inputs held what they should.
+    /// Fails if an input had wrong bytes.
     pub fn check(&self, system: &'static str) -> Result<(), Failure> {
         match self.wrong.load(Ordering::Acquire) {
             0 => Ok(()),
@@ -73,7 +64,7 @@ impl Receipt {
     }
 }
 
-/// The filter on a device that is none of this program's making.
+/// The filter on devices that this program does not emulate.
 enum Kernels {
     Vulkan(vulkan::Kernels),
     Cuda(cuda::Kernels),
@@ -81,9 +72,9 @@ enum Kernels {
 
 /// A device with one stream, as one process uses it.
 pub struct Device {
-    /// Declared first, dropped first: they are made from the device.
+    /// Declared first and so dropped first: the kernels are made from the device.
     kernels: Option<Kernels>,
-    /// What was launched last, until its times are known.
+    /// The last launched kernel, until its times are known.
     launched: RefCell<Option<Arc<Receipt>>>,
     domain: Arc<dyn Domain>,
     stream: Arc<dyn Stream>,
@@ -97,7 +88,7 @@ fn wrap<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> Failure {
 }
 
 impl Device {
-    /// Opens it; files that its memory needs go into the directory.
+    /// Opens a device. Files of its memory go into the directory.
     pub fn open(id: DomainId, directory: PathBuf) -> Result<Self, Failure> {
         let find = wrap("find");
         let (domain, stream, kernels): (Arc<dyn Domain>, _, _) = match id.kind {
@@ -142,7 +133,7 @@ impl Device {
         &*self.stream
     }
 
-    /// How many copies were asked for.
+    /// The number of copies so far.
     pub fn copies(&self) -> u64 {
         self.copies.load(Ordering::Relaxed)
     }
@@ -155,7 +146,7 @@ impl Device {
         let request = MemoryRequest { size, mode: 0o600, group: None };
         let memory = self.domain.create(&(&path).into(), &request).map_err(wrap("create"))?;
         memory.back(0, size).map_err(wrap("back"))?;
-        // Whoever has it mapped keeps it; nobody else needs to find it.
+        // Processes that map the memory keep it. No process needs to find it by its name.
         let _ = std::fs::remove_file(&path);
         Ok(Span { memory, offset: 0, len: len as u64 })
     }
@@ -163,12 +154,12 @@ impl Device {
     /// Enqueues a copy of host bytes into the span.
     ///
     /// # Safety
-    /// The bytes must stay as they are until [`finish`](Self::finish) has returned.
+    /// The bytes must not change until [`finish`](Self::finish) has returned.
     pub unsafe fn copy_in(&self, from: &[u8], to: &Span) -> Result<(), Failure> {
         assert_eq!(from.len() as u64, to.len, "as many bytes as the span has");
         self.copies.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the slice is readable and, by this function's contract, unchanged until the copy is done; the span is
-        // this process's own.
+        // SAFETY: the slice is readable, and the caller does not change it until the copy is done. The span
+        // is this process's own.
         unsafe { self.stream.copy_from_host(from.as_ptr(), &to.memory, to.offset, to.len) }
             .map_err(wrap("copy_from_host"))
     }
@@ -176,11 +167,11 @@ impl Device {
     /// Enqueues a copy of the span to host memory.
     ///
     /// # Safety
-    /// Nobody may use the bytes until [`finish`](Self::finish) has returned.
+    /// The caller must not use the bytes until [`finish`](Self::finish) has returned.
     pub unsafe fn copy_out(&self, from: &Span, to: &mut [u8]) -> Result<(), Failure> {
         assert_eq!(to.len() as u64, from.len, "as many bytes as the span has");
         self.copies.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the slice is writable and, by this function's contract, left alone until the copy is done.
+        // SAFETY: the slice is writable, and the caller does not use it until the copy is done.
         unsafe { self.stream.copy_to_host(&from.memory, from.offset, to.as_mut_ptr(), to.len() as u64) }
             .map_err(wrap("copy_to_host"))
     }
@@ -224,7 +215,7 @@ impl Device {
         Ok(receipt)
     }
 
-    /// Waits until the device has done everything that was enqueued.
+    /// Waits until the device has finished everything that was enqueued.
     pub fn finish(&self) -> Result<(), Failure> {
         self.stream.synchronize(PATIENCE).map_err(wrap("synchronize"))?;
         let times = match &self.kernels {
@@ -240,12 +231,12 @@ impl Device {
     }
 
     fn cannot(&self, what: &'static str) -> Failure {
-        let why = format!("the benchmark has none for domain {}", self.domain.id());
+        let why = format!("the benchmark has no kernels for domain {}", self.domain.id());
         Failure::System { system: NAME, what, why }
     }
 }
 
-/// What a kernel does on the emulated device. Returns how many inputs were wrong.
+/// A kernel on the emulated device. Returns the number of wrong inputs.
 fn compute(
     view: &EmulatedView<'_>,
     kernel: &Kernel,
@@ -273,7 +264,8 @@ fn compute(
 }
 
 fn reading<'s>(view: &EmulatedView<'_>, span: &'s Span) -> Result<&'s [u8], DomainError> {
-    // SAFETY: inputs are this process's own buffers, which only this stream uses, or messages that are complete and held.
+    // SAFETY: inputs are this process's own buffers, which only this stream uses, or messages that are
+    // complete and held.
     unsafe { view.bytes(&span.memory, span.offset, span.len) }
 }
 
@@ -288,13 +280,13 @@ mod tests {
     use super::{CUDA, Device, EMULATED, Kernel, VULKAN};
     use crate::workload::bilateral::{Bilateral, Extent, picture};
 
-    /// What a device makes of a picture.
+    /// A picture, filtered by the device.
     fn filtered(device: &Device, radius: usize, extent: Extent, image: &[u8]) -> Vec<u8> {
         let (input, output) =
             (device.buffer(image.len()).expect("memory"), device.buffer(image.len()).expect("memory"));
         let mut result = vec![0; image.len()];
         let kernel = Kernel::Filter(Bilateral::new(radius), extent);
-        // SAFETY: nobody else uses the picture or the result before `finish`.
+        // SAFETY: this function does not use the picture or the result before `finish`.
         unsafe { device.copy_in(image, &input) }.expect("a copy");
         let receipt = device.launch(kernel, vec![input], Some(output.clone())).expect("a kernel");
         // SAFETY: as above.
@@ -322,7 +314,7 @@ mod tests {
                 let mut expected = vec![0; extent.bytes()];
                 Bilateral::new(radius).apply(extent, &image, &mut expected);
                 let result = filtered(&device, radius, extent, &image);
-                // Other machines round otherwise, by one step at most.
+                // Other machines round differently, by one step at most.
                 assert!(
                     result.iter().zip(&expected).all(|(a, b)| a.abs_diff(*b) <= 1),
                     "{id}, radius {radius}"

@@ -1,4 +1,4 @@
-//! Messages in host memory: every node on the device copies what it takes in, and what it publishes out, by itself.
+//! Messages in host memory: every node on the device copies its inputs in and its output out.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -7,8 +7,9 @@ use std::rc::Rc;
 use situ::memory::DomainId;
 
 use super::bilateral::{Bilateral, Extent, picture};
-use super::device::{Device, EMULATED, Kernel, Span};
+use super::device::{Device, EMULATED, Kernel};
 use super::graph::Graph;
+use super::span::Span;
 use super::{Got, Lens, Rails, Sent, Station, checksum};
 use crate::failure::Failure;
 use crate::os::monotonic_ns;
@@ -18,7 +19,7 @@ use crate::systems::{Channel, Loan, Message, Receiver, Sender, System};
 /// The picture's seed.
 pub const SEED: u64 = 8;
 
-/// A process of a system whose messages lie in host memory.
+/// A process of a system with messages in host memory.
 pub struct Explicit<S: System> {
     system: S,
     directory: PathBuf,
@@ -26,12 +27,12 @@ pub struct Explicit<S: System> {
     filter: Option<Filter<S>>,
 }
 
-/// A channel for one message at a time, whose receivers sleep.
+/// A channel for one message at a time, with sleeping receivers.
 fn channel(topic: String, size: usize, places: usize) -> Channel {
     Channel { depth: 1, places, blocking: true, ..Channel::new(topic, HEADER + size) }
 }
 
-/// The next message, which must be this one.
+/// The next message, which must have this number.
 fn expect<S: System>(
     receiver: &S::Receiver,
     sequence: u64,
@@ -49,12 +50,12 @@ fn expect<S: System>(
 }
 
 impl<S: System> Explicit<S> {
-    /// A process; files of its device's memory go into the directory.
+    /// A process. Files of its device's memory go into the directory.
     pub fn new(system: S, directory: PathBuf) -> Self {
         Self { system, directory, device: None, filter: None }
     }
 
-    /// The device, opened when it is first needed. A process uses one.
+    /// The device, opened on first use. A process uses one device.
     fn device(&mut self, id: DomainId) -> Result<Rc<Device>, Failure> {
         if let Some(device) = &self.device {
             return Ok(Rc::clone(device));
@@ -67,13 +68,13 @@ impl<S: System> Explicit<S> {
 
 /// A node of a graph.
 pub struct ExplicitStation<S: System> {
-    /// Nothing for nodes on the host.
+    /// Absent for nodes on the host.
     device: Option<Rc<Device>>,
-    /// What comes in, and where on the device it goes.
+    /// The inputs, and their places on the device.
     inputs: Vec<(S::Receiver, Option<Span>)>,
-    /// What goes out, how many bytes, and where on the device it is made.
+    /// The output, its size in bytes, and its place on the device.
     output: Option<(S::Sender, usize, Option<Span>)>,
-    /// How often the system copied by itself.
+    /// The number of copies that the system itself has made.
     inner: Cell<u64>,
     explicit: Cell<u64>,
 }
@@ -131,11 +132,11 @@ impl<S: System> ExplicitStation<S> {
         let receipt = device.launch(Kernel::Produce(sequence as u8), spans, Some(target.clone()))?;
         let mut loan = sender.loan(HEADER + size)?;
         loan.write(sequence, 0, Touch::Header)?;
-        // SAFETY: nobody touches the loan until the stream has passed the copy.
+        // SAFETY: the loan is not used until the stream has passed the copy.
         unsafe { device.copy_out(target, loan.data()) }?;
         device.finish()?;
         receipt.check(S::NAME)?;
-        // Whoever sends the next message finds this one's memory free.
+        // The sender of the next message then finds this one's memory free.
         drop(messages);
         loan.publish()
     }
@@ -194,13 +195,13 @@ struct Filter<S: System> {
 }
 
 enum FilterEnd<S: System> {
-    /// The first node: where it publishes, and the camera's picture.
+    /// The first node: its publisher, and the camera's picture.
     First(S::Sender, Vec<u8>),
-    /// The second: where images come from, and where the result goes.
+    /// The second node: its subscriber, and the place of the result.
     Second(S::Receiver, Vec<u8>),
 }
 
-/// What a part says that was not opened.
+/// The error for a part that was not opened.
 pub fn not_open() -> Failure {
     Failure::Protocol { line: "run".to_owned(), why: "nothing is open for this part" }
 }
@@ -238,13 +239,13 @@ impl<S: System> Lens for Explicit<S> {
         };
         let before = device.copies();
         let start = monotonic_ns();
-        // SAFETY: nobody writes the picture.
+        // SAFETY: the picture is never written.
         unsafe { device.copy_in(picture, input) }?;
         let kernel = Kernel::Filter(filter.clone(), *extent);
         let receipt = device.launch(kernel, vec![input.clone()], Some(output.clone()))?;
         let mut loan = sender.loan(HEADER + picture.len())?;
         loan.write(sequence, 0, Touch::Header)?;
-        // SAFETY: nobody touches the loan until the stream has passed the copy.
+        // SAFETY: the loan is not used until the stream has passed the copy.
         unsafe { device.copy_out(output, loan.data()) }?;
         device.finish()?;
         let sent = monotonic_ns();
@@ -266,7 +267,7 @@ impl<S: System> Lens for Explicit<S> {
         unsafe { device.copy_in(message.data(), input) }?;
         let kernel = Kernel::Filter(filter.clone(), *extent);
         let receipt = device.launch(kernel, vec![input.clone()], Some(output.clone()))?;
-        // SAFETY: nobody touches the result until the stream has passed the copy.
+        // SAFETY: the result is not used until the stream has passed the copy.
         unsafe { device.copy_out(output, result) }?;
         device.finish()?;
         let end = monotonic_ns();

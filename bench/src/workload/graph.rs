@@ -1,11 +1,11 @@
 //! Random graphs of nodes, as in the paper's last experiment: the same on every machine.
 //!
-//! A node waits for one message from each of its predecessors, then publishes one message of its own, which all of its
-//! successors take. Half of the nodes (rounded down or up) work on the device.
+//! A node waits for one message from each of its predecessors, then publishes one message of its own, which
+//! all of its successors take. Half of the nodes (rounded down or up) work on the device.
 
 use super::random::Random;
 
-/// How many graphs there are.
+/// The number of graphs.
 pub const GRAPHS: usize = 98;
 /// Smallest and largest message in bytes.
 pub const SIZES: (usize, usize) = (4 << 10, 64 << 20);
@@ -27,7 +27,7 @@ pub struct Vertex {
     pub outputs: Vec<usize>,
 }
 
-/// A graph without circles: edges lead from lower numbers to higher ones.
+/// A graph without cycles: edges lead from lower numbers to higher ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     /// Its nodes.
@@ -45,12 +45,12 @@ impl Graph {
         }
     }
 
-    /// How many edges it has.
+    /// The number of edges.
     pub fn edges(&self) -> usize {
         self.nodes.iter().map(|node| node.inputs.len()).sum()
     }
 
-    /// The nodes that nobody waits for.
+    /// The number of nodes without successors.
     pub fn sinks(&self) -> usize {
         self.nodes.iter().filter(|node| node.outputs.is_empty()).count()
     }
@@ -66,20 +66,20 @@ impl Graph {
         depths.into_iter().max().unwrap_or(0)
     }
 
-    /// How many copies one round needs at least: one for each message and each further domain in which somebody takes it.
+    /// The minimum of copies in a round: one for each message and each further domain with a subscriber.
     pub fn copies_needed(&self) -> usize {
         let crosses = |node: &&Vertex| node.outputs.iter().any(|&to| self.nodes[to].device != node.device);
         self.nodes.iter().filter(crosses).count()
     }
 
-    /// How many copies one round takes over host memory, where each node on the device copies every message in, and its
-    /// own out.
+    /// The copies of a round over host memory, where each node on the device copies every input in, and its
+    /// output out.
     pub fn copies_explicit(&self) -> usize {
         let device = self.nodes.iter().filter(|node| node.device);
         device.map(|node| node.inputs.len() + usize::from(!node.outputs.is_empty())).sum()
     }
 
-    /// Whether every node can be reached from every other, edges followed either way.
+    /// Whether all nodes are connected, with edges followed either way.
     fn connected(&self) -> bool {
         let mut reached = vec![false; self.nodes.len()];
         let mut next = vec![0];
@@ -92,17 +92,18 @@ impl Graph {
         reached.into_iter().all(|reached| reached)
     }
 
-    /// A graph, unless this try led to one that is in pieces or has too many edges.
+    /// A graph, unless this attempt is not connected or has too many edges.
     fn attempt(random: &mut Random) -> Option<Self> {
         let count = random.between(NODES.0, NODES.1);
         let levels = random.between(LEVELS.0, LEVELS.1.min(count));
-        // Every level has a node, the others lie anywhere; sorted, edges lead from lower numbers to higher ones.
+        // Every level has a node; the others lie on any level. After sorting, edges lead from lower numbers
+        // to higher ones.
         let mut level: Vec<usize> =
             (0..count).map(|node| if node < levels { node } else { random.below(levels) }).collect();
         level.sort_unstable();
         let mut edges: Vec<(usize, usize)> = Vec::new();
         for node in 0..count {
-            // Someone of the level before: then the longest path has exactly as many nodes as there are levels.
+            // A predecessor on the level before makes the longest path as long as there are levels.
             let before: Vec<usize> = (0..count).filter(|&other| level[other] + 1 == level[node]).collect();
             if !before.is_empty() {
                 edges.push((before[random.below(before.len())], node));
@@ -156,7 +157,7 @@ mod tests {
             assert!((EDGES.0..=EDGES.1).contains(&graph.edges()), "graph {number}: {} edges", graph.edges());
             let path = graph.critical_path();
             assert!((LEVELS.0..=LEVELS.1).contains(&path), "graph {number}: critical path {path}");
-            assert!(graph.connected(), "graph {number} is in pieces");
+            assert!(graph.connected(), "graph {number} is not connected");
             let device = graph.nodes.iter().filter(|node| node.device).count();
             assert!(
                 device == count / 2 || device == count.div_ceil(2),
@@ -180,7 +181,8 @@ mod tests {
         assert_eq!(range(&|graph| graph.nodes.len()), NODES);
         assert_eq!(range(&Graph::edges), EDGES);
         assert_eq!(range(&Graph::critical_path), LEVELS);
-        // Log-uniform: half of the sizes lie below the geometric mean, 512 KiB, and a quarter of them from 8 MiB up.
+        // Log-uniform: half of the sizes lie below the geometric mean, 512 KiB, and a quarter are 8 MiB or
+        // more.
         let sizes: Vec<usize> = graphs.iter().flat_map(|graph| &graph.nodes).map(|node| node.size).collect();
         let share = |count: usize| count as f64 / sizes.len() as f64;
         assert!((share(sizes.iter().filter(|&&size| size < 512 << 10).count()) - 0.5).abs() < 0.05);
@@ -201,7 +203,7 @@ mod tests {
             inputs: inputs.to_vec(),
             outputs: outputs.to_vec(),
         };
-        // Host to two device nodes; one of them on to the other.
+        // Host to two device nodes, and from one of them to the other.
         let graph = Graph {
             nodes: vec![vertex(false, &[], &[1, 2]), vertex(true, &[0], &[2]), vertex(true, &[0, 1], &[])],
         };

@@ -1,5 +1,5 @@
-//! Messages in the device's memory: nodes on the device take and publish them there, in stream order. A message is copied when
-//! somebody in the other domain takes it, once for all who do.
+//! Messages in the device's memory: nodes on the device take and publish them there, in stream order. A
+//! message is copied when a node in the other domain takes it, once for all such nodes.
 
 use situ::bus::{DeviceSpan, Loan, Node, Publisher, Root, Sample, Subscriber, inspect};
 use situ::memory::{DomainId, HOST, Stream};
@@ -8,9 +8,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::bilateral::{Bilateral, Extent, picture};
-use super::device::{Device, EMULATED, Kernel, Receipt, Span};
+use super::device::{Device, EMULATED, Kernel, Receipt};
 use super::explicit::{SEED, not_open};
 use super::graph::Graph;
+use super::span::Span;
 use super::{Got, Lens, Rails, Sent, Station, checksum};
 use crate::failure::Failure;
 use crate::messages::bench::{Frame, FrameBulkLengths};
@@ -19,9 +20,10 @@ use crate::session::Session;
 use crate::systems::situ::wrap;
 
 const NAME: &str = "situ";
-/// Sizes of messages that a node on the host has copied to the device at once, by a thread of its own, while those who take them are woken. Waking
-/// that thread takes longer than copying less; of more, the wake-up is a small part, and the cores that take have time to copy
-/// it. Nodes on the device enqueue copies behind their kernels, whatever the size.
+/// Message sizes that a node on the host copies to the device eagerly, by a thread, while its subscribers are
+/// being woken. Waking that thread takes longer than a smaller copy. For a larger message the wake-up is a
+/// small part, and the subscribers' cores have time to copy it. Nodes on the device enqueue copies of any
+/// size behind their kernels.
 const EAGER: std::ops::Range<usize> = 32 << 10..256 << 10;
 
 /// A process of Situ.
@@ -31,7 +33,7 @@ pub struct InDomain {
     filter: Option<Filter>,
 }
 
-/// A node of the bus that has a device.
+/// A node of the bus with a device.
 #[derive(Clone)]
 struct Entered {
     device: Rc<Device>,
@@ -44,7 +46,7 @@ impl<U> From<DeviceSpan<'_, U>> for Span {
     }
 }
 
-/// How often messages of a topic were copied so far, into whatever domain.
+/// The number of copies of a topic's messages so far, into all domains.
 fn copies_of(topic: &str) -> Result<u64, Failure> {
     let root = Root::from_environment().map_err(wrap("Root::from_environment"))?;
     let info = inspect::topic(&root, topic).map_err(wrap("inspect::topic"))?;
@@ -57,14 +59,15 @@ impl InDomain {
         Self { session, entered: None, filter: None }
     }
 
-    /// The node and the device, opened when they are first needed. A process uses one device.
+    /// The node and the device, opened on first use. A process uses one device.
     fn enter(&mut self, id: DomainId) -> Result<Entered, Failure> {
         if let Some(entered) = &self.entered {
             return Ok(entered.clone());
         }
         let device = Rc::new(Device::open(id, self.session.directory())?);
         let node = Node::new("bench").map_err(wrap("Node::new"))?;
-        // The same handle: nodes and streams then share what there is of a device once, its bus for instance.
+        // Nodes and streams with the same handle share the parts that a device has once, for instance its
+        // bus.
         let node = node.with_domain(device.domain().clone());
         let entered = Entered { device, node };
         self.entered = Some(entered.clone());
@@ -82,7 +85,7 @@ impl Entered {
     ) -> Result<Publisher<Frame>, Failure> {
         let builder = self.node.publisher::<Frame>(topic).depth(1).without_stamps().domain(domain);
         let builder = if eager { builder.eager_copies() } else { builder };
-        // Where memory is taken at once: enough for the message that is read, the one that is written, and one more.
+        // The memory to reserve at once: for the message that is read, the one that is written, and one more.
         let builder = if domain == HOST { builder } else { builder.capacity(room(size)) };
         builder.create().map_err(wrap("PublisherBuilder::create"))
     }
@@ -94,7 +97,7 @@ impl Entered {
     }
 }
 
-/// Memory for a few messages of a size, each of which may be rounded up by a quarter.
+/// Memory for a few messages of a size. Each may be rounded up by a quarter.
 fn room(size: usize) -> u64 {
     4 * (size as u64 + (1 << 20))
 }
@@ -106,7 +109,7 @@ fn lend(publisher: &Publisher<Frame>, size: usize, sequence: u64) -> Result<Loan
     Ok(loan)
 }
 
-/// The next message, which must be this one; in stream order if a stream is given.
+/// The next message, which must have this number. In stream order if a stream is given.
 fn expect(
     subscriber: &Subscriber<Frame>,
     sequence: u64,
@@ -129,12 +132,12 @@ fn expect(
 
 /// A node of a graph.
 pub struct InDomainStation {
-    /// Nothing for nodes on the host.
+    /// Absent for nodes on the host.
     device: Option<Rc<Device>>,
     inputs: Vec<Subscriber<Frame>>,
-    /// What goes out, how many bytes, and on which topic.
+    /// The output, its size in bytes, and its topic.
     output: Option<(Publisher<Frame>, usize, String)>,
-    /// The last round's kernel, until somebody has looked what became of it.
+    /// The last round's kernel, until its result is checked.
     launched: RefCell<Option<Arc<Receipt>>>,
 }
 
@@ -170,15 +173,15 @@ impl Rails for InDomain {
 }
 
 impl InDomainStation {
-    /// Looks what became of the last round's kernel.
+    /// Checks the result of the last round's kernel.
     fn look_back(&self) -> Result<(), Failure> {
         let (Some(device), Some(receipt)) = (&self.device, self.launched.take()) else { return Ok(()) };
         device.finish()?;
         receipt.check(NAME)
     }
 
-    /// In stream order: a process that publishes waits for nothing that the device does. One that nobody waits for has its messages when its
-    /// kernel has read them.
+    /// In stream order: a publisher does not wait for the device. A node without successors has its messages
+    /// when its kernel has read them.
     fn on_device(&self, device: &Device, sequence: u64) -> Result<(), Failure> {
         self.look_back()?;
         let mut samples = Vec::with_capacity(self.inputs.len());
@@ -246,9 +249,9 @@ struct Filter {
 }
 
 enum FilterEnd {
-    /// The first node: where it publishes, the camera's picture, and where that goes.
+    /// The first node: its publisher, the camera's picture, and the picture's place.
     First(Publisher<Frame>, Vec<u8>, Span),
-    /// The second: where images come from, where the result is computed, and where it goes.
+    /// The second node: its subscriber, the device memory of the result, and the result's place.
     Second(Subscriber<Frame>, Span, Vec<u8>),
 }
 
@@ -278,7 +281,7 @@ impl Lens for InDomain {
         };
         let before = device.copies();
         let start = monotonic_ns();
-        // SAFETY: nobody writes the picture.
+        // SAFETY: the picture is never written.
         unsafe { device.copy_in(picture, input) }?;
         let loan = lend(publisher, picture.len(), sequence)?;
         let output = Span::from(loan.span(|frame| &frame.data));
@@ -302,14 +305,14 @@ impl Lens for InDomain {
         let input = Span::from(sample.span(|frame| &frame.data));
         let kernel = Kernel::Filter(filter.clone(), *extent);
         let receipt = device.launch(kernel, vec![input], Some(output.clone()))?;
-        // SAFETY: nobody touches the result until the stream has passed the copy.
+        // SAFETY: the result is not used until the stream has passed the copy.
         unsafe { device.copy_out(output, result) }?;
         device.finish()?;
         let end = monotonic_ns();
         drop(sample);
         let kernel = receipt.times();
         let copies = device.copies() + copies_of(topic)? - before;
-        // It has the message when its filter begins.
+        // The node has the message when its filter begins.
         Ok(Got { got: kernel.0, kernel, end, copies, checksum: checksum(result) })
     }
 

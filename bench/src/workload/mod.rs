@@ -1,6 +1,8 @@
-//! What the nodes of the tables `domains` and `graphs` do: the filter and the image of the one, the random graphs of the
-//! other, the device that both work on, and the two ways to it: explicit copies between the device and messages in host
-//! memory ([`explicit`]), and messages in the device's memory ([`in_domain`]). And the messages of the table `protobuf`.
+//! The work of the nodes in the tables `domains` and `graphs`, and the messages of table `protobuf`.
+//!
+//! `domains` has a filter and an image, `graphs` has random graphs, and both use a device. There are two ways
+//! to the device: explicit copies between the device and messages in host memory ([`explicit`]), and messages
+//! in the device's memory ([`in_domain`]).
 
 pub mod bilateral;
 pub mod cuda;
@@ -10,6 +12,7 @@ pub mod graph;
 pub mod in_domain;
 pub mod protobuf;
 pub mod random;
+pub mod span;
 pub mod vulkan;
 
 use situ::memory::DomainId;
@@ -23,52 +26,53 @@ use crate::failure::Failure;
 pub trait Rails {
     /// A node of a graph.
     type Station: Station;
-    /// Opens a node; `topic` names the topic that a node publishes on.
+    /// Opens a node. `topic` returns the name of the topic on which a node publishes.
     fn station(
         &mut self,
         graph: &Graph,
         node: usize,
         topic: &dyn Fn(usize) -> String,
     ) -> Result<Self::Station, Failure>;
-    /// Waits until no message is lost any more.
+    /// Waits until messages are no longer lost.
     fn settle(&self);
 }
 
 /// A node of a graph.
 pub trait Station {
-    /// Waits until it knows its neighbours, where that takes time.
+    /// Waits until the node knows its neighbours, if that takes time.
     fn connect(&self) -> Result<(), Failure>;
-    /// Takes one message from each predecessor, looks at them, writes one of its own and publishes it.
+    /// Takes one message from each predecessor, reads them, writes its own message and publishes it.
     fn round(&mut self, sequence: u64) -> Result<(), Failure>;
-    /// How many copies of whole messages it made since it was opened, or others made of its messages.
+    /// The number of copies of whole messages since the node was opened: its own, and others' of its
+    /// messages.
     fn copies(&self) -> Result<u64, Failure>;
 }
 
-/// What happened to an image in the first node.
+/// The times of an image in the first node.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// Before anything was done: the image lies in the memory of the first process.
+    /// Before any work: the image lies in the memory of the first process.
     pub start: u64,
-    /// When the filter began, and when it was done.
+    /// The times at which the filter began and ended.
     pub kernel: (u64, u64),
-    /// When the message was complete.
+    /// The time at which the message was complete.
     pub sent: u64,
-    /// How many copies of the image this took.
+    /// The number of copies of the image.
     pub copies: u64,
 }
 
-/// What happened to an image in the second node.
+/// The times of an image in the second node.
 #[derive(Clone, Copy, Debug)]
 pub struct Got {
-    /// When the message was there.
+    /// The time at which the message had arrived.
     pub got: u64,
-    /// When the filter began, and when it was done.
+    /// The times at which the filter began and ended.
     pub kernel: (u64, u64),
-    /// When the result lay in the memory of the second process.
+    /// The time at which the result lay in the memory of the second process.
     pub end: u64,
-    /// How many copies of the image this took.
+    /// The number of copies of the image.
     pub copies: u64,
-    /// A number that the result determines.
+    /// A checksum of the result.
     pub checksum: u64,
 }
 
@@ -76,7 +80,7 @@ pub struct Got {
 pub trait Lens {
     /// Opens the first node, or the second, on this device, for images of this extent.
     fn open(&mut self, topic: &str, id: DomainId, extent: Extent, first: bool) -> Result<(), Failure>;
-    /// Waits until it knows the other node, and no message is lost any more.
+    /// Waits until the node knows the other one, and messages are no longer lost.
     fn connect(&self) -> Result<(), Failure>;
     /// Filters the picture and sends it.
     fn first(&mut self, filter: &Bilateral, sequence: u64) -> Result<Sent, Failure>;
@@ -86,7 +90,7 @@ pub trait Lens {
     fn close(&mut self);
 }
 
-/// A number of 48 bits that the bytes determine: FNV-1a over their words.
+/// A checksum of 48 bits: FNV-1a over the words.
 pub fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01B3);

@@ -21,7 +21,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, which is not 0. Ends are small: the bias of the multiplication is far below what is measured.
+    /// A number below `end`, which is not 0. For small ends the bias of the multiplication is negligible.
     pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }

@@ -1,4 +1,4 @@
-//! The filter on Vulkan devices: a compute shader, and a clock that tells when it ran.
+//! The filter on Vulkan devices: a compute shader, and a clock for its times.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -13,13 +13,13 @@ use situ::memory::vulkan::ash::{self, vk};
 use situ::memory::vulkan::{VulkanDomain, VulkanMemory, VulkanStream};
 
 use super::bilateral::{Bilateral, Extent, SIGMA_R, SIGMA_S};
-use super::device::Span;
+use super::span::Span;
 use crate::failure::Failure;
 use crate::os::monotonic_ns;
 
 const NAME: &str = "vulkan";
 const SHADER: &str = include_str!("bilateral.wgsl");
-/// Threads of a work group, as the shader says.
+/// Threads of a work group, as in the shader.
 const GROUP: (u32, u32) = (32, 4);
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -31,7 +31,8 @@ fn wrap<E: std::fmt::Debug>(what: &'static str) -> impl FnOnce(E) -> Failure {
     Failure::system(NAME, what)
 }
 
-/// What the filter needs of a device. One filter at a time: its times are read before the next is launched.
+/// The filter's objects on a device. One filter runs at a time: its times must be read before the next is
+/// launched.
 pub struct Kernels {
     domain: VulkanDomain,
     set_layout: vk::DescriptorSetLayout,
@@ -39,13 +40,13 @@ pub struct Kernels {
     pool: vk::DescriptorPool,
     set: vk::DescriptorSet,
     queries: vk::QueryPool,
-    /// One for each radius and extent.
+    /// One pipeline for each radius and extent.
     pipelines: RefCell<BTreeMap<(usize, usize, usize), vk::Pipeline>>,
     /// Nanoseconds of a tick of the device's clock.
     tick: f64,
-    /// What to add to the device's clock for CLOCK_MONOTONIC, in nanoseconds.
+    /// The offset from the device's clock to CLOCK_MONOTONIC, in nanoseconds.
     ahead: Cell<f64>,
-    /// Whether a filter was launched whose times nobody has read.
+    /// Whether a filter was launched whose times have not been read.
     pending: Cell<bool>,
 }
 
@@ -71,7 +72,7 @@ fn compile(filter: &Bilateral, extent: Extent) -> Result<Vec<u32>, Failure> {
 }
 
 impl Kernels {
-    /// Makes what the filter needs, and sets its clock by this stream.
+    /// Creates the filter's objects, and sets the clock through this stream.
     pub fn new(domain: &VulkanDomain, stream: &VulkanStream) -> Result<Self, Failure> {
         let handles = domain.handles().map_err(wrap("handles"))?;
         let device = handles.device;
@@ -83,8 +84,9 @@ impl Kernels {
                 .stage_flags(vk::ShaderStageFlags::COMPUTE)
         });
         let sizes = [vk::DescriptorPoolSize { ty: vk::DescriptorType::STORAGE_BUFFER, descriptor_count: 2 }];
-        // SAFETY: the handles are valid as long as the domain, which `Self` keeps; what is passed lives across the calls.
-        // What was made before a later call fails is not destroyed: the process gives up then.
+        // SAFETY: the handles are valid as long as the domain, which `Self` keeps. All arguments live across
+        // the calls. If a later call fails, objects of earlier calls are not destroyed, because the process
+        // then gives up.
         let (kernels, valid_bits) = unsafe {
             let properties = handles.instance.get_physical_device_properties(handles.physical);
             let families = handles.instance.get_physical_device_queue_family_properties(handles.physical);
@@ -128,14 +130,14 @@ impl Kernels {
         Ok(self.domain.handles().map_err(wrap("handles"))?.device)
     }
 
-    /// Asks the device for its time a few times; the shortest answer tells how far its clock is from ours.
+    /// Reads the device's clock a few times. The fastest reading gives its offset to ours.
     fn set_clock(&self, stream: &VulkanStream) -> Result<(), Failure> {
         let queries = self.queries;
         let mut best = f64::MAX;
         for _ in 0..10 {
             let before = monotonic_ns();
-            // SAFETY: both commands are valid on every queue with a clock; the query pool lives as long as `self`, and
-            // the stream is waited for.
+            // SAFETY: both commands are valid on every queue with a clock. The query pool lives as long as
+            // `self`, and the stream is waited for.
             unsafe {
                 stream.submit(Vec::new(), move |device, commands| {
                     device.cmd_reset_query_pool(commands, queries, 0, 2);
@@ -160,14 +162,14 @@ impl Kernels {
     fn read(&self) -> Result<[f64; 2], Failure> {
         let mut ticks = [0_u64; 2];
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
-        // SAFETY: the query pool is ours, and both queries were written by work that is done.
+        // SAFETY: the query pool belongs to this object, and the work that wrote both queries has finished.
         unsafe { self.device()?.get_query_pool_results(self.queries, 0, &mut ticks, flags) }
             .map_err(wrap("query results"))?;
         Ok(ticks.map(|ticks| ticks as f64))
     }
 
-    /// When the last filter began and ended, in nanoseconds of CLOCK_MONOTONIC; nothing if none was launched since the
-    /// last call. The stream must have passed it.
+    /// The times at which the last filter began and ended, in nanoseconds of CLOCK_MONOTONIC. `None` if none
+    /// was launched since the last call. The stream must have passed it.
     pub fn times(&self) -> Result<Option<(u64, u64)>, Failure> {
         if !self.pending.replace(false) {
             return Ok(None);
@@ -184,7 +186,7 @@ impl Kernels {
         let code = compile(filter, extent)?;
         let device = self.device()?;
         let create = vk::ShaderModuleCreateInfo::default().code(&code);
-        // SAFETY: the code was made by a compiler that validates; what is passed lives across the calls.
+        // SAFETY: a compiler that validates has written the code, and all arguments live across the calls.
         let pipeline = unsafe {
             let module = device.create_shader_module(&create, None).map_err(wrap("shader module"))?;
             let stage = vk::PipelineShaderStageCreateInfo::default()
@@ -210,12 +212,13 @@ impl Kernels {
         output: &Span,
     ) -> Result<(), Failure> {
         if self.pending.get() {
-            return Err(failure("launch", "the last filter's times were not read"));
+            return Err(failure("launch", "the times of the last filter were not read"));
         }
         let pipeline = self.pipeline(filter, extent)?;
         let range = |span: &Span| {
             let memory = span.memory.as_any().downcast_ref::<VulkanMemory>();
-            let buffer = memory.ok_or_else(|| failure("launch", "memory of another domain"))?.buffer();
+            let buffer =
+                memory.ok_or_else(|| failure("launch", "the memory belongs to another domain"))?.buffer();
             Ok([vk::DescriptorBufferInfo { buffer, offset: span.offset, range: span.len }])
         };
         let ranges: [_; 2] = [range(input)?, range(output)?];
@@ -226,13 +229,14 @@ impl Kernels {
                 .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
                 .buffer_info(&ranges[binding])
         });
-        // SAFETY: the last launch is done, so nobody uses the set; the buffers live as long as their memory.
+        // SAFETY: the last launch has finished, so the set is not in use. The buffers live as long as their
+        // memory.
         unsafe { self.device()?.update_descriptor_sets(&writes, &[]) };
         let (layout, set, queries) = (self.layout, self.set, self.queries);
         let groups = ((extent.width as u32).div_ceil(GROUP.0), (extent.height as u32).div_ceil(GROUP.1));
         let memory = vec![Arc::clone(&input.memory), Arc::clone(&output.memory)];
-        // SAFETY: the pipeline fits its layout and the set; all of them live as long as `self`, which waits for the device
-        // before it destroys them.
+        // SAFETY: the pipeline fits its layout and the set. All of them live as long as `self`, which waits
+        // for the device before it destroys them.
         unsafe {
             stream.submit(memory, move |device, commands| {
                 device.cmd_reset_query_pool(commands, queries, 0, 2);
@@ -254,8 +258,8 @@ impl Drop for Kernels {
     fn drop(&mut self) {
         let Ok(handles) = self.domain.handles() else { return };
         let device = handles.device;
-        // SAFETY: all of this was made from the device, and nothing that uses it is under way once the device is idle. If it
-        // cannot even be waited for, it is lost, and nothing runs on it any more.
+        // SAFETY: all objects were made from the device. Once the device is idle, no work uses them. If
+        // waiting for it fails, the device is lost and runs nothing.
         unsafe {
             let _ = device.device_wait_idle();
             for pipeline in self.pipelines.get_mut().values() {

@@ -10,7 +10,7 @@
 //   auto images = node.subscriber<Image>("images");
 //   while (auto image = images.receive(100ms)) show(image->width, image->height, image->bulk(&Image::data));
 //
-// The rooms of bus/, from the bottom up:
+// The folders of bus/, from the bottom up:
 //
 //   c_abi/   values that cross into C: errors, quality of service, type descriptions, owned handles
 //   raii/    untyped objects over C handles: node, device, interrupter, raw loan, any publisher and more

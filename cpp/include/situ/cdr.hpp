@@ -1,7 +1,7 @@
 // CDR, the encoding of DDS and ROS 2: messages to bytes and back, as spec/cdr.md defines it.
 //
-// The room is cdr/: encoding.hpp has what both directions share, write.hpp counts and writes, read.hpp reads
-// input that it does not trust.
+// The folder is cdr/. encoding.hpp has the parts that both directions share. write.hpp counts and writes.
+// read.hpp reads input that it does not trust.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace situ {
 
-/// The number of bytes of the encoded message, encapsulation header included. `body` is the body of a flat
-/// message with bulk fields.
+/// Returns the number of bytes of the encoded message, encapsulation header included. `body` is the body of a
+/// flat message with bulk fields.
 template <message T>
 [[nodiscard]] result<std::size_t, encode_error> encoded_size(const T& value,
                                                              encoding version = encoding::xcdr1,

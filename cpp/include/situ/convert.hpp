@@ -1,4 +1,4 @@
-// Converting a message between its storages, situ::flat to situ::heap and back, and to other structs with the
+// Converts a message between its storages, situ::flat to situ::heap and back, and to other structs with the
 // same members.
 #pragma once
 
@@ -20,9 +20,10 @@ namespace situ {
 
 /// A message does not fit into the other storage.
 struct convert_error {
-  /// A bound that means: the target region is full.
+  /// A bound with the meaning: the target region is full.
   static constexpr std::size_t no_room = static_cast<std::size_t>(-1);
-  /// A bound that means: the source region has values behind several links, which would be copied too often.
+  /// A bound with the meaning: the source region has values behind several links, which would be copied too
+  /// often.
   static constexpr std::size_t too_many_copies = static_cast<std::size_t>(-2);
 
   /// The member that does not fit.
@@ -54,7 +55,7 @@ template <class T>
 concept region_container = requires {
   typename T::situ_region_container;
 };
-/// How containers of regions are converted: see region/convert.hpp.
+/// The conversion of containers of regions: see region/convert.hpp.
 template <class From, class To>
 struct region_conversion;
 
@@ -114,8 +115,8 @@ class converter {
     error_.path.enter_element(index);
     return false;
   }
-  /// Reads a value in a region behind a link that may not be the only one: `read()`. Counts values that were
-  /// read before, because a few links can form very many paths.
+  /// Reads a value of a region behind a link that may not be the only one, with `read()`. Counts values that
+  /// were read before, because a few links can form very many paths.
   template <class Read>
   bool shared(const void* value, std::size_t size, const Read& read) {
     const bool outer = again_;
@@ -124,7 +125,7 @@ class converter {
     again_ = outer;
     return done;
   }
-  /// Counts `count` elements of `size` bytes that are read, perhaps again.
+  /// Counts `count` elements of `size` bytes that are read, possibly again.
   bool repeat(std::size_t count, std::size_t size) {
     if (!again_) return true;
     constexpr std::size_t max_copied = std::size_t{64} << 20;
@@ -260,7 +261,7 @@ requires(message<From> != message<To>)
   return failure{converter.take_error()};
 }
 
-/// The heap form of a flat message. `body` holds its bulk fields. Throws `bound_error` when a field lies
+/// The heap form of a flat message. `body` holds its bulk fields. Throws `bound_error` if a field lies
 /// outside `body`.
 template <message From>
 [[nodiscard]] rebind<From, heap> to_heap(const From& from, std::span<const std::byte> body = {}) {

@@ -1,12 +1,12 @@
 // Regions: growable, relocatable data whose memory is the message. This header includes all public ones.
 //
-// The rooms of region/:
+// The folders of region/:
 //
-//   region.hpp movable.hpp policy.hpp convert.hpp error.hpp   what users hold, and how it fails
+//   region.hpp movable.hpp policy.hpp convert.hpp error.hpp   the types that users hold, and their errors
 //   containers/  string, vector, optional, unique, shared, union, and the maps and sets
 //   memory/      the allocator, compaction in place, and the address windows in which regions grow
 //   image/       the format of spec/region.md: header, checks, canonical images, versions, layout hashes
-//   detail/      reflection, and what the containers are made of: B-tree, hash table, staging, swapping
+//   detail/      reflection, and the parts of the containers: B-tree, hash table, staging, swapping
 #pragma once
 
 #include "situ/region/containers/flat_map.hpp"

@@ -1,4 +1,4 @@
-// Writes events of a program into traces that Perfetto opens, beside the events of the bus.
+// Writes events of a program into traces for Perfetto, beside the events of the bus.
 //
 //   constinit situ::trace::category planner{"planner"};
 //
@@ -32,7 +32,7 @@ class category {
   category(const category&) = delete;
   category& operator=(const category&) = delete;
 
-  /// Whether the session wants its events.
+  /// Whether the session records its events.
   [[nodiscard]] bool is_enabled() noexcept { return SITU_TRACE_IS_ENABLED(&raw_); }
 
   [[nodiscard]] constexpr situ_trace_category* raw() noexcept { return &raw_; }
@@ -71,7 +71,7 @@ namespace detail {
 /// A string literal as a template parameter.
 template <std::size_t N>
 struct literal {
-  // NOLINTNEXTLINE(google-explicit-constructor): literals shall convert.
+  // NOLINTNEXTLINE(google-explicit-constructor): literals must convert.
   constexpr literal(const char (&text)[N]) noexcept { std::copy_n(text, N, chars); }
   char chars[N]{};
 };
@@ -99,7 +99,7 @@ class details {
   }
 
  private:
-  // Only the elements that were written are read.
+  // Only written elements are read.
   std::array<situ_trace_argument, N> arguments_;
   std::array<std::uint64_t, N> flows_;
   std::array<std::uint64_t, N> last_flows_;
@@ -108,7 +108,7 @@ class details {
   std::size_t last_flow_count_ = 0;
 };
 
-/// Returns true, for use behind `&&`.
+/// Returns true, for use after `&&`.
 template <class... Details>
 bool write(std::uint32_t kind, category& of, situ_trace_name& name, const Details&... given) noexcept {
   if constexpr (sizeof...(Details) == 0) {

@@ -1,14 +1,15 @@
 // Generated message types include this header: the storage of fields, and the walks over them.
 //
-// The room is layout/:
+// The folder is layout/:
 //
-//   allocator storage                                where elements lie: inside the message, or on a heap
+//   allocator storage                                the place of elements: inside the message, or on a heap
 //   bounded_string bounded_vector bounded_map inline_optional tagged_union bulk enumeration   field types
-//   policy                                           which field types a storage uses: situ::flat, situ::heap
+//   policy                                           the field types of each storage: situ::flat, situ::heap
 //   message print locate                             walks over the fields of any message
 //
 // Users of messages find more in convert.hpp (flat to heap and back), validate.hpp (bytes from another
-// process), cdr.hpp and region.hpp. support/ holds what all rooms share: errors, results, paths, UTF-8.
+// process), cdr.hpp and region.hpp. support/ holds the parts that all folders share: errors, results, paths,
+// UTF-8.
 #pragma once
 
 #include "situ/layout/enumeration.hpp"

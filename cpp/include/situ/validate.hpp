@@ -14,7 +14,7 @@
 
 namespace situ {
 
-/// What is wrong with bytes that should be a flat message.
+/// A problem of bytes that should be a flat message.
 enum class validate_problem {
   too_long,        ///< a length (`found`) is greater than the schema allows (`limit`)
   not_a_bool,      ///< a boolean or a presence flag (`found`) is neither 0 nor 1

@@ -1,4 +1,4 @@
-// The C++ side of the hot path allocates nothing. (The tests of libsitu cover its side.)
+// The C++ part of the hot path does not allocate. (The tests of libsitu cover its part.)
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 // tests/generated/tests/region_peers.rs starts it, and does the same in Rust:
 //
 //   bazaar_peer <root> build <to>          publishes the values of bazaar_values.hpp
-//   bazaar_peer <root> edit <from> <to>    says "ready", edits what it takes, and publishes it
-//   bazaar_peer <root> take <from>         says "ready", and the hash of what it takes
+//   bazaar_peer <root> edit <from> <to>    prints "ready", edits the taken message, and publishes it
+//   bazaar_peer <root> take <from>         prints "ready", and the hash of the taken message
 #include <cstddef>
 #include <cstdint>
 #include <exception>

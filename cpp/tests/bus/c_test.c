@@ -75,7 +75,7 @@ static void publish_and_take(const situ_root* root) {
   CHECK(situ_clean(root, &removed, &removed_topics, &error) == SITU_OK && removed == 0 &&
         removed_topics == 0);
 
-  /* In the wrong order on purpose: each handle keeps alive what it needs. */
+  /* In the wrong order on purpose: each handle keeps the objects alive that it needs. */
   situ_node_destroy(node);
   CHECK(situ_publisher_loan(publisher, 8, 8, 0, &loan, &error) == SITU_OK);
   situ_publisher_destroy(publisher);
@@ -88,7 +88,7 @@ static void publish_and_take(const situ_root* root) {
   CHECK(sample.head == NULL && sample.sequence == 0);
 }
 
-/* A body that grows in place: an older pointer into it writes to the loan, and to no published message. */
+/* A body that grows in place: an older pointer into it writes to the loan, not to a published message. */
 static void growing(const situ_root* root) {
   enum { FIRST = 1000, LAST = 5000000 };
   situ_error error;

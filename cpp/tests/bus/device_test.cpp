@@ -74,7 +74,7 @@ TEST_F(Bus, a_plain_message_lies_on_the_device_as_a_whole) {
   const std::array<std::uint64_t, 1> count{99};
   loan.write(work, std::as_bytes(std::span(count)));
   EXPECT_TRUE(work.synchronize());
-  // In practice, a stream that Situ does not know writes the word.
+  // In practice, a stream of another library writes the word.
   const auto fence = loan.fence();
   EXPECT_EQ(loan.publish_signalled(), 0U);
   auto sample = on_device.take();

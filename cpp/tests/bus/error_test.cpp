@@ -65,7 +65,7 @@ TEST_F(Bus, another_quality_of_service_is_refused) {
   EXPECT_TRUE(on.try_subscriber<Tick>("ticks", {.deadline = 20ms}));
 }
 
-TEST_F(Bus, names_that_are_none_are_refused) {
+TEST_F(Bus, invalid_names_are_refused) {
   const auto on = node("n");
   for (const std::string& name : {std::string(), std::string(81, 'x'), std::string("a\nb")}) {
     EXPECT_EQ(error_of([&] { (void)on.publisher<Tick>(name); }).code(), situ::errc::invalid_argument);
@@ -88,7 +88,7 @@ TEST_F(Bus, a_directory_that_is_not_ours_alone_is_refused) {
   EXPECT_EQ(refused.error().code(), situ::errc::unsafe);
   const std::string message = refused.error().message();
   EXPECT_TRUE(message.starts_with(root_.path + " is not safe to use: it belongs to user ")) << message;
-  EXPECT_NE(message.find("with mode 0777, and everybody may write to it; remove it, or"), std::string::npos)
+  EXPECT_NE(message.find("with mode 0777, and all users may write to it; remove it, or"), std::string::npos)
       << message;
   EXPECT_EQ(situ::node::try_create("n", {.path = "/proc/none"}).error().code(), situ::errc::system);
 }
@@ -173,7 +173,7 @@ class Forger {
   situ_publisher* publisher_ = nullptr;
 };
 
-TEST_F(Bus, a_forged_message_is_passed_over_with_an_error) {
+TEST_F(Bus, a_forged_message_is_skipped_with_an_error) {
   const auto on = node("n");
   Forger forger(on);
   auto subscriber = on.subscriber<Scan>("scans");

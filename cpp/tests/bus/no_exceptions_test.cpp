@@ -25,7 +25,7 @@ int main() {
     good = taken && taken->has_value() && (*taken)->bulk(&Scan::ranges).size() == 3 &&
            refused.error().code() == situ::errc::type && !situ::node::try_create("", {"/proc/none", {}});
   }
-  // The control file of traces stays: traced programs find out about recordings through it.
+  // The control file of traces stays, because traced programs detect recordings through it.
   ::unlink((root.path + "/trace/control").c_str());
   for (const char* folder : {"/nodes", "/topics", "/trace", ""}) {
     if (::rmdir((root.path + folder).c_str()) != 0) std::perror("rmdir");

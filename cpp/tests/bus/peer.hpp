@@ -1,5 +1,5 @@
-// Common parts of the peer programs that tests of regions in Rust start: their output, and how they find each
-// other.
+// Common parts of the peer programs that tests of regions in Rust start: their output, and their connection
+// to each other.
 #pragma once
 
 #include <chrono>
@@ -50,8 +50,8 @@ situ::sample<T> receive(situ::subscriber<T>& subscriber) {
   return std::move(*sample);
 }
 
-/// A role of a peer program, with the function that plays it. The function gets a node and two topics; it may
-/// use only the first.
+/// A role of a peer program, with the function that plays it. The function receives a node and two topics; it
+/// may use only the first.
 struct role {
   const char* name;
   int topics;
@@ -69,7 +69,7 @@ inline int play(int count, char** words, std::initializer_list<role> roles) try 
   }
   std::string known;
   for (const role& one : roles) known += std::string(" ") + one.name + "/" + std::to_string(one.topics);
-  throw std::runtime_error("say <root>, a role, and as many topics as it needs:" + known);
+  throw std::runtime_error("usage: <root>, a role, and the topics that it needs:" + known);
 } catch (const std::exception& error) {
   say(std::string("error: ") + error.what());
   return 1;

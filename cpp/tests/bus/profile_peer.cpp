@@ -2,7 +2,7 @@
 // it together with programs of other versions and languages:
 //
 //   profile_peer <root> build <to>         publishes a profile
-//   profile_peer <root> take <from>        says "ready", and what it took
+//   profile_peer <root> take <from>        prints "ready", and the taken message
 //   profile_peer <root> edit <from> <to>   the same, and publishes it with another id
 //   profile_peer <root> heap <from>        takes a message on the heap, also one from before
 #include SITU_PROFILE_HEADER

@@ -181,7 +181,7 @@ TEST_F(Bus, a_taken_message_cannot_be_written) {
   EXPECT_DEATH(const_cast<Tick&>(**sample).count = 2, "");
 }
 
-TEST_F(Bus, nothing_is_left_behind) {
+TEST_F(Bus, no_files_are_left) {
   {
     const auto on = node("n");
     auto publisher = on.publisher<Scan>("scans");
@@ -317,7 +317,7 @@ TEST_F(Bus, messages_without_stamps_have_no_time) {
   EXPECT_EQ(subscriber.take()->published_at().time_since_epoch(), 0ns);
 }
 
-TEST_F(Bus, what_is_running_can_be_listed) {
+TEST_F(Bus, nodes_and_topics_are_listed) {
   const auto on = node("lister");
   auto publisher = on.publisher<Tick>("ticks");
   auto one = on.subscriber<Tick>("ticks");

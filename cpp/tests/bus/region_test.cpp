@@ -79,11 +79,11 @@ TEST_F(Bus, a_region_outgrows_its_slot) {
     EXPECT_EQ((*sample)->items.size(), 5000U);
     EXPECT_EQ((*sample)->items.at(4999).uuid, 4999U * 7);
   }
-  // The next loan starts with the memory that this message needed: nothing throws.
+  // The next loan starts with the memory that this message needed. No operation throws.
   auto loan = publisher.loan();
   for (std::uint64_t key = 0; key < 5000; ++key) loan->items.emplace(key, 1, 2, key);
   loan.publish();
-  // Operations that would throw get more memory automatically, also several in one call.
+  // Operations that would throw get more memory automatically, even several in one call.
   auto larger = publisher.loan();
   larger.change([](Character& c) {
     c.path.resize(100000);
@@ -96,8 +96,8 @@ TEST_F(Bus, a_region_outgrows_its_slot) {
   EXPECT_GT(larger.publish(), 0U);
 }
 
-/// Growth is visible only to callers that ask for it.
-TEST_F(Bus, what_outgrows_its_slot_goes_on_by_itself) {
+/// Growth is visible only to callers that request it.
+TEST_F(Bus, operations_that_outgrow_their_slot_continue) {
   const auto on = node("n");
   auto publisher = on.publisher<Character>("characters");
   auto subscriber = on.subscriber<Character>("characters");
@@ -149,7 +149,7 @@ TEST_F(Bus, what_outgrows_its_slot_goes_on_by_itself) {
 }
 
 /// A reference taken before the region grew still refers to the loan, and not to a published message.
-TEST_F(Bus, references_into_a_loan_stay_good) {
+TEST_F(Bus, references_into_a_loan_stay_valid) {
   const auto on = node("n");
   auto publisher = on.publisher<Character>("characters", {.depth = 100});
   auto subscriber = on.subscriber<Character>("characters");
@@ -161,7 +161,7 @@ TEST_F(Bus, references_into_a_loan_stay_good) {
   std::vector<std::vector<std::byte>> images;
   for (std::size_t size = 1000; size < 20000000; size *= 2) {
     path.resize(size);
-    // This message would lie in the loan's old place, had the loan moved.
+    // If the loan had moved, this message would lie in its old place.
     auto other = publisher.loan();
     other->path.resize(size / 2);
     other.publish();
@@ -182,8 +182,8 @@ TEST_F(Bus, references_into_a_loan_stay_good) {
   EXPECT_EQ((*sample)->path.size(), path.size());
 }
 
-/// Memory that the loan got but does not use when it is published goes back to the system.
-TEST_F(Bus, what_a_loan_did_not_use_goes_back) {
+/// Unused memory of a loan returns to the system when the loan is published.
+TEST_F(Bus, unused_memory_of_a_loan_returns_to_the_system) {
   const auto on = node("n");
   auto publisher = on.publisher<Character>("characters");
   auto subscriber = on.subscriber<Character>("characters");
@@ -201,7 +201,7 @@ TEST_F(Bus, what_a_loan_did_not_use_goes_back) {
 }
 
 /// Sizes that can never fit fail at once.
-TEST_F(Bus, what_fits_no_slot_fails_where_it_is) {
+TEST_F(Bus, sizes_that_fit_no_slot_fail_at_once) {
   const auto on = node("n");
   auto publisher = on.publisher<Character>("characters");
   auto loan = publisher.loan();
@@ -231,7 +231,7 @@ TEST_F(Bus, what_fits_no_slot_fails_where_it_is) {
   }
 }
 
-TEST_F(Bus, a_region_is_handed_on) {
+TEST_F(Bus, a_region_is_forwarded) {
   const auto on = node("n");
   auto first = on.publisher<Character>("built");
   auto built = on.subscriber<Character>("built");
@@ -257,7 +257,7 @@ TEST_F(Bus, a_region_is_handed_on) {
   EXPECT_EQ(copy->canonical(), expected.canonical());
 }
 
-TEST_F(Bus, messages_on_the_heap_meet_regions) {
+TEST_F(Bus, messages_on_the_heap_and_regions_convert) {
   const auto on = node("n");
   auto regions = on.publisher<Character>("characters");
   auto heap = on.publisher<heap_character>("characters");
@@ -331,7 +331,7 @@ TEST_F(Bus, lending_publishing_and_taking_regions_allocate_nothing) {
   EXPECT_TRUE(all);
 }
 
-/// From here on the process dies at its first system call, except exit.
+/// From here on the process is killed at its first system call, except exit.
 void forbid_system_calls() {
   // If the clock needs a system call, the test cannot forbid system calls.
   std::string clock;
@@ -353,7 +353,7 @@ void forbid_system_calls() {
   }
 }
 
-/// How a process that runs `work` ends: its status, or less than 0 for a signal.
+/// Returns how a process that runs `work` ends: its status, or less than 0 for a signal.
 template <class Work>
 int end_of(Work&& work) {
   const pid_t child = ::fork();
@@ -391,7 +391,7 @@ TEST_F(Bus, a_hop_of_regions_does_not_call_the_system) {
     ::_exit(42);
   };
   EXPECT_EQ(end_of([&] { hops(20); }), 42);
-  EXPECT_EQ(end_of([&] { hops(1000000); }), -SIGSYS) << "memory is the system's";
+  EXPECT_EQ(end_of([&] { hops(1000000); }), -SIGSYS) << "more memory needs a system call";
 }
 
 }  // namespace

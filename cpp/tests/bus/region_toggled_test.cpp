@@ -74,7 +74,7 @@ class pool_file {
   pool_file(const pool_file&) = delete;
   pool_file& operator=(const pool_file&) = delete;
 
-  /// The place of an image in the file, or nothing.
+  /// Returns the place of an image in the file, or nothing.
   std::span<std::uint32_t> find(std::span<const std::byte> image) const {
     auto* const begin = static_cast<std::byte*>(at_);
     // The file has holes, and slots lie far apart.
@@ -94,8 +94,8 @@ class pool_file {
   void* at_ = nullptr;
 };
 
-/// Changes words of the images and changes them back until the process ends: links that lead outside the
-/// image, to its front, into themselves and each other; and huge lengths.
+/// Changes words of the images and changes them back until the process ends: to links that lead outside the
+/// image, to its front, into themselves and each other; and to huge lengths.
 [[noreturn]] void toggle(const std::vector<std::span<std::uint32_t>>& images) {
   std::minstd_rand random(static_cast<unsigned>(::getpid()));
   for (;;) {
@@ -133,7 +133,7 @@ class Toggled : public Bus {
       loan->skills.resize(30);
       loan.publish();
     }
-    // Reads each message where it was published.
+    // Reads each message in the memory where it was published.
     situ::subscriber<Character> subscriber(node_, "characters", all(situ::trust::everyone));
     for (const auto& entry : files::recursive_directory_iterator(root_.path)) {
       if (entry.path().extension() == ".data") files_.push_back(std::make_unique<pool_file>(entry.path()));
@@ -182,9 +182,8 @@ class Toggled : public Bus {
         const situ::sample<Character>& sample = **taken;
         ASSERT_TRUE(sample.is_copy());
         const std::uint64_t first = walk(*sample);
-        for (int again = 0; again < 20; ++again)
-          ASSERT_EQ(walk(*sample), first) << "it changes while it is held";
-        ASSERT_TRUE(sample.copy()) << "what was checked is still good";
+        for (int again = 0; again < 20; ++again) ASSERT_EQ(walk(*sample), first) << "a held message changes";
+        ASSERT_TRUE(sample.copy()) << "the checked message is still valid";
         ++(std::find(right_.begin(), right_.end(), first) != right_.end() ? right_ones_ : other_ones_);
       }
     }
@@ -209,17 +208,17 @@ class Toggled : public Bus {
   pid_t attacker_ = 0;
 };
 
-TEST_F(Toggled, who_trusts_nobody_reads_what_does_not_change) {
+TEST_F(Toggled, a_subscriber_that_trusts_no_publisher_reads_stable_copies) {
   ASSERT_EQ(images_.size(), messages);
   start();
   read(situ::trust::nobody, 2s);
   stop();
-  std::printf("%zu right ones, %zu with other values, %zu refused\n", right_ones_, other_ones_, refused_);
+  std::printf("%zu correct, %zu with other values, %zu refused\n", right_ones_, other_ones_, refused_);
   EXPECT_GT(right_ones_, 0U);
-  EXPECT_GT(other_ones_ + refused_, 0U) << "nothing was toggled";
+  EXPECT_GT(other_ones_ + refused_, 0U) << "no message was toggled";
 }
 
-TEST_F(Toggled, who_trusts_the_same_user_copies_what_a_group_may_write) {
+TEST_F(Toggled, a_subscriber_that_trusts_the_same_user_copies_what_a_group_may_write) {
   {
     situ::subscriber<Character> subscriber(node_, "characters", all(situ::trust::same_user));
     EXPECT_FALSE(subscriber.take()->is_copy()) << "only this user may write to it: it is read in place";

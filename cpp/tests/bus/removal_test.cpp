@@ -84,9 +84,9 @@ int shortened(const situ::root& where, bool guarded) {
   return status;
 }
 
-TEST_F(Bus, with_the_guard_files_that_are_made_shorter_are_errors) { EXPECT_EQ(shortened(root_, true), 0); }
+TEST_F(Bus, with_the_guard_shortened_files_are_errors) { EXPECT_EQ(shortened(root_, true), 0); }
 
-TEST_F(Bus, without_the_guard_they_end_the_process) {
+TEST_F(Bus, without_the_guard_shortened_files_end_the_process) {
   const int status = shortened(root_, false);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS) << status;
 }

@@ -1,5 +1,5 @@
-// Traces from C++: the command records them, and prints what they contain. The tests in Rust check that
-// Perfetto can read the file; these tests check that the events of C++ arrive.
+// Traces from C++: the command records them, and prints their content. The tests in Rust check that Perfetto
+// can read the file. These tests check that the events of C++ arrive.
 #include "situ/trace.hpp"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ std::string read(const std::string& path) {
   return text.str();
 }
 
-TEST_F(Bus, what_a_program_does_is_in_the_trace) {
+TEST_F(Bus, events_of_a_program_are_in_the_trace) {
   const auto on = node("traced_in_cpp");
   work(0);
   EXPECT_FALSE(wanted.is_enabled());
@@ -83,7 +83,7 @@ TEST_F(Bus, what_a_program_does_is_in_the_trace) {
   EXPECT_EQ(run(situ + "stop >/dev/null"), 0);
   recorder.join();
   EXPECT_TRUE(becomes(wanted, false));
-  EXPECT_EQ(computed, 0) << "arguments of what is off are not computed";
+  EXPECT_EQ(computed, 0) << "arguments of a category that is off are not computed";
 
   ASSERT_EQ(run(situ + "view " + file + " --json >" + file + ".json"), 0);
   const std::string view = read(file + ".json");
@@ -96,7 +96,7 @@ TEST_F(Bus, what_a_program_does_is_in_the_trace) {
   }
   EXPECT_EQ(view.find("never"), std::string::npos);
   const std::string bytes = read(file);
-  // Invalid bytes are replaced (by U+FFFD), and nothing else is lost.
+  // Invalid bytes are replaced (by U+FFFD), and no other text is lost.
   for (const char* expected :
        {"moment", "some text", "yes", "half", "text", "wanted caf\xef\xbf\xbd", "niveau \xef\xbf\xbd",
         "d\xef\xbf\xbdj\xef\xbf\xbd vu", "o\xef\xbf\xbd", "a \xef\xbf\xbd text", "behind"}) {

@@ -72,7 +72,7 @@ TEST_F(Bus, a_thread_ends_anothers_waits) {
   EXPECT_EQ(tick.wait({.timeout = 1ms, .stop = &stop()}), situ::waited::timed_out);
 }
 
-TEST_F(Bus, a_signal_ends_a_wait_by_its_handler_or_if_that_is_asked_for) {
+TEST_F(Bus, a_signal_ends_a_wait_by_its_handler_or_on_request) {
   const auto on = node("n");
   auto tick = on.subscriber<Tick>("ticks");
   std::signal(SIGALRM, [](int) { stop().interrupt(); });
@@ -84,7 +84,7 @@ TEST_F(Bus, a_signal_ends_a_wait_by_its_handler_or_if_that_is_asked_for) {
   // Repeated signals, because a signal just before the wait does not end it.
   ::ualarm(20'000, 20'000);
   EXPECT_EQ(tick.wait({.until_a_signal = true}), situ::waited::interrupted);
-  EXPECT_FALSE(tick.wait(60ms)) << "else it goes on";
+  EXPECT_FALSE(tick.wait(60ms)) << "otherwise the wait continues";
   ::ualarm(0, 0);
   std::signal(SIGALRM, SIG_DFL);
   stop().reset();
@@ -189,7 +189,7 @@ TEST_F(Bus, waiting_for_any_names_the_first_that_is_ready) {
   EXPECT_EQ(nothing.code(), situ::errc::invalid_argument);
 }
 
-TEST_F(Bus, a_descriptor_tells_of_messages) {
+TEST_F(Bus, a_descriptor_is_readable_when_messages_are_available) {
   const auto on = node("n");
   auto publisher = on.publisher<Tick>("ticks");
   auto subscriber = on.subscriber<Tick>("ticks");

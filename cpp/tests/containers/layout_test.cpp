@@ -33,7 +33,7 @@ class zeroed {
   std::vector<std::uint8_t> bytes() const { return bytes_of(*value_); }
 
  private:
-  /// Prevents the compiler from leaving memory unzeroed in which an object is about to be constructed.
+  /// Prevents the compiler from leaving memory unzeroed in which an object is constructed next.
   static void* keep(std::byte* memory) {
     asm volatile("" : : "r"(memory) : "memory");
     return memory;
@@ -116,7 +116,8 @@ std::size_t touched(Build&& build) {
   std::size_t room = sizeof(big) + alignof(big);
   place = std::align(alignof(big), sizeof(big), place, room);
   std::memset(place, 0xA5, sizeof(big));
-  asm volatile("" : : "r"(place) : "memory");  // or the compiler may skip bytes that a constructor overwrites
+  // Otherwise the compiler may skip bytes that a constructor overwrites.
+  asm volatile("" : : "r"(place) : "memory");
   build(place);
   asm volatile("" : : "r"(place) : "memory");
   const auto* first = static_cast<const unsigned char*>(place);

@@ -1,4 +1,4 @@
-// bounded_map against std::map.
+// bounded_map compared with std::map.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
-// Situ in a program without exceptions: operations that would throw print the reason and abort; the `try_`
-// forms return.
+// Situ in a program without exceptions: operations that would throw print the reason and abort, and the
+// `try_` forms return.
 #include <gtest/gtest.h>
 
 #include <csignal>

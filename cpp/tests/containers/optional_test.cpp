@@ -1,4 +1,4 @@
-// inline_optional against std::optional.
+// inline_optional compared with std::optional.
 #include <gtest/gtest.h>
 
 #include <optional>

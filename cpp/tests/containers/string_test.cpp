@@ -1,4 +1,4 @@
-// bounded_string and bounded_wstring against std::string and std::u16string.
+// bounded_string and bounded_wstring compared with std::string and std::u16string.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -287,7 +287,7 @@ TEST(String, names_bound_and_size_when_exceeded) {
   EXPECT_THROW(text.push_back('e'), situ::bound_error);
 }
 
-TEST(String, does_not_believe_a_length_beyond_its_bound) {
+TEST(String, limits_a_length_beyond_its_bound) {
   bounded_string<3, inline_allocator<char>> text = "abc";
   const std::uint32_t wild = 0xFFFF'FFFF;
   std::memcpy(static_cast<void*>(&text), &wild, sizeof(wild));

@@ -1,4 +1,4 @@
-// bounded_vector against std::vector: the same operations, the same elements.
+// bounded_vector compared with std::vector: the same operations, the same elements.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -311,7 +311,7 @@ TEST(Vector, resize_may_leave_plain_elements_as_they_are) {
   EXPECT_EQ(vector, (std::vector<std::uint8_t>{0, 0, 0, 0}));
 }
 
-TEST(Vector, does_not_believe_a_length_beyond_its_bound) {
+TEST(Vector, limits_a_length_beyond_its_bound) {
   bounded_vector<int, 3, inline_allocator<int>> vector{1, 2, 3};
   const std::uint32_t wild = 1'000'000;
   std::memcpy(static_cast<void*>(&vector), &wild, sizeof(wild));

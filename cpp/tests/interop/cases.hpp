@@ -62,7 +62,7 @@ class interop_case {
  private:
   static constexpr std::string_view value_key = "\"value\": ";
 
-  /// The text of a field before the value, or an empty text.
+  /// Returns the text of a field before the value, or an empty text.
   [[nodiscard]] std::string_view field(std::string_view name) const {
     const std::string_view head = std::string_view(line_).substr(0, line_.find(value_key));
     const std::string key = "\"" + std::string(name) + "\": \"";
@@ -76,7 +76,7 @@ class interop_case {
   std::vector<std::byte> bytes_;
 };
 
-/// The cases of a type in a folder. Empty if the folder has no file for the type.
+/// Returns the cases of a type in a folder. Empty if the folder has no file for the type.
 inline std::vector<interop_case> interop_cases(const std::filesystem::path& folder, std::string_view type) {
   std::string name(type);
   for (std::size_t at = name.find("::"); at != std::string::npos; at = name.find("::"))
@@ -87,8 +87,8 @@ inline std::vector<interop_case> interop_cases(const std::filesystem::path& fold
   return cases;
 }
 
-/// Situ writes the same bytes as the other side. ROS 2 reserves more room than some messages need, and leaves
-/// it at their end.
+/// Checks that Situ writes the same bytes as the other side. ROS 2 reserves more room than some messages
+/// need, and leaves it at their end.
 inline void expect_same_bytes(const interop_case& theirs, const std::vector<std::byte>& ours) {
   if (!theirs.is_exact()) return;
   ASSERT_LE(ours.size(), theirs.bytes().size());
@@ -103,7 +103,7 @@ template <class T>
 std::vector<std::byte> round_trip(const interop_case& one) {
   const auto message = std::make_unique<T>();
   if (one.is_default()) expect_same_bytes(one, situ::encode_to_vector(*message, one.encoding()).value());
-  // The second time, the message already has a value, which must make no difference.
+  // The second time, the message already has a value. The result must be the same.
   for (int time = 0; time < 2; ++time) {
     const auto read = situ::decode(*message, one.bytes());
     EXPECT_TRUE(read) << read.error().message();
@@ -118,8 +118,8 @@ std::vector<std::byte> round_trip(const interop_case& one) {
 }
 
 /// Exchanges the messages of a type with another implementation, if that runs this program
-/// (tests/interop/*.py): its messages are in the folder SITU_INTEROP_THEIRS, and the bytes that Situ writes
-/// are appended to the file SITU_INTEROP_OURS.
+/// (tests/interop/*.py). The other implementation's messages are in the folder SITU_INTEROP_THEIRS. The bytes
+/// that Situ writes are appended to the file SITU_INTEROP_OURS.
 template <class T>
 void exchange() {
   const char* theirs = std::getenv("SITU_INTEROP_THEIRS");

@@ -1,6 +1,6 @@
-// CDR against independent implementations: the messages stored in spec/vectors/cdr and, when
-// tests/interop/cyclone.py runs this program, an exchange of new ones. The tests that use every ROS type
-// exchange those.
+// CDR compared with independent implementations: the messages stored in spec/vectors/cdr and, when
+// tests/interop/cyclone.py runs this program, an exchange of new ones. The tests with every ROS type exchange
+// those types.
 #include "interop/cases.hpp"
 #include "kinds.hpp"
 #include "messages.hpp"
@@ -39,7 +39,7 @@ TYPED_TEST(KeptMessages, is_read_and_written) {
   exchange<TypeParam>();
 }
 
-// The padding holds arbitrary bytes that ROS 2 left there.
+// The padding holds arbitrary bytes from ROS 2.
 template <class T>
 void read_padded() {
   const auto cases = interop_cases(SITU_VECTORS "/cdr/ros/padded", T::situ_name);
@@ -50,7 +50,7 @@ void read_padded() {
   }
 }
 
-TEST(PaddedMessages, are_read_whatever_the_padding_holds) {
+TEST(PaddedMessages, are_read_with_any_padding) {
   read_padded<test_msgs::msg::BasicTypes>();
   read_padded<sensor_msgs::msg::PointCloud2>();
 }

@@ -1,4 +1,4 @@
-// Compares a message with its value as JSON by reading both side by side, without a tree and without a JSON
+// Compares a message with its value as JSON. It reads both side by side, without a tree and without a JSON
 // library.
 #pragma once
 
@@ -14,12 +14,12 @@
 namespace situ_test {
 
 /// Reads JSON as Python's `json.dumps` writes it, in step with a value of the same structure.
-/// tests/interop/model.py defines how values are written.
+/// tests/interop/model.py defines the form of values.
 class json_value {
  public:
   explicit json_value(std::string_view text) : rest_(text) {}
 
-  /// Whether the JSON describes the value. If not, `difference` gives the place.
+  /// Whether the JSON describes the value. If not, `difference` returns the place.
   template <class T>
   bool is(const T& value) {
     return same(value) && (rest_.empty() || fail("text is left"));
@@ -31,7 +31,7 @@ class json_value {
   bool same(const T& value) {
     namespace kind = situ::detail;
     if constexpr (std::is_same_v<T, bool>) {
-      return word(value ? "true" : "false") || fail("the boolean is another");
+      return word(value ? "true" : "false") || fail("the boolean differs");
     } else if constexpr (std::is_enum_v<T>) {
       return same(static_cast<std::underlying_type_t<T>>(value));
     } else if constexpr (std::is_integral_v<T>) {
@@ -181,7 +181,7 @@ class json_value {
     return units;
   }
 
-  /// Skips the expected text. False if other text follows.
+  /// Skips the expected text. Returns false if other text follows.
   bool word(std::string_view expected) {
     if (!rest_.starts_with(expected)) return false;
     rest_.remove_prefix(expected.size());

@@ -42,7 +42,7 @@ TEST(Bazaar, the_bytes_are_those_of_the_vectors) {
   EXPECT_THROW((void)b.flag.number(), situ::bad_union_access);
 }
 
-TEST(Bazaar, unions_say_that_there_is_no_room) {
+TEST(Bazaar, unions_report_that_there_is_no_room) {
   std::vector<situ_test::granule> memory(200);
   situ::region<Bazaar> r(std::as_writable_bytes(std::span(memory)));
   r->shape.set_label("short");
@@ -83,7 +83,7 @@ TEST(Bazaar, regions_become_heap_messages_and_come_back) {
   ASSERT_TRUE(situ::convert(*back, again));
   EXPECT_EQ(again, message);
 
-  // Assigning over a message whose values are shared leaves these values to the other links.
+  // Assigning to a message with shared values leaves these values to the other links.
   message.texture->grain->text = "only one has it";
   message.textures.clear();
   ASSERT_TRUE(situ::convert(message, *r));
@@ -103,7 +103,7 @@ void weave(game::Mesh& mesh, int levels) {
   mesh.patches[1].mesh.share(mesh.patches[0].mesh);
 }
 
-TEST(Bazaar, what_many_links_lead_to_does_not_fill_the_memory) {
+TEST(Bazaar, values_behind_many_links_do_not_fill_the_memory) {
   situ::rebind<game::Mesh, situ::heap> message;
   situ::region<game::Mesh> small;
   weave(*small, 3);

@@ -105,7 +105,7 @@ TEST(Cdr, members_of_mutable_types_come_and_go) {
   }
 }
 
-TEST(Cdr, what_must_be_understood_is) {
+TEST(Cdr, unknown_members_that_must_be_understood_are_errors) {
   extras::Strict strict;
   strict.two = 2;
   for (const encoding version : versions) {
@@ -120,8 +120,8 @@ TEST(Cdr, long_parameters_have_long_headers) {
   for (const std::size_t size : {65530U, 65531U, 70000U}) {
     few.three.assign(size, 'x');
     const auto bytes = encoded(few, encoding::xcdr1);
-    // Encapsulation, `one` with its header, a header, a length, the text with its zero, padding, the list
-    // end.
+    // Encapsulation, `one` with its header, a header, a length, the text with its zero, padding, the end of
+    // the list.
     const std::size_t header = 4 + size + 1 <= 65535 ? 4 : 12;
     const std::size_t end = 4 + (8 + header + 4 + size + 1 + 3) / 4 * 4;
     EXPECT_EQ(bytes.size(), end + 4);
@@ -142,8 +142,8 @@ TEST(Cdr, headers_of_other_writers_are_read) {
   const auto few = decoded<extras::Few>(v1);
   EXPECT_EQ(few.one, 7);
   EXPECT_EQ(few.three, "h");
-  // XCDR2: the length code 5 for a string, whose own length is also that of the parameter; the padding is
-  // counted at the end.
+  // XCDR2: the length code 5 for a string. The string's own length is also that of the parameter. The padding
+  // is counted at the end.
   const auto v2 = bytes_of({0,    0x0B, 0, 0,                               //
                             20,   0,    0, 0,                               // the delimiter
                             0x03, 0,    0, 0x50, 2, 0, 0, 0, 'h', 0, 0, 0,  // three
@@ -179,17 +179,17 @@ TEST(Cdr, the_last_of_repeated_members_wins) {
 }
 
 TEST(Cdr, padding_at_the_end_is_dropped_when_announced) {
-  // An appendable type may end early: with three bytes of padding announced, `second` is absent.
+  // An appendable type may end early: with three announced bytes of padding, `second` is absent.
   auto bytes = bytes_of({0, 1, 0, 3, 5, 0, 0, 0, 0, 0, 0, 0});
   bytes.resize(8);
   bytes[3] = std::byte{2};
   EXPECT_EQ(decoded<extras::Long>(bytes).second, 7);
   bytes[3] = std::byte{0};
   EXPECT_EQ(refused<extras::Long>(bytes).problem, decode_problem::truncated)
-      << "two bytes that are no member";
+      << "two bytes that are not a member";
 }
 
-TEST(Cdr, strings_without_their_zero_are_forgiven) {
+TEST(Cdr, strings_without_their_zero_are_accepted) {
   const auto bytes =
       bytes_of({0, 1, 0, 0, 2, 0, 0, 0, 'h', 'i', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   EXPECT_EQ(decoded<extras::Limits>(bytes).text, "hi");
@@ -255,7 +255,7 @@ TEST(Cdr, a_body_that_is_too_small_is_refused) {
   kitchen::Derived copy;
   aligned_body body(320);
   ASSERT_TRUE(situ::decode(copy, bytes, body.bytes()));
-  EXPECT_EQ(copy, *original) << "the same places as in the original";
+  EXPECT_EQ(copy, *original) << "the places are those of the original";
   EXPECT_EQ(situ::to_heap(copy, body.bytes()), situ::to_heap(*original, original.body()));
   const auto refused = situ::decode(copy, bytes, body.bytes().first(260));
   ASSERT_FALSE(refused);
@@ -263,7 +263,7 @@ TEST(Cdr, a_body_that_is_too_small_is_refused) {
   EXPECT_EQ(refused.error().path.text(), "points");
 }
 
-TEST(Cdr, nesting_ends_somewhere) {
+TEST(Cdr, nesting_is_bounded) {
   // Each level is a sequence of one element, which is a struct.
   const auto nested = [](unsigned levels) {
     auto bytes = bytes_of({0, 1, 0, 0});
@@ -288,7 +288,7 @@ TEST(Cdr, a_length_alone_allocates_nothing) {
   const auto error = refused<extras::Unlimited>(lie);
   EXPECT_EQ(error.problem, decode_problem::lying_length);
   EXPECT_EQ(error.path.text(), "bytes");
-  // Each element of four bytes becomes one of more than five hundred: the length of a message limits its
+  // Each element of four bytes becomes one of more than five hundred. The length of a message limits its
   // memory.
   auto wasteful = bytes_of({0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   const std::uint32_t count = 400'000;
@@ -299,7 +299,7 @@ TEST(Cdr, a_length_alone_allocates_nothing) {
   EXPECT_EQ(refused<extras::Empties>(wasteful).problem, decode_problem::too_much_memory);
 }
 
-/// If random bytes decode, the message encodes and decodes to itself. The sanitizers detect anything else.
+/// If random bytes decode, the message encodes and decodes to itself. The sanitizers detect all other faults.
 template <class T>
 void survive_noise(unsigned seed) {
   std::mt19937 random(seed);

@@ -1,5 +1,5 @@
-// Names of types, members, cases, enumerators, constants and modules that have a meaning in C++ or in
-// generated code (tests/generated/schema/hostile/names.idl). The test is that they compile.
+// Names of types, members, cases, enumerators, constants and modules with a meaning in C++ or in generated
+// code (tests/generated/schema/hostile/names.idl). The test is that they compile.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Names of packages, messages, enums, enumerators, fields and extensions of .proto files that have a meaning
-// in C++ or in generated code (tests/generated/schema/hostile/names.proto). The test is that they compile.
+// Names of packages, messages, enums, enumerators, fields and extensions of .proto files with a meaning in
+// C++ or in generated code (tests/generated/schema/hostile/names.proto). The test is that they compile.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace std_::template_::self::situ;
 
-/// Methods whose names had to change write values that methods with changed names read. The bytes follow the
+/// Methods with changed names write values, which readers with changed names read. The bytes follow the
 /// numbers of the fields.
 TEST(HostileNames, of_protobuf_come_back) {
   ::situ::protobuf::growing_buffer memory;
@@ -61,7 +61,7 @@ TEST(HostileNames, of_protobuf_come_back) {
   EXPECT_EQ(extension.self(), "e");
 }
 
-// Types that would get the same name stay apart: names of the schema stay, others change.
+// Types that would get the same name stay distinct: names of the schema stay, others change.
 static_assert(std::is_enum_v<C_DReader> && std::is_enum_v<C_E> && std::is_enum_v<C_E_> &&
               std::is_enum_v<typeid_>);
 static_assert(std::is_class_v<C_D_Reader> && std::is_class_v<C_D__Reader> && std::is_class_v<CWriterWriter>);

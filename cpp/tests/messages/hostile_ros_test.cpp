@@ -1,5 +1,5 @@
-// Names of packages, messages, services, fields and constants of ROS that have a meaning in C++ or in
-// generated code (tests/generated/schema/hostile/share). The test is that they compile.
+// Names of packages, messages, services, fields and constants of ROS with a meaning in C++ or in generated
+// code (tests/generated/schema/hostile/share). The test is that they compile.
 #include <gtest/gtest.h>
 
 #include "names/msg/all.hpp"

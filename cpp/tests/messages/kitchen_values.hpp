@@ -18,7 +18,7 @@ namespace situ_test {
 using situ::flat;
 using situ::heap;
 
-/// A body whose elements lie aligned.
+/// A body with aligned elements.
 class aligned_body {
  public:
   explicit aligned_body(std::size_t size) : storage_(size / sizeof(line) + 1), size_(size) {}
@@ -40,7 +40,7 @@ class built {
   explicit built(const typename T::bulk_lengths& lengths = {}) : body_(T::body_size(lengths).value()) {
     memory_ = std::make_unique<block>();
     std::memset(static_cast<void*>(memory_->bytes), 0, sizeof(T));
-    // Prevents the compiler from leaving memory unzeroed in which an object is about to be constructed.
+    // Prevents the compiler from leaving memory unzeroed in which an object is constructed next.
     asm volatile("" : : "r"(memory_.get()) : "memory");
     message_ = T::init_at(memory_->bytes, lengths);
   }

@@ -72,7 +72,7 @@ TEST(Message, reserved_names_get_an_underscore) {
   EXPECT_EQ(names, "class=1 schema=2 Words_=3 situ_name=4 NAN=5 S=6 ");
 }
 
-TEST(Message, tells_about_itself) {
+TEST(Message, describes_itself) {
   static_assert(kitchen::Derived::situ_name == "kitchen::Derived");
   static_assert(kitchen::Derived::schema_hash == kitchen::Derived_<heap>::schema_hash);
   static_assert(kitchen::Derived::schema_hash != kitchen::Base::schema_hash);
@@ -119,7 +119,7 @@ TEST(Message, compares_and_copies) {
   EXPECT_EQ(a, c);
 }
 
-TEST(Message, prints_for_people) {
+TEST(Message, prints_readable_text) {
   kitchen::Label label = situ_test::label<flat>(1);
   EXPECT_EQ(to_string(label), "kitchen::Label{text: \"h\u00e9\", place: kitchen::Point{x: 1.5, y: -2.25}}");
   label.place.reset();
@@ -230,27 +230,27 @@ TEST(Message, bulk_fields_lie_behind_each_other_in_the_body) {
   EXPECT_THROW((void)m->raw.span(m.body().first(100)), situ::bulk_error);
 }
 
-TEST(Message, booleans_in_the_body_are_looked_at) {
+TEST(Message, booleans_in_the_body_are_checked) {
   built<extras::Lamps> m({.on = 3, .lamps = 2});
   m->on.span(m.body())[1] = true;
   m->lamps.span(m.body())[1].lit = true;
   EXPECT_TRUE(m->on.span(std::as_const(m).body())[1]);
   m.body()[2] = std::byte{2};
   EXPECT_FALSE(m->on.try_span(std::as_const(m).body()));
-  EXPECT_FALSE(m->on.span(m.body())[2]) << "to be written, it is false";
+  EXPECT_FALSE(m->on.span(m.body())[2]) << "a writable boolean is false";
   EXPECT_TRUE(m->on.try_span(std::as_const(m).body()));
   m.body()[64 + 8 + 4] = std::byte{7};
   EXPECT_FALSE(m->lamps.try_span(std::as_const(m).body()));
   EXPECT_THROW((void)m->lamps.span(std::as_const(m).body()), situ::bulk_error);
   const auto bytes = situ::encode_to_vector(*m, situ::encoding::xcdr2, m.body());
-  EXPECT_FALSE(bytes) << "nor is it encoded";
+  EXPECT_FALSE(bytes) << "an invalid boolean is not encoded";
 }
 
-TEST(Message, lengths_that_cannot_be_have_no_body_size) {
+TEST(Message, impossible_lengths_have_no_body_size) {
   EXPECT_EQ(kitchen::Derived::body_size({}), 0U);
   EXPECT_EQ(kitchen::Derived::body_size({.base = {}, .raw = 5, .right = {}, .points = 100}), 64U + 1600U);
   EXPECT_FALSE(kitchen::Derived::body_size({.base = {}, .raw = 0, .right = {}, .points = 101}))
-      << "over its bound";
+      << "the length exceeds its bound";
   EXPECT_FALSE(kitchen::Derived::body_size({.base = {}, .raw = ~std::size_t{0}}));
   EXPECT_FALSE(
       kitchen::Derived::body_size({.base = {}, .raw = ~std::size_t{0} / 2, .right = {.samples = 1}}));
@@ -361,7 +361,7 @@ TEST(Message, is_built_in_place_in_no_time) {
   image* made = image::init_at(memory, {.data = 7'500'000});
   EXPECT_EQ(made->data, (situ::bulk_ref<std::uint8_t>(0, 7'500'000)));
   EXPECT_EQ(made->height, 0U);
-  static_assert(sizeof(image) < 256, "the pixels are not a part of the head");
+  static_assert(sizeof(image) < 256, "the pixels are not part of the head");
 }
 
 }  // namespace

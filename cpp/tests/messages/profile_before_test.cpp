@@ -1,4 +1,4 @@
-// A generated appendable type, in a program that does not know the new members.
+// A generated appendable type, in a program without the new members.
 #include "profile_before.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A generated appendable type, in a program that knows the new members.
+// A generated appendable type, in a program with the new members.
 #include "profile.hpp"
 
 #include <gtest/gtest.h>

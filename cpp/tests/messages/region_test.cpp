@@ -127,7 +127,7 @@ TEST(RegionMessages, the_bytes_are_those_of_the_vectors) {
   EXPECT_EQ(back, pantry());
 }
 
-TEST(RegionMessages, what_is_stored_over_another_value_leaves_nothing_of_it) {
+TEST(RegionMessages, a_stored_value_replaces_the_old_one_completely) {
   pantry_region r;
   ASSERT_TRUE(situ::convert(pantry(), *r));
   ASSERT_TRUE(situ::convert(heap_pantry(), *r));
@@ -168,7 +168,7 @@ TEST(RegionMessages, bounds_hold_where_a_region_is_converted) {
   EXPECT_EQ(done.error().message(), "name: 9 elements do not fit into 8");
 }
 
-TEST(RegionMessages, a_full_region_says_so) {
+TEST(RegionMessages, a_full_region_reports_it) {
   std::vector<granule> memory(256);
   pantry_region r(std::as_writable_bytes(std::span(memory)));
   heap_pantry large = pantry();
@@ -179,7 +179,7 @@ TEST(RegionMessages, a_full_region_says_so) {
             "words: the region has no room for 1000 elements; give it a higher limit");
 }
 
-TEST(RegionMessages, what_is_assigned_whole_is_there_or_nothing_has_changed) {
+TEST(RegionMessages, whole_assignment_succeeds_or_changes_nothing) {
   std::vector<granule> memory(256);
   pantry_region r(std::as_writable_bytes(std::span(memory)));
   EXPECT_TRUE(situ::try_assign(*r, pantry()));

@@ -18,7 +18,7 @@ void poke(T& message, const void* where, std::uint64_t value, std::size_t size) 
   std::memcpy(reinterpret_cast<std::byte*>(&message) + offset, &value, size);
 }
 
-/// Starts with a fresh message, whatever the bytes hold.
+/// Starts with a new message, regardless of the bytes.
 template <class T>
 void refill(built<T>& message) {
   T::init_at(&*message);
@@ -36,7 +36,7 @@ void expect_problem(const T& message, situ::validate_problem problem, const std:
 
 using situ::validate_problem;
 
-TEST(Validate, accepts_what_is_right) {
+TEST(Validate, accepts_valid_messages) {
   built<kitchen::Containers> containers;
   fill(*containers);
   EXPECT_TRUE(situ::validate(&*containers, 0));
@@ -160,8 +160,8 @@ TEST(Validate, size_and_address) {
   EXPECT_EQ(odd.error().message(), "message: the bytes do not lie at a multiple of 8");
 }
 
-/// Whatever the bytes, checking them and reading an accepted message stays within the message. The sanitizers
-/// detect anything else.
+/// For any bytes, checking them and reading an accepted message stays within the message. The sanitizers
+/// detect all other faults.
 template <class T>
 void survive_noise(unsigned seed) {
   std::mt19937 random(seed);

@@ -169,7 +169,8 @@ TYPED_TEST(CdrVector, is_read) {
   }
 }
 
-/// Every truncated message is an error or, where the type may end early, another message; never a crash.
+/// Every truncated message is an error or, if the type may end early, another message. It never causes a
+/// crash.
 TYPED_TEST(CdrVector, is_read_or_refused_wherever_it_ends) {
   constexpr bool may_end_early = TypeParam::situ_extensibility == situ::extensibility::appendable;
   for (const auto version : {situ::encoding::xcdr1, situ::encoding::xcdr2}) {

@@ -1,4 +1,4 @@
-// An enum is a key by its declared number: neither booleans nor characters are keys.
+// An enum is a key by its declared number. Booleans and characters are not keys.
 // EXPECT: the keys of sets and maps in a region are integers, enums of integers, and strings
 #include "situ/region.hpp"
 

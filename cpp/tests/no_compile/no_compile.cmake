@@ -1,5 +1,5 @@
-# Compiles SOURCE twice. With SITU_RIGHT defined it must compile. Without, it must not, and the compiler's
-# output must match the source's line `// EXPECT: <regular expression>`.
+# Compiles SOURCE twice. With SITU_RIGHT defined it must compile. Without it, SOURCE must not compile, and the
+# compiler's output must match the source's line `// EXPECT: <regular expression>`.
 set(flags)
 foreach(folder IN LISTS INCLUDES)
   list(APPEND flags -I ${folder})
@@ -18,5 +18,5 @@ if(NOT failed)
   message(FATAL_ERROR "compiles, but must not")
 endif()
 if(NOT words MATCHES "${expected}")
-  message(FATAL_ERROR "the compiler says nothing of `${expected}`:\n${words}")
+  message(FATAL_ERROR "the compiler's output does not match `${expected}`:\n${words}")
 endif()

@@ -1,5 +1,5 @@
-// Elements without bytes could not be counted: a struct in a region has at least one member, an array one
-// element.
+// Elements without bytes could not be counted. A struct in a region therefore has at least one member, and an
+// array one element.
 // EXPECT: an array of a region has at least one element
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
-# Installs Situ into a new folder, moves the folder, and builds and runs the consumer against it: with CMake
-# and with pkg-config. Called with -DBUILD=<build folder of Situ> -DSOURCE=<this folder> -DCXX=<compiler>
+# Installs Situ into a new folder, moves the folder, and builds and runs the consumer with it: with CMake and
+# with pkg-config. Called with -DBUILD=<build folder of Situ> -DSOURCE=<this folder> -DCXX=<compiler>
 # -DCC=<compiler> -DWORK=<scratch folder> -DSITU=<the situ command>.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
@@ -22,7 +22,7 @@ endforeach()
 
 find_program(PKG_CONFIG pkg-config)
 if(NOT PKG_CONFIG)
-  message(STATUS "there is no pkg-config here: situ.pc is not tried")
+  message(STATUS "pkg-config is not installed: situ.pc is not tested")
   return()
 endif()
 file(GLOB_RECURSE pc ${WORK}/installed/*/situ.pc)

@@ -1,4 +1,4 @@
-// The protobuf writer allocates nothing: counted, with nesting deeper than 16, crossing and patching.
+// The protobuf writer does not allocate: counted, with nesting deeper than 16, crossing and patching.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -127,7 +127,7 @@ TEST(protobuf_generated_reader, proto2_has_defaults_and_closed_enums) {
   EXPECT_EQ(unknown, 7U);
 }
 
-TEST(protobuf_generated_reader, an_edition_has_the_features_that_it_asks_for) {
+TEST(protobuf_generated_reader, an_edition_has_the_features_that_it_sets) {
   using namespace situ::edition;
   const EditionReader empty;
   EXPECT_EQ(empty.plain(), 7);

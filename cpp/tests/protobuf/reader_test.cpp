@@ -117,7 +117,7 @@ TEST(protobuf_reader, unknown_fields_are_kept_as_they_are) {
   EXPECT_EQ(unknown, (std::vector<std::pair<std::uint32_t, std::size_t>>{{15, 3}, {19, 6}, {1, 5}}));
 }
 
-TEST(protobuf_reader, what_is_no_message_is_refused_with_its_place) {
+TEST(protobuf_reader, invalid_messages_are_refused_with_the_place_of_the_fault) {
   EXPECT_EQ(problem({0x08, 1, 0x08}), read_problem::truncated);
   EXPECT_EQ(table(bytes{0x08, 1, 0x08}).error().at, 2U);
   EXPECT_FALSE(table(bytes{0x08, 1, 0x08}).has(0));
@@ -133,7 +133,7 @@ TEST(protobuf_reader, what_is_no_message_is_refused_with_its_place) {
   bytes longer{0x08};
   longer.insert(longer.end(), 11, 0xff);
   EXPECT_EQ(problem(longer), read_problem::long_varint);
-  // A packed field whose last number is cut off: the error appears on iteration.
+  // A packed field with a truncated last number: the error appears on iteration.
   const bytes packed{0x32, 2, 2, 0x80};
   const table it(packed);
   auto numbers = it.all<kind::sint32>(5);
@@ -197,7 +197,7 @@ TEST(protobuf_reader, a_message_of_256_mebibytes_through_chunks_of_4_kibibytes) 
   constexpr std::uint64_t records = 1U << 18U;
   bytes record(1018);
   for (std::size_t i = 0; i < record.size(); ++i) record[i] = static_cast<std::uint8_t>(i * 7);
-  // The bytes that leave the process, and where the chunks began.
+  // The bytes that leave the process, and the offsets at which the chunks begin.
   struct {
     void chunk(std::uint32_t, std::span<const std::uint8_t> data, std::size_t) {
       starts.push_back(given.size());
@@ -227,7 +227,7 @@ TEST(protobuf_reader, a_message_of_256_mebibytes_through_chunks_of_4_kibibytes) 
   ASSERT_EQ(out.finish(), situ::protobuf::write_error::none);
   ASSERT_GT(sink.given.size(), std::size_t{256} << 20U);
 
-  // One field that ends at the end of the message, one in it, and then the records, all complete.
+  // One field that ends at the end of the message, one field in it, and then the records, all complete.
   std::span<const std::uint8_t> content = sink.given;
   for (const std::uint32_t number : {1U, 2U}) {
     situ::protobuf::fields level(content);

@@ -166,7 +166,7 @@ TEST(protobuf, a_stream_gives_chunks_and_later_their_patches) {
   EXPECT_EQ(all, vector_bytes<std::uint8_t>("kitchen.chunks16.bin"));
 }
 
-TEST(protobuf, widths_that_were_remembered_wrongly_do_not_show) {
+TEST(protobuf, widths_that_were_expected_wrongly_do_not_change_the_bytes) {
   growing_buffer buffer;
   const std::array<std::size_t, 7> lengths{5, 200, 20000, 3, 127, 128, 0};
   EXPECT_EQ(write(buffer,
@@ -211,7 +211,7 @@ TEST(protobuf, nothing_is_finished_while_something_is_open) {
   EXPECT_EQ(out.finish(), write_error::wrong_order);
 }
 
-TEST(protobuf, mistakes_are_told_at_the_end) {
+TEST(protobuf, mistakes_are_reported_at_the_end) {
   growing_buffer buffer;
   EXPECT_EQ(write(buffer, [](message& it) { it.nested(0).boolean(1, true); }), write_error::invalid_field);
   EXPECT_EQ(write(buffer, [](message& it) { it.string(1U << 29, ""); }), write_error::invalid_field);
@@ -236,7 +236,7 @@ TEST(protobuf, messages_nest_to_the_last_level) {
   EXPECT_EQ(write(buffer, [](message& it) { nest(it, 129); }), write_error::too_deep);
 }
 
-/// A message of numbers, messages and groups, and its bytes as an encoder that knows all sizes writes them.
+/// A message of numbers, messages and groups, and its bytes from an encoder that computes all sizes first.
 struct node {
   std::uint32_t field = 1;
   bool is_group = false;

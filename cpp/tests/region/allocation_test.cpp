@@ -73,7 +73,7 @@ std::string again(const situ::region<Shelf>& r) {
   return taken->canonical() == r.canonical() ? "good" : "another value";
 }
 
-TEST(RegionAllocation, each_allocator_takes_what_it_says) {
+TEST(RegionAllocation, each_allocator_takes_its_runs) {
   // The first run that is long enough, no run, the smallest run that is long enough.
   const std::array<std::size_t, 3> wanted{0, 3, 1};
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -117,7 +117,7 @@ TEST(RegionAllocation, freed_memory_of_a_monotonic_region_comes_back_when_it_is_
   EXPECT_EQ(r.size(), used);
   EXPECT_EQ(r.free_bytes(), 0U);
   set(r, 0, 41);
-  EXPECT_EQ(place(r, 0), used) << "it goes on behind the end";
+  EXPECT_EQ(place(r, 0), used) << "the next block lies behind the end";
   // Freed memory at the end belongs to the end again.
   r->texts.pop_back();
   r->texts.erase(r->texts.begin());
@@ -143,7 +143,7 @@ TEST(RegionAllocation, an_allocator_cannot_take_what_is_in_use) {
   EXPECT_EQ(r.canonical(), shelf(region_allocation()).canonical());
 }
 
-TEST(RegionAllocation, it_goes_along_with_the_region) {
+TEST(RegionAllocation, it_stays_with_the_region) {
   auto r = shelf(all[1]);
   r->texts.emplace_back(std::string(100, 'a'));
   auto copy = r;

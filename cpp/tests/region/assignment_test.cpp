@@ -79,7 +79,7 @@ void expect_holds(const auto& set, const std::set<std::string>& expected) {
   for (const auto& key : expected) EXPECT_TRUE(set.contains(key)) << key;
 }
 
-/// Calls with each set of texts and each map, and with a function that makes their elements.
+/// Calls with each set of texts and each map, and with a function that creates their elements.
 template <class Call>
 void for_each_container(Keyed& in, const Call& call) {
   call(in.flat_set, keys);
@@ -145,7 +145,7 @@ TEST(RegionAssignment, of_another_regions_container_changes_nothing_where_there_
   EXPECT_EQ(situ_test::refused<Keyed>(r.bytes()), "accepted");
 }
 
-TEST(RegionAssignment, may_be_of_what_the_container_holds) {
+TEST(RegionAssignment, may_use_elements_of_the_container_itself) {
   region<Keyed> r;
   for_each_container(*r, [](auto& container, const auto& make) {
     const auto held = make(0, 30);

@@ -62,7 +62,7 @@ Place place(std::size_t count) {
   return count <= 11 ? Place{64, 75} : Place{96, 96 + (count + 15) / 16 * 16};
 }
 
-/// The canonical image of a text, or the same bytes marked as a live image.
+/// Returns the canonical image of a text, or the same bytes marked as a live image.
 Bytes image_of(const std::string& text, bool live) {
   situ::region<Note> r;
   r->text = text;
@@ -82,7 +82,7 @@ std::string at(const std::string& words, std::size_t offset) {
   return words + " (at offset " + std::to_string(offset) + ")";
 }
 
-TEST(RegionCheck, a_byte_that_is_no_text_is_found_wherever_it_is) {
+TEST(RegionCheck, an_invalid_byte_of_text_is_found_at_every_place) {
   for (const bool live : {false, true}) {
     for (std::size_t count = 1; count <= 70; ++count) {
       const auto [begin, end] = place(count);
@@ -111,7 +111,7 @@ TEST(RegionCheck, a_byte_that_is_no_text_is_found_wherever_it_is) {
   }
 }
 
-TEST(RegionCheck, letters_of_several_bytes_are_text_wherever_they_are) {
+TEST(RegionCheck, letters_of_several_bytes_are_valid_at_every_place) {
   for (const std::string letter : {"\xC3\xBC", "\xE2\x82\xAC", "\xF0\x9D\x84\x9E"}) {
     for (std::size_t before = 0; before < 40; ++before) {
       for (const std::size_t behind : {0U, 1U, 7U, 20U}) {
@@ -151,7 +151,7 @@ TEST(RegionCheck, blocks_may_not_share_a_granule_anywhere_in_the_bitmap) {
 }
 
 TEST(RegionCheck, a_block_may_not_begin_in_a_granule_of_another_one) {
-  // Small and large images, whose bitmaps lie in different places.
+  // Small and large images: their bitmaps lie in different places.
   for (const std::uint32_t granules : {1U, 57U, 58U, 59U, 122U, 300U, 5000U}) {
     situ::region<Two> r;
     r->first = std::string(granules * 16, 'a');
@@ -171,7 +171,7 @@ TEST(RegionCheck, a_block_may_not_begin_in_a_granule_of_another_one) {
   }
 }
 
-TEST(RegionCheck, a_byte_that_is_no_boolean_is_found_wherever_it_is) {
+TEST(RegionCheck, an_invalid_boolean_is_found_at_every_place) {
   for (std::size_t count = 1; count <= 40; ++count) {
     situ::region<Flags> r;
     for (std::size_t i = 0; i < count; ++i) r->flags.push_back(i % 3 == 0);

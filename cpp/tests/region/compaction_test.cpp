@@ -1,4 +1,4 @@
-// Compaction in place: sizes worked out by hand, buffers without room, shared values, large images.
+// Compaction in place: sizes computed by hand, buffers without room, shared values, large images.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ std::string repeated(std::string_view text, int times) {
   return all;
 }
 
-/// Compacts a region in place. It holds the same value, and nothing else.
+/// Compacts a region in place. It then holds the same value, and no other data.
 template <class T>
 void compact_in_place(situ::region<T>& r) {
   const auto canonical = r.canonical();
@@ -53,7 +53,7 @@ void compact_in_place(situ::region<T>& r) {
   EXPECT_EQ(r.canonical(), canonical);
   EXPECT_EQ(r.free_bytes(), 0U);
   EXPECT_LE(r.size(), used);
-  // All blocks are reachable from the root: a receiver finds no free memory either.
+  // All blocks are reachable from the root. A receiver therefore finds no free memory either.
   aligned_bytes sent(r.bytes());
   const auto adopted = situ::region<T>::adopt(sent.span());
   ASSERT_TRUE(adopted) << adopted.error().message();
@@ -90,7 +90,7 @@ TEST(RegionCompaction, is_held_to_the_vectors) {
   held_to<situ_test::after::Profile>("profile.after");
 }
 
-TEST(RegionCompaction, what_was_freed_is_gone_and_its_bytes_are_zero) {
+TEST(RegionCompaction, freed_values_are_gone_and_their_bytes_are_zero) {
   for (const bool monotonic : {false, true}) {
     for (const bool zero_on_free : {true, false}) {
       aligned_bytes memory(8192);
@@ -141,14 +141,14 @@ TEST(RegionCompaction, a_full_buffer_has_room_again) {
   while (r->texts.try_emplace_back(std::string(50, static_cast<char>('a' + count % 26))) != nullptr) ++count;
   for (std::size_t i = count / 2; i-- > 0;) r->texts.erase(r->texts.begin() + i * 2);
   const std::string large(600, 'x');
-  ASSERT_EQ(r->texts.try_emplace_back(large), nullptr) << "what is free lies in pieces";
+  ASSERT_EQ(r->texts.try_emplace_back(large), nullptr) << "the free memory is fragmented";
   compact_in_place(r);
   ASSERT_NE(r->texts.try_emplace_back(large), nullptr);
   EXPECT_EQ(r->texts.back(), large);
   compact_in_place(r);
 }
 
-/// In each of sixty levels two links lead to the same value: a walk along all paths would never end.
+/// In each of sixty levels two links lead to the same value. A walk along all paths would never end.
 TEST(RegionCompaction, a_shared_value_is_visited_once) {
   situ::region<Twice> r;
   r->right.emplace();
@@ -201,7 +201,7 @@ TEST(RegionCompaction, a_large_image_is_compacted) {
   }
 }
 
-/// With parts of more than a word, as when there is no memory for one part per word.
+/// Parts have more than a word. This happens if there is no memory for one part per word.
 TEST(RegionCompaction, places_are_counted) {
   std::vector<std::uint64_t> bits(5000);
   for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = (std::uint64_t{1} << (i % 50)) - 1;

@@ -65,7 +65,7 @@ TEST(RegionVector, grows_as_its_policy_says) {
       // Capacities are whole granules of two skills each.
       EXPECT_EQ(r->skills.capacity() % 2, 0U);
     }
-    // By hand: 2, 4, 8 ... 1024; 2, 4 (3 rounded up), 6, 10 (9) ...; 2, 4, 6 ... 1000.
+    // Computed by hand: 2, 4, 8 ... 1024; 2, 4 (3 rounded up), 6, 10 (9) ...; 2, 4, 6 ... 1000.
     if (percent == 200) {
       EXPECT_EQ(changes, 10U);
     }
@@ -177,14 +177,14 @@ TEST(RegionMaps, are_ranges) {
   EXPECT_EQ(std::ranges::find_if(r->gear, behind_b)->second.level, 3U);
 }
 
-/// Worked out by hand and in Python from the text of spec/region.md.
+/// Computed by hand and in Python from the text of spec/region.md.
 TEST(RegionMaps, hash_as_the_format_says) {
   EXPECT_EQ(situ::region_detail::mix(1), 0x5692161d100b05e5U);
   EXPECT_EQ(situ::region_detail::hash_of(std::uint64_t{0}), 0xe220a839U);
   EXPECT_EQ(situ::region_detail::hash_of(std::int32_t{-1}), situ::region_detail::hash_of(std::int64_t{-1}));
 }
 
-TEST(RegionMaps, a_table_keeps_its_order_whatever_happened) {
+TEST(RegionMaps, a_table_keeps_its_order_for_any_history) {
   region<Kitchen> a;
   region<Kitchen> b;
   for (int i = 0; i < 1000; ++i) a->numbers.insert(i);
@@ -195,7 +195,7 @@ TEST(RegionMaps, a_table_keeps_its_order_whatever_happened) {
   EXPECT_TRUE(std::equal(a->numbers.begin(), a->numbers.end(), b->numbers.begin(), b->numbers.end()));
 }
 
-TEST(RegionUnique, owns_what_it_leads_to) {
+TEST(RegionUnique, owns_the_value_to_which_it_leads) {
   region<situ_test::Node> r;
   const std::size_t empty = r.size();
   r->next.emplace(1).next.emplace(2).children.emplace_back(3);

@@ -46,7 +46,7 @@ inline bool same(const Forest& f, const model_forest& m) {
          std::equal(f.numbers.begin(), f.numbers.end(), m.numbers.begin(), m.numbers.end());
 }
 
-/// Inserts the key for a number. False if region and model disagree.
+/// Inserts the key for a number. Returns false if region and model disagree.
 inline bool insert(Forest& f, model_forest& m, std::uint32_t number, bool full_is_good) {
   const Item item{1, 2, number * 7ULL, 3};
   const auto [place, is_new] = f.items.try_insert(number, item);
@@ -62,7 +62,7 @@ inline bool insert(Forest& f, model_forest& m, std::uint32_t number, bool full_i
   return full_is_good || (listed && numbered);
 }
 
-/// Erases the key for a number. False if region and model disagree.
+/// Erases the key for a number. Returns false if region and model disagree.
 inline bool erase(Forest& f, model_forest& m, std::uint32_t number) {
   const auto small = static_cast<std::int16_t>(number - 500);
   const std::string key = key_of(number);
@@ -70,7 +70,7 @@ inline bool erase(Forest& f, model_forest& m, std::uint32_t number) {
          f.numbers.erase(small) == m.numbers.erase(small);
 }
 
-/// Whether a position is the end if the model's is, and otherwise has the same key.
+/// Whether a position is the end if the model's position is, and otherwise has the same key.
 template <class Place, class Expected>
 bool same_place(const Place& at, const Place& end, const Expected& expected, const Expected& expected_end) {
   if (at == end || expected == expected_end) return at == end && expected == expected_end;
@@ -93,7 +93,7 @@ inline bool same_bounds(const Forest& f, const model_forest& m, std::uint32_t nu
          same_place(f.lists.lower_bound(key), f.lists.end(), m.lists.lower_bound(key), m.lists.end());
 }
 
-/// Occasional operations between the steps. False if region and model disagree.
+/// Occasional operations between the steps. Returns false if region and model disagree.
 inline bool tidy(situ::region<Forest>& r, model_forest& m, std::uint32_t way, std::uint32_t number,
                  bool full_is_good) {
   switch (way) {
@@ -141,10 +141,10 @@ inline bool tidy(situ::region<Forest>& r, model_forest& m, std::uint32_t way, st
   }
 }
 
-/// Runs a program that inserts and erases runs of numbers, with other operations between. True if region and
-/// model agree after each step, and the image is valid at the end.
+/// Runs a program that inserts and erases runs of numbers, with other operations between. Returns true if
+/// region and model agree after each step, and the image is valid at the end.
 inline bool run(program steps, situ::region<Forest>& r, bool full_is_good) {
-  // Runs are usually short: a long one takes as long as many short ones.
+  // Runs are usually short, because a long one takes as long as many short ones.
   constexpr std::array<std::uint8_t, 8> counts = {1, 2, 3, 5, 9, 17, 33, 57};
   model_forest m;
   while (!steps.ended()) {

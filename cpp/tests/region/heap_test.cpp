@@ -15,7 +15,7 @@ using situ_test::aligned_bytes;
 using situ_test::allocations_of;
 using situ_test::Kitchen;
 
-/// An image of about `bytes` bytes, most of them in `bits`.
+/// Returns an image of about `bytes` bytes, most of them in `bits`.
 situ::region<Kitchen> kitchen(std::size_t bytes) {
   situ::region<Kitchen> r;
   fill(*r);
@@ -23,7 +23,7 @@ situ::region<Kitchen> kitchen(std::size_t bytes) {
   return r;
 }
 
-TEST(region_heap, the_counter_counts) {
+TEST(region_heap, the_counter_works) {
   EXPECT_EQ(allocations_of([] { ::operator delete(::operator new(1)); }), 1U);
 }
 

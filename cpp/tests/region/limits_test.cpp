@@ -37,8 +37,8 @@ struct All {
 };
 SITU_REGION(All, raw, skills, names, text, flat_set, flat_map, hash_set, hash_map)
 
-/// Counts whose product with a size overflows 64 bits, or whose next multiple of 16 does, or which are only
-/// slightly too large.
+/// Counts for which the product with a size overflows 64 bits, or its next multiple of 16 does, or that are
+/// only slightly too large.
 std::vector<std::size_t> too_many() {
   std::vector<std::size_t> counts;
   for (unsigned shift = 31; shift < 64; ++shift) {
@@ -133,9 +133,9 @@ TEST(RegionLimits, ranges_that_no_region_can_hold_are_refused) {
   EXPECT_EQ(r.canonical(), before);
 }
 
-/// A region that can grow does not ask for more memory for sizes that no region can hold, even if an earlier
+/// A region that can grow does not request more memory for sizes that no region can hold, even if an earlier
 /// operation found no room.
-TEST(RegionLimits, what_no_region_can_hold_does_not_make_it_grow) {
+TEST(RegionLimits, sizes_that_no_region_can_hold_do_not_make_it_grow) {
   struct counting : situ::region_detail::growth {
     int asked = 0;
   } growth;
@@ -179,7 +179,7 @@ TEST(RegionContinues, in_a_buffer_that_has_room_and_in_no_other) {
       const bool wanted = shift == 0 && size / 16 * 16 >= image + situ::region_detail::state_size(size);
       ASSERT_EQ(fits, wanted) << size;
       ASSERT_EQ(r.bytes().data() == at, !fits);
-      // Nothing is written after the buffer, and nothing at all if it has no room.
+      // Nothing is written after the buffer. Nothing at all is written if the buffer has no room.
       const auto may_change = static_cast<std::ptrdiff_t>(fits ? size : 0);
       ASSERT_TRUE(std::equal(all.begin() + may_change, all.end(), untouched.begin() + may_change)) << size;
       ASSERT_EQ(r.size(), image);
@@ -193,7 +193,7 @@ TEST(RegionContinues, in_a_buffer_that_has_room_and_in_no_other) {
   }
 }
 
-// The same in each language: see `spec/region.md`, and the test
+// The limits are the same in each language: see `spec/region.md`, and the test
 // `regions_may_become_as_large_as_in_other_languages` in Rust.
 TEST(RegionLimits, are_those_of_other_languages_by_default) {
   constexpr std::uint32_t limit = std::uint32_t{63} << 20;
@@ -201,7 +201,7 @@ TEST(RegionLimits, are_those_of_other_languages_by_default) {
   region<All> r;
   EXPECT_TRUE(r->raw.try_reserve(limit - 4096));
   EXPECT_FALSE(r->raw.try_reserve(std::size_t{64} << 20));
-  // A region that starts with an image has room for it, whatever the limit.
+  // A region that starts with an image has room for it, regardless of the limit.
   situ::region_options large;
   large.limit = std::uint32_t{100} << 20;
   region<All> from(large);

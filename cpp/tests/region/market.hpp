@@ -23,7 +23,7 @@ struct Texture {
 };
 SITU_REGION(Texture, name, base)
 
-/// A C++ base class, whose tail padding is not reused.
+/// A C++ base class. Its tail padding is not reused.
 struct Blade : Equip {
   alignas(Equip) std::uint16_t edge;
 };

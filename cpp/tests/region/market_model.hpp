@@ -86,10 +86,12 @@ inline bool leads_to(const std::shared_ptr<model_texture>& from,
   return from && (from == wanted || leads_to(from->base, wanted));
 }
 
-/// The number of bases below a texture. Programs keep it small, because readers follow at most 64 links.
+/// Returns the number of bases below a texture. Programs keep it small, because readers follow at most 64
+/// links.
 inline int bases(const std::shared_ptr<model_texture>& from) { return from ? 1 + bases(from->base) : 0; }
 
-/// One step with the shapes. False if region and model disagree, or if there was no room and there should be.
+/// One step with the shapes. Returns false if region and model disagree, or if there was unexpectedly no
+/// room.
 inline bool draw(Market& m, model_market& model, program& steps, bool full_is_good) {
   const std::size_t at = steps.byte() % 12;
   if (at >= model.shapes.size()) {
@@ -179,7 +181,7 @@ inline bool link(Market& m, model_market& model, program& steps, bool full_is_go
       return true;
     }
     case 6:
-      // The base of a texture. It may belong to this link's own texture, which is released with it.
+      // The base of a texture. It may belong to the texture of this link, which is released with it.
       if (!model.textures[from]) return true;
       if (!texture.try_share(m.textures[from]->base)) return false;
       mine = std::shared_ptr(model.textures[from]->base);
@@ -241,8 +243,8 @@ inline bool bounds(const Market& m, const model_market& model, const std::string
          same_price(m.prices.upper_bound(key), model.prices.upper_bound(key));
 }
 
-/// Erases the links whose values have this number of links, as `erase_if` does: one after the other, each in
-/// its state at that time.
+/// Erases the links to values with this number of links, as `erase_if` does: one after the other, each in its
+/// state at that time.
 inline std::size_t erase_links(std::vector<std::shared_ptr<model_texture>>& links, std::size_t uses) {
   const std::size_t before = links.size();
   for (auto at = links.begin(); at != links.end();) {
@@ -299,8 +301,8 @@ inline void clear(Market& m, model_market& model, std::uint8_t which) {
   }
 }
 
-/// One step with many elements at once. False if region and model disagree, or if there was no room and there
-/// should be.
+/// One step with many elements at once. Returns false if region and model disagree, or if there was
+/// unexpectedly no room.
 inline bool many(Market& m, model_market& model, program& steps, bool full_is_good) {
   const std::uint8_t what = steps.byte() % 8;
   const std::size_t rest = steps.byte() % 3;
@@ -356,7 +358,8 @@ inline bool many(Market& m, model_market& model, program& steps, bool full_is_go
   }
 }
 
-/// Runs the program. True if region and model agree after each step, and the image is valid at the end.
+/// Runs the program. Returns true if region and model agree after each step, and the image is valid at the
+/// end.
 inline bool run(program steps, situ::region<Market>& r, bool full_is_good) {
   model_market model;
   bool good = true;

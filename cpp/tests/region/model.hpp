@@ -23,7 +23,7 @@ struct model_gear {
   std::vector<float> attributes;
 };
 
-/// A node with the descendants that programs make: the values of its children, each followed by a node with
+/// A node with the descendants that programs create: the values of its children, each followed by a node with
 /// the negative value, and the node's own successor.
 struct model_node {
   std::int32_t value = 0;
@@ -52,7 +52,7 @@ inline bool same(const situ::region_unique<Node>& tree, const std::optional<mode
       [](const Node& a, std::int32_t b) { return a.value == b && (!a.next || a.next->value == -b); });
 }
 
-/// Whether both hold the same, and lookup agrees with iteration.
+/// Whether both hold the same elements, and lookup agrees with iteration.
 inline bool same(const Kitchen& k, const model_kitchen& m) {
   if (k.names[0] != m.name || k.nickname.has_value() != m.nickname.has_value()) return false;
   if (m.nickname && *k.nickname != *m.nickname) return false;
@@ -103,7 +103,7 @@ class program {
     bytes_ = bytes_.subspan(1);
     return first;
   }
-  /// One of 32 texts of 1 to 32 letters; some short, some long.
+  /// Returns one of 32 texts of 1 to 32 letters; some short, some long.
   std::string text() {
     const std::uint8_t which = byte() % 32;
     return std::string(std::size_t{which} + 1, static_cast<char>('a' + which % 26));
@@ -113,7 +113,7 @@ class program {
   std::span<const std::uint8_t> bytes_;
 };
 
-/// One step with the tree. False if there was no room.
+/// One step with the tree. Returns false if there was no room.
 inline bool grow(Kitchen& k, model_kitchen& m, program& steps) {
   const std::uint8_t what = steps.byte() % 6;
   const std::int32_t value = steps.byte();
@@ -153,7 +153,7 @@ inline bool grow(Kitchen& k, model_kitchen& m, program& steps) {
   }
 }
 
-/// Checks images as a receiver does: the adopted value is the same.
+/// Checks images as a receiver does. Returns whether the adopted value is the same.
 inline bool travels(const situ::region<Kitchen>& r) {
   for (const bool canonical : {false, true}) {
     const std::vector<std::byte> image =
@@ -164,7 +164,7 @@ inline bool travels(const situ::region<Kitchen>& r) {
   return true;
 }
 
-/// A position in a range of this size, and a length from there.
+/// Returns a position in a range of this size, and a length from there.
 inline std::pair<std::size_t, std::size_t> part_of(std::size_t size, program& steps) {
   const std::size_t from = steps.byte() % (size + 1);
   return {from, steps.byte() % (size - from + 1)};
@@ -241,8 +241,8 @@ inline bool edit(situ::region_vector<std::uint16_t>& list, std::vector<std::uint
   }
 }
 
-/// One step with whole containers and structs. False if region and model disagree, or if there was no room
-/// and there should be.
+/// One step with whole containers and structs. Returns false if region and model disagree, or if there was
+/// unexpectedly no room.
 inline bool wholly(Kitchen& k, model_kitchen& m, program& steps, std::uint8_t what, bool full_is_good) {
   switch (what) {
     case 0:
@@ -351,8 +351,8 @@ inline bool wholly(Kitchen& k, model_kitchen& m, program& steps, std::uint8_t wh
   }
 }
 
-/// Runs the program. True if region and model agree after each step. With `full_is_good`, operations may find
-/// no room, and then nothing changes.
+/// Runs the program. Returns true if region and model agree after each step. With `full_is_good`, operations
+/// may find no room, and then the region does not change.
 inline bool run(program steps, situ::region<Kitchen>& r, bool full_is_good, std::size_t check_each) {
   model_kitchen m;
   Kitchen* k = r.get();

@@ -1,4 +1,4 @@
-// Random programs of container operations: a region does the same as standard containers, whatever its
+// Random programs of container operations: a region does the same as standard containers, with any kind of
 // memory.
 #include "region/model.hpp"
 

@@ -54,7 +54,7 @@ TEST(RegionMoving, assigning_keeps_the_memory) {
   EXPECT_EQ(checked->canonical(), r.canonical());
 }
 
-TEST(RegionMoving, what_has_no_room_is_not_assigned) {
+TEST(RegionMoving, a_value_without_room_is_not_assigned) {
   aligned_bytes memory(4096);
   region<Note> r(memory.span());
   r->text = "what stays";
@@ -84,7 +84,7 @@ TEST(RegionMoving, swapping_exchanges_the_memory) {
   EXPECT_EQ(b->text, "in the buffer");
 }
 
-TEST(RegionMoving, what_was_moved_from_is_copied_and_assigned_to) {
+TEST(RegionMoving, moved_from_regions_are_copied_and_assigned_to) {
   region<Note> r = note("a text", 3);
   region<Note> taken(std::move(r));
   EXPECT_EQ(r.size(), 0U);  // NOLINT(bugprone-use-after-move)
@@ -141,7 +141,7 @@ TEST(RegionMoving, bytes_are_adopted_wherever_they_lie) {
   }
 }
 
-TEST(RegionMoving, what_is_cut_off_is_refused) {
+TEST(RegionMoving, truncated_images_are_refused) {
   const region<Note> r = note("a text that needs a block", 100);
   const std::vector<std::byte> image = r.canonical();
   for (std::size_t count = 0; count < image.size(); ++count) {
@@ -155,7 +155,7 @@ TEST(RegionMoving, what_is_cut_off_is_refused) {
   EXPECT_EQ(nothing.error().problem, situ::region_problem::too_small);
 }
 
-TEST(RegionMoving, a_refused_image_leaves_nothing_behind) {
+TEST(RegionMoving, a_refused_image_leaves_no_bytes) {
   const region<Note> r = note("a text that needs a block", 3001);
   std::vector<std::byte> image = r.canonical();
   image.back() = std::byte{1};  // padding
@@ -182,7 +182,7 @@ template <auto Member>
 constexpr bool is_indexed = requires(movable_region<Several> r) {
   r.root().template member<Member>()[0];
 };
-// `[]` of a map may insert; a handle has `change` for that.
+// `[]` of a map may insert. A handle has `change` for that.
 static_assert(is_indexed<&Several::vector> && is_indexed<&Several::array>);
 static_assert(!is_indexed<&Several::flat_map> && !is_indexed<&Several::hash_map> &&
               !is_indexed<&Several::ordered_map>);

@@ -13,7 +13,7 @@ using situ_test::Everything;
 using situ_test::Kitchen;
 using situ_test::Market;
 
-TEST(RegionNoExceptions, what_finds_no_room_says_so) {
+TEST(RegionNoExceptions, operations_without_room_report_it) {
   situ_test::aligned_bytes memory(2048);
   auto opened = situ::region<Kitchen>::try_open(memory.span());
   ASSERT_TRUE(opened);

@@ -86,7 +86,7 @@ inline void use_up(situ::region<Everything>& r) {
   }
 }
 
-/// The sources of the operations, larger than the room left, in another region and on the heap.
+/// The sources of the operations. They are larger than the remaining room, in another region and on the heap.
 struct Source {
   situ::region<Everything> region;
   std::vector<std::uint32_t> numbers = std::vector<std::uint32_t>(100, 9);

@@ -1,4 +1,4 @@
-// Why an image of a region is refused.
+// The reason that an image of a region is refused.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace situ_test {
 
-/// The reason, or "accepted".
+/// Returns the reason, or "accepted".
 template <class T>
 std::string refused(std::span<const std::byte> image) {
   aligned_bytes copy(image);

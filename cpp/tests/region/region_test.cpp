@@ -68,7 +68,7 @@ TEST(Region, an_image_is_taken_on_without_decoding_and_changed) {
   }
 }
 
-TEST(Region, equal_values_have_equal_canonical_images_whatever_their_history) {
+TEST(Region, equal_values_have_equal_canonical_images_for_any_history) {
   region<Kitchen> a;
   region<Kitchen> b;
   for (int i = 500; i > 0; --i) b->numbers.insert(i * 91);
@@ -92,7 +92,7 @@ TEST(Region, equal_values_have_equal_canonical_images_whatever_their_history) {
   EXPECT_EQ(b.free_bytes(), 0U);
 }
 
-TEST(Region, nothing_erased_is_left_in_either_image) {
+TEST(Region, erased_data_is_in_neither_image) {
   region<Character> r;
   situ_test::fill(*r);
   const std::size_t before = r.canonical().size();
@@ -136,7 +136,7 @@ TEST(Region, windows_are_used_again_and_are_clean) {
   }
 }
 
-TEST(Region, a_fixed_buffer_says_when_it_is_full_and_stays_good) {
+TEST(Region, a_fixed_buffer_reports_when_it_is_full_and_stays_valid) {
   aligned_bytes memory(4096);
   region<Kitchen> r(memory.span());
   situ_test::fill(*r);
@@ -185,7 +185,7 @@ TEST(Region, a_movable_one_is_reached_through_handles) {
   EXPECT_EQ(taken->canonical(), r.canonical());
 }
 
-TEST(Region, values_may_be_made_of_what_is_about_to_move) {
+TEST(Region, values_may_be_made_of_values_that_move) {
   region<Character> r;
   r->skills.emplace_back(1, 2);
   for (int i = 0; i < 100; ++i) r->skills.push_back(r->skills[0]);
@@ -291,7 +291,7 @@ TEST(Region, depth_is_bounded) {
   EXPECT_NE(chain(65).find("more than 64 links"), std::string::npos);
 }
 
-TEST(Region, a_container_outside_of_a_region_says_so) {
+TEST(Region, a_container_outside_of_a_region_reports_it) {
   situ::region_vector<int> alone;
   EXPECT_FALSE(alone.try_reserve(1));
   try {

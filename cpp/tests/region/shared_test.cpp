@@ -113,7 +113,7 @@ TEST(RegionShared, a_link_to_itself_is_refused) {
   EXPECT_EQ(refused<Scene>(r.canonical()), "accepted");
 }
 
-TEST(RegionShared, images_keep_what_is_shared) {
+TEST(RegionShared, images_keep_shared_values) {
   region<Scene> a;
   fill(*a);
   const std::vector<std::byte> canonical = a.canonical();
@@ -162,7 +162,7 @@ TEST(RegionShared, wrong_counts_types_and_cycles_are_found) {
                 ")");
 }
 
-TEST(RegionShared, however_it_is_reached_no_more_than_64_links_lead_on) {
+TEST(RegionShared, at_most_64_links_lead_on_along_any_path) {
   region<Scene> r;
   Step* last = &r->steps.emplace(0);
   // Each step is two links: to the elements, and to the next step.
@@ -244,7 +244,7 @@ TEST(RegionUnion, holds_one_of_its_members) {
   }
 }
 
-/// By hand from spec/region.md.
+/// Computed by hand from spec/region.md.
 TEST(RegionUnion, lies_as_the_format_says) {
   EXPECT_EQ(sizeof(Value), 24U);
   EXPECT_EQ(alignof(Value), 8U);

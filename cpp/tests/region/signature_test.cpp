@@ -1,5 +1,5 @@
 // Types with the same name, from several namespaces, are different types: in the layout hash, and in all data
-// about a type. Like crates/situ-layout/tests/region/signature.rs.
+// about a type. The tests are like those in crates/situ-region/tests/region/signature.rs.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -200,7 +200,7 @@ TEST(RegionSignature, links_behind_a_name_that_was_met_make_no_cycle) {
   EXPECT_TRUE(region<Start>::adopt(r.bytes()));
 }
 
-TEST(RegionSignature, what_can_be_appended_to_is_told_apart_from_its_members) {
+TEST(RegionSignature, appendable_structs_are_distinguished_from_their_members) {
   const region<growing::Item> r;
   std::uint32_t table = 0;
   std::memcpy(&table, r.bytes().data() + 60, sizeof(table));
@@ -217,7 +217,7 @@ struct Records {
 };
 SITU_REGION(Records, one, another)
 
-TEST(RegionSignature, two_that_can_be_appended_to_have_two_names) {
+TEST(RegionSignature, two_appendable_structs_have_two_names) {
   EXPECT_THROW(static_cast<void>(situ::view_region<Records>({})), std::logic_error);
 }
 

@@ -323,7 +323,7 @@ TEST(RegionStandard, strings) {
   }
 }
 
-/// The element at a position, or nothing at the end.
+/// Returns the element at a position, or nothing at the end.
 template <class C, class At>
 auto shown(const C& container, const At& at) {
   using found = std::optional<std::pair<std::string, std::uint32_t>>;
@@ -351,8 +351,8 @@ TEST(RegionStandard, maps) {
     std::unordered_map<std::string, std::uint32_t> hashed_before = hashed;
     const std::size_t what = chance.below(10);
     both([&](auto& map, auto& model) {
-      // Two maps have the same model, so the second one starts with the content that the first one started
-      // with.
+      // Two maps have the same model. The second one therefore starts with the content that the first one
+      // started with.
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(model)>, decltype(before)>) {
         model = before;
       } else {
@@ -507,7 +507,7 @@ TEST(RegionStandard, sets) {
 }
 
 /// Tables whose runs wrap around at the end: each entry is visited once.
-TEST(RegionStandard, erase_if_looks_at_each_entry_of_a_table_once) {
+TEST(RegionStandard, erase_if_visits_each_entry_of_a_table_once) {
   for (std::int32_t begin = 0; begin < 400; ++begin) {
     region<Standard> r;
     for (std::int32_t i = 0; i < 14; ++i) r->hash_set.insert(begin * 100 + i);
@@ -534,20 +534,20 @@ TEST(RegionStandard, more_than_27_members) {
   EXPECT_EQ((*taken)->last, "behind forty others");
 }
 
-/// When there is no room for twice as much, containers take what they need, as long as that fits.
-TEST(RegionStandard, what_fits_is_not_refused_because_twice_as_much_does_not) {
+/// If there is no room for twice the size, containers take the needed size, as long as it fits.
+TEST(RegionStandard, a_size_that_fits_is_not_refused_because_twice_the_size_does_not) {
   situ_test::aligned_bytes memory(16384);
   region<Standard> r(memory.span());
   while (r->numbers.try_push_back(7)) {
   }
-  // Everything is in use except less than a granule: header, root, and 2 bytes per element.
+  // All memory except less than a granule is in use: header, root, and 2 bytes per element.
   const std::size_t root = 64 + (sizeof(Standard) + 15) / 16 * 16;
   EXPECT_EQ(r->numbers.size(), (r.capacity() - root) / 2);
   r->numbers.clear();
   r->numbers.shrink_to_fit();
   while (r->text.try_push_back('c')) {
   }
-  // A string does not grow in place: the last block and the one before it existed at once.
+  // A string does not grow in place. The last block and the one before it existed at once.
   EXPECT_GT(r->text.size(), (r.capacity() - root) / 2 - 32);
   r->text.clear();
   r->text.shrink_to_fit();

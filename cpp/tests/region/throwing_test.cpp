@@ -1,4 +1,4 @@
-// When a source throws while it is read, nothing changes, and no memory of the region is lost.
+// If a source throws while it is read, the region does not change, and no memory of the region is lost.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using situ::region;
 
-/// `count` values, the last of which throws when it is read.
+/// `count` values. The last one throws when it is read.
 template <class T>
 class throwing {
  public:
@@ -82,7 +82,7 @@ struct All {
 SITU_REGION(All, numbers, names, items, rows, flat_set, hash_set, ordered_set, flat_map, hash_map,
             ordered_map, optional, unique, shared)
 
-/// The number of bytes of the image that are marked as in use.
+/// Returns the number of bytes of the image that are marked as in use.
 std::size_t in_use(region<All>& r) {
   r.trim();
   return r.size() - r.free_bytes();
@@ -149,12 +149,12 @@ TEST(RegionThrowing, nothing_has_changed_and_no_memory_is_lost) {
       const std::size_t used = in_use(r);
       auto copy = region<All>::adopt(r.bytes());
       ASSERT_TRUE(copy) << copy.error().message();
-      EXPECT_EQ(used, in_use(*copy)) << "as much as is found in the image";
+      EXPECT_EQ(used, in_use(*copy)) << "the number of bytes found in the image";
     }
   }
 }
 
-TEST(RegionThrowing, what_was_made_leaves_zeros) {
+TEST(RegionThrowing, elements_that_were_made_leave_zeros) {
   region<All> r;
   r->numbers.reserve(1000);
   EXPECT_THROW(r->numbers.append_range(throwing<std::int32_t>(7, 900)), std::runtime_error);

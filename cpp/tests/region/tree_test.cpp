@@ -17,8 +17,8 @@ using situ_test::Forest;
 using situ_test::same;
 using model = situ_test::model_forest;
 
-/// Random insertions and erasures, with phases of more insertions and of more erasures. True when region and
-/// model agree.
+/// Random insertions and erasures, with phases of more insertions and of more erasures. Returns true if
+/// region and model agree.
 bool agree(region<Forest>& r, model& m, std::uint32_t seed, int steps, bool full_is_good) {
   std::mt19937 random(seed);
   Forest& f = *r;
@@ -103,9 +103,9 @@ TEST(RegionTree, the_canonical_one_does_not_depend_on_history) {
   EXPECT_EQ(a.canonical(), region<Forest>().canonical());
 }
 
-/// By hand from spec/region.md. Entries of 32 bytes: first = 8, max_len = 8, min_len = 4. 100 entries need 3
-/// levels (9, 81, 729); room = 81, children = 101 / 81 rounded up = 2, of 51 and 50: 50 and 49 entries below
-/// them.
+/// Computed by hand from spec/region.md. Entries have 32 bytes: first = 8, max_len = 8, min_len = 4. 100
+/// entries need 3 levels (9, 81, 729). Then room = 81, and children = 101 / 81 rounded up = 2, with 51 and
+/// 50: 50 and 49 entries below them.
 TEST(RegionTree, the_canonical_one_has_the_shape_of_the_rule) {
   using node = situ::region_detail::tree_node<situ::region_entry<std::uint64_t, situ_test::Item>>;
   EXPECT_EQ(node::first, 8U);
@@ -160,7 +160,7 @@ TEST(RegionTree, a_full_buffer_changes_nothing) {
   }
 }
 
-TEST(RegionTree, errors_name_what_is_wrong) {
+TEST(RegionTree, errors_name_the_fault) {
   region<Forest> r;
   for (std::uint64_t i = 0; i < 100; ++i) r->items.emplace(i);
   const std::vector<std::byte> good = r.canonical();

@@ -1,5 +1,5 @@
-// Each operation that needs memory, in both forms. With room, both do the same. Without, one returns failure
-// and the other throws, and nothing changes.
+// Each operation that needs memory, in both forms. With room, both do the same. Without room, one returns
+// failure and the other throws, and the region does not change.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -110,7 +110,7 @@ TEST(RegionTry, whole_values_may_be_made_of_parts_of_themselves) {
   EXPECT_EQ(situ_test::refused<situ_test::Node>(r.bytes()), "accepted");
 }
 
-TEST(RegionTry, what_is_wrong_is_no_want_of_room) {
+TEST(RegionTry, invalid_operations_do_not_make_a_region_grow) {
   region<Everything> r;
   fill(*r);
   const std::vector<std::byte> before = r.canonical();
@@ -177,7 +177,7 @@ TEST(RegionTry, movable_regions) {
   EXPECT_EQ((*r)->skills[999].id, 999U);
 }
 
-TEST(RegionTry, movable_regions_have_all_that_their_limit_says) {
+TEST(RegionTry, movable_regions_may_use_their_whole_limit) {
   using situ_test::Character;
   for (std::uint32_t limit = 4096; limit <= 65536; limit += 16) {
     situ::region_options options;

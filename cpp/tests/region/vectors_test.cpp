@@ -33,13 +33,13 @@ void held_to(const std::string& name) {
   auto taken = situ::region<T>::adopt(live.span());
   ASSERT_TRUE(taken) << taken.error().message();
   EXPECT_EQ(taken->canonical(), made.canonical());
-  // Old bytes between the blocks are gone.
+  // Old bytes between the blocks are overwritten.
   const std::string_view now(reinterpret_cast<const char*>(taken->bytes().data()), taken->bytes().size());
   EXPECT_EQ(now.find("\xA5\xA5\xA5\xA5"), std::string_view::npos);
 }
 
-/// An image that a peer edited and sent on equals the image that this program makes with the same edits, byte
-/// for byte.
+/// An image that a peer edited and sent on equals the image that this program creates with the same edits,
+/// byte for byte.
 TEST(RegionVectors, are_edited_and_sent_on_with_the_same_canonical_image) {
   situ::region<situ_test::Market> made;
   situ_test::fill(*made);
@@ -64,7 +64,7 @@ TEST(RegionVectors, are_edited_and_sent_on_with_the_same_canonical_image) {
   }
 }
 
-/// The reason that an image is refused, or an empty text for a valid region.
+/// Returns the reason that an image is refused, or an empty text for a valid region.
 template <class T>
 std::string why_not(std::span<const std::byte> image) {
   const auto taken = situ::region<T>::adopt(image);
@@ -72,7 +72,7 @@ std::string why_not(std::span<const std::byte> image) {
 }
 
 /// Each line names an image, an offset, the bytes written there in hexadecimal, and the error.
-TEST(RegionVectors, spoilt_ones_are_refused_with_the_words_of_the_format) {
+TEST(RegionVectors, invalid_ones_are_refused_with_the_texts_of_the_format) {
   std::ifstream lines(SITU_VECTORS "/region/refused.txt");
   ASSERT_TRUE(lines);
   int count = 0;

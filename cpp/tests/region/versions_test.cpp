@@ -21,7 +21,7 @@ using situ_test::vector_image;
 namespace before = situ_test::before;
 namespace after = situ_test::after;
 
-/// A version whose record changed in the middle, which makes it a different type.
+/// A version with a record that changed in the middle, which makes it a different type.
 namespace changed {
 struct alignas(8) Record {
   std::uint32_t score;
@@ -50,7 +50,7 @@ struct All {
 SITU_REGION(All, profiles)
 }  // namespace fixed_before
 
-TEST(RegionVersions, the_layout_hash_does_not_cover_what_may_grow) {
+TEST(RegionVersions, the_layout_hash_does_not_cover_appended_members) {
   EXPECT_EQ(situ::region_detail::layout_text<after::Profile>(),
             "region-v1 Profile\nProfile 0 0 0 appendable\n");
   EXPECT_EQ(situ::region_detail::layout_text<fixed_after::All>(),
@@ -108,7 +108,7 @@ TEST(RegionVersions, a_newer_image_shows_what_is_known) {
   }
 }
 
-TEST(RegionVersions, what_is_not_an_addition_is_refused_by_name) {
+TEST(RegionVersions, changes_other_than_additions_are_refused_by_name) {
   for (const char* name : {"profile.before.canonical.bin", "profile.after.live.bin"}) {
     aligned_bytes image = vector_image(name);
     EXPECT_EQ(refused<changed::Profile>(image.span())
@@ -123,7 +123,7 @@ TEST(RegionVersions, what_is_not_an_addition_is_refused_by_name) {
   }
 }
 
-/// An image whose table of versions lacks one of its structs.
+/// Returns an image whose table of versions lacks one of its structs.
 template <class T>
 std::string without_key_of(aligned_bytes image, const char* name) {
   const std::uint64_t key = situ::region_detail::sha256_u64(std::string(name) + "\n");
@@ -136,7 +136,7 @@ std::string without_key_of(aligned_bytes image, const char* name) {
 }
 
 /// The error names the place of the missing struct, or of the link to it.
-TEST(RegionVersions, structs_that_the_table_says_nothing_of_are_refused) {
+TEST(RegionVersions, structs_that_are_not_in_the_table_are_refused) {
   for (const auto& [form, table] : {std::pair{"canonical", "128"}, {"live", "608"}}) {
     const auto newer = vector_image(std::string("profile.after.") + form + ".bin");
     const std::string words = std::string("the table of versions at offset ") + table + " is not good";
@@ -145,7 +145,7 @@ TEST(RegionVersions, structs_that_the_table_says_nothing_of_are_refused) {
   }
 }
 
-TEST(RegionVersions, vectors_of_links_hold_what_grows) {
+TEST(RegionVersions, vectors_of_links_hold_appendable_structs) {
   region<fixed_after::All> r;
   for (std::uint64_t i = 0; i < 3; ++i) {
     after::Profile& profile = r->profiles.emplace_back().emplace(i);

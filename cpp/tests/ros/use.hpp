@@ -8,8 +8,8 @@
 
 namespace situ_test {
 
-/// A default message survives encoding and prints, and so do the messages of ROS 2 when tests/interop/ros.py
-/// runs the program. A union is part of a message and prints.
+/// Checks that a default message survives encoding and prints, and so do the messages of ROS 2 when
+/// tests/interop/ros.py runs the program. A union is part of a message and prints.
 template <class T>
 void use() {
   SCOPED_TRACE(std::string(T::situ_name));

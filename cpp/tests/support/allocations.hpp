@@ -12,7 +12,7 @@ namespace situ_test {
 /// The number of allocations so far.
 inline std::atomic<std::size_t> allocations{0};
 
-/// The number of allocations during `work`.
+/// Returns the number of allocations during `work`.
 template <class Work>
 std::size_t allocations_of(const Work& work) {
   const std::size_t before = allocations.load();
@@ -22,9 +22,9 @@ std::size_t allocations_of(const Work& work) {
 
 }  // namespace situ_test
 
-// Replaces all forms that the standard's containers and algorithms use: a sanitizer provides its own version
+// Replaces all forms that the standard's containers and algorithms use. A sanitizer provides its own version
 // of each form that is not replaced, and memory from its version must not be freed by one of these. Not
-// inlined, or the compiler reports malloc and delete as a mismatch.
+// inlined: otherwise the compiler reports malloc and delete as a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
   situ_test::allocations.fetch_add(1, std::memory_order_relaxed);
   return std::malloc(size == 0 ? 1 : size);

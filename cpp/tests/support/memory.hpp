@@ -12,7 +12,7 @@ struct alignas(16) granule {
   std::byte bytes[16];
 };
 
-/// A copy of an image. The last granule is padded with zeros.
+/// Returns a copy of an image. The last granule is padded with zeros.
 inline std::vector<granule> granules_of(std::span<const std::byte> image) {
   std::vector<granule> copy((image.size() + sizeof(granule) - 1) / sizeof(granule));
   if (!image.empty()) std::memcpy(copy.data(), image.data(), image.size());

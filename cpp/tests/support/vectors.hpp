@@ -13,7 +13,7 @@
 
 namespace situ_test {
 
-/// The content of a file. The test fails if there is no such file.
+/// Returns the content of a file. The test fails if there is no such file.
 template <class Byte = std::byte>
 std::vector<Byte> vector_bytes(const std::string& name) {
   std::ifstream in(SITU_VECTORS "/" + name, std::ios::binary);
@@ -23,7 +23,7 @@ std::vector<Byte> vector_bytes(const std::string& name) {
   return {first, first + text.size()};
 }
 
-/// An image of a region, in aligned memory.
+/// Returns an image of a region, in aligned memory.
 inline aligned_bytes vector_image(const std::string& name) {
   return aligned_bytes(vector_bytes("region/" + name));
 }

@@ -1,4 +1,4 @@
-//! The clock that messages are stamped with: `CLOCK_MONOTONIC`, the same in every process of a machine.
+//! The clock of message time stamps: `CLOCK_MONOTONIC`, which is the same in all processes of a machine.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The same as it was some milliseconds ago at most: reading it costs less.
+/// The time of the last timer tick, at most some milliseconds ago. Reading it costs less than [`now_ns`].
 #[inline]
 pub(crate) fn coarse_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// A moment in the future until which something may be waited for; none for ever.
+/// The time at which a wait ends. Without one, the wait has no limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline(Option<u64>);
 
@@ -25,7 +25,7 @@ impl Deadline {
         Self(time.map(|time| now_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))))
     }
 
-    /// How long it may still be waited, at most `slice`; nothing if the time is over.
+    /// The time left, at most `slice`. `None` if the deadline has passed.
     pub(crate) fn slice(&self, slice: Duration) -> Option<Duration> {
         match self.0 {
             None => Some(slice),

@@ -1,8 +1,9 @@
-//! The motion: nodes, topics, publishing and taking, waiting, liveness and repair.
+//! The bus: nodes, topics, publishing and taking, waiting, liveness and repair.
 //!
-//! A topic is a shared file with a ring of references. Publishing stores a reference to a slot in the
-//! publisher's own pool; taking pins the slot and reads it where it lies. There is no daemon: any participant
-//! that finds a dead one repairs what it left. The formats are `spec/topic.md` and `spec/pool.md`.
+//! A topic is a ring of references in one shared file, and the cursors of its subscribers in another.
+//! Publishing stores a reference to a slot of the publisher's own pool. Taking pins the slot and reads it in
+//! place. There is no daemon: a participant that finds a dead participant repairs the state that it left. The
+//! formats are specified in `spec/topic.md` and `spec/pool.md`.
 //!
 //! ```text
 //!    publisher A: pool        topic: ring of rows              subscriber
@@ -10,7 +11,7 @@
 //!   | s0 | s1 | s2 | <------ | 5 | 6 | 7 |   |   | <------- 1. look at row 7
 //!   +----+----+----+   +---- +---+---+---+---+---+          2. pin the slot (set my holder bit)
 //!    publisher B: pool |       one compare-and-swap         3. read in place
-//!   +----+----+----+   |       claims row and order         4. let go (clear my bit)
+//!   +----+----+----+   |       claims row and order         4. release (clear my bit)
 //!   | s0 | s1 | s2 | <-+
 //!   +----+----+----+
 //! ```

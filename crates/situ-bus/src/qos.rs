@@ -1,4 +1,4 @@
-//! Quality of service, in the field's words.
+//! Quality of service, in the terms of DDS and ROS.
 
 use std::time::Duration;
 
@@ -7,26 +7,26 @@ use crate::trust::{Limits, Trust};
 /// Whether messages may be lost between a publisher and a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reliability {
-    /// A publisher never waits; a subscriber that is too slow loses messages and learns how many.
+    /// A publisher never waits. A subscriber that is too slow loses messages and learns their number.
     #[default]
     BestEffort,
-    /// A publisher waits for subscribers that are reliable and keep all.
+    /// A publisher waits for subscribers that are reliable and keep all messages.
     Reliable,
 }
 
-/// How many messages a subscriber can find when it looks.
+/// How many of the published messages a subscriber can still take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
-    /// At most this many of the newest; older ones that it has not taken are skipped.
+    /// At most this number of the newest messages. Older ones that it has not taken are skipped.
     KeepLast(usize),
-    /// All of them. With [`Reliability::Reliable`] the publisher waits rather than overwrite one.
+    /// All messages. With [`Reliability::Reliable`] the publisher waits instead of overwriting one.
     KeepAll,
 }
 
-/// What a subscriber that comes late finds.
+/// Which messages a late subscriber receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Only what is published from then on.
+    /// Only messages that are published after it has joined.
     #[default]
     Volatile,
     /// Also the last messages that publishers keep (as many as their depth).
@@ -36,38 +36,37 @@ pub enum Durability {
 /// What a reliable publisher does when a subscriber has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Wait, at most this long; without a limit for as long as the subscriber lives. A second, unless told
-    /// otherwise.
+    /// Wait at most this long, or without a limit as long as the subscriber lives. The default is one second.
     Block(Option<Duration>),
-    /// Give the message back at once.
+    /// Return the message to the caller at once.
     Fail,
 }
 
-/// How many samples a subscriber may hold, unless told otherwise: a pool has at least 1,024 slots more than
-/// its publisher needs.
+/// The default for the number of samples that a subscriber may hold. A pool has at least 1,024 slots more
+/// than its publisher needs.
 const MAX_HELD: usize = 256;
-/// How long a reliable publisher waits for a subscriber, unless told otherwise.
+/// How long a reliable publisher waits for a subscriber by default.
 pub(crate) const BLOCK: Duration = Duration::from_secs(1);
 
-/// What a publisher offers.
+/// The quality of service that a publisher offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublisherQos {
     /// Whether it waits for reliable subscribers.
     pub reliability: Reliability,
-    /// What it keeps for subscribers that come late.
+    /// Which messages it keeps for late subscribers.
     pub durability: Durability,
-    /// How many of its last messages stay available. Also how far a reliable publisher runs ahead.
+    /// How many of its last messages stay available, and how far a reliable publisher may run ahead.
     pub depth: usize,
     /// What to do when a reliable subscriber has no room.
     pub when_full: WhenFull,
-    /// It promises to publish at least this often.
+    /// The publisher promises to publish at least this often.
     pub deadline: Option<Duration>,
-    /// Messages older than this are not delivered any more.
+    /// Messages that are older than this are no longer delivered.
     pub lifespan: Option<Duration>,
-    /// The limit of free memory, in bytes. If more is free when a slot comes back, all but half the limit
-    /// goes back to the system at once. Without a limit, memory goes back when it was not needed for some
-    /// seconds, or when [`trim`](crate::RawPublisher::trim) is called. With a limit below what a few messages
-    /// need, each of them costs system calls.
+    /// The limit of free memory, in bytes. If more is free when a slot is freed, all free memory except half
+    /// the limit is returned to the system at once. Without a limit, memory is returned when it was not
+    /// needed for some seconds, or when [`trim`](crate::RawPublisher::trim) is called. If the limit is below
+    /// the size of a few messages, each of them costs system calls.
     pub trim_above: Option<u64>,
 }
 
@@ -85,24 +84,24 @@ impl Default for PublisherQos {
     }
 }
 
-/// What a subscriber asks for.
+/// The quality of service that a subscriber requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriberQos {
     /// Whether every message must reach it.
     pub reliability: Reliability,
-    /// Whether it wants what was published before it came.
+    /// Whether it requests messages that were published before it joined.
     pub durability: Durability,
-    /// How many messages it can find when it looks.
+    /// How many of the published messages it can still take.
     pub history: History,
-    /// It expects a message at least this often.
+    /// The subscriber expects a message at least this often.
     pub deadline: Option<Duration>,
-    /// The publishers whose messages it reads where they lie.
+    /// The publishers whose messages it reads in place.
     pub trust: Trust,
-    /// How much it takes from others.
+    /// How large messages and pools may be.
     pub limits: Limits,
-    /// How many samples it may hold at a time, of publishers that are there: what is held, its publisher
-    /// cannot use again. A take beyond that is an error, and the message waits. At least 1; 256 unless told
-    /// otherwise.
+    /// How many samples of present publishers it may hold at a time, because a publisher cannot reuse the
+    /// memory of a held sample. A take beyond the limit is an error, and the message stays available. At
+    /// least 1; the default is 256.
     pub max_held: usize,
 }
 
@@ -120,31 +119,31 @@ impl Default for SubscriberQos {
     }
 }
 
-/// The first thing in which an offer and a request do not meet.
+/// The first term in which an offer does not satisfy a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QosMismatch {
-    /// A reliable subscriber and a publisher that does not wait.
+    /// The subscriber is reliable, the publisher is not.
     #[error("the subscriber asks for reliable delivery, the publisher offers best effort")]
     Reliability,
-    /// A subscriber that wants history and a publisher that keeps none.
+    /// The subscriber requests earlier messages, the publisher keeps none.
     #[error("the subscriber asks for transient-local durability, the publisher offers volatile")]
     Durability,
-    /// A publisher that promises less often than the subscriber expects.
+    /// The publisher promises messages less often than the subscriber expects them.
     #[error("the subscriber expects a message every {requested:?}, the publisher promises {offered}")]
     Deadline {
         /// What the subscriber expects.
         requested: Duration,
-        /// What the publisher promises, in words.
+        /// What the publisher promises, as text.
         offered: String,
     },
 }
 
-/// The part of the quality of service that both sides must agree on, as it lies in shared memory.
+/// The part of the quality of service that both sides must agree on, as it is stored in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Terms {
     pub reliable: bool,
     pub transient_local: bool,
-    /// 0: none.
+    /// 0 means no deadline.
     pub deadline_ns: u64,
 }
 
@@ -165,7 +164,7 @@ impl Terms {
         }
     }
 
-    /// Whether what `self` offers is what `requested` asks for.
+    /// Checks whether the offer `self` satisfies `requested`.
     pub(crate) fn satisfies(self, requested: Self) -> Result<(), QosMismatch> {
         if requested.reliable && !self.reliable {
             return Err(QosMismatch::Reliability);
@@ -190,7 +189,7 @@ pub(crate) fn nanoseconds(time: Option<Duration>) -> u64 {
     time.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1))
 }
 
-/// How many whole deadlines lie between two moments.
+/// Returns the number of whole deadlines between two times.
 pub(crate) fn periods(from_ns: u64, to_ns: u64, deadline: Option<Duration>) -> u64 {
     match nanoseconds(deadline) {
         0 => 0,

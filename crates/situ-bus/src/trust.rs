@@ -1,39 +1,40 @@
-//! Which publishers' messages a subscriber reads where they lie, and how much it takes from them.
+//! Which publishers' messages a subscriber reads in place, and how large they may be.
 //!
-//! A message was checked when it was taken, but a process that has its memory mapped writable can change it
-//! afterwards. A reference to it (a `&str`, a `&[T]`, a checked link of a region) is only as good as the
-//! processes that may write to it. The kernel says which these are: the owner of the pool's files and those
-//! that their permission bits admit. So a subscriber reads in place what only its own user may write, and
-//! copies everything else to private memory before it checks anything.
+//! A subscriber checks a message when it takes it, but a process that has the memory mapped writable can
+//! change it afterwards. A reference to the message (a `&str`, a `&[T]`, a checked link of a region) is valid
+//! only as long as no process that may write to it does so. The kernel decides which processes may write:
+//! those of the file's owner, and those that the permission bits admit. A subscriber therefore reads a
+//! message in place only if no other user may write to it. It copies every other message to private memory
+//! before it checks anything.
 
 use situ_layout::NoMemory;
 
-/// Which publishers' messages a subscriber reads where they lie. It copies all others to private memory
-/// first, and checks the copy.
+/// Which publishers' messages a subscriber reads in place. It copies all others to private memory and checks
+/// the copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Trust {
-    /// Messages in memory that only this process' user, and the superuser, may write. Files that are open to
-    /// a group are not: any member of it may write to them.
+    /// Messages in memory that only this process' user and the superuser may write. Files that a group may
+    /// write are excluded: any member of the group could change them.
     #[default]
     SameUser,
-    /// All messages, whatever user may write to them.
+    /// All messages, whichever user may write to them.
     Everyone,
-    /// None.
+    /// No messages.
     Nobody,
 }
 
-/// How much a subscriber takes from others.
+/// How large the messages and pools of publishers may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The most bytes that a message may have, head and body together.
+    /// The maximum size of a message, head and body together, in bytes.
     pub message: u64,
-    /// How far into a pool messages may lie, in bytes. More of it is never mapped. A region takes its room
-    /// there, 256 MiB, of which it uses a part.
+    /// How far into a pool messages may lie, in bytes. The subscriber never maps more of it. A region
+    /// reserves 256 MiB there, and uses a part of that.
     pub pool: u64,
 }
 
 impl Default for Limits {
-    /// 4 GiB a message, 256 GiB a pool (as large as pools get).
+    /// 4 GiB for a message, 256 GiB for a pool (the maximum size of a pool).
     fn default() -> Self {
         Self { message: 4 << 30, pool: 256 << 30 }
     }
@@ -51,7 +52,7 @@ pub(crate) struct Private {
 struct Line(#[allow(dead_code, reason = "read as bytes")] [u8; 64]);
 
 impl Private {
-    /// Zeroes of this length.
+    /// Returns `len` zero bytes.
     pub(crate) fn new(len: usize) -> Result<Self, NoMemory> {
         let (mut lines, count) = (Vec::new(), len.div_ceil(64));
         lines.try_reserve_exact(count).map_err(|_| NoMemory { bytes: len })?;

@@ -1,4 +1,4 @@
-//! A reliable publisher that has no room: how long it waits, what it says, and how others see it.
+//! A reliable publisher without room: how long it waits, which error it returns, and what observers see.
 #![cfg(not(loom))]
 
 mod common;
@@ -6,13 +6,13 @@ mod common;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use common::process::{Role, role, say};
-use common::{Scratch, numbers, publish, take};
+use common::{Scratch, numbers, publish, role, take};
 use situ_bus::hook::{self, Event, Hook, Notice, Step};
 use situ_bus::{
     History, Node, PublishError, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos,
     TakeError, WhenFull, inspect,
 };
+use situ_testkit::process::{Role, say};
 
 const TOPIC: &str = "numbers";
 
@@ -37,7 +37,7 @@ fn try_publish(publisher: &RawPublisher, value: u64) -> Result<u64, PublishError
     loan.publish()
 }
 
-/// The parts of the other processes.
+/// The roles of the other processes.
 #[test]
 #[ignore = "played by the children of the other tests"]
 fn child() {
@@ -56,7 +56,7 @@ fn child() {
         "blocked" => {
             let publisher = publisher(&node, 2, Some(WhenFull::Block(None)));
             say("ready");
-            for value in 0.. {
+            for value in 0..=u64::MAX {
                 publish(&publisher, value, 0);
             }
         }
@@ -65,14 +65,14 @@ fn child() {
 }
 
 #[test]
-fn the_usual_wait_ends_and_names_whom_it_was_for() {
+fn the_default_wait_ends_and_names_the_subscriber() {
     let scratch = Scratch::new();
     let node = scratch.node("driver");
     let mut slow = Role::start(&scratch, "slow");
     slow.wait_for("ready");
     let publisher = publisher(&node, 2, None);
     let start = Instant::now();
-    // It takes the first one and no more.
+    // Takes the first message and no more.
     let error = (0..).find_map(|value| try_publish(&publisher, value).err()).unwrap();
     assert!(start.elapsed() >= Duration::from_secs(1), "{:?}", start.elapsed());
     let PublishError::Full { subscriber: Some(named), depth: 2, waiting_for: 1, .. } = &error else {
@@ -85,7 +85,7 @@ fn the_usual_wait_ends_and_names_whom_it_was_for() {
 }
 
 #[test]
-fn one_thread_is_told_that_it_waits_for_itself() {
+fn a_thread_that_waits_for_itself_gets_an_error() {
     let scratch = Scratch::new();
     let node = scratch.node("alone");
     for limit in [None, Some(Duration::from_secs(600))] {
@@ -100,20 +100,20 @@ fn one_thread_is_told_that_it_waits_for_itself() {
             panic!("{error:?}")
         };
         assert_eq!((*waiting_for, named.pid), (first + 1, Some(std::process::id())));
-        assert!(error.to_string().contains("very thread"), "{error}");
-        // Nothing is broken by that.
+        assert!(error.to_string().contains("publishing thread"), "{error}");
+        // The failed call breaks nothing.
         assert_eq!(take(&subscriber), Some((first + 1, 1)));
         assert_eq!(publish(&publisher, 3, 0), first + 3);
     }
 }
 
-/// The error does not depend on how late the thread looks again.
+/// The error does not depend on how late the thread checks again.
 #[test]
 fn a_short_limit_always_ends_as_full() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let subscriber = subscriber(&node);
-    // The grace within which another thread may begin to use the subscriber.
+    // The grace period within which another thread may begin to use the subscriber.
     let limit = Duration::from_millis(20);
     let publisher = publisher(&node, 2, Some(WhenFull::Block(Some(limit))));
     publish(&publisher, 0, 0);
@@ -136,7 +136,7 @@ fn a_subscriber_that_went_to_another_thread_is_waited_for() {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // Used by that one: nothing to take yet, perhaps.
+            // The other thread uses it now. There may be nothing to take yet.
             subscriber.wait(Some(Duration::from_millis(1)));
             tell.send(()).unwrap();
             std::thread::sleep(Duration::from_millis(100));
@@ -152,7 +152,7 @@ fn a_subscriber_that_went_to_another_thread_is_waited_for() {
 }
 
 #[test]
-fn who_waits_for_whom_is_seen_from_outside() {
+fn inspection_shows_the_publisher_that_waits_and_its_subscriber() {
     let scratch = Scratch::new();
     let (mut slow, mut blocked) = (Role::start(&scratch, "slow"), Role::start(&scratch, "blocked"));
     slow.wait_for("ready");
@@ -164,28 +164,28 @@ fn who_waits_for_whom_is_seen_from_outside() {
         if let Some(found) = topic.publishers.iter().find_map(|it| Some((it.node, it.waits?))) {
             break found;
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "it does not wait");
+        assert!(start.elapsed() < Duration::from_secs(60), "the publisher does not wait");
         std::thread::sleep(Duration::from_millis(5));
     };
     let name = |id| nodes().into_iter().find(|node| node.id == id).map(|node| node.name);
     assert_eq!((name(publisher), name(waits.subscriber)), (Some("blocked".into()), Some("slow".into())));
     let topic = inspect::topic(&scratch.root(), TOPIC).unwrap().unwrap();
-    let later = topic.publishers[0].waits.expect("it waits for good");
+    let later = topic.publishers[0].waits.expect("the publisher waits without end");
     assert!(later.waited >= waits.waited && later.waited <= start.elapsed() + Duration::from_secs(60));
     drop(slow);
-    // It goes on, and waits for no subscriber.
+    // It continues, and waits for no subscriber.
     let end = Instant::now() + Duration::from_secs(60);
     let waits = || {
         let topic = inspect::topic(&scratch.root(), TOPIC).unwrap().unwrap();
         topic.publishers.iter().any(|publisher| publisher.waits.is_some())
     };
     while waits() {
-        assert!(Instant::now() < end, "it still waits for the dead");
+        assert!(Instant::now() < end, "it still waits for the dead subscriber");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// The events of the publisher's thread, for a tracer that was set while the publisher waited.
+/// The events of the publisher's thread, for a tracer that is set while the publisher waits.
 static TOLD: Mutex<Vec<Event>> = Mutex::new(Vec::new());
 
 fn keep(notice: &Notice<'_>) {
@@ -197,7 +197,7 @@ fn keep(notice: &Notice<'_>) {
 static HOOK: Hook = Hook { now_ns: || 0, tell: keep };
 
 #[test]
-fn who_begins_to_watch_while_a_publisher_waits_sees_whom_it_waits_for() {
+fn a_tracer_that_is_set_during_a_wait_sees_the_wait() {
     let scratch = Scratch::new();
     let node = scratch.node("watched");
     let (reliability, when_full) = (Reliability::Reliable, WhenFull::Block(None));
@@ -228,7 +228,7 @@ fn who_begins_to_watch_while_a_publisher_waits_sees_whom_it_waits_for() {
 }
 
 #[test]
-fn who_holds_too_many_samples_is_told_and_not_the_publisher() {
+fn a_subscriber_with_too_many_samples_gets_an_error_and_its_publisher_does_not() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let publisher = RawPublisher::create(&node, TOPIC, &numbers(), PublisherQos::default()).unwrap();
@@ -248,13 +248,12 @@ fn who_holds_too_many_samples_is_told_and_not_the_publisher() {
     let error = three.take().unwrap_err();
     assert!(matches!(error, TakeError::Held { held: 3, most: 3, .. }), "{error:?}");
     assert!(error.to_string().contains("max_held"), "{error}");
-    // The message waits.
+    // The message stays available.
     held.pop();
     assert_eq!(take(&three), Some((3, 3)));
     assert_eq!((three.lost(), three.taken()), (0, 4));
     drop(held);
-    // Far more messages than there are slots, by a subscriber that keeps all it can: the publisher does not
-    // wait.
+    // Far more messages than slots. The subscriber keeps all that it can, and the publisher does not wait.
     let mut kept = Vec::new();
     let mut refused = 0;
     for value in 4..5000 {
@@ -269,7 +268,7 @@ fn who_holds_too_many_samples_is_told_and_not_the_publisher() {
 }
 
 #[test]
-fn what_a_subscriber_has_lost_is_seen_before_it_takes() {
+fn inspection_shows_lost_messages_before_the_subscriber_takes() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let publisher = RawPublisher::create(&node, TOPIC, &numbers(), PublisherQos::default()).unwrap();
@@ -287,14 +286,14 @@ fn what_a_subscriber_has_lost_is_seen_before_it_takes() {
     for value in 1..=100 {
         publish(&publisher, value, 0);
     }
-    // Its publisher keeps the last 8; the rows are still there.
+    // The publisher keeps the last 8; the rows are still there.
     assert_eq!(seen(), [(100, 92), (100, 0)]);
     for value in 101..=10_000 {
         publish(&publisher, value, 0);
     }
     assert_eq!(seen(), [(10_000, 9_992), (10_000, 0)]);
     assert_eq!(take(&behind), Some((9_993, 9_993)));
-    assert_eq!(behind.lost(), 9_992, "as was seen");
+    assert_eq!(behind.lost(), 9_992, "as inspection showed");
     assert_eq!(seen()[0], (7, 9_992));
     assert_eq!(take(&last), Some((9_997, 9_997)));
 }

@@ -1,4 +1,5 @@
-//! Copies that are enqueued: behind what completes a message, and behind whatever a taker's stream has to do.
+//! Enqueued copies: behind the work that completes a message, and behind other work of the subscriber's
+//! stream.
 #![cfg(not(loom))]
 
 mod common;
@@ -45,19 +46,19 @@ fn copies(scratch: &Scratch, domain: DomainId) -> (u64, u64) {
     (used.copies, used.bytes)
 }
 
-/// A fence that a test completes, to hold a stream up.
+/// A fence that a test completes. It holds a stream up.
 fn gate() -> Fence {
     Fence::of_process(0, 1)
 }
 
-/// Takes a message as soon as it is there, complete or not.
+/// Waits for a message that is not complete yet, and takes it when it is.
 fn take_complete(subscriber: &RawSubscriber) -> Result<Option<RawSample>, TakeError> {
     assert!(subscriber.take()?.is_none(), "there is nothing to read yet");
     assert!(subscriber.wait(Some(PATIENCE)));
     subscriber.take()
 }
 
-/// Makes a stream write a body of one value, and publishes it before that is done. Returns where it lies.
+/// Makes a stream write a body of one value, and publishes it before that is done. Returns the body's place.
 fn publish_early(publisher: &RawPublisher, stream: &dyn Stream, value: u8) -> u64 {
     let mut loan = publisher.loan(8, 8, BODY).unwrap();
     loan.head_bytes().copy_from_slice(&u64::from(value).to_ne_bytes());
@@ -65,7 +66,7 @@ fn publish_early(publisher: &RawPublisher, stream: &dyn Stream, value: u8) -> u6
     let stream_of_device = stream.as_any().downcast_ref::<EmulatedStream>().unwrap();
     stream_of_device
         .launch(move |view| {
-            // SAFETY: the body is the loan's, and later only read by participants that wait for the fence.
+            // SAFETY: the body belongs to the loan. Later only participants that wait for the fence read it.
             unsafe { view.bytes_mut(&memory, offset, BODY as u64)?.fill(value) };
             Ok(())
         })
@@ -85,7 +86,7 @@ fn publish_on_host(publisher: &RawPublisher, value: u8) -> *const u8 {
 
 /// Makes a stream read bytes of its device.
 fn read_on(stream: &dyn Stream, memory: &Arc<dyn Memory>, offset: u64, into: &mut [u8]) {
-    // SAFETY: the callers wait for the stream before they look, and keep the bytes until then.
+    // SAFETY: the callers wait for the stream before they read, and keep the bytes until then.
     unsafe { stream.copy_to_host(memory, offset, into.as_mut_ptr(), into.len() as u64).unwrap() };
 }
 
@@ -101,7 +102,7 @@ fn eager_copies_follow_the_kernel() {
     stream.wait(&kernel, PATIENCE).unwrap();
     let mut used = vec![publish_early(&publisher, &*stream, 1)];
     assert_eq!(copies(&scratch, HOST), (1, BODY as u64), "enqueued");
-    // Far beyond its depth: what streams use is not lent all the same.
+    // Far beyond its depth: memory that streams use is still not lent.
     for value in 2..6 {
         let offset = publish_early(&publisher, &*stream, value);
         assert!(!used.contains(&offset), "{offset} is in use");
@@ -109,7 +110,7 @@ fn eager_copies_follow_the_kernel() {
     }
     std::thread::scope(|scope| {
         let waiting = subscribers.each_ref().map(|subscriber| {
-            // SAFETY: only this thread uses it until it is joined.
+            // SAFETY: only this thread uses the subscriber until it is joined.
             let subscriber = Alone(subscriber);
             scope.spawn(move || {
                 let subscriber = subscriber;
@@ -125,26 +126,26 @@ fn eager_copies_follow_the_kernel() {
     });
     stream.synchronize(PATIENCE).unwrap();
     assert_eq!(copies(&scratch, HOST), (5, 5 * BODY as u64), "each once");
-    assert!(used.contains(&publish_early(&publisher, &*stream, 6)), "now it comes free");
+    assert!(used.contains(&publish_early(&publisher, &*stream, 6)), "a slot is free now");
     stream.synchronize(PATIENCE).unwrap();
 }
 
-/// A stream that is held up at one place or another.
+/// A stream that can be held up at several places.
 #[derive(Debug)]
 struct Hindered {
     stream: Arc<dyn Stream>,
-    /// How long it takes to tell its domain, which is asked for before a copy is enqueued.
+    /// The time for returning its domain, which is called before a copy is enqueued.
     slow: Duration,
-    /// What it waits for when it is done with what it was told to complete.
+    /// The fence to wait for after completing a message.
     behind_signals: Option<Fence>,
     copies: CopiesFromHost,
 }
 
-/// What becomes of a copy from the host that is to be enqueued.
+/// The treatment of a copy from the host that is to be enqueued.
 #[derive(Debug)]
 enum CopiesFromHost {
     AtOnce,
-    /// The call completes the first fence and waits for the second; then it enqueues the copy, or refuses it.
+    /// The call completes the first fence and waits for the second. Then it enqueues the copy, or refuses it.
     Gated {
         asked: Fence,
         gate: Fence,
@@ -153,7 +154,7 @@ enum CopiesFromHost {
 }
 
 impl Hindered {
-    /// One that nothing holds up yet.
+    /// A stream that is not held up yet.
     fn new(stream: Arc<dyn Stream>) -> Self {
         Self { stream, slow: Duration::ZERO, behind_signals: None, copies: CopiesFromHost::AtOnce }
     }
@@ -227,10 +228,9 @@ impl Stream for Hindered {
     }
 }
 
-/// A publisher that publishes on a stream does not wait for a copy, even if the stream is done with the
-/// message already.
+/// Publishing on a stream does not wait for a copy, even if the stream has already finished the message.
 #[test]
-fn eager_copies_of_what_is_complete_are_enqueued_too() {
+fn eager_copies_of_complete_messages_are_enqueued_too() {
     let scratch = Scratch::new();
     let node = scratch.node("all");
     let publisher = publisher(&node, DEVICE, true);
@@ -243,7 +243,7 @@ fn eager_copies_of_what_is_complete_are_enqueued_too() {
     assert_eq!(fence.state(), FenceState::Complete);
     assert_eq!(copies(&scratch, HOST), (1, BODY as u64), "enqueued");
     std::thread::scope(|scope| {
-        // SAFETY: only this thread uses it until it is joined.
+        // SAFETY: only this thread uses the subscriber until it is joined.
         let subscriber = Alone(&subscriber);
         let waiting = scope.spawn(move || {
             let subscriber = subscriber;
@@ -257,10 +257,10 @@ fn eager_copies_of_what_is_complete_are_enqueued_too() {
     stream.synchronize(PATIENCE).unwrap();
 }
 
-/// A message that is complete where it was written is ready until a copy for the host is enqueued, and then
-/// not any more. A subscriber that was woken for it, and put off, is woken again.
+/// A message that is complete in its own domain is ready until a copy for the host is enqueued, and then no
+/// longer. A subscriber that was woken for it and got nothing is woken again.
 #[test]
-fn a_descriptor_tells_again_of_what_was_put_off() {
+fn a_descriptor_wakes_again_for_a_message_that_was_put_off() {
     let scratch = Scratch::new();
     let node = scratch.node("all");
     let publisher = publisher(&node, DEVICE, true);
@@ -270,7 +270,7 @@ fn a_descriptor_tells_again_of_what_was_put_off() {
         let time = event::Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
         event::poll(&mut [event::PollFd::new(&descriptor, event::PollFlags::IN)], Some(&time)).unwrap() == 1
     };
-    // Long enough for the watch to look by the clock.
+    // Long enough for the watching thread to check by the clock.
     let slow = Duration::from_millis(400);
     let gate = gate();
     let stream = Hindered { slow, behind_signals: Some(gate.clone()), ..Hindered::new(stream(DEVICE)) };
@@ -286,7 +286,7 @@ fn a_descriptor_tells_again_of_what_was_put_off() {
 
 /// A subscriber that was woken because a copy takes too long does not wait for that copy again.
 #[test]
-fn a_copy_that_was_waited_for_in_vain_is_made_anew_at_once() {
+fn a_copy_that_timed_out_is_repeated_at_once() {
     let scratch = Scratch::new();
     let node = scratch.node("all");
     let publisher = publisher(&node, DEVICE, true);
@@ -305,17 +305,16 @@ fn a_copy_that_was_waited_for_in_vain_is_made_anew_at_once() {
     stream.synchronize(PATIENCE).unwrap();
 }
 
-/// A subscriber that one thread after the other uses.
+/// A subscriber that several threads use, one after another.
 struct Alone<'s>(&'s RawSubscriber);
 
-// SAFETY: see its only use: the owner does not touch it while the other thread runs.
+// SAFETY: only used here: the owner does not use it while the other thread runs.
 unsafe impl Send for Alone<'_> {}
 
-/// A subscriber on the host sleeps on until there is something to read; one in stream order is woken at once.
-/// Either looks every 100 ms, woken or not, so one try may mislead; a subscriber that is woken comes well
-/// before that.
+/// A subscriber on the host sleeps until it can read a message. One in stream order is woken at once. Both
+/// check every 100 ms, woken or not, so one attempt may mislead; a woken subscriber returns well before that.
 #[test]
-fn who_takes_on_the_host_is_woken_when_the_copy_is_complete() {
+fn a_subscriber_on_the_host_is_woken_when_the_copy_is_complete() {
     let scratch = Scratch::new();
     let publisher = publisher(&scratch.node("publisher"), DEVICE, true);
     let stream = stream(DEVICE);
@@ -324,7 +323,7 @@ fn who_takes_on_the_host_is_woken_when_the_copy_is_complete() {
         let subscribers = [HOST, DEVICE].map(|domain| subscriber(&scratch.node("subscriber"), domain));
         let woken = std::thread::scope(|scope| {
             let woken = subscribers.each_ref().map(|subscriber| {
-                // SAFETY: only this thread uses it until it is joined.
+                // SAFETY: only this thread uses the subscriber until it is joined.
                 let subscriber = Alone(subscriber);
                 let opened = &opened;
                 scope.spawn(move || {
@@ -351,9 +350,9 @@ fn who_takes_on_the_host_is_woken_when_the_copy_is_complete() {
     assert!((1..=20).any(attempt), "woken before it was complete, or not before");
 }
 
-/// Completed by something that Situ does not know, or never.
+/// Completed by something unknown to Situ, or never.
 #[test]
-fn eager_copies_wait_for_any_fence_and_share_its_fate() {
+fn eager_copies_wait_for_any_fence_and_are_poisoned_with_it() {
     let scratch = Scratch::new();
     let node = scratch.node("all");
     let publisher = publisher(&node, DEVICE, true);
@@ -364,7 +363,7 @@ fn eager_copies_wait_for_any_fence_and_share_its_fate() {
         loan.publish_signalled().map_err(|(error, _)| error).unwrap();
         let before = copies(&scratch, HOST).0;
         std::thread::scope(|scope| {
-            // SAFETY: only this thread uses it until it is joined.
+            // SAFETY: only this thread uses the subscriber until it is joined.
             let subscriber = Alone(&subscriber);
             let waiting = scope.spawn(move || {
                 let subscriber = subscriber;
@@ -385,9 +384,9 @@ fn eager_copies_wait_for_any_fence_and_share_its_fate() {
     }
 }
 
-/// What is complete is copied at once, and not behind what the publisher's own stream waits for.
+/// A complete message is copied at once, and not behind other work of the publisher's stream.
 #[test]
-fn what_is_complete_is_not_copied_behind_what_is_not() {
+fn complete_messages_are_not_copied_behind_incomplete_ones() {
     let scratch = Scratch::new();
     let node = scratch.node("all");
     let qos = PublisherQos { depth: 4, ..Default::default() };
@@ -398,7 +397,7 @@ fn what_is_complete_is_not_copied_behind_what_is_not() {
     let fence = loan.fence().unwrap();
     loan.publish_signalled().map_err(|(error, _)| error).unwrap();
     let theirs = fence.clone();
-    // If it were waited for, that would end at some time.
+    // Waiting for it would end at some time.
     let late = std::thread::spawn(move || {
         std::thread::sleep(PATIENCE / 4);
         theirs.complete();
@@ -414,7 +413,7 @@ fn what_is_complete_is_not_copied_behind_what_is_not() {
     late.join().unwrap();
 }
 
-/// A copy that fails on the publisher's own stream fails no other.
+/// A failed copy on the publisher's own stream affects no other copy.
 #[test]
 fn a_failed_copy_fails_no_other() {
     let scratch = Scratch::new();
@@ -434,15 +433,15 @@ fn a_failed_copy_fails_no_other() {
             assert!(start.elapsed() < PATIENCE);
         }
         assert!(subscriber.take().unwrap().is_some());
-        // The next take repeats the copy that failed.
+        // The next take repeats the failed copy.
         assert_eq!(copies(&scratch, HOST).0 - before, u64::from(round == 1), "round {round}");
     }
 }
 
-/// Copies in the publisher's call do not delay subscribers that need none. A waiting subscriber looks every
-/// 100 ms, woken or not, so one try may mislead; one that is woken comes well before that.
+/// Copies in the publisher's call do not delay subscribers that need none. A waiting subscriber checks every
+/// 100 ms, woken or not, so one attempt may mislead; a woken subscriber returns well before that.
 #[test]
-fn who_needs_no_copy_is_woken_before_the_publisher_makes_one() {
+fn a_subscriber_that_needs_no_copy_is_woken_before_the_publisher_makes_one() {
     let scratch = Scratch::new();
     let slow = Duration::from_millis(300);
     let device = EmulatedDomain::new(EmulatedOptions { latency: slow, ..Default::default() });
@@ -451,7 +450,7 @@ fn who_needs_no_copy_is_woken_before_the_publisher_makes_one() {
     let [near, far] = [DEVICE, HOST].map(|domain| subscriber(&scratch.node("subscriber"), domain));
     let attempt = |value: u8| {
         let woken = std::thread::scope(|scope| {
-            // SAFETY: only this thread uses it until it is joined.
+            // SAFETY: only this thread uses the subscriber until it is joined.
             let near = Alone(&near);
             let woken = scope.spawn(move || {
                 let near = near;
@@ -459,7 +458,7 @@ fn who_needs_no_copy_is_woken_before_the_publisher_makes_one() {
                 Instant::now()
             });
             std::thread::sleep(SHORT);
-            // Complete already: a subscriber on the host then finds it.
+            // The message is complete: a subscriber on the host then finds it.
             publisher.loan(8, 8, BODY).unwrap().publish().unwrap();
             let published = Instant::now();
             published.checked_duration_since(woken.join().unwrap())
@@ -468,12 +467,12 @@ fn who_needs_no_copy_is_woken_before_the_publisher_makes_one() {
         assert!(far.take().unwrap().is_some() && near.take().unwrap().is_some());
         woken > Some(slow - 2 * SHORT)
     };
-    assert!((1..=8).any(attempt), "woken when the copy was made, or by the clock");
+    assert!((1..=8).any(attempt), "woken after the copy was made, or by a timeout");
 }
 
-/// A message in host memory is copied to a device while its publisher goes on: nothing is lent again before
-/// the copy is there, and subscribers make their streams wait. A publisher that is faster than the device
-/// makes no queue of copies, and without subscribers there nothing is copied.
+/// A message in host memory is copied to a device while its publisher continues. Its memory is not lent again
+/// before the copy is complete, and subscribers make their streams wait. A publisher that is faster than the
+/// device enqueues no backlog of copies. Without subscribers on the device, nothing is copied.
 #[test]
 fn eager_copies_into_a_device_are_made_while_the_publisher_goes_on() {
     let scratch = Scratch::new();
@@ -502,15 +501,15 @@ fn eager_copies_into_a_device_are_made_while_the_publisher_goes_on() {
     stream.synchronize(PATIENCE).unwrap();
     assert_eq!(seen, [vec![2; BODY], vec![3; BODY]]);
     drop((second, third, subscriber));
-    // The copies are over: the slots come free.
+    // The copies have ended, and the slots are free again.
     assert!((4..20).any(|value| used.contains(&publish_on_host(&publisher, value))));
-    assert_eq!(copies(&scratch, DEVICE).0, 3, "nobody takes there any more");
+    assert_eq!(copies(&scratch, DEVICE).0, 3, "no subscriber is left on the device");
 }
 
-/// A publisher whose memory is in use by copies that are under way waits for one of them; and one that goes,
-/// for all of them.
+/// A publisher whose memory is used by unfinished copies waits for one of them. A publisher that is dropped
+/// waits for all of them.
 #[test]
-fn memory_that_is_being_copied_comes_free() {
+fn memory_that_is_being_copied_is_freed_afterwards() {
     let scratch = Scratch::new();
     let slow = Duration::from_millis(100);
     let device = EmulatedDomain::new(EmulatedOptions { latency: slow, ..Default::default() });
@@ -520,7 +519,7 @@ fn memory_that_is_being_copied_comes_free() {
     let qos = PublisherQos { depth: 1, ..Default::default() };
     let publisher = RawPublisher::create_in(&node, "image", &numbers(), qos, &placement).unwrap();
     let subscriber = subscriber(&scratch.node("subscriber"), DEVICE);
-    // There is room for two.
+    // There is room for two messages.
     for value in 1..=6 {
         publish_on_host(&publisher, value);
     }
@@ -538,10 +537,10 @@ fn memory_that_is_being_copied_comes_free() {
     stream.synchronize(PATIENCE).unwrap();
 }
 
-/// A copier shows a copy before its stream has been told: another subscriber's stream waits for it meanwhile.
-/// If the stream cannot be told, the next subscriber makes the copy.
+/// A copier shows a copy before its stream has the order. Another subscriber's stream then waits for it. If
+/// enqueueing fails, the next subscriber makes the copy.
 #[test]
-fn a_copy_is_shown_before_it_is_enqueued() {
+fn a_copy_is_ready_before_it_is_enqueued() {
     let scratch = Scratch::new();
     let publisher = publisher(&scratch.node("publisher"), HOST, false);
     for refuses in [false, true] {
@@ -553,7 +552,7 @@ fn a_copy_is_shown_before_it_is_enqueued() {
         let copies_from_host = CopiesFromHost::Gated { asked: asked.clone(), gate: gate.clone(), refuses };
         let gated = Hindered { copies: copies_from_host, ..Hindered::new(streams[0].clone()) };
         std::thread::scope(|scope| {
-            // SAFETY: only this thread uses it until it is joined.
+            // SAFETY: only this thread uses the subscriber until it is joined.
             let first = Alone(&takers[0]);
             let taking = scope.spawn(move || {
                 let first = first;
@@ -587,13 +586,13 @@ fn a_copy_is_shown_before_it_is_enqueued() {
     }
 }
 
-/// A copy that failed leaves nothing behind: its memory is used for the next.
+/// A failed copy leaves nothing behind: its memory is used for the next.
 #[test]
 fn failed_copies_use_no_memory_up() {
     let scratch = Scratch::new();
     let device = EmulatedDomain::default();
     let node = scratch.node("taker").with_domain(Arc::new(device.clone()));
-    // Room for two.
+    // Room for two copies.
     let placement = Placement { domain: DEVICE, capacity: Some(5 * BODY as u64 / 2), ..Default::default() };
     let taker =
         RawSubscriber::create_in(&node, "image", &numbers(), SubscriberQos::default(), &placement).unwrap();
@@ -607,11 +606,11 @@ fn failed_copies_use_no_memory_up() {
     device.faults().plan(FaultPlan::default());
     publish_on_host(&publisher, 2);
     assert!(taker.take().unwrap().unwrap().was_brought());
-    assert_eq!(copies(&scratch, DEVICE).0, 1, "what failed does not count");
+    assert_eq!(copies(&scratch, DEVICE).0, 1, "failed copies do not count");
 }
 
-/// A subscriber's copy goes onto its own stream: others share it before it is done, and the message is not
-/// overwritten while it is copied, even if the sample is dropped too early.
+/// A subscriber's copy is enqueued on its own stream. Other subscribers share it before it is done. The
+/// message is not overwritten while it is copied, even if the sample is dropped too early.
 #[test]
 fn a_takers_stream_makes_the_copy() {
     let scratch = Scratch::new();
@@ -643,13 +642,13 @@ fn a_takers_stream_makes_the_copy() {
     streams.iter().for_each(|stream| stream.synchronize(PATIENCE).unwrap());
     assert!(seen.iter().all(|seen| *seen == [1; BODY]));
     drop(theirs);
-    // It is not held any more: one of the next messages lies there.
+    // The message is no longer held: a later message uses its memory.
     assert!((5..10).any(|value| publish_on_host(&publisher, value) == first));
     assert_eq!(copies(&scratch, DEVICE).0, 1);
 }
 
-/// What is complete, and what lies in the stream's domain, is taken in stream order too; and on a stream of
-/// another domain nothing is enqueued.
+/// A complete message, and one in the stream's domain, is taken in stream order too. On a stream of another
+/// domain nothing is enqueued.
 #[test]
 fn taking_in_stream_order_copies_no_more_than_taking() {
     let scratch = Scratch::new();
@@ -667,7 +666,7 @@ fn taking_in_stream_order_copies_no_more_than_taking() {
     let sample = takers[1].take_on(&*foreign).unwrap().unwrap();
     assert!(sample.fence().is_none() && sample.was_brought(), "copied in the call");
     let sample = takers[0].take_on(&*own).unwrap().unwrap();
-    assert!(sample.fence().is_none(), "it is there");
+    assert!(sample.fence().is_none(), "the copy is complete");
     let sample = takers[0].take_on(&*own).unwrap().unwrap();
     assert!(!sample.was_brought() && sample.fence().is_some());
     assert!(matches!(own.synchronize(SHORT), Err(DomainError::TimedOut { .. })), "it waits for the kernel");
@@ -680,7 +679,7 @@ fn taking_in_stream_order_copies_no_more_than_taking() {
     assert_eq!((copies(&scratch, DEVICE).0, copies(&scratch, HOST).0), (1, 1));
 }
 
-/// A copier whose pool was made before the topic grew has room for what the topic keeps since.
+/// A copier's pool from before the topic grew has room for the topic's new depth.
 #[test]
 fn pools_of_copies_grow_with_the_topic() {
     const MANY: u64 = 3000;
@@ -695,7 +694,7 @@ fn pools_of_copies_grow_with_the_topic() {
     let pools =
         || scratch.files().iter().filter(|path| path.extension().is_some_and(|it| it == "pool")).count();
     assert_eq!(pools(), 3, "two publishers, and one pool of copies");
-    // More than a pool for 1024 rows has slots; each copy is kept for the slow one.
+    // More than the slots of a pool for 1024 rows. Each copy is kept for the slow subscriber.
     for count in 1..MANY {
         common::publish(&deep, count, 64);
         assert_eq!(copier.take().unwrap().unwrap().head_in_place(), count.to_ne_bytes());
@@ -704,15 +703,19 @@ fn pools_of_copies_grow_with_the_topic() {
     while let Some(sample) = slow.take().unwrap() {
         assert!(sample.was_brought());
     }
-    assert_eq!((copies(&scratch, DEVICE).0, slow.taken() + slow.lost()), (MANY, MANY), "it shared them");
+    assert_eq!(
+        (copies(&scratch, DEVICE).0, slow.taken() + slow.lost()),
+        (MANY, MANY),
+        "the slow subscriber shared them"
+    );
     common::publish(&deep, MANY, 64);
     drop((copier.take().unwrap(), slow.take().unwrap()));
     common::publish(&deep, MANY + 1, 64);
     drop(copier.take().unwrap());
-    assert_eq!(pools(), 3, "what was outgrown goes when nobody wants what is in it");
+    assert_eq!(pools(), 3, "the small pool is removed when no subscriber needs its copies");
 }
 
-/// A message with bulk members but nothing in them has nothing to copy: its head stays on the host.
+/// A message with empty bulk members needs no copy: its head stays on the host.
 #[test]
 fn an_empty_body_is_not_copied() {
     use common::messages::{Scan, ScanBulkLengths};
@@ -730,7 +733,7 @@ fn an_empty_body_is_not_copied() {
     assert_eq!(copies(&scratch, DEVICE), (1, 40));
 }
 
-/// A ring hands memory out in its order, and begins anew at its end.
+/// A ring lends memory in order, and continues at its beginning after its end.
 #[test]
 fn publishers_may_allocate_in_a_ring() {
     let scratch = Scratch::new();
@@ -749,12 +752,12 @@ fn publishers_may_allocate_in_a_ring() {
             })
             .collect();
         let wraps = offsets.windows(2).filter(|pair| pair[1] < pair[0]).count();
-        // Ten of them fit in a row.
+        // Ten messages fit into a round.
         assert!((3..=4).contains(&wraps), "{offsets:?}");
     }
 }
 
-/// Its copier retires a copy that is held, and dies: repair does not poison what was complete.
+/// The copier retires a held copy, and dies. Repair does not poison a complete copy.
 #[test]
 fn a_held_copy_outlives_its_copier() {
     let scratch = Scratch::new();
@@ -770,7 +773,7 @@ fn a_held_copy_outlives_its_copier() {
     busy.complete();
     stream.synchronize(PATIENCE).unwrap();
     assert_eq!(held.fence().unwrap().state(), FenceState::Complete);
-    // The copier takes the next, and retires the first.
+    // The copier takes the next message, and retires the first copy.
     publish_on_host(&publisher, 2);
     drop(copier.take().unwrap().unwrap());
     for path in scratch.files().iter().filter(|path| path.extension().is_some_and(|it| it == "pool")) {

@@ -1,28 +1,30 @@
-//! Counting: once warm, loan, publish, take and release neither allocate nor call the system; waking a
-//! sleeper costs one system call, sleeping another.
+//! Counting: after the first rounds, loan, publish, take and release neither allocate nor call the system.
+//! Waking a sleeper costs one system call, and sleeping another.
 #![cfg(not(loom))]
 
 mod common;
-#[path = "common/counting.rs"]
-mod counting;
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
 use common::messages::{NoteMut, NoteRef, NoteRegion, Pose, Scan, ScanBulkLengths, publish_pose, take_pose};
-use common::process::{Role, role, say};
-use common::step::{Steps, Stride, stepped};
-use common::{Scratch, numbers};
-use counting::{SURVIVED, allocations, forbid_system_calls, survive};
+use common::{Scratch, numbers, role};
 use situ_bus::{
     Node, Placement, Publisher, PublisherQos, RawPublisher, RawSubscriber, RegionPublisher, RegionSubscriber,
     Sample, Subscriber, SubscriberQos, now_ns,
 };
 use situ_layout::{FlatMessage, Message};
 use situ_memory::{DomainId, Fence, find};
+use situ_testkit::allocator::{Calls, CountingAllocator, counting};
+use situ_testkit::process::{Role, say};
+use situ_testkit::step::{Steps, Stride, stepped};
+use situ_testkit::system_calls::{SURVIVED, forbid_system_calls, survive};
 
-/// One publisher and some subscribers, of which each holds the message before while it takes the next.
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// One publisher and some subscribers. Each subscriber holds the previous message while it takes the next.
 struct Hop<T: Message> {
     publisher: Publisher<T>,
     subscribers: Vec<(Subscriber<T>, Option<Sample<T>>)>,
@@ -51,7 +53,7 @@ impl<T: FlatMessage> Hop<T> {
                 assert_eq!(read(&sample), self.count);
                 *held = Some(sample);
             }
-            // A loan that is not published after all.
+            // A loan that is not published.
             drop(self.publisher.raw().loan(64, 8, 0).unwrap());
             self.count += 1;
         }
@@ -82,7 +84,7 @@ fn read_scan(scan: &Sample<Scan>) -> u64 {
     scan.count
 }
 
-/// Regions that are built, taken, handed on and taken again.
+/// Regions that are built, taken, passed on and taken again.
 struct RegionHop {
     publishers: [RegionPublisher<NoteRegion>; 2],
     subscribers: [RegionSubscriber<NoteRegion>; 2],
@@ -120,7 +122,7 @@ impl RegionHop {
     }
 }
 
-/// All ways to send: what, whether reliably, to how many.
+/// All ways to send: the message, whether reliably, and the number of subscribers.
 const WAYS: [(&str, bool, usize); 9] = [
     ("region", false, 1),
     ("pose", false, 1),
@@ -133,7 +135,7 @@ const WAYS: [(&str, bool, usize); 9] = [
     ("scan", true, 3),
 ];
 
-/// Sends warm, then measured.
+/// Sends warm-up messages, then measured ones.
 fn send(
     scratch: &Scratch,
     (what, reliable, subscribers): (&str, bool, usize),
@@ -159,9 +161,10 @@ fn send(
 #[test]
 fn the_hot_path_does_not_allocate() {
     for way in WAYS {
-        send(&Scratch::new(), way, |work| assert_eq!(allocations(work), 0, "{way:?}"));
+        send(&Scratch::new(), way, |work| assert_eq!(counting(work).1, Calls::NONE, "{way:?}"));
     }
-    assert_eq!(allocations(|| drop(std::hint::black_box(vec![1u8; 64]))), 2, "the counter counts");
+    let counted = counting(|| drop(std::hint::black_box(vec![1u8; 64]))).1;
+    assert_eq!(counted, Calls { allocated: 1, bytes: 64, freed: 1 }, "the counter counts");
 }
 
 #[test]
@@ -207,7 +210,7 @@ fn child() {
             assert!(subscriber.wait(None));
             drop(subscriber.take().unwrap().unwrap());
             publish_behind(&second);
-            // Longer than the time between two looks for dead participants.
+            // Longer than the interval of checks for dead participants.
             std::thread::sleep(Duration::from_millis(20));
             forbidden(&mut || assert!(subscriber.take().unwrap().is_none()));
         }
@@ -250,7 +253,7 @@ fn child() {
 }
 
 fn say_thread() {
-    // SAFETY: it has no conditions.
+    // SAFETY: the call has no conditions.
     say(&format!("thread {}", unsafe { libc::gettid() }));
 }
 
@@ -267,7 +270,7 @@ fn the_hot_path_does_not_call_the_system() {
 }
 
 #[test]
-fn whoever_asks_for_a_message_that_is_not_complete_does_not_call_the_system_at_once() {
+fn taking_an_incomplete_message_makes_no_system_call_at_first() {
     let status = play(&Scratch::new(), "ask for what is not complete");
     assert_eq!(status.code(), Some(SURVIVED), "{status}");
 }
@@ -278,7 +281,7 @@ fn system_calls_are_noticed() {
         let status = play(&Scratch::new(), role);
         assert_eq!(status.signal(), Some(libc::SIGSYS), "{role:?}: {status}");
     }
-    // A subscriber sleeps: it has to be woken by the system.
+    // A sleeping subscriber: the system must wake it.
     let scratch = Scratch::new();
     let node = scratch.node("sleeper");
     let subscriber = node.subscriber::<Pose>("hop").create().unwrap();
@@ -292,12 +295,12 @@ fn system_calls_are_noticed() {
 
 const HOPS: u64 = 40;
 
-/// To wake a sleeper takes one system call, to sleep another.
+/// Waking a sleeper takes one system call, and sleeping another.
 #[test]
 fn a_wake_up_costs_two_system_calls() {
     let scratch = Scratch::new();
     let node = scratch.node("parent");
-    // Entry and exit are a step each.
+    // Entry and exit are one step each.
     let calls = |child: Role, steps: Steps| {
         let calls = steps.count(Stride::SystemCall) / 2;
         steps.kill(child);
@@ -330,7 +333,8 @@ fn a_wake_up_costs_two_system_calls() {
         calls(child, steps)
     };
     println!("system calls a hop: {waking:.2} to wake, {sleeping:.2} to sleep");
-    // A sleeper that is not asleep yet needs none; one that is woken by the clock (every 100 ms) one more.
+    // If the subscriber does not sleep yet, no call is needed. If the clock wakes it (every 100 ms), one more
+    // is.
     assert!((0.5..=1.1).contains(&waking), "{waking} to wake");
     assert!((0.5..=1.5).contains(&sleeping), "{sleeping} to sleep");
 }

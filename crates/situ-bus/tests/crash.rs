@@ -1,6 +1,6 @@
 //! Processes are killed at chosen steps: at any instruction of publishing and taking, and between any two
-//! system calls of coming and going. Whatever the step, the others go on, no message is torn or lost, and
-//! nothing is left.
+//! system calls of joining and leaving. After each kill the others continue, no message is torn or lost, and
+//! no file or memory remains.
 #![cfg(not(loom))]
 
 mod common;
@@ -9,14 +9,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use common::pattern::{Order, bytes, send, send_bytes};
-use common::process::{Random, Role, role, say};
-use common::step::{Steps, Stride, stepped};
-use common::{Scratch, numbers};
+use common::{Scratch, numbers, role};
 use situ_bus::{
     History, Node, Placement, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos,
     WhenFull, clean, inspect,
 };
 use situ_memory::{DomainId, DomainKind};
+use situ_testkit::Random;
+use situ_testkit::process::{Role, say};
+use situ_testkit::step::{Steps, Stride, stepped};
 
 fn kills(usual: u64) -> u64 {
     std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| (kills.parse::<u64>().unwrap() / 10).max(usual))
@@ -47,7 +48,7 @@ fn on_device(node: &Node) -> RawSubscriber {
 }
 
 fn say_thread() {
-    // SAFETY: it has no conditions.
+    // SAFETY: the call has no conditions.
     say(&format!("thread {}", unsafe { libc::gettid() }));
 }
 
@@ -60,7 +61,7 @@ fn child() {
             let publisher = publisher(&scratch.node("child"));
             let name = u64::from(std::process::id());
             for count in 0..6 {
-                // More than the depth: from the fifth on, the parent has taken some.
+                // More messages than the depth: before the fifth, the parent has taken some.
                 send(&publisher, name, count, 200).unwrap();
                 if count == 3 {
                     say("published");
@@ -73,7 +74,7 @@ fn child() {
         "take" => {
             let subscriber = subscriber(&scratch.node("child"));
             say("ready");
-            // The first one takes long: the pool is mapped.
+            // The first one takes long, because the pool is mapped.
             while subscriber.take().unwrap().is_none() {
                 subscriber.wait(None);
             }
@@ -103,7 +104,7 @@ fn child() {
                 drop(sample);
             });
         }
-        // Into a domain that the message does not lie in: the first time with all that it takes, and again.
+        // A take in another domain than the message's: the first time with all of its setup, and again.
         "bring" | "bring the first" => {
             let subscriber = on_device(&scratch.node("child"));
             say("ready");
@@ -123,8 +124,8 @@ fn child() {
     }
 }
 
-/// Plays a role many times and kills it after some step, spread over all that it takes. `before` prepares it,
-/// `after` looks at what is left.
+/// Runs a role many times and kills it after a step, spread over all of its steps. `before` prepares it,
+/// `after` checks the remains.
 fn kill_at_each(
     what: &str,
     stride: Stride,
@@ -147,7 +148,7 @@ fn kill_at_each(
     println!("{what}: {all} steps, {kills} kills");
     for kill in 0..kills {
         let (role, steps) = start();
-        // The steps vary a little from run to run: to come to the end early is to be killed there.
+        // The number of steps varies a little from run to run. An early end counts as a kill there.
         let at = (all * kill + random.below(all)) / kills;
         if steps.go(stride, at).is_ok() && stride == Stride::SystemCall {
             let _ = steps.go(Stride::Instruction, random.below(500));
@@ -157,7 +158,7 @@ fn kill_at_each(
     }
 }
 
-/// The hot path, at any instruction: those who stay lose nothing, and what the dead held returns.
+/// The hot path, at any instruction: the others lose nothing, and slots of the dead process return.
 fn hot_path(what: &str, usual: u64, before: impl Fn(&mut Role, &mut dyn FnMut())) {
     let scratch = Scratch::new();
     let node = scratch.node("parent");
@@ -186,7 +187,7 @@ fn hot_path(what: &str, usual: u64, before: impl Fn(&mut Role, &mut dyn FnMut())
         },
         || {
             take_all();
-            // More than the dead left room for.
+            // More messages than the dead process left room for.
             (0..8).for_each(|_| publish());
             assert!(publisher.memory().in_use <= 6, "{:?}", publisher.memory());
         },
@@ -216,8 +217,8 @@ fn killed_at_any_instruction_of_waiting() {
     hot_path("wait", 20, |role, _| role.wait_for("ready"));
 }
 
-/// Making and removing nodes, topics, pools and places, alone: the next who comes, or `clean`, removes all
-/// that is left.
+/// Creating and removing nodes, topics, pools and places, without other participants: the next one, or
+/// `clean`, removes all remains.
 #[test]
 fn killed_between_any_system_calls_of_coming_and_going() {
     let scratch = Scratch::new();
@@ -231,12 +232,12 @@ fn killed_between_any_system_calls_of_coming_and_going() {
         || {
             clean(&scratch.root()).unwrap();
             assert_eq!(scratch.files(), Vec::<PathBuf>::new());
-            assert_eq!(std::fs::read_dir(scratch.0.join("topics")).unwrap().count(), 0);
+            assert_eq!(std::fs::read_dir(scratch.join("topics")).unwrap().count(), 0);
         },
     );
 }
 
-/// The same beside others who stay: nothing of the dead is in their way.
+/// The same beside other participants: the remains do not hinder them.
 #[test]
 fn killed_between_any_system_calls_beside_others() {
     let scratch = Scratch::new();
@@ -244,7 +245,7 @@ fn killed_between_any_system_calls_beside_others() {
     let (publisher, subscriber) = (publisher(&node), subscriber(&node));
     let mut order = Order::new(false);
     let mut count = 0;
-    // Of a publisher and a subscriber that live, and of no other member.
+    // A living publisher and a living subscriber, and no other member.
     let files = scratch.files().len();
     kill_at_each(
         "come and go",
@@ -270,8 +271,8 @@ fn killed_between_any_system_calls_beside_others() {
     assert_eq!(subscriber.lost(), 0);
 }
 
-/// Copying into another domain: whatever the step, the next one who wants the message there gets it, whole,
-/// from the copy that was finished or by another. At most one copy of each message is ever finished.
+/// Copying into another domain: after a kill at any step, the next subscriber gets the whole message, from
+/// the finished copy or by another one. At most one copy of each message is ever finished.
 fn bring(what: &str) {
     let scratch = Scratch::new();
     let node = scratch.node("parent");
@@ -287,7 +288,7 @@ fn bring(what: &str) {
     let take_all = || {
         while let Some(sample) = subscriber.take().unwrap() {
             let (span, mut body) = (sample.span(), vec![0; sample.body_size()]);
-            // SAFETY: the bytes last until the stream has passed, which is waited for.
+            // SAFETY: the bytes live until the stream has passed, which is waited for.
             unsafe {
                 let to = body.as_mut_ptr();
                 stream.copy_to_host(span.memory(), span.offset(), to, span.size()).unwrap();

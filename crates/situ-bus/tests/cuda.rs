@@ -1,4 +1,4 @@
-//! Messages between host memory and CUDA devices, against a driver that plays them in host memory (see
+//! Messages between host memory and CUDA devices, with a driver that plays the devices in host memory (see
 //! `situ-memory/tests/cuda`).
 #![cfg(not(loom))]
 
@@ -16,16 +16,16 @@ use situ_memory::{DomainId, DomainKind, HOST};
 const CUDA: DomainId = DomainId { kind: DomainKind::CUDA, number: 0 };
 
 #[test]
-fn everything_again_on_a_driver_of_ours() {
+fn everything_again_on_an_emulated_driver() {
     if !is_played() {
         play();
     }
 }
 
-/// What the driver of ours counts.
+/// The counters of our driver.
 fn counts() -> Counts {
     let mut counts: [c_int; 3] = [0; 3];
-    // SAFETY: the function has this type; the array is as long as it writes.
+    // SAFETY: the function has this type, and the array has the length that it writes.
     unsafe { called::<extern "C" fn(*mut c_int)>(c"fakeCudaCounts")(counts.as_mut_ptr()) };
     let [begun, ended, straight] = counts.map(|count| u64::try_from(count).unwrap());
     Counts { begun, ended, straight }

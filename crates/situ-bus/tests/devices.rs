@@ -1,30 +1,30 @@
-//! Topics on the devices that this machine has, between processes: memory that comes by descriptor, work that
-//! is not done when it is published, and publishers that are killed. What topics do across domains in general
-//! is in `domains.rs`.
+//! Topics on the devices of this machine, between processes: memory that is passed by descriptor, work that
+//! is unfinished when it is published, and publishers that are killed. `domains.rs` tests topics across
+//! domains in general.
 #![cfg(not(loom))]
 
 mod common;
 #[path = "../../situ-memory/tests/cuda/played.rs"]
-#[allow(dead_code, reason = "these tests ask the driver nothing")]
+#[allow(dead_code, reason = "these tests do not read the driver's counters")]
 mod played;
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use common::messages::{Scan, ScanBulkLengths};
-use common::process::{Role, role, say};
-use common::{Scratch, numbers};
+use common::{Scratch, numbers, role};
 use situ_bus::{
     IncompleteError, LoanError, Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber,
     SubscriberQos, inspect,
 };
 use situ_memory::{AllocateError, DomainId, DomainKind, Fence, FenceState, HOST, Stream, StreamOrder, find};
+use situ_testkit::process::{Role, say};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const BODY: usize = 300_000;
 const DEPTH: usize = 8;
 
-/// The devices that are here. One that the environment requires must be.
+/// The devices of this machine. A device that the environment requires must be there.
 fn devices() -> Vec<DomainId> {
     let required = std::env::var("SITU_TEST_REQUIRE").unwrap_or_default();
     let all = ["emulated:0", "vulkan:0", "cuda:0"];
@@ -56,7 +56,7 @@ fn subscriber(node: &Node, domain: DomainId) -> RawSubscriber {
     RawSubscriber::create_in(node, "image", &numbers(), SubscriberQos::default(), &placement).unwrap()
 }
 
-/// Bytes that belong to a message and to no other.
+/// Bytes that no other message has.
 fn body(value: u64) -> Vec<u8> {
     (0..BODY as u64).map(|index| (index * 7 + value * 31) as u8).collect()
 }
@@ -71,7 +71,7 @@ fn send(publisher: &RawPublisher, stream: &dyn Stream, value: u64, bytes: &[u8])
     loan.publish_on(stream).unwrap();
 }
 
-/// Reads a message in stream order, wherever it lies.
+/// Reads a message in stream order, in any memory.
 fn read(sample: &RawSample, stream: &dyn Stream) -> (u64, Vec<u8>) {
     let mut bytes = vec![0; BODY];
     let span = sample.span();
@@ -89,7 +89,7 @@ fn next(subscriber: &RawSubscriber) -> RawSample {
         if let Some(sample) = subscriber.take().unwrap() {
             return sample;
         }
-        assert!(begin.elapsed() < PATIENCE, "nothing comes");
+        assert!(begin.elapsed() < PATIENCE, "no message comes");
         subscriber.wait(Some(PATIENCE));
     }
 }
@@ -125,7 +125,7 @@ fn child() {
     std::thread::sleep(Duration::MAX);
 }
 
-/// The publisher's process, and in this one a subscriber on its device and one in host memory.
+/// The publisher's process. This process has a subscriber on its device and one in host memory.
 fn play(what: &str, domain: DomainId, test: impl FnOnce(&Scratch, Role, RawSubscriber, RawSubscriber)) {
     let scratch = Scratch::new();
     let on_device = subscriber(&node(&scratch, "device", domain), domain);
@@ -159,11 +159,11 @@ fn messages_are_read_where_they_are_and_copied_once_for_the_host() {
     }
 }
 
-/// The memory of a device has room for two messages.
+/// The device's memory has room for two messages.
 #[test]
 fn a_message_that_is_released_on_a_stream_is_held_until_the_stream_has_passed() {
     const LARGE: usize = 6 << 20;
-    // Where streams wait for fences of the CPU, so that one can be held up.
+    // Devices on which streams wait for fences of the CPU, so that they can be held up.
     let streams = |domain: &DomainId| find(*domain).unwrap().capabilities().order != StreamOrder::Host;
     for domain in devices().into_iter().filter(streams) {
         let scratch = Scratch::new();
@@ -186,12 +186,12 @@ fn a_message_that_is_released_on_a_stream_is_held_until_the_stream_has_passed() 
         );
         gate.complete();
         if domain.kind == DomainKind::CUDA {
-            // What a driver calls back may release nothing itself.
+            // A callback of a driver must not release anything itself.
             stream.synchronize(PATIENCE).unwrap();
         }
         let begin = Instant::now();
         while publisher.loan(8, 8, LARGE).is_err() {
-            assert!(begin.elapsed() < PATIENCE, "{domain}: it is never given back");
+            assert!(begin.elapsed() < PATIENCE, "{domain}: it is never released");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -212,7 +212,7 @@ fn a_message_without_a_body_is_held_too_when_it_is_taken_in_stream_order() {
     };
     publish(1);
     let held = subscriber.take_on(stream.as_ref()).unwrap().unwrap();
-    // More often than the slot would take to come round.
+    // More messages than it takes until the slot is used again.
     (2..40).for_each(publish);
     assert_eq!(held.count, 1);
 }
@@ -222,12 +222,12 @@ fn messages_outlive_a_publisher_that_is_killed() {
     for domain in devices() {
         play("publish", domain, |_, mut publisher, on_device, on_host| {
             let held = next(&on_device);
-            // Before it is dead: it hands its memory out only while it lives.
+            // Before the publisher dies: it passes its memory only while it lives.
             let first = next(&on_host);
             publisher.wait_for("complete");
             publisher.kill();
             let stream = find(domain).unwrap().stream().unwrap();
-            assert!(read(&held, stream.as_ref()) == (0, body(0)), "{domain}: what was held");
+            assert!(read(&held, stream.as_ref()) == (0, body(0)), "{domain}: the held message");
             assert!(first.body_in_place() == body(0));
             for value in 1..3 {
                 let sample = next(&on_device);
@@ -238,7 +238,7 @@ fn messages_outlive_a_publisher_that_is_killed() {
 }
 
 #[test]
-fn nobody_waits_for_work_that_died_with_its_publisher() {
+fn waits_for_work_of_a_dead_publisher_end() {
     for domain in devices() {
         if find(domain).unwrap().capabilities().order == StreamOrder::Host {
             eprintln!("SKIPPED: on {domain} nothing is published before it is done");
@@ -258,7 +258,7 @@ fn nobody_waits_for_work_that_died_with_its_publisher() {
             assert!(begin.elapsed() < Duration::from_secs(10));
             assert_eq!(last.fence().unwrap().state(), FenceState::Poisoned);
             assert!(matches!(last.synchronize(PATIENCE), Err(IncompleteError::Poisoned { .. })), "{domain}");
-            // And the device is as good as before.
+            // The device still works.
             let fine = find(domain).unwrap().stream().unwrap();
             fine.synchronize(PATIENCE).unwrap();
             assert_eq!(never().word().load(Ordering::Relaxed), 0);
@@ -266,9 +266,9 @@ fn nobody_waits_for_work_that_died_with_its_publisher() {
     }
 }
 
-/// Again with a CUDA driver that plays devices in host memory: see `situ-memory/tests/cuda`.
+/// Again with a CUDA driver that emulates devices in host memory: see `situ-memory/tests/cuda`.
 #[test]
-fn everything_again_on_a_cuda_driver_of_ours() {
+fn everything_again_on_an_emulated_cuda_driver() {
     if played::is_played() {
         return;
     }

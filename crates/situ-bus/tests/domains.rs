@@ -1,5 +1,5 @@
-//! Topics across memory domains: which messages are taken where they lie, which are copied, how often, and by
-//! which participant.
+//! Topics across memory domains: which messages are taken in place, which are copied, how often, and by which
+//! participant.
 #![cfg(not(loom))]
 
 mod common;
@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::messages::{Note, Pose, Scan, ScanBulkLengths};
-use common::process::{Role, role, say};
-use common::{Scratch, numbers};
+use common::{Scratch, numbers, role};
 use situ_bus::{
     CopyError, Durability, IncompleteError, Node, Placement, PublishError, PublisherQos, RawPublisher,
     RawSample, RawSubscriber, RegisterError, SubscriberQos, TakeError, inspect,
@@ -19,6 +18,7 @@ use situ_memory::{
     Domain, DomainError, DomainId, DomainKind, EmulatedDomain, EmulatedOptions, FaultPlan, Fence, FenceState,
     HOST, Memory, Stream, StreamOrder,
 };
+use situ_testkit::process::{Role, say};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -26,9 +26,9 @@ fn emulated(number: u32) -> DomainId {
     DomainId { kind: DomainKind::EMULATED, number }
 }
 
-/// Writes bytes to a device's memory, and reads them back, as only its engine can.
+/// Writes bytes to a device's memory and reads them back through the device's engine.
 fn write(stream: &dyn Stream, memory: &Arc<dyn Memory>, offset: u64, bytes: &[u8]) {
-    // SAFETY: the bytes last until the stream has passed, which is waited for.
+    // SAFETY: the bytes live until the stream has passed, which is waited for.
     unsafe { stream.copy_from_host(bytes.as_ptr(), memory, offset, bytes.len() as u64).unwrap() };
     stream.synchronize(PATIENCE).unwrap();
 }
@@ -45,7 +45,7 @@ fn stream(domain: DomainId) -> Arc<dyn Stream> {
     situ_memory::find(domain).unwrap().stream().unwrap()
 }
 
-/// What was copied into a domain of a topic: messages and bytes.
+/// The copies into a domain of a topic: messages and bytes.
 fn copies(scratch: &Scratch, topic: &str, domain: DomainId) -> (u64, u64) {
     let topic = inspect::topic(&scratch.root(), topic).unwrap().unwrap();
     let found = topic.domains.iter().find(|used| used.domain == domain);
@@ -62,7 +62,7 @@ fn subscriber(node: &Node, topic: &str, domain: DomainId) -> RawSubscriber {
     RawSubscriber::create_in(node, topic, &numbers(), SubscriberQos::default(), &placement).unwrap()
 }
 
-/// Publishes a number in the head, and as many bytes of it in the body, wherever that lies.
+/// Publishes a number in the head, and as many bytes of it in the body, in any memory.
 fn send(publisher: &RawPublisher, stream: &dyn Stream, value: u8, body: usize) -> u64 {
     let mut loan = publisher.loan(8, 8, body).unwrap();
     loan.head_bytes().copy_from_slice(&u64::from(value).to_ne_bytes());
@@ -72,7 +72,7 @@ fn send(publisher: &RawPublisher, stream: &dyn Stream, value: u8, body: usize) -
     loan.publish().unwrap()
 }
 
-/// Checks a message of [`send`] wherever its body lies, and gives its number.
+/// Checks a message of [`send`], with its body in any memory. Returns its number.
 fn check(sample: &RawSample, stream: &dyn Stream) -> u8 {
     let value = u64::from_ne_bytes(sample.head_in_place().try_into().unwrap()) as u8;
     let span = sample.span();
@@ -126,8 +126,8 @@ fn child() {
     }
 }
 
-/// A publishes on a device; B on the same device takes without a copy; C in host memory has each message
-/// copied once; D, there too and late, shares what C copied.
+/// A publishes on a device, and B on the same device takes without a copy. C in host memory has each message
+/// copied once. D, also in host memory but late, shares C's copies.
 #[test]
 fn processes_share_one_copy_for_each_domain() {
     let scratch = Scratch::new();
@@ -149,11 +149,11 @@ fn processes_share_one_copy_for_each_domain() {
         assert_eq!(sample.body_in_place(), vec![value; BODY]);
         assert!(sample.was_brought());
     }
-    assert_eq!(copies(&scratch, "image", HOST), (3, 3 * BODY as u64), "it shared");
-    assert_eq!(copies(&scratch, "image", emulated(0)), (0, 0), "nobody copied where the message was");
+    assert_eq!(copies(&scratch, "image", HOST), (3, 3 * BODY as u64), "it shared the copies");
+    assert_eq!(copies(&scratch, "image", emulated(0)), (0, 0), "no copy in the message's own domain");
 }
 
-/// A fence that a test completes, to hold a stream up.
+/// A fence that a test completes. It holds a stream up.
 fn gate() -> Fence {
     Fence::of_process(0, 1)
 }
@@ -164,7 +164,7 @@ fn node_with(scratch: &Scratch, name: &str, options: EmulatedOptions) -> (Node, 
 }
 
 #[test]
-fn two_subscribers_on_a_device_share_what_came_from_the_host() {
+fn two_subscribers_on_a_device_share_a_copy_from_the_host() {
     let scratch = Scratch::new();
     let node = scratch.node("all");
     let publisher = publisher(&node, "image", HOST);
@@ -188,9 +188,9 @@ fn two_subscribers_on_a_device_share_what_came_from_the_host() {
     );
 }
 
-/// A message without a body comes to the device as a whole.
+/// The device receives a message without a body as a whole.
 #[test]
-fn what_has_no_body_is_copied_with_its_head() {
+fn a_message_without_a_body_is_copied_with_its_head() {
     let scratch = Scratch::new();
     let node = scratch.node("all");
     let publisher = publisher(&node, "number", HOST);
@@ -214,7 +214,7 @@ fn devices_that_do_not_reach_each_other_copy_through_the_host() {
     let sample = subscriber.take().unwrap().unwrap();
     assert_eq!(check(&sample, stream(emulated(1)).as_ref()), 9);
     let counted = [HOST, emulated(0), emulated(1)].map(|domain| copies(&scratch, "image", domain));
-    assert_eq!(counted, [(0, 0), (0, 0), (1, 20_000_000)], "what is staged counts once");
+    assert_eq!(counted, [(0, 0), (0, 0), (1, 20_000_000)], "a staged copy counts once");
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn typed_messages_have_spans() {
     assert!(sample.span_of_message().is_empty(), "it has bulk members");
 }
 
-/// A plain message lies on the device as a whole if it was put there, and in host memory if not.
+/// A plain message lies on the device as a whole if it was written there, and in host memory if not.
 #[test]
 fn plain_messages_go_to_the_device_whole() {
     let scratch = Scratch::new();
@@ -259,7 +259,7 @@ fn plain_messages_go_to_the_device_whole() {
     let on_device = node.subscriber::<Pose>("pose").domain(emulated(0)).create().unwrap();
     let on_host = node.subscriber::<Pose>("pose").create().unwrap();
 
-    // Written by the CPU: it is in host memory, and the device gets a copy.
+    // Written by the CPU: it lies in host memory, and the device gets a copy.
     common::messages::publish_pose(&publisher, 1);
     assert_eq!(on_host.take().unwrap().unwrap().count, 1);
     assert_eq!(copies(&scratch, "pose", HOST).0, 0);
@@ -283,14 +283,14 @@ fn plain_messages_go_to_the_device_whole() {
     assert_eq!((sample.count, sample.place), (2, [5.0; 6]));
     assert_eq!(copies(&scratch, "pose", HOST), (1, size_of::<Pose>() as u64));
     let sample = on_device.take().unwrap().unwrap();
-    assert_eq!(sample.count, 99, "the head is what the CPU wrote");
+    assert_eq!(sample.count, 99, "the CPU wrote the head");
     let span = sample.span_of_message();
     assert_eq!(read(stream.as_ref(), span.memory(), span.offset(), size_of::<Pose>()), bytes);
-    assert_eq!(copies(&scratch, "pose", emulated(0)).0, 1, "it was there");
+    assert_eq!(copies(&scratch, "pose", emulated(0)).0, 1, "no further copy was made");
 }
 
-/// Published before it is complete: the publisher does not wait, the same device waits in stream order, on
-/// the host it is there when it is complete.
+/// Published before it is complete: the publisher does not wait. The same device waits in stream order. On
+/// the host the message is there when it is complete.
 #[test]
 fn messages_are_published_in_stream_order() {
     let scratch = Scratch::new();
@@ -340,7 +340,7 @@ fn messages_are_published_in_stream_order() {
     assert_eq!(copies(&scratch, "image", HOST).0, 1);
 }
 
-/// A publisher may leave before its stream has completed what it published.
+/// A publisher may be dropped before its stream has completed its messages.
 #[test]
 fn a_stream_outlives_its_publisher_and_its_node() {
     let scratch = Scratch::new();
@@ -352,7 +352,7 @@ fn a_stream_outlives_its_publisher_and_its_node() {
     publisher.loan(8, 8, BODY).unwrap().publish_on(stream.as_ref()).unwrap();
     drop((publisher, node));
     let sample = on_device.take().unwrap().unwrap();
-    // It looks after the dead meanwhile, and finds none.
+    // The publisher checks for dead participants meanwhile, and finds none.
     let waited = sample.synchronize(Duration::from_millis(50));
     assert!(matches!(waited, Err(IncompleteError::Pending { .. })), "{waited:?}");
     gate.complete();
@@ -364,9 +364,9 @@ fn a_stream_outlives_its_publisher_and_its_node() {
     }
 }
 
-/// A slot is not used again while a stream may still fill it, even if it is not held.
+/// A slot is not reused while a stream may still fill it, even if it is not held.
 #[test]
-fn what_a_stream_is_filling_is_not_lent_again() {
+fn a_slot_that_a_stream_is_filling_is_not_lent_again() {
     let scratch = Scratch::new();
     let node = scratch.node("all");
     let publisher = publisher(&node, "image", emulated(0));
@@ -384,7 +384,7 @@ fn what_a_stream_is_filling_is_not_lent_again() {
 }
 
 #[test]
-fn eager_publishers_copy_before_anybody_takes() {
+fn eager_publishers_copy_before_a_subscriber_takes() {
     let scratch = Scratch::new();
     let node = scratch.node("all");
     let placement = Placement { domain: emulated(0), eager_copies: true, ..Default::default() };
@@ -392,7 +392,7 @@ fn eager_publishers_copy_before_anybody_takes() {
     let publisher = RawPublisher::create_in(&node, "image", &numbers(), qos, &placement).unwrap();
     let stream = stream(emulated(0));
     send(&publisher, stream.as_ref(), 1, BODY);
-    assert_eq!(copies(&scratch, "image", HOST).0, 0, "nobody wants it there");
+    assert_eq!(copies(&scratch, "image", HOST).0, 0, "no subscriber takes there");
     let subscribers = [HOST, HOST, emulated(0)].map(|domain| subscriber(&node, "image", domain));
     send(&publisher, stream.as_ref(), 2, BODY);
     assert_eq!(copies(&scratch, "image", HOST), (1, BODY as u64));
@@ -404,7 +404,7 @@ fn eager_publishers_copy_before_anybody_takes() {
     assert_eq!(copies(&scratch, "image", HOST).0, 1);
 }
 
-/// A subscriber that comes late to a topic with history shares the copies that are there.
+/// A late subscriber to a topic with history shares the existing copies.
 #[test]
 fn history_is_copied_once_too() {
     let scratch = Scratch::new();
@@ -427,9 +427,9 @@ fn history_is_copied_once_too() {
     }
 }
 
-/// The memory of bodies and copies is used again: what the files take does not grow with the messages.
+/// The memory of bodies and copies is reused: the size of the files does not grow with the messages.
 #[test]
-fn memory_comes_back() {
+fn memory_of_bodies_and_copies_is_reused() {
     use std::os::unix::fs::MetadataExt;
     let scratch = Scratch::new();
     let node = scratch.node("all");
@@ -444,7 +444,7 @@ fn memory_comes_back() {
         let blocks = scratch.files().iter().map(|path| path.metadata().unwrap().blocks()).sum::<u64>();
         most = most.max(blocks * 512);
     }
-    // The published ones (8), one or two copies in each of two domains, and the controls of five pools.
+    // 8 published messages, one or two copies in each of two domains, and the controls of five pools.
     assert!(most < 16 * BODY as u64 + (4 << 20), "{most} bytes");
     assert_eq!(copies(&scratch, "image", HOST).0, 200);
     drop((publisher, subscribers));
@@ -452,14 +452,14 @@ fn memory_comes_back() {
 }
 
 #[test]
-fn what_cannot_be_on_a_device_cannot_register() {
+fn serialized_messages_on_a_device_cannot_register() {
     let scratch = Scratch::new();
     let node = scratch.node("all");
     let error = node.publisher::<Note<Heap>>("note").domain(emulated(0)).create().unwrap_err();
     assert!(matches!(error, RegisterError::Serialized { domain, .. } if domain == emulated(0)), "{error}");
     let error = node.subscriber::<Note<Heap>>("note").domain(emulated(0)).create().unwrap_err();
     assert!(matches!(error, RegisterError::Serialized { .. }), "{error}");
-    // A serialized publisher and a subscriber on a device, whichever comes first.
+    // A serialized publisher and a subscriber on a device, in either order.
     let serialized = situ_bus::TypeDescription { encoding: situ_bus::Encoding::Xcdr1, ..numbers() };
     let create = |topic| RawPublisher::create(&node, topic, &serialized, PublisherQos::default());
     let placement = Placement { domain: emulated(0), ..Default::default() };
@@ -469,7 +469,7 @@ fn what_cannot_be_on_a_device_cannot_register() {
     drop(publisher);
     let _subscriber = subscriber(&node, "second", emulated(0));
     assert!(matches!(create("second").unwrap_err(), RegisterError::Serialized { .. }));
-    // A domain that is not there, and one too many.
+    // A missing domain, and one too many.
     let nowhere = DomainId { kind: DomainKind::from_number(2000), number: 3 };
     let error = node.publisher::<Pose>("pose").domain(nowhere).create().unwrap_err();
     assert!(matches!(error, RegisterError::Domain(DomainError::Absent { domain, .. }) if domain == nowhere));
@@ -482,7 +482,7 @@ fn what_cannot_be_on_a_device_cannot_register() {
 
 /// A copy that fails is an error of the subscriber that tried, and of no other.
 #[test]
-fn who_fails_to_copy_says_so_and_the_next_one_tries() {
+fn a_failed_copy_is_an_error_and_the_next_subscriber_tries_again() {
     let scratch = Scratch::new();
     let publisher = publisher(&scratch.node("publisher"), "image", HOST);
     let (node, device) = node_with(&scratch, "unlucky", EmulatedOptions::default());
@@ -498,13 +498,14 @@ fn who_fails_to_copy_says_so_and_the_next_one_tries() {
     );
     let sample = lucky.take().unwrap().unwrap();
     assert_eq!(check(&sample, stream(emulated(0)).as_ref()), 1);
-    assert_eq!(copies(&scratch, "image", emulated(0)).0, 1, "a failed copy is none");
-    // It goes on behind it.
+    assert_eq!(copies(&scratch, "image", emulated(0)).0, 1, "a failed copy does not count");
+    // It continues behind it.
     let sample = unlucky.take().unwrap().unwrap();
     assert_eq!(check(&sample, stream(emulated(0)).as_ref()), 2);
 }
 
-/// A stream that fails poisons what it should have completed, and the slot's next message is well again.
+/// A failing stream poisons the message that it should have completed. The slot's next message is valid
+/// again.
 #[test]
 fn a_failed_stream_poisons_its_message_alone() {
     let scratch = Scratch::new();
@@ -542,7 +543,7 @@ fn a_failed_stream_poisons_its_message_alone() {
     assert!(matches!(error, PublishError::Stream { .. }), "{error}");
 }
 
-/// Takers that come, copy, and go again leave nothing that could run out, however slow the topic is.
+/// Subscribers that join, copy and leave exhaust nothing, even on a slow topic.
 #[test]
 fn copiers_come_and_go() {
     let scratch = Scratch::new();
@@ -559,7 +560,7 @@ fn copiers_come_and_go() {
     assert_eq!(copies(&scratch, "image", HOST).0, 300);
 }
 
-/// A topic that grows while it is used in several domains takes its columns along.
+/// A topic that grows while it is used in several domains keeps their columns.
 #[test]
 fn topics_grow_with_their_columns() {
     let scratch = Scratch::new();

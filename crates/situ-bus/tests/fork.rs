@@ -1,4 +1,4 @@
-//! Processes that fork: a death is noticed though a child has inherited the lock, and a child's copies of
+//! Processes that fork: a death is detected although a child has inherited the lock, and a child's copies of
 //! handles do nothing.
 #![cfg(not(loom))]
 
@@ -6,14 +6,14 @@ mod common;
 
 use std::time::Duration;
 
-use common::process::{Role, role, say};
-use common::{Scratch, numbers, publish, take};
+use common::{Scratch, numbers, publish, role, take};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use situ_bus::{
     LoanError, Node, PublishError, PublisherQos, RawPublisher, RawSubscriber, RegisterError, Reliability,
     SubscriberQos, TakeError, WhenFull, inspect, wait_any,
 };
+use situ_testkit::process::{Role, say};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -39,8 +39,8 @@ fn child() {
             let child = match role.as_str() {
                 // SAFETY: the child only waits to be killed.
                 "fork" => i64::from(unsafe { libc::fork() }),
-                // By the system call alone no handlers run: the child has all that its parent has, the lock
-                // too. SAFETY: as above.
+                // Without handlers of the C library: the child has everything that its parent has, including
+                // the lock. SAFETY: as above.
                 _ => unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) },
             };
             if child == 0 {
@@ -56,12 +56,12 @@ fn child() {
 
 fn wait_to_be_killed() -> ! {
     loop {
-        // SAFETY: it only waits.
+        // SAFETY: the child only waits.
         unsafe { libc::pause() };
     }
 }
 
-/// A subscriber's process is killed while a child of it lives. Its publisher waits for it, and goes on.
+/// A subscriber's process is killed while a child of it lives. Its publisher waits for it, and continues.
 fn killed_beside_its_child(role: &str) {
     let scratch = Scratch::new();
     let publisher = reliable_publisher(&scratch.node("publisher"), "points", 4);
@@ -74,13 +74,13 @@ fn killed_beside_its_child(role: &str) {
     assert_eq!(nodes(), [("publisher".to_owned(), true), ("subscriber".to_owned(), true)]);
     subscriber.kill();
     assert!(kill_process(child, Signal::CONT).is_ok(), "the child lives");
-    // Otherwise it would reach its time limit, which is an error.
+    // If the death were not noticed, publishing would fail at its time limit.
     (4..8).for_each(|value| _ = publish(&publisher, value, 0));
     assert_eq!(nodes(), [("publisher".to_owned(), true), ("subscriber".to_owned(), false)]);
     assert!(kill_process(child, Signal::CONT).is_ok(), "the child lived until now");
 }
 
-/// Kills another user's process.
+/// Kills a process when dropped.
 struct End(Pid);
 
 impl Drop for End {
@@ -90,12 +90,12 @@ impl Drop for End {
 }
 
 #[test]
-fn a_death_is_noticed_though_a_forked_child_lives() {
+fn a_death_is_noticed_while_a_forked_child_lives() {
     killed_beside_its_child("fork");
 }
 
 #[test]
-fn a_death_is_noticed_though_a_cloned_child_has_the_lock() {
+fn a_death_is_noticed_while_a_cloned_child_has_the_lock() {
     killed_beside_its_child("clone");
 }
 
@@ -103,17 +103,17 @@ fn is_forked<T>(result: Result<T, TakeError>) -> bool {
     matches!(result, Err(TakeError::Forked { topic }) if topic == "points")
 }
 
-/// Ends a forked child that panics: the test's harness is its parent's.
+/// Ends a forked child that panics, because the test's harness belongs to its parent.
 struct Bomb;
 
 impl Drop for Bomb {
     fn drop(&mut self) {
-        // SAFETY: nothing of this process is needed any more.
+        // SAFETY: no state of this process is needed any more.
         unsafe { libc::_exit(1) };
     }
 }
 
-/// Parent: has all kinds of handles, forks, and finds everything as it was when the child has done its worst.
+/// Parent: has all kinds of handles, and forks. After the child has tried everything, all is as it was.
 fn go_on_in_both(scratch: &Scratch, node: Node) {
     let publisher = reliable_publisher(&node, "points", 4);
     let subscriber = reliable_subscriber(&node, "points");
@@ -127,15 +127,15 @@ fn go_on_in_both(scratch: &Scratch, node: Node) {
     unsafe { loan.head().cast::<u64>().write(77) };
     loan.body_bytes().fill(77);
     let files = scratch.files();
-    // SAFETY: the child calls what any program may; no other thread of this process holds a lock that it
-    // needs.
+    // SAFETY: the child calls functions that any program may call, and no other thread of this process holds
+    // a lock that it needs.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {
         let _bomb = Bomb;
         assert!(node.is_inherited() && publisher.is_inherited() && subscriber.is_inherited());
         assert!(is_forked(subscriber.take()) && is_forked(other.take()));
-        // A waiting subscriber is told at once.
+        // A wait returns at once.
         assert!(subscriber.wait(None) && wait_any(&[&other, &subscriber], None) == Some(0));
         assert!(matches!(publisher.loan(8, 8, 0), Err(LoanError::Forked { .. })));
         loan.body_bytes().fill(1);
@@ -151,10 +151,10 @@ fn go_on_in_both(scratch: &Scratch, node: Node) {
         event.clear();
         assert_eq!(sample.sequence(), 0);
         assert!(sample.head() == [0; 8] && sample.body() == [0; 100], "private zeroes");
-        // The last node goes with what was made from it.
+        // The last node is dropped with the handles that were made from it.
         drop((sample, loan, event));
         drop((publisher, subscriber, other, node));
-        // What it makes itself works, beside its parent.
+        // Handles that the child makes itself work, beside its parent.
         let own = scratch.node("own");
         let subscriber = reliable_subscriber(&own, "mine");
         let publisher = reliable_publisher(&own, "mine", 4);
@@ -165,17 +165,21 @@ fn go_on_in_both(scratch: &Scratch, node: Node) {
         assert_eq!(poll(&mut polled, Some(&patience)), Ok(1));
         assert_eq!(take(&subscriber), Some((0, 5)));
         drop((subscriber, publisher, event, own));
-        // SAFETY: nothing of this process is needed any more.
+        // SAFETY: no state of this process is needed any more.
         unsafe { libc::_exit(0) };
     }
     let mut status = 0;
-    // SAFETY: the status may be written.
+    // SAFETY: the status is a local variable.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert_eq!(status, 0, "the child failed");
-    // The parent has not noticed: its files, its samples, its loans, its places.
+    // The parent is unchanged: its files, its samples, its loans, its places.
     assert_eq!(scratch.files(), files);
     let mut polled = [PollFd::new(&event, PollFlags::IN)];
-    assert_eq!(poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1), "nobody cleared it");
+    assert_eq!(
+        poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })),
+        Ok(1),
+        "the child has not cleared it"
+    );
     assert_eq!(loan.body_bytes(), [77; 100]);
     loan.publish().unwrap();
     assert_eq!((take(&subscriber), take(&other)), (Some((1, 11)), Some((2, 12))));
@@ -187,7 +191,7 @@ fn go_on_in_both(scratch: &Scratch, node: Node) {
         publish(&publisher, value, 100);
     }
     assert_eq!((sample.head_in_place(), sample.body_in_place()), (&10u64.to_ne_bytes()[..], &[10; 100][..]));
-    // Both places count: a publisher without a subscriber that takes is held up.
+    // Both places count: a publisher with a subscriber that does not take is held up.
     let quick = PublisherQos { when_full: WhenFull::Fail, ..*publisher.qos() };
     let quick = RawPublisher::create(&node, "points", &numbers(), quick).unwrap();
     while take(&subscriber).is_some() {}

@@ -1,5 +1,5 @@
-//! A topic gets more rows while it is in use: nothing is lost and nothing is delivered twice, whatever
-//! process dies meanwhile.
+//! A topic gets more rows while it is in use. No message is lost or delivered twice, even if a process dies
+//! meanwhile.
 #![cfg(not(loom))]
 
 mod common;
@@ -8,14 +8,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::pattern::{Order, send};
-use common::process::{Random, Role, role, say};
-use common::step::{Steps, Stride, stepped};
-use common::{Scratch, numbers, publish, take};
+use common::{Scratch, numbers, publish, role, take};
 use situ_bus::{
     Durability, History, Node, Observer, Placement, PublisherQos, RawPublisher, RawSubscriber, Reliability,
     SubscriberQos, WhenFull, clean, inspect,
 };
 use situ_memory::{DomainId, DomainKind};
+use situ_testkit::Random;
+use situ_testkit::process::{Role, say};
+use situ_testkit::step::{Steps, Stride, stepped};
 
 const TOPIC: &str = "numbers";
 
@@ -45,7 +46,7 @@ fn rows(scratch: &Scratch) -> u32 {
 }
 
 #[test]
-fn who_needs_more_rows_gets_them_and_the_numbers_go_on() {
+fn a_topic_gets_more_rows_and_its_numbers_go_on() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let small = publisher(&node, 600);
@@ -83,7 +84,7 @@ fn a_topic_grows_again_and_again_up_to_its_limit() {
     let mut observer = Observer::open(&scratch.root(), TOPIC).unwrap().unwrap();
     let mut number = 0;
     let mut others = Vec::new();
-    assert_eq!(rows(&scratch), 65536, "for the subscriber");
+    assert_eq!(rows(&scratch), 65536, "the subscriber needs them");
     drop((first, all));
     assert!(!observer.is_current());
     let first = publisher(&node, 1);
@@ -91,7 +92,7 @@ fn a_topic_grows_again_and_again_up_to_its_limit() {
     observer = Observer::open(&scratch.root(), TOPIC).unwrap().unwrap();
     for depth in [1, 1023, 1024, 2048, 4096, 8192, 16384, 32768, 32768] {
         others.push(publisher(&node, depth));
-        // More rows than its depth, so that there is one for a seal.
+        // More rows than the depth, so that there is one for a seal.
         assert!(rows(&scratch) as usize > depth, "{} rows for a depth of {depth}", rows(&scratch));
         for from in others.iter().chain([&first]) {
             assert_eq!(publish(from, number, 8), number);
@@ -126,7 +127,7 @@ fn keep_last_is_exact_across_the_seal() {
 }
 
 #[test]
-fn who_comes_late_finds_what_was_published_before_the_seal() {
+fn a_late_subscriber_finds_messages_from_before_the_seal() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let keeps = |depth| {
@@ -144,13 +145,13 @@ fn who_comes_late_finds_what_was_published_before_the_seal() {
     };
     let late = RawSubscriber::create(&node, TOPIC, &numbers(), qos).unwrap();
     let taken: Vec<u64> = (0..).map_while(|_| take(&late)).map(|(_, value)| value).collect();
-    // What the small one keeps, from the old ring, and all of the deep one's.
+    // The small publisher's history from the old ring, and all of the deep one's.
     assert_eq!(taken, (10..25).collect::<Vec<_>>());
     assert_eq!(late.lost(), 0);
 }
 
 #[test]
-fn the_dead_of_an_old_ring_are_forgotten_once_nobody_is_in_it() {
+fn dead_publishers_of_an_old_ring_are_removed_once_no_subscriber_is_in_it() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let (small, slow) = (publisher(&node, 8), subscriber(&node, History::KeepAll));
@@ -160,9 +161,9 @@ fn the_dead_of_an_old_ring_are_forgotten_once_nobody_is_in_it() {
     assert_eq!(rows(&scratch), 2048);
     drop(gone);
     let entries = || inspect::topic(&scratch.root(), TOPIC).unwrap().unwrap().publishers.len();
-    assert_eq!(entries(), 3, "somebody may still take its message");
+    assert_eq!(entries(), 3, "a subscriber may still take its message");
     assert_eq!(take(&slow), Some((0, 0)));
-    // Past what the new ring can hold, so that no new subscriber can ask for the old one any more.
+    // Past the rows of the new ring, so that no new subscriber can need the old one any more.
     for value in 1..=2100 {
         publish(&deep, value, 0);
     }
@@ -173,7 +174,7 @@ fn the_dead_of_an_old_ring_are_forgotten_once_nobody_is_in_it() {
     assert_eq!(take(&slow), Some((2101, 2101)));
 }
 
-/// The numbers of the further rings whose files are there.
+/// The numbers of the further rings with files.
 fn rings(scratch: &Scratch) -> Vec<u32> {
     let files = scratch.files();
     let names = files.iter().filter_map(|path| path.file_name()?.to_str()?.strip_prefix("topic."));
@@ -182,12 +183,12 @@ fn rings(scratch: &Scratch) -> Vec<u32> {
     rings
 }
 
-/// How many messages [`grown_twice`] publishes: the newest ring of 4096 rows begins at 10, and no new
-/// subscriber can begin before it.
+/// The number of messages that [`grown_twice`] publishes. The newest ring of 4096 rows begins at 10, and no
+/// new subscriber can begin before it.
 const ALL: u64 = 4200;
 
-/// A topic that has grown twice, with a publisher and a subscriber that were there before; the publishers who
-/// grew it come along.
+/// A topic that has grown twice, with a publisher and a subscriber from before. Also returns the publishers
+/// that grew it.
 fn grown_twice(node: &Node, scratch: &Scratch) -> ([RawPublisher; 3], RawSubscriber) {
     let (idle, slow) = (publisher(node, 8), subscriber(node, History::KeepAll));
     (0..5).for_each(|value| _ = publish(&idle, value, 0));
@@ -200,24 +201,24 @@ fn grown_twice(node: &Node, scratch: &Scratch) -> ([RawPublisher; 3], RawSubscri
 }
 
 #[test]
-fn the_files_of_rings_that_nobody_needs_are_removed() {
+fn the_files_of_rings_that_no_subscriber_needs_are_removed() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let ([idle, second, third], slow) = grown_twice(&node, &scratch);
     let mut observer = Observer::open(&scratch.root(), TOPIC).unwrap().unwrap();
     let come = || drop(subscriber(&node, History::KeepAll));
     come();
-    assert_eq!(rings(&scratch), [1, 2], "the slow one is in the first");
+    assert_eq!(rings(&scratch), [1, 2], "the slow subscriber is in the first");
     (0..5).for_each(|value| assert_eq!(take(&slow), Some((value, value))));
     come();
-    assert_eq!(rings(&scratch), [1, 2], "the slow one wants the first message of the second");
+    assert_eq!(rings(&scratch), [1, 2], "the slow subscriber needs the first message of the second");
     (5..10).for_each(|value| assert_eq!(take(&slow), Some((value, value))));
     come();
     assert_eq!(rings(&scratch), [2], "the newest stays");
-    // What the third's depth has left of its messages.
+    // The messages that the third one's depth has left.
     let oldest = ALL - 2048;
     assert_eq!((take(&slow), slow.lost()), (Some((oldest, oldest)), oldest - 10));
-    assert_eq!(publish(&idle, ALL, 0), ALL, "over the ring that it has never heard of");
+    assert_eq!(publish(&idle, ALL, 0), ALL, "past a ring that it has not mapped");
     let late = subscriber(&node, History::KeepAll);
     let device = DomainId { kind: DomainKind::EMULATED, number: 0 };
     let placement = Placement { domain: device, ..Default::default() };
@@ -234,7 +235,7 @@ fn the_files_of_rings_that_nobody_needs_are_removed() {
 }
 
 #[test]
-fn a_deeper_ring_does_not_reach_back_into_those_that_are_over() {
+fn a_deeper_ring_does_not_reach_back_into_old_rings() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let keeps = |depth| {
@@ -249,7 +250,7 @@ fn a_deeper_ring_does_not_reach_back_into_those_that_are_over() {
     let small = keeps(10);
     (0..20).for_each(|value| _ = publish(&small, value, 0));
     let deep = keeps(1024);
-    // Of 2048 rows: from 2068 on no subscriber can begin before 20, where it begins.
+    // This ring has 2048 rows and begins at 20: from 2068 on no subscriber can begin before it.
     (20..2067).for_each(|value| _ = publish(&deep, value, 0));
     assert_eq!(take(&asks_for_history()), Some((19, 19)), "just within reach");
     publish(&deep, 2067, 0);
@@ -258,7 +259,7 @@ fn a_deeper_ring_does_not_reach_back_into_those_that_are_over() {
     assert_eq!(rows(&scratch), 16384);
     let late = asks_for_history();
     let taken: Vec<u64> = (0..).map_while(|_| take(&late)).map(|(_, value)| value).collect();
-    assert_eq!(taken, (2068 - 1024..2068).collect::<Vec<_>>(), "the first ring is over, once and for all");
+    assert_eq!(taken, (2068 - 1024..2068).collect::<Vec<_>>(), "the first ring stays over");
 }
 
 #[test]
@@ -284,7 +285,7 @@ fn a_topic_grows_while_processes_publish_and_take() {
         if let Some(sample) = best_effort.take().unwrap() {
             some.note(&sample);
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "nothing comes any more");
+        assert!(start.elapsed() < Duration::from_secs(60), "no message comes any more");
         if Instant::now() > next && taken_since > 100 {
             if depth > 32768 {
                 break;
@@ -316,12 +317,12 @@ fn child() {
             }
         }
         "grow" => {
-            // SAFETY: it has no conditions.
+            // SAFETY: the call has no conditions.
             say(&format!("thread {}", unsafe { libc::gettid() }));
             stepped(|| drop(reliable(&node, 1500)));
         }
         "forget" => {
-            // SAFETY: it has no conditions.
+            // SAFETY: the call has no conditions.
             say(&format!("thread {}", unsafe { libc::gettid() }));
             stepped(|| drop(subscriber(&node, History::KeepAll)));
         }
@@ -333,8 +334,8 @@ fn kills(usual: u64) -> u64 {
     std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| (kills.parse::<u64>().unwrap() / 50).max(usual))
 }
 
-/// Lets a child take steps and kills it: at a system call, and some instructions behind it; or, without one,
-/// when it has taken all. Gives how many system calls it made then.
+/// Lets a child take steps and kills it: at a system call and some instructions behind it, or, without one,
+/// after all steps. Returns the number of its system calls by then.
 fn step_and_kill(mut role: Role, at: Option<u64>, random: &mut Random, before: impl FnOnce()) -> u64 {
     let steps = Steps::begin(&mut role);
     before();
@@ -351,8 +352,8 @@ fn step_and_kill(mut role: Role, at: Option<u64>, random: &mut Random, before: i
     all
 }
 
-/// Grows a topic in a child that is killed at some step, with others publishing and taking meanwhile. Gives
-/// whether the topic had grown by then, and of how many steps it was, if it was not killed.
+/// Grows a topic in a child that is killed at some step, while others publish and take. Returns whether the
+/// topic had grown by then, and the number of steps if the child was not killed.
 fn grow_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
     let scratch = Scratch::new();
     let node = scratch.node("parent");
@@ -374,8 +375,7 @@ fn grow_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
                 order.note(&sample);
             }
         };
-        // The children's steps are taken by the thread that starts it: others take meanwhile only between
-        // them.
+        // The thread that starts the child takes its steps. Others take messages only between them.
         steps_of_all = step_and_kill(Role::start(&scratch, "grow"), at, random, &mut take_all);
         let patience = Instant::now() + Duration::from_secs(20);
         let goal = sent.load(Ordering::Relaxed) + 20;
@@ -384,7 +384,7 @@ fn grow_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
             assert!(Instant::now() < patience, "the publisher is blocked");
         }
         let had_grown = rows(&scratch) > 1024;
-        // Whatever the dead left, the next who needs the rows gets them.
+        // After any remains of the dead process, the next participant that needs the rows gets them.
         let deep = reliable(&node, 2000);
         assert_eq!(rows(&scratch), 4096);
         send(&deep, 2, 0, 64).unwrap();
@@ -400,12 +400,12 @@ fn grow_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
     });
     drop((subscriber, node));
     let _ = clean(&scratch.root());
-    assert_eq!(scratch.files(), Vec::<std::path::PathBuf>::new(), "nothing is left");
+    assert_eq!(scratch.files(), Vec::<std::path::PathBuf>::new(), "no file is left");
     (had_grown, steps_of_all)
 }
 
 #[test]
-fn who_grows_a_topic_may_die_at_any_step() {
+fn a_process_that_grows_a_topic_may_die_at_any_step() {
     let kills = kills(40);
     let mut random = Random::seeded("grow");
     let (_, all) = grow_and_die(None, &mut random);
@@ -415,21 +415,24 @@ fn who_grows_a_topic_may_die_at_any_step() {
         grown += u64::from(grow_and_die(Some(at), &mut random).0);
     }
     println!("{all} steps, {kills} kills, {grown} of them after the seal");
-    assert!(0 < grown && grown < kills, "{grown} of {kills}: the steps are not spread over all that it does");
+    assert!(
+        0 < grown && grown < kills,
+        "{grown} of {kills}: the steps are not spread over the whole operation"
+    );
 }
 
-/// Runs a child that removes the file of a ring which is over, and is killed at some step. Returns whether
-/// the file was gone by then, and the number of steps if it was not killed.
+/// Makes a child remove the file of a ring that is over, and kills it at some step. Returns whether the file
+/// was removed by then, and the number of steps if the child was not killed.
 fn forget_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
     let scratch = Scratch::new();
     let node = scratch.node("parent");
     let ([idle, _second, third], slow) = grown_twice(&node, &scratch);
     while take(&slow).is_some() {}
-    assert_eq!(rings(&scratch), [1, 2], "nobody has come since");
+    assert_eq!(rings(&scratch), [1, 2], "no member has joined since");
     let steps = step_and_kill(Role::start(&scratch, "forget"), at, random, || ());
     let gone = rings(&scratch) == [2];
     let lost = slow.lost();
-    // With what the dead process left, and before any repair: by the ring that may be gone.
+    // With the remains of the dead process, and before any repair: through the ring that may be gone.
     for (publisher, value) in [(&idle, ALL), (&third, ALL + 1)] {
         assert_eq!(publish(publisher, value, 0), value);
         assert_eq!(take(&slow), Some((value, value)));
@@ -443,7 +446,7 @@ fn forget_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
 }
 
 #[test]
-fn who_removes_a_ring_may_die_at_any_step() {
+fn a_process_that_removes_a_ring_may_die_at_any_step() {
     let kills = kills(40);
     let mut random = Random::seeded("forget");
     let (_, all) = forget_and_die(None, &mut random);
@@ -455,18 +458,18 @@ fn who_removes_a_ring_may_die_at_any_step() {
     println!("{all} steps, {kills} kills, {removed} of them after the file was gone");
     assert!(
         0 < removed && removed < kills,
-        "{removed} of {kills}: the steps are not spread over all that it does"
+        "{removed} of {kills}: the steps are not spread over the whole operation"
     );
 }
 
-/// The row of a sealed ring says of its slot 16 bits of the generation, and stays as it is while the slot
-/// goes on in the ring behind it.
+/// The row of a sealed ring has 16 bits of its slot's generation, and does not change while the slot
+/// continues in the ring behind it.
 #[test]
-fn what_is_taken_is_what_was_asked_for_also_when_generations_come_round() {
+fn a_take_returns_the_right_message_after_generations_wrap() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let small = publisher(&node, 1);
-    // Two slots by turns: each has the same low bits again after this many messages, or about as many.
+    // Two slots take turns. Each has the same low bits again after this many messages, or about as many.
     let round = 2 << 16;
     let behind: Vec<_> = (0..8).map(|_| subscriber(&node, History::KeepAll)).collect();
     publish(&small, 0, 0);
@@ -476,16 +479,16 @@ fn what_is_taken_is_what_was_asked_for_also_when_generations_come_round() {
     }
     for (subscriber, published) in behind.iter().zip(round - 4..) {
         publish(&small, published, 0);
-        let (number, value) = take(subscriber).expect("the newest is there");
+        let (number, value) = take(subscriber).expect("the newest is available");
         assert_eq!(number, value, "message {value} was taken for {number}");
         assert_eq!((number, subscriber.lost()), (published, published));
     }
 }
 
-/// A small ring, then one of many rows, nearly all of whose messages are gone: the way to the few that remain
-/// is longer than the small ring.
+/// A small ring, then one of many rows with few messages left: the way to the remaining ones is longer than
+/// the small ring.
 #[test]
-fn who_is_far_behind_takes_what_is_there_at_once() {
+fn a_subscriber_far_behind_takes_the_oldest_message_at_once() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let small = publisher(&node, 8);

@@ -1,16 +1,16 @@
-//! Regions on topics grow where they are: references into a loan stay good, and what was not used goes back.
+//! Regions on topics grow in place: references into a loan stay valid, and unused memory is returned.
 
 mod common;
 
 use std::os::unix::fs::MetadataExt;
 
-use common::Scratch;
 use common::messages::{Note, NoteMut, NoteRef, NoteRegion};
-use common::process::{Role, command, role, say};
+use common::{Scratch, role};
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use situ_bus::{LoanError, Node, RegionPublisher, RegionSubscriber};
 use situ_memory::AllocateError;
+use situ_testkit::process::{Role, command, say};
 
 fn both(node: &Node) -> (RegionPublisher<NoteRegion>, RegionSubscriber<NoteRegion>) {
     let publisher = node.region_publisher::<NoteRegion>("notes").create().unwrap();
@@ -42,7 +42,7 @@ fn child() {
 }
 
 #[test]
-fn a_loan_grows_where_it_is() {
+fn a_loan_grows_in_place() {
     let scratch = Scratch::new();
     let (publisher, subscriber) = both(&scratch.node("n"));
     let mut others = Vec::new();
@@ -56,7 +56,7 @@ fn a_loan_grows_where_it_is() {
             }
         }
         assert_eq!(loan.bytes().as_ptr(), begin);
-        // The next begins while this one is out.
+        // The next loan begins while this one is held.
         others.push(publisher.loan().unwrap());
         loan.publish().unwrap();
         let sample = subscriber.take().unwrap().unwrap();
@@ -72,7 +72,8 @@ fn a_stale_reference_into_a_loan_changes_the_loan_and_nothing_that_is_published(
     let mut loan = publisher.loan().unwrap();
     *loan.root_mut().count() = 5;
     let count = std::ptr::from_ref(loan.bytes()).cast::<u8>().cast_mut().wrapping_add(64).cast::<u64>();
-    // As often as it was moved to a larger slot before, messages of all sizes are published meanwhile.
+    // Messages of all sizes are published meanwhile. At these sizes, a loan that cannot grow in place would
+    // move to a larger slot.
     let mut samples = Vec::new();
     for size in (8..22).map(|bits| 1_usize << bits) {
         loan.root_mut().text().set(&vec![3; size][..]).unwrap();
@@ -80,7 +81,7 @@ fn a_stale_reference_into_a_loan_changes_the_loan_and_nothing_that_is_published(
         samples.push(subscriber.take().unwrap().unwrap());
     }
     let images: Vec<Vec<u8>> = samples.iter().map(|sample| sample.bytes().to_vec()).collect();
-    // SAFETY: the root lies there, and its first member is the count; the loan is where it was lent.
+    // SAFETY: the root lies there, and its first member is the count. The loan has not moved.
     unsafe { count.write(666) };
     assert_eq!(*loan.root().count(), 666);
     loan.publish().unwrap();
@@ -91,7 +92,7 @@ fn a_stale_reference_into_a_loan_changes_the_loan_and_nothing_that_is_published(
 }
 
 #[test]
-fn what_a_loan_did_not_use_goes_back_when_it_is_published() {
+fn unused_memory_of_a_loan_is_returned_when_it_is_published() {
     let scratch = Scratch::new();
     let (publisher, subscriber) = both(&scratch.node("n"));
     let mut samples = Vec::new();
@@ -106,7 +107,7 @@ fn what_a_loan_did_not_use_goes_back_when_it_is_published() {
     assert!(samples.iter().all(|sample| sample.root().text().len() == 1000));
     let (bytes, blocks) = (publisher.raw().memory().bytes, data_blocks(&scratch));
     assert!(blocks < 2 << 20 && bytes < 2 << 20, "{blocks} in the file, {bytes} counted");
-    // So does what was lent and is not published.
+    // So is the memory of a loan that is not published.
     let mut loan = publisher.loan().unwrap();
     loan.root_mut().text().set(&vec![3; 30_000_000][..]).unwrap();
     assert!(data_blocks(&scratch) > 30_000_000);
@@ -131,7 +132,7 @@ fn a_loan_has_the_room_that_was_asked_for() {
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(raw.body_size(), 900_000, "it is as it was");
+    assert_eq!(raw.body_size(), 900_000, "the loan is unchanged");
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn memory_that_is_limited_is_an_error_of_the_operation() {
 }
 
 #[test]
-fn a_program_that_locks_its_memory_takes_what_its_regions_use() {
+fn a_program_that_locks_its_memory_uses_only_what_its_regions_need() {
     let scratch = Scratch::new();
     let mut child = Role::of(command(&scratch, "locks"));
     let memory = child.number("memory");

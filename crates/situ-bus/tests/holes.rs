@@ -1,4 +1,4 @@
-//! Messages in places without memory: a reader gets an error for them.
+//! Messages at offsets without memory: a reader gets an error.
 #![cfg(not(loom))]
 
 mod common;
@@ -17,7 +17,7 @@ fn file(scratch: &Scratch, extension: &str) -> File {
     OpenOptions::new().read(true).write(true).open(path).unwrap()
 }
 
-/// A topic with a message, and where its slot is in the pool's directory.
+/// A topic with a message, and the place of its slot in the pool's directory.
 fn published(scratch: &Scratch, body: usize) -> (RawPublisher, RawSubscriber) {
     let node = scratch.node("n");
     let publisher = RawPublisher::create(&node, "numbers", &numbers(), Default::default()).unwrap();
@@ -28,8 +28,8 @@ fn published(scratch: &Scratch, body: usize) -> (RawPublisher, RawSubscriber) {
     (publisher, subscriber)
 }
 
-/// What a peer can do to the directory: the slot lies behind everything else, is as large as it likes, and
-/// the file is made as large for nothing.
+/// A peer's change of the directory: the slot lies behind everything else and is arbitrarily large, and the
+/// file grows at no cost.
 #[test]
 fn a_forged_directory_entry_does_not_make_a_reader_find_memory() {
     const FORGED: u64 = 3 << 30;
@@ -46,14 +46,14 @@ fn a_forged_directory_entry_does_not_make_a_reader_find_memory() {
         Err(TakeError::Pool {
             source: ViewError::Memory(MemoryError::Hole { offset: at, end, .. }), ..
         }) => {
-            assert_eq!((at, end), (offset, offset + 64), "its descriptor");
+            assert_eq!((at, end), (offset, offset + 64), "the descriptor's");
         }
         other => panic!("{other:?}"),
     }
     assert_eq!(data.metadata().unwrap().blocks(), before, "nothing was read there");
 }
 
-/// The descriptor is there, and speaks of a body that is not.
+/// The descriptor exists and names a missing body.
 #[test]
 fn a_forged_descriptor_does_not_make_a_reader_find_memory() {
     const FORGED: u64 = 3 << 30;
@@ -68,8 +68,7 @@ fn a_forged_descriptor_does_not_make_a_reader_find_memory() {
     // The size of the body, behind the time stamp, the publisher and the size of the head.
     let mut descriptor = [0; 64];
     data.read_exact_at(&mut descriptor, offset).unwrap();
-    let words: Vec<u64> =
-        descriptor.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+    let words: Vec<u64> = descriptor.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
     let at = words.iter().position(|word| *word == 100).unwrap() as u64 * 8;
     data.write_all_at(&(FORGED - 4096).to_le_bytes(), offset + at).unwrap();
     let before = data.metadata().unwrap().blocks();
@@ -81,9 +80,9 @@ fn a_forged_descriptor_does_not_make_a_reader_find_memory() {
     drop(publisher);
 }
 
-/// Bodies that their publisher never wrote to are memory, and not holes.
+/// Unwritten bodies have memory, and are no holes.
 #[test]
-fn what_a_publisher_left_as_it_was_is_taken() {
+fn a_body_that_was_never_written_is_taken() {
     let scratch = Scratch::new();
     let (publisher, subscriber) = published(&scratch, 10);
     assert!(take(&subscriber).is_some());

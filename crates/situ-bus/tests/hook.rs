@@ -1,5 +1,5 @@
-//! What the bus tells whoever watches the process: every step, in order, with the message's number on both
-//! sides.
+//! The events that the bus reports to an observer of the process: every step, in order, with the message's
+//! number on both sides.
 #![cfg(not(loom))]
 
 mod common;
@@ -16,7 +16,7 @@ use situ_bus::{
 };
 use situ_memory::{HOST, find};
 
-/// A notice that outlives what it is about: when, of which topic and member, what.
+/// An event that outlives its objects: the time, the topic, the member, and the step.
 type Kept = (u64, Option<(String, u64, u32)>, Event);
 
 thread_local! {
@@ -36,7 +36,7 @@ fn keep(notice: &Notice<'_>) {
 
 static HOOK: Hook = Hook { now_ns: tick, tell: keep };
 
-/// What this thread was told while `work` ran. The tests run in one process, and all watch.
+/// The events of this thread while `work` ran. The tests run in one process, and all observe it.
 fn told(work: impl FnOnce()) -> Vec<Kept> {
     hook::watch(Some(&HOOK));
     KEPT.take();
@@ -68,7 +68,7 @@ fn end(step: Step, number: Option<u64>, bytes: u64) -> Event {
 }
 
 #[test]
-fn a_message_is_told_of_by_publisher_and_subscriber_alike() {
+fn publisher_and_subscriber_report_the_same_message() {
     let scratch = Scratch::new();
     let node = scratch.node("watched");
     let publisher = RawPublisher::create(&node, "a/topic", &numbers(), PublisherQos::default()).unwrap();
@@ -104,7 +104,7 @@ fn a_message_is_told_of_by_publisher_and_subscriber_alike() {
 }
 
 #[test]
-fn what_is_not_seen_is_told() {
+fn lost_skipped_and_unpublished_messages_are_reported() {
     let scratch = Scratch::new();
     let node = scratch.node("watched");
     let qos = PublisherQos { depth: 4, ..PublisherQos::default() };
@@ -137,7 +137,7 @@ fn what_is_not_seen_is_told() {
 }
 
 #[test]
-fn waiting_is_told_only_when_it_comes_to_that() {
+fn waits_are_reported_only_when_they_happen() {
     let scratch = Scratch::new();
     let node = scratch.node("watched");
     let publisher = RawPublisher::create(&node, "waits", &numbers(), PublisherQos::default()).unwrap();
@@ -148,7 +148,7 @@ fn waiting_is_told_only_when_it_comes_to_that() {
     assert_eq!(waited[0].1.as_ref().unwrap().0, "waits");
     let waited = told(|| assert_eq!(situ_bus::wait_any(&[&subscriber, &subscriber], brief), None));
     assert_eq!(events(&waited), [begin(Step::Wait, None, 0), end(Step::Wait, None, 0)]);
-    assert_eq!(waited[0].1, None, "of several topics");
+    assert_eq!(waited[0].1, None, "for several topics");
 
     publish(&publisher, 1, 0);
     let waited = told(|| {
@@ -159,7 +159,7 @@ fn waiting_is_told_only_when_it_comes_to_that() {
 }
 
 #[test]
-fn who_waits_for_room_publishes_after_that() {
+fn a_publication_begins_after_the_wait_for_room() {
     let scratch = Scratch::new();
     let node = scratch.node("watched");
     let qos = PublisherQos {
@@ -187,17 +187,16 @@ fn who_waits_for_room_publishes_after_that() {
 
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // Comes later than the other begins to wait, by all that is likely; if not, the publisher waits
-            // for less.
+            // Very probably later than the other begins to wait. If not, the publisher waits for less.
             std::thread::sleep(Duration::from_millis(20));
             take(&subscriber).unwrap();
-            // Kept, so that it is still there when the message comes.
+            // Kept, so that it still exists when the message arrives.
             subscriber
         });
         let waited = told(|| assert_eq!(publish(&patient, 2, 0), 2));
         assert_eq!(events(&waited)[2..4], room);
         assert_eq!(events(&waited)[4], begin(Step::Publish, Some(2), 8));
-        assert_eq!(waited[3].0, waited[4].0, "it publishes from when it waits no longer");
+        assert_eq!(waited[3].0, waited[4].0, "the publication begins when the wait ends");
     });
 }
 
@@ -226,5 +225,5 @@ fn a_copy_is_a_step_of_the_take_that_makes_it() {
         ]
     );
     let shared = told(|| drop(second.take().unwrap().unwrap()));
-    assert_eq!(events(&shared).len(), 3, "the second finds the copy there");
+    assert_eq!(events(&shared).len(), 3, "the second subscriber finds the copy");
 }

@@ -1,7 +1,7 @@
-//! What other processes may write into shared files, by mistake or by intent: readers and writers report
-//! errors, never crash and never hang.
+//! Other processes may write anything into shared files, by mistake or by intent. Readers and writers then
+//! report errors, and never crash or hang.
 //!
-//! (Files that are truncated: see `shortened.rs`.)
+//! (Truncated files: see `shortened.rs`.)
 #![cfg(not(loom))]
 
 mod common;
@@ -13,19 +13,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::messages::{Note, Pose, Scan, ScanBulkLengths};
-use common::process::{Random, Role, command, role};
-use common::{Scratch, numbers, publish, take};
+use common::{Scratch, numbers, publish, role, take};
 use situ_bus::{
     History, Placement, Publisher, PublisherQos, RawPublisher, RawSubscriber, RegisterError, Reliability,
     Root, Subscriber, SubscriberQos, WhenFull, clean_topics, inspect, wait_any,
 };
 use situ_layout::Message;
 use situ_memory::{DomainId, DomainKind, HOST};
+use situ_testkit::Random;
+use situ_testkit::process::{Role, command};
 
-/// The size of pools: of a device's memory all has its price from the start.
+/// The size of pools. A device's memory is allocated as a whole from the start.
 const SMALL: u64 = 16 << 20;
 
-/// Some bytes of a file, chosen where things lie rather than anywhere.
+/// Bytes of a file, mostly in places with content.
 fn somewhere(random: &mut Random, file: &Path) -> Option<u64> {
     let size = file.metadata().ok()?.len();
     let least = if file.extension().is_some_and(|extension| extension == "node") { 8 } else { 8192 };
@@ -39,7 +40,7 @@ fn somewhere(random: &mut Random, file: &Path) -> Option<u64> {
         // The directory, and the controls of the first slots.
         (Some("pool"), 2..4) => 4096 + random.below(256),
         (Some("pool"), _) => size - random.below(size - 4096) - 1,
-        // The sizes and places in the descriptors of the first slots; heads and bodies.
+        // The sizes and offsets in the descriptors of the first slots; heads and bodies.
         (Some("data"), 1..4) => random.below(64) * 64 + 16 + random.below(24),
         (Some("data"), _) => random.below(8192),
         // The header, the words and the first places of subscribers.
@@ -56,13 +57,13 @@ fn somewhere(random: &mut Random, file: &Path) -> Option<u64> {
     };
     let at = near.min(size - 8) / 8 * 8;
     // A process that may write to a fence can make others wait for it until their time limit. That is no
-    // error, but it takes the time of a test. (A control has 128 bytes, the fence is its second word; the
-    // file ends with the controls.)
+    // error, but it prolongs the test. (A control has 128 bytes, and the fence is its second word. The file
+    // ends with the controls.)
     let is_fence = file.extension().is_some_and(|extension| extension == "pool") && at % 128 == 8;
     Some(if is_fence { at + 8 } else { at })
 }
 
-/// Writes to the files of a topic, or of the nodes that use it. Files may go meanwhile.
+/// Writes to the files of a topic, or of the nodes that use it. Files may disappear meanwhile.
 fn corrupt(random: &mut Random, root: &Root) {
     let files = |directory: PathBuf| {
         fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
@@ -72,7 +73,7 @@ fn corrupt(random: &mut Random, root: &Root) {
     for _ in 0..1 + random.below(6) {
         let Some(path) = files.get(random.below(files.len().max(1) as u64) as usize) else { return };
         let Ok(file) = fs::OpenOptions::new().read(true).write(true).open(path) else { continue };
-        // Of a file that is only being made there may be nothing yet.
+        // A file that is being created may still be empty.
         let Some(at) = somewhere(random, path) else { continue };
         let mut word = [0; 8];
         if file.read_exact_at(&mut word, at).is_err() {
@@ -83,13 +84,13 @@ fn corrupt(random: &mut Random, root: &Root) {
             0..3 => word ^ 1 << random.below(64),
             3 => word.wrapping_add(random.below(5)).wrapping_sub(2),
             4 => [0, u64::MAX, 1 << 63, u64::MAX >> 1, 0xffff_ffff][random.below(5) as usize],
-            _ => random.next(),
+            _ => random.number(),
         };
         file.write_all_at(&word.to_le_bytes(), at).unwrap();
     }
 }
 
-/// Everything that one can do with a topic, whatever comes of it.
+/// Every operation on a topic, with any result.
 fn use_topic<T: Message>(
     scratch: &Scratch,
     random: &mut Random,
@@ -104,7 +105,7 @@ fn use_topic<T: Message>(
     };
     let subscribe = |keep: usize, reliable: bool| {
         let subscriber = node.subscriber::<T>("topic").transient_local().capacity(SMALL);
-        // Those who want all on the other one.
+        // Subscribers that keep all messages are in the other domain.
         let subscriber = subscriber.domain(domains[usize::from(keep == 0)]);
         let subscriber = if keep > 0 { subscriber.keep_last(keep) } else { subscriber };
         if reliable { subscriber.reliable() } else { subscriber }.create()
@@ -128,7 +129,7 @@ fn use_topic<T: Message>(
             subscriber.wait(Some(Duration::from_micros(1)));
         }
     };
-    // Every other time the topic has grown, so that there is a second ring to be written to as well.
+    // Every other time the topic has grown, so that the bytes of a second ring are changed as well.
     let deep = node.publisher::<T>("topic").reliable().transient_local().depth(2000).domain(domains[0]);
     let deep = deep.capacity(SMALL).when_full(WhenFull::Fail);
     let _deep = (random.below(2) == 0).then(|| deep.create().unwrap());
@@ -150,7 +151,7 @@ fn use_topic<T: Message>(
     }
 }
 
-/// Publishes a value, in place or a copy of it; whether it works does not matter here.
+/// Publishes a value, in place or as a copy. Failing is allowed here.
 fn publish_pose(publisher: &Publisher<Pose>) {
     let _ = publisher.loan().map(|mut pose| {
         pose.place[3] = 0.5;
@@ -197,32 +198,32 @@ fn child() {
                 std::hint::black_box(note.text.iter().map(|byte| u64::from(*byte)).sum::<u64>());
             }),
         }
-        // Begin anew, whatever the corrupted topic is good for.
+        // Begins anew, even if the topic is corrupted.
         clean_topics(&scratch.root()).unwrap();
         let _ = fs::remove_dir_all(scratch.topic("topic"));
     }
 }
 
-/// Bits of topics and pools flip between the calls of those who use them.
+/// Bits of topics and pools flip between the calls of their users.
 #[test]
 fn corrupted_files_are_errors_and_not_crashes() {
     play("corrupted files", "", 400, 50);
 }
 
-/// They flip while others publish, take, wait, come and go, and look.
+/// Bits flip while others publish, take, wait, join, leave and observe.
 #[test]
 fn files_that_are_corrupted_meanwhile_are_errors_and_not_crashes() {
     play("files corrupted meanwhile", "live ", 60, 20);
 }
 
-/// Plays this many rounds, or as many as the environment says for each four hundred, some in each process.
+/// Runs this many rounds, or the environment's number for each four hundred, some in each process.
 fn play(what: &str, role: &str, rounds: u64, at_once: u64) {
     let kills = std::env::var("SITU_CHAOS_KILLS").map_or(200, |kills| kills.parse::<u64>().unwrap());
     let rounds = rounds * kills / 200;
     let mut random = Random::seeded(what);
     for _ in 0..rounds.div_ceil(at_once) {
         let scratch = Scratch::new();
-        let seed = random.next() >> 1;
+        let seed = random.number() >> 1;
         let mut command = command(&scratch, &format!("{role}{seed} {at_once}"));
         command.stderr(std::process::Stdio::piped());
         let mut role = Role::of(command);
@@ -235,10 +236,10 @@ fn play(what: &str, role: &str, rounds: u64, at_once: u64) {
     println!("{rounds} topics with {what}");
 }
 
-/// How long files are written to in a round: soon after, a topic is good for nothing but errors.
+/// The time of changing files in a round. Soon after, a topic returns only errors.
 const LIVE: Duration = Duration::from_millis(60);
 
-/// Rounds in which files are written to while they are used.
+/// Rounds in which files change while they are used.
 fn live_rounds(scratch: &Scratch, role: &str) {
     let (seed, rounds) = role.split_once(' ').unwrap();
     let seed: u64 = seed.parse().unwrap();
@@ -255,11 +256,11 @@ fn live_rounds(scratch: &Scratch, role: &str) {
     }
 }
 
-/// All roles in threads of their own, until the time is over. Bytes of any value are messages here: what is
-/// checked in a message may change afterwards (see SECURITY.md).
+/// All roles in threads of their own, until the time is over. Bytes of any value are valid messages here,
+/// because a checked message may change afterwards (see SECURITY.md).
 fn live(scratch: &Scratch, random: &mut Random, domains: [DomainId; 2]) {
     let over = AtomicBool::new(false);
-    let seeds: [u64; 8] = std::array::from_fn(|_| random.next());
+    let seeds: [u64; 8] = std::array::from_fn(|_| random.number());
     let nodes: [_; 2] = ["a", "b"].map(|name| scratch.node(name));
     let publish_some = |seed: u64, domain: DomainId| {
         let mut random = Random(seed);
@@ -381,7 +382,7 @@ fn a_truncated_or_garbled_topic_is_refused() {
     for len in (0..whole.len()).step_by(4096).chain([1, 87, 88, 4095, whole.len() - 1]) {
         assert!(refused(&whole[..len]).contains("too short"), "{len}");
     }
-    // The text begins behind everything else: the topic's name, the type's, the schema.
+    // The text begins behind everything else: the names of topic and type, and the schema.
     let text = whole.windows(7).rposition(|bytes| bytes == b"numbers").unwrap();
     let mut garbled = whole.clone();
     garbled[text + 2] = 0xff;
@@ -417,7 +418,7 @@ fn a_truncated_or_garbled_topic_is_refused() {
         let text = refused_as("subscribers", &garbled);
         assert!(text.contains(reason), "{offset}: {text}");
     }
-    // All the while the real one works.
+    // Meanwhile the real topic works.
     let subscriber = subscribe(&scratch, "numbers").unwrap();
     publish(&publisher, 9, 9);
     assert_eq!(take(&subscriber).map(|taken| taken.1), Some(9));

@@ -1,5 +1,5 @@
-//! Idle subscribers look for dead participants, in whatever way they use the bus: a killed publisher's memory
-//! goes back to the system even if no member joins, leaves or waits.
+//! Idle subscribers check for dead participants, in every way of using the bus. A killed publisher's memory
+//! returns to the system even if no member joins, leaves or waits.
 #![cfg(not(loom))]
 
 mod common;
@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Wake};
 use std::time::{Duration, Instant};
 
-use common::Scratch;
 use common::messages::Pose;
-use common::process::{Role, role, say};
+use common::{Scratch, role};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use situ_bus::Subscriber;
+use situ_testkit::process::{Role, say};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -26,21 +26,21 @@ fn child() {
     publisher.loan().unwrap().publish().unwrap();
     say("published");
     loop {
-        // SAFETY: it only waits to be killed.
+        // SAFETY: the child only waits to be killed.
         unsafe { libc::pause() };
     }
 }
 
-/// Whether a pool lies there, or is mapped though it does not.
+/// Whether a pool exists, or is mapped although it does not.
 fn is_anything_left(scratch: &Scratch) -> bool {
     let is_pool = |path: &std::path::PathBuf| path.extension().is_some_and(|it| it == "pool" || it == "data");
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let is_mapped = |line: &&str| line.contains(scratch.0.to_str().unwrap()) && line.contains("(deleted)");
+    let is_mapped = |line: &&str| line.contains(scratch.to_str().unwrap()) && line.contains("(deleted)");
     scratch.files().iter().any(is_pool) || maps.lines().any(|line| is_mapped(&line))
 }
 
-/// A subscriber takes what a publisher has published that is killed then; `idle` is what it does from there
-/// on, a little at a time.
+/// A subscriber takes the messages of a publisher, which is then killed. `idle` is its work from there on, a
+/// little at a time.
 fn left_alone(idle: impl FnOnce(Subscriber<Pose>, &dyn Fn() -> bool)) {
     let scratch = Scratch::new();
     let subscriber = scratch.node("subscriber").subscriber::<Pose>("pose").create().unwrap();
@@ -51,13 +51,13 @@ fn left_alone(idle: impl FnOnce(Subscriber<Pose>, &dyn Fn() -> bool)) {
     publisher.kill();
     let start = Instant::now();
     idle(subscriber, &|| {
-        assert!(start.elapsed() < PATIENCE, "nobody has repaired");
+        assert!(start.elapsed() < PATIENCE, "no participant has repaired");
         is_anything_left(&scratch)
     });
 }
 
 #[test]
-fn who_polls() {
+fn a_subscriber_that_polls() {
     left_alone(|subscriber, is_anything_left| {
         while is_anything_left() {
             assert!(subscriber.take().unwrap().is_none());
@@ -67,7 +67,7 @@ fn who_polls() {
 }
 
 #[test]
-fn who_polls_without_a_type() {
+fn an_untyped_subscriber_that_polls() {
     left_alone(|subscriber, is_anything_left| {
         while is_anything_left() {
             assert!(subscriber.raw().take().unwrap().is_none());
@@ -77,12 +77,12 @@ fn who_polls_without_a_type() {
 }
 
 #[test]
-fn who_has_a_file_descriptor() {
+fn a_subscriber_with_a_file_descriptor() {
     left_alone(|subscriber, is_anything_left| {
         let event = subscriber.event_fd().unwrap();
         while is_anything_left() {
             let mut polled = [PollFd::from_borrowed_fd(event.as_fd(), PollFlags::IN)];
-            // This one takes only when it is told.
+            // This subscriber takes only on command.
             if poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 5_000_000 })).unwrap() == 1 {
                 event.clear();
                 assert!(subscriber.take().unwrap().is_none());
@@ -101,13 +101,13 @@ impl Wake for Woken {
 }
 
 #[test]
-fn who_is_asynchronous() {
+fn an_asynchronous_subscriber() {
     left_alone(|subscriber, is_anything_left| {
         let mut messages = subscriber.into_stream().unwrap();
         let mut receive = std::pin::pin!(messages.receive());
         let woken = Arc::new(Woken(AtomicBool::new(true)));
         while is_anything_left() {
-            // Only who is woken polls.
+            // Polls only when woken.
             if woken.0.swap(false, Ordering::SeqCst) {
                 let waker = woken.clone().into();
                 assert!(receive.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());

@@ -1,5 +1,5 @@
-//! Waits that are ended: by another thread, by a signal, by neither; and waits for very many topics, which
-//! sleep.
+//! Waits that are ended: by another thread, by a signal, or by neither. Also waits for very many topics,
+//! which sleep.
 #![cfg(not(loom))]
 
 mod common;
@@ -21,7 +21,7 @@ fn subscribers(scratch: &Scratch, number: usize) -> Vec<Subscriber<Pose>> {
     (0..number).map(|index| node.subscriber(&format!("topic/{index}")).create().unwrap()).collect()
 }
 
-/// Waits in all ways that can be ended, and gives what ended each.
+/// Waits in all ways that can be ended, and returns what ended each.
 fn wait_in_all_ways(subscribers: &[Subscriber<Pose>], how: Wait<'_>) -> Vec<Result<bool, Interrupted>> {
     let all: Vec<_> = subscribers.iter().map(Subscriber::raw).collect();
     let received = match subscribers[0].recv_with(how) {
@@ -42,7 +42,7 @@ fn a_thread_ends_anothers_waits() {
             let subscribers = subscribers(&scratch, 300);
             let ended = wait_in_all_ways(&subscribers, Wait::for_ever().until(&stop));
             assert_eq!(ended, [Err(Interrupted::ByInterrupter); 5]);
-            // Also if there is something to take: an interrupted wait ends.
+            // An interrupted wait ends even if there is a message to take.
             let publisher = scratch.node("p").publisher("topic/0").create().unwrap();
             publish_pose(&publisher, 1);
             assert_eq!(
@@ -100,7 +100,7 @@ extern "C" fn stop(_: libc::c_int) {
 }
 
 fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int), flags: libc::c_int) {
-    // SAFETY: all zeroes are a valid action, of no flags; the handler does what handlers may.
+    // SAFETY: all zeroes are a valid action without flags. The handler only does what handlers may do.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as usize;
@@ -109,13 +109,13 @@ fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int), flags: libc:
     }
 }
 
-/// Sends a thread signals until it has done what it does.
+/// Sends a thread signals until it has finished its work.
 fn pestered<R: Send>(signal: libc::c_int, work: impl FnOnce() -> R + Send) -> R {
     let done = &AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (tell, thread) = std::sync::mpsc::channel();
         let working = scope.spawn(move || {
-            // SAFETY: it asks for this thread's number.
+            // SAFETY: the call returns this thread's number.
             tell.send(unsafe { libc::pthread_self() }).unwrap();
             let result = work();
             done.store(true, Ordering::SeqCst);
@@ -140,7 +140,7 @@ fn a_signal_ends_a_wait_only_if_that_is_asked_for() {
             wait_in_all_ways(&subscribers(&scratch, 300), Wait::for_ever().until_a_signal())
         });
         assert_eq!(ended, [Err(Interrupted::BySignal); 5]);
-        // Unless told otherwise a wait goes on.
+        // By default a wait continues.
         let before = HANDLED.load(Ordering::SeqCst);
         let waited = pestered(signal, || {
             let subscribers = subscribers(&scratch, 2);
@@ -159,8 +159,7 @@ fn a_signals_handler_interrupts() {
     handle(libc::SIGALRM, stop, libc::SA_RESTART);
     let scratch = Scratch::new();
     let subscribers = subscribers(&scratch, 2);
-    // Before the wait begins: nothing is lost.
-    // SAFETY: it has a handler.
+    // A signal before the wait begins is not lost. SAFETY: it has a handler.
     unsafe { libc::raise(libc::SIGALRM) };
     let ended = wait_in_all_ways(&subscribers, Wait::at_most(PATIENCE).until(interrupter));
     assert_eq!(ended, [Err(Interrupted::ByInterrupter); 5]);
@@ -171,7 +170,7 @@ fn a_signals_handler_interrupts() {
     assert_eq!(ended, [Err(Interrupted::ByInterrupter); 5]);
 }
 
-/// How often this thread has given up its core to wait.
+/// The number of times that this thread has given up its core to wait.
 fn sleeps() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
@@ -179,15 +178,15 @@ fn sleeps() -> u64 {
 }
 
 #[test]
-fn who_waits_for_more_topics_than_the_kernel_can_sleeps() {
+fn a_wait_for_more_topics_than_the_kernel_supports_sleeps() {
     let scratch = Scratch::new();
     let subscribers = subscribers(&scratch, 300);
     let all: Vec<_> = subscribers.iter().map(Subscriber::raw).collect();
-    // The first starts its helpers.
+    // The first wait starts the helpers.
     assert_eq!(wait_any(&all, Some(Duration::from_millis(1))), None);
     let before = sleeps();
     assert_eq!(wait_any(&all, Some(Duration::from_millis(500))), None);
-    // Looking each 200 us it would be 2500.
+    // Checking every 200 us would make it 2500.
     assert!(sleeps() - before < 250, "{} times in half a second", sleeps() - before);
     for index in [299, 0, 126, 127, 128, 254, 255] {
         let publisher = scratch.node("p").publisher(&format!("topic/{index}")).create().unwrap();

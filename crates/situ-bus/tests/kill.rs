@@ -1,5 +1,5 @@
-//! Processes are killed at random moments, and at each instruction of the hot path: no process hangs, nothing
-//! leaks, no torn message is read, and no promised message is lost.
+//! Processes are killed at random moments. Afterwards no process may hang, nothing may leak, no torn message
+//! may be read, and no promised message may be lost. (`crash.rs` kills at chosen steps.)
 //!
 //! `make chaos KILLS=10000` runs the same with more kills. A failure prints its seed: set `SITU_CHAOS_SEED`
 //! to it to kill in the same order again (the moments will differ).
@@ -13,19 +13,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::pattern::{Order, check, send};
-use common::process::{Random, Role, role, say};
 use common::watched::{Beats, PATIENCE, Watched, kill_at_random, kills};
-use common::{Scratch, numbers};
+use common::{Scratch, numbers, role};
 use rustix::process::Signal;
 use situ_bus::{
     Durability, History, Node, PublisherQos, RawPublisher, RawSample, RawSubscriber, Reliability,
     SubscriberQos, WhenFull, clean, inspect, wait_any,
 };
+use situ_testkit::Random;
+use situ_testkit::process::{Role, say};
 
 fn publisher(node: &Node, topic: &str, depth: usize) -> RawPublisher {
     let reliability = if topic == "sure" { Reliability::Reliable } else { Reliability::BestEffort };
     let durability = if topic == "sure" { Durability::TransientLocal } else { Durability::Volatile };
-    // However slow the machine is.
+    // Enough for slow machines.
     let when_full = WhenFull::Block(None);
     let qos = PublisherQos { reliability, durability, depth, when_full, ..Default::default() };
     RawPublisher::create(node, topic, &numbers(), qos).unwrap()
@@ -37,7 +38,7 @@ fn subscriber(node: &Node, topic: &str, history: History) -> RawSubscriber {
     RawSubscriber::create(node, topic, &numbers(), qos).unwrap()
 }
 
-/// What a child does until it is killed.
+/// The role of a child until it is killed.
 #[test]
 #[ignore = "played by the children of the other tests"]
 fn child() {
@@ -48,9 +49,9 @@ fn child() {
         _ => {}
     }
     let index = std::env::var("SITU_TEST_INDEX").unwrap().parse().unwrap();
-    let beats = Beats::open(scratch.0.with_extension("beats"));
+    let beats = Beats::open(scratch.with_extension("beats"));
     let beat = || _ = beats.of(index).fetch_add(1, Ordering::Relaxed);
-    // The time too: numbers of processes come again.
+    // Includes the time, because process numbers are reused.
     let mut random = Random(situ_bus::now_ns() ^ u64::from(std::process::id()) << 40 ^ index as u64);
     match role.as_str() {
         "publish fast" => publish_for_ever(&scratch, "fast", &mut random, beat),
@@ -64,7 +65,7 @@ fn child() {
     }
 }
 
-/// Small bodies, bodies of some lines, bodies of more than 64 KiB.
+/// Small bodies, bodies of some cache lines, bodies of more than 64 KiB.
 fn size(random: &mut Random) -> usize {
     match random.below(8) {
         0..4 => random.below(64) as usize,
@@ -75,8 +76,8 @@ fn size(random: &mut Random) -> usize {
 
 fn publish_for_ever(scratch: &Scratch, topic: &str, random: &mut Random, beat: impl Fn()) {
     let publisher = publisher(&scratch.node("publisher"), topic, 4);
-    let name = random.next();
-    for count in 0.. {
+    let name = random.number();
+    for count in 0..=u64::MAX {
         if random.below(16) == 0 {
             drop(publisher.loan(64, 8, size(random)).unwrap());
             std::thread::sleep(Duration::from_micros(random.below(2000)));
@@ -137,7 +138,7 @@ fn come_and_go_for_ever(scratch: &Scratch, random: &mut Random, beat: impl Fn())
         }
         if random.below(2) == 0 {
             let publisher = publisher(&node, topic, 1 + random.below(8) as usize);
-            let name = random.next();
+            let name = random.number();
             (0..random.below(4)).for_each(|count| _ = send(&publisher, name, count, 64).unwrap());
         }
         inspect::topics(&scratch.root()).unwrap();
@@ -157,7 +158,7 @@ const ROLES: [&str; 9] = [
     "come and go",
 ];
 
-/// Takes whatever comes, until told to stop; gives how much it was.
+/// Takes messages until a flag is set. Returns their number.
 fn witness(scratch: &Scratch, topic: &str, seen: &AtomicU64, stop: &AtomicBool) {
     let subscriber = subscriber(&scratch.node("witness"), topic, History::KeepAll);
     let mut order = Order::new(topic == "sure");
@@ -180,7 +181,7 @@ fn processes_are_killed_at_random() {
     let mut random = Random::seeded("kills at random");
     let scratch = Scratch::new();
     let start = Instant::now();
-    // At once, soon, or when things have settled.
+    // At once, soon, or after the others have settled.
     let pause = |random: &mut Random| match random.below(4) {
         0 => 0,
         1 => random.below(2000),
@@ -199,10 +200,10 @@ fn processes_are_killed_at_random() {
     assert!(outcome.most_memory < 64 << 20, "memory leaks: {} bytes", outcome.most_memory);
     clean(&scratch.root()).unwrap();
     assert_eq!(scratch.files(), Vec::<PathBuf>::new(), "files leak");
-    assert_eq!(std::fs::read_dir(scratch.0.join("topics")).unwrap().count(), 0, "directories leak");
+    assert_eq!(std::fs::read_dir(scratch.join("topics")).unwrap().count(), 0, "directories leak");
 }
 
-/// How much too late a sleep of 3 ms ends: a busy machine, or a sanitizer, adds this to any time.
+/// How much too late a sleep of 3 ms ends. A busy machine, or a sanitizer, adds this to every time.
 fn lateness() -> Duration {
     const SLEEP: Duration = Duration::from_millis(3);
     let start = Instant::now();
@@ -210,7 +211,7 @@ fn lateness() -> Duration {
     start.elapsed() - SLEEP
 }
 
-/// p50, p99 and the largest of some times.
+/// Returns p50, p99 and the maximum of some times.
 fn quantiles(times: &mut [Duration]) -> (Duration, Duration, Duration) {
     times.sort();
     let at = |per_cent: usize| times[(times.len() * per_cent / 100).min(times.len() - 1)];
@@ -226,7 +227,8 @@ fn take_one_and_stop(scratch: &Scratch) {
     std::thread::sleep(Duration::MAX);
 }
 
-/// A publisher that a subscriber blocks goes on when that is killed, without help by other processes.
+/// A publisher that a subscriber blocks continues when the subscriber is killed, without help by other
+/// processes.
 #[test]
 fn a_blocked_publisher_goes_on_when_its_subscriber_is_killed() {
     const DEPTH: usize = 4;
@@ -234,7 +236,7 @@ fn a_blocked_publisher_goes_on_when_its_subscriber_is_killed() {
     let scratch = Scratch::new();
     let (ask, asked) = std::sync::mpsc::channel::<usize>();
     let (tell, told) = std::sync::mpsc::channel::<Instant>();
-    // From the signal, and from the end of the process: in between the kernel takes its memory apart.
+    // From the signal, and from the end of the process. In between, the kernel frees its memory.
     let (mut times, mut times_from_end, mut late) = (Vec::new(), Vec::new(), Vec::new());
     std::thread::scope(|scope| {
         let scratch = &scratch;
@@ -245,19 +247,20 @@ fn a_blocked_publisher_goes_on_when_its_subscriber_is_killed() {
                 tell.send(Instant::now()).unwrap();
             }
         });
-        // Moved here, so that the thread ends however the scope is left.
+        // Moved here, so that the thread ends on every way out of the scope.
         let ask = ask;
         for _ in 0..rounds {
             let mut child = Role::start(scratch, "take one");
             child.wait_for("ready");
-            // It takes one, so there is room for one more than the depth; the next has to wait.
+            // The subscriber takes one, so there is room for one more than the depth. The next message has to
+            // wait.
             ask.send(DEPTH + 2).unwrap();
             (0..=DEPTH).for_each(|_| _ = told.recv_timeout(PATIENCE).unwrap());
             assert!(told.recv_timeout(Duration::from_millis(20)).is_err(), "the subscriber blocks it");
             let start = Instant::now();
             child.kill();
             let end = Instant::now();
-            let goes_on = told.recv_timeout(PATIENCE).expect("it goes on");
+            let goes_on = told.recv_timeout(PATIENCE).expect("the publisher goes on");
             times.push(goes_on - start);
             times_from_end.push(goes_on.saturating_duration_since(end));
             late.push(lateness());
@@ -267,8 +270,8 @@ fn a_blocked_publisher_goes_on_when_its_subscriber_is_killed() {
     println!(
         "blocked publishers go on after p50 {p50:.1?}, p99 {p99:.1?}, at most {max:.1?} ({rounds} kills)"
     );
-    // On an idle machine: 10 ms from the signal. Machines that run tests are not idle, but a wait for some
-    // time-out would show.
+    // On an idle machine: 10 ms from the signal. Test machines are not idle, but waiting for a time-out would
+    // still be detected.
     let ((p50, _, max), (late_p50, _, late_max)) = (quantiles(&mut times_from_end), quantiles(&mut late));
     assert!(
         p50 < Duration::from_millis(50) + 10 * late_p50,
@@ -291,7 +294,7 @@ fn hold_all_and_stop(scratch: &Scratch) {
 
 /// Slots that a killed subscriber held return to their publisher, even if no member joins or leaves.
 #[test]
-fn slots_held_by_the_dead_return() {
+fn slots_held_by_a_dead_subscriber_return() {
     const HELD: usize = 30;
     for stamps in [true, false] {
         let scratch = Scratch::new();
@@ -325,17 +328,17 @@ fn slots_held_by_the_dead_return() {
     }
 }
 
-/// How often this thread has given up the processor by itself.
+/// The number of times that this thread has given up the processor by itself.
 fn sleeps_so_far() -> i64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
-    // SAFETY: filled by the call, which does not fail for this thread; all of it is plain numbers.
+    // SAFETY: the call fills it and does not fail for this thread. All of it is plain numbers.
     unsafe {
         assert_eq!(libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()), 0);
         usage.assume_init().ru_nvcsw
     }
 }
 
-/// A subscriber that stands still, wherever that is, never delays a best-effort publisher.
+/// A subscriber that stops at any point never delays a best-effort publisher.
 #[test]
 fn a_stopped_subscriber_does_not_delay_best_effort_publishers() {
     let scratch = Scratch::new();
@@ -367,7 +370,7 @@ fn a_stopped_subscriber_does_not_delay_best_effort_publishers() {
     );
     let (late, ..) = quantiles(&mut late);
     assert!(p50 < Duration::from_millis(50) + 10 * late, "{p50:?}, on a machine that is {late:?} late");
-    // Other load on the processor makes some of them take any time, but does not make it sleep.
+    // Other load on the processor may delay some of them, but does not make them sleep.
     assert!(sleeps < times.len() as i64 / 100, "it slept {sleeps} times in {} messages", times.len());
     let memory = publisher.memory();
     assert!(memory.slots < 64, "it holds at most a few: {memory:?}");

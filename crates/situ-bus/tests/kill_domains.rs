@@ -1,5 +1,5 @@
-//! Processes are killed while messages go from one memory domain to another: copiers in the middle of a copy,
-//! owners of bodies that others read, holders of copies. No process hangs, nothing leaks, and nothing torn or
+//! Processes are killed while messages go from one memory domain to another: copiers during a copy, owners of
+//! bodies that others read, and holders of copies. No process hangs, nothing leaks, and nothing torn or
 //! incomplete is read.
 //!
 //! `make chaos KILLS=10000` runs the same with more kills.
@@ -14,9 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::pattern::{HEAD, Order, bytes, check_bytes};
-use common::process::{Random, Role, role, say};
 use common::watched::{Beats, PATIENCE, kill_at_random, kills};
-use common::{Scratch, numbers};
+use common::{Scratch, numbers, role};
 use rustix::process::Signal;
 use situ_bus::{
     CopyError, IncompleteError, Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber,
@@ -26,6 +25,8 @@ use situ_memory::{
     DomainError, DomainId, DomainKind, EmulatedDomain, EmulatedOptions, Fence, FenceState, HOST,
     PoolMetadata, Stream, ViewError,
 };
+use situ_testkit::Random;
+use situ_testkit::process::{Role, say};
 
 const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
 const OTHER: DomainId = DomainId { kind: DomainKind::EMULATED, number: 1 };
@@ -45,21 +46,21 @@ fn subscriber(node: &Node, domain: DomainId) -> RawSubscriber {
     RawSubscriber::create_in(node, "image", &numbers(), SubscriberQos::default(), &placement).unwrap()
 }
 
-/// How a message is published.
+/// The way of publishing a message.
 #[derive(Clone, Copy, PartialEq)]
 enum When {
     Complete,
     InStreamOrder,
 }
 
-/// Publishes message `count` of `name`, with a body of this size, wherever that lies.
+/// Publishes message `count` of `name`, with a body of this size, in any memory.
 fn send(publisher: &RawPublisher, stream: &dyn Stream, (name, count): (u64, u64), size: usize, when: When) {
     let (head, body) = bytes(name, count, size);
     let mut loan = publisher.loan(HEAD, 8, body.len()).unwrap();
     loan.head_bytes().copy_from_slice(&head);
     if !body.is_empty() {
         let span = loan.span();
-        // SAFETY: the bytes last until the stream has passed, which is waited for below in either case.
+        // SAFETY: the bytes live until the stream has passed, which is waited for below in either case.
         unsafe {
             stream.copy_from_host(body.as_ptr(), span.memory(), span.offset(), body.len() as u64).unwrap();
         }
@@ -73,7 +74,7 @@ fn send(publisher: &RawPublisher, stream: &dyn Stream, (name, count): (u64, u64)
     }
 }
 
-/// The body of a message, from wherever it lies. Nothing if its publisher died before it was complete.
+/// The body of a message, from any memory. `None` if its publisher died before it was complete.
 fn fetch(sample: &RawSample, stream: &dyn Stream) -> Option<Vec<u8>> {
     match sample.synchronize(PATIENCE) {
         Ok(()) => {}
@@ -83,7 +84,7 @@ fn fetch(sample: &RawSample, stream: &dyn Stream) -> Option<Vec<u8>> {
     let span = sample.span();
     let mut body = vec![0; sample.body_size()];
     if !body.is_empty() {
-        // SAFETY: the bytes last until the stream has passed, which is waited for.
+        // SAFETY: the bytes live until the stream has passed, which is waited for.
         unsafe {
             stream.copy_to_host(span.memory(), span.offset(), body.as_mut_ptr(), body.len() as u64).unwrap();
         }
@@ -92,7 +93,7 @@ fn fetch(sample: &RawSample, stream: &dyn Stream) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// Whether a message may be lost: its publisher died, or was too busy to hand its memory out.
+/// Whether a message may be lost: its publisher died, or was too busy to pass its memory.
 fn is_lost(error: &TakeError) -> bool {
     matches!(
         error,
@@ -123,7 +124,7 @@ fn take_on(subscriber: &RawSubscriber, stream: &dyn Stream) -> Option<RawSample>
     }
 }
 
-/// What a child does until it is killed.
+/// The role of a child until it is killed.
 #[test]
 #[ignore = "played by the children of the other tests"]
 fn child() {
@@ -138,9 +139,9 @@ fn child() {
         _ => {}
     }
     let index = std::env::var("SITU_TEST_INDEX").unwrap().parse().unwrap();
-    let beats = Beats::open(scratch.0.with_extension("beats"));
+    let beats = Beats::open(scratch.with_extension("beats"));
     let beat = || _ = beats.of(index).fetch_add(1, Ordering::Relaxed);
-    // The time too: numbers of processes come again.
+    // Includes the time, because process numbers are reused.
     let mut random = Random(situ_bus::now_ns() ^ u64::from(std::process::id()) << 40 ^ index as u64);
     let node = scratch.node(&role);
     let (what, domain) = role.split_once(' ').unwrap();
@@ -154,8 +155,8 @@ fn child() {
 
 fn publish_for_ever(node: &Node, domain: DomainId, eager: bool, random: &mut Random, beat: impl Fn()) {
     let (publisher, stream) = (publisher(node, domain, eager), stream(domain));
-    let name = random.next();
-    for count in 0.. {
+    let name = random.number();
+    for count in 0..=u64::MAX {
         let size = [0, 600, 5_000, 80_000][random.below(4) as usize];
         let in_order = random.below(2) == 0 && domain != HOST;
         let when = if in_order { When::InStreamOrder } else { When::Complete };
@@ -174,8 +175,8 @@ fn hold_for_ever(node: &Node, domain: DomainId, random: &mut Random, beat: impl 
             beat();
             continue;
         }
-        // On a device now and then in stream order: then copies are enqueued, and killed while they are under
-        // way.
+        // On a device sometimes in stream order: then copies are enqueued, and their copier is killed while
+        // they are under way.
         let taken = if random.below(2) == 0 { take(&subscriber) } else { take_on(&subscriber, &*stream) };
         if let Some(sample) = taken
             && let Some(body) = fetch(&sample, stream.as_ref())
@@ -186,7 +187,7 @@ fn hold_for_ever(node: &Node, domain: DomainId, random: &mut Random, beat: impl 
         if held.len() > 4 || random.below(8) == 0 {
             let index = random.below(held.len().max(1) as u64) as usize;
             if let Some(sample) = held.remove(index) {
-                // Still the same after all that happened since.
+                // Unchanged after all that.
                 check_bytes(&sample, &fetch(&sample, stream.as_ref()).unwrap());
             }
         }
@@ -207,7 +208,7 @@ const ROLES: [&str; 10] = [
     "publish emulated:1",
 ];
 
-/// Takes whatever comes, until told to stop; counts it.
+/// Takes messages until a flag is set. Counts them.
 fn witness(node: &Node, domain: DomainId, seen: &AtomicU64, stop: &AtomicBool) {
     let (subscriber, stream) = (subscriber(node, domain), stream(domain));
     let mut order = Order::new(false);
@@ -229,9 +230,8 @@ fn processes_are_killed_at_random() {
     kill_in_domains([HOST, DEVICE, OTHER], &ROLES, kills(120), "kills at random, in several domains");
 }
 
-/// The same with memory that is no file: it comes from its owner, which may be dead before it is asked for
-/// it. Here that is a device of Vulkan; one that computes on the CPU takes its time to start, so there are
-/// fewer kills.
+/// The same with memory that is no file: it comes from its owner, which may be dead before it is asked. The
+/// device is a Vulkan device here. One that computes on the CPU starts slowly, so there are fewer kills.
 #[test]
 fn processes_are_killed_at_random_on_vulkan() {
     const ROLES: [&str; 7] = [
@@ -288,7 +288,7 @@ fn kill_in_domains(domains: [DomainId; 3], roles: &[&'static str], kills: u64, w
 
 const LARGE: usize = 8 << 20;
 
-/// A device that takes a second for what a test sends.
+/// A device that takes a second for the test's message.
 fn copy_slowly(scratch: &Scratch) {
     let options = EmulatedOptions { bandwidth_bytes_per_s: LARGE as u64 / 2, ..Default::default() };
     let node = scratch.node("slow").with_domain(Arc::new(EmulatedDomain::new(options)));
@@ -300,8 +300,7 @@ fn copy_slowly(scratch: &Scratch) {
     std::thread::sleep(Duration::MAX);
 }
 
-/// A copier is killed in the middle of a copy: a waiting subscriber takes over, and the half copy is never
-/// seen.
+/// A copier is killed during a copy. A waiting subscriber takes over, and the half copy is never seen.
 #[test]
 fn a_killed_copier_is_replaced() {
     let mut times = Vec::new();
@@ -315,7 +314,7 @@ fn a_killed_copier_is_replaced() {
         send(&publisher, stream(HOST).as_ref(), (1, round), LARGE, When::Complete);
         child.wait_for("copying");
         std::thread::sleep(Duration::from_millis(30 + round * 7 % 100));
-        assert_eq!(copies(&scratch, DEVICE), 0, "it is at it");
+        assert_eq!(copies(&scratch, DEVICE), 0, "the copy is under way");
         child.signal(Signal::KILL);
         let start = Instant::now();
         for subscriber in &subscribers {
@@ -323,13 +322,13 @@ fn a_killed_copier_is_replaced() {
             check_bytes(&sample, &fetch(&sample, stream(DEVICE).as_ref()).unwrap());
             times.push(start.elapsed());
         }
-        assert_eq!(copies(&scratch, DEVICE), 1, "one made it anew, the other shared it");
+        assert_eq!(copies(&scratch, DEVICE), 1, "one subscriber copied again, the other shared the copy");
         child.kill();
     }
     println!("taken over from killed copiers after at most {:.1?}", times.iter().max().unwrap());
 }
 
-/// A stream that does not come to its end, with a copy on it.
+/// A stream that never finishes, with a copy on it.
 fn copy_behind_a_gate(scratch: &Scratch) {
     let subscriber = subscriber(&scratch.node("gated"), DEVICE);
     let stream = stream(DEVICE);
@@ -346,10 +345,10 @@ fn never() -> Fence {
     Fence::of_process(0, 1)
 }
 
-/// A process is killed whose stream has yet to make a copy that others already know of: a waiting subscriber
-/// makes another.
+/// A process is killed while its stream has yet to make a copy that others already know. A waiting subscriber
+/// makes another one.
 #[test]
-fn an_enqueued_copy_of_the_dead_is_replaced() {
+fn an_enqueued_copy_of_a_dead_process_is_replaced() {
     let mut times = Vec::new();
     for round in 0..(kills(120) / 24).min(50) {
         let scratch = Scratch::new();
@@ -376,24 +375,27 @@ fn an_enqueued_copy_of_the_dead_is_replaced() {
             waiting.join().unwrap();
             times.push(start.elapsed());
         });
-        assert_eq!(copies(&scratch, DEVICE), 2, "one was made anew, the others shared it");
+        assert_eq!(copies(&scratch, DEVICE), 2, "one subscriber copied again, the other shared the copy");
     }
-    println!("made anew for the dead after at most {:.1?}", times.iter().max().unwrap());
+    println!(
+        "enqueued copies of dead processes were replaced after at most {:.1?}",
+        times.iter().max().unwrap()
+    );
 }
 
-/// How many messages were copied into a domain.
+/// The number of messages that were copied into a domain.
 fn copies(scratch: &Scratch, domain: DomainId) -> u64 {
     let topic = inspect::topic(&scratch.root(), "image").unwrap().unwrap();
     topic.domains.iter().find(|used| used.domain == domain).unwrap().copies
 }
 
-/// What a process does that has published.
+/// The role of a process after it has published.
 #[derive(PartialEq)]
 enum Then {
     Stop,
-    /// It drops the lock that tells that it lives, as a process does that was killed and has not ended yet.
+    /// Drops the lock that shows that it lives, like a process that was killed and has not ended yet.
     LookDead,
-    /// It drops its publisher, and lives on.
+    /// Drops its publisher, and lives on.
     Leave,
 }
 
@@ -412,21 +414,21 @@ fn publish_and_stop(scratch: &Scratch, then: Then) {
     if then == Then::LookDead {
         let open = std::fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap());
         let of_node =
-            |path: &PathBuf| path.starts_with(&scratch.0) && path.to_str().unwrap().contains("/nodes/");
+            |path: &PathBuf| path.starts_with(scratch.path()) && path.to_str().unwrap().contains("/nodes/");
         let locks = open.filter(|it| std::fs::read_link(it.path()).is_ok_and(|path| of_node(&path)));
         let locks: Vec<i32> = locks.map(|it| it.file_name().to_str().unwrap().parse().unwrap()).collect();
-        assert_eq!(locks.len(), 1, "its node has one");
-        // SAFETY: no other code uses it: this process does nothing from now on but wait to be killed.
+        assert_eq!(locks.len(), 1, "the node has one lock");
+        // SAFETY: no other code uses it: from now on this process only waits to be killed.
         unsafe { rustix::io::close(locks[0]) };
     }
-    let publisher = Some(publisher).filter(|_| then != Then::Leave);
+    let publisher = (then != Then::Leave).then_some(publisher);
     say("published");
     std::thread::sleep(Duration::MAX);
     drop(publisher);
 }
 
-/// What the dead published stays readable where it lies and elsewhere; what they did not complete is
-/// poisoned, for those who wait on the host and for devices.
+/// Complete messages of a dead publisher stay readable, in place and in other domains. Incomplete ones are
+/// poisoned, for waiting subscribers on the host and for devices.
 #[test]
 fn readers_outlive_the_owner_of_a_body() {
     let scratch = Scratch::new();
@@ -441,19 +443,19 @@ fn readers_outlive_the_owner_of_a_body() {
     let (waiting, mut bytes) = (stream(DEVICE), vec![0u8; 50_000]);
     pending.wait_on(waiting.as_ref(), PATIENCE).unwrap();
     let span = pending.span();
-    // SAFETY: the bytes last until the stream has passed, which is waited for below.
+    // SAFETY: the bytes live until the stream has passed, which is waited for below.
     unsafe { waiting.copy_to_host(span.memory(), span.offset(), bytes.as_mut_ptr(), 50_000).unwrap() };
     let short = Duration::from_millis(30);
     assert!(matches!(pending.synchronize(short), Err(IncompleteError::Pending { .. })));
     let start = Instant::now();
     child.kill();
-    // The node's own thread finds the owner dead: nothing else looks.
+    // The node's own thread finds the owner dead, because no call checks.
     waiting.synchronize(PATIENCE).unwrap();
-    println!("a device that waits for the dead goes on after {:.1?}", start.elapsed());
+    println!("a device that waits for a dead process goes on after {:.1?}", start.elapsed());
     assert_eq!(pending.fence().unwrap().state(), FenceState::Poisoned);
     assert!(matches!(pending.synchronize(PATIENCE), Err(IncompleteError::Poisoned { sequence: 1, .. })));
     check_bytes(&complete, &fetch(&complete, stream(DEVICE).as_ref()).unwrap());
-    // And it can still be brought elsewhere.
+    // It can still be copied to another domain.
     let sample = on_host.take().unwrap().unwrap();
     check_bytes(&sample, sample.body_in_place());
     let error = on_host.take().unwrap_err();
@@ -461,10 +463,10 @@ fn readers_outlive_the_owner_of_a_body() {
 }
 
 /// All subscribers have taken the incomplete message, so no row and no cursor needs its publisher's pool. A
-/// repairer finds the publisher dead, but its process not ended. Waiting subscribers are told all the same
-/// once it has ended.
+/// repairing member finds the publisher dead, but its process has not ended. Waiting subscribers still get
+/// the error once it has ended.
 #[test]
-fn who_waits_for_a_process_that_is_still_ending_is_told() {
+fn a_wait_for_a_process_that_is_still_ending_gets_an_error() {
     let scratch = Scratch::new();
     let mut child = Role::start(&scratch, "publish and look dead");
     child.wait_for("ready");
@@ -486,11 +488,11 @@ fn who_waits_for_a_process_that_is_still_ending_is_told() {
     }
 }
 
-/// A publisher was dropped before its stream was done, and all its messages were taken: its pool does not
-/// belong to the topic any more when its process is killed. Waiting subscribers are told all the same, on the
-/// host and on a device, even if the topic itself is gone.
+/// A publisher was dropped before its stream was done, and all its messages were taken. Its pool no longer
+/// belongs to the topic when its process is killed. Waiting subscribers still get the error, on the host and
+/// on a device, even if the topic itself is gone.
 #[test]
-fn who_waits_for_what_a_dropped_publisher_left_is_told_when_its_process_dies() {
+fn a_wait_for_a_dropped_publisher_gets_an_error_when_its_process_dies() {
     let scratch = Scratch::new();
     let mut child = Role::start(&scratch, "publish and leave");
     child.wait_for("ready");
@@ -505,7 +507,7 @@ fn who_waits_for_what_a_dropped_publisher_left_is_told_when_its_process_dies() {
     drop(subscriber(&scratch.node("next"), DEVICE));
     let pools =
         || scratch.files().iter().filter(|path| path.extension().is_some_and(|it| it == "pool")).count();
-    assert_eq!(pools(), 0, "nobody needs them");
+    assert_eq!(pools(), 0, "no subscriber needs them");
     let [stream, other] = [(), ()].map(|()| stream(DEVICE));
     device.wait_on(&*stream, PATIENCE).unwrap();
     host.wait_on(&*other, PATIENCE).unwrap();
@@ -518,7 +520,7 @@ fn who_waits_for_what_a_dropped_publisher_left_is_told_when_its_process_dies() {
     other.synchronize(PATIENCE).unwrap();
 }
 
-/// The same for a device whose subscriber is gone.
+/// The same for a device without its subscriber.
 #[test]
 fn a_device_that_waits_goes_on_when_topic_and_publisher_are_gone() {
     let scratch = Scratch::new();
@@ -532,7 +534,7 @@ fn a_device_that_waits_goes_on_when_topic_and_publisher_are_gone() {
         subscriber.take().unwrap().unwrap();
         subscriber.take().unwrap().unwrap().wait_on(&*stream, PATIENCE).unwrap();
     }
-    assert!(inspect::topic(&scratch.root(), "image").unwrap().is_none(), "nobody is left");
+    assert!(inspect::topic(&scratch.root(), "image").unwrap().is_none(), "no member is left");
     assert!(matches!(stream.synchronize(Duration::from_millis(30)), Err(DomainError::TimedOut { .. })));
     child.kill();
     stream.synchronize(PATIENCE).unwrap();
@@ -553,15 +555,15 @@ fn hold_all(scratch: &Scratch) {
     }
 }
 
-/// How many slots of all pools of the topic are held.
+/// The number of held slots in all pools of the topic.
 fn held(scratch: &Scratch) -> usize {
     let pools = scratch.files().into_iter().filter(|path| path.extension().is_some_and(|it| it == "pool"));
     pools.filter_map(|path| PoolMetadata::open(&path).ok()).map(|pool| pool.usage().0).sum()
 }
 
-/// What a killed subscriber held, messages and others' copies alike, is let go of.
+/// Slots that a killed subscriber held, of messages and of others' copies, are released.
 #[test]
-fn copies_held_by_the_dead_return() {
+fn copies_held_by_a_dead_subscriber_return() {
     const HELD: u64 = 6;
     let scratch = Scratch::new();
     let node = scratch.node("all");
@@ -575,7 +577,7 @@ fn copies_held_by_the_dead_return() {
         check_bytes(&sample, sample.body_in_place());
         child.wait_for("taken");
     }
-    // A head for each of its two places is one slot; copies are those that one of the two made.
+    // Both places hold the same head, which is one slot. A copy belongs to the subscriber that made it.
     assert_eq!(held(&scratch), 2 * HELD as usize, "heads, and copies in host memory");
     assert_eq!(copies(&scratch, HOST), HELD);
     child.kill();
@@ -588,7 +590,7 @@ fn copies_held_by_the_dead_return() {
         count += 1;
         std::thread::sleep(Duration::from_millis(5));
     }
-    println!("what the dead held returned after {:.1?}", start.elapsed());
+    println!("slots held by a dead process returned after {:.1?}", start.elapsed());
     while publisher.memory().in_use > 6 {
         assert!(start.elapsed() < PATIENCE, "{:?}", publisher.memory());
         send(&publisher, stream(DEVICE).as_ref(), (1, count), 50_000, When::Complete);

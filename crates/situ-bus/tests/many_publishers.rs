@@ -1,4 +1,4 @@
-//! Publishers that come, publish and go, more of them than a topic has entries for.
+//! Publishers that join, publish and leave: more of them than a topic has entries.
 #![cfg(not(loom))]
 
 mod common;
@@ -11,7 +11,7 @@ use situ_bus::{
 use situ_memory::{DomainId, DomainKind};
 
 const TOPIC: &str = "numbers";
-/// How many publishers can be there at a time.
+/// The number of publishers at a time.
 const ENTRIES: u64 = 255;
 
 fn join(node: &Node, qos: &PublisherQos) -> Result<RawPublisher, RegisterError> {
@@ -30,7 +30,7 @@ fn subscriber(node: &Node, durability: Durability) -> RawSubscriber {
     RawSubscriber::create(node, TOPIC, &numbers(), qos).unwrap()
 }
 
-/// What is taken until nothing is left: each message with its own value.
+/// Takes until no message is left. Each message has its own value.
 fn rest(subscriber: &RawSubscriber) -> Vec<u64> {
     std::iter::from_fn(|| take(subscriber))
         .map(|(number, value)| {
@@ -52,17 +52,17 @@ fn any_number_of_volatile_publishers_come_and_go() {
     let qos = deep(Durability::Volatile);
     for value in 0..1000 {
         in_turn(&node, value..value + 1, &qos);
-        assert_eq!(take(&ahead), Some((value, value)), "who keeps up takes all");
+        assert_eq!(take(&ahead), Some((value, value)), "a subscriber that keeps up takes all");
     }
     assert_eq!((ahead.lost(), ahead.taken()), (0, 1000));
     in_turn(&node, 1000..2000, &qos);
-    // One that does not take has the messages of as many publishers as there are entries for, the newest
+    // A subscriber that does not take has the messages of as many publishers as there are entries, the newest
     // ones.
     let (behind_took, ahead_took) = (rest(&behind), rest(&ahead));
     assert_eq!(behind_took, (2000 - ENTRIES..2000).collect::<Vec<_>>());
     assert_eq!(ahead_took, behind_took);
     assert_eq!((behind.lost(), ahead.lost()), (2000 - ENTRIES, 1000 - ENTRIES));
-    // And all of them are passed: nothing of them is left.
+    // All of them are passed, and nothing of them is left.
     drop(join(&node, &qos).unwrap());
     assert_eq!(inspect::topic(&scratch.root(), TOPIC).unwrap().unwrap().publishers.len(), 0);
     assert_eq!(
@@ -78,16 +78,16 @@ fn any_number_of_transient_local_publishers_come_and_go() {
     let stays = join(&node, &PublisherQos { depth: 8, ..deep(Durability::TransientLocal) }).unwrap();
     publish(&stays, 0, 8);
     in_turn(&node, 1..2000, &deep(Durability::TransientLocal));
-    // The publisher that stays has one of the entries. The ring has 2048 rows.
+    // The remaining publisher has one of the entries. The ring has 2048 rows.
     let late = subscriber(&node, Durability::TransientLocal);
     assert_eq!(rest(&late), std::iter::once(0).chain(2000 - (ENTRIES - 1)..2000).collect::<Vec<_>>());
-    assert_eq!(late.lost(), 0, "what was published before it came was never promised");
+    assert_eq!(late.lost(), 0, "messages from before it joined were never promised");
     assert_eq!(publish(&stays, 2000, 8), 2000);
     assert_eq!(rest(&late), [2000]);
 }
 
 #[test]
-fn what_a_reliable_subscriber_has_not_taken_is_not_given_up() {
+fn messages_that_a_reliable_subscriber_has_not_taken_are_kept() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let qos =

@@ -1,5 +1,5 @@
-//! The protocols between processes, explored by the model checker: every interleaving of a few steps (up to a
-//! number of preemptions), and every value that a load may give under the memory model.
+//! The model checker explores the protocols between processes. It tries every interleaving of a few steps (up
+//! to a number of preemptions), and every value that a load may return under the memory model.
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg loom" cargo test -p situ-bus --test model --target-dir target/loom
@@ -25,7 +25,7 @@ use std::sync::Arc;
 use loom::cell::UnsafeCell;
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
-use situ_bus::protocol::flow_window::{Epoch, Window, begin, enter};
+use situ_bus::protocol::flow_window::{Epoch, FlowWindow, begin, enter};
 use situ_bus::protocol::ring::{ClaimError, Look, Reference, Ring};
 use situ_bus::wake::WakeWord;
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -65,7 +65,7 @@ fn admit(_: u64) -> Result<(), ()> {
 /// Messages in memory that only the protocols protect: loom reports every access that they leave unordered.
 struct Payloads(Vec<UnsafeCell<u64>>);
 
-// SAFETY: what the models check is just that no two accesses of a payload race.
+// SAFETY: the models check exactly this: no two accesses of a payload race.
 unsafe impl Sync for Payloads {}
 // SAFETY: numbers may be sent.
 unsafe impl Send for Payloads {}
@@ -84,7 +84,7 @@ impl Payloads {
     }
 }
 
-/// A claim that is no compare-and-swap: what a ring must not do.
+/// A claim without a compare-and-swap, which a ring must not use.
 fn claim_by_store(rows: &Rows, reference: Reference) -> u64 {
     let mut number = 0;
     while rows.ring().look(number) != Look::NotYet {
@@ -144,8 +144,8 @@ fn laps(depth: usize, messages: u64) {
     });
 }
 
-/// A stale hint or row must never be taken for a contradiction. (The first fails when `Ring::publish` reads
-/// the head with relaxed ordering, the second when it reads the rows so.)
+/// A stale hint or row must never count as a contradiction. (The first fails if `Ring::publish` reads the
+/// head with relaxed ordering, the second if it reads the rows so.)
 #[test]
 fn publishers_lap_each_other() {
     laps(1, 2);
@@ -154,7 +154,7 @@ fn publishers_lap_each_other() {
 
 /// A reader sees the whole message of every publisher as soon as it sees its row.
 #[test]
-fn what_is_published_is_visible() {
+fn a_published_message_is_visible() {
     explore(2, || {
         let shared = Arc::new((Rows::new(2), Payloads::new(2)));
         let publishers = [0, 1].map(|name| {
@@ -177,8 +177,8 @@ fn what_is_published_is_visible() {
     });
 }
 
-/// An owner that reuses its only slot as soon as `retire` lets it, and two readers that read what `pin` lets
-/// them.
+/// An owner that reuses its only slot as soon as `retire` permits, and two readers that read what `pin`
+/// permits.
 fn slot_is_shared(
     readers: usize,
     retire: impl Fn(&SlotControl) -> Held + Copy + Send + Sync + 'static,
@@ -220,12 +220,12 @@ fn slot_is_shared(
             publish(1);
         }
         readers.into_iter().for_each(|reader| reader.join().unwrap());
-        assert_eq!(control.held(), Held::No, "everybody let go");
+        assert_eq!(control.held(), Held::No, "all readers released it");
     });
 }
 
 /// A slot is never both free and pinned: no payload is overwritten while it is read. (Fails without the fence
-/// that stands for sequential consistency in `pin`, and without the one in `retire`.)
+/// in `pin` that stands for sequential consistency, and without the one in `retire`.)
 #[test]
 fn a_pinned_slot_is_not_reused() {
     slot_is_shared(1, SlotControl::retire, SlotControl::pin);
@@ -234,7 +234,7 @@ fn a_pinned_slot_is_not_reused() {
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn broken_an_owner_looks_before_it_retires() {
+fn broken_an_owner_checks_before_it_retires() {
     let looks_first = |control: &SlotControl| {
         let held = control.held();
         let _ = control.retire();
@@ -245,7 +245,7 @@ fn broken_an_owner_looks_before_it_retires() {
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn broken_a_reader_looks_before_it_pins() {
+fn broken_a_reader_checks_before_it_pins() {
     let looks_first = |control: &SlotControl, place: usize, generation: u16| {
         let fresh = control.generation() as u16 == generation;
         let _ = control.pin(place, generation);
@@ -254,12 +254,12 @@ fn broken_a_reader_looks_before_it_pins() {
     slot_is_shared(1, SlotControl::retire, looks_first);
 }
 
-/// What the kernel does: it compares the word and goes to sleep in one step. No thread wakes by time here, so
-/// a lost wake-up is a deadlock, which loom reports.
+/// The kernel compares the word and goes to sleep in one step. No thread wakes by time here, so a lost
+/// wake-up is a deadlock, which loom reports.
 struct Futex {
     queue: Mutex<()>,
     sleepers: Condvar,
-    /// Those who sleep until something is complete.
+    /// Sleepers that wait until something is complete.
     until_complete: Condvar,
 }
 
@@ -365,7 +365,7 @@ fn sleep(bed: &Bed, rows: &Rows, number: u64) {
 
 /// No wake-up is lost, for several sleepers and several wakers.
 #[test]
-fn who_sleeps_is_woken() {
+fn sleepers_are_woken() {
     wake_up(1, 1, 2, sleep, Bed::notify);
     wake_up(2, 1, 1, sleep, Bed::notify);
     wake_up(1, 2, 1, sleep, Bed::notify);
@@ -386,7 +386,7 @@ fn broken_the_bit_is_cleared_after_the_wake_up() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn broken_a_sleeper_does_not_look_again() {
+fn broken_a_sleeper_does_not_check_again() {
     let looks_once = |bed: &Bed, rows: &Rows, number: u64| {
         while rows.ring().look(number) == Look::NotYet {
             let announced = bed.word.announce();
@@ -396,9 +396,9 @@ fn broken_a_sleeper_does_not_look_again() {
     wake_up(1, 1, 1, looks_once, Bed::notify);
 }
 
-/// A message that is published before it is complete: one sleeper has use for it at once, the other only when
-/// it is complete. `among_all`: that one sleeps with every bit of the kernel's mask, as who waits for several
-/// words does.
+/// A message that is published before it is complete. One sleeper can use it at once, the other only when it
+/// is complete. `among_all`: the latter sleeps with every bit of the kernel's mask, like a wait for several
+/// words.
 fn early_wake_up(
     must_wake_early: fn(&WakeWord) -> bool,
     until_complete: fn(&WakeWord) -> u32,
@@ -430,7 +430,7 @@ fn early_wake_up(
 }
 
 #[test]
-fn who_sleeps_until_it_is_complete_is_woken_then() {
+fn sleepers_until_completion_are_woken_by_it() {
     early_wake_up(WakeWord::must_wake_early, WakeWord::announce_until_complete, false);
     early_wake_up(WakeWord::must_wake_early, WakeWord::announce_until_complete, true);
 }
@@ -447,8 +447,8 @@ fn broken_both_kinds_of_sleepers_share_a_bit() {
     early_wake_up(WakeWord::must_wake_early, WakeWord::announce, false);
 }
 
-/// A reliable publisher and its subscriber, both of which sleep when they have nothing to do. `room` messages
-/// may be ahead; there is one slot more, for the message that waits for room.
+/// A reliable publisher and its subscriber. Both sleep when they have no work. `room` messages may be ahead.
+/// There is one slot more, for the message that waits for room.
 fn back_pressure(messages: u64, room: u64, granted: u64) {
     explore(3, move || {
         struct Shared {
@@ -471,7 +471,7 @@ fn back_pressure(messages: u64, room: u64, granted: u64) {
         let publisher = {
             let shared = shared.clone();
             thread::spawn(move || {
-                let mut window = Window::default();
+                let mut window = FlowWindow::default();
                 for number in 0..messages {
                     let index = number % slots;
                     shared.payloads.write(index as usize, 10 + number);
@@ -512,7 +512,7 @@ fn back_pressure(messages: u64, room: u64, granted: u64) {
     });
 }
 
-/// Nothing that is not taken is overwritten, neither row nor payload, and neither side sleeps for ever.
+/// No row and no payload is overwritten before it is taken, and neither side sleeps for ever.
 #[test]
 fn a_reliable_publisher_waits_for_room() {
     back_pressure(3, 1, 1);
@@ -538,7 +538,7 @@ fn registration(
                 let shared = shared.clone();
                 thread::spawn(move || {
                     let (rows, cursor, active, epoch) = &*shared;
-                    let mut window = Window::default();
+                    let mut window = FlowWindow::default();
                     for from in 0..2 {
                         let published = rows.ring().publish(from, slot(0), |number| {
                             let slowest = || match active.load(Ordering::SeqCst) {

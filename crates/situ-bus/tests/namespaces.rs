@@ -1,8 +1,8 @@
-//! Containers that share the root directory and not their processes' numbers: between them the lock alone
-//! tells who lives.
+//! Containers that share the root directory but have different process numbers. Between them, only the lock
+//! shows which process is alive.
 //!
-//! It takes the right to make a namespace of processes, which root has, also in most containers; where that
-//! is not allowed, the test says so and passes.
+//! The test needs the right to create a process namespace, which root has, also in most containers. Without
+//! that right the test prints so and passes.
 #![cfg(not(loom))]
 
 mod common;
@@ -10,11 +10,11 @@ mod common;
 use std::process::Command;
 use std::time::Duration;
 
-use common::process::{Role, command, role, say};
-use common::{Scratch, numbers, publish, take};
+use common::{Scratch, numbers, publish, role, take};
 use situ_bus::{
     Node, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos, WhenFull, clean, inspect,
 };
+use situ_testkit::process::{Role, command, say};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -34,7 +34,7 @@ fn reliable_subscriber(node: &Node) -> RawSubscriber {
 fn child() {
     let Some((role, scratch)) = role() else { return };
     let node = scratch.node("inside");
-    // What is here, be it of this namespace or of another, is left alone.
+    // Existing members are left alone, in this namespace or in another.
     clean(&scratch.root()).unwrap();
     match role.as_str() {
         "subscribe" => {
@@ -52,7 +52,7 @@ fn child() {
             let publisher = reliable_publisher(&node);
             (0..4).for_each(|value| _ = publish(&publisher, value, 0));
             say("full");
-            // Waits for the subscriber outside, which it cannot look up, until that is dead.
+            // Waits until the subscriber outside is dead. It cannot look up that process.
             (4..8).for_each(|value| _ = publish(&publisher, value, 0));
             say("went on");
         }
@@ -67,8 +67,8 @@ fn child() {
     }
 }
 
-/// A command in a namespace of processes of its own, with a `/proc` that shows those or with that of its
-/// parent. Nothing if that is not allowed.
+/// A command in a process namespace of its own, with a `/proc` that shows that namespace or its parent's.
+/// `None` if that is not permitted.
 fn inside(scratch: &Scratch, role: &str, own_proc: bool) -> Option<Role> {
     let mut options = vec!["--pid", "--fork", "--kill-child"];
     options.extend(own_proc.then_some("--mount-proc"));
@@ -96,7 +96,7 @@ fn alive(scratch: &Scratch) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn who_is_outside_sees_life_and_death_inside() {
+fn processes_outside_see_life_and_death_inside() {
     for own_proc in [true, false] {
         let scratch = Scratch::new();
         let outside = scratch.node("outside");
@@ -109,7 +109,7 @@ fn who_is_outside_sees_life_and_death_inside() {
         (0..4).for_each(|value| _ = publish(&publisher, value, 0));
         subscriber.wait_for("taken");
         (4..8).for_each(|value| _ = publish(&publisher, value, 0));
-        // With its parent, which made the namespace, all in it are killed.
+        // The kernel kills all processes in it together with the parent, which made the namespace.
         subscriber.kill();
         // Otherwise it would reach its time limit, which is an error.
         (8..16).for_each(|value| _ = publish(&publisher, value, 0));
@@ -120,7 +120,7 @@ fn who_is_outside_sees_life_and_death_inside() {
 }
 
 #[test]
-fn who_is_inside_sees_life_and_death_outside() {
+fn processes_inside_see_life_and_death_outside() {
     for own_proc in [true, false] {
         let scratch = Scratch::new();
         let mut outside = Role::start(&scratch, "outside");

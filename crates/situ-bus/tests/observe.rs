@@ -16,7 +16,7 @@ fn an_observer_sees_the_newest_message_and_leaves_no_trace() {
     let publisher = RawPublisher::create(&node, "numbers", &numbers(), PublisherQos::default()).unwrap();
     publish(&publisher, 1, 10);
     let mut observer = Observer::open(&scratch.root(), "numbers").unwrap().unwrap();
-    assert_eq!(observer.latest(), None, "that was before");
+    assert_eq!(observer.latest(), None, "it was published before the observer came");
     for value in 1..=5 {
         publish(&publisher, value, 10);
     }
@@ -29,7 +29,7 @@ fn an_observer_sees_the_newest_message_and_leaves_no_trace() {
     let info = inspect::topic(&scratch.root(), "numbers").unwrap().unwrap();
     assert_eq!((info.subscribers.len(), info.publishers[0].held_slots), (0, 0));
     drop(publisher);
-    assert!(!observer.is_current(), "who publishes last takes the topic along");
+    assert!(!observer.is_current(), "the topic is removed with its last publisher");
 }
 
 #[test]

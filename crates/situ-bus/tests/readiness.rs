@@ -1,5 +1,5 @@
-//! A message that a device is still filling does not count yet for a subscriber on the host, however that
-//! waits: alone, for several, with epoll, or in async code.
+//! A message that a device is still filling does not count yet for a subscriber on the host. That holds for
+//! every way of waiting: for one topic, for several, with epoll, or in async code.
 #![cfg(not(loom))]
 
 mod common;
@@ -58,7 +58,7 @@ fn device_stream() -> Arc<dyn Stream> {
 }
 
 #[test]
-fn who_waits_for_one_topic_or_several_is_told_when_a_message_is_complete() {
+fn waits_for_one_topic_or_several_end_when_a_message_is_complete() {
     for eager in [false, true] {
         let scratch = Scratch::new();
         let (node, stream) = (scratch.node("all"), device_stream());
@@ -74,8 +74,12 @@ fn who_waits_for_one_topic_or_several_is_told_when_a_message_is_complete() {
         assert_eq!(wait_any(&[&on_host, &other], Some(SHORT)), None, "there is nothing to read yet");
         assert!(!on_host.wait(Some(SHORT)));
         assert_eq!(value_of(&on_host), None);
-        assert!(start.elapsed() < PATIENCE / 2, "time-outs are kept");
-        assert_eq!(wait_any(&[&other, &on_device], Some(PATIENCE)), Some(1), "it has its stream wait");
+        assert!(start.elapsed() < PATIENCE / 2, "waits end at their time-outs");
+        assert_eq!(
+            wait_any(&[&other, &on_device], Some(PATIENCE)),
+            Some(1),
+            "on the device, the stream waits"
+        );
         assert_eq!(value_of(&on_device), Some(0));
         let theirs = gates[0].clone();
         let opening = std::thread::spawn(move || {
@@ -89,7 +93,7 @@ fn who_waits_for_one_topic_or_several_is_told_when_a_message_is_complete() {
         assert_eq!(wait_any(&[&other, &on_host], Some(SHORT)), None);
         let mine = RawPublisher::create(&node, "other", &numbers(), PublisherQos::default()).unwrap();
         common::publish(&mine, 0, 8);
-        assert_eq!(wait_any(&[&on_host, &other], Some(PATIENCE)), Some(1), "others are not held up");
+        assert_eq!(wait_any(&[&on_host, &other], Some(PATIENCE)), Some(1), "other topics are not delayed");
         gates[1].complete();
         assert!(on_host.wait(Some(PATIENCE)));
         assert_eq!(value_of(&on_host), Some(1));
@@ -114,7 +118,7 @@ fn a_descriptor_becomes_readable_when_a_message_is_complete() {
         for (value, gate) in gates.iter().enumerate() {
             assert!(!readable(&epoll, SHORT), "message {value} is not complete");
             gate.complete();
-            assert!(readable(&epoll, PATIENCE), "message {value} was not told of");
+            assert!(readable(&epoll, PATIENCE), "message {value} was not reported");
             descriptor.clear();
             assert_eq!(value_of(&subscriber), Some(value as u64));
             assert_eq!(value_of(&subscriber), None);
@@ -159,10 +163,10 @@ async fn async_code_goes_on_until_a_message_is_complete() {
     }
 }
 
-/// Each message is published before the one before it is complete: a subscriber of the newest only still gets
-/// one after the other.
+/// Each message is published before the one before it is complete. A subscriber of the newest only still gets
+/// one after another.
 #[test]
-fn who_keeps_the_last_message_is_not_put_off_for_ever() {
+fn a_subscriber_that_keeps_the_last_message_is_not_put_off_for_ever() {
     for by_descriptor in [false, true] {
         let scratch = Scratch::new();
         let (node, stream) = (scratch.node("all"), device_stream());
@@ -182,15 +186,15 @@ fn who_keeps_the_last_message_is_not_put_off_for_ever() {
             assert_eq!(value_of(&subscriber), None);
             std::mem::replace(&mut kernel, next).complete();
             if let Some(descriptor) = &descriptor {
-                assert!(readable(&epoll, PATIENCE), "message {value} was not told of");
+                assert!(readable(&epoll, PATIENCE), "message {value} was not reported");
                 descriptor.clear();
             }
             assert!(subscriber.wait(Some(PATIENCE)));
-            assert_eq!(value_of(&subscriber), Some(value), "what was waited for is there");
+            assert_eq!(value_of(&subscriber), Some(value), "the awaited message is taken");
         }
         kernel.complete();
         stream.synchronize(PATIENCE).unwrap();
-        // Of what is complete, the newest.
+        // The newest of the complete messages.
         let open = gate();
         open.complete();
         (11..15).for_each(|value| publish_behind(&publisher, &*stream, &open, value));
@@ -200,9 +204,9 @@ fn who_keeps_the_last_message_is_not_put_off_for_ever() {
     }
 }
 
-/// A message that never becomes complete is something to learn of.
+/// A message that never becomes complete ends the wait with an error.
 #[test]
-fn what_never_becomes_complete_is_told_at_once() {
+fn a_message_that_never_becomes_complete_is_an_error_at_once() {
     let scratch = Scratch::new();
     let node = scratch.node("all");
     let publisher = publisher(&node, false);

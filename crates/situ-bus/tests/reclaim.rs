@@ -1,19 +1,19 @@
-//! How soon memory comes back that the dead hold, in every domain: to a publisher that goes on, and to one
-//! that has none left.
+//! The time until memory of dead processes is free again, in every domain: for a publisher that continues,
+//! and for one that has none left.
 //!
-//! The times are printed, not asserted: they are the machine's too. `make chaos` takes more of them.
+//! The times are printed, not asserted, because they depend on the machine. `make chaos` takes more of them.
 #![cfg(not(loom))]
 
 mod common;
 
 use std::time::{Duration, Instant};
 
-use common::process::{Role, role, say};
 use common::watched::{PATIENCE, kills};
-use common::{Scratch, numbers};
+use common::{Scratch, numbers, role};
 use rustix::process::Signal;
 use situ_bus::{LoanError, Placement, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos};
 use situ_memory::{AllocateError, DomainId, DomainKind, HOST, PoolMetadata};
+use situ_testkit::process::{Role, say};
 
 const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
 const VULKAN: DomainId = DomainId { kind: DomainKind::VULKAN, number: 0 };
@@ -40,7 +40,7 @@ fn child() {
     }
 }
 
-/// A publisher with memory for a dozen messages, and a child that holds what it takes.
+/// A publisher with memory for a dozen messages, and a child that holds the messages that it takes.
 struct Scene {
     scratch: Scratch,
     publisher: RawPublisher,
@@ -65,7 +65,7 @@ impl Scene {
         Ok(())
     }
 
-    /// How many slots are held, in all pools.
+    /// The number of held slots in all pools.
     fn held(&self) -> usize {
         let files = self.scratch.files().into_iter();
         let pools = files.filter(|path| path.extension().is_some_and(|it| it == "pool"));
@@ -73,7 +73,7 @@ impl Scene {
     }
 }
 
-/// The child holds some of it, and is killed while the publisher goes on.
+/// The child holds some slots, and is killed while the publisher continues.
 fn beside_others(domain: DomainId) -> Duration {
     let mut scene = Scene::new(domain);
     for _ in 0..6 {
@@ -84,7 +84,7 @@ fn beside_others(domain: DomainId) -> Duration {
     scene.child.signal(Signal::KILL);
     let start = Instant::now();
     while scene.held() > 0 {
-        assert!(start.elapsed() < PATIENCE, "they do not return");
+        assert!(start.elapsed() < PATIENCE, "the slots do not return");
         scene.publish().unwrap();
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -96,7 +96,7 @@ fn beside_others(domain: DomainId) -> Duration {
     took
 }
 
-/// The child holds all of it: the loan that finds none has it back as soon as the child has ended.
+/// The child holds all slots. A loan that finds none gets one as soon as the child has ended.
 fn exhausted(domain: DomainId) -> Duration {
     let mut scene = Scene::new(domain);
     loop {
@@ -110,10 +110,10 @@ fn exhausted(domain: DomainId) -> Duration {
     scene.child.signal(Signal::KILL);
     let start = Instant::now();
     while let Err(error) = scene.publish() {
-        // Its lock may still be there: then no process knows that it dies.
+        // Its lock may still exist; then no process can see that it dies.
         assert!(matches!(error, LoanError::Memory(AllocateError::Exhausted { .. })), "{error}");
-        assert!(start.elapsed() < PATIENCE, "it does not come back");
-        // Trying again at once would take the core from the process that is ending.
+        assert!(start.elapsed() < PATIENCE, "the memory does not come back");
+        // Retrying at once would take the core from the process that is ending.
         std::thread::sleep(Duration::from_millis(1));
     }
     start.elapsed()
@@ -128,7 +128,7 @@ fn measure(domain: DomainId, to: &str, round: fn(DomainId) -> Duration) {
     times.sort();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     println!(
-        "memory of {domain} that the dead held came back to {to} after p50 {:.1?}, p99 {:.1?}, at most {:.1?} ({rounds} kills)",
+        "memory of {domain} held by a dead process came back to {to} after p50 {:.1?}, p99 {:.1?}, at most {:.1?} ({rounds} kills)",
         at(0.5),
         at(0.99),
         at(1.0)

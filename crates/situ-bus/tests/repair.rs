@@ -1,5 +1,5 @@
-//! Participants that leave, in whatever order and state, leave nothing behind that others wait for or that
-//! takes memory.
+//! Participants that leave, in any order and state, leave nothing behind that others wait for or that takes
+//! memory.
 #![cfg(not(loom))]
 
 mod common;
@@ -30,7 +30,7 @@ fn asks_for_all() -> SubscriberQos {
 }
 
 #[test]
-fn a_sample_that_outlives_its_subscriber_stops_nobody() {
+fn a_sample_that_outlives_its_subscriber_does_not_stop_the_publisher() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let subscriber = RawSubscriber::create(&node, "numbers", &numbers(), asks_for_all()).unwrap();
@@ -61,14 +61,14 @@ fn memory_of_publishers_that_left_returns_to_the_system() {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let mapped = maps
         .lines()
-        .filter(|line| line.contains(scratch.0.to_str().unwrap()) && line.contains(".data"))
+        .filter(|line| line.contains(scratch.to_str().unwrap()) && line.contains(".data"))
         .count();
     assert!((1..=2).contains(&mapped), "{mapped} pools are still mapped");
 }
 
 /// The file of a node that was killed.
 fn ghost(scratch: &Scratch, number: u64) -> PathBuf {
-    let path = scratch.0.join("nodes").join(format!("{}.node", NodeId(number)));
+    let path = scratch.join("nodes").join(format!("{}.node", NodeId(number)));
     fs::write(&path, "situ-node 1\nname ghost\npid 1\n").unwrap();
     path
 }
@@ -78,7 +78,7 @@ fn files_of_nodes_that_died_while_they_registered_are_removed() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let (dead, alive) =
-        (scratch.0.join("nodes/0000000000000001.new"), scratch.0.join("nodes/0000000000000002.new"));
+        (scratch.join("nodes/0000000000000001.new"), scratch.join("nodes/0000000000000002.new"));
     fs::write(&dead, "situ-node 1\n").unwrap();
     let locked = File::create(&alive).unwrap();
     rustix::fs::flock(&locked, FlockOperation::NonBlockingLockExclusive).unwrap();
@@ -91,7 +91,7 @@ fn files_of_nodes_that_died_while_they_registered_are_removed() {
 }
 
 #[test]
-fn the_dead_are_not_forgotten_before_all_topics_were_looked_at() {
+fn files_of_dead_nodes_stay_until_all_topics_were_cleaned() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let _publisher = RawPublisher::create(&node, "numbers", &numbers(), PublisherQos::default()).unwrap();
@@ -99,14 +99,14 @@ fn the_dead_are_not_forgotten_before_all_topics_were_looked_at() {
     let directory = File::open(scratch.topic("numbers")).unwrap();
     rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive).unwrap();
     assert_eq!(clean(&scratch.root()).unwrap(), Cleaned::default());
-    assert!(ghost.exists(), "somebody must come again for the topic that was locked");
+    assert!(ghost.exists(), "the next cleaning needs it for the topic that was locked");
     drop(directory);
     assert_eq!(clean(&scratch.root()).unwrap().nodes, ["ghost"]);
     assert!(!ghost.exists());
 }
 
 #[test]
-fn topics_that_cannot_be_read_go_when_nobody_lives() {
+fn unreadable_topics_are_removed_when_no_node_lives() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let publisher = RawPublisher::create(&node, "numbers", &numbers(), PublisherQos::default()).unwrap();
@@ -128,11 +128,11 @@ fn cleaning_does_not_follow_links_and_removes_nothing_that_is_not_a_topics() {
     let scratch = Scratch::new();
     scratch.root().prepare().unwrap();
     let victim = Scratch::new();
-    fs::create_dir_all(&victim.0).unwrap();
+    fs::create_dir_all(victim.path()).unwrap();
     for name in ["precious", "1.pool", "topic.new"] {
-        fs::write(victim.0.join(name), "x").unwrap();
+        fs::write(victim.join(name), "x").unwrap();
     }
-    symlink(&victim.0, scratch.topic("link")).unwrap();
+    symlink(victim.path(), scratch.topic("link")).unwrap();
     let strange = scratch.topic("strange");
     fs::create_dir(&strange).unwrap();
     let number = "0123456789abcdef";
@@ -140,7 +140,7 @@ fn cleaning_does_not_follow_links_and_removes_nothing_that_is_not_a_topics() {
     for name in foreign.into_iter().chain([&*format!("{number}.pool"), &*format!("{number}.data")]) {
         fs::write(strange.join(name), "x").unwrap();
     }
-    // Files that a process began before it died: empty or zeroes, or with the right beginning.
+    // Files that a process began before it died: empty, zeroes, or with a correct beginning.
     let ours =
         [("topic", "SITUTOPI"), ("topic.2", "SITURING"), ("topic.3", "\0\0"), ("subscribers", "SITUSUBS")];
     for (name, text) in ours {
@@ -152,7 +152,7 @@ fn cleaning_does_not_follow_links_and_removes_nothing_that_is_not_a_topics() {
     }
     assert_eq!(clean_topics(&scratch.root()).unwrap(), Vec::<String>::new());
     assert_eq!(victim.files().len(), 3);
-    assert_eq!(fs::read_dir(&strange).unwrap().count(), 8, "what is not ours stays, and only that");
+    assert_eq!(fs::read_dir(&strange).unwrap().count(), 8, "only foreign files stay");
     let node = scratch.node("n");
     let refused = RawPublisher::create(&node, "link", &numbers(), PublisherQos::default());
     assert!(matches!(refused, Err(RegisterError::Memory(_))));
@@ -163,17 +163,21 @@ fn cleaning_does_not_follow_links_and_removes_nothing_that_is_not_a_topics() {
 fn a_directory_that_was_not_finished_is_opened_to_the_group() {
     let scratch = Scratch::new();
     let group = rustix::process::getegid().as_raw();
-    let root = Root::at(&scratch.0, Some(group));
+    let root = Root::at(scratch.path(), Some(group));
     root.prepare().unwrap();
     for (path, right) in [("topics", true), ("nodes", false)] {
-        let path = scratch.0.join(path);
+        let path = scratch.join(path);
         if !right {
             fs::write(path.join("something"), "").unwrap();
         }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
         root.prepare().unwrap();
         let metadata = fs::metadata(&path).unwrap();
-        assert_eq!(metadata.mode() & 0o7777, if right { 0o1770 } else { 0o750 }, "only what is empty");
+        assert_eq!(
+            metadata.mode() & 0o7777,
+            if right { 0o1770 } else { 0o750 },
+            "only an empty directory is opened"
+        );
     }
 }
 
@@ -196,7 +200,7 @@ fn a_depth_that_no_pool_can_hold_is_refused() {
 }
 
 #[test]
-fn layouts_must_agree_whoever_comes_first() {
+fn layouts_must_agree_in_any_order_of_joining() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let _subscriber = RawSubscriber::create(&node, "numbers", &numbers(), SubscriberQos::default()).unwrap();
@@ -225,7 +229,7 @@ fn slots_return_although_others_are_held_for_ever() {
         } else {
             for_a_while.push_back(sample);
         }
-        // Longer than it takes until their slots are retired.
+        // Longer than the time until their slots are retired.
         if for_a_while.len() > 4 {
             for_a_while.pop_front();
         }

@@ -1,8 +1,8 @@
-//! Rights: a process that only publishes has the places of subscribers mapped for reading, and needs no right
-//! to write them.
+//! Rights: a process that only publishes maps the places of subscribers for reading, and needs no right to
+//! write them.
 //!
-//! A superuser's test plays another user in a thread; any other test makes the file one that its owner may
-//! only read.
+//! With superuser rights, a thread of the test plays another user. Otherwise the test makes the file
+//! read-only for its owner.
 #![cfg(not(loom))]
 
 mod common;
@@ -14,8 +14,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use common::process::{Role, role, say};
-use common::{Scratch, numbers, publish, take};
+use common::{Scratch, numbers, publish, role, take};
 use rustix::io::Errno;
 use rustix::mm::{MprotectFlags, mprotect};
 use rustix::process::{Gid, Uid};
@@ -23,19 +22,20 @@ use situ_bus::{
     History, Node, Observer, PublishError, PublisherQos, RawPublisher, RawSubscriber, RegisterError,
     Reliability, Root, SubscriberQos, WhenFull, clean, inspect,
 };
+use situ_testkit::process::{Role, say};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const OTHER: u32 = 54_401;
 const GROUP: u32 = 54_402;
 
-/// Whether the test is the superuser's, as it began: not whether the thread is that asks.
+/// Whether the test's process began as the superuser. The asking thread may be another user.
 fn is_root() -> bool {
     static IS_ROOT: OnceLock<bool> = OnceLock::new();
     *IS_ROOT.get_or_init(|| rustix::process::geteuid().is_root())
 }
 
-/// Acts as another user than the test's, in the group of its root. Only the superuser can; without that the
-/// rights of the file alone make the difference.
+/// Acts as a user other than the test's, in the group of its root. Only the superuser can; otherwise only the
+/// file's permissions make the difference.
 fn as_other<T: Send>(act: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -52,7 +52,7 @@ fn as_other<T: Send>(act: impl FnOnce() -> T + Send) -> T {
 }
 
 fn root(scratch: &Scratch) -> Root {
-    Root::at(&scratch.0, is_root().then_some(GROUP))
+    Root::at(scratch.path(), is_root().then_some(GROUP))
 }
 
 fn reliable() -> (PublisherQos, SubscriberQos) {
@@ -70,13 +70,13 @@ fn reliable() -> (PublisherQos, SubscriberQos) {
     (publisher, subscriber)
 }
 
-/// Leaves the subscribers' file of a topic to be read only.
+/// Makes the subscribers' file of a topic read-only.
 fn forbid(scratch: &Scratch) {
     let file = scratch.topic("points").join("subscribers");
     fs::set_permissions(file, fs::Permissions::from_mode(0o440)).unwrap();
 }
 
-/// Where this process has the subscribers' file mapped, and with which rights.
+/// The mappings of the subscribers' file in this process, and their rights.
 fn mapped(scratch: &Scratch) -> Vec<(usize, String)> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let file = scratch.topic("points").join("subscribers");
@@ -107,11 +107,11 @@ fn child() {
             drop(observer);
             let maps = mapped(&scratch);
             let first = maps[0].0 as *mut u64;
-            // SAFETY: the page is mapped, and what it holds is only read by this process.
+            // SAFETY: the page is mapped, and this process only reads it.
             let allowed = unsafe { mprotect(first.cast(), 4096, MprotectFlags::READ | MprotectFlags::WRITE) };
             assert_eq!(allowed, Err(Errno::ACCESS));
             say("stores");
-            // SAFETY: it is the cursor of the first place, by the specification; the write ends the process.
+            // SAFETY: by the specification this is the cursor of the first place. The write ends the process.
             unsafe { first.byte_add(256).write_volatile(u64::MAX) };
             say("stored");
         }
@@ -140,7 +140,7 @@ fn a_stray_write_of_a_publisher_moves_no_cursor() {
     let status = child.end(PATIENCE);
     assert_eq!(status.signal(), Some(libc::SIGSEGV), "{status}");
     let info = inspect::topic(&root(&scratch), "points").unwrap().unwrap();
-    assert_eq!(info.subscribers[0].behind, 1, "its cursor is where it was");
+    assert_eq!(info.subscribers[0].behind, 1, "its cursor has not moved");
     assert_eq!(take(&subscriber), Some((0, 7)));
 }
 
@@ -163,7 +163,7 @@ fn a_process_that_may_only_read_the_places_publishes_and_does_not_subscribe() {
         let Err(RegisterError::Memory(error)) = refused else { panic!("{refused:?}") };
         let error = error.to_string();
         assert!(error.contains("points/subscribers") && error.contains("ermission denied"), "{error}");
-        // It grows, too: the further ring is a publisher's.
+        // The topic grows, too: the further ring belongs to a publisher.
         let deep = PublisherQos { depth: 5000, ..reliable().0 };
         let deep = RawPublisher::create(&other, "points", &numbers(), deep).unwrap();
         publish(&deep, 30, 0);
@@ -172,11 +172,11 @@ fn a_process_that_may_only_read_the_places_publishes_and_does_not_subscribe() {
     });
     assert_eq!([take(&subscriber), take(&subscriber)], [Some((20, 30)), Some((21, 31))]);
     drop(subscriber);
-    assert!(!scratch.topic("points").exists(), "the last to leave removes the topic");
+    assert!(!scratch.topic("points").exists(), "the last member removes the topic");
 }
 
 #[test]
-fn a_publisher_goes_on_without_the_dead_whose_places_it_may_not_write() {
+fn a_publisher_goes_on_past_dead_subscribers_whose_places_it_may_not_write() {
     let scratch = &Scratch::new();
     let node = Node::in_root("n", root(scratch)).unwrap();
     let (publisher_qos, subscriber_qos) = reliable();
@@ -191,7 +191,7 @@ fn a_publisher_goes_on_without_the_dead_whose_places_it_may_not_write() {
     child.wait_for("holds");
     child.kill();
     let (publisher, late, strict) = as_other(move || {
-        // It would wait for ever at the fifth message, and keep the slot that is held.
+        // It would wait for ever at the fifth message, and keep the held slot.
         let start = Instant::now();
         for value in 1..50 {
             publish(&publisher, value, 100);
@@ -199,18 +199,22 @@ fn a_publisher_goes_on_without_the_dead_whose_places_it_may_not_write() {
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
         assert_eq!(publisher.subscribers(), 0);
         let held = || inspect::topic(&root(scratch), "points").unwrap().unwrap().publishers[0].held_slots;
-        assert_eq!(held(), 0, "what the dead held is free");
-        // A publisher that comes now passes the place over as well.
+        assert_eq!(held(), 0, "the dead subscriber's slots are free");
+        // A new publisher passes the place over as well.
         let late = RawPublisher::create(&other, "points", &numbers(), reliable().0).unwrap();
         assert_eq!(late.subscribers(), 0);
         (0..10).for_each(|value| _ = publish(&late, value, 0));
         let info = inspect::topic(&root(scratch), "points").unwrap().unwrap();
-        assert_eq!(info.subscribers.iter().map(|it| it.alive).collect::<Vec<_>>(), [false], "it is left");
+        assert_eq!(
+            info.subscribers.iter().map(|it| it.alive).collect::<Vec<_>>(),
+            [false],
+            "the place stays taken"
+        );
         let strict = PublisherQos { when_full: WhenFull::Fail, ..reliable().0 };
         let strict = RawPublisher::create(&other, "points", &numbers(), strict).unwrap();
         (publisher, late, strict)
     });
-    // A subscriber that may write repairs, and gets the very place.
+    // A subscriber that may write repairs, and gets the same place.
     if !is_root() {
         let file = scratch.topic("points").join("subscribers");
         fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
@@ -220,7 +224,7 @@ fn a_publisher_goes_on_without_the_dead_whose_places_it_may_not_write() {
     assert_eq!(info.subscribers.iter().map(|it| it.alive).collect::<Vec<_>>(), [true]);
     forbid(scratch);
     let publishers = as_other(move || {
-        assert_eq!((publisher.subscribers(), late.subscribers()), (1, 1), "it is waited for");
+        assert_eq!((publisher.subscribers(), late.subscribers()), (1, 1), "they wait for it");
         (0..4).for_each(|value| _ = publish(&publisher, value, 0));
         let mut loan = strict.loan(8, 8, 0).unwrap();
         loan.head_bytes().fill(0);

@@ -1,8 +1,8 @@
-//! The root directory in the hands of others: planted before its user came, full of links, exchanged while it
-//! is made, removed.
+//! A root directory under the control of other users: created before its user arrives, full of links,
+//! exchanged while it is created, or removed.
 //!
-//! Other users are played by threads: the kernel keeps credentials for each thread. Only the superuser's
-//! tests can change users; without that right they say so and pass.
+//! Threads play other users, because the kernel keeps credentials for each thread. Only the superuser's tests
+//! can change users; without that right they print so and pass.
 #![cfg(not(loom))]
 
 mod common;
@@ -47,7 +47,7 @@ fn is_root(what: &str) -> bool {
     root
 }
 
-/// Files of the victim that look like Situ's by their names, and in part by their beginnings.
+/// Files of the victim with names like Situ's, and in part with beginnings like Situ's.
 fn precious(directory: &Path) -> Vec<PathBuf> {
     fs::create_dir_all(directory).unwrap();
     chown(directory, Some(VICTIM), Some(VICTIM)).unwrap();
@@ -80,7 +80,7 @@ fn are_there(files: &[PathBuf]) -> bool {
     files.iter().all(|path| fs::read(path).is_ok_and(|text| text == b"dear diary"))
 }
 
-/// Everything that looks at a root, or cleans it. What each answered.
+/// Everything that reads or cleans a root, with its result.
 fn everything(root: &Root) -> Vec<Result<(), String>> {
     fn told<T>(result: Result<T, impl std::fmt::Display>) -> Result<(), String> {
         result.map(|_| ()).map_err(|error| error.to_string())
@@ -102,24 +102,24 @@ fn a_planted_root_is_refused_with_its_owner_and_mode_and_nothing_is_deleted() {
         return;
     }
     let (scratch, home) = (Scratch::new(), Scratch::new());
-    let files = precious(&home.0);
+    let files = precious(home.path());
     for mode in [0o700, 0o755, 0o777] {
         as_user(ATTACKER, ATTACKER, || {
-            fs::create_dir(&scratch.0).unwrap();
+            fs::create_dir(scratch.path()).unwrap();
             for name in ["topics", "nodes", "trace"] {
-                symlink(&home.0, scratch.0.join(name)).unwrap();
+                symlink(home.path(), scratch.join(name)).unwrap();
             }
-            fs::set_permissions(&scratch.0, fs::Permissions::from_mode(mode)).unwrap();
+            fs::set_permissions(scratch.path(), fs::Permissions::from_mode(mode)).unwrap();
         });
         for user in [VICTIM, 0] {
             for answer in as_user(user, user, || everything(&scratch.root())) {
-                let error = answer.expect_err("it belongs to somebody else");
+                let error = answer.expect_err("it belongs to another user");
                 let owner = format!("belongs to user {ATTACKER} ");
                 assert!(error.contains(&owner) && error.contains(&format!("mode {mode:04o}")), "{error}");
             }
         }
         assert!(are_there(&files));
-        fs::remove_dir_all(&scratch.0).unwrap();
+        fs::remove_dir_all(scratch.path()).unwrap();
     }
 }
 
@@ -128,17 +128,17 @@ fn a_root_that_others_may_write_is_refused_everywhere() {
     let scratch = Scratch::new();
     scratch.root().prepare().unwrap();
     for mode in [0o770, 0o702] {
-        fs::set_permissions(&scratch.0, fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(scratch.path(), fs::Permissions::from_mode(mode)).unwrap();
         for answer in everything(&scratch.root()) {
-            let error = answer.expect_err("others may write to it");
+            let error = answer.expect_err("other users may write to it");
             assert!(error.contains(&format!("mode {mode:04o}")), "{error}");
         }
     }
 }
 
-/// A root of the group that the attacker, a member, has made.
+/// A root of the group. Its maker, the attacker, is a member.
 fn planted_group_root(scratch: &Scratch) -> Root {
-    let root = Root::at(&scratch.0, Some(GROUP));
+    let root = Root::at(scratch.path(), Some(GROUP));
     as_user(ATTACKER, GROUP, || root.prepare().map(|_| ()).unwrap());
     root
 }
@@ -150,11 +150,11 @@ fn links_in_the_root_of_a_group_lead_nowhere() {
     }
     for planted in ["topics", "nodes", "trace", "topics/points"] {
         let (scratch, home) = (Scratch::new(), Scratch::new());
-        let files = precious(&home.0);
+        let files = precious(home.path());
         let root = planted_group_root(&scratch);
         as_user(ATTACKER, GROUP, || {
-            let _ = fs::remove_dir(scratch.0.join(planted));
-            symlink(&home.0, scratch.0.join(planted)).unwrap();
+            let _ = fs::remove_dir(scratch.join(planted));
+            symlink(home.path(), scratch.join(planted)).unwrap();
         });
         for (user, group) in [(VICTIM, GROUP), (0, 0)] {
             let joins = as_user(user, group, || {
@@ -164,12 +164,12 @@ fn links_in_the_root_of_a_group_lead_nowhere() {
                     RawPublisher::create(&node, "points", &numbers(), PublisherQos::default()).is_ok()
                 })
             });
-            assert_eq!(joins, planted == "trace", "{planted}: the bus does without traces");
+            assert_eq!(joins, planted == "trace", "{planted}: the bus needs no traces");
             assert!(are_there(&files), "{planted}");
             assert_eq!(
-                fs::read_dir(&home.0).unwrap().count(),
+                fs::read_dir(home.path()).unwrap().count(),
                 files.len(),
-                "{planted}: nothing is made there"
+                "{planted}: nothing is created there"
             );
         }
     }
@@ -197,15 +197,15 @@ fn a_hard_link_to_a_pool_elsewhere_is_neither_opened_nor_removed() {
 }
 
 #[test]
-fn a_member_of_the_group_gets_nothing_by_exchanging_what_is_made() {
-    if !is_root("a member of the group gets nothing by exchanging what is made") {
+fn a_member_of_the_group_gains_nothing_by_exchanging_new_files() {
+    if !is_root("a member of the group gains nothing by exchanging new files") {
         return;
     }
     let (scratch, home) = (Scratch::new(), Scratch::new());
     let root = planted_group_root(&scratch);
     // The superuser's file and directory, and the attacker's links to them.
-    fs::create_dir(&home.0).unwrap();
-    let (file, directory) = (home.0.join("secret"), home.0.join("secrets"));
+    fs::create_dir(home.path()).unwrap();
+    let (file, directory) = (home.join("secret"), home.join("secrets"));
     fs::write(&file, "dear diary").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     fs::create_dir(&directory).unwrap();
@@ -215,13 +215,13 @@ fn a_member_of_the_group_gets_nothing_by_exchanging_what_is_made() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             as_user(ATTACKER, GROUP, || {
-                // In the same directory: moving a directory elsewhere takes the right to write to it.
-                let mine = scratch.0.join("topics/mine");
+                // In the same directory: moving a directory elsewhere needs the right to write to it.
+                let mine = scratch.join("topics/mine");
                 while !over.load(Ordering::Relaxed) {
                     let _ = fs::remove_file(&mine).or_else(|_| fs::remove_dir(&mine));
                     let turn = exchanged.fetch_add(1, Ordering::Relaxed);
                     let _ = symlink(if turn % 2 == 0 { &file } else { &directory }, &mine);
-                    // Until it is there.
+                    // Until it exists.
                     while renameat_with(CWD, &mine, CWD, &topic, RenameFlags::EXCHANGE).is_err()
                         && !over.load(Ordering::Relaxed)
                     {}
@@ -247,34 +247,34 @@ fn a_member_of_the_group_gets_nothing_by_exchanging_what_is_made() {
 }
 
 #[test]
-fn members_of_a_group_cannot_replace_but_clean_up_what_others_left() {
-    if !is_root("members of a group cannot replace but clean up what others left") {
+fn members_of_a_group_cannot_replace_but_can_clean_up_files_of_others() {
+    if !is_root("members of a group cannot replace but can clean up files of others") {
         return;
     }
     let scratch = Scratch::new();
-    let root = Root::at(&scratch.0, Some(GROUP));
+    let root = Root::at(scratch.path(), Some(GROUP));
     let (one, other) = (ATTACKER, VICTIM);
-    let file = scratch.0.join("nodes/00000000000000aa.node");
+    let file = scratch.join("nodes/00000000000000aa.node");
     let lives = as_user(one, GROUP, || {
         let node = Node::in_root("one", root.clone()).unwrap();
         RawPublisher::create(&node, "points", &numbers(), PublisherQos::default()).unwrap()
     });
     as_user(other, GROUP, || {
         for path in ["nodes", "topics", "topics/points"] {
-            assert!(fs::rename(scratch.0.join(path), scratch.0.join("stolen")).is_err(), "{path}");
+            assert!(fs::rename(scratch.join(path), scratch.join("stolen")).is_err(), "{path}");
         }
-        for file in fs::read_dir(scratch.0.join("nodes")).unwrap() {
+        for file in fs::read_dir(scratch.join("nodes")).unwrap() {
             assert!(fs::remove_file(file.unwrap().path()).is_err());
         }
     });
     drop(lives);
-    // A node that is dead.
+    // A dead node.
     as_user(one, GROUP, || {
         fs::write(&file, "situ-node 1\nname dead\npid 1\nborn 0\n").unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o660)).unwrap();
     });
     chown(&file, None, Some(GROUP)).unwrap();
-    // The directory of the topic is one's, and all its files are left: as if one had been killed.
+    // The user owns the topic's directory, and all its files remain, as after a kill.
     let left = scratch.topic("left");
     as_user(one, GROUP, || {
         let opened = root.open().unwrap().unwrap();
@@ -296,14 +296,14 @@ fn members_of_a_group_cannot_replace_but_clean_up_what_others_left() {
     as_user(one, GROUP, || clean(&root).map(|_| ()).unwrap());
 }
 
-/// Looks until a participant has found it, which takes a second.
+/// Checks until a participant has found it, which takes a second.
 fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(start.elapsed() < Duration::from_secs(30), "nobody notices");
+        assert!(start.elapsed() < Duration::from_secs(30), "no participant notices");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -333,10 +333,10 @@ fn remove_under_all(node: &Node, what: &Path) -> [Removed; 3] {
     } else {
         fs::remove_file(what).unwrap()
     }
-    // The wait ends, because the take has something to tell.
+    // The wait ends, because the take returns an error.
     assert!(waits.wait(Some(Duration::from_secs(30))));
     let Err(TakeError::Removed { removed: taken, .. }) = waits.take() else {
-        panic!("the take does not tell")
+        panic!("the take returns no error")
     };
     let published = until(|| match publisher.loan(8, 8, 0).unwrap().publish() {
         Err(PublishError::Removed { removed, .. }) => Some(removed),
@@ -351,16 +351,16 @@ fn remove_under_all(node: &Node, what: &Path) -> [Removed; 3] {
 }
 
 #[test]
-fn a_removed_root_is_noticed_by_all_who_live_in_it() {
+fn a_removed_root_is_noticed_by_all_its_participants() {
     let scratch = Scratch::new();
     let other = scratch.node("other");
-    for removed in remove_under_all(&scratch.node("n"), &scratch.0) {
-        assert_eq!((removed.part, &removed.path), (RemovedPart::Root, &scratch.0));
+    for removed in remove_under_all(&scratch.node("n"), scratch.path()) {
+        assert_eq!((removed.part, removed.path.as_path()), (RemovedPart::Root, scratch.path()));
     }
     let refused = RawPublisher::create(&other, "points", &numbers(), PublisherQos::default());
     assert!(matches!(refused, Err(RegisterError::Root(RootError::Removed { .. }))), "{refused:?}");
-    assert!(!scratch.0.exists(), "nobody of the old ones makes it again");
-    // Others begin anew in a root of the same name; the old ones do not come in between.
+    assert!(!scratch.exists(), "no old participant creates it again");
+    // Others begin anew in a root of the same name, without interference by the old ones.
     let node = scratch.node("new");
     let refused = RawPublisher::create(&other, "points", &numbers(), PublisherQos::default());
     assert!(matches!(refused, Err(RegisterError::Root(RootError::Removed { .. }))), "{refused:?}");
@@ -368,10 +368,10 @@ fn a_removed_root_is_noticed_by_all_who_live_in_it() {
 }
 
 #[test]
-fn a_removed_directory_of_topics_is_noticed_and_made_again_for_those_who_join() {
+fn a_removed_directory_of_topics_is_noticed_and_created_again_for_new_members() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
-    let topics = scratch.0.join("topics");
+    let topics = scratch.join("topics");
     for removed in remove_under_all(&node, &topics) {
         assert_eq!(removed.part, RemovedPart::Topic);
         assert!(removed.path.starts_with(&topics), "{removed}");
@@ -381,7 +381,7 @@ fn a_removed_directory_of_topics_is_noticed_and_made_again_for_those_who_join() 
 }
 
 #[test]
-fn a_removed_file_of_a_topic_is_noticed_and_the_topic_made_anew_for_those_who_join() {
+fn a_removed_file_of_a_topic_is_noticed_and_the_topic_created_again_for_new_members() {
     for name in ["topic", "subscribers"] {
         let scratch = Scratch::new();
         let node = scratch.node("n");
@@ -399,27 +399,27 @@ fn a_removed_file_of_a_topic_is_noticed_and_the_topic_made_anew_for_those_who_jo
         let late = RawSubscriber::create(&node, "points", &numbers(), SubscriberQos::default()).unwrap();
         let new = RawPublisher::create(&node, "points", &numbers(), PublisherQos::default()).unwrap();
         publish(&new, 1, 0);
-        assert_eq!(take(&late), Some((0, 1)), "those who come meet");
+        assert_eq!(take(&late), Some((0, 1)), "new members meet");
         drop((subscriber, publisher));
         publish(&new, 2, 0);
-        assert_eq!(take(&late), Some((1, 2)), "the old ones take nothing along");
+        assert_eq!(take(&late), Some((1, 2)), "the old members remove no new file");
         drop((late, new));
         assert!(!scratch.topic("points").exists());
     }
 }
 
 #[test]
-fn a_node_whose_file_was_removed_says_so() {
+fn a_removed_node_file_is_an_error() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
-    let file = scratch.0.join("nodes").join(format!("{}.node", node.id()));
+    let file = scratch.join("nodes").join(format!("{}.node", node.id()));
     for removed in remove_under_all(&node, &file) {
         assert_eq!((removed.part, &removed.path), (RemovedPart::Node, &file));
     }
 }
 
 #[test]
-fn in_a_removed_root_nobody_is_taken_for_dead() {
+fn in_a_removed_root_no_node_counts_as_dead() {
     let scratch = Scratch::new();
     let (one, other) = (scratch.node("one"), scratch.node("other"));
     let publisher = RawPublisher::create(&one, "points", &numbers(), PublisherQos::default()).unwrap();
@@ -427,7 +427,7 @@ fn in_a_removed_root_nobody_is_taken_for_dead() {
     // So that it has the pool mapped.
     publish(&publisher, 6, 0);
     assert_eq!(take(&subscriber), Some((0, 6)));
-    fs::remove_dir_all(&scratch.0).unwrap();
+    fs::remove_dir_all(scratch.path()).unwrap();
     // The subscriber repairs once a second, and finds the publisher's file gone.
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(1500) {
@@ -438,6 +438,6 @@ fn in_a_removed_root_nobody_is_taken_for_dead() {
     assert_eq!(
         take(&subscriber),
         Some((1, 7)),
-        "what was published is still taken, then the removal is told"
+        "the published message is still taken, before the removal is an error"
     );
 }

@@ -1,4 +1,4 @@
-//! Files that are made shorter while they are mapped: with the guard, a reader gets an error, and lives.
+//! Files that are truncated while they are mapped: with the guard, a reader gets an error and survives.
 #![cfg(not(loom))]
 
 mod common;
@@ -12,13 +12,13 @@ use std::process::ExitStatus;
 use std::ptr::null_mut;
 use std::time::Duration;
 
-use common::process::{Role, role};
-use common::{Scratch, numbers, publish};
+use common::{Scratch, numbers, publish, role};
 use situ_bus::{
     Observer, PublishError, PublisherQos, RawPublisher, RawSubscriber, Reliability, RemovedPart,
     SubscriberQos, TakeError, inspect,
 };
 use situ_memory::{MemoryError, ViewError, guard};
+use situ_testkit::process::Role;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 const BODY: usize = 50_000;
@@ -48,14 +48,14 @@ fn child() {
         }
         "elsewhere" => shorten_another_file(&scratch),
         "sent" | "default" => {
-            // Not the one of Rust's runtime, which only takes itself away.
-            // SAFETY: nothing of the process relies on that one.
+            // Rust's runtime has a handler that only removes itself. SAFETY: nothing in the process relies on
+            // it.
             unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
             guard::install().unwrap();
             if role == "default" {
                 read_what_is_missing(&scratch);
             }
-            // SAFETY: it ends the process.
+            // SAFETY: the call ends the process.
             unsafe { libc::raise(libc::SIGBUS) };
         }
         other => panic!("no such role: {other}"),
@@ -84,13 +84,13 @@ fn joined(scratch: &Scratch) -> (RawPublisher, RawSubscriber) {
     (publisher, subscriber)
 }
 
-/// A subscriber holds a sample whose memory is taken away.
+/// A subscriber holds a sample whose memory is truncated.
 fn shorten_a_pool(scratch: &Scratch) {
     let (publisher, subscriber) = joined(scratch);
     let held = subscriber.take().unwrap().unwrap();
     let data = find(scratch, |path| path.extension().is_some_and(|it| it == "data"));
     open(&data).set_len(0).unwrap();
-    assert!(!guard::has_damage(), "nothing has met it");
+    assert!(!guard::has_damage(), "no access has hit the missing part");
     assert!(held.body_in_place().iter().all(|byte| *byte == 0));
     assert!(guard::has_damage());
     match subscriber.take() {
@@ -99,12 +99,12 @@ fn shorten_a_pool(scratch: &Scratch) {
         }
         other => panic!("{other:?}"),
     }
-    assert!(matches!(subscriber.take(), Ok(None)), "it is passed over");
+    assert!(matches!(subscriber.take(), Ok(None)), "the message is skipped");
     drop((held, subscriber, publisher));
-    assert!(!guard::has_damage(), "what is unmapped is not damaged");
+    assert!(!guard::has_damage(), "an unmapped file is not damaged");
 }
 
-/// Those who take part in a topic, and those who look at it, learn that its file is not whole.
+/// Participants and observers of a topic get an error for its truncated file.
 fn shorten_a_topic(scratch: &Scratch) {
     let (publisher, subscriber) = joined(scratch);
     let (first, second) = (publisher.loan(8, 8, 0).unwrap(), publisher.loan(8, 8, 0).unwrap());
@@ -119,7 +119,7 @@ fn shorten_a_topic(scratch: &Scratch) {
         other => panic!("{other:?}"),
     }
     assert!(subscriber.wait(Some(PATIENCE)), "there is an error to take");
-    // The publisher has the file mapped on its own, and meets the damage by this.
+    // The publisher has its own mapping of the file, and finds the damage through it.
     let _ = first.publish();
     match second.publish() {
         Err(PublishError::Removed { removed, .. }) => assert_eq!(removed.part, RemovedPart::Contents),
@@ -131,7 +131,7 @@ fn shorten_a_topic(scratch: &Scratch) {
     assert!(error.to_string().contains(file.to_str().unwrap()), "{error}");
 }
 
-/// The same of the file of its subscribers, which a publisher meets that waits for them.
+/// The same for the subscribers' file, by a publisher that waits for them.
 fn shorten_the_subscribers(scratch: &Scratch) {
     let node = scratch.node("n");
     let qos = PublisherQos { reliability: Reliability::Reliable, depth: 1, ..PublisherQos::default() };
@@ -141,7 +141,7 @@ fn shorten_the_subscribers(scratch: &Scratch) {
     publish(&publisher, 7, BODY);
     let file = find(scratch, |path| path.file_name().is_some_and(|name| name == "subscribers"));
     open(&file).set_len(0).unwrap();
-    // This take moves the cursor, and meets the damage by that.
+    // This take moves the cursor, and finds the damage through it.
     assert!(subscriber.take().unwrap().is_some());
     match subscriber.take() {
         Err(TakeError::Removed { removed, .. }) => {
@@ -158,7 +158,7 @@ fn shorten_the_subscribers(scratch: &Scratch) {
     assert!(error.to_string().contains(file.to_str().unwrap()), "{error}");
 }
 
-/// Threads that meet the same damage at once, from the end and from the beginning, all go on.
+/// Threads that find the same damage at once, from the end and from the beginning, all continue.
 fn shorten_what_many_read(scratch: &Scratch) {
     let (publisher, subscriber) = joined(scratch);
     let held = subscriber.take().unwrap().unwrap();
@@ -183,11 +183,11 @@ fn shorten_what_many_read(scratch: &Scratch) {
 }
 
 extern "C" fn former(_: c_int) {
-    // SAFETY: it ends the process, and nothing of it is needed any more.
+    // SAFETY: the call ends the process. Its state is not needed any more.
     unsafe { libc::_exit(FORMER) };
 }
 
-/// A file of the program's own is shortened: its own handler is called.
+/// If a file of the program itself is truncated, the program's own handler is called.
 fn shorten_another_file(scratch: &Scratch) {
     let handler: extern "C" fn(c_int) = former;
     // SAFETY: the handler may run at any time.
@@ -198,13 +198,13 @@ fn shorten_another_file(scratch: &Scratch) {
     read_what_is_missing(scratch);
 }
 
-/// Maps a file without Situ, and reads what it no longer has.
+/// Maps a file without Situ, and reads behind its end.
 fn read_what_is_missing(scratch: &Scratch) {
     let _others = joined(scratch);
-    let path = scratch.0.join("own");
+    let path = scratch.join("own");
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
     file.set_len(4096).unwrap();
-    // SAFETY: the kernel chooses the address; nothing else uses it.
+    // SAFETY: the kernel chooses the address, and no other code uses it.
     let byte = unsafe {
         let at = libc::mmap(null_mut(), 4096, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0);
         assert_ne!(at, libc::MAP_FAILED);
@@ -215,18 +215,18 @@ fn read_what_is_missing(scratch: &Scratch) {
 }
 
 #[test]
-fn a_subscriber_survives_that_a_pool_is_made_shorter() {
+fn a_subscriber_survives_a_shortened_pool() {
     let status = played("guarded");
     assert!(status.success(), "{status}");
 }
 
 #[test]
-fn without_the_guard_it_does_not() {
+fn a_subscriber_without_the_guard_does_not_survive() {
     assert_eq!(played("bare").signal(), Some(libc::SIGBUS));
 }
 
 #[test]
-fn a_topic_that_is_made_shorter_is_an_error() {
+fn a_shortened_topic_is_an_error() {
     for file in ["topic", "subscribers"] {
         let status = played(file);
         assert!(status.success(), "{file}: {status}");
@@ -234,7 +234,7 @@ fn a_topic_that_is_made_shorter_is_an_error() {
 }
 
 #[test]
-fn threads_that_meet_it_together_survive() {
+fn threads_that_meet_the_damage_together_survive() {
     let status = played("threads");
     assert!(status.success(), "{status}");
 }
@@ -246,6 +246,6 @@ fn without_a_former_handler_other_faults_and_sent_signals_end_the_process() {
 }
 
 #[test]
-fn another_fault_reaches_the_handler_that_was_there() {
+fn another_fault_reaches_the_former_handler() {
     assert_eq!(played("elsewhere").code(), Some(FORMER));
 }

@@ -1,4 +1,4 @@
-//! What the operating system enforces: read-only messages, permissions, locks that die with their process,
+//! Guarantees of the operating system: read-only messages, permissions, locks that die with their process,
 //! and the end of memory.
 #![cfg(not(loom))]
 
@@ -13,12 +13,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::messages::{Pose, Scan, ScanBulkLengths, publish_pose, take_pose};
-use common::process::{Role, command, role, say};
-use common::{Scratch, numbers, publish};
+use common::{Scratch, numbers, publish, role};
 use situ_bus::{LoanError, Node, NodeError, PublisherQos, RawPublisher, RegisterError, Root, clean, inspect};
 use situ_memory::{AllocateError, MemoryError};
+use situ_testkit::process::{Role, command, say};
 
-/// How a child ends that found what it should.
+/// The exit status of a child that found what it expected.
 const FINE: i32 = 43;
 
 #[test]
@@ -37,7 +37,7 @@ fn child() {
             grandchild.wait().unwrap();
         }
         "register" => {
-            let root = Root::at(&scratch.0, group());
+            let root = Root::at(scratch.path(), group());
             let node = Node::in_root("child", root).unwrap();
             let _publisher = node.publisher::<Pose>("poses").create().unwrap();
             let _subscriber = node.subscriber::<Pose>("poses").create().unwrap();
@@ -45,17 +45,17 @@ fn child() {
             std::thread::sleep(Duration::MAX);
         }
         "try to register" => {
-            let tried = Node::in_root("stranger", Root::at(&scratch.0, None));
+            let tried = Node::in_root("stranger", Root::at(scratch.path(), None));
             match tried {
                 Err(NodeError::Root(error)) => assert!(error.to_string().contains("SITU_ROOT"), "{error}"),
-                other => panic!("a stranger is refused: {other:?}"),
+                other => panic!("another user must be refused: {other:?}"),
             }
-            for path in [scratch.topic("poses").join("topic"), scratch.0.join("nodes")] {
+            for path in [scratch.topic("poses").join("topic"), scratch.join("nodes")] {
                 assert_eq!(std::fs::File::open(path).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
             }
         }
         "join the group" => {
-            let node = Node::in_root("member", Root::at(&scratch.0, group())).unwrap();
+            let node = Node::in_root("member", Root::at(scratch.path(), group())).unwrap();
             let subscriber = node.subscriber::<Pose>("poses").create().unwrap();
             let publisher = node.publisher::<Pose>("answers").create().unwrap();
             say("ready");
@@ -73,12 +73,12 @@ fn child() {
     std::process::exit(FINE);
 }
 
-/// The group that the environment asks for.
+/// The group that the environment names.
 fn group() -> Option<u32> {
     std::env::var("SITU_TEST_GROUP").ok().map(|group| group.parse().unwrap())
 }
 
-/// Whether this process may become another user; says so if not.
+/// Whether this process may become another user. Prints if not.
 fn is_root(what: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -99,13 +99,13 @@ fn write_to(scratch: &Scratch, body: bool) {
         (&raw const scan.count).cast::<u8>().cast_mut()
     };
     say("about to write");
-    // SAFETY: none: that this is not possible is what is tested.
+    // SAFETY: none. The test checks that this is not possible.
     unsafe { target.write_volatile(1) };
     say("written");
 }
 
 #[test]
-fn who_writes_to_a_sample_dies() {
+fn a_process_that_writes_to_a_sample_dies() {
     for role in ["write to a head", "write to a body"] {
         let scratch = Scratch::new();
         let mut child = Role::start(&scratch, role);
@@ -150,7 +150,7 @@ fn files_are_open_to_the_user_alone_or_to_the_group() {
     ] {
         let scratch = Scratch::new();
         let child = register(&scratch, mask, group);
-        let found = walk(&scratch.0);
+        let found = walk(scratch.path());
         assert!(
             found.len() >= 8,
             "root, nodes, a node, topics, a topic's directory, topic, pool, data: {found:?}"
@@ -184,9 +184,9 @@ fn as_user(command: &mut Command, user: u32, group: u32) {
     };
 }
 
-/// The test's program where any user may run it.
+/// A copy of the test's program that any user may run.
 fn public_program(scratch: &Scratch) -> PathBuf {
-    let path = scratch.0.with_extension("program");
+    let path = scratch.with_extension("program");
     std::fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     path
@@ -195,7 +195,7 @@ fn public_program(scratch: &Scratch) -> PathBuf {
 const NOBODY: u32 = 65534;
 const SOME_GROUP: u32 = 54321;
 
-/// A role played by another user.
+/// A role that another user runs.
 fn foreign_role(scratch: &Scratch, role: &str, group: u32) -> Role {
     let own = command(scratch, role);
     let program = public_program(scratch);
@@ -208,8 +208,8 @@ fn foreign_role(scratch: &Scratch, role: &str, group: u32) -> Role {
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped());
     as_user(&mut foreign, NOBODY, group);
-    // Another test's child may have been forked while the copy was still open for writing, and hold it until
-    // it executes.
+    // A child of another test may have been forked while the copy was open for writing. It holds the copy
+    // until it executes.
     let begin = std::time::Instant::now();
     let role = loop {
         match Role::try_of(&mut foreign) {
@@ -244,7 +244,7 @@ fn members_of_the_group_take_part() {
         return;
     }
     let scratch = Scratch::new();
-    let node = Node::in_root("owner", Root::at(&scratch.0, Some(SOME_GROUP))).unwrap();
+    let node = Node::in_root("owner", Root::at(scratch.path(), Some(SOME_GROUP))).unwrap();
     let publisher = node.publisher::<Pose>("poses").create().unwrap();
     let answers = node.subscriber::<Pose>("answers").create().unwrap();
     let mut child = foreign_role(&scratch, "join the group", SOME_GROUP);
@@ -252,7 +252,7 @@ fn members_of_the_group_take_part() {
     publish_pose(&publisher, 7);
     child.wait_for("answered");
     assert_eq!(take_pose(&answers), Some(1));
-    // The member dies; its files belong to another user, and are cleaned up all the same.
+    // The member dies. Its files belong to another user, and are still cleaned up.
     child.kill();
     assert_eq!(clean(node.root()).unwrap().nodes, ["member"]);
     drop((publisher, answers, node));
@@ -274,19 +274,19 @@ fn a_lock_does_not_live_on_in_programs_that_were_started() {
     assert!(topic.publishers.iter().all(|publisher| publisher.node == node.id && !publisher.alive));
     assert!(topic.subscribers.iter().all(|subscriber| subscriber.node == node.id && !subscriber.alive));
     assert_eq!((topic.publishers.len(), topic.subscribers.len()), (1, 1));
-    // The next node, wherever it is needed, cleans up.
+    // The next node cleans up.
     drop(scratch.node("next"));
     assert_eq!(scratch.files(), Vec::<PathBuf>::new());
     assert_eq!(inspect::topics(&root).unwrap().len(), 0);
-    // SAFETY: it is our grandchild, and no other process has its number: it was not waited for.
+    // SAFETY: the process is our grandchild and was not waited for, so no other process has its number.
     assert_eq!(unsafe { libc::kill(grandchild as libc::pid_t, libc::SIGKILL) }, 0);
 }
 
-/// A role on a file system of its own, of this size; nothing where that is not permitted.
+/// A role on a file system of its own, of this size. `None` if that is not permitted.
 fn on_small_file_system(scratch: &Scratch, role: &str, size: usize) -> Option<Role> {
-    std::fs::create_dir_all(&scratch.0).unwrap();
+    std::fs::create_dir_all(scratch.path()).unwrap();
     let text = |text: String| CString::new(text).unwrap();
-    let target = text(scratch.0.to_str().unwrap().to_owned());
+    let target = text(scratch.to_str().unwrap().to_owned());
     let options = text(format!("size={size},mode=700"));
     let user = rustix::process::getuid().as_raw();
     let map = text(format!("0 {user} 1"));
@@ -297,7 +297,7 @@ fn on_small_file_system(scratch: &Scratch, role: &str, size: usize) -> Option<Ro
             if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
         };
         let nothing = std::ptr::null();
-        // SAFETY: the strings are valid; all of this may be done after `fork`.
+        // SAFETY: the strings are valid, and all of these calls may be made after `fork`.
         unsafe {
             if !is_root {
                 check(libc::unshare(libc::CLONE_NEWUSER))?;
@@ -350,7 +350,7 @@ fn run_out_of_memory(scratch: &Scratch) {
     assert_eq!(no_space, Some(libc::ENOSPC), "{text}");
     assert!(text.contains("shared memory is full"), "{text}");
     assert!(held.len() > 10, "{}", held.len());
-    // Present messages stay as they are; released memory serves again.
+    // Existing messages are unchanged, and released memory is used again.
     for (index, sample) in held.iter().enumerate() {
         assert!(sample.body_in_place().iter().all(|byte| *byte == index as u8));
     }
@@ -363,11 +363,11 @@ fn run_out_of_memory(scratch: &Scratch) {
 
 fn register_without_memory(scratch: &Scratch) {
     let node = scratch.node("poor");
-    let before = walk(&scratch.0).len();
+    let before = walk(scratch.path()).len();
     let mut refused = 0;
-    // Less and less is left, so that registration fails at every step of it.
-    let hog = scratch.0.join("hog");
-    let size = rustix::fs::statvfs(&scratch.0).unwrap();
+    // Less and less memory is left, so that registration fails at every step.
+    let hog = scratch.join("hog");
+    let size = rustix::fs::statvfs(scratch.path()).unwrap();
     let free = size.f_bavail * size.f_frsize;
     for left in (0..free).rev().step_by(4096) {
         let file = std::fs::File::create(&hog).unwrap();
@@ -389,17 +389,17 @@ fn register_without_memory(scratch: &Scratch) {
         drop(file);
         std::fs::remove_file(&hog).unwrap();
         assert_eq!(
-            walk(&scratch.0).len(),
+            walk(scratch.path()).len(),
             before,
-            "a refused registration leaves nothing: {:?}",
-            walk(&scratch.0)
+            "a refused registration leaves no file: {:?}",
+            walk(scratch.path())
         );
     }
     assert!(refused > 20, "{refused}");
 }
 
 #[test]
-fn the_end_of_memory_is_an_error_and_nobody_dies() {
+fn full_memory_is_an_error_and_no_process_dies() {
     for (role, size) in [("run out of memory", 2 << 20), ("register without memory", 512 << 10)] {
         let scratch = Scratch::new();
         let start = Instant::now();

@@ -1,5 +1,5 @@
-//! A peer that changes messages while they are taken: each value of this process was valid when it was made.
-//! And which publishers' messages are read where they lie.
+//! A peer that changes messages while they are taken. Each value in this process is valid. Also tests which
+//! publishers' messages are read in place.
 #![cfg(not(loom))]
 
 mod common;
@@ -10,56 +10,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use common::Scratch;
+use common::messages::{Letter, LetterRegion};
 use situ_bus::{Limits, Node, Publisher, ReceiveError, Subscriber, TakeError, Trust};
-use situ_layout::region::{Bool, Text};
-use situ_layout::{Flat, Heap, Storage, message, region_conversion, region_type, structure};
+use situ_layout::{Flat, Heap, Storage};
 use situ_memory::{Access, Mapping};
 
-/// How many bytes of text there are, and how many booleans.
+/// The number of bytes of text, and of booleans.
 const TEXT: usize = 30_000;
 const FLAGS: usize = 512;
-
-/// `struct Letter { string<30000> text; boolean flags[512]; };`
-#[repr(C)]
-pub struct Letter<S: Storage = Flat> {
-    /// The text.
-    pub text: S::String<TEXT>,
-    /// The booleans.
-    pub flags: [bool; FLAGS],
-}
-
-structure! {
-    Letter<S: Storage>: Final "test::Letter";
-    0 "text" text: text;
-    1 "flags" flags: (array copy);
-}
-
-message! {
-    Letter<S: Storage> {
-        name: "test::Letter",
-        schema: "module test { struct Letter { string<30000> text; boolean flags[512]; }; };",
-        schema_hash: 41,
-        layout_hash: 42,
-        // {u32 len; char[30001]} pad 3, bool[512]
-        layout: { size: 30_520, align: 4; text: 0, flags: 30_008 },
-        region: LetterRegion,
-    }
-}
-
-/// [`Letter`] in a region.
-pub enum LetterRegion {}
-
-region_type! {
-    final LetterRegion: LetterRef, LetterMut, "test::Letter" 0x29, Letter<Heap>;
-    "text" text: Text;
-    "flags" flags: [Bool; FLAGS];
-}
-
-region_conversion! {
-    LetterRegion, Letter<S: Storage>;
-    "text" text text: Text, text;
-    "flags" flags flags: [Bool; FLAGS], (array copy);
-}
 
 fn letter<S: Storage>() -> Box<Letter<S>> {
     let mut letter = situ_layout::boxed::<Letter<S>>();
@@ -68,10 +26,10 @@ fn letter<S: Storage>() -> Box<Letter<S>> {
     letter
 }
 
-/// Whether the value is valid, looked at as bytes: to the compiler it always is.
+/// Whether the value is valid, by its bytes: for the compiler it always is.
 fn is_valid(text: &str, flags: &[bool; FLAGS]) -> bool {
-    // All of them were published as true; what is read otherwise was changed meanwhile, to what is no
-    // boolean. SAFETY: a boolean is a byte.
+    // All of them were published as true. Any other value was changed meanwhile, to one that is no boolean.
+    // SAFETY: a boolean is a byte.
     let flags = unsafe { std::slice::from_raw_parts(flags.as_ptr().cast::<u8>(), FLAGS) };
     std::str::from_utf8(std::hint::black_box(text.as_bytes())).is_ok()
         && std::hint::black_box(flags) == [1; FLAGS]
@@ -79,7 +37,7 @@ fn is_valid(text: &str, flags: &[bool; FLAGS]) -> bool {
 
 /// Takes messages while a peer changes one byte of a text, and one boolean, to an invalid value and back.
 fn play(scratch: &Scratch, mut publish: impl FnMut(), mut take: impl FnMut() -> Option<bool>) {
-    // Enough messages that every slot that is going to be used is there.
+    // Enough messages to use every slot once.
     for _ in 0..40 {
         publish();
         assert_eq!(take(), Some(true));
@@ -96,7 +54,7 @@ fn play(scratch: &Scratch, mut publish: impl FnMut(), mut take: impl FnMut() -> 
         .collect();
     let mut targets: Vec<(&AtomicU8, u8, u8)> = Vec::new();
     for map in &maps {
-        // SAFETY: the mapping is as long as its file, and bytes of shared memory may be changed by others.
+        // SAFETY: the mapping is as long as its file, and bytes of shared memory may change at any time.
         let bytes = unsafe { std::slice::from_raw_parts(map.base().cast::<AtomicU8>(), map.len()) };
         for (good, bad) in [(b'x', 0xff), (1, 2)] {
             let mut run = 0;
@@ -127,7 +85,7 @@ fn play(scratch: &Scratch, mut publish: impl FnMut(), mut take: impl FnMut() -> 
                 Some(true) => valid += 1,
                 Some(false) => {
                     over.store(true, Ordering::Relaxed);
-                    panic!("a value that is not valid, after {valid} valid and {refused} refused ones");
+                    panic!("an invalid value, after {valid} valid and {refused} refused ones");
                 }
                 None => refused += 1,
             }
@@ -144,7 +102,7 @@ fn take_heap(subscriber: &Subscriber<Letter<Heap>>) -> Option<bool> {
 }
 
 #[test]
-fn serialized_messages_are_decoded_from_what_was_checked() {
+fn serialized_messages_are_decoded_from_the_checked_bytes() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let publisher = node.publisher::<Letter<Heap>>("letters").depth(2).create().unwrap();
@@ -154,7 +112,7 @@ fn serialized_messages_are_decoded_from_what_was_checked() {
 }
 
 #[test]
-fn flat_messages_are_converted_from_what_was_checked() {
+fn flat_messages_are_converted_from_the_checked_bytes() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let publisher = node.publisher::<Letter<Flat>>("letters").depth(2).create().unwrap();
@@ -164,7 +122,7 @@ fn flat_messages_are_converted_from_what_was_checked() {
 }
 
 #[test]
-fn regions_are_converted_from_what_was_checked() {
+fn regions_are_converted_from_the_checked_bytes() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let publisher = node.region_publisher::<LetterRegion>("letters").depth(2).create().unwrap();
@@ -173,7 +131,7 @@ fn regions_are_converted_from_what_was_checked() {
     play(&scratch, || _ = publisher.publish(&letter).unwrap(), || take_heap(&subscriber));
 }
 
-/// The files of the pools that are there.
+/// The files of the existing pools.
 fn pools(scratch: &Scratch) -> Vec<std::path::PathBuf> {
     let is_pool = |path: &std::path::PathBuf| {
         path.extension().is_some_and(|extension| extension == "data" || extension == "pool")
@@ -186,7 +144,7 @@ fn publisher(node: &Node) -> Publisher<Letter> {
 }
 
 #[test]
-fn what_only_the_own_user_may_write_is_read_in_place_and_all_else_is_copied() {
+fn messages_that_only_the_own_user_may_write_are_read_in_place_and_others_are_copied() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let publisher = publisher(&node);
@@ -200,7 +158,7 @@ fn what_only_the_own_user_may_write_is_read_in_place_and_all_else_is_copied() {
         let size = size_of::<Letter>() as u64;
         let is_shared = head.addr() as u64 == letter.raw().span().address();
         assert_eq!(letter.is_copy(), !is_shared);
-        assert_eq!(letter.raw().span().len() as u64, size, "streams copy from where it lies");
+        assert_eq!(letter.raw().span().len() as u64, size, "streams copy from the shared memory");
         letter.is_copy()
     };
     assert!(!take(Trust::SameUser));

@@ -1,5 +1,4 @@
-//! Publishing and taking within one process: order, loss, history, quality of service, and what is left
-//! behind.
+//! Publishing and taking within one process: order, loss, history, quality of service, and remaining files.
 #![cfg(not(loom))]
 
 mod common;
@@ -30,7 +29,7 @@ fn asks_for_all() -> SubscriberQos {
 }
 
 #[test]
-fn what_is_published_is_taken_in_order_without_a_copy() {
+fn published_messages_are_taken_in_order_without_a_copy() {
     let scratch = Scratch::new();
     let (a, b) = (scratch.node("a"), scratch.node("b"));
     let subscriber = subscriber(&b, SubscriberQos::default());
@@ -166,7 +165,7 @@ fn a_reliable_publisher_waits_or_fails() {
 }
 
 #[test]
-fn a_late_subscriber_finds_what_is_kept_for_it() {
+fn a_late_subscriber_finds_the_kept_messages() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let local = |depth| PublisherQos { durability: Durability::TransientLocal, depth, ..Default::default() };
@@ -181,7 +180,7 @@ fn a_late_subscriber_finds_what_is_kept_for_it() {
     let volatile = subscriber(&node, SubscriberQos::default());
     let found: Vec<u64> = std::iter::from_fn(|| take(&all)).map(|t| t.1).collect();
     assert!(found.ends_with(&[15, 16, 17, 18, 19]) && found.len() <= 6, "{found:?}");
-    assert_eq!(all.lost(), 0, "what was gone before it came is no loss");
+    assert_eq!(all.lost(), 0, "messages from before it joined are no loss");
     assert_eq!(std::iter::from_fn(|| take(&last_two)).map(|t| t.1).collect::<Vec<_>>(), [18, 19]);
     assert_eq!(take(&volatile), None);
 }
@@ -209,7 +208,7 @@ fn old_messages_expire_and_deadlines_are_counted() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_told_at_registration() {
+fn incompatible_members_are_refused_at_registration() {
     let scratch = Scratch::new();
     let (a, b) = (scratch.node("a"), scratch.node("b"));
     let best_effort = publisher(&a, PublisherQos::default());
@@ -239,7 +238,7 @@ fn what_does_not_fit_together_is_told_at_registration() {
     let _flat = publisher(&a, reliable(4, WhenFull::Fail));
     let refused = RawPublisher::create(&a, "numbers", &other, reliable(4, WhenFull::Fail));
     assert!(matches!(refused, Err(RegisterError::LayoutMismatch { .. })));
-    // What would steer a terminal that shows the name is no name, of a node neither.
+    // Names with characters that affect a terminal are refused, also for nodes.
     let evil = [
         "",
         "a\nb",
@@ -275,14 +274,14 @@ fn a_topic_without_participants_leaves_no_file() {
         let one = subscriber(&node, SubscriberQos::default());
         publish(&publisher, 3, 10);
         drop(publisher);
-        assert_eq!(take(&one), Some((0, 3)), "what was published before it left is still there");
+        assert_eq!(take(&one), Some((0, 3)), "the message of a publisher that left can be taken");
         let info = inspect::topic(&scratch.root(), "numbers").unwrap().unwrap();
         assert_eq!((info.published, info.publishers.len(), info.subscribers.len()), (1, 1, 1));
         assert!(!info.publishers[0].alive && info.subscribers[0].taken == 1);
         let second = subscriber(&node, SubscriberQos::default());
         assert!(
             inspect::topic(&scratch.root(), "numbers").unwrap().unwrap().publishers.is_empty(),
-            "and then goes"
+            "its pool is removed when it was taken"
         );
         assert_eq!(take(&second), None);
     }
@@ -333,12 +332,12 @@ fn waiting_wakes_for_any_of_several_topics() {
         publish(&b, 5, 0);
         let (index, woken) = waiting.join().unwrap();
         assert_eq!(index, Some(1));
-        assert!(woken - at < Duration::from_millis(50), "woken by the publisher and not by the slice");
+        assert!(woken - at < Duration::from_millis(50), "woken by the publisher and not by the time-out");
     });
 }
 
 #[test]
-fn a_schema_that_nobody_could_read_is_refused_by_its_first_participant() {
+fn a_schema_that_is_too_long_is_refused_for_its_first_participant() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let described = |len: usize| TypeDescription { schema: "x".repeat(len), ..numbers() };

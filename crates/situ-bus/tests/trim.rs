@@ -1,4 +1,4 @@
-//! What goes back to the system of a pool's memory: when it is asked for, above a mark, and after a while.
+//! The memory of a pool that returns to the system: on request, above a mark, and after a while.
 #![cfg(not(loom))]
 
 mod common;
@@ -15,7 +15,7 @@ use situ_memory::Strategy;
 
 const MIB: usize = 1 << 20;
 
-/// Bytes that the pools' files have.
+/// The bytes of the pools' files.
 fn memory(scratch: &Scratch) -> u64 {
     let data = scratch.files().into_iter().filter(|path| path.extension().is_some_and(|it| it == "data"));
     data.map(|path| path.metadata().unwrap().blocks() * 512).sum()
@@ -35,7 +35,7 @@ fn burst(publisher: &RawPublisher, loans: usize, size: usize) {
 }
 
 #[test]
-fn a_call_gives_back_what_nobody_holds() {
+fn trim_returns_memory_that_no_subscriber_holds() {
     let scratch = Scratch::new();
     let (publisher, subscriber) = joined(&scratch, PublisherQos { depth: 4, ..Default::default() });
     let mut samples = Vec::new();
@@ -56,7 +56,7 @@ fn a_call_gives_back_what_nobody_holds() {
     for (sample, value) in held.iter().zip(17u8..) {
         assert!(sample.body_in_place().iter().all(|byte| *byte == value), "{value}");
     }
-    assert_eq!(publisher.trim(), 0, "that was all");
+    assert_eq!(publisher.trim(), 0, "nothing more to return");
     for value in 100..110 {
         publish(&publisher, value, MIB);
         assert_eq!(take(&subscriber), Some((value - 80, value)));
@@ -67,13 +67,13 @@ fn a_call_gives_back_what_nobody_holds() {
 }
 
 #[test]
-fn a_call_leaves_what_can_still_be_taken() {
+fn trim_keeps_messages_that_can_still_be_taken() {
     let scratch = Scratch::new();
     let (publisher, subscriber) = joined(&scratch, PublisherQos { depth: 4, ..Default::default() });
     for value in 0..9 {
         publish(&publisher, value, MIB);
     }
-    // The slot that would be the next.
+    // The slot that would be next.
     let given = publisher.trim();
     assert!((MIB as u64..2 * MIB as u64).contains(&given), "{given}");
     assert!(memory(&scratch) >= 4 * MIB as u64);
@@ -84,7 +84,7 @@ fn a_call_leaves_what_can_still_be_taken() {
     assert_eq!(memory(&scratch), 0);
 }
 
-/// Small slots share pages: all of these go when the last of them does.
+/// Small slots share pages: all of these are returned with the last of them.
 #[test]
 fn small_slots_give_whole_pages_back() {
     let scratch = Scratch::new();
@@ -99,14 +99,14 @@ fn small_slots_give_whole_pages_back() {
 }
 
 #[test]
-fn a_call_gives_back_regions_and_bodies_elsewhere_and_rings() {
+fn trim_returns_regions_and_bodies_elsewhere_and_rings() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let regions = node.region_publisher::<NoteRegion>("notes").create().unwrap();
     let mut loan = regions.loan().unwrap();
     (0..3 * MIB).for_each(|byte| loan.root_mut().text().push(byte as u8).unwrap());
     drop(loan);
-    // What was not published went back at once, but for some pages.
+    // Unpublished memory was returned at once, except for some pages.
     assert!(memory(&scratch) > 0);
     assert!(regions.trim() > 0);
     assert_eq!(memory(&scratch), 0);
@@ -124,14 +124,14 @@ fn a_call_gives_back_regions_and_bodies_elsewhere_and_rings() {
     let strategy = Strategy::Ring;
     let ring = placed("ring", Placement { strategy, capacity: Some(8 << 20), ..Placement::default() });
     let loan = ring.loan(8, 8, MIB).unwrap();
-    assert_eq!(ring.trim(), 0, "a ring goes back as a whole");
+    assert_eq!(ring.trim(), 0, "a ring is returned as a whole");
     drop(loan);
     assert!(ring.trim() >= MIB as u64);
     assert_eq!(memory(&scratch), 0);
     drop(ring.loan(8, 8, MIB).unwrap());
 }
 
-/// What a subscriber copied into its domain.
+/// A subscriber's copies in its domain.
 #[test]
 fn a_subscriber_gives_copies_back() {
     let scratch = Scratch::new();
@@ -154,7 +154,7 @@ fn a_subscriber_gives_copies_back() {
 }
 
 #[test]
-fn above_the_mark_it_goes_back_at_once() {
+fn memory_above_the_limit_is_returned_at_once() {
     let scratch = Scratch::new();
     let mark = Some(12 * MIB as u64);
     let (publisher, subscriber) =
@@ -167,20 +167,20 @@ fn above_the_mark_it_goes_back_at_once() {
         .collect();
     drop(held);
     burst(&publisher, 6, MIB);
-    assert!(memory(&scratch) >= 6 * MIB as u64, "below the mark it stays");
+    assert!(memory(&scratch) >= 6 * MIB as u64, "below the limit the memory stays");
     burst(&publisher, 30, MIB);
-    // What is lent or published does not count as free.
+    // Lent and published memory does not count as free.
     let left = memory(&scratch);
     assert!((3 * MIB as u64..=12 * MIB as u64).contains(&left), "{left}");
     publish(&publisher, 9, MIB);
     assert_eq!(take(&subscriber), Some((6, 9)));
 }
 
-/// Publishes something small now and then until the memory is what is wanted, or for 20 s.
+/// Publishes a small message now and then until the memory has the wanted size, or for 20 s.
 fn publish_until(publisher: &RawPublisher, done: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     while !done() && start.elapsed() < Duration::from_secs(20) {
-        // Also where messages bear no time, of which some are looked at.
+        // Also for messages without a time stamp; some of them are observed.
         (0..64).for_each(|_| _ = publish(publisher, 1, 0));
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -188,7 +188,7 @@ fn publish_until(publisher: &RawPublisher, done: impl Fn() -> bool) -> bool {
 }
 
 #[test]
-fn what_was_not_needed_for_a_while_goes_back() {
+fn memory_that_was_not_needed_for_a_while_is_returned() {
     let goes_back = |stamps| {
         let scratch = Scratch::new();
         let (publisher, subscriber) = joined(&scratch, PublisherQos { depth: 4, ..Default::default() });
@@ -207,7 +207,7 @@ fn what_was_not_needed_for_a_while_goes_back() {
 }
 
 #[test]
-fn a_publisher_that_waits_gives_back_too() {
+fn a_publisher_that_waits_returns_memory_too() {
     let scratch = Scratch::new();
     let qos = PublisherQos {
         reliability: Reliability::Reliable,

@@ -1,5 +1,5 @@
-//! Messages between host memory and a Vulkan device (lavapipe counts): its pages are imported once. What
-//! topics do on all devices is in `devices.rs`.
+//! Messages between host memory and a Vulkan device (lavapipe counts): its pages are imported once.
+//! `devices.rs` tests topics on all devices.
 #![cfg(not(loom))]
 
 mod common;
@@ -19,7 +19,7 @@ fn once(from: &Placement, into: DomainId) {
     };
     let counts = || {
         let pages = domain.host_pages().unwrap();
-        // What is imported for one copy has ended as soon as it is looked at.
+        // An import for one copy has ended as soon as it is checked.
         Counts {
             begun: pages.imported,
             ended: pages.imported - pages.registered as u64,

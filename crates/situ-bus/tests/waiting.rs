@@ -1,5 +1,5 @@
-//! Waiting in every way: for one of very many topics, with epoll, in async code; and the one order that all
-//! see.
+//! Waiting in every way: for one of very many topics, with epoll, and in async code. Also the one order of
+//! messages that all subscribers see.
 #![cfg(not(loom))]
 
 mod common;
@@ -18,7 +18,7 @@ use futures_core::Stream;
 use rustix::event::{Timespec, epoll};
 use situ_bus::{EventFd, Messages, WhenFull, wait_any};
 
-/// Longer than anything here takes, shorter than any time limit of the bus.
+/// Longer than any step here, shorter than any time limit of the bus.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
@@ -62,7 +62,7 @@ fn open_files() -> usize {
 }
 
 #[test]
-fn a_descriptor_tells_epoll_of_every_message() {
+fn a_descriptor_reports_every_message_to_epoll() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let subscriber = node.subscriber::<Pose>("poses").create().unwrap();
@@ -84,7 +84,7 @@ fn a_descriptor_tells_epoll_of_every_message() {
         }
         let last = if round > 0 { expected + round % 4 } else { 0 };
         while expected <= last {
-            assert!(readable(&epoll, PATIENCE), "message {expected} was not told of");
+            assert!(readable(&epoll, PATIENCE), "message {expected} was not reported");
             descriptor.clear();
             while let Some(count) = take_pose(&subscriber) {
                 assert_eq!(count, expected);
@@ -94,7 +94,7 @@ fn a_descriptor_tells_epoll_of_every_message() {
     }
     drop(go);
     publishing.join().unwrap();
-    // What was told of and taken since may be told of once more, but then it is quiet.
+    // A message that was reported and taken may be reported once more. After that the descriptor is quiet.
     let _ = readable(&epoll, Duration::from_millis(50));
     descriptor.clear();
     assert!(!readable(&epoll, Duration::from_millis(50)));
@@ -110,7 +110,7 @@ fn descriptors_are_given_back() {
     loop {
         let before = open_files();
         (0..50).for_each(|_| drop(subscriber.event_fd().unwrap()));
-        // The watching thread lets go of them when it looks again.
+        // The watching thread releases them at its next check.
         std::thread::sleep(Duration::from_millis(150));
         if open_files() <= before + 5 {
             return;
@@ -126,7 +126,7 @@ async fn messages_are_received_in_async_code() {
     let node = scratch.node("n");
     let mut messages = node.subscriber::<Pose>("poses").create().unwrap().into_stream().unwrap();
     let publisher = node.publisher::<Pose>("poses").create().unwrap();
-    // A future that is dropped loses nothing.
+    // Dropping a future loses no message.
     for _ in 0..3 {
         assert!(tokio::time::timeout(Duration::from_millis(5), messages.receive()).await.is_err());
     }
@@ -157,7 +157,7 @@ async fn a_stream_of_many_topics() {
     let tasks: Vec<_> = (0..20)
         .map(|topic| {
             let name = format!("notes/{topic}");
-            // However long the other topics take: none is polled before all of them are there.
+            // The other topics may take long: none is polled before all of them exist.
             let publisher =
                 node.publisher::<Note>(&name).reliable().when_full(WhenFull::Block(None)).depth(4);
             let publisher = publisher.create().unwrap();
@@ -187,7 +187,7 @@ async fn a_stream_of_many_topics() {
     }
 }
 
-/// An executor that polls where it is woken: on the watching thread, within `wake`.
+/// An executor that polls in the waking thread, the watching one, within `wake`.
 struct Inline {
     messages: Mutex<Messages<Pose>>,
     received: mpsc::Sender<u64>,
@@ -229,8 +229,8 @@ fn a_waker_may_poll_at_once() {
 const PARTIES: usize = 8;
 const EACH: u64 = 300;
 
-/// Eight publishers and eight subscribers, each on a thread of its own; gives what each subscriber saw, as
-/// number and content.
+/// Eight publishers and eight subscribers, each on a thread of its own. Returns the messages that each
+/// subscriber saw, as number and content.
 fn all_to_all(reliable: bool) -> Vec<Vec<(u64, u64)>> {
     let scratch = Scratch::new();
     let (ready, done) = (Barrier::new(2 * PARTIES), AtomicBool::new(false));
@@ -246,7 +246,7 @@ fn all_to_all(reliable: bool) -> Vec<Vec<(u64, u64)>> {
                     ready.wait();
                     let mut seen = Vec::new();
                     loop {
-                        // First whether it is over, then what is left.
+                        // First checks for the end, then takes the rest.
                         let over = done.load(Ordering::SeqCst);
                         while let Some(pose) = subscriber.take().unwrap() {
                             seen.push((pose.sequence(), pose.count));
@@ -278,7 +278,7 @@ fn all_to_all(reliable: bool) -> Vec<Vec<(u64, u64)>> {
             .collect();
         // They stay until everything is taken.
         let publishers: Vec<_> = publishers.into_iter().map(|thread| thread.join()).collect();
-        // Also if one of them failed, or the subscribers would never end.
+        // Also if one of them failed, because the subscribers would otherwise never end.
         done.store(true, Ordering::SeqCst);
         let publishers: Vec<_> = publishers.into_iter().map(Result::unwrap).collect();
         let seen = subscribers.into_iter().map(|thread| thread.join().unwrap()).collect();

@@ -2,8 +2,8 @@
 //! reads their bytes by hand, with the layouts of `spec/flat.md` and `spec/cdr.md`.
 //!
 //! ```text
-//! bus_peer publish <root> <topic> flat|xcdr1 <count> [hang]   waits for a subscriber, publishes, and ends (or hangs)
-//! bus_peer take <root> <topic> flat|xcdr1 <count>             says "ready", then a line for each message
+//! bus_peer publish <root> <topic> flat|xcdr1 <count> [hang]  waits for a subscriber, publishes, ends/hangs
+//! bus_peer take <root> <topic> flat|xcdr1 <count>            says "ready", then a line for each message
 //! ```
 
 use std::io::Write;

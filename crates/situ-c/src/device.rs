@@ -66,7 +66,7 @@ fn to_c(fence: Option<&Fence>) -> situ_fence {
     }
 }
 
-/// A time limit for waits that need one.
+/// Converts a time limit from C, for waits that need one.
 fn duration_of(timeout_ns: u64) -> Duration {
     limit(timeout_ns).unwrap_or(Duration::MAX)
 }
@@ -287,8 +287,8 @@ pub unsafe extern "C" fn situ_sample_wait_on(
     unsafe { guard(error, wait) }
 }
 
-/// Releases a message once a stream has passed the work enqueued so far. After a wrong argument the sample is
-/// unchanged.
+/// Releases a message once a stream has passed the work enqueued so far. After an invalid argument the sample
+/// is unchanged.
 ///
 /// # Safety
 /// As for [`situ_sample_release`](crate::subscriber::situ_sample_release); the stream is null or a live
@@ -375,7 +375,7 @@ pub unsafe extern "C" fn situ_stream_destroy(stream: *mut situ_stream) {
     }
 }
 
-/// A part of a span, in the form that copies need.
+/// Checks a part of a span, and returns its offset in the form that copies need.
 fn part(span: &DeviceSpan<'_, u8>, offset: u64, size: u64) -> Result<u64, Failure> {
     match offset.checked_add(size) {
         Some(end) if end <= span.size() => Ok(span.offset() + offset),
@@ -389,7 +389,8 @@ fn part(span: &DeviceSpan<'_, u8>, offset: u64, size: u64) -> Result<u64, Failur
 /// Enqueues a copy of host bytes into the payload of a loan.
 ///
 /// # Safety
-/// As for [`situ_loan_span`]; `from` is readable for `size` bytes and unchanged until the stream has passed.
+/// As for [`situ_loan_span`]; `from` is readable for `size` bytes, and unchanged until the stream has passed
+/// the copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_stream_write(
     stream: *const situ_stream,

@@ -59,7 +59,7 @@ impl situ_status {
     ];
 }
 
-/// The number of bytes of an error's text, with its ending zero.
+/// The size of an error's text in bytes, with its terminating zero.
 pub const TEXT_SIZE: usize = 1020;
 
 /// `situ_error`.
@@ -142,7 +142,8 @@ unsafe fn report(error: *mut situ_error, failure: &Failure) -> situ_status {
         while !failure.text.is_char_boundary(end) {
             end -= 1;
         }
-        // SAFETY: `error` is valid for writes; the text is shorter than its room, by at least the ending zero.
+        // SAFETY: `error` is valid for writes; the text is shorter than its room, by at least the ending
+        // zero.
         unsafe {
             (&raw mut (*error).status).write(failure.status as i32);
             let text = (&raw mut (*error).text).cast::<u8>();

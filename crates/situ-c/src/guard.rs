@@ -1,4 +1,4 @@
-//! The guard against files of shared memory that are made shorter, for C programs that install it.
+//! The guard against shortened files of shared memory, for C programs that install it.
 
 use situ_memory::guard::install;
 
@@ -12,7 +12,7 @@ use crate::error::{Failure, guard, situ_error, situ_status};
 pub unsafe extern "C" fn situ_guard_install(error: *mut situ_error) -> situ_status {
     let install = || {
         install().map_err(|source| {
-            Failure::new(situ_status::System, format_args!("cannot install the handler of SIGBUS: {source}"))
+            Failure::new(situ_status::System, format_args!("cannot install the SIGBUS handler: {source}"))
         })?;
         Ok(situ_status::Ok)
     };

@@ -1,5 +1,5 @@
-//! Inspection from C: the clock, the count of copies, topics, nodes and waits, and the removal of what dead
-//! nodes left.
+//! Inspection from C: the clock, the count of copies, topics, nodes and waits, and the removal of files that
+//! dead nodes left.
 
 use std::ffi::{c_char, c_void};
 
@@ -23,7 +23,7 @@ pub extern "C" fn situ_count_copy(bytes: usize) {
 /// The number of copies so far.
 ///
 /// # Safety
-/// Both are null or valid for writes.
+/// Both pointers are null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_copies(copies: *mut u64, bytes: *mut u64) {
     let (number, size) = CopyCounter::of_process().get();
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn situ_list_nodes(
 /// Removes files and registrations of dead nodes.
 ///
 /// # Safety
-/// All are null or valid.
+/// All pointers are null or valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_clean(
     root: *const situ_root,

@@ -66,7 +66,7 @@ pub unsafe extern "C" fn situ_interrupter_destroy(interrupter: *mut situ_interru
     }
 }
 
-/// Ends waits. A signal handler may call it.
+/// Ends waits. A signal handler may call this.
 ///
 /// # Safety
 /// `interrupter` is null or a live handle.
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn situ_interrupter_interrupt(interrupter: *const situ_int
     }
 }
 
-/// Lets waits wait again.
+/// Resets an interrupter, so that future waits sleep again.
 ///
 /// # Safety
 /// `interrupter` is null or a live handle.
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn situ_interrupter_reset(interrupter: *const situ_interru
     }
 }
 
-/// Whether an interrupter ends waits now.
+/// Returns whether an interrupter ends waits now.
 ///
 /// # Safety
 /// `interrupter` is null or a live handle.
@@ -143,7 +143,9 @@ pub unsafe extern "C" fn situ_subscriber_wait_with(
 /// Waits until one of several subscribers has a message, or an interrupter or a signal ends the wait.
 ///
 /// # Safety
-/// `subscribers` leads to `count` pointers, each as for [`situ_subscriber_wait_with`], as are the others.
+///
+/// `subscribers` leads to `count` pointers, each as for [`situ_subscriber_wait_with`]. The other pointers are
+/// as for it, too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_wait_any_with(
     subscribers: *const *mut situ_subscriber,

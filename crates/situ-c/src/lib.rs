@@ -2,8 +2,8 @@
 //! `cpp/include/situ.h`.
 //!
 //! Every function checks its arguments, calls `situ-bus`, and turns errors into texts. No panic unwinds into
-//! C ([`error::guard`]). The state of the hot path lies in structures that the caller owns, so that lending,
-//! publishing, taking and releasing do not allocate.
+//! C ([`error::guard`]). The state of the hot path lies in structures that the caller owns. Lending,
+//! publishing, taking and releasing therefore do not allocate.
 
 #![allow(non_camel_case_types, reason = "the names are those of the C header")]
 

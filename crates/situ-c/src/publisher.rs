@@ -13,14 +13,14 @@ use crate::types::{
     situ_type, target, text,
 };
 
-/// `situ_publisher`: stays until it is destroyed *and* has no loans.
+/// `situ_publisher`: exists until it is destroyed *and* has no loans.
 pub struct situ_publisher {
     pub(crate) raw: RawPublisher,
     lent: Cell<usize>,
     destroyed: Cell<bool>,
 }
 
-/// The `state_` of a loan that is lent: a number that memory is unlikely to hold by chance.
+/// The `state_` of a loan that is lent: a number that uninitialized memory is unlikely to contain.
 const LENT: u32 = 0x4c6f_616e;
 
 /// `situ_loan`.
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn situ_publisher_create_in(
     unsafe { guard(error, create) }
 }
 
-/// Leaves the topic, now or when the last loan is returned.
+/// Leaves the topic, at once or when the last loan is returned.
 ///
 /// # Safety
 /// `publisher` is null, or a live handle that is from now on used only through its loans.

@@ -20,7 +20,7 @@ pub struct situ_subscriber {
     event: OnceCell<EventFd>,
 }
 
-/// The `state_` of a sample that holds a message: a number that memory is unlikely to hold by chance.
+/// The `state_` of a sample that holds a message: a number that uninitialized memory is unlikely to contain.
 const HELD: u32 = 0x5361_6d70;
 const HELD_WORDS: usize = 12;
 
@@ -235,7 +235,7 @@ pub(crate) fn check_process(subscriber: &situ_subscriber) -> Result<(), Failure>
     Ok(())
 }
 
-/// The subscribers of `count` handles. Fails if one of them is a forked child's copy.
+/// Returns the subscribers of `count` handles. Fails if one of them is a forked child's copy.
 ///
 /// # Safety
 /// `subscribers` is null or leads to `count` pointers. Each is null or a live handle that no other thread
@@ -312,7 +312,7 @@ pub unsafe extern "C" fn situ_wait_any(
     unsafe { guard(error, wait) }
 }
 
-/// A descriptor that is readable when a message was published.
+/// Returns a descriptor that is readable when a message was published.
 ///
 /// # Safety
 /// As for [`situ_subscriber_take`].

@@ -1,13 +1,14 @@
 //! Header and library agree, the hot path does not allocate, and no panic unwinds.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char};
 use std::mem::{MaybeUninit, offset_of};
 use std::path::Path;
 use std::process::Command;
 use std::ptr::{null, null_mut};
+
+use situ_testkit::Scratch;
+use situ_testkit::allocator::{Calls, CountingAllocator, counting};
 
 use crate::device::{situ_fence, situ_fence_state, situ_span};
 use crate::error::{Failure, TEXT_SIZE, guard, situ_error, situ_status};
@@ -22,29 +23,8 @@ use crate::trace::{
 };
 use crate::types::*;
 
-/// Counts the allocations of each thread.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is passed on to the system's allocator; counting neither allocates nor unwinds.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// The numbers of the interface, as lines of `expression value`.
 fn numbers_in_rust() -> Vec<(String, i128)> {
@@ -152,8 +132,7 @@ fn include_directory() -> std::path::PathBuf {
 #[test]
 fn the_header_and_the_library_agree_on_every_number() {
     let numbers = numbers_in_rust();
-    let directory = std::env::temp_dir().join(format!("situ-c-header-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
+    let directory = Scratch::on_disk("c-header");
     let (source, program) = (directory.join("numbers.c"), directory.join("numbers"));
     let prints: String = numbers
         .iter()
@@ -174,7 +153,6 @@ fn the_header_and_the_library_agree_on_every_number() {
         .unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let printed = String::from_utf8(Command::new(&program).output().unwrap().stdout).unwrap();
-    std::fs::remove_dir_all(&directory).unwrap();
     let in_c: Vec<i128> = printed.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(in_c.len(), numbers.len());
     for ((expression, in_rust), in_c) in numbers.iter().zip(in_c) {
@@ -229,7 +207,8 @@ fn the_header_declares_what_the_library_exports() {
 
 /// A directory of its own, with a node, a publisher and a subscriber.
 struct Bench {
-    path: CString,
+    // Dropped after the handles are destroyed.
+    _scratch: Scratch,
     node: *mut situ_node,
     publisher: *mut situ_publisher,
     subscriber: *mut situ_subscriber,
@@ -237,7 +216,8 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let path = CString::new(format!("/dev/shm/situ-test-c-abi-{}", std::process::id())).unwrap();
+        let scratch = Scratch::new("c-abi");
+        let path = CString::new(scratch.to_str().unwrap()).unwrap();
         let root = situ_root { path: path.as_ptr(), group: NO_GROUP };
         let description = situ_type {
             name: c"test::Numbers".as_ptr(),
@@ -246,7 +226,8 @@ impl Bench {
             layout_hash: 2,
             encoding: 1,
         };
-        let mut bench = Self { path, node: null_mut(), publisher: null_mut(), subscriber: null_mut() };
+        let mut bench =
+            Self { _scratch: scratch, node: null_mut(), publisher: null_mut(), subscriber: null_mut() };
         // SAFETY: all pointers are null where the header allows it, or lead to live variables.
         unsafe {
             let status = situ_node_create(c"bench".as_ptr(), &root, &mut bench.node, null_mut());
@@ -298,7 +279,6 @@ impl Drop for Bench {
             situ_publisher_destroy(self.publisher);
             situ_node_destroy(self.node);
         }
-        let _ = std::fs::remove_dir_all(self.path.to_str().unwrap());
     }
 }
 
@@ -308,9 +288,8 @@ fn lending_publishing_taking_and_releasing_allocate_nothing() {
     for value in 0..100 {
         assert_eq!(bench.hop(value), value);
     }
-    let before = ALLOCATIONS.get();
-    let sum: u64 = (0..1000).map(|value| bench.hop(value)).sum();
-    assert_eq!(ALLOCATIONS.get() - before, 0);
+    let (sum, calls) = counting(|| (0..1000).map(|value| bench.hop(value)).sum::<u64>());
+    assert_eq!(calls, Calls::NONE);
     assert_eq!(sum, 499_500);
 }
 
@@ -347,7 +326,7 @@ fn a_long_text_is_cut_between_characters() {
 }
 
 #[test]
-fn texts_that_are_none_are_named() {
+fn invalid_texts_are_named() {
     let bytes = [0xff_u8, 0];
     // SAFETY: both end with a zero, or are null.
     let (broken, missing) =

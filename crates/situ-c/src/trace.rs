@@ -1,4 +1,5 @@
-//! Traces for C: categories and names in the caller's static memory, and events that the caller describes on its stack.
+//! Traces for C: categories and names in the caller's static memory, and events that the caller describes on
+//! its stack.
 
 use std::borrow::Cow;
 use std::ffi::c_char;
@@ -68,7 +69,7 @@ unsafe fn list<'a, T>(first: *const T, count: usize) -> &'a [T] {
     unsafe { slice::from_raw_parts(first, count) }
 }
 
-/// The text of an argument, if it has one. Invalid UTF-8 is replaced by U+FFFD, as in names.
+/// Returns the text of an argument, if it has one. Invalid UTF-8 is replaced by U+FFFD, as in names.
 ///
 /// # Safety
 /// The value is of its kind, and a text has its length.
@@ -81,7 +82,7 @@ unsafe fn text(argument: &situ_trace_argument) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// The value of an argument, for texts from `text`. Nothing for an unknown kind.
+/// Returns the value of an argument, for texts from `text`. Returns `None` for an unknown kind.
 ///
 /// # Safety
 /// The value is of its kind.

@@ -1,4 +1,4 @@
-//! The header's structures for types, placements and quality of service, and functions that read them.
+//! The header's structures for types, placements and quality of service, and the functions that read them.
 
 use std::ffi::{CStr, CString, c_char};
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub struct situ_placement {
     pub strategy: u32,
 }
 
-/// A memory domain from C; the host for null.
+/// Reads a memory domain from C. Null is the host.
 ///
 /// # Safety
 /// `name` is null or a text.
@@ -126,8 +126,8 @@ pub extern "C" fn situ_publisher_qos_default() -> situ_publisher_qos {
     }
 }
 
-/// Best effort, volatile, all messages, no expectation; reads messages in place that only the same user may
-/// write.
+/// Best effort, volatile, all messages, no expectation. Reads a message in place if only the same user may
+/// write to it.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_subscriber_qos_default() -> situ_subscriber_qos {
     let Limits { message, pool } = Limits::default();
@@ -178,7 +178,7 @@ pub unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Fa
         .map_err(|error| Failure::argument(format_args!("`{what}` is not UTF-8 text: {error} ({text:?})")))
 }
 
-/// A text for C. A zero within it is replaced, because C could not show it.
+/// Converts a text for C. A zero within it is replaced, because C could not show it.
 pub fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }
@@ -189,7 +189,7 @@ pub fn limit(nanoseconds: u64) -> Option<Duration> {
     (nanoseconds != FOREVER).then(|| Duration::from_nanos(nanoseconds))
 }
 
-/// A period from C. Nothing for 0.
+/// Converts a period from C. Returns `None` for 0.
 fn period(nanoseconds: u64) -> Option<Duration> {
     (nanoseconds != 0).then(|| Duration::from_nanos(nanoseconds))
 }

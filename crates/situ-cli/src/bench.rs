@@ -17,13 +17,13 @@ use crate::error::CliError;
 use crate::output::table::{Column, Table};
 use crate::output::units;
 
-/// The time that the other process may take to get ready.
+/// The time limit for the other process to become ready.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The size of a small message.
 const SMALL: usize = 64;
 /// The size of a large message.
 const LARGE: usize = 1 << 20;
-/// The number of messages that a publisher may be ahead.
+/// The number of messages by which a publisher may be ahead.
 const DEPTH: usize = 64;
 /// The number of messages between two readings of the clock.
 const BATCH: u64 = 1024;
@@ -32,9 +32,9 @@ const BATCH: u64 = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
-    /// Answers each message with one of the same size, polling.
+    /// Answers each message with a message of the same size. Polls.
     Echo,
-    /// Answers each message; sleeps until one arrives.
+    /// Answers each message. Sleeps until one arrives.
     EchoBlocking,
     /// Takes all messages.
     Drain,
@@ -90,7 +90,7 @@ pub fn run(context: &Context, arguments: &BenchArgs) -> Result<(), CliError> {
     ] {
         table.row([name.into(), units::duration(hop.p50_ns).into(), units::duration(hop.p99_ns).into()]);
     }
-    table.row(["loan and publish, nobody listens".into(), format!("{:.0} ns", figures.publish_ns).into()]);
+    table.row(["loan and publish, no subscriber".into(), format!("{:.0} ns", figures.publish_ns).into()]);
     table.row(["lossless throughput, 64 B".into(), units::hertz(figures.throughput_per_second).into()]);
     output.text(table.render(output))?;
     let [here, there] = cpus;
@@ -125,7 +125,7 @@ impl Bench<'_> {
         if self.interrupt.is_set() { Err(CliError::Interrupted) } else { Ok(()) }
     }
 
-    /// Half the time of round trips, as percentiles.
+    /// Measures half the time of round trips, as percentiles.
     fn hop(&self, task: Task, size: usize) -> Result<Hop, CliError> {
         let topics = self.topics("hop");
         let node = self.context.node()?;
@@ -164,7 +164,7 @@ impl Bench<'_> {
         Ok(Hop { p50_ns, p99_ns })
     }
 
-    /// The mean time of loaning and publishing without subscribers.
+    /// Measures the mean time of loaning and publishing without subscribers.
     fn publish(&self) -> Result<f64, CliError> {
         let node = self.context.node()?;
         let publisher = publisher(&node, &self.topics("publish")[0])?;
@@ -180,7 +180,7 @@ impl Bench<'_> {
         Ok(begin.elapsed().as_nanos() as f64 / messages as f64)
     }
 
-    /// Messages a second that the other process takes, without losses.
+    /// Measures the messages a second that the other process takes, without losses.
     fn throughput(&self) -> Result<f64, CliError> {
         let topics = self.topics("throughput");
         let node = self.context.node()?;
@@ -278,8 +278,8 @@ fn send(publisher: &RawPublisher, size: usize) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Two processors that this process may use, on different cores if there are two. With one processor, returns
-/// it twice.
+/// Returns two processors that this process may use, on different cores if possible. If there is only one
+/// processor, returns it twice.
 fn two_cpus() -> [usize; 2] {
     let Ok(allowed) = sched_getaffinity(None) else { return [0, 0] };
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -292,7 +292,7 @@ fn two_cpus() -> [usize; 2] {
     [first, second.or(cpus.get(1).copied()).unwrap_or(first)]
 }
 
-/// Pins the thread to one processor. If that is not allowed, the figures are only noisier.
+/// Pins the thread to one processor. If that is not allowed, the figures only vary more.
 fn pin(cpu: usize) {
     let mut set = CpuSet::new();
     set.set(cpu);

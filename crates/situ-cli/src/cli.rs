@@ -15,26 +15,26 @@ const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Cyan.on_default());
 
 const EXIT_CODES: &str = "Exit codes:
-  0    done
-  1    it did not work, or a check found something wrong
-  2    the command line cannot be understood
+  0    success
+  1    the command failed, or a check found a problem
+  2    the command line is invalid
   3    no such topic, node, type or file
   4    the time given by --timeout is over
-  130  interrupted before it was done
+  130  interrupted before the end
 
 Environment:
-  SITU_ROOT  where topics and nodes live (default: /dev/shm/situ-<uid>)
+  SITU_ROOT  directory of the topics and nodes (default: /dev/shm/situ-<uid>)
   NO_COLOR   never colour the output
   COLUMNS    width of tables that do not go to a terminal
 
 Try first:
   situ demo                    see a lidar, a filter and a viewer exchange messages
-  situ doctor                  is this machine ready?
-  situ topic list              what is being published?
-  situ top                     and how fast, how late, by whom?
-  situ trace record            record what happens, to look at it afterwards";
+  situ doctor                  check whether this machine is ready
+  situ topic list              list the topics
+  situ top                     watch rates, latencies and subscribers
+  situ trace record            record a trace";
 
-/// Look at Situ's topics and nodes, generate code from schemas, check the machine.
+/// Inspect Situ's topics and nodes, generate code from schemas, check the machine.
 #[derive(Debug, Parser)]
 #[command(name = "situ", version, styles = STYLES, after_help = EXIT_CODES, max_term_width = 110)]
 pub struct Cli {
@@ -71,13 +71,13 @@ pub struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Inspect topics: what is published, how fast, how large, how late
+    /// Inspect topics: their messages, rates, sizes and latencies
     Topic {
         /// The command on topics.
         #[command(subcommand)]
         command: TopicCommand,
     },
-    /// Watch everything live: topics, rates, latencies, subscribers, losses, domains, memory
+    /// Show a live view of topics, rates, latencies, subscribers, losses, domains and memory
     Top(TopArgs),
     /// Record the activity of programs and messages, for Perfetto and for the terminal
     Trace {
@@ -85,7 +85,7 @@ pub enum Command {
         #[command(subcommand)]
         command: TraceCommand,
     },
-    /// Inspect nodes: which are running, and their topics
+    /// Inspect the running nodes and their topics
     Node {
         /// The command on nodes.
         #[command(subcommand)]
@@ -105,13 +105,13 @@ pub enum Command {
     },
     /// Generate Rust or C++ code from message definitions
     Gen(GenArgs),
-    /// Check whether this machine is ready, and give advice if it is not
+    /// Check whether this machine is ready, with advice for each problem
     Doctor,
     /// Remove the files of dead processes from shared memory
     Clean(CleanArgs),
-    /// A lidar, a filter and a viewer: three processes, one message, no copy
+    /// Run a lidar, a filter and a viewer: three processes, one message, no copy
     Demo(DemoArgs),
-    /// Quick figures of this machine: hop latency, publishing cost, throughput
+    /// Measure this machine quickly: hop latency, publishing cost, throughput
     Bench(BenchArgs),
     /// A process of the demo or of the bench, which starts it.
     #[command(hide = true)]
@@ -140,15 +140,15 @@ pub enum TopicCommand {
   situ topic echo lidar/points --field header.stamp
   situ topic echo lidar/points --json | jq .message.width")]
     Echo(EchoArgs),
-    /// Measure how often messages arrive
+    /// Measure the rate of messages
     #[command(after_help = "Example:
   situ topic hz lidar/points --window 50")]
     Hz(RateArgs),
-    /// Measure how many bytes are published
+    /// Measure the published bytes per second
     #[command(after_help = "Example:
   situ topic bw lidar/points")]
     Bw(RateArgs),
-    /// Measure how old messages are when they are taken
+    /// Measure the age of messages when they are taken
     #[command(after_help = "The age is the time from publishing to taking, on this machine's clock.
 
 Example:
@@ -158,7 +158,7 @@ Example:
     #[command(after_help = "Examples:
   situ topic pub chatter std_msgs/msg/String '{data: hello}' -I ~/venv -n 10 --rate 2
   situ topic pub pose demo::Pose '{x: 1.5}' --schema pose.idl
-Fields that are left out keep their default values. Where the topic exists, its own schema is used.")]
+Absent fields keep their default values. If the topic exists, its own schema is used.")]
     Pub(PubArgs),
 }
 
@@ -205,7 +205,7 @@ pub struct PubArgs {
     /// The type, for instance `geometry_msgs::msg::Twist` or `geometry_msgs/msg/Twist`
     #[arg(value_name = "TYPE")]
     pub type_name: String,
-    /// The message as YAML or JSON; members that are left out keep their defaults
+    /// The message as YAML or JSON; absent members keep their defaults
     #[arg(default_value = "{}", value_name = "MESSAGE")]
     pub message: String,
     /// A file that defines the type: .idl, .msg
@@ -230,9 +230,9 @@ pub struct PubArgs {
 /// `situ top`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Keys: q quits, arrows choose a topic, s sorts by the next column, r turns the order round, / filters by
-name or type. Where the output is no terminal, and with --json, it prints one snapshot after an interval.
-It takes part in no topic: it samples messages where they lie, a hundred a second and topic at most.
+    after_help = "Keys: q quits, arrows choose a topic, s sorts by the next column, r reverses the order, / filters by
+name or type. If the output is not a terminal, or with --json, it prints one snapshot after an interval.
+It joins no topic. It samples messages in place, at most a hundred per second and topic.
 
 Examples:
   situ top
@@ -249,14 +249,14 @@ pub struct TopArgs {
 pub enum TraceCommand {
     /// Record a trace of all programs in the same root, until Ctrl-C
     #[command(
-        after_help = "Every program with a node takes part by itself, unless it was started with SITU_TRACE=0. Open the file at \
-https://ui.perfetto.dev, or look at it with `situ trace view`.
+        after_help = "Every program with a node takes part, unless it was started with SITU_TRACE=0. Open the file at \
+https://ui.perfetto.dev, or view it with `situ trace view`.
 
 Examples:
   situ trace record -o run.pftrace                      until Ctrl-C, or `situ trace stop`
   situ trace record --duration 5s
   situ trace record --ring 64MiB                        the newest 64 MiB, written at the end
-  situ trace record --category bus --category plan*     only the bus and what begins with `plan`
+  situ trace record --category bus --category plan*     only the bus and categories that begin with `plan`
   situ trace record --category -bus                     everything but the bus"
     )]
     Record(RecordArgs),
@@ -264,7 +264,7 @@ Examples:
     #[command(after_help = "Example:
   situ trace record -o run.pftrace & sleep 5; situ trace stop")]
     Stop,
-    /// Sum up a trace: the longest slices, the latencies of messages, the losses
+    /// Summarize a trace: the longest slices, the latencies of messages, the losses
     #[command(after_help = "Examples:
   situ trace view run.pftrace
   situ trace view run.pftrace --json | jq '.topics[] | {topic, p99_ns}'
@@ -288,7 +288,7 @@ pub struct RecordArgs {
     /// given several times
     #[arg(short, long = "category", value_name = "PATTERN", allow_hyphen_values = true)]
     pub categories: Vec<String>,
-    /// Shared memory for the data of each program that the recorder has not read; programs give at most 64MiB
+    /// Shared memory for each program's unread data; programs allow at most 64MiB
     #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = buffer)]
     pub buffer: u64,
 }
@@ -309,7 +309,7 @@ pub struct ViewArgs {
     /// Length of the part to draw [default: 100ms]
     #[arg(long = "for", value_name = "TIME", value_parser = time, requires = "svg")]
     pub span: Option<Duration>,
-    /// Greatest number of names and topics in each table; 0: all
+    /// Maximum number of names and topics in each table; 0: all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub most: usize,
 }
@@ -319,7 +319,7 @@ pub struct ViewArgs {
 pub enum NodeCommand {
     /// List the nodes that are running
     List,
-    /// Show what one node publishes and subscribes to
+    /// Show the topics that one node publishes and subscribes to
     Info {
         /// The node's name
         node: String,
@@ -359,7 +359,7 @@ pub enum SchemaCommand {
   situ schema show schema/situ/sensor.idl --type situ::sensor::PointCloud
   situ schema show --topic lidar/points")]
     Show(SchemaArgs),
-    /// Check definitions; errors show the place and give advice
+    /// Check definitions; errors show the position and a remedy
     #[command(after_help = "Example:
   situ schema check schema/situ/*.idl && echo fine")]
     Check(SourceArgs),
@@ -411,7 +411,7 @@ pub struct GenArgs {
     /// Folder for the generated code
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// For rclrs: use the crate situ-layout in this folder, not the published one
+    /// For rclrs: use the crate situ-layout in this folder and situ-region beside it, not the published ones
     #[arg(long, value_name = "DIR")]
     pub layout: Option<PathBuf>,
     /// For rclrs: generate only the crate of this package; its dependencies have version `*`, to be patched
@@ -422,7 +422,7 @@ pub struct GenArgs {
     /// folders
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     pub namespace: Option<String>,
-    /// Write the files that were read for make and ninja; `x.d` describes the target `x`
+    /// Write a list of the files that were read, for make and ninja; `x.d` describes the target `x`
     #[arg(long, value_name = "FILE")]
     pub depfile: Option<PathBuf>,
     /// Rust: replace a messages.rs that was generated from other files
@@ -439,7 +439,7 @@ fn namespace(text: &str) -> Result<String, String> {
     let is_namespace = text.split("::").all(is_name);
     is_namespace
         .then(|| text.to_owned())
-        .ok_or_else(|| "no namespace; one looks like `my_msgs` or `my::msgs`".to_owned())
+        .ok_or_else(|| "not a namespace such as `my_msgs` or `my::msgs`".to_owned())
 }
 
 /// `situ clean`.
@@ -457,7 +457,7 @@ pub struct CleanArgs {
   situ demo --input scan.bin                  a KITTI velodyne scan (.pcd and .png work as well)
   situ demo --input scan.bin --frames 500 --json
   situ demo --domain auto --input photo.png   also a camera whose filter works on a device
-While it runs, look from another shell: situ topic list; situ topic hz lidar/points")]
+While it runs, inspect it from another shell: situ topic list; situ topic hz lidar/points")]
 pub struct DemoArgs {
     /// Play this file: a KITTI velodyne scan (.bin), a point cloud (.pcd) or an image (.png)
     #[arg(long, value_name = "FILE")]
@@ -489,7 +489,7 @@ pub struct DemoArgs {
 /// `situ bench`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The two processes are pinned to different cores. For tables beside other systems see `make bench`."
+    after_help = "The two processes are pinned to different cores. `make bench` compares Situ with other systems."
 )]
 pub struct BenchArgs {
     /// Seconds of measurement for each figure
@@ -566,7 +566,10 @@ fn buffer(text: &str) -> Result<u64, String> {
     if asked <= most {
         return Ok(asked);
     }
-    Err(format!("programs give a recording at most {}MiB; record fewer categories (--category)", most >> 20))
+    Err(format!(
+        "programs allow at most {}MiB for a recording; record fewer categories (--category)",
+        most >> 20
+    ))
 }
 
 fn positive(text: &str, what: &str, most: f64) -> Result<f64, String> {
@@ -613,7 +616,7 @@ mod tests {
             for name in if inner.is_empty() { vec![command.get_name().to_owned()] } else { inner } {
                 assert!(
                     book.contains(&format!("**`situ {name}")),
-                    "docs/src/command.md says nothing about `situ {name}`"
+                    "docs/src/command.md does not mention `situ {name}`"
                 );
             }
         }

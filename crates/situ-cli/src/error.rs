@@ -7,22 +7,22 @@ use situ::layout::foreign::ForeignLines;
 
 use crate::output::fit_for_json;
 
-/// Why a command fails.
+/// The reason that a command fails.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// The operation failed.
     #[error("{0}")]
     Failed(String),
-    /// Definitions are wrong.
+    /// Definitions are invalid.
     #[error("{0}")]
     Schema(#[from] Box<situ_schema::SchemaError>),
     /// A check found a problem, which is already printed.
     #[error("a check failed")]
     CheckFailed,
-    /// The command line is not meaningful.
+    /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
-    /// The object that the user named does not exist.
+    /// The object named on the command line does not exist.
     #[error("{0}")]
     NotFound(String),
     /// The time limit has passed.
@@ -37,7 +37,7 @@ pub enum CliError {
 }
 
 impl CliError {
-    /// Wraps an error whose message is complete.
+    /// Wraps an error with a complete message.
     pub fn failed(error: impl std::fmt::Display) -> Self {
         CliError::Failed(error.to_string())
     }
@@ -67,7 +67,7 @@ impl CliError {
                 let report = serde_json::json!({ "error": self.to_string(), "code": self.code(), "diagnostics": diagnostics.collect::<Vec<_>>() });
                 eprintln!("{}", fit_for_json(&report.to_string()));
             }
-            // It shows text from files, with escapes for characters that control the terminal.
+            // The text shows parts of files, with escapes for characters that control the terminal.
             CliError::Schema(errors) => eprint!("{}", errors.render(io::stderr().is_terminal())),
             _ if json => {
                 let report = serde_json::json!({ "error": self.to_string(), "code": self.code() });

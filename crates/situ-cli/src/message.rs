@@ -8,7 +8,7 @@ use situ_schema::model::TypeId;
 use situ_schema::{Schema, SchemaError};
 use situ_wire::Encoding as Version;
 
-/// Why the schema of a topic is unusable.
+/// The reason that the schema of a topic is unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum ReaderError {
     /// It is not a schema.
@@ -30,7 +30,7 @@ pub struct MessageReader {
 }
 
 impl MessageReader {
-    /// Makes a reader from the canonical schema of a topic and its type.
+    /// Creates a reader from the canonical schema of a topic and its type.
     pub fn new(schema: &str, type_name: &str) -> Result<Self, ReaderError> {
         let schema = Schema::from_idl(schema)?;
         let root =
@@ -40,7 +40,7 @@ impl MessageReader {
 
     /// Reads a message in any layout.
     pub fn read(&self, sample: &RawSample) -> Result<Value, ReadError> {
-        // The bytes that are checked must be the bytes that are read, so this makes private copies.
+        // The bytes that are checked must be the bytes that are read. This therefore makes private copies.
         let (head, body) = (sample.head().try_to_vec()?, sample.body().try_to_vec()?);
         match sample.encoding() {
             Encoding::Flat => dynamic::from_flat(&self.schema, self.root, &head, &body),
@@ -84,7 +84,7 @@ pub fn encode(
     }
 }
 
-/// The value at a path such as `header.stamp`, `points[3].x` or `grid[1][2]`.
+/// Returns the value at a path such as `header.stamp`, `points[3].x` or `grid[1][2]`.
 pub fn field<'a>(message: &'a Value, path: &str) -> Option<Cow<'a, Value>> {
     let (names, rest) = path.split_once('[').map_or((path, None), |(n, r)| (n, Some(r)));
     let value = if names.is_empty() { message } else { message.find(names)? };

@@ -1,4 +1,4 @@
-//! The plugin of protoc: `protoc --situ_out=lang=cpp:<folder> x.proto` with this program on the PATH.
+//! The plugin for protoc: `protoc --situ_out=lang=cpp:<folder> x.proto` with this program on the PATH.
 
 use std::io::{Read, Write};
 use std::process::ExitCode;

@@ -17,12 +17,12 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
     pages
 }
 
-/// The text without its code: drops every second part between backquotes.
+/// Returns the text without its code: drops every second part between backquotes.
 fn prose(text: &str) -> String {
     text.split('`').step_by(2).collect()
 }
 
-/// The texts between `open` and `close`.
+/// Returns the texts between `open` and `close`.
 fn between<'a>(text: &'a str, open: &'a str, close: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(open).skip(1).filter_map(move |rest| rest.split(close).next())
 }
@@ -42,7 +42,7 @@ fn links_and_inclusions_lead_somewhere() {
         for target in links.map(|l| l.split('#').next().unwrap()).chain(included) {
             assert!(
                 folder.join(target).exists(),
-                "{} leads to {target}, which does not exist",
+                "{} links to {target}, which does not exist",
                 page.display()
             );
             checked += 1;
@@ -109,11 +109,11 @@ fn every_promise_of_security_has_its_test() {
                 files.push(source.unwrap_or_else(|_| panic!("{code} does not exist")));
             } else {
                 let source = files.last().expect("a test is named behind its file");
-                assert!(source.contains(&format!("fn {code}()")), "{code} is no test of its file: {line}");
+                assert!(source.contains(&format!("fn {code}()")), "{code} is not a test of its file: {line}");
                 shown += 1;
             }
         }
-        assert!(shown > before, "nothing shows {line}");
+        assert!(shown > before, "no test is named for {line}");
     }
     assert!(shown > 20, "only {shown} tests are named");
 }

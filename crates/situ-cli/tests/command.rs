@@ -1,4 +1,4 @@
-//! The command from a user's view: processes, output, exit codes.
+//! The command as a user sees it: processes, output, exit codes.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn an_empty_root_is_no_error() {
     let topics = sandbox.run(&["topic", "list"]);
     assert_eq!(text(&topics), format!("No topics in {}.\n", sandbox.root()));
     assert_eq!(json(&sandbox.run(&["--json", "topic", "list"]))["topics"], serde_json::json!([]));
-    assert_eq!(text(&sandbox.run(&["clean"])), "Nothing is left behind.\n");
+    assert_eq!(text(&sandbox.run(&["clean"])), "There is nothing to remove.\n");
 }
 
 #[test]
@@ -74,11 +74,11 @@ fn names_and_texts_of_others_do_nothing_to_a_terminal() {
             }
         }
     }
-    assert!(shown >= 12, "{shown} texts showed the names");
+    assert!(shown >= 12, "only {shown} texts showed the names");
 }
 
 #[test]
-fn what_is_not_there_has_its_exit_code() {
+fn missing_objects_have_their_exit_code() {
     let sandbox = Sandbox::new();
     for arguments in [
         ["topic", "info", "nothing"].as_slice(),
@@ -140,7 +140,7 @@ fn a_published_message_is_echoed_without_compiled_in_types() {
         let report = json(&publisher.interrupt());
         assert_eq!(report["type"], type_name);
         assert!(report["messages"].as_u64().unwrap() > 0);
-        assert_eq!(sandbox.files(), Vec::<String>::new(), "nothing is left behind");
+        assert_eq!(sandbox.files(), Vec::<String>::new(), "no file is left");
     }
 }
 
@@ -234,7 +234,7 @@ fn memory_domains_are_listed_and_checked() {
     assert_eq!((&domains[0]["domain"], &domains[0]["present"]), (&"host".into(), &true.into()));
     for domain in domains {
         let absent = domain["present"] == false;
-        assert_eq!(domain["reason"].is_string(), absent, "who is absent says why: {domain}");
+        assert_eq!(domain["reason"].is_string(), absent, "an absent domain has a reason: {domain}");
         assert_eq!(domain["name"].is_null(), absent, "{domain}");
     }
     assert!(text(&sandbox.run(&["domain", "list"])).starts_with("DOMAIN"));
@@ -248,7 +248,7 @@ fn memory_domains_are_listed_and_checked() {
 fn silence_ends_with_its_exit_code() {
     let sandbox = Sandbox::new();
     let schema = sandbox.file("pose.idl", POSE);
-    // Publishes once, then waits for the next time.
+    // Publishes once, then waits for the next publication.
     let _publisher = sandbox.spawn(&[
         "topic",
         "pub",
@@ -294,7 +294,7 @@ fn regions_are_echoed_in_several_versions() {
         inspect::topic(&Root::at(sandbox.root(), None), "profiles").unwrap().unwrap().subscribers.len() == 2
     };
     while !listening() {
-        assert!(begin.elapsed() < Duration::from_secs(20), "nobody listens");
+        assert!(begin.elapsed() < Duration::from_secs(20), "no listener has joined");
         std::thread::sleep(Duration::from_millis(1));
     }
     let _newer = join(&newer).unwrap();
@@ -306,7 +306,7 @@ fn regions_are_echoed_in_several_versions() {
 }
 
 #[test]
-fn what_a_killed_process_leaves_is_found_and_removed() {
+fn files_of_a_killed_process_are_found_and_removed() {
     let sandbox = Sandbox::new();
     let schema = sandbox.file("pose.idl", POSE);
     let mut publisher =
@@ -327,7 +327,7 @@ fn what_a_killed_process_leaves_is_found_and_removed() {
 }
 
 #[test]
-fn a_reader_who_goes_away_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let sandbox = Sandbox::new();
     let schema = sandbox.file("pose.idl", POSE);
     let _publisher =
@@ -357,7 +357,7 @@ fn schemas_are_checked_hashed_and_shown() {
     assert!(shown.contains("@bulk"), "{shown}");
     let again = sandbox.file("again.idl", &shown);
     let hash_again = json(&sandbox.run(&["--json", "schema", "hash", &again]));
-    assert_eq!(hash, hash_again, "what is shown is the same type");
+    assert_eq!(hash, hash_again, "the shown text is the same type");
 
     let bad =
         sandbox.file("bad.idl", "module demo {\n  @flat struct Scan { sequence<float> ranges; };\n};\n");
@@ -382,12 +382,12 @@ fn code_is_generated_once() {
         assert!(!files.is_empty());
         assert_eq!(first["changed"].as_u64().unwrap(), files.len() as u64);
         assert!(std::fs::read_to_string(files[0].as_str().unwrap()).unwrap().contains("Pose"));
-        assert_eq!(json(&sandbox.run(&arguments))["changed"], 0, "the same again changes nothing");
+        assert_eq!(json(&sandbox.run(&arguments))["changed"], 0, "a second run changes nothing");
     }
 }
 
 #[test]
-fn generated_rust_replaces_only_what_was_made_of_the_same() {
+fn generated_rust_replaces_only_files_from_the_same_sources() {
     let sandbox = Sandbox::new();
     let (pose, turn) =
         (sandbox.file("pose.idl", POSE), sandbox.file("turn.idl", "struct Turn { double by; };"));
@@ -427,8 +427,8 @@ fn proto_files_become_code_with_and_without_protoc() {
         assert!(std::fs::read_to_string(&path).unwrap().contains("PlaceWriter"));
         assert!(std::fs::read_to_string(&depfile).unwrap().contains("tour.proto"));
     }
-    // Groups are messages. Two fields may have the same JSON name where protoc allows it, and are
-    // distinguished where it does not.
+    // Groups are messages. Two fields may have the same JSON name if protoc allows it, and are distinguished
+    // if it does not.
     let proto = |text: &str| {
         let schema = sandbox.file("rules.proto", text);
         let output = sandbox.run(&["gen", "--lang", "cpp", "--out", &out, &schema]);
@@ -455,7 +455,7 @@ fn proto_files_become_code_with_and_without_protoc() {
     for syntax in ["syntax = \"proto3\"", "edition = \"2023\""] {
         let (done, error) = proto(&format!("{syntax};\nmessage M {{ {clash} }}"));
         assert!(
-            !done && error.contains("`foo_bar` and `fooBar` of `M` have one name in JSON, `fooBar`"),
+            !done && error.contains("`foo_bar` and `fooBar` of `M` have the same JSON name, `fooBar`"),
             "{error}"
         );
         assert!(
@@ -470,7 +470,7 @@ fn proto_files_become_code_with_and_without_protoc() {
     for (text, expected) in [
         ("message a {}", "Message name `a` should be TitleCase"),
         ("message A { int32 aB = 1; }", "Field name `aB` should be lower_snake_case"),
-        ("enum E { E_1 = 0; }", "Enum value name `E_1` should have a letter behind each `_`"),
+        ("enum E { E_1 = 0; }", "Enum value name `E_1` should have a letter after each `_`"),
     ] {
         let (done, error) = proto(&format!("edition = \"2024\";\n{text}"));
         assert!(!done && error.contains(expected) && error.contains("rules.proto:2:"), "{error}");
@@ -494,7 +494,7 @@ fn proto_files_become_code_with_and_without_protoc() {
     let (done, error) = user("h.Top.In a = 1;", "");
     assert!(!done && error.contains("default_symbol_visibility makes it local"), "{error}");
     let (done, error) = user("h.Top a = 1;", "option");
-    assert!(!done && error.contains("imported for its options alone"), "{error}");
+    assert!(!done && error.contains("imported only for its options"), "{error}");
     let (done, error) = user("int32 a = 1;", "option");
     assert!(done, "{error}");
     let header = std::fs::read_to_string(format!("{out}/rules.situ.hpp")).unwrap();

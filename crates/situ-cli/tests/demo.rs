@@ -1,4 +1,4 @@
-//! The demo from a user's view: three processes, both kinds of input, Ctrl-C at any time, no files left.
+//! The demo as a user sees it: three processes, both kinds of input, Ctrl-C at any time, no files left.
 //!
 //! CMake builds the filter. `SITU_DEMO_FILTER` gives its path; the default is in `build/cpp/examples`. If the
 //! filter is not built, the tests that need it are skipped and print that.
@@ -11,7 +11,7 @@ use std::time::Duration;
 use common::{Sandbox, json, text};
 use serde_json::Value;
 
-/// The filter's program; `None` if it is not built.
+/// Returns the filter's program; `None` if it is not built.
 fn filter() -> Option<String> {
     let path = std::env::var("SITU_DEMO_FILTER").unwrap_or_else(|_| {
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../build/cpp/examples/situ-demo-filter").to_owned()
@@ -23,7 +23,7 @@ fn filter() -> Option<String> {
     None
 }
 
-/// A scan of flat ground with a wall: 400 points. The filter keeps the ten points of the wall.
+/// Returns a scan of flat ground with a wall: 400 points. The filter keeps the ten points of the wall.
 fn scan() -> Vec<u8> {
     let mut bytes = Vec::new();
     for i in 0..400_u32 {
@@ -114,11 +114,11 @@ fn a_filter_on_a_device_costs_one_copy_for_each_message_and_domain() {
         }
         assert_eq!(sandbox.files(), Vec::<String>::new());
     }
-    assert_eq!(run("kind77", &[]).status.code(), Some(3), "nobody has such a domain");
+    assert_eq!(run("kind77", &[]).status.code(), Some(3), "there is no such domain");
 }
 
 #[test]
-fn people_get_a_table() {
+fn the_results_are_a_table_without_json() {
     let Some(filter) = filter() else { return };
     let sandbox = Sandbox::new();
     let shown = text(
@@ -163,7 +163,7 @@ fn live_messages_are_seen_from_another_shell() {
 }
 
 #[test]
-fn ctrl_c_at_any_time_leaves_nothing_behind() {
+fn ctrl_c_at_any_time_leaves_no_files() {
     let Some(filter) = filter() else { return };
     for (delay, group) in [0, 5, 20, 50, 120, 300].into_iter().flat_map(|d| [(d, false), (d, true)]) {
         let sandbox = Sandbox::new();
@@ -206,19 +206,19 @@ fn a_filter_that_dies_ends_the_demo_and_leaves_nothing() {
     let output = sandbox.run(&["demo", "--filter", &script]);
     assert_eq!(output.status.code(), Some(1));
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(error.contains("the filter ended early (exit status: 3); it said: out of coffee"), "{error}");
+    assert!(error.contains("the filter ended early (exit status: 3); its output: out of coffee"), "{error}");
     assert_eq!(sandbox.files(), Vec::<String>::new());
 }
 
 #[test]
-fn what_cannot_be_played_is_said_at_once() {
+fn input_that_cannot_be_played_is_reported_at_once() {
     let sandbox = Sandbox::new();
     let cut = sandbox.path("cut.bin");
     std::fs::write(&cut, &scan()[..100]).unwrap();
     let note = sandbox.file("note.txt", "hello");
     for (input, expected) in [
         (cut.as_str(), "100 bytes are 6 points of 16 bytes and 4 bytes more"),
-        (&note, "not a file the demo can play"),
+        (&note, "not a file that the demo can play"),
         ("/nonexistent.pcd", "cannot read /nonexistent.pcd"),
     ] {
         let output = sandbox.run(&["demo", "--input", input]);

@@ -27,7 +27,7 @@ fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
 }
 
 #[test]
-fn nothing_is_left_of_those_who_were_told_to_end() {
+fn commands_that_a_signal_ends_leave_no_files_and_no_dead_node() {
     let sandbox = Sandbox::new();
     let root = Root::at(sandbox.root(), None);
     let schema = sandbox.file("pose.idl", POSE);
@@ -40,7 +40,7 @@ fn nothing_is_left_of_those_who_were_told_to_end() {
             let mut out = listener.take_stdout();
             std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
             let nodes = || inspect::nodes(&root).unwrap();
-            wait_until("it does not come", || nodes().len() == 2);
+            wait_until("the listener does not join", || nodes().len() == 2);
             listener.end_by(signals);
             assert!(nodes().len() == 1 && nodes()[0].alive, "{command} {signals:?}: {:?}", nodes());
         }
@@ -74,7 +74,7 @@ fn a_publisher_that_waits_for_room_ends() {
     let subscriber = RawSubscriber::create(&node, "pose", &description, qos).unwrap();
     let published = || inspect::topic(&root, "pose").unwrap().unwrap().published;
     let mut before = 0;
-    wait_until("it goes on", || std::mem::replace(&mut before, published()) == published());
+    wait_until("it keeps publishing", || std::mem::replace(&mut before, published()) == published());
     publisher.end_by(&[Signal::TERM]);
     let nodes = inspect::nodes(&root).unwrap();
     assert!(nodes.len() == 1 && nodes[0].name == "listener", "{nodes:?}");

@@ -27,7 +27,7 @@ fn terminal() -> (File, File) {
 fn top_ends_with_its_terminal() {
     let sandbox = Sandbox::new();
     let (mut ours, theirs) = terminal();
-    // In a new session, like a shell in a window: when the window is closed, its reads fail.
+    // In a new session, like a shell in a window: when the window is closed, reads from the terminal fail.
     let mut command = Command::new("setsid");
     command.args(["--ctty", env!("CARGO_BIN_EXE_situ"), "--root", sandbox.root(), "top"]);
     command.stdin(theirs.try_clone().unwrap()).stdout(theirs.try_clone().unwrap()).stderr(theirs);
@@ -48,7 +48,7 @@ fn top_ends_with_its_terminal() {
         }
         if closed.elapsed() > Duration::from_secs(20) {
             top.kill().unwrap();
-            panic!("it goes on without a terminal");
+            panic!("it keeps running without a terminal");
         }
         std::thread::sleep(Duration::from_millis(10));
     };

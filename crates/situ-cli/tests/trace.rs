@@ -1,5 +1,5 @@
-//! Traces from a user's view: two unaware programs, a recorder in a third, and the content of the file
-//! according to other implementations.
+//! Traces as a user sees them: two unaware programs, a recorder in a third, and the content of the file as
+//! other implementations read it.
 
 mod common;
 #[path = "../../situ-trace/tests/track_event/perfetto.rs"]
@@ -104,7 +104,7 @@ fn a_message_can_be_followed_from_one_process_to_the_other() {
 fn a_recording_ends_by_ctrl_c_and_by_stop() {
     let sandbox = Sandbox::new();
     let file = sandbox.path("run.pftrace");
-    assert_eq!(sandbox.run(&["trace", "stop"]).status.code(), Some(3), "nobody records");
+    assert_eq!(sandbox.run(&["trace", "stop"]).status.code(), Some(3), "there is no recording");
     let _talk = talk(&sandbox);
     for by_stop in [false, true] {
         let mut recorder = record(&sandbox, &["-o", &file]);
@@ -119,7 +119,7 @@ fn a_recording_ends_by_ctrl_c_and_by_stop() {
         } else {
             recorder.interrupt()
         };
-        assert!(ended.status.success(), "Ctrl-C is how a recording ends: {ended:?}");
+        assert!(ended.status.success(), "Ctrl-C is a normal end of a recording: {ended:?}");
         let trace = Checked::read(&std::fs::read(&file).unwrap());
         assert!(!trace.named("publish pose").is_empty(), "the file is whole");
         std::fs::remove_file(&file).unwrap();
@@ -127,7 +127,7 @@ fn a_recording_ends_by_ctrl_c_and_by_stop() {
 }
 
 #[test]
-fn what_is_not_wanted_is_not_recorded() {
+fn categories_that_are_not_selected_are_not_recorded() {
     let sandbox = Sandbox::new();
     let file = sandbox.path("run.pftrace");
     let _talk = talk(&sandbox);
@@ -138,12 +138,12 @@ fn what_is_not_wanted_is_not_recorded() {
 }
 
 #[test]
-fn what_is_no_trace_is_said_so() {
+fn a_file_that_is_not_a_trace_is_reported() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.run(&["trace", "view", "/nonexistent"]).status.code(), Some(3));
-    let text = sandbox.file("text", "this is no trace at all");
+    let text = sandbox.file("text", "this is not a trace");
     let output = sandbox.run(&["trace", "view", &text]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("is no trace"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is not a trace"));
     assert_eq!(sandbox.run(&["trace", "record", "--duration", "soon"]).status.code(), Some(2));
 }

@@ -8,10 +8,8 @@ use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
-use crate::error::BoundError;
-use crate::ros::{GivenList, GivenText, RosidlBuffer};
+use crate::error::{BoundError, OpaqueBuffer};
 use crate::shared::NoMemory;
-use crate::value::{Key, Value};
 
 /// A string: [`FlatString`](crate::FlatString), [`BoundedString`](crate::BoundedString) or [`String`].
 pub trait Text: Deref<Target = str> + Default + AsRef<str> {
@@ -38,18 +36,6 @@ pub trait Text: Deref<Target = str> + Default + AsRef<str> {
     /// contain such bytes.
     fn to_text(&self) -> Cow<'_, str> {
         Cow::Borrowed(self)
-    }
-
-    /// Hands over the string's memory if possible. The string is empty afterwards.
-    #[doc(hidden)]
-    fn give(&mut self) -> GivenText<'_> {
-        GivenText::Lent(self.to_text())
-    }
-
-    /// Replaces the text by one that is handed over, and reuses its memory if possible.
-    #[doc(hidden)]
-    fn take(&mut self, text: GivenText<'_>) -> Result<(), BoundError> {
-        self.try_assign(&text.to_text())
     }
 }
 
@@ -79,19 +65,15 @@ pub trait WideText: Deref<Target = [u16]> + Default {
 }
 
 /// A sequence: [`FlatSequence`](crate::FlatSequence), [`BoundedVec`](crate::BoundedVec) or [`Vec`].
-pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
+pub trait List<T>: Deref<Target = [T]> + DerefMut + Default {
     /// The greatest number of elements; `None` if there is no bound.
     const BOUND: Option<usize>;
     /// Whether the elements are stored inline, so that growing allocates nothing.
     const INLINE: bool;
 
-    /// Whether the list takes over a `rosidl::Buffer` as it is.
+    /// The elements. Fails if they are in memory that this program cannot read.
     #[doc(hidden)]
-    const TAKES_BUFFERS: bool = false;
-
-    /// The elements. Fails if they are in memory that only ROS can read.
-    #[doc(hidden)]
-    fn elements(&self) -> Result<&[T], RosidlBuffer> {
+    fn elements(&self) -> Result<&[T], OpaqueBuffer> {
         Ok(self)
     }
 
@@ -135,18 +117,6 @@ pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
         self.try_resize(len)
     }
 
-    /// Hands over the list's memory if possible. The list is empty afterwards.
-    #[doc(hidden)]
-    fn give(&mut self) -> GivenList<'_, T> {
-        GivenList::Lent(self)
-    }
-
-    /// Replaces the elements by those that are handed over, and reuses their memory if possible.
-    #[doc(hidden)]
-    fn take(&mut self, elements: GivenList<'_, T>) -> Result<(), BoundError> {
-        self.try_assign(elements.as_slice())
-    }
-
     /// Replaces the elements by copies of these.
     fn try_assign(&mut self, elements: &[T]) -> Result<(), BoundError> {
         check(Self::BOUND, elements.len())?;
@@ -157,7 +127,7 @@ pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
 
 /// A map: [`FlatMap`](crate::FlatMap), [`BoundedMap`](crate::BoundedMap) or
 /// [`BTreeMap`](std::collections::BTreeMap).
-pub trait Table<K: Key, V: Value>: Default {
+pub trait Table<K, V>: Default {
     /// The greatest number of entries; `None` if there is no bound.
     const BOUND: Option<usize>;
 
@@ -190,7 +160,7 @@ pub trait Table<K: Key, V: Value>: Default {
 }
 
 /// An optional member: [`FlatOptional`](crate::FlatOptional) or [`Option`].
-pub trait Maybe<T: Value>: Default {
+pub trait Maybe<T>: Default {
     /// The value, if there is one.
     fn as_ref(&self) -> Option<&T>;
 
@@ -212,5 +182,18 @@ pub(crate) const fn check(bound: Option<usize>, size: usize) -> Result<(), Bound
     match bound {
         Some(bound) if size > bound => Err(BoundError::new(bound, size)),
         _ => Ok(()),
+    }
+}
+
+/// Shortens an owned text to the bound. The text is owned if U+FFFD replaced bytes that were not UTF-8, which
+/// may have made it longer than the bound.
+#[doc(hidden)]
+pub fn within(text: Cow<'_, str>, bound: Option<usize>) -> Cow<'_, str> {
+    match (text, bound) {
+        (Cow::Owned(mut text), Some(bound)) => {
+            text.truncate(text.floor_char_boundary(bound));
+            Cow::Owned(text)
+        }
+        (text, _) => text,
     }
 }

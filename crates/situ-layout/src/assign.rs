@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use crate::api::{List, Maybe, Table, Text, WideText};
-use crate::bulk::{BulkCursor, BulkError, BulkField};
-use crate::error::{BoundError, FieldPath};
-use crate::ros::{RosidlBuffer, within};
+use crate::api::{List, Maybe, Table, Text, WideText, within};
+use crate::bulk::{BulkError, BulkField};
+use crate::bulk_ref::BulkCursor;
+use crate::error::{BoundError, FieldPath, OpaqueBuffer};
+use crate::in_place::{default_value, dense_bytes, dense_bytes_mut};
 use crate::shared::SharedBytes;
-use crate::value::{Key, Plain, Value, default_value, dense_bytes, dense_bytes_mut};
+use crate::value::{Key, Plain, Value};
 
 /// Why a message does not fit another storage.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -29,7 +30,7 @@ pub enum AssignProblem {
     Bulk(BulkError),
     /// A member of the source is in memory that only ROS can read.
     #[error(transparent)]
-    RosidlBuffer(#[from] RosidlBuffer),
+    OpaqueBuffer(#[from] OpaqueBuffer),
     /// The body of the target has no room for its bulk members.
     #[error("bulk data needs a body of {needed} bytes, but it has {body}")]
     BodyTooSmall {
@@ -51,7 +52,7 @@ pub enum AssignProblem {
 impl From<BulkError> for AssignProblem {
     fn from(error: BulkError) -> Self {
         match error {
-            BulkError::RosidlBuffer(buffer) => Self::RosidlBuffer(buffer),
+            BulkError::OpaqueBuffer(buffer) => Self::OpaqueBuffer(buffer),
             other => Self::Bulk(other),
         }
     }
@@ -111,7 +112,7 @@ pub struct Bodies<'a> {
 
 /// The greatest total size of values that are copied again because a further link leads to them. A few links
 /// can make very many paths.
-const MOST_COPIED: u64 = 64 << 20;
+const MAX_COPIED: u64 = 64 << 20;
 
 impl<'a> Bodies<'a> {
     /// Takes the body of the source and that of the target. Bulk members are laid out anew in the target's
@@ -122,7 +123,8 @@ impl<'a> Bodies<'a> {
 
     /// Begins to read a value in a region to which several links may lead. Returns the argument for
     /// [`leave_shared`](Self::leave_shared).
-    pub(crate) fn enter_shared(&mut self, at: u32, size: usize) -> Result<bool, AssignError> {
+    #[doc(hidden)]
+    pub fn enter_shared(&mut self, at: u32, size: usize) -> Result<bool, AssignError> {
         let outer = self.again;
         self.again |= !self.seen.insert(at);
         self.repeat(1, size)?;
@@ -130,20 +132,22 @@ impl<'a> Bodies<'a> {
     }
 
     /// Ends the reading that [`enter_shared`](Self::enter_shared) began.
-    pub(crate) fn leave_shared(&mut self, outer: bool) {
+    #[doc(hidden)]
+    pub fn leave_shared(&mut self, outer: bool) {
         self.again = outer;
     }
 
     /// Accounts for `count` elements of `size` bytes that are about to be read. Fails if repeated reads
     /// exceed the limit.
     #[inline]
-    pub(crate) fn repeat(&mut self, count: usize, size: usize) -> Result<(), AssignError> {
+    #[doc(hidden)]
+    pub fn repeat(&mut self, count: usize, size: usize) -> Result<(), AssignError> {
         if !self.again {
             return Ok(());
         }
         self.copied = self.copied.saturating_add(count as u64 * size as u64);
-        if self.copied > MOST_COPIED {
-            return Err(AssignProblem::TooManyCopies { limit: MOST_COPIED }.into());
+        if self.copied > MAX_COPIED {
+            return Err(AssignProblem::TooManyCopies { limit: MAX_COPIED }.into());
         }
         Ok(())
     }
@@ -163,8 +167,15 @@ pub trait AssignFrom<Source> {
     }
 }
 
+impl<T: Plain> AssignFrom<T> for T {
+    fn assign_parts(&mut self, source: &T, _: &mut Bodies<'_>) -> Result<(), AssignError> {
+        *self = *source;
+        Ok(())
+    }
+}
+
 /// Copies a value that does not depend on the storage.
-pub fn copy<T: Value>(target: &mut T, source: &T) -> Result<(), AssignError> {
+pub fn copy<T: Value>(target: &mut T, source: &T, _: &mut Bodies<'_>) -> Result<(), AssignError> {
     match (dense_bytes_mut(std::slice::from_mut(target)), dense_bytes(std::slice::from_ref(source))) {
         (Some(target), Some(source)) => target.copy_from_slice(source),
         _ => target.clone_from(source),
@@ -173,7 +184,7 @@ pub fn copy<T: Value>(target: &mut T, source: &T) -> Result<(), AssignError> {
 }
 
 /// Converts a string.
-pub fn text<T: Text>(target: &mut T, source: &impl Text) -> Result<(), AssignError> {
+pub fn text<T: Text>(target: &mut T, source: &impl Text, _: &mut Bodies<'_>) -> Result<(), AssignError> {
     Ok(match source.to_text() {
         Cow::Borrowed(text) => target.try_assign(text),
         replaced => target.try_assign(&within(replaced, T::BOUND)),
@@ -181,17 +192,25 @@ pub fn text<T: Text>(target: &mut T, source: &impl Text) -> Result<(), AssignErr
 }
 
 /// Converts a wide string.
-pub fn wide<T: WideText>(target: &mut T, source: &[u16]) -> Result<(), AssignError> {
+pub fn wide<T: WideText>(
+    target: &mut T,
+    source: &impl WideText,
+    _: &mut Bodies<'_>,
+) -> Result<(), AssignError> {
     Ok(target.try_assign(source)?)
 }
 
 /// Converts a sequence of values that do not depend on the storage.
-pub fn list_of_copies<T: Value>(target: &mut impl List<T>, source: &impl List<T>) -> Result<(), AssignError> {
+pub fn list_of_copies<T: Value>(
+    target: &mut impl List<T>,
+    source: &impl List<T>,
+    _: &mut Bodies<'_>,
+) -> Result<(), AssignError> {
     Ok(target.try_assign(source.elements()?)?)
 }
 
 /// Converts one element of a container.
-type Convert<T, S> = fn(&mut T, &S, &mut Bodies<'_>) -> Result<(), AssignError>;
+pub type Convert<T, S> = fn(&mut T, &S, &mut Bodies<'_>) -> Result<(), AssignError>;
 
 /// Converts a sequence.
 pub fn list<T: Value, S: Value>(
@@ -269,7 +288,7 @@ pub fn bulk<T: Plain, B: BulkField<T>>(
 }
 
 /// Converts a bulk member from its elements.
-pub(crate) fn bulk_elements<T: Plain, B: BulkField<T>>(
+pub fn bulk_elements<T: Plain, B: BulkField<T>>(
     target: &mut B,
     elements: &[T],
     bodies: &mut Bodies<'_>,
@@ -308,4 +327,18 @@ pub fn default_wide(target: &mut impl WideText, default: &str) {
 pub fn default_list<T: Value>(target: &mut impl List<T>, default: &[T]) {
     let assigned = target.try_extend_from_slice(default);
     debug_assert!(assigned.is_ok());
+}
+
+/// Writes default elements into an empty sequence, each by `write`. The schema has checked the bound.
+pub fn default_elements<T: Value, V: Copy>(target: &mut impl List<T>, defaults: &[V], write: fn(&mut T, V)) {
+    for default in defaults {
+        if let Ok(element) = target.try_push_default() {
+            write(element, *default);
+        }
+    }
+}
+
+/// Writes default elements into an array, each by `write`.
+pub fn default_array<T, V: Copy>(target: &mut [T], defaults: &[V], write: fn(&mut T, V)) {
+    target.iter_mut().zip(defaults).for_each(|(element, default)| write(element, *default));
 }

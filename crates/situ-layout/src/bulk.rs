@@ -1,24 +1,15 @@
 //! Bulk members: big arrays in the body of a message, and their descriptors in its head.
 
-use std::fmt;
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use thiserror::Error;
 
 use crate::api::List;
-use crate::error::{BoundError, ValidateError, ValidateProblem};
-use crate::heap::BoundedVec;
-use crate::ros::RosidlBuffer;
+use crate::bulk_ref::BulkRef;
+use crate::error::{BoundError, OpaqueBuffer, ValidateError, ValidateProblem};
+use crate::in_place::{Composite, InPlace, SelfContained};
 use crate::shared::{NoMemory, SharedBytes};
-use crate::value::{InPlace, Plain, SelfContained, Validation, Value};
-use crate::visit::{Visitor, VisitorMut};
-
-/// The alignment of every bulk member within the body, in bytes.
-pub const BULK_ALIGN: usize = 64;
-
-/// The bound of a bulk sequence that has none in the schema.
-pub const UNBOUNDED: usize = usize::MAX;
+use crate::value::{Plain, Validation, Value, Visitor, VisitorMut};
 
 /// Why a bulk member cannot be read as a slice.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -55,34 +46,12 @@ pub enum BulkError {
         /// The alignment the elements need.
         align: usize,
     },
-    /// The elements are in memory that only ROS can read.
+    /// The elements are in memory that this program cannot read.
     #[error(transparent)]
-    RosidlBuffer(#[from] RosidlBuffer),
+    OpaqueBuffer(#[from] OpaqueBuffer),
     /// There is no memory for a copy of the elements.
     #[error(transparent)]
     NoMemory(#[from] NoMemory),
-}
-
-/// The end of the bulk data laid out so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BulkCursor {
-    end: usize,
-}
-
-impl BulkCursor {
-    /// Reserves the range of `len` elements and returns its offset; `None` on overflow.
-    pub fn advance<T>(&mut self, len: usize) -> Option<u64> {
-        let start = self.end.checked_next_multiple_of(BULK_ALIGN)?;
-        self.end = start.checked_add(len.checked_mul(size_of::<T>())?)?;
-        // A slice must be able to cover the body.
-        isize::try_from(self.end).ok()?;
-        u64::try_from(start).ok()
-    }
-
-    /// The size of a body that ends here.
-    pub const fn end(&self) -> usize {
-        self.end
-    }
 }
 
 /// How a bulk member is stored: a vector ([`Heap`](crate::Heap)) or a descriptor ([`Flat`](crate::Flat)).
@@ -135,7 +104,7 @@ pub trait BulkField<T: Plain>: Sized {
 }
 
 /// Appends copies of `count` elements. Dense elements are always valid; others are validated in the copy.
-fn append_copies<T: Plain>(
+pub(crate) fn append_copies<T: Plain>(
     list: &mut impl List<T>,
     count: usize,
     bytes: SharedBytes<'_>,
@@ -177,37 +146,7 @@ impl From<BoundError> for CopyError {
     }
 }
 
-/// A bulk member in the head of a flat message: the offset of its elements in the body, and their number.
-///
-/// Two descriptors are equal when they name the same range; compare the slices to compare the elements.
-#[repr(C)]
-pub struct BulkRef<T, const N: usize = UNBOUNDED> {
-    offset: u64,
-    len: u64,
-    element: PhantomData<fn() -> T>,
-}
-
 impl<T: Plain, const N: usize> BulkRef<T, N> {
-    /// Makes a descriptor. Each use checks it against the body.
-    pub const fn new(offset: u64, len: u64) -> Self {
-        Self { offset, len, element: PhantomData }
-    }
-
-    /// The offset of the elements, in bytes from the start of the body.
-    pub const fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// The number of elements, at most the bound.
-    pub const fn len(&self) -> usize {
-        if self.len > N as u64 { N } else { self.len as usize }
-    }
-
-    /// Whether there are no elements.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// The elements' range in a body of `body` bytes.
     fn range(&self, body: usize) -> Result<std::ops::Range<usize>, BulkError> {
         let outside =
@@ -304,78 +243,9 @@ impl<T: Plain, const N: usize> BulkField<T> for BulkRef<T, N> {
     }
 }
 
-impl<T: Plain, const N: usize> BulkField<T> for BoundedVec<T, N> {
-    const BOUND: usize = N;
-    const IN_BODY: bool = false;
-
-    fn element_count(&self) -> usize {
-        self.len()
-    }
-
-    fn place(&mut self, _offset: u64, len: usize) {
-        // `measure_bulk` has checked the bound; a vector that stays shorter is safe in any case.
-        let within_bound = self.try_resize(len);
-        debug_assert!(within_bound.is_ok());
-    }
-
-    fn elements<'a>(&'a self, _body: &'a [u8]) -> Result<&'a [T], BulkError> {
-        Ok(self)
-    }
-
-    fn elements_mut<'a>(&'a mut self, _body: &'a mut [u8]) -> Result<&'a mut [T], BulkError> {
-        Ok(self)
-    }
-
-    fn fill(&mut self, _offset: u64, elements: &[T], _body: &mut [u8]) -> Result<(), BulkError> {
-        // The caller has checked the bound.
-        let within_bound = self.try_assign(elements);
-        debug_assert!(within_bound.is_ok());
-        Ok(())
-    }
-
-    fn fill_with_copies(
-        &mut self,
-        _offset: u64,
-        count: usize,
-        bytes: SharedBytes<'_>,
-        _body: &mut [u8],
-    ) -> Result<(), BulkError> {
-        self.clear();
-        append_copies(self, count, bytes)
-    }
-}
-
-impl<T, const N: usize> Clone for BulkRef<T, N> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T, const N: usize> Copy for BulkRef<T, N> {}
-
-impl<T, const N: usize> PartialEq for BulkRef<T, N> {
-    fn eq(&self, other: &Self) -> bool {
-        (self.offset, self.len) == (other.offset, other.len)
-    }
-}
-
-impl<T, const N: usize> Eq for BulkRef<T, N> {}
-
-impl<T: Plain, const N: usize> Default for BulkRef<T, N> {
-    fn default() -> Self {
-        Self::new(0, 0)
-    }
-}
-
-impl<T, const N: usize> fmt::Debug for BulkRef<T, N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BulkRef {{ offset: {}, len: {} }}", self.offset, self.len)
-    }
-}
-
 // SAFETY: both functions write a whole descriptor.
 unsafe impl<T: Plain, const N: usize> InPlace for BulkRef<T, N> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.

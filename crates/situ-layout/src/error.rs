@@ -195,3 +195,16 @@ impl ValidateError {
         self
     }
 }
+
+/// The elements of a sequence are in memory that this program cannot read, such as that of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the elements are in a {kind} ({size} bytes), which may be the memory of a device: copy them to the host with the \
+     library of the buffer's vendor, or subscribe without accepting buffers"
+)]
+pub struct OpaqueBuffer {
+    /// What holds the elements.
+    pub kind: &'static str,
+    /// The size that the sequence states.
+    pub size: usize,
+}

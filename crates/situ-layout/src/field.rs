@@ -1,25 +1,46 @@
-//! Properties of a member whose type the macros do not have. The macros pass a function from the structure to
-//! the member, from which the compiler infers the type.
+//! Properties of members whose types the generator does not spell. Generated code passes a function from the
+//! structure to the member, from which the compiler infers the type.
 
-use std::fmt;
-
-use crate::bulk::BulkCursor;
+use crate::bulk::BulkField;
+use crate::bulk_ref::BulkCursor;
+use crate::in_place::{InPlace, SelfContained};
 use crate::message::Message;
-use crate::value::{InPlace, SelfContained};
+use crate::value::Plain;
 
-/// Whether the member is dense.
-pub const fn is_dense<S, T: InPlace>(_: fn(&S) -> &T) -> bool {
-    T::DENSE
+/// What the members of a structure have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Members {
+    dense: bool,
+    bitwise: bool,
+    size: usize,
 }
 
-/// Whether the member may be copied by copying its bytes.
-pub const fn is_bitwise<S, T: InPlace>(_: fn(&S) -> &T) -> bool {
-    T::BITWISE
-}
+impl Members {
+    /// No members.
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        Self { dense: true, bitwise: true, size: 0 }
+    }
 
-/// The size of the member.
-pub const fn size<S, T>(_: fn(&S) -> &T) -> usize {
-    size_of::<T>()
+    /// These members and one more.
+    #[must_use]
+    pub const fn and<S, T: InPlace>(self, _: fn(&S) -> &T) -> Self {
+        Self {
+            dense: self.dense && T::DENSE,
+            bitwise: self.bitwise && T::BITWISE,
+            size: self.size + size_of::<T>(),
+        }
+    }
+
+    /// Whether the members are dense and leave no gaps in the structure `S`.
+    pub const fn are_dense<S>(self) -> bool {
+        self.dense && self.size == size_of::<S>()
+    }
+
+    /// Whether the members may be copied by copying their bytes.
+    pub const fn are_bitwise(self) -> bool {
+        self.bitwise
+    }
 }
 
 /// Fails to compile unless the member is self-contained.
@@ -27,6 +48,14 @@ pub const fn assert_self_contained<S, T: SelfContained>(_: fn(&S) -> &T) {}
 
 /// Fails to compile unless the case of a union is self-contained.
 pub const fn assert_case_self_contained<S, T: SelfContained>(_: fn(&S) -> Option<&T>) {}
+
+/// Moves the cursor over a bulk member of `len` elements; `None` if there are more than `BOUND`.
+pub fn measure<T: Plain, const BOUND: usize>(len: usize, cursor: &mut BulkCursor) -> Option<()> {
+    if len > BOUND {
+        return None;
+    }
+    cursor.advance::<T>(len).map(|_| ())
+}
 
 /// Moves the cursor over the bulk members within the member.
 pub fn measure_bulk<S, T: Message>(
@@ -37,25 +66,9 @@ pub fn measure_bulk<S, T: Message>(
     T::measure_bulk(lengths, cursor)
 }
 
-/// Prints the names of the flags that are set, and any remaining bits as a number.
-pub fn fmt_flags(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    bits: u64,
-    flags: &[(u8, &'static str)],
-) -> fmt::Result {
-    let mut rest = bits;
-    let mut separator = "";
-    write!(f, "{name}(")?;
-    for (position, flag) in flags {
-        if bits >> position & 1 == 1 {
-            rest &= !(1 << position);
-            write!(f, "{separator}{flag}")?;
-            separator = " | ";
-        }
+/// Sets the place of a bulk member of `len` elements.
+pub fn place<T: Plain, B: BulkField<T>>(member: &mut B, len: usize, cursor: &mut BulkCursor) {
+    if let Some(offset) = cursor.advance::<T>(len) {
+        member.place(offset, len);
     }
-    if rest != 0 {
-        write!(f, "{separator}{rest:#x}")?;
-    }
-    f.write_str(")")
 }

@@ -12,7 +12,6 @@
 //! - [`Message`] and [`FlatMessage`] are implemented by generated types and used by a transport.
 //! - [`Value`] is implemented by every type that can be a member of a message.
 //! - [`visit`] is the pass over the members on which encodings are built.
-//! - [`region`] holds data that grows, in memory that is the message (`spec/region.md`).
 //! - [`flat`] and [`heap`] hold the containers of the two policies; [`api`] has the operations that they
 //!   share.
 
@@ -26,20 +25,26 @@ pub mod api;
 #[doc(hidden)]
 pub mod assign;
 mod bulk;
+mod bulk_ref;
 mod error;
 #[doc(hidden)]
 pub mod field;
 pub mod flat;
 pub mod foreign;
+#[doc(hidden)]
+pub mod hand_over;
 pub mod heap;
-mod macros;
-mod macros_named;
+mod in_place;
+mod macros_union;
 mod message;
+#[doc(hidden)]
+pub mod newtype;
 mod primitive;
-pub mod region;
+mod region_form;
 pub mod ros;
 #[doc(hidden)]
 pub mod set;
+mod shape;
 mod shared;
 mod storage;
 #[doc(hidden)]
@@ -49,18 +54,22 @@ pub mod visit;
 
 pub use api::{List, Maybe, Table, Text, WideText};
 pub use assign::{AssignError, AssignFrom, AssignProblem, Bodies};
-pub use bulk::{BULK_ALIGN, BulkCursor, BulkError, BulkField, BulkRef, UNBOUNDED};
-pub use error::{BoundError, Bounded, FieldPath, Segment, ValidateError, ValidateProblem};
-pub use flat::{FlatMap, FlatOptional, FlatSequence, FlatString, FlatWString};
-pub use heap::{BoundedMap, BoundedString, BoundedVec, BoundedWString, WString};
+pub use bulk::{BulkError, BulkField};
+pub use bulk_ref::{BULK_ALIGN, BulkCursor, BulkRef, UNBOUNDED};
+pub use error::{BoundError, Bounded, FieldPath, OpaqueBuffer, Segment, ValidateError, ValidateProblem};
+pub use flat::{Flat, FlatMap, FlatOptional, FlatSequence, FlatString, FlatWString};
+pub use heap::{BoundedMap, BoundedString, BoundedVec, BoundedWString, Heap, WString};
+pub use in_place::{
+    Absent, Composite, ElementClass, IfScalar, InPlace, Present, Scalar, SelfContained,
+    assert_self_contained, boxed, clone_value, default_value, dense_bytes, dense_bytes_mut, reset,
+};
 pub use message::{Action, FlatForm, FlatFormError, FlatMessage, Message, RegionFormError, Service};
 #[doc(hidden)]
-pub use message::{read_flat, read_region, write_flat};
+pub use message::{read_flat, write_flat};
+pub use newtype::Newtype;
+pub use region_form::{Invalid, InvalidPlace, InvalidProblem};
 pub use ros::{Ros, RosSequence, RosString, RosWString};
 pub use shared::{NoMemory, SharedBytes};
-pub use storage::{Flat, Heap, Held, Storage, StorageKind, Unbounded};
+pub use storage::{Held, Storage, StorageKind, Unbounded};
 pub use take::{TakeFrom, convert, convert_owned};
-pub use value::{
-    InPlace, Key, Plain, SelfContained, Validation, Value, assert_self_contained, boxed, clone_value,
-    default_value, dense_bytes, dense_bytes_mut, reset,
-};
+pub use value::{Key, Plain, Validation, Value};

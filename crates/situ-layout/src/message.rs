@@ -6,13 +6,13 @@ use std::mem::MaybeUninit;
 use thiserror::Error;
 
 use crate::assign::{AssignError, AssignFrom, Bodies};
-use crate::bulk::BulkCursor;
+use crate::bulk_ref::BulkCursor;
 use crate::error::ValidateError;
-use crate::region::{Invalid, InvalidProblem, LoadInto, Region, view};
+use crate::in_place::{InPlace, SelfContained};
+use crate::region_form::Invalid;
 use crate::shared::{NoMemory, SharedBytes};
 use crate::storage::StorageKind;
-use crate::value::{InPlace, SelfContained, Validation};
-use crate::visit::Structure;
+use crate::value::{Structure, Validation};
 
 /// A type that can be published: a generated structure, for one storage policy.
 pub trait Message: Structure + Default {
@@ -92,10 +92,10 @@ pub trait Message: Structure + Default {
         Err(RegionFormError::None { name: Self::NAME })
     }
 
-    /// Reads the message from its flat form: the `head`, whose size is that of
-    /// [`FLAT_FORM`](Self::FLAT_FORM), and the `body`. Validates a private copy of the head. Validates the
-    /// elements of bulk members after they are copied. Bulk members of a message that is flat itself are
-    /// written to `own_body`; a message with heap storage needs none.
+    /// Reads the message from its flat form: the `head`, of the size that [`FLAT_FORM`](Self::FLAT_FORM)
+    /// says, and the `body`. Validates a private copy of the head. Validates the elements of bulk members
+    /// after they are copied. Bulk members of a message that is flat itself are written to `own_body`; a
+    /// message with heap storage needs none.
     fn read_flat(
         &mut self,
         own_body: &mut [u8],
@@ -139,6 +139,12 @@ impl FlatForm {
     /// The flat form of a flat message.
     pub const fn of<T: FlatMessage>() -> Self {
         Self { layout_hash: T::LAYOUT_HASH, size: size_of::<T>(), align: align_of::<T>() }
+    }
+
+    /// As [`of`](Self::of), for the constant of a message.
+    #[doc(hidden)]
+    pub const fn some<T: FlatMessage>() -> Option<Self> {
+        Some(Self::of::<T>())
     }
 }
 
@@ -191,52 +197,6 @@ pub enum RegionFormError {
     /// The value does not fit.
     #[error(transparent)]
     DoesNotFit(#[from] AssignError),
-}
-
-/// A private copy of an image, aligned for viewing.
-struct Image {
-    blocks: Vec<u128>,
-    len: usize,
-}
-
-impl Image {
-    fn copy_of(image: SharedBytes<'_>) -> Result<Self, NoMemory> {
-        let (mut blocks, len) = (Vec::<u128>::new(), image.len());
-        let count = len.div_ceil(size_of::<u128>());
-        blocks.try_reserve_exact(count).map_err(|_| NoMemory { bytes: len })?;
-        let room = &mut blocks.spare_capacity_mut()[..count];
-        // The rest of the last block, after the image.
-        if let Some(last) = room.last_mut() {
-            last.write(0);
-        }
-        image.copy_to_uninit(room);
-        // SAFETY: the capacity was reserved, the blocks are initialized, and any bits are a number.
-        unsafe { blocks.set_len(count) };
-        Ok(Self { blocks, len })
-    }
-
-    fn bytes(&self) -> &[u8] {
-        // SAFETY: the blocks are `len` bytes or more, and initialized.
-        unsafe { std::slice::from_raw_parts(self.blocks.as_ptr().cast::<u8>(), self.len) }
-    }
-}
-
-/// Reads a message from an image of its region form `R`.
-#[doc(hidden)]
-pub fn read_region<T, R: LoadInto<T>>(
-    message: &mut T,
-    own_body: &mut [u8],
-    image: SharedBytes<'_>,
-) -> Result<(), RegionFormError> {
-    let copy = Image::copy_of(image)?;
-    match view::<R>(copy.bytes()) {
-        Ok(root) => Ok(root.load_into(message, own_body)?),
-        // The copy gives the defaults to members that an older version lacks.
-        Err(error) if matches!(error.problem, InvalidProblem::OtherVersion { .. }) => {
-            Ok(Region::<R>::adopt(copy.bytes())?.root().load_into(message, own_body)?)
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// The greatest size of a head whose private copy lies on the stack.

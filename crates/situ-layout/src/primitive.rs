@@ -1,14 +1,15 @@
 //! [`Value`] for numbers, booleans and arrays.
 
 use crate::error::{ValidateError, ValidateProblem};
-use crate::value::{InPlace, Key, Plain, SelfContained, Validation, Value};
-use crate::visit::{Discriminator, Element, Number, Shape, Visitor, VisitorMut};
+use crate::in_place::{Composite, InPlace, Scalar, SelfContained};
+use crate::shape::{Element, Shape};
+use crate::value::{Discriminator, Key, Number, Plain, Validation, Value, Visitor, VisitorMut};
 
 macro_rules! numbers {
     ($($number:ty),*) => {$(
         // SAFETY: both functions write a whole value; any bytes form a number.
         unsafe impl InPlace for $number {
-            type CTail = crate::ros::PrimitiveTail;
+            type Class = Scalar;
 
             const DENSE: bool = true;
 
@@ -101,7 +102,7 @@ impl Discriminator for bool {
 
 // SAFETY: both functions write a whole value.
 unsafe impl InPlace for bool {
-    type CTail = crate::ros::PrimitiveTail;
+    type Class = Scalar;
 
     const BITWISE: bool = true;
 
@@ -143,7 +144,7 @@ unsafe impl Plain for bool {}
 
 // SAFETY: every element is written; an array is dense if its elements are.
 unsafe impl<T: Value, const N: usize> InPlace for [T; N] {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     const DENSE: bool = T::DENSE;
     const BITWISE: bool = T::BITWISE;

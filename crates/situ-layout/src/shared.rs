@@ -116,7 +116,7 @@ impl<'a> SharedBytes<'a> {
         Ok(vec)
     }
 
-    /// A private copy in the memory of a vector, whose former content is discarded.
+    /// A private copy in the memory of a vector. The vector's former content is discarded.
     pub fn try_copy_over(self, vec: &mut Vec<u8>) -> Result<(), NoMemory> {
         vec.clear();
         vec.try_reserve_exact(self.len).map_err(|_| NoMemory { bytes: self.len })?;

@@ -1,12 +1,10 @@
 //! Storage policies: where the variable-length parts of a message are stored.
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use crate::api::{List, Maybe, Table, Text, WideText};
-use crate::bulk::{BulkField, BulkRef};
-use crate::flat::{FlatMap, FlatOptional, FlatSequence, FlatString, FlatWString};
-use crate::heap::{BoundedMap, BoundedString, BoundedVec, BoundedWString, WString};
+use crate::api::{Maybe, Table, WideText};
+use crate::bulk::BulkField;
+use crate::hand_over::{HandOverList, HandOverText};
 use crate::value::{Key, Plain, Value};
 
 /// The storage policies, as a value.
@@ -28,11 +26,11 @@ pub trait Storage: Copy + Clone + Default + PartialEq + Eq + Debug + Send + Sync
     /// This policy as a value.
     const KIND: StorageKind;
     /// `string<N>`.
-    type String<const N: usize>: Text + Key;
+    type String<const N: usize>: HandOverText + Key;
     /// `wstring<N>`.
     type WString<const N: usize>: WideText + Key;
     /// `sequence<T, N>`.
-    type Sequence<T: Value, const N: usize>: List<T> + Value;
+    type Sequence<T: Value, const N: usize>: HandOverList<T> + Value;
     /// `map<K, V, N>`.
     type Map<K: Key, V: Value, const N: usize>: Table<K, V> + Value;
     /// `@optional T`.
@@ -56,22 +54,22 @@ pub trait Storage: Copy + Clone + Default + PartialEq + Eq + Debug + Send + Sync
 )]
 pub trait Unbounded: Storage {
     /// `string`.
-    type UnboundedString: Text + Key;
+    type UnboundedString: HandOverText + Key;
     /// `wstring`.
     type UnboundedWString: WideText + Key;
     /// `sequence<T>`.
-    type UnboundedSequence<T: Value>: List<T> + Value;
+    type UnboundedSequence<T: Value>: HandOverList<T> + Value;
     /// `map<K, V>`.
     type UnboundedMap<K: Key, V: Value>: Table<K, V> + Value;
 
     /// `sequence<T, N>` of a [`Held`] container.
-    type SequenceOf<H: Held<Self>, const N: usize>: List<H::Type> + Value;
+    type SequenceOf<H: Held<Self>, const N: usize>: HandOverList<H::Type> + Value;
     /// `map<K, V, N>` of a [`Held`] container.
     type MapOf<K: Key, H: Held<Self>, const N: usize>: Table<K, H::Type> + Value;
     /// `@optional T` of a [`Held`] container.
     type OptionalOf<H: Held<Self>>: Maybe<H::Type> + Value;
     /// `sequence<T>` of a [`Held`] container.
-    type UnboundedSequenceOf<H: Held<Self>>: List<H::Type> + Value;
+    type UnboundedSequenceOf<H: Held<Self>>: HandOverList<H::Type> + Value;
     /// `map<K, V>` of a [`Held`] container.
     type UnboundedMapOf<K: Key, H: Held<Self>>: Table<K, H::Type> + Value;
 }
@@ -86,44 +84,4 @@ pub trait Unbounded: Storage {
 pub trait Held<S: Unbounded> {
     /// The container.
     type Type: Value;
-}
-
-/// Ordinary vectors, strings and maps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heap;
-
-impl Storage for Heap {
-    const KIND: StorageKind = StorageKind::Heap;
-    type String<const N: usize> = BoundedString<N>;
-    type WString<const N: usize> = BoundedWString<N>;
-    type Sequence<T: Value, const N: usize> = BoundedVec<T, N>;
-    type Map<K: Key, V: Value, const N: usize> = BoundedMap<K, V, N>;
-    type Optional<T: Value> = Option<T>;
-    type Bulk<T: Plain, const N: usize> = BoundedVec<T, N>;
-}
-
-impl Unbounded for Heap {
-    type UnboundedString = String;
-    type UnboundedWString = WString;
-    type UnboundedSequence<T: Value> = Vec<T>;
-    type UnboundedMap<K: Key, V: Value> = BTreeMap<K, V>;
-    type SequenceOf<H: Held<Self>, const N: usize> = BoundedVec<H::Type, N>;
-    type MapOf<K: Key, H: Held<Self>, const N: usize> = BoundedMap<K, H::Type, N>;
-    type OptionalOf<H: Held<Self>> = Option<H::Type>;
-    type UnboundedSequenceOf<H: Held<Self>> = Vec<H::Type>;
-    type UnboundedMapOf<K: Key, H: Held<Self>> = BTreeMap<K, H::Type>;
-}
-
-/// Bounded, inline, plain memory: the same bytes in every process and language.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flat;
-
-impl Storage for Flat {
-    const KIND: StorageKind = StorageKind::Flat;
-    type String<const N: usize> = FlatString<N>;
-    type WString<const N: usize> = FlatWString<N>;
-    type Sequence<T: Value, const N: usize> = FlatSequence<T, N>;
-    type Map<K: Key, V: Value, const N: usize> = FlatMap<K, V, N>;
-    type Optional<T: Value> = FlatOptional<T>;
-    type Bulk<T: Plain, const N: usize> = BulkRef<T, N>;
 }

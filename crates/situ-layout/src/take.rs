@@ -1,8 +1,11 @@
 //! Conversion between storages by value. Memory that can be handed over is not copied.
 
-use crate::api::{List, Text};
-use crate::assign::{AssignError, AssignFrom};
-use crate::value::{InPlace, Value};
+use crate::api::{List, Maybe, Table, WideText};
+use crate::assign::{self, AssignError, AssignFrom, Bodies, Convert};
+use crate::bulk::BulkField;
+use crate::hand_over::{HandOverList, HandOverText};
+use crate::in_place::InPlace;
+use crate::value::{Key, Plain, Value};
 
 /// Takes over the value of the same type with another storage. Generated types implement it for all pairs of
 /// storages.
@@ -17,17 +20,19 @@ pub trait TakeFrom<Source>: AssignFrom<Source> {
     }
 }
 
+impl<T: Plain> TakeFrom<T> for T {}
+
 /// Takes over a string.
-pub fn text<T: Text, S: Text>(target: &mut T, source: &mut S) -> Result<(), AssignError> {
+pub fn text<T: HandOverText, S: HandOverText>(target: &mut T, source: &mut S) -> Result<(), AssignError> {
     Ok(target.take(source.give())?)
 }
 
 /// Takes over a sequence of values that do not depend on the storage.
-pub fn list_of_copies<T: Value, L: List<T>>(
+pub fn list_of_copies<T: Value, L: HandOverList<T>>(
     target: &mut L,
-    source: &mut impl List<T>,
+    source: &mut impl HandOverList<T>,
 ) -> Result<(), AssignError> {
-    if !L::TAKES_BUFFERS {
+    if !L::TAKES_OPAQUE {
         source.elements()?;
     }
     Ok(target.take(source.give())?)
@@ -53,6 +58,43 @@ pub fn array<T, S>(target: &mut [T], source: &mut [S], take: Take<T, S>) -> Resu
         take(target, source).map_err(|error| error.in_element(index))?;
     }
     Ok(())
+}
+
+/// Copies a value that does not depend on the storage.
+pub fn copy<T: Value>(target: &mut T, source: &mut T) -> Result<(), AssignError> {
+    assign::copy(target, source, &mut Bodies::default())
+}
+
+/// Copies a wide string.
+pub fn wide<T: WideText>(target: &mut T, source: &mut impl WideText) -> Result<(), AssignError> {
+    assign::wide(target, source, &mut Bodies::default())
+}
+
+/// Copies a bulk member.
+pub fn bulk<T: Plain, B: BulkField<T>>(
+    target: &mut B,
+    source: &mut impl BulkField<T>,
+) -> Result<(), AssignError> {
+    assign::bulk(target, source, &mut Bodies::default())
+}
+
+/// Copies an optional member.
+pub fn maybe<T: Value, S: Value>(
+    target: &mut impl Maybe<T>,
+    source: &mut impl Maybe<S>,
+    convert: Convert<T, S>,
+) -> Result<(), AssignError> {
+    assign::maybe(target, source, &mut Bodies::default(), convert)
+}
+
+/// Copies a map.
+pub fn map<K: Key, V: Value, SK: Key, SV: Value>(
+    target: &mut impl Table<K, V>,
+    source: &mut impl Table<SK, SV>,
+    convert_key: Convert<K, SK>,
+    convert_value: Convert<V, SV>,
+) -> Result<(), AssignError> {
+    assign::map(target, source, &mut Bodies::default(), convert_key, convert_value)
 }
 
 /// Returns a value of the same type with another storage. Each part is allocated at most once.

@@ -1,56 +1,18 @@
-//! The traits that every member of a message implements, and the marker traits for plain and self-contained
-//! memory.
+//! Values, and the visitors that pass over them: two halves of one concept, on which CDR, printing and
+//! conversion are built.
+//!
+//! A value calls the visitor's method for its type: a number calls [`Visitor::number`], a sequence
+//! [`Visitor::sequence`], a generated structure [`Visitor::structure`], and so on. A visitor that needs the
+//! parts of a value passes a visitor to them. [`Structure::visit_members`] lists the members once, for
+//! reading and for writing.
 
-use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::fmt::Debug;
-use std::mem::MaybeUninit;
-use std::ptr::NonNull;
 
-use crate::error::ValidateError;
-use crate::ros::SequenceTail;
-use crate::visit::{Shape, Visitor, VisitorMut};
-
-/// Construction at an address, without a temporary and without touching unoccupied bytes.
-///
-/// # Safety
-/// When `default_at` or `clone_at` returns, the destination holds a valid value of the type;
-/// `default_at` does not unwind. If `DENSE` is true, any initialized bytes of the type's size are a valid
-/// value, and the type has no padding and no destructor. If `BITWISE` is true, a copy of a value's bytes,
-/// padding included, is a second value, and the type has no destructor.
-pub unsafe trait InPlace: Sized {
-    /// Whether the type consists of numbers without gaps, so that slices of it may be copied as bytes in both
-    /// directions.
-    const DENSE: bool = false;
-    /// Whether a value may be copied by copying its bytes, padding included.
-    const BITWISE: bool = Self::DENSE;
-
-    /// The tail of C sequences of this type: [`PrimitiveTail`](crate::ros::PrimitiveTail) for primitives and
-    /// strings.
-    type CTail: SequenceTail;
-
-    /// Writes the default value.
-    ///
-    /// # Safety
-    /// `dst` is valid for writes of `Self` and aligned. Its current bytes are overwritten, not dropped.
-    unsafe fn default_at(dst: *mut Self);
-
-    /// Writes a valid value that owns no memory if the type has one, otherwise the default value. The caller
-    /// assigns the value before it is read.
-    ///
-    /// # Safety
-    /// As for [`default_at`](Self::default_at).
-    #[doc(hidden)]
-    unsafe fn vacant_at(dst: *mut Self) {
-        // SAFETY: the caller's promise is the same.
-        unsafe { Self::default_at(dst) }
-    }
-
-    /// Writes a copy of `self`. Only the occupied part of variable-length members is copied.
-    ///
-    /// # Safety
-    /// As for [`default_at`](Self::default_at), and `dst` does not overlap `self`.
-    unsafe fn clone_at(&self, dst: *mut Self);
-}
+use crate::api::{List, Maybe, Table, Text, WideText};
+use crate::bulk_ref::BulkRef;
+use crate::error::{OpaqueBuffer, ValidateError};
+use crate::in_place::{InPlace, SelfContained};
+use crate::shape::{MemberInfo, Shape, TypeInfo};
 
 /// The context that validation of flat bytes needs.
 #[derive(Clone, Copy, Debug)]
@@ -77,48 +39,8 @@ pub trait Value: InPlace + Clone + PartialEq + Debug + Send + Sync + 'static {
     fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error>;
 }
 
-/// Resets a value to its default, in place.
-pub fn reset<T: InPlace>(value: &mut T) {
-    let at: *mut T = value;
-    // SAFETY: the value is valid and exclusively borrowed. Nothing can observe it between its drop and its
-    // new initialization, because default_at does not unwind.
-    unsafe {
-        std::ptr::drop_in_place(at);
-        T::default_at(at);
-    }
-}
-
-/// The bytes of dense values.
-pub fn dense_bytes<T: InPlace>(values: &[T]) -> Option<&[u8]> {
-    // SAFETY: dense values have no padding, so all their bytes are initialized; the extent is that of the
-    // slice.
-    T::DENSE.then(|| unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) })
-}
-
-/// The bytes of dense values, as a mutable slice.
-pub fn dense_bytes_mut<T: InPlace>(values: &mut [T]) -> Option<&mut [u8]> {
-    let size = size_of_val(values);
-    // SAFETY: as above, and any bytes are valid values.
-    T::DENSE.then(|| unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size) })
-}
-
 /// A value that may be the key of a map.
 pub trait Key: Value + Ord {}
-
-/// Memory without pointers: it means the same in every process that maps it.
-///
-/// Generated types implement it for their flat form. [`assert_self_contained`] checks every member at compile
-/// time.
-///
-/// # Safety
-/// The type holds no pointer, reference, handle or other value that is valid in one process only. It
-/// has no destructor that has an effect.
-/// that does anything.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not self-contained, so it cannot lie in memory that other processes read",
-    note = "only plain values and `Flat` containers of them are self-contained"
-)]
-pub unsafe trait SelfContained {}
 
 /// A value of fixed size without variable-length parts. It may be the element of bulk data.
 ///
@@ -130,53 +52,211 @@ pub unsafe trait SelfContained {}
 )]
 pub unsafe trait Plain: Value + SelfContained + Copy {}
 
-/// Fails to compile unless `T` is [`SelfContained`].
-///
-/// ```
-/// use situ_layout::{FlatSequence, FlatString, assert_self_contained};
-/// const _: () = assert_self_contained::<FlatSequence<FlatString<8>, 4>>();
-/// ```
-///
-/// ```compile_fail
-/// use situ_layout::{FlatSequence, assert_self_contained};
-/// const _: () = assert_self_contained::<FlatSequence<String, 4>>();
-/// ```
-pub const fn assert_self_contained<T: SelfContained>() {}
+/// An integer, a floating-point number or a character.
+pub trait Number: Plain {
+    /// Reads the number from exactly as many bytes as it has, in this machine's byte order.
+    fn from_ne_slice(bytes: &[u8]) -> Option<Self>;
 
-/// The default value of any type that can be a member, including arrays of any length.
-pub fn default_value<T: InPlace>() -> T {
-    let mut value = MaybeUninit::uninit();
-    // SAFETY: the pointer is to a whole T, which default_at initializes.
-    unsafe {
-        T::default_at(value.as_mut_ptr());
-        value.assume_init()
+    /// Writes the number to exactly as many bytes as it has, in this machine's byte order.
+    fn with_ne_bytes<R>(self, write: impl FnOnce(&[u8]) -> R) -> R;
+
+    /// The number with its bytes in the opposite order.
+    #[must_use]
+    fn swapped(self) -> Self;
+}
+
+/// A generated enum. Any 32-bit value is valid; some values have names.
+pub trait Enumeration: Value + Copy {
+    /// The names, in the order of the schema.
+    const NAMES: &'static [(i32, &'static str)];
+
+    /// Converts from the enum's value.
+    fn from_value(value: i32) -> Self;
+
+    /// The enum's value.
+    fn value(self) -> i32;
+
+    /// The name of the value, if it has one.
+    fn name(self) -> Option<&'static str> {
+        let value = self.value();
+        Self::NAMES.iter().find(|(of, _)| *of == value).map(|(_, name)| *name)
     }
 }
 
-/// A copy of any value, including arrays of any length.
-pub fn clone_value<T: InPlace>(value: &T) -> T {
-    let mut copy = MaybeUninit::uninit();
-    // SAFETY: the pointer is to a whole T, which clone_at initializes.
-    unsafe {
-        value.clone_at(copy.as_mut_ptr());
-        copy.assume_init()
-    }
+/// A generated bitmask.
+pub trait Bitmask: Value + Copy {
+    /// The unsigned integer that stores the flags.
+    type Bits: Number;
+
+    /// The names of the flags and their positions, in the order of the schema.
+    const FLAGS: &'static [(u8, &'static str)];
+
+    /// Converts from the bits.
+    fn from_bits(bits: Self::Bits) -> Self;
+
+    /// The bits.
+    fn bits(self) -> Self::Bits;
 }
 
-/// A default value on the heap, built there. It never lies on the stack, however large the type is.
-pub fn boxed<T: InPlace>() -> Box<T> {
-    let layout = Layout::new::<T>();
-    let memory = if layout.size() == 0 {
-        NonNull::<T>::dangling()
-    } else {
-        // SAFETY: the layout's size is not zero.
-        let memory = unsafe { alloc(layout) }.cast::<T>();
-        NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout))
-    };
-    // SAFETY: the memory is fresh, of T's size and alignment, and comes from the global allocator with T's
-    // layout, so a Box may own it once it is initialized.
-    unsafe {
-        T::default_at(memory.as_ptr());
-        Box::from_raw(memory.as_ptr())
+/// A type that can select the case of a union.
+pub trait Discriminator: Value + Copy + PartialEq {
+    /// The value as a number that can be compared with labels.
+    fn raw(self) -> i128;
+
+    /// Converts from the number of a label.
+    fn from_raw(raw: i128) -> Self;
+}
+
+/// A generated structure.
+pub trait Structure: Value {
+    /// The schema's properties of the structure.
+    const INFO: &'static TypeInfo;
+
+    /// Calls the visitor for every member, in the order of the schema. Members of bases come first.
+    fn visit_members<V: MemberVisitor<Self>>(visitor: &mut V) -> Result<(), V::Error>;
+}
+
+/// A visitor for the members of a structure.
+pub trait MemberVisitor<S> {
+    /// The error that ends the visit early.
+    type Error;
+
+    /// Visits one member. The functions access the member in a structure.
+    fn member<T: Value>(
+        &mut self,
+        info: &'static MemberInfo,
+        get: impl Fn(&S) -> &T,
+        get_mut: impl Fn(&mut S) -> &mut T,
+    ) -> Result<(), Self::Error>;
+}
+
+/// A generated union.
+pub trait Union: Value {
+    /// The schema's properties of the union.
+    const INFO: &'static TypeInfo;
+
+    /// The type of the discriminator: a number, a boolean or an enum.
+    type Discriminator: Discriminator;
+
+    /// The discriminator of the current case.
+    fn discriminator(&self) -> Self::Discriminator;
+
+    /// The case that a discriminator selects, if any, and the shape of its value.
+    fn case_of(discriminator: Self::Discriminator) -> Option<(&'static MemberInfo, Shape)>;
+
+    /// Visits the value of the current case. Does nothing if the discriminator selects none.
+    fn visit_case<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error>;
+
+    /// Selects the case of a discriminator. A newly selected case begins with its default value.
+    fn select(&mut self, discriminator: Self::Discriminator);
+
+    /// Visits the value of the current case, with a mutable reference.
+    fn visit_case_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error>;
+}
+
+/// A visitor that reads values.
+pub trait Visitor {
+    /// The error that ends the visit early.
+    type Error;
+
+    /// A boolean.
+    fn boolean(&mut self, value: bool) -> Result<(), Self::Error>;
+
+    /// A number or character.
+    fn number<T: Number>(&mut self, value: T) -> Result<(), Self::Error>;
+
+    /// An enum.
+    fn enumeration<T: Enumeration>(&mut self, value: T) -> Result<(), Self::Error> {
+        self.number(value.value())
     }
+
+    /// A bitmask.
+    fn bitmask<T: Bitmask>(&mut self, value: T) -> Result<(), Self::Error> {
+        self.number(value.bits())
+    }
+
+    /// A string.
+    fn text(&mut self, text: &str) -> Result<(), Self::Error>;
+
+    /// A string of 16-bit units.
+    fn wide_text(&mut self, units: &[u16]) -> Result<(), Self::Error>;
+
+    /// A sequence.
+    fn sequence<T: Value>(&mut self, elements: &[T]) -> Result<(), Self::Error>;
+
+    /// A sequence of bytes in memory that this program cannot read. They can be neither shown nor encoded.
+    fn opaque_buffer(&mut self, buffer: OpaqueBuffer) -> Result<(), Self::Error>;
+
+    /// An array; its elements may be arrays.
+    fn array<T: Value>(&mut self, elements: &[T]) -> Result<(), Self::Error>;
+
+    /// A map.
+    fn map<K: Key, V: Value, M: Table<K, V>>(&mut self, table: &M) -> Result<(), Self::Error>;
+
+    /// An optional member.
+    fn optional<T: Value>(&mut self, value: Option<&T>) -> Result<(), Self::Error>;
+
+    /// A structure.
+    fn structure<T: Structure>(&mut self, value: &T) -> Result<(), Self::Error>;
+
+    /// A union.
+    fn union<T: Union>(&mut self, value: &T) -> Result<(), Self::Error>;
+
+    /// A bulk member of a flat message. Its elements lie in the message's body.
+    fn bulk<T: Plain, const N: usize>(&mut self, reference: &BulkRef<T, N>) -> Result<(), Self::Error>;
+}
+
+/// A visitor that may change values.
+pub trait VisitorMut {
+    /// The error that ends the visit early.
+    type Error;
+
+    /// A boolean.
+    fn boolean(&mut self, value: &mut bool) -> Result<(), Self::Error>;
+
+    /// A number or character.
+    fn number<T: Number>(&mut self, value: &mut T) -> Result<(), Self::Error>;
+
+    /// An enum.
+    fn enumeration<T: Enumeration>(&mut self, value: &mut T) -> Result<(), Self::Error> {
+        let mut number = value.value();
+        self.number(&mut number)?;
+        *value = T::from_value(number);
+        Ok(())
+    }
+
+    /// A bitmask.
+    fn bitmask<T: Bitmask>(&mut self, value: &mut T) -> Result<(), Self::Error> {
+        let mut bits = value.bits();
+        self.number(&mut bits)?;
+        *value = T::from_bits(bits);
+        Ok(())
+    }
+
+    /// A string.
+    fn text<T: Text>(&mut self, text: &mut T) -> Result<(), Self::Error>;
+
+    /// A string of 16-bit units.
+    fn wide_text<T: WideText>(&mut self, text: &mut T) -> Result<(), Self::Error>;
+
+    /// A sequence.
+    fn sequence<T: Value, L: List<T>>(&mut self, list: &mut L) -> Result<(), Self::Error>;
+
+    /// An array; its elements may be arrays.
+    fn array<T: Value>(&mut self, elements: &mut [T]) -> Result<(), Self::Error>;
+
+    /// A map.
+    fn map<K: Key, V: Value, M: Table<K, V>>(&mut self, table: &mut M) -> Result<(), Self::Error>;
+
+    /// An optional member.
+    fn optional<T: Value, M: Maybe<T>>(&mut self, value: &mut M) -> Result<(), Self::Error>;
+
+    /// A structure.
+    fn structure<T: Structure>(&mut self, value: &mut T) -> Result<(), Self::Error>;
+
+    /// A union.
+    fn union<T: Union>(&mut self, value: &mut T) -> Result<(), Self::Error>;
+
+    /// A bulk member of a flat message. Its elements lie in the message's body.
+    fn bulk<T: Plain, const N: usize>(&mut self, reference: &mut BulkRef<T, N>) -> Result<(), Self::Error>;
 }

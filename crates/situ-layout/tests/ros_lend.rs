@@ -1,66 +1,14 @@
 //! Messages lent as C structs: their content and addresses in C, and refused messages.
 
+#[allow(dead_code)]
+mod messages;
+
 use std::ptr;
 
 use situ_layout::ros::{Lent, lend, lend_with_body};
-use situ_layout::{
-    Bodies, BulkRef, Flat, Heap, Ros, RosSequence, RosString, Storage, UNBOUNDED, Unbounded, convert,
-    structure,
-};
+use situ_layout::{Bodies, BulkRef, Flat, Heap, Ros, RosSequence, RosString, convert};
 
-/// `struct Part { float x; uint8 kind; };`
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Part {
-    x: f32,
-    kind: u8,
-}
-
-structure! {
-    ros Part: Final "test::msg::Part";
-    0 "x" x: copy;
-    1 "kind" kind: copy;
-}
-
-/// `struct Piece { string<9> name; @bulk sequence<uint16> samples; sequence<Part, 4> parts; wstring<9> wide;
-/// };`
-#[repr(C)]
-struct Piece<S: Storage> {
-    name: S::String<9>,
-    samples: S::Bulk<u16, UNBOUNDED>,
-    parts: S::Sequence<Part, 4>,
-    wide: S::WString<9>,
-}
-
-structure! {
-    ros Piece<S: Storage>: Final "test::msg::Piece";
-    0 "name" name: text;
-    1 "samples" samples: bulk;
-    2 "parts" parts: (list copy);
-    3 "wide" wide: wide;
-}
-
-/// `struct Whole { uint8 first; Piece one; sequence<Piece> pieces; string names[2]; sequence<string> more;
-/// float matrix[2][2]; };`
-#[repr(C)]
-struct Whole<S: Unbounded> {
-    first: u8,
-    one: Piece<S>,
-    pieces: S::UnboundedSequence<Piece<S>>,
-    names: [S::UnboundedString; 2],
-    more: S::UnboundedSequence<S::UnboundedString>,
-    matrix: [[f32; 2]; 2],
-}
-
-structure! {
-    ros Whole<S: Unbounded>: Final "test::msg::Whole";
-    0 "first" first: copy;
-    1 "one" one: nested;
-    2 "pieces" pieces: (list nested);
-    3 "names" names: (array text);
-    4 "more" more: (list text);
-    5 "matrix" matrix: copy;
-}
+use messages::msg::{Part, Piece, Whole};
 
 fn piece(at: u8) -> Piece<Heap> {
     let mut piece = Piece::<Heap>::default();

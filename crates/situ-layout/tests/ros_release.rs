@@ -4,47 +4,16 @@
 //! The structs below follow the bindings that rclrs 0.8 generated from both releases' headers (see
 //! `spec/ros.md`). No package with the headers of Lyrical could be installed here.
 
+#[allow(dead_code)]
+mod messages;
+
 use std::ffi::c_void;
 use std::mem::offset_of;
 
 use situ_layout::ros::SEQUENCES_HAVE_FLAGS;
-use situ_layout::{
-    Heap, Ros, RosSequence, RosString, RosWString, Storage, UNBOUNDED, convert, convert_owned, structure,
-};
+use situ_layout::{Heap, Ros, RosSequence, RosString, RosWString, convert, convert_owned};
 
-/// `struct Blob { uint8 kind; sequence<uint8> data; string name; sequence<string> tags; sequence<Part> parts;
-/// double end; };`
-#[repr(C)]
-struct Blob<S: Storage> {
-    kind: u8,
-    data: S::Sequence<u8, UNBOUNDED>,
-    name: S::String<UNBOUNDED>,
-    tags: S::Sequence<S::String<UNBOUNDED>, UNBOUNDED>,
-    parts: S::Sequence<Part, UNBOUNDED>,
-    end: f64,
-}
-
-/// `struct Part { int32 x; };`
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Part {
-    x: i32,
-}
-
-structure! {
-    Part: Final "test::Part";
-    0 "x" x: copy;
-}
-
-structure! {
-    Blob<S: Storage>: Final "test::Blob";
-    0 "kind" kind: copy;
-    1 "data" data: (list copy);
-    2 "name" name: text;
-    3 "tags" tags: (list text);
-    4 "parts" parts: (list copy);
-    5 "end" end: copy;
-}
+use messages::msg::{Blob, Part};
 
 /// A sequence of messages, and every sequence up to Kilted.
 #[repr(C)]
@@ -97,11 +66,11 @@ fn the_release_is_the_one_that_was_named() {
 #[test]
 fn messages_convert_as_ever() {
     let mut heap: Blob<Heap> = Blob::default();
-    heap.data.try_extend_from_slice(&[1, 2, 3]).unwrap();
-    heap.tags.try_push(Default::default()).unwrap();
-    heap.parts.try_push(Part { x: 4 }).unwrap();
+    heap.data.extend_from_slice(&[1, 2, 3]);
+    heap.tags.push(Default::default());
+    heap.parts.push(Part { x: 4.0, kind: 0 });
     let ros: Blob<Ros> = convert(&heap).unwrap();
-    assert_eq!((&*ros.data, ros.tags.len(), ros.parts[0].x), (&[1, 2, 3][..], 1, 4));
+    assert_eq!((&*ros.data, ros.tags.len(), ros.parts[0].x), (&[1, 2, 3][..], 1, 4.0));
     assert!(!ros.data.is_rosidl_buffer() && ros.data.try_as_slice().unwrap().len() == 3);
     assert_eq!(convert_owned::<Blob<Heap>, _>(ros).unwrap(), heap);
 }
@@ -115,55 +84,14 @@ mod buffers {
 
     use std::process::Command;
 
+    use situ_layout::OpaqueBuffer;
     use situ_layout::assign::AssignProblem;
-    use situ_layout::region::{Region, Vector};
-    use situ_layout::ros::{RosidlBuffer, checked_type_support, clip, idiomatic, idiomatic_clipped, lend};
-    use situ_layout::{
-        AssignFrom, Bodies, BulkError, BulkField, Flat, TakeFrom, Unbounded, region_conversion, region_struct,
-    };
+    use situ_layout::ros::{checked_type_support, clip, idiomatic, idiomatic_clipped, lend};
+    use situ_layout::{AssignFrom, Bodies, BulkError, BulkField, Flat, TakeFrom};
+    use situ_region::Region;
 
+    use super::messages::msg::{Film, FilmRegion, Frame};
     use super::*;
-
-    /// `struct Frame { @bulk sequence<uint8> pixels; sequence<uint8, 4> few; sequence<uint8> more; };`
-    #[repr(C)]
-    struct Frame<S: Storage> {
-        pixels: S::Bulk<u8, UNBOUNDED>,
-        few: S::Sequence<u8, 4>,
-        more: S::Sequence<u8, 9>,
-    }
-
-    structure! {
-        ros Frame<S: Storage>: Final "test::Frame";
-        0 "pixels" pixels: bulk;
-        1 "few" few: (list copy);
-        2 "more" more: (list copy);
-    }
-
-    /// `struct Film { sequence<Frame> frames; };`
-    #[repr(C)]
-    struct Film<S: Unbounded> {
-        frames: S::UnboundedSequence<Frame<S>>,
-    }
-
-    structure! {
-        ros Film<S: Unbounded>: Final "test::Film";
-        0 "frames" frames: (list nested);
-    }
-
-    region_struct! {
-        struct FrameRegion: FrameRef, FrameMut { pixels: Vector<u8>, few: Vector<u8>, more: Vector<u8> }
-    }
-    region_struct! { struct FilmRegion: FilmRef, FilmMut { frames: Vector<FrameRegion> } }
-    region_conversion! {
-        FrameRegion, Frame<S: Storage>;
-        "pixels" pixels pixels: Vector<u8>, bulk;
-        "few" few few: Vector<u8>, (list copy);
-        "more" more more: Vector<u8>, (list copy);
-    }
-    region_conversion! {
-        FilmRegion, Film<S: Unbounded>;
-        "frames" frames frames: Vector<FrameRegion>, (list nested);
-    }
 
     /// The address of a buffer that does not exist. No code may read it.
     const BUFFER: usize = 0xDEAD_0000;
@@ -232,7 +160,7 @@ mod buffers {
         blob
     }
 
-    const THE_BUFFER: RosidlBuffer = RosidlBuffer { size: 1000 };
+    const THE_BUFFER: OpaqueBuffer = OpaqueBuffer { kind: "rosidl buffer", size: 1000 };
 
     /// Three frames. The second has a buffer in one of its sequences.
     fn film(put: impl FnOnce(&mut Frame<Ros>)) -> Film<Ros> {
@@ -253,7 +181,7 @@ mod buffers {
             [(in_bulk(), in_bulk(), "frames[1].pixels"), (in_sequence(), in_sequence(), "frames[1].few")]
         {
             let said = format!("{name}: {THE_BUFFER}");
-            let problem = AssignProblem::RosidlBuffer(THE_BUFFER);
+            let problem = AssignProblem::OpaqueBuffer(THE_BUFFER);
             let mut heap: Film<Heap> = Film::default();
             let mut ros: Film<Ros> = Film::default();
             let mut errors = vec![heap.assign_from(&film).unwrap_err(), ros.assign_from(&film).unwrap_err()];
@@ -273,8 +201,8 @@ mod buffers {
         // Reads the elements directly, like code that knows the storage.
         let mut film = in_bulk();
         let pixels = &mut film.frames[1].pixels;
-        assert_eq!(BulkField::elements(pixels, &[]), Err(BulkError::RosidlBuffer(THE_BUFFER)));
-        assert_eq!(BulkField::elements_mut(pixels, &mut []), Err(BulkError::RosidlBuffer(THE_BUFFER)));
+        assert_eq!(BulkField::elements(pixels, &[]), Err(BulkError::OpaqueBuffer(THE_BUFFER)));
+        assert_eq!(BulkField::elements_mut(pixels, &mut []), Err(BulkError::OpaqueBuffer(THE_BUFFER)));
         // Written elements replace a buffer.
         let mut heap: Frame<Heap> = Frame::default();
         heap.pixels.try_assign(&[5, 6]).unwrap();
@@ -293,7 +221,7 @@ mod buffers {
         );
     }
 
-    /// Set in the child program, whose standard error contains the warning to a subscription.
+    /// Set in the child program. Its standard error contains the warning to a subscription.
     const IN_CHILD: &str = "SITU_TEST_ROSIDL_BUFFER";
 
     #[test]
@@ -308,13 +236,14 @@ mod buffers {
             let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("situ: ")).collect();
             assert_eq!(lines.len(), 2, "once for each type: {said}");
             assert!(
-                lines[0]
-                    .contains(&format!("test::Blob came without some of its elements. data: {THE_BUFFER}")),
+                lines[0].contains(&format!(
+                    "test::msg::Blob came without some of its elements. data: {THE_BUFFER}"
+                )),
                 "{said}"
             );
             assert!(
                 lines[1].contains(&format!(
-                    "test::Film came without some of its elements. frames[1].pixels: {THE_BUFFER}"
+                    "test::msg::Film came without some of its elements. frames[1].pixels: {THE_BUFFER}"
                 )),
                 "{said}"
             );
@@ -346,18 +275,21 @@ mod buffers {
         let gone = || GONE.get();
         let mut blob = received();
         assert!(blob.data.is_rosidl_buffer());
-        assert_eq!(blob.data.try_as_slice(), Err(RosidlBuffer { size: 1000 }));
+        assert_eq!(blob.data.try_as_slice(), Err(OpaqueBuffer { kind: "rosidl buffer", size: 1000 }));
         assert!(
             blob.data.is_empty() && blob.data.iter().next().is_none() && blob.data.as_mut_slice().is_empty()
         );
-        assert!(format!("{:?}", blob.data).contains("RosidlBuffer"));
+        assert!(format!("{:?}", blob.data).contains("OpaqueBuffer"));
         assert_eq!(blob.data, blob.data);
         let copy = blob.clone();
         assert!(!copy.data.is_rosidl_buffer() && copy.data.is_empty(), "a copy has none of it");
         assert_ne!(blob.data, copy.data);
 
         let error = convert::<Blob<Heap>, _>(&blob).unwrap_err();
-        assert_eq!(error.problem, AssignProblem::RosidlBuffer(RosidlBuffer { size: 1000 }));
+        assert_eq!(
+            error.problem,
+            AssignProblem::OpaqueBuffer(OpaqueBuffer { kind: "rosidl buffer", size: 1000 })
+        );
         assert!(error.to_string().starts_with("data: "), "{error}");
         assert_eq!(gone(), 0);
 

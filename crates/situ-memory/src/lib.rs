@@ -1,10 +1,10 @@
-//! The places: memory domains, the pools in them, and the slots that messages are built in.
+//! Memory domains, the pools in them, and the slots that messages are built in.
 //!
-//! A [`Domain`] is a kind of memory (host shared memory, a GPU, an emulated device): it makes and imports [`Memory`], and
-//! has [`Stream`]s that work on it. A *pool* is memory that one process owns: only the owner allocates and frees, so no
-//! allocator lock is ever shared. A pool is cut into *slots*; each has a [`SlotControl`] in host shared memory, whatever the
-//! domain of its bytes, with a [`Fence`] that says when they are complete. The formats are `spec/domain.md` and
-//! `spec/pool.md`.
+//! A [`Domain`] is a kind of memory (host shared memory, a GPU, an emulated device). It makes and imports
+//! [`Memory`], and has [`Stream`]s that work on it. A *pool* is memory that one process owns. Only the owner
+//! allocates and frees, so no allocator lock is ever shared. A pool is cut into *slots*. Each slot has a
+//! [`SlotControl`] in host shared memory, whatever the domain of its bytes. The control contains a [`Fence`],
+//! which says when the bytes are complete. The formats are `spec/domain.md` and `spec/pool.md`.
 //!
 //! ```text
 //!   <id>.pool   (host shared memory)                       memory of the domain; the host's: <id>.data
@@ -49,8 +49,8 @@ pub use self::{
         vulkan,
     },
     os::{
-        Access, Beneath, Extent, Mapping, MemoryError, NoWindow, OpenRoot, Root, RootError, Window, beneath,
-        find_memory, fork, guard, process, root, thread,
+        Access, AddressWindow, Beneath, Extent, Mapping, MemoryError, NoAddressWindow, OpenRoot, Root,
+        RootError, beneath, find_memory, fork, guard, process, root, thread,
     },
     pool::{
         AllocateError, DEVICE_GRANULE, GRANULE, Lent, PoolHeader, PoolMetadata, PoolOptions, PoolOwner,

@@ -1,8 +1,7 @@
-//! The emulated device: its memory is out of reach, its work takes the time that it should, and it fails on demand.
+//! The emulated device: its memory is out of reach, its work takes the configured time, and it fails on
+//! demand.
 #![cfg(not(loom))]
 
-use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,16 +10,15 @@ use situ_memory::{
     EmulatedStream, FaultPlan, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions, PoolOwner, Route,
     Strategy,
 };
+use situ_testkit::process::{rerun, role};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-struct Scratch(PathBuf);
+struct Scratch(situ_testkit::Scratch);
 
 impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = PathBuf::from(format!("/dev/shm/situ-test-emulated-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+    fn new() -> Self {
+        Self(situ_testkit::Scratch::created("emulated"))
     }
     fn memory(&self, domain: &dyn Domain, name: &str, size: u64) -> Arc<dyn Memory> {
         let memory = domain
@@ -45,12 +43,6 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn quick() -> EmulatedDomain {
     EmulatedDomain::new(EmulatedOptions {
         latency: Duration::ZERO,
@@ -63,15 +55,15 @@ fn faulty(fault: FaultPlan) -> EmulatedDomain {
     EmulatedDomain::new(EmulatedOptions { latency: Duration::ZERO, fault, ..EmulatedOptions::default() })
 }
 
-/// Runs in a process of its own: see the next test.
+/// A role that the next test starts in a process of its own; alone it has nothing to do.
 #[test]
 fn touches_the_device() {
-    let Some(how) = std::env::var_os("SITU_TEST_TOUCH") else { return };
-    let scratch = Scratch::new("touch");
+    let Some(how) = role() else { return };
+    let scratch = Scratch::new();
     let memory = scratch.memory(&quick(), "m.data", 4096);
     let _ = std::fs::remove_dir_all(&scratch.0);
     let address = memory.address() as *mut u8;
-    // SAFETY: none: this is the mistake that the process is to die of.
+    // SAFETY: none: this is the mistake that the process must die of.
     unsafe {
         if how == "read" {
             std::hint::black_box(address.read_volatile())
@@ -86,19 +78,14 @@ fn touches_the_device() {
 fn a_program_that_touches_device_memory_dies() {
     use std::os::unix::process::ExitStatusExt;
     for how in ["read", "write"] {
-        let status = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "touches_the_device"])
-            .env("SITU_TEST_TOUCH", how)
-            .output()
-            .unwrap()
-            .status;
-        assert_eq!(status.signal(), Some(11), "{how}: SIGSEGV");
+        let output = rerun("touches_the_device", how).output().unwrap();
+        assert_eq!(output.status.signal(), Some(11), "{how}: SIGSEGV");
     }
 }
 
 #[test]
 fn a_kernel_works_between_two_copies() {
-    let scratch = Scratch::new("kernel");
+    let scratch = Scratch::new();
     let domain = quick();
     let memory = scratch.memory(&domain, "m.data", 8192);
     let stream = domain.stream().unwrap();
@@ -120,7 +107,7 @@ fn a_kernel_works_between_two_copies() {
     unsafe { stream.copy_to_host(&memory, 4096, output.as_mut_ptr(), 256).unwrap() };
     stream.synchronize(PATIENCE).unwrap();
     assert!(input.iter().zip(&output).all(|(input, output)| input.wrapping_mul(3) == *output));
-    // One that leaves its bounds, and one that panics.
+    // One kernel that leaves its bounds, and one that panics.
     emulated
         .launch(move |view| {
             // SAFETY: it is refused.
@@ -130,12 +117,12 @@ fn a_kernel_works_between_two_copies() {
     assert!(matches!(stream.synchronize(PATIENCE), Err(DomainError::OutOfRange { size: 8192, .. })));
     emulated.launch(|_| panic!("a kernel with a fault")).unwrap();
     assert!(matches!(stream.synchronize(PATIENCE), Err(DomainError::Refused { .. })));
-    stream.synchronize(PATIENCE).expect("and the stream goes on");
+    stream.synchronize(PATIENCE).expect("the stream goes on");
 }
 
 #[test]
 fn copies_take_at_least_the_time_of_the_model() {
-    let scratch = Scratch::new("time");
+    let scratch = Scratch::new();
     let domain = EmulatedDomain::new(EmulatedOptions {
         latency: Duration::from_millis(5),
         bandwidth_bytes_per_s: 100_000_000,
@@ -158,7 +145,7 @@ fn copies_take_at_least_the_time_of_the_model() {
 
 #[test]
 fn refused_allocations_are_errors_and_the_next_ones_succeed() {
-    let scratch = Scratch::new("refuse");
+    let scratch = Scratch::new();
     let domain = faulty(FaultPlan { refuse_allocation: Some(0), ..FaultPlan::default() });
     let error = scratch.pool(&domain, "a.pool").err().unwrap();
     assert!(matches!(error, DomainError::Refused { .. }), "{error}");
@@ -174,7 +161,7 @@ fn refused_allocations_are_errors_and_the_next_ones_succeed() {
 
 #[test]
 fn after_a_failed_copy_no_fence_says_complete() {
-    let scratch = Scratch::new("copy");
+    let scratch = Scratch::new();
     let domain = faulty(FaultPlan { fail_copy: Some(1), ..FaultPlan::default() });
     let mut pool = scratch.pool(&domain, "p.pool").unwrap();
     let stream = domain.stream().unwrap();
@@ -192,7 +179,7 @@ fn after_a_failed_copy_no_fence_says_complete() {
     assert!(matches!(error, DomainError::Refused { .. }), "{error}");
     let states: Vec<FenceState> = fences.iter().map(|fence| fence.state()).collect();
     assert_eq!(states, [FenceState::Complete, FenceState::Poisoned, FenceState::Poisoned]);
-    // The poison goes with the message: the slot's next one is pending, then complete.
+    // The poison goes with the message: the slot's next message is pending, then complete.
     let _ = pool.control(last).retire();
     pool.deallocate(last);
     assert_eq!(pool.allocate(64).unwrap(), last);
@@ -205,7 +192,7 @@ fn after_a_failed_copy_no_fence_says_complete() {
 
 #[test]
 fn a_lost_device_is_lost_for_everybody_and_nobody_waits_for_it() {
-    let scratch = Scratch::new("lost");
+    let scratch = Scratch::new();
     let domain = faulty(FaultPlan { lose_device: Some(1), ..FaultPlan::default() });
     let mut pool = scratch.pool(&domain, "p.pool").unwrap();
     let (first, second) = (pool.allocate(64).unwrap(), pool.allocate(64).unwrap());
@@ -216,7 +203,8 @@ fn a_lost_device_is_lost_for_everybody_and_nobody_waits_for_it() {
     for slot in [first, second] {
         // SAFETY: the bytes live until the stream is synchronized.
         let copied = unsafe { stream.copy_from_host(bytes.as_ptr(), pool.bytes(), pool.place(slot).0, 64) };
-        // It may be lost by now, and then say so at once; whoever cannot signal poisons by itself.
+        // The device may be lost by now, and the call then fails at once; a caller that cannot signal poisons
+        // the fence itself.
         if copied.and_then(|()| stream.signal(&pool.fence(slot))).is_err() {
             pool.fence(slot).poison();
         }
@@ -235,7 +223,7 @@ fn a_lost_device_is_lost_for_everybody_and_nobody_waits_for_it() {
 
 #[test]
 fn a_dropped_stream_still_does_what_it_was_given() {
-    let scratch = Scratch::new("dropped");
+    let scratch = Scratch::new();
     let domain = EmulatedDomain::default();
     let mut pool = scratch.pool(&domain, "p.pool").unwrap();
     let slot = pool.allocate(64).unwrap();
@@ -251,20 +239,18 @@ fn a_dropped_stream_still_does_what_it_was_given() {
     assert_eq!(fence.wait(PATIENCE), FenceState::Complete);
 }
 
-/// How many streams of emulated devices this process has.
+/// The number of streams of emulated devices in this process.
 fn stream_threads() -> usize {
     let threads = std::fs::read_dir("/proc/self/task").unwrap();
     let names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
     names.filter(|name| name.trim() == "situ-emulated").count()
 }
 
-/// Runs in a process of its own, where nobody else has streams: see the next test.
+/// A role that the next test starts in a process without other streams; alone it has nothing to do.
 #[test]
 fn drops_a_stream_that_waits() {
-    if std::env::var_os("SITU_TEST_DROP").is_none() {
-        return;
-    }
-    let scratch = Scratch::new("waits");
+    let Some(_) = role() else { return };
+    let scratch = Scratch::new();
     let mut pool = scratch.pool(&quick(), "p.pool").unwrap();
     let (never, behind) = (pool.allocate(64).unwrap(), pool.allocate(64).unwrap());
     let stream = quick().stream().unwrap();
@@ -285,17 +271,13 @@ fn drops_a_stream_that_waits() {
 
 #[test]
 fn a_dropped_stream_does_not_wait_for_ever() {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "drops_a_stream_that_waits"])
-        .env("SITU_TEST_DROP", "1")
-        .output()
-        .unwrap();
+    let output = rerun("drops_a_stream_that_waits", "drop").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 #[test]
 fn copies_between_domains_take_the_shortest_way() {
-    let scratch = Scratch::new("ways");
+    let scratch = Scratch::new();
     let other = EmulatedDomain::new(EmulatedOptions { number: 1, ..EmulatedOptions::default() });
     let domains =
         Domains::host_only().with(Arc::new(EmulatedDomain::default())).with(Arc::new(other.clone()));
@@ -309,7 +291,7 @@ fn copies_between_domains_take_the_shortest_way() {
     let [host, first, second] = &memories[..] else { unreachable!() };
     let base = host.host(0, host.size()).unwrap().unwrap();
     let pattern: Vec<u8> = (0..size).map(|byte| (byte % 251) as u8).collect();
-    // SAFETY: the memory has so many bytes, and nobody else uses it.
+    // SAFETY: the memory has that many bytes, and no other code uses it.
     unsafe { base.copy_from_nonoverlapping(pattern.as_ptr(), size as usize) };
     let mut copy = |from, to, len| copier.copy((from, 0), (to, 0), len, None, PATIENCE).unwrap();
     assert_eq!(copy(host, first, size), Route::FromHost);
@@ -317,11 +299,11 @@ fn copies_between_domains_take_the_shortest_way() {
     // SAFETY: as above.
     unsafe { base.write_bytes(0, size as usize) };
     assert_eq!(copy(second, host, size), Route::ToHost);
-    // SAFETY: as above; nobody writes it any more.
+    // SAFETY: as above; no code writes it any more.
     assert!(unsafe { std::slice::from_raw_parts(base, size as usize) } == pattern);
     assert_eq!(copy(first, first, 0), Route::Direct);
     assert_eq!(copy(host, host, size), Route::Direct);
-    // A fence that nobody completes, and a range that is not there.
+    // A fence that is never completed, and a range that does not exist.
     let mut pool = scratch.pool(&HostDomain, "p.pool").unwrap();
     let slot = pool.allocate(64).unwrap();
     let fence = pool.fence(slot);

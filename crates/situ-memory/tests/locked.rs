@@ -1,16 +1,15 @@
-//! Windows of regions in programs that lock their memory: they hold what is used, not what could be.
+//! Windows of regions in programs that lock their memory: only the used part takes memory.
 #![cfg(not(loom))]
 
-use std::process::Command;
-
-use rustix::io::Errno;
-use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 use rustix::process::{Resource, Rlimit, setrlimit};
-use situ_layout::region::{Options, Region, Vector};
-use situ_memory::Window;
+use situ_memory::AddressWindow;
+use situ_region::{Options, Region, Vector};
+use situ_testkit::process::{rerun, role};
 
-const ROLE: &str = "SITU_TEST_ROLE";
 const MIB: u64 = 1 << 20;
+/// The exit code of a child that may not lock its memory.
+const NO_PERMISSION: i32 = 77;
 
 /// The memory of this process, in bytes.
 fn resident() -> u64 {
@@ -18,33 +17,28 @@ fn resident() -> u64 {
     statm.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-fn regions(count: u64) -> Vec<Region<Vector<u64>, Window>> {
+fn regions(count: u64) -> Vec<Region<Vector<u64>, AddressWindow>> {
     let made = |number: u64| {
-        let window = Window::take(1 << 20).unwrap();
-        let mut region = Region::<Vector<u64>, Window>::with_backing(window, Options::default()).unwrap();
+        let window = AddressWindow::take(1 << 20).unwrap();
+        let mut region =
+            Region::<Vector<u64>, AddressWindow>::with_backing(window, Options::default()).unwrap();
         region.root_mut().push(number).unwrap();
         region
     };
     (0..count).map(made).collect()
 }
 
-/// Locks memory; false where this process may not.
-fn lock(flags: MlockAllFlags) -> bool {
-    match mlockall(flags) {
-        Err(Errno::PERM | Errno::NOMEM) => false,
-        result => {
-            result.unwrap();
-            true
-        }
-    }
-}
-
 #[test]
 #[ignore = "a role that the tests start"]
 fn child() {
-    let Ok(role) = std::env::var(ROLE) else { return };
-    // What goes wrong must not take the machine's memory: without a limit, it would be 16 GiB.
+    let Some(role) = role() else { return };
+    // A failure must not take all the machine's memory: without a limit, it would be 16 GiB.
     setrlimit(Resource::As, Rlimit { current: Some(2048 * MIB), maximum: Some(2048 * MIB) }).unwrap();
+    // Permission is asked before windows exist: a later failure is a defect of the windows.
+    if mlockall(MlockAllFlags::CURRENT).is_err() {
+        std::process::exit(NO_PERMISSION);
+    }
+    munlockall().unwrap();
     let mut kept = Vec::new();
     if role == "after" {
         kept = regions(3);
@@ -54,10 +48,9 @@ fn child() {
         "before" => MlockAllFlags::FUTURE,
         _ => MlockAllFlags::CURRENT | MlockAllFlags::FUTURE,
     };
-    if !lock(flags) {
-        return eprintln!("skipped: this process may not lock its memory");
-    }
-    // All that is mapped, the program itself included, comes by the call; what windows may take is in it.
+    mlockall(flags).unwrap();
+    // The call finds memory for everything that is mapped, the program itself and the writable part of
+    // windows included.
     let locked = resident() - before;
     assert!(locked < 96 * MIB, "{locked} bytes by the call");
     let before = resident();
@@ -70,9 +63,11 @@ fn child() {
 }
 
 fn play(role: &str) {
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "child", "--ignored", "--nocapture"]).env(ROLE, role);
-    assert!(child.status().unwrap().success());
+    let status = rerun("child", role).status().unwrap();
+    if status.code() == Some(NO_PERMISSION) {
+        return eprintln!("skipped: this process may not lock its memory");
+    }
+    assert!(status.success(), "{status}");
 }
 
 #[test]

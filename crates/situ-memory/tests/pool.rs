@@ -14,22 +14,14 @@ use situ_memory::{
     Registered, Strategy as Allocation, Stream, ViewError,
 };
 
-struct Scratch(PathBuf);
+struct Scratch(situ_testkit::Scratch);
 
 impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = PathBuf::from(format!("/dev/shm/situ-test-pool-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+    fn new() -> Self {
+        Self(situ_testkit::Scratch::created("pool"))
     }
     fn control(&self) -> PathBuf {
         self.0.join("p.pool")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -42,12 +34,13 @@ fn open(scratch: &Scratch) -> Result<PoolView, ViewError> {
     PoolView::open(&Domains::host_only(), &scratch.control())
 }
 
-/// A device that has pages registered would go on with the old ones, had the owner given them back and others in their place.
+/// If the owner gave registered pages back and got others in their place, the device would go on with the old
+/// ones.
 #[test]
 fn what_is_registered_with_a_device_is_not_given_back() {
     use std::os::unix::fs::MetadataExt;
     for strategy in [Allocation::SizeClasses, Allocation::Ring] {
-        let scratch = Scratch::new("registered");
+        let scratch = Scratch::new();
         let options = PoolOptions { strategy, ..options(64, 4 << 20) };
         let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options).unwrap();
         let memory = || fs::metadata(scratch.0.join("p.data")).unwrap().blocks() * 512;
@@ -66,16 +59,16 @@ fn what_is_registered_with_a_device_is_not_given_back() {
         assert!(before >= 1 << 20 && after == 0, "{before} {after}");
         let (before, after) = use_one(true);
         assert!(before >= 1 << 20 && after == before, "{before} {after}");
-        // Nor is anything else: it may be the same pages.
+        // Other memory is not given back either: it may be the same pages.
         assert_eq!(use_one(false), (before, before));
     }
 }
 
-/// What was needed at any moment between two calls stays, whichever slots it lay in.
+/// The memory that was needed at any moment between two calls stays, in whichever slots.
 #[test]
 fn what_is_not_needed_between_two_looks_is_given_back() {
     const MIB: u64 = 1 << 20;
-    let scratch = Scratch::new("idle");
+    let scratch = Scratch::new();
     let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 64 << 20)).unwrap();
     let use_some = |owner: &mut PoolOwner, count: usize| {
         let slots: Vec<_> = (0..count).map(|_| owner.allocate(MIB as usize).unwrap()).collect();
@@ -98,7 +91,7 @@ fn what_is_not_needed_between_two_looks_is_given_back() {
     assert_eq!((owner.free_bytes(), owner.trim(), owner.free_bytes()), (MIB, MIB, 0));
 }
 
-/// Of a domain that would register pages, but whose driver refuses.
+/// A domain that would register pages, but whose driver refuses.
 #[derive(Debug)]
 struct Refusing;
 
@@ -129,7 +122,7 @@ impl Domain for Refusing {
 #[test]
 fn what_could_not_be_registered_is_given_back() {
     use std::os::unix::fs::MetadataExt;
-    let scratch = Scratch::new("refused");
+    let scratch = Scratch::new();
     let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 4 << 20)).unwrap();
     let slot = owner.allocate(1 << 20).unwrap();
     let view = open(&scratch).unwrap();
@@ -142,12 +135,12 @@ fn what_could_not_be_registered_is_given_back() {
 
 #[test]
 fn what_the_owner_writes_the_view_reads() {
-    let scratch = Scratch::new("share");
+    let scratch = Scratch::new();
     let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 1 << 20)).unwrap();
     let slot = owner.allocate(1000).unwrap();
     let (memory, len) = owner.memory(slot);
     assert!(len >= 1000 && (memory as usize).is_multiple_of(GRANULE));
-    // SAFETY: the slot has at least 1000 bytes, and nobody else knows it yet.
+    // SAFETY: the slot has at least 1000 bytes, and no other code uses it yet.
     unsafe { memory.write_bytes(7, 1000) };
     let view = open(&scratch).unwrap();
     let generation = owner.control(slot).generation();
@@ -167,7 +160,7 @@ fn what_the_owner_writes_the_view_reads() {
 
 #[test]
 fn the_most_recently_freed_slot_comes_first_and_exhaustion_says_so() {
-    let scratch = Scratch::new("exhaust");
+    let scratch = Scratch::new();
     let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 64 << 10)).unwrap();
     let slots: Vec<_> = (0..16).map(|_| owner.allocate(4096).unwrap()).collect();
     assert!(matches!(owner.allocate(4096), Err(AllocateError::Exhausted { in_use: 16, .. })));
@@ -178,7 +171,7 @@ fn the_most_recently_freed_slot_comes_first_and_exhaustion_says_so() {
     owner.deallocate(slots[9]);
     assert_eq!(owner.allocate(4000).unwrap(), slots[9]);
     assert_eq!(owner.allocate(4000).unwrap(), slots[3]);
-    // Memory of one size returns to be used for another.
+    // Memory of one size can be used for another.
     slots.iter().for_each(|slot| owner.deallocate(*slot));
     let whole = owner.allocate(64 << 10).unwrap();
     assert_eq!(owner.memory(whole).1, 64 << 10);
@@ -190,9 +183,9 @@ fn the_most_recently_freed_slot_comes_first_and_exhaustion_says_so() {
 /// What an owner does with its pool.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// Allocates so many bytes.
+    /// Allocates this number of bytes.
     Allocate(usize),
-    /// Returns one of those that it has.
+    /// Returns one of its slots.
     Return(usize),
     Trim,
 }
@@ -212,9 +205,7 @@ proptest! {
 
     #[test]
     fn what_is_lent_is_nobody_elses(steps in steps(), ring: bool) {
-        let scratch = Scratch::new("lent");
-        let _ = fs::remove_file(scratch.control());
-        let _ = fs::remove_file(scratch.control().with_extension("data"));
+        let scratch = Scratch::new();
         let capacity = 256 << 10;
         let strategy = if ring { Allocation::Ring } else { Allocation::SizeClasses };
         let options = PoolOptions { strategy, ..options(64, capacity) };
@@ -230,7 +221,7 @@ proptest! {
                         let end = start + len;
                         prop_assert!(len >= size as u64 && end <= capacity && start % GRANULE as u64 == 0);
                         prop_assert!(ring || len <= (size as u64 * 5 / 4).max(8 * 64).next_multiple_of(64), "waste");
-                        // In a ring, what was returned before its turn still counts as lent.
+                        // In a ring, a slot that was returned before its turn still counts as lent.
                         let oldest = known.iter().position(|one| one.3).unwrap_or(known.len());
                         for (index, one) in known.iter().enumerate() {
                             let taken = one.3 || (ring && index > oldest);
@@ -256,7 +247,7 @@ proptest! {
     }
 }
 
-/// Runs in a process of its own whose memory file system holds a megabyte: see the next test.
+/// A role that the next test starts in a memory file system of one megabyte; alone it has nothing to do.
 #[test]
 fn within_a_small_file_system() {
     let Some(directory) = std::env::var_os("SITU_TEST_SMALL") else { return };
@@ -268,15 +259,15 @@ fn within_a_small_file_system() {
         }
         other => panic!("two megabytes do not fit into one: {other:?}"),
     }
-    let slot = owner.allocate(256 << 10).expect("and the pool goes on");
+    let slot = owner.allocate(256 << 10).expect("the pool still works");
     let (memory, len) = owner.memory(slot);
-    // SAFETY: the slot has `len` bytes, and nobody else knows it.
+    // SAFETY: the slot has `len` bytes, and no other code uses it.
     unsafe { memory.write_bytes(1, len) };
 }
 
 #[test]
 fn a_full_file_system_is_an_error_and_not_a_signal() {
-    let scratch = Scratch::new("full");
+    let scratch = Scratch::new();
     let script = "mount -t tmpfs -o size=1M none \"$SITU_TEST_SMALL\" && echo mounted && exec \"$0\" --exact within_a_small_file_system";
     let output = std::process::Command::new("unshare")
         .args(["--mount", "--map-root-user", "sh", "-c", script])
@@ -293,7 +284,7 @@ fn a_full_file_system_is_an_error_and_not_a_signal() {
 
 #[test]
 fn malformed_files_are_refused() {
-    let scratch = Scratch::new("malformed");
+    let scratch = Scratch::new();
     assert!(matches!(open(&scratch), Err(ViewError::Gone(_))));
     let _owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 1 << 20)).unwrap();
     let file = fs::OpenOptions::new().read(true).write(true).open(scratch.control()).unwrap();
@@ -315,7 +306,8 @@ fn malformed_files_are_refused() {
             match open(&scratch) {
                 Err(ViewError::Memory(_) | ViewError::Domain(_)) => refused += 1,
                 Err(ViewError::Gone(_)) => panic!("it is there"),
-                // What may vary freely: its number, its owner, its domain's number. All slots must still be safe.
+                // Its number, its owner and its domain's number may have any value. All slots must still be
+                // safe.
                 Ok(view) => {
                     for slot in [0, 63, 64, u32::MAX] {
                         let _ = view.control(slot).map(|control| control.held());
@@ -332,8 +324,8 @@ fn malformed_files_are_refused() {
     assert!(matches!(open(&scratch), Err(ViewError::Memory(MemoryError::Malformed { .. }))));
 }
 
-/// As a peer patches them that wants a reader's addresses: as large as may be, with a slot at the end of
-/// everything.
+/// Patches the files as a hostile peer does that wants a reader's addresses: the largest possible size, with
+/// a slot at the very end.
 fn patched(scratch: &Scratch, capacity: u64) {
     let file = fs::OpenOptions::new().read(true).write(true).open(scratch.control()).unwrap();
     file.write_all_at(&capacity.to_le_bytes(), 64).unwrap();
@@ -348,8 +340,8 @@ fn patched(scratch: &Scratch, capacity: u64) {
 #[test]
 fn patched_pools_take_a_limited_part_of_a_readers_addresses() {
     const MOST: u64 = (1 << 38) - 8192;
-    const MOST_IN_ALL: u64 = 1 << 45;
-    let scratch = Scratch::new("patched");
+    const MAX_IN_ALL: u64 = 1 << 45;
+    let scratch = Scratch::new();
     let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 1 << 20)).unwrap();
     owner.allocate(64).unwrap();
     patched(&scratch, MOST * 2);
@@ -363,11 +355,11 @@ fn patched_pools_take_a_limited_part_of_a_readers_addresses() {
             break view;
         }
         views.push(view);
-        assert!(views.len() as u64 * MOST <= MOST_IN_ALL, "{} views", views.len());
+        assert!(views.len() as u64 * MOST <= MAX_IN_ALL, "{} views", views.len());
     };
     match refused.unreachable(0) {
         Some(ViewError::Memory(MemoryError::TooMuchMapped { wanted, mapped, limit, .. })) => {
-            assert!(limit == MOST_IN_ALL && wanted <= 1 << 38 && mapped + wanted > limit);
+            assert!(limit == MAX_IN_ALL && wanted <= 1 << 38 && mapped + wanted > limit);
         }
         other => panic!("{other:?}"),
     }
@@ -377,7 +369,7 @@ fn patched_pools_take_a_limited_part_of_a_readers_addresses() {
 
 #[test]
 fn a_slot_that_lies_behind_the_end_of_its_file_is_not_given_out() {
-    let scratch = Scratch::new("behind");
+    let scratch = Scratch::new();
     let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 1 << 30)).unwrap();
     owner.allocate(64).unwrap();
     patched(&scratch, 1 << 30);
@@ -387,7 +379,7 @@ fn a_slot_that_lies_behind_the_end_of_its_file_is_not_given_out() {
     assert!(view.memory(0).is_none());
     let error = view.unreachable(0).unwrap().to_string();
     assert!(error.contains(&(1 << 20).to_string()) && error.contains(&(1 << 30).to_string()), "{error}");
-    // Nor is another file taken for it.
+    // Another file is not taken for it either.
     fs::remove_file(&data).unwrap();
     fs::write(&data, []).unwrap();
     assert!(view.unreachable(0).unwrap().to_string().contains("replaced"));
@@ -398,7 +390,7 @@ fn a_slot_that_lies_behind_the_end_of_its_file_is_not_given_out() {
 enum Growth {
     Allocate(usize),
     Grow(usize, usize),
-    /// One of those it has is published with a part of its bytes.
+    /// Publishes one of its slots with a part of its bytes.
     Publish(usize),
     Return(usize),
     Plain(usize),
@@ -424,12 +416,10 @@ proptest! {
     ) {
         const ROOM: usize = 1 << 20;
         const LIMIT: u64 = 8 << 20;
-        let scratch = Scratch::new("grow");
-        let _ = fs::remove_file(scratch.control());
-        let _ = fs::remove_file(scratch.control().with_extension("data"));
+        let scratch = Scratch::new();
         let options = PoolOptions { grows: true, ..options(64, LIMIT) };
         let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options).unwrap();
-        // Slot, first byte, what it is filled with, how far, whether it grows.
+        // Slot, first byte, the value that fills it, its length, whether it grows.
         let mut lent: Vec<(u32, *mut u8, u8, usize, bool)> = Vec::new();
         for (mark, step) in steps.into_iter().enumerate() {
             let mark = mark as u8 + 1;
@@ -440,7 +430,7 @@ proptest! {
                     let Ok(slot) = made else { continue };
                     let (memory, len) = owner.memory(slot);
                     prop_assert!(len >= size);
-                    // SAFETY: the slot has so many bytes, and is lent to nobody else.
+                    // SAFETY: the slot has at least `size` bytes, and is lent only once.
                     unsafe { memory.write_bytes(mark, size) };
                     lent.push((slot, memory, mark, size, grow));
                 }
@@ -450,7 +440,7 @@ proptest! {
                     match owner.grow(one.0, size) {
                         Ok(had) => {
                             prop_assert!(owner.memory(one.0).1 >= size && (one.4 || had >= size));
-                            // SAFETY: as above; what was added is zero, what it had is its own.
+                            // SAFETY: as above; the added bytes are zero, and the others were initialized.
                             let added = unsafe { std::slice::from_raw_parts(one.1, size.max(had)) };
                             prop_assert!(added[had..].iter().all(|byte| *byte == 0));
                             if size > one.3 {

@@ -1,12 +1,12 @@
-//! The `vulkan` domain where there is a device (lavapipe counts): sharing with processes that die, and descriptors that are
-//! not what they should be. What every domain must do is in the conformance suite.
+//! The `vulkan` domain where there is a device (lavapipe counts): sharing with processes that die, and
+//! invalid descriptors. What every domain must do is in the conformance suite.
 
 use std::ffi::CString;
 use std::io::{IoSlice, IoSliceMut, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -19,11 +19,12 @@ use situ_memory::vulkan::{VulkanDomain, VulkanMemory, VulkanStream};
 use situ_memory::{
     Beneath, Domain, DomainError, Fence, FenceState, Memory, MemoryRequest, Stream, StreamOrder,
 };
+use situ_testkit::process::{rerun, role};
 
 const SIZE: u64 = 5 << 20;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The first device, or nothing, after saying why.
+/// The first device; `None`, after printing why, if there is none.
 fn device() -> Option<VulkanDomain> {
     match VulkanDomain::find(0) {
         Ok(domain) => Some(domain),
@@ -39,7 +40,7 @@ fn create(domain: &VulkanDomain, size: u64) -> Arc<dyn Memory> {
     domain.create(&Beneath::from("/nowhere"), &request).unwrap()
 }
 
-/// Bytes of which no two neighbours of a word are the same.
+/// Bytes in which neighbouring words differ.
 fn pattern(len: u64, seed: u64) -> Vec<u8> {
     (0..len / 8)
         .flat_map(|index| ((index + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ seed).to_le_bytes())
@@ -84,12 +85,10 @@ fn receive(socket: &UnixStream) -> OwnedFd {
     descriptors.next().expect("a descriptor came")
 }
 
-/// What a child does that is started to be killed: it makes memory, hands it out, and waits for its end.
+/// The role of a child that is started to be killed: it makes memory, hands it out, and waits for its end.
 #[test]
 fn child_that_exports() {
-    if std::env::var_os("SITU_TEST_EXPORTER").is_none() {
-        return;
-    }
+    let Some(_) = role() else { return };
     // The socket is the child's standard input.
     let socket = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned().unwrap());
     let domain = VulkanDomain::find(0).unwrap();
@@ -97,16 +96,14 @@ fn child_that_exports() {
     write(&domain, &memory, 0, &pattern(SIZE, 7));
     send(&socket, &memory.export().unwrap().unwrap());
     std::thread::sleep(Duration::from_secs(60));
-    panic!("nobody killed me");
+    panic!("the test did not kill this process");
 }
 
 #[test]
 fn memory_outlives_an_exporter_that_was_killed_before_the_import() {
     let Some(domain) = device() else { return };
     let (ours, theirs) = UnixStream::pair().unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["child_that_exports", "--exact", "--nocapture"])
-        .env("SITU_TEST_EXPORTER", "1")
+    let mut child = rerun("child_that_exports", "export")
         .stdin(OwnedFd::from(theirs))
         .stdout(Stdio::null())
         .spawn()
@@ -119,7 +116,7 @@ fn memory_outlives_an_exporter_that_was_killed_before_the_import() {
     let memory = domain.import(descriptor, SIZE).unwrap();
     assert_eq!(memory.size(), SIZE);
     assert!(read(&domain, &memory, 0, SIZE) == pattern(SIZE, 7), "other bytes than were written");
-    assert!(memory.export().is_err(), "who imported it does not hand it on");
+    assert!(memory.export().is_err(), "an importer does not hand it out");
 }
 
 #[test]
@@ -151,7 +148,7 @@ fn what_is_no_memory_is_refused_and_nothing_leaks() {
         let before = open_descriptors();
         let error = domain.import(descriptor, SIZE).expect_err(what);
         assert!(matches!(error, DomainError::Refused { .. }), "{what}: {error}");
-        // Other tests open descriptors too: at most one goes missing, none stays behind, in the long run.
+        // Other tests open descriptors too: a leak of one for each attempt would exceed this.
         assert!(open_descriptors() <= before + 8, "{what}: descriptors are left open");
     }
     // Real memory, but smaller than promised; and sizes that no device has.
@@ -171,7 +168,7 @@ fn what_is_no_memory_is_refused_and_nothing_leaks() {
     assert_eq!(read(&domain, &own, 0, 4096), pattern(4096, 1));
 }
 
-/// Lavapipe believes what is written at the beginning of its memory; so it must not come to see everything.
+/// Lavapipe trusts the words at the beginning of its memory, so it must not see every descriptor.
 #[test]
 fn memory_whose_beginning_was_tampered_with_is_refused() {
     let Some(domain) = device() else { return };
@@ -210,7 +207,7 @@ fn memory_whose_beginning_was_tampered_with_is_refused() {
         let before = at(offset);
         put(offset, word);
         let imported = domain.import(descriptor.try_clone().unwrap(), SIZE);
-        // Before it is dropped: the driver reads there again.
+        // Before it is dropped, because the driver reads there again.
         put(offset, before);
         let error = imported.err().unwrap_or_else(|| panic!("{word:#x} at {offset}"));
         assert!(matches!(error, DomainError::Refused { .. }), "{word:#x} at {offset}: {error}");
@@ -246,7 +243,7 @@ fn imported_memory_is_the_same_memory() {
     let stream = domain.stream().unwrap();
     let refused = stream.copy(&own, 0, &imported, 0, 8);
     assert!(matches!(refused, Err(DomainError::Refused { .. })), "an importer reads");
-    // Small ones are staged, large ones are not; none of them aligned to anything.
+    // Small copies are staged, large ones are not; none is aligned.
     for (offset, len, seed) in [(0, 8, 1), (3, 4096, 2), (61, 200_000, 3), (1 << 20, SIZE - (1 << 20), 4)] {
         let bytes = pattern(len, seed);
         write(&domain, &own, offset, &bytes);

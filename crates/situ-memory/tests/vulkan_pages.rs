@@ -1,5 +1,5 @@
-//! Pages of the host as the `vulkan` domain has them: registered ones are imported once, and go when nothing uses them. One test: the counts are
-//! those of the process.
+//! Pages of the host in the `vulkan` domain: registered ones are imported once, and go when nothing uses
+//! them. There is only one test, because the counters are the process's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,25 +14,25 @@ fn request() -> MemoryRequest {
     MemoryRequest { size: SIZE, mode: 0o600, group: None }
 }
 
-/// Host memory with bytes of which no two neighbours are the same.
+/// Host memory in which neighbouring bytes differ.
 fn host(seed: u8) -> Arc<dyn Memory> {
     let path = format!("/dev/shm/situ-test-vulkan-{}-{seed}.data", std::process::id());
     let memory = HostDomain.create(&Beneath::from(&path), &request()).unwrap();
     std::fs::remove_file(&path).unwrap();
     memory.back(0, SIZE).unwrap();
     for at in 0..SIZE as usize {
-        // SAFETY: the memory has so many bytes, and nobody else uses it.
+        // SAFETY: the memory has `SIZE` bytes, and no other code uses it.
         unsafe { memory.host(0, memory.size()).unwrap().unwrap().add(at).write((at % 251) as u8 ^ seed) };
     }
     memory
 }
 
 fn bytes(memory: &Arc<dyn Memory>, offset: usize, len: usize) -> &[u8] {
-    // SAFETY: as above; what the device writes is waited for.
+    // SAFETY: as above; the device's writes were waited for.
     unsafe { std::slice::from_raw_parts(memory.host(0, memory.size()).unwrap().unwrap().add(offset), len) }
 }
 
-/// Copies there and back, and checks that nothing changed on the way.
+/// Copies there and back, and checks that the bytes are the same.
 fn there_and_back(
     stream: &dyn Stream,
     from: &Arc<dyn Memory>,
@@ -42,7 +42,7 @@ fn there_and_back(
     let (begin, len) = (5000, 600_000);
     stream.copy(from, begin, device, 7, len).unwrap();
     let target = to.host(0, to.size()).unwrap().unwrap().wrapping_add(begin as usize);
-    // SAFETY: the memory is kept until the stream has passed, and nobody else uses it.
+    // SAFETY: the memory is kept until the stream has passed, and no other code uses it.
     unsafe { stream.copy_to_host(device, 7, target, len) }.unwrap();
     stream.synchronize(PATIENCE).unwrap();
     assert!(bytes(to, begin as usize, len as usize) == bytes(from, begin as usize, len as usize));
@@ -63,7 +63,7 @@ fn registered_pages_are_imported_once_and_go_when_nothing_uses_them() {
     there_and_back(&*stream, &from, &device, &to);
     assert_eq!(counts(), HostPages { imported: 2, registered: 0, copies: 2 }, "for each copy");
 
-    // Two that meet within the bytes that are copied, on a page, and one that is not made of whole ones.
+    // Two registrations that meet on a page within the copied bytes, and one that is not of whole pages.
     let first = domain.register(&from, 0, 300_000 / 4096 * 4096).unwrap();
     let second = domain.register(&from, 300_000 / 4096 * 4096, 400_001).unwrap();
     let third = domain.register(&to, 5000, 600_000).unwrap();
@@ -82,7 +82,7 @@ fn registered_pages_are_imported_once_and_go_when_nothing_uses_them() {
     assert!(matches!(domain.register(&from, SIZE, 0), Err(DomainError::Refused { .. })), "nothing");
     assert!(matches!(domain.register(&device, 0, 4096), Err(DomainError::Refused { .. })), "no host memory");
 
-    // In part registered is not registered.
+    // Partly registered bytes count as not registered.
     drop(second);
     let before = counts();
     there_and_back(&*stream, &from, &device, &to);
@@ -91,7 +91,7 @@ fn registered_pages_are_imported_once_and_go_when_nothing_uses_them() {
         HostPages { imported: before.imported + 1, copies: before.copies + 2, registered: 2 }
     );
 
-    // What is registered keeps its memory, and so does work that is under way; nothing else does.
+    // A registration keeps its memory, and so does work under way; nothing else does.
     let (left, gone) = (bytes(&from, 0, 200_000).to_vec(), Arc::downgrade(&from));
     let fence = Fence::of_process(0, 1);
     stream.wait(&fence, PATIENCE).unwrap();
@@ -100,14 +100,14 @@ fn registered_pages_are_imported_once_and_go_when_nothing_uses_them() {
     drop(first);
     assert!(gone.upgrade().is_some(), "a copy from it is under way");
     fence.complete();
-    // SAFETY: the memory is kept until the stream has passed, and nobody else uses it.
+    // SAFETY: the memory is kept until the stream has passed, and no other code uses it.
     unsafe { stream.copy_to_host(&device, 0, to.host(0, to.size()).unwrap().unwrap(), 200_000) }.unwrap();
     stream.synchronize(PATIENCE).unwrap();
     assert!(bytes(&to, 0, 200_000) == left.as_slice());
-    assert!(gone.upgrade().is_none(), "nobody needs it");
+    assert!(gone.upgrade().is_none(), "no work needs it");
     drop(third);
     assert_eq!(counts().registered, 0);
-    // At its address there may be something else by now.
+    // There may be other memory at its address by now.
     let other = host(3);
     there_and_back(&*stream, &other, &device, &to);
 }

@@ -1,40 +1,52 @@
 //! The names: OMG IDL and ROS interface files become one model, its hashes, and code.
+//!
+//! A [`Loader`] reads interface files and makes a [`Schema`] of them. A schema gives code ([`generate`], or
+//! [`BuildScript`] in a build), the text and hashes that topics carry, and the first difference of two types.
+//! With it, messages can be read and written without compiled types ([`dynamic`]).
+//!
+//! ```text
+//! .idl .msg .srv .action .situ ──▶ frontend ──▶ schema ──┬──▶ generate     Rust, C++, crates for rclrs
+//!                                                │       ├──▶ identity     canonical text, hashes, difference
+//!                                                ▼       └──▶ dynamic      values read, printed, written
+//!                                         model, layout
+//!
+//! .proto ──▶ proto    its own model; readers and writers in Rust and C++
+//! ```
+//!
+//! | Room | Content |
+//! |---|---|
+//! | `source` | Source texts, positions in them, and errors that show them. |
+//! | `frontend` | Finds, parses and resolves interface files. |
+//! | `model` | The definitions that every front end makes and every generator reads. |
+//! | `layout` | Where members lie in flat messages and in regions. |
+//! | `schema` | All definitions with their graph, and questions about them. |
+//! | `identity` | Canonical text, hashes, and the first difference of two types. |
+//! | `generate` | Code generators, and the helper for build scripts. |
+//! | `proto` | `.proto` files, which have a model and generators of their own. |
+//! | `dynamic` | Messages without compiled types. |
 
-mod ast;
-mod build_script;
-mod canonical;
-mod diagnostic;
-mod differ;
 pub mod dynamic;
-mod files;
-mod flat_layout;
+mod frontend;
 pub mod generate;
-mod graph;
-mod idl;
-mod loader;
+mod identity;
+mod layout;
 pub mod model;
 #[cfg(feature = "proto")]
 pub mod proto;
-mod region_layout;
-mod resolve;
-mod ros;
 mod schema;
-mod side;
-mod signature;
 mod source;
 
-pub use build_script::{BuildError, BuildScript};
-pub use diagnostic::{Diagnostic, SchemaError};
-pub use differ::{Difference, differ};
-
-pub use flat_layout::{
+pub use frontend::loader::{Format, Loader};
+pub use generate::build_script::{BuildError, BuildScript};
+pub use identity::diff::{Difference, diff};
+pub use layout::flat::{
     BULK_ALIGN, BulkField, ContainerLayout, Extent, FlatLayout, FlatMember, FlatObstacle, FlatReason,
     MAX_BULK_FIELDS, MAX_FLAT_SIZE, optional as optional_layout,
 };
-pub use graph::MAX_NESTING;
-pub use loader::{Format, Loader};
-pub use region_layout::{
+pub use layout::region::{
     MAX_REGION_SIZE, RegionLayout, RegionMember, RegionObstacle, RegionReason, RegionType,
 };
+pub use model::graph::MAX_NESTING;
 pub use schema::Schema;
+pub use source::diagnostic::{Diagnostic, SchemaError};
 pub use source::{FileId, Source, Sources, Span};

@@ -1,24 +1,16 @@
-//! The schema: all definitions with their graph, and the questions that generators and readers ask.
+//! The schema: all definitions with their graph, and queries for generators and readers.
 
 use std::collections::HashMap;
 
-use crate::flat_layout::{self, BulkField, Extent, FlatLayout, FlatObstacle};
-use crate::graph::{Graph, GraphError};
+use crate::layout::flat::FlatTable;
+use crate::model::graph::{Graph, GraphError};
 use crate::model::{
     Action, Constant, Definition, Kind, Literal, Name, Primitive, Service, Struct, Type, TypeId,
 };
 use crate::source::{FileId, Sources, Span};
 
-/// What is known about a definition once its dependencies are known.
-#[derive(Debug, Clone)]
-pub(crate) struct Facts {
-    pub recursive: bool,
-    pub bulk_fields: u32,
-    pub flat: Result<FlatLayout, FlatObstacle>,
-    pub plain: bool,
-}
-
-/// A set of types that is closed: every name in it is resolved. Cheap to ask, never changed once built.
+/// A closed set of types: every name in it is resolved. Queries are cheap, and a schema never changes once it
+/// is built.
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
     sources: Sources,
@@ -28,7 +20,7 @@ pub struct Schema {
     actions: Vec<Action>,
     by_name: HashMap<String, TypeId>,
     graph: Graph,
-    facts: Vec<Facts>,
+    flat: FlatTable,
 }
 
 /// The pieces of a schema before the graph is walked.
@@ -48,18 +40,8 @@ impl Schema {
         };
         let by_name = parts.definitions.iter().enumerate();
         let by_name = by_name.map(|(at, it)| (it.name.as_str().to_owned(), TypeId(at as u32))).collect();
-        let unknown = |definition: &Definition| Facts {
-            recursive: false,
-            bulk_fields: 0,
-            plain: false,
-            flat: Err(FlatObstacle {
-                path: String::new(),
-                reason: flat_layout::FlatReason::Recursive,
-                span: definition.span,
-            }),
-        };
-        let mut schema = Self {
-            facts: parts.definitions.iter().map(unknown).collect(),
+        Ok(Self {
+            flat: FlatTable::new(&parts.definitions, &graph),
             sources: parts.sources,
             definitions: parts.definitions,
             constants: parts.constants,
@@ -67,37 +49,7 @@ impl Schema {
             actions: Vec::new(),
             by_name,
             graph,
-        };
-        for at in 0..schema.graph.order.len() {
-            let id = schema.graph.order[at];
-            let facts = schema.find_facts(id);
-            schema.facts[id.index()] = facts;
-        }
-        Ok(schema)
-    }
-
-    fn find_facts(&self, id: TypeId) -> Facts {
-        let Definition { kind, span, .. } = self.definition(id);
-        let recursive = self.graph.recursive[id.index()];
-        let bulk_fields = flat_layout::count_bulk_fields(self, kind);
-        let obstacle = |reason| FlatObstacle { path: String::new(), reason, span: *span };
-        let flat = if recursive {
-            Err(obstacle(flat_layout::FlatReason::Recursive))
-        } else if bulk_fields > flat_layout::MAX_BULK_FIELDS {
-            Err(obstacle(flat_layout::FlatReason::TooManyBulkFields))
-        } else {
-            flat_layout::lay_out(self, kind, *span)
-        };
-        let plain = match kind {
-            Kind::Struct(it) => {
-                it.base.is_none_or(|base| self.is_plain(&Type::Named(base)))
-                    && it.members.iter().all(|it| !it.optional && !it.bulk && self.is_plain(&it.ty))
-            }
-            Kind::Union(_) => false,
-            Kind::Enum(_) | Kind::Bitmask(_) => true,
-            Kind::Alias(ty) => self.is_plain(ty),
-        };
-        Facts { recursive, bulk_fields, flat, plain }
+        })
     }
 
     pub(crate) fn set_services(&mut self, services: Vec<Service>, actions: Vec<Action>) {
@@ -105,8 +57,9 @@ impl Schema {
         self.actions = actions;
     }
 
-    pub(crate) fn facts(&self, id: TypeId) -> &Facts {
-        &self.facts[id.index()]
+    /// The flat form's facts about every definition.
+    pub(crate) fn flat_table(&self) -> &FlatTable {
+        &self.flat
     }
 
     /// The source files.
@@ -124,8 +77,8 @@ impl Schema {
         &self.definitions[id.index()]
     }
 
-    /// The definition with this name: `sensor_msgs::msg::Image`, or the ROS spelling `sensor_msgs/msg/Image`, or
-    /// its short form `sensor_msgs/Image`.
+    /// The definition with this name: `sensor_msgs::msg::Image`, or the ROS spelling `sensor_msgs/msg/Image`,
+    /// or its short form `sensor_msgs/Image`.
     pub fn find(&self, name: &str) -> Option<TypeId> {
         let name = name.strip_prefix("::").unwrap_or(name);
         if let Some(id) = self.by_name.get(name) {
@@ -139,18 +92,19 @@ impl Schema {
         self.by_name.get(&spelled).copied()
     }
 
-    /// All definitions, each after those it depends on. Types that contain themselves through a sequence or map
-    /// come in an order in which each follows those it holds by value.
+    /// All definitions, each after those it depends on. Types that contain themselves through a sequence or
+    /// map come in an order in which each follows those it holds by value.
     pub fn dependency_order(&self) -> &[TypeId] {
         &self.graph.order
     }
 
-    /// `root` and all that it needs, dependencies first; the same in every schema that holds these types.
+    /// `root` and everything it depends on, dependencies first. The order is the same in every schema that
+    /// holds these types.
     pub fn closure(&self, root: TypeId) -> Vec<TypeId> {
         self.graph.closure(root)
     }
 
-    /// The same with typedefs replaced by what they stand for; `root` is no typedef.
+    /// The same with typedefs resolved. `root` must not be a typedef.
     pub(crate) fn closure_without_aliases(&self, root: TypeId) -> Vec<TypeId> {
         self.graph.closure_without_aliases(root)
     }
@@ -162,7 +116,7 @@ impl Schema {
 
     /// Whether a type contains itself, through a sequence or a map.
     pub fn is_recursive(&self, id: TypeId) -> bool {
-        self.facts(id).recursive
+        self.flat.of(id).recursive
     }
 
     /// All constants, in the order of the source.
@@ -191,13 +145,13 @@ impl Schema {
         self.definition(id).span.file
     }
 
-    /// Whether a definition stands in a file that was asked for by name, not merely included.
+    /// Whether a definition stands in a file that was requested by name, not only included.
     pub fn is_requested(&self, id: TypeId) -> bool {
         self.sources.get(self.file_of(id)).requested
     }
 
-    /// `ty` with typedefs at its top replaced by what they stand for. An array of a typedef of an array stays as it
-    /// is; see [`Schema::array`].
+    /// `ty` with typedefs at its top resolved. An array of a typedef of an array stays as it is; see
+    /// [`Schema::array`].
     pub fn resolve<'a>(&'a self, mut ty: &'a Type) -> &'a Type {
         while let Type::Named(id) = ty {
             match &self.definition(*id).kind {
@@ -208,7 +162,8 @@ impl Schema {
         ty
     }
 
-    /// The element and all dimensions of an array, arrays of arrays (by typedefs) joined; `None` for other types.
+    /// The element and all dimensions of an array, arrays of arrays (by typedefs) joined; `None` for other
+    /// types.
     pub fn array<'a>(&'a self, ty: &'a Type) -> Option<(&'a Type, Vec<u32>)> {
         let mut joined = Vec::new();
         let mut ty = self.resolve(ty);
@@ -227,87 +182,13 @@ impl Schema {
         }
     }
 
-    /// Whether the type can have Flat storage.
-    pub fn is_flattable(&self, id: TypeId) -> bool {
-        self.facts(id).flat.is_ok()
-    }
-
-    /// Why the type cannot have Flat storage, `None` when it can.
-    pub fn flat_obstacle(&self, id: TypeId) -> Option<&FlatObstacle> {
-        self.facts(id).flat.as_ref().err()
-    }
-
-    /// The layout of the head of a flat message, `None` when the type cannot be flat.
-    pub fn flat_layout(&self, id: TypeId) -> Option<&FlatLayout> {
-        self.facts(id).flat.as_ref().ok()
-    }
-
-    /// Whether the type's default storage is Flat: it is marked `@flat`, or is a typedef of what is.
+    /// Whether the type's default storage is Flat: the type is marked `@flat`, or is a typedef of such a
+    /// type.
     pub fn is_flat(&self, id: TypeId) -> bool {
         let definition = self.definition(id);
         match definition.kind {
             Kind::Alias(Type::Named(other)) => definition.flat || self.is_flat(other),
             _ => definition.flat,
-        }
-    }
-
-    /// Whether a message of this type has a bulk field, be it in a struct within it.
-    pub fn has_bulk(&self, id: TypeId) -> bool {
-        self.facts(id).bulk_fields > 0
-    }
-
-    /// Whether values have a fixed size, no padding-free guarantee, and nothing variable in them: primitives, enums,
-    /// bitmasks, and arrays and structs of them. Only these may be elements of a bulk sequence.
-    pub fn is_plain(&self, ty: &Type) -> bool {
-        match ty {
-            Type::Primitive(_) => true,
-            Type::Array { element, .. } => self.is_plain(element),
-            Type::Named(id) => self.facts(*id).plain,
-            _ => false,
-        }
-    }
-
-    /// The bulk fields of a flat message in the order of the body: declaration order, depth first, bases first.
-    /// Empty when there are none or the type cannot be flat.
-    pub fn bulk_fields(&self, id: TypeId) -> Vec<BulkField> {
-        let mut fields = Vec::new();
-        if self.is_flattable(id) {
-            self.collect_bulk_fields(id, &mut Vec::new(), 0, &mut fields);
-        }
-        fields
-    }
-
-    fn collect_bulk_fields(&self, id: TypeId, path: &mut Vec<String>, at: u64, fields: &mut Vec<BulkField>) {
-        if !self.has_bulk(id) {
-            return;
-        }
-        let definition = self.definition(id);
-        if let Kind::Alias(Type::Named(target)) = definition.kind {
-            return self.collect_bulk_fields(target, path, at, fields);
-        }
-        let (Kind::Struct(it), Some(layout)) = (&definition.kind, self.flat_layout(id)) else { return };
-        let own = layout.members.len() - it.members.len();
-        if let Some(base) = it.base {
-            path.push("base".into());
-            self.collect_bulk_fields(base, path, at, fields);
-            path.pop();
-        }
-        for (member, place) in it.members.iter().zip(&layout.members[own..]) {
-            path.push(member.name.clone());
-            match (self.resolve(&member.ty), &member.ty) {
-                (Type::Sequence { element, bound }, _) if member.bulk => fields.push(BulkField {
-                    path: path.clone(),
-                    offset: at + place.offset,
-                    element: (**element).clone(),
-                    element_extent: self.flat_extent(element).unwrap_or(Extent { size: 1, align: 1 }),
-                    bound: *bound,
-                }),
-                (_, Type::Named(inner)) if !member.optional => {
-                    self.collect_bulk_fields(*inner, path, at + place.offset, fields);
-                }
-                _ => {}
-            }
-            path.pop();
         }
     }
 
@@ -321,8 +202,8 @@ impl Schema {
         }
     }
 
-    /// A discriminator value that no case names (which selects the `default` case, or nothing): the first
-    /// enumerator, or the smallest number from 0, that is free. `None` when all are taken.
+    /// A discriminator value that no case names, and that therefore selects the `default` case or none: the
+    /// first free enumerator, or the smallest free number from 0. `None` when all are taken.
     pub fn unlabelled(&self, union: &crate::model::Union) -> Option<i128> {
         let free = |value: &i128| !union.cases.iter().any(|case| case.labels.contains(value));
         match self.resolve(&union.discriminator) {
@@ -372,8 +253,8 @@ impl Schema {
         }
     }
 
-    /// The value that a new member of this type holds, for types that have a simple one; `None` for structs, unions
-    /// and arrays, whose members hold theirs.
+    /// The value of a new member of this type, if one literal can say it. `None` for structs, unions and
+    /// arrays, because their parts have values of their own.
     pub fn zero(&self, ty: &Type) -> Option<Literal> {
         Some(match self.resolve(ty) {
             Type::Primitive(Primitive::Bool) => Literal::Bool(false),

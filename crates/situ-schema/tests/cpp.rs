@@ -1,5 +1,5 @@
-//! The C++ generator: which headers it writes, and that it always writes the same. That they compile and do what they
-//! should is the business of cpp/tests.
+//! The C++ generator: which headers it writes, and that it always writes the same. The tests in `cpp/tests`
+//! compile and run them.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ fn header(text: &str) -> String {
     headers(&Options::new(Language::Cpp), &[("a.idl", text)]).remove(0).text
 }
 
-/// Fails unless the lines stand in the text, in this order.
+/// Fails unless the text contains the lines, in this order.
 fn assert_lines(text: &str, lines: &[&str]) {
     let mut rest = text.lines().map(str::trim);
     for line in lines {
@@ -86,7 +86,7 @@ fn headers_include_what_they_need() {
     assert_eq!(headers(&options, &[("a.idl", text)]).len(), 1, "included types are left out when asked");
 }
 
-/// Types of two files that contain each other: whichever header comes first, both are whole in the end.
+/// Types of two files that contain each other: both are complete, whichever header comes first.
 #[test]
 fn headers_may_need_each_other() {
     let texts = [

@@ -1,4 +1,4 @@
-//! Every mistake is reported with its place and with what to do.
+//! Every mistake is reported with its place and with help.
 
 use situ_schema::{Format, Loader, SchemaError};
 
@@ -17,7 +17,7 @@ fn first(name: &str, text: &str, format: Format) -> (usize, usize, String, Strin
     (line, column, diagnostic.message.clone(), diagnostic.help.clone().unwrap_or_default())
 }
 
-/// Checks IDL texts: the text, line and column, and what message and help must contain.
+/// Checks IDL texts. Each case has the text, line and column, and parts of the message and the help.
 fn check(cases: &[(&str, usize, usize, &str, &str)]) {
     for (text, line, column, message, help) in cases {
         let found = first("test.idl", text, Format::Idl);
@@ -40,7 +40,7 @@ error: `Cloud` is @flat, but its member `data` is an unbounded sequence
 5 |     sequence<uint8> data;
   |                     ^^^^ an unbounded sequence
   |
-  = help: give it a bound: `sequence<T, N>`; or mark it `@bulk`, so that it lies behind the message
+  = help: give it a bound: `sequence<T, N>`; or mark it `@bulk`, so that it is stored in the body
 ";
     let error = error_of("points.idl", text, Format::Idl);
     assert_eq!(error.render(false), expected);
@@ -48,7 +48,7 @@ error: `Cloud` is @flat, but its member `data` is an unbounded sequence
     assert_eq!(
         error.to_string(),
         "points.idl:5:21: `Cloud` is @flat, but its member `data` is an unbounded sequence (give it a bound: \
-         `sequence<T, N>`; or mark it `@bulk`, so that it lies behind the message)"
+         `sequence<T, N>`; or mark it `@bulk`, so that it is stored in the body)"
     );
 }
 
@@ -89,14 +89,14 @@ fn what_cannot_lie_in_a_region() {
             "@region @appendable struct B { long x; };\n@region struct A { sequence<B> bs; };",
             2,
             32,
-            "`A.bs` holds in place a struct that is `@region @appendable`",
+            "`A.bs` holds a struct in place that is `@region @appendable`",
             "@optional @external",
         ),
         (
             "@region @appendable struct B { long x; };\n@region struct A : B { long y; };",
             2,
             16,
-            "`A.base` holds in place",
+            "`A.base` holds a struct in place",
             "@optional @shared",
         ),
         ("struct A { @set long x; };", 1, 22, "`@set` marks sequences", "delete `@set`"),
@@ -126,7 +126,8 @@ fn where_members_lie_in_regions_is_carried_and_not_hashed() {
     assert_eq!(again.canonical(again.find("A").unwrap()), canonical);
 }
 
-/// Unions, trees, shared links and what can be appended to lie in regions; a struct that is @appendable, and not @region, is final there.
+/// Unions, trees, shared links and what can be appended to lie in regions; a struct that is @appendable, and
+/// not @region, is final there.
 #[test]
 fn what_lies_in_a_region() {
     let text = "union U switch (long) { case 1: string s; };\n\
@@ -193,7 +194,7 @@ fn bulk_and_keys() {
             1,
             35,
             "not the same in every storage: an element is string",
-            "`char name[16]`, which every storage has as they are; or take `@bulk` from `s` and give it a bound",
+            "`char name[16]`, which is the same in every storage; or remove `@bulk` from `s` and give it a bound",
         ),
         (
             "struct E { long id; string<16> name; }; @flat struct A { @bulk sequence<E> s; };",
@@ -214,14 +215,14 @@ fn bulk_and_keys() {
             1,
             65,
             "`v` of an element is sequence<int32, 4>",
-            "an array and a count",
+            "an array and the number of used elements",
         ),
         (
             "union U switch (long) { case 1: long a; }; struct A { @bulk sequence<U> s; };",
             1,
             73,
             "an element is the union U",
-            "of these alone; or take `@bulk`",
+            "of these alone; or remove `@bulk`",
         ),
         (
             "struct E { @optional long o; }; struct A { @bulk sequence<E> s; };",
@@ -233,9 +234,9 @@ fn bulk_and_keys() {
         ("struct A { @bulk @optional sequence<int8> s; };", 1, 43, "cannot be @optional", "empty bulk field"),
         ("struct A { @key @optional int8 s; };", 1, 32, "the key `s` cannot be optional", "delete one"),
         ("struct A { map<float, int8, 2> m; };", 1, 32, "float cannot be the key", "keys are integers"),
-        ("@bulk struct A { int8 s; };", 1, 1, "`@bulk` does not belong to a struct", "a member of a struct"),
-        ("struct A { @flat int8 s; };", 1, 12, "`@flat` does not belong to a member", "a union, a typedef"),
-        ("@flat enum E { A };", 1, 1, "`@flat` does not belong to an enum", "a union, a typedef"),
+        ("@bulk struct A { int8 s; };", 1, 1, "`@bulk` is not allowed on a struct", "a member of a struct"),
+        ("struct A { @flat int8 s; };", 1, 12, "`@flat` is not allowed on a member", "a union, a typedef"),
+        ("@flat enum E { A };", 1, 1, "`@flat` is not allowed on an enum", "a union, a typedef"),
         (
             "@flat union U switch (long) { case 1: long a; case 2: string b; };",
             1,
@@ -250,7 +251,7 @@ fn bulk_and_keys() {
             "`V` is @flat, but it is an unbounded sequence",
             "give it a bound",
         ),
-        ("struct A { @key @key int8 s; };", 1, 17, "stands here twice", "delete one"),
+        ("struct A { @key @key int8 s; };", 1, 17, "appears twice", "delete one"),
         ("struct A { @key(3) int8 s; };", 1, 17, "takes TRUE or FALSE", "@key(FALSE)"),
         ("struct A { @hashid int8 s; };", 1, 12, "not supported", "@id"),
     ]);
@@ -285,8 +286,8 @@ fn names() {
             "name a struct",
         ),
         ("struct A { int8 a; };\nstruct A { int8 a; };", 2, 8, "`A` is declared twice", "rename"),
-        ("struct A { int8 a; int16 a; };", 1, 26, "the member `a` is there twice", "rename"),
-        ("struct B { int8 a; }; struct A : B { int8 a; };", 1, 43, "the member `a` is there twice", "rename"),
+        ("struct A { int8 a; int16 a; };", 1, 26, "the member `a` appears twice", "rename"),
+        ("struct B { int8 a; }; struct A : B { int8 a; };", 1, 43, "the member `a` appears twice", "rename"),
         (
             "struct B { int8 a; }; struct A : B { int8 base; };",
             1,
@@ -295,12 +296,12 @@ fn names() {
             "rename",
         ),
         ("enum E { A }; enum F { A };", 1, 24, "`A` is declared twice", "modules"),
-        ("struct A;", 1, 8, "announced but never defined", "define it"),
-        ("typedef A B; typedef int8 A;", 1, 9, "used before it is defined", "in front"),
+        ("struct A;", 1, 8, "declared but never defined", "define it"),
+        ("typedef A B; typedef int8 A;", 1, 9, "used before it is defined", "before this"),
         ("typedef int8 A; typedef int16 A;", 1, 31, "two different types", "rename"),
         ("struct A { A a; };", 1, 8, "the struct `A` contains itself", "sequence<T, 1>"),
         ("struct A { sequence<B> b; }; struct B { A a[2]; B c; };", 1, 37, "`B` contains itself", "sequence"),
-        ("typedef sequence<A> A;", 1, 18, "used before it is defined", "in front"),
+        ("typedef sequence<A> A;", 1, 18, "used before it is defined", "before this"),
         ("struct A : B { int8 x; };", 1, 12, "unknown type `B`", "#include"),
         ("enum E { X }; struct A : E { int8 x; };", 1, 26, "`E` is not a struct", "only structs"),
         (
@@ -316,25 +317,25 @@ fn names() {
 #[test]
 fn ids_values_and_labels() {
     check(&[
-        ("struct A { @id(3) int8 a; @id(3) int8 b; };", 1, 39, "member id `3` is there twice", "@id"),
+        ("struct A { @id(3) int8 a; @id(3) int8 b; };", 1, 39, "member id `3` appears twice", "@id"),
         ("struct A { @id(1) int8 a; @id(0) int8 b; int8 c; };", 1, 47, "member id `1`", "@id"),
         ("struct A { @id(268435456) int8 a; };", 1, 16, "out of range", "268435455"),
         ("struct A { @id int8 a; };", 1, 12, "needs a number", "@id(0)"),
-        ("enum E { @value(1) A, @value(1) B };", 1, 33, "the value `1` is there twice", "@value"),
+        ("enum E { @value(1) A, @value(1) B };", 1, 33, "the value `1` appears twice", "@value"),
         ("enum E { @value(2147483647) A, B };", 1, 32, "does not fit 32 bits", "smaller"),
         ("enum E { A = 3 };", 1, 12, "found `=`", "@value(3) NAME"),
         ("enum E { };", 1, 6, "is empty", "give it a name"),
         ("@bit_bound(8) enum E { A };", 1, 20, "fewer than 32 bits", "leave out"),
-        ("@bit_bound(4) bitmask M { A, @position(4) B };", 1, 40, "out of range", "from 0 to 3"),
+        ("@bit_bound(4) bitmask M { A, @position(4) B };", 1, 40, "out of range", "is 0 to 3"),
         ("@bit_bound(1) bitmask M { A, B };", 1, 30, "`B` is bit 1, but there are 1 bits", "@bit_bound"),
-        ("@bit_bound(65) bitmask M { A };", 1, 12, "out of range", "from 1 to 64"),
-        ("bitmask M { A, @position(0) B };", 1, 29, "the bit `0` is there twice", "@position"),
+        ("@bit_bound(65) bitmask M { A };", 1, 12, "out of range", "is 1 to 64"),
+        ("bitmask M { A, @position(0) B };", 1, 29, "the bit `0` appears twice", "@position"),
         ("union U switch (float) { case 1: int8 a; };", 1, 17, "cannot be switched by this", "an integer"),
         (
             "union U switch (int8) { case 1: int8 a; case 1: int8 b; };",
             1,
             46,
-            "the label `1` is there twice",
+            "the label `1` appears twice",
             "one case only",
         ),
         (
@@ -348,7 +349,7 @@ fn ids_values_and_labels() {
             "union U switch (int8) { default: int8 a; default: int8 b; };",
             1,
             42,
-            "`default` is there twice",
+            "`default` appears twice",
             "delete",
         ),
         (
@@ -374,7 +375,7 @@ fn constants() {
     check(&[
         ("const int8 C = 200;", 1, 16, "200 does not fit the type int8", "-128 to 127"),
         ("const uint8 C = -1;", 1, 17, "-1 does not fit", "0 to 255"),
-        ("const int8 C = 1 / 0;", 1, 16, "division by zero", "divide by something else"),
+        ("const int8 C = 1 / 0;", 1, 16, "division by zero", "divide by another number"),
         ("const int8 C = 1 % 0;", 1, 16, "division by zero", "divide"),
         ("const uint64 C = 1 << 64;", 1, 18, "cannot shift by 64", "0 to 63"),
         ("const uint64 C = 170141183460469231731687303715884105727 + 1;", 1, 18, "overflows", "64 bits"),
@@ -390,8 +391,8 @@ fn constants() {
         ("const string<2> C = \"abc\";", 1, 21, "has 3 bytes, its type holds 2", "shorten"),
         ("const string C = \"a\\0b\";", 1, 18, "zero character", "leave it out"),
         ("const int8 C = \"a\" + 1;", 1, 16, "cannot calculate with a string", "operators take"),
-        ("const int8 C = D; const int8 D = 1;", 1, 16, "used before it is declared", "in front"),
-        ("struct A { string<0> s; };", 1, 19, "0 cannot be the bound of a string", "from 1"),
+        ("const int8 C = D; const int8 D = 1;", 1, 16, "used before it is declared", "before this"),
+        ("struct A { string<0> s; };", 1, 19, "0 cannot be the bound of a string", "1 to 4294967294"),
         (
             "struct A { sequence<int8, 4294967295> s; };",
             1,
@@ -399,7 +400,7 @@ fn constants() {
             "cannot be the bound of a sequence",
             "4294967294",
         ),
-        ("struct A { int8 a[-1]; };", 1, 19, "-1 cannot be the length", "from 1"),
+        ("struct A { int8 a[-1]; };", 1, 19, "-1 cannot be the length", "1 to 4294967294"),
         (
             "struct A { int8 a[1.5]; };",
             1,
@@ -447,7 +448,7 @@ fn grammar() {
         ("struct A { long double a; };", 1, 12, "`long double` is not supported", "`octet NAME[16]`"),
         ("struct A { any a; };", 1, 12, "`any` is not supported", "union"),
         ("struct A { fixed<5, 2> a; };", 1, 12, "`fixed` is not supported", "double"),
-        ("struct A { struct B { int8 b; } a; };", 1, 12, "cannot be defined here", "in front"),
+        ("struct A { struct B { int8 b; } a; };", 1, 12, "cannot be defined here", "before this"),
         (
             "bitset B : C { };",
             1,
@@ -483,9 +484,9 @@ fn preprocessor() {
         ("#if 1\nstruct A { int8 a; };", 1, 1, "never closed", "#endif"),
         ("#endif", 1, 1, "`#endif` without `#if`", "delete it"),
         ("#if 1\n#else\n#else\n#endif", 3, 1, "`#else` without `#if`", "delete it"),
-        ("#if 1 +\n#endif", 1, 1, "not understood", "defined(NAME)"),
+        ("#if 1 +\n#endif", 1, 1, "cannot be parsed", "defined(NAME)"),
         ("#define MAX(a) a", 1, 1, "the macro `MAX` has parameters", "constant"),
-        ("#define A B\n#define B A\nstruct A { int8 x; };", 3, 8, "stands for itself", "write out"),
+        ("#define A B\n#define B A\nstruct A { int8 x; };", 3, 8, "expands to itself", "write its text"),
         ("#frobnicate", 1, 1, "not a preprocessor directive", "#include"),
     ]);
     let error = error_of("test.idl", "#error do not use this\n", Format::Idl);
@@ -515,13 +516,13 @@ fn ros_files() {
         ("p/msg/A.msg", "int8[2] x [1]\n", 1, 11, "1 elements, but there must be exactly 2", "2"),
         ("p/msg/A.msg", "int8[<=2] x [1,2,3]\n", 1, 13, "3 elements, but there must be at most 2", "2"),
         ("p/msg/A.msg", "int8[] x 1\n", 1, 10, "not an array", "[1, 2, 3]"),
-        ("p/msg/A.msg", "int8[0] x\n", 1, 1, "0 cannot be the length", "from 1"),
+        ("p/msg/A.msg", "int8[0] x\n", 1, 1, "0 cannot be the length", "1 to 4294967294"),
         ("p/msg/A.msg", "int8[<=a] x\n", 1, 1, "`a` is not a number of elements", "positive"),
         ("p/msg/A.msg", "int8[ x\n", 1, 1, "`int8[` is not a type", "string<=10"),
         ("p/msg/A.msg", "int8<=3 x\n", 1, 1, "`int8` cannot have a bound", "string<=10"),
         ("p/msg/A.msg", "string<=2 x \"abc\"\n", 1, 13, "has 3 bytes, its type holds 2", "shorten"),
         ("p/msg/A.msg", "string x 'it's'\n", 1, 10, "is not escaped", "other kind of quotes"),
-        ("p/msg/A.msg", "int8 x\nint8 x\n", 2, 6, "the member `x` is there twice", "rename"),
+        ("p/msg/A.msg", "int8 x\nint8 x\n", 2, 6, "the member `x` appears twice", "rename"),
         ("p/srv/A.srv", "int8 x\n", 2, 1, "a service has 2 parts, found 1", "---"),
         ("p/action/A.action", "int8 x\n---\n", 3, 1, "an action has 3 parts, found 2", "---"),
     ] {

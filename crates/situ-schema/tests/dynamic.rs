@@ -1,4 +1,4 @@
-//! Messages without compiled types, against the vectors that `spec/vectors/kitchen.py` worked out.
+//! Messages without compiled types, against the vectors that `spec/vectors/kitchen.py` computed.
 
 use std::path::PathBuf;
 
@@ -170,14 +170,14 @@ fn mistakes_in_text_say_where_and_what_to_do() {
     for (text, expected) in [
         ("points:\n- x: 1\n- z: 2", "`points[1]`, line 3, column 3: `Point` has no member `z` (it has x, y)"),
         ("nam: x", "line 1, column 1: `Scene` has no member `nam` (did you mean `name`?)"),
-        ("name: a\nname: b", "line 2, column 1: the member `name` is there twice (delete one of them)"),
+        ("name: a\nname: b", "line 2, column 1: the member `name` appears twice (delete one of them)"),
         (
             "on: yes",
             "`on`, line 1, column 5: expected a value of the type boolean, found `yes` (write true or false)",
         ),
         (
             "bytes: [1, 256]",
-            "`bytes[1]`, line 1, column 12: 256 does not fit the type uint8 (it goes from 0 to 255)",
+            "`bytes[1]`, line 1, column 12: 256 does not fit the type uint8 (the range is 0 to 255)",
         ),
         (
             "bytes: [\"1\"]",
@@ -264,17 +264,17 @@ fn nonsense_in_flat_bytes_is_an_error() {
     assert_eq!(with(4, 4).unwrap_err(), "cannot read `s`: the length 4 exceeds the bound 3");
     assert_eq!(
         with(4, 2).unwrap_err(),
-        "cannot read `s`: there is no zero behind the 2 characters of the text"
+        "cannot read `s`: there is no zero after the 2 characters of the text"
     );
     assert_eq!(with(9, 0xff).unwrap_err(), "cannot read `s`: the text is not UTF-8 from byte 1 on");
     assert_eq!(with(12, 3).unwrap_err(), "cannot read `q`: the length 3 exceeds the bound 2");
     assert_eq!(
         with(32, 3).unwrap_err(),
-        "cannot read `d`: 3 elements at offset 0 do not lie within the body of 8 bytes"
+        "cannot read `d`: 3 elements at offset 0 are not within the body of 8 bytes"
     );
     assert_eq!(
         with(31, 0xff).unwrap_err(),
-        "cannot read `d`: 2 elements at offset 18374686479671623680 do not lie within the body of 8 bytes"
+        "cannot read `d`: 2 elements at offset 18374686479671623680 are not within the body of 8 bytes"
     );
     let error = dynamic::from_flat(&schema, id, &good.head[..20], &good.body).unwrap_err().to_string();
     assert!(error.contains("there are only 20 in all"), "{error}");

@@ -351,7 +351,8 @@ fn flat_layouts() {
     };
     assert_eq!(offsets("Base"), (24, 8, vec![0, 8, 16]));
     assert_eq!(offsets("U"), (16, 8, vec![0, 8, 8]));
-    // base 0..24, s 24, b 26, e 28, m 32, u 40..56, o 56..72, map 72: 4 + 3 * 8 = 28, w 100: 4 + 3 * 2 -> 12, q 112.
+    // base 0..24, s 24, b 26, e 28, m 32, u 40..56, o 56..72, map 72: 4 + 3 * 8 = 28, w 100: 4 + 3 * 2 -> 12,
+    // q 112.
     assert_eq!(offsets("A"), (128, 8, vec![0, 24, 26, 28, 32, 40, 56, 72, 100, 112]));
     let map = &structure(&schema, "A").members[6].ty;
     let layout = schema.container_layout(map).unwrap();
@@ -367,7 +368,7 @@ fn the_text_that_a_topic_carries_says_which_unions_are_flat() {
     let again = load(&carried);
     assert!(again.is_flat(again.find("U").unwrap()) && schema.is_flat(schema.find("V").unwrap()));
     assert_eq!(again.canonical(again.find("S").unwrap()), carried);
-    // How it is stored is not what it is.
+    // Storage is not part of the identity.
     let plain = load(&text.replace("@flat union", "union"));
     assert_eq!(plain.schema_hash(plain.find("S").unwrap()), schema.schema_hash(schema.find("S").unwrap()));
 }

@@ -1,6 +1,6 @@
 //! Crates for rclrs: what files there are, what they depend on, and which traits are implemented for what.
 //!
-//! That they build and work is tested with rclrs itself: `scripts/rclrs.sh`.
+//! `scripts/rclrs.sh` tests with rclrs itself that they build and work.
 
 use std::collections::BTreeMap;
 
@@ -34,6 +34,7 @@ fn some_crates_of(idl: &str, only: &[&str]) -> BTreeMap<String, String> {
     let mut options = Options::new(Language::Rclrs);
     options.only = only.iter().map(|it| it.to_string()).collect();
     options.layout_dependency = r#"{ path = "/situ/layout" }"#.into();
+    options.region_dependency = r#"{ path = "/situ/region" }"#.into();
     let files = generate(&schema, &options);
     assert_eq!(files, generate(&schema, &options), "the same every time");
     files.into_iter().map(|file| (file.path.display().to_string(), file.text)).collect()
@@ -56,7 +57,12 @@ fn every_package_is_a_crate() {
     assert_eq!(crates.keys().cloned().collect::<Vec<_>>(), expected);
     has(
         &crates["user/Cargo.toml"],
-        &[r#"name = "user""#, r#"situ-layout = { path = "/situ/layout" }"#, r#"base = { path = "../base" }"#],
+        &[
+            r#"name = "user""#,
+            r#"situ-layout = { path = "/situ/layout" }"#,
+            r#"situ-region = { path = "/situ/region" }"#,
+            r#"base = { path = "../base" }"#,
+        ],
     );
     assert!(!crates["base/Cargo.toml"].contains("../"));
     has(
@@ -102,7 +108,7 @@ fn the_c_struct_is_published_as_it_is() {
             "type Response = crate::messages::user::srv::Ask_Response<situ_layout::Ros>;",
         ],
     );
-    // A string with a bound may come longer than it is allowed to.
+    // A string from C may be longer than its bound.
     assert_eq!(traits.matches("idiomatic_clipped").count(), 1);
 }
 

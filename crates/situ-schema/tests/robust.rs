@@ -1,4 +1,5 @@
-//! No input makes the front ends, the canonical text or the dynamic readers panic, hang or disagree with themselves.
+//! No input makes the front ends, the canonical text or the dynamic readers panic, hang or contradict
+//! themselves.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,7 +13,7 @@ const SENSOR: &str = include_str!("../../../schema/situ/sensor.idl");
 const MSG: &str = "# docs [m]\nint8 X=-3\nstring<=5 s \"a b\"\nfloat64[<=3] f [1.5, .inf]\nuint8[16] u\nbool b true # on\n\
                    string[] w ['x', \"y\"]\nbuiltin_interfaces/Time t\n---\n---\nA[] nested\n";
 
-/// Pieces that mutations put in: words, signs, and numbers at the edges.
+/// Pieces that mutations insert: words, signs, and numbers at the limits.
 const PIECES: [&str; 48] = [
     "struct ",
     "union ",
@@ -105,7 +106,7 @@ fn exercise(loader: Loader) {
                 assert_eq!(again.canonical(same), text);
                 assert_eq!(again.schema_hash(same), schema.schema_hash(id));
                 assert_eq!(again.layout_hash(same), schema.layout_hash(id));
-                assert_eq!(situ_schema::differ((&schema, id), (&again, same)), None);
+                assert_eq!(situ_schema::diff((&schema, id), (&again, same)), None);
                 if let Ok(value) = dynamic::default_value(&schema, id) {
                     let bytes = dynamic::to_cdr(&schema, id, &value, Encoding::Xcdr2).unwrap();
                     assert_eq!(dynamic::from_cdr(&schema, id, &bytes).unwrap(), value);
@@ -153,7 +154,7 @@ proptest! {
             message.extend(&bytes);
             if let Ok(value) = dynamic::from_cdr(&schema, id, &message) {
                 let _ = value.to_json();
-                // What is read can be written, unless it breaks a rule that reading forgives.
+                // A value that was read can be written, unless it breaks a rule that reading tolerates.
                 let _ = dynamic::to_cdr(&schema, id, &value, Encoding::Xcdr1);
             }
             let head = bytes.repeat(8);
@@ -178,7 +179,7 @@ fn kitchen() -> Schema {
     Loader::new().sealed().text("kitchen.idl", IDL, Format::Idl).load().unwrap()
 }
 
-/// Inputs made to exhaust the stack, the memory or the patience of a reader.
+/// Inputs that try to exhaust the stack, the memory or the time limit of a reader.
 #[test]
 fn hostile_texts() {
     let deep = |open: &str, close: &str| format!("{}int8{}", open.repeat(50_000), close.repeat(50_000));

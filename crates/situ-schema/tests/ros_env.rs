@@ -1,6 +1,6 @@
 //! Sources for the crate ros-env: where they lie, what marks them, and how members are written and converted.
 //!
-//! That rclrs builds with them and cancels goals is tested with rclrs itself: `scripts/rclrs.sh`.
+//! `scripts/rclrs.sh` tests with rclrs itself that it builds with them and cancels goals.
 
 use std::collections::BTreeMap;
 

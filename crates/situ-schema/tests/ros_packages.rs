@@ -1,5 +1,5 @@
-//! Every message, service and action of ROS 2's common packages: read from `.msg` and from `.idl`, against each other
-//! and against the type descriptions (`.json`) that ROS 2's own tools made.
+//! Every message, service and action of ROS 2's common packages: read from `.msg` and from `.idl`, against
+//! each other and against the type descriptions (`.json`) that ROS 2's own tools made.
 //!
 //! The packages are fetched by `scripts/fetch-ros-interfaces.sh`; without them the tests say so and pass.
 
@@ -64,7 +64,8 @@ fn whole_packages_load() {
     assert!(types >= 150, "only {types} types");
 }
 
-/// What generators see of a type and all that it needs: structure, defaults, units, docs and constants.
+/// The properties of a type and its dependencies that generators see: structure, defaults, units, docs and
+/// constants.
 fn picture(schema: &Schema, id: TypeId) -> String {
     let mut text = schema.canonical(id);
     for id in schema.closure(id) {
@@ -101,7 +102,7 @@ fn both_front_ends_agree() {
                 let (a, b) = (ros.find(&name).unwrap(), idl.find(&name).unwrap());
                 assert_eq!(picture(&ros, a), picture(&idl, b), "{name}");
                 assert_eq!(ros.schema_hash(a), idl.schema_hash(b), "{name}");
-                assert_eq!(situ_schema::differ((&ros, a), (&idl, b)), None);
+                assert_eq!(situ_schema::diff((&ros, a), (&idl, b)), None);
                 compared += 1;
             }
         }
@@ -175,7 +176,7 @@ fn the_model_is_what_ros_describes() {
                 let path = format!("{name}.{}", member.name);
                 assert_eq!(field["name"], member.name.as_str(), "{path}");
                 let number = |key: &str| field["type"][key].as_u64().unwrap();
-                // `byte` has a number of its own, though it is a `uint8`.
+                // `byte` has its own number, although it is a `uint8`.
                 let is_byte = [16, 64, 112, 160].contains(&number("type_id"));
                 let id = if is_byte { number("type_id") - 13 } else { number("type_id") };
                 let nested = field["type"]["nested_type_name"].as_str().unwrap().to_owned();

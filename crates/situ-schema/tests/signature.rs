@@ -1,4 +1,5 @@
-//! Canonical texts and hashes against `spec/vectors/signature.json`, which a Python script worked out on its own.
+//! Canonical texts and hashes against `spec/vectors/signature.json`, which an independent Python script
+//! computed.
 
 use situ_schema::{Format, Loader, Schema};
 

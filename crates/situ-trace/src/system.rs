@@ -17,7 +17,7 @@ pub(crate) fn unique() -> u64 {
     }
 }
 
-/// An error of the system: what was tried, on which file.
+/// Creates an error of the system from the action and the file.
 pub(crate) fn failed(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
     MemoryError::System { action, path: path.to_owned(), source }
 }
@@ -27,7 +27,7 @@ pub(crate) fn create(root: &Root, place: &Beneath) -> Result<File, MemoryError> 
     place.create(root.file_mode(), root.group()).map_err(|error| failed("create", place.path(), error))
 }
 
-/// Whether the lock of a file is held, by another descriptor than this one.
+/// Returns whether the lock of a file is held by another descriptor than this one.
 pub(crate) fn is_locked(file: &File) -> bool {
     let is_free = rustix::fs::flock(file, FlockOperation::NonBlockingLockShared).is_ok();
     if is_free {
@@ -36,7 +36,7 @@ pub(crate) fn is_locked(file: &File) -> bool {
     !is_free
 }
 
-/// The system's number of the calling thread.
+/// Returns the system's number of the calling thread.
 pub(crate) fn thread_id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()
 }

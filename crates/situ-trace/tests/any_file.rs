@@ -1,4 +1,4 @@
-//! The reader of traces accepts any file: it counts what is damaged, and every result can be summarized.
+//! The reader of traces accepts any file. It counts damaged parts, and every result can be summarized.
 
 #[path = "common/readable.rs"]
 mod readable;
@@ -114,7 +114,7 @@ fn packet(sequence: u64, write: impl FnOnce(&mut situ_wire::protobuf::Message<'_
 }
 
 #[test]
-fn what_fuzzing_has_learned_is_read() {
+fn inputs_found_by_fuzzing_are_read() {
     let learned = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/trace_reader");
     let files: Vec<_> = std::fs::read_dir(learned).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(files.len() > 100);
@@ -124,7 +124,7 @@ fn what_fuzzing_has_learned_is_read() {
 }
 
 #[test]
-fn a_sensible_trace_is_summed_up() {
+fn a_valid_trace_is_summarized() {
     let file = sensible();
     let trace = ReadTrace::read(&file);
     assert_eq!(trace.troubles, Default::default());
@@ -138,7 +138,7 @@ fn a_sensible_trace_is_summed_up() {
 }
 
 #[test]
-fn what_lacks_its_state_is_counted() {
+fn packets_without_their_state_are_counted() {
     let file = sensible();
     // Without the packet that begins the first sequence.
     let first = 2 + usize::from(file[1]);

@@ -3,16 +3,18 @@
 #![cfg(not(loom))]
 
 mod common;
-#[path = "../../situ-bus/tests/common/counting.rs"]
-mod counting;
 
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
-use common::process::{Role, role};
-use common::{Scratch, TIMEOUT, write};
-use counting::{SURVIVED, allocations, forbid_system_calls, survive};
+use common::{Scratch, TIMEOUT, role, write};
+use situ_testkit::allocator::{Calls, CountingAllocator, counting};
+use situ_testkit::process::Role;
+use situ_testkit::system_calls::{SURVIVED, forbid_system_calls, survive};
 use situ_trace::{Collector, Producer, Writer};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// A session with a sleeping collector, so that only the writer runs. At the end the ring is less than half
 /// full.
@@ -65,13 +67,14 @@ fn too_many_writers(producer: &Producer) -> Vec<Writer> {
 fn packets_do_not_allocate() {
     let scratch = Scratch::new();
     let (collector, producer, mut writer) = begin(&scratch);
-    assert_eq!(allocations(|| work(&mut writer)), 0);
+    assert_eq!(counting(|| work(&mut writer)).1, Calls::NONE);
     assert_eq!(writer.lost().packets, 0);
     let mut writers = too_many_writers(&producer);
-    assert_eq!(allocations(|| lose(&mut writers)), 0);
+    assert_eq!(counting(|| lose(&mut writers)).1, Calls::NONE);
     let summary = collector.stop().unwrap();
     assert_eq!((summary.packets, summary.lost().packets), (10_203, 10_000));
-    assert_eq!(allocations(|| drop(std::hint::black_box(vec![1u8; 64]))), 2, "the counter counts");
+    let counted = counting(|| drop(std::hint::black_box(vec![1u8; 64]))).1;
+    assert_eq!(counted, Calls { allocated: 1, bytes: 64, freed: 1 }, "the counter works");
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn packets_do_not_call_the_system() {
     for role in ["write", "lose", "call"] {
         let status = Role::start(&Scratch::new(), role).end(TIMEOUT);
         if role == "call" {
-            assert_eq!(status.signal(), Some(libc::SIGSYS), "the guard guards: {status}");
+            assert_eq!(status.signal(), Some(libc::SIGSYS), "the guard catches system calls: {status}");
         } else {
             assert_eq!(status.code(), Some(SURVIVED), "{role}: {status}");
         }

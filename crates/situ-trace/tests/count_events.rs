@@ -3,17 +3,19 @@
 #![cfg(not(loom))]
 
 mod common;
-#[path = "../../situ-bus/tests/common/counting.rs"]
-mod counting;
 
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-use common::process::{Role, role};
-use common::{Scratch, TIMEOUT};
-use counting::{SURVIVED, allocations, forbid_system_calls, survive};
+use common::{Scratch, TIMEOUT, role};
 use situ_bus::{Encoding, Node, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos, TypeDescription};
+use situ_testkit::allocator::{Calls, CountingAllocator, counting};
+use situ_testkit::process::Role;
+use situ_testkit::system_calls::{SURVIVED, forbid_system_calls, survive};
 use situ_trace::{Collector, category, counter, instant, slice};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 category!(COUNTED, "counted");
 category!(UNWANTED, "unwanted");
@@ -29,7 +31,7 @@ fn begin(scratch: &Scratch, has_room: bool) -> Collector {
     situ_trace::join(&scratch.root(), "counted");
     let start = Instant::now();
     while !COUNTED.is_enabled() {
-        assert!(start.elapsed() < TIMEOUT, "the session is not heard of");
+        assert!(start.elapsed() < TIMEOUT, "the session does not begin");
         std::thread::sleep(Duration::from_millis(1));
     }
     collector
@@ -82,7 +84,7 @@ fn allocates_nothing(work: impl Fn()) {
     work();
     // The collector's thread may still be busy for a moment.
     std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(allocations(work), 0, "calls of the allocator");
+    assert_eq!(counting(work).1, Calls::NONE);
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn child() {
             bus.messages(1000);
             survive();
         }
-        // The event after a loss describes everything again. (The collector must be woken when half of the
+        // The event after a loss repeats all descriptions. (The collector must be woken when half of the
         // chunks are taken.)
         "lost" => {
             let collector = begin(&scratch, false);

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use situ_memory::vulkan::VulkanDomain;
 use situ_memory::{Domain, EmulatedDomain, EmulatedOptions};
 
-use common::process::{Role, role};
-use common::{Scratch, TIMEOUT};
+use common::{Scratch, TIMEOUT, role};
+use situ_testkit::process::Role;
 
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
 /// The threads that ran the handler, in order.
@@ -62,7 +62,8 @@ fn child() {
     let emulated = EmulatedDomain::new(EmulatedOptions::default()).stream().unwrap();
     let vulkan: Vec<_> =
         VulkanDomain::all().into_iter().flatten().map(|device| device.stream().unwrap()).collect();
-    // Blocks the signal on this thread only. The library's threads exist already and must block it themselves.
+    // Blocks the signal on this thread only. The library's threads exist already and must block it
+    // themselves.
     mask(libc::SIG_BLOCK);
     // Each thread gives itself its name.
     let expected = ["situ-collector", "situ-trace", "situ-emulated"];
@@ -78,7 +79,8 @@ fn child() {
     };
     let threads: Vec<_> = all.iter().filter(|(_, name)| name.starts_with("situ-")).collect();
     for (thread, _) in &threads {
-        // To the process, where the kernel chooses a thread, and to this thread, where it stays pending if blocked.
+        // Sent to the process, where the kernel chooses a thread, and to this thread, where it stays pending
+        // if blocked.
         for _ in 0..100 {
             // SAFETY: the handler is installed.
             unsafe {

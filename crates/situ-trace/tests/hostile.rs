@@ -1,6 +1,6 @@
 //! Rings that are overwritten at random, and rings that are forged: the collector neither crashes nor hangs,
 //! and other producers' packets are whole. Also sessions that are forged in the control file: a traced
-//! process gives them no more than its limits.
+//! process gives them no more than its limits allow.
 #![cfg(not(loom))]
 
 mod common;
@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use common::process::{Random, Role, role, say};
-use common::{Scratch, TIMEOUT, write};
+use common::{Scratch, TIMEOUT, role, write};
 use situ_memory::{Access, Mapping};
+use situ_testkit::Random;
+use situ_testkit::process::{Role, say};
 use situ_trace::{Collector, Limits, Producer};
 
 fn rounds(usual: u64) -> u64 {
@@ -53,7 +54,7 @@ fn rings(collector: &Collector, scratch: &Scratch) -> Vec<PathBuf> {
     rings
 }
 
-/// Flips bits of a ring, most often where they matter: in the header, the words, the list, the entries, the
+/// Flips bits of a ring, most often in the important parts: the header, the words, the list, the entries, the
 /// chunks' headers.
 fn corrupt(map: &Mapping, random: &mut Random, chunk: u64) {
     let len = map.len() as u64;
@@ -68,7 +69,7 @@ fn corrupt(map: &Mapping, random: &mut Random, chunk: u64) {
     // SAFETY: the place lies in the mapping; atomics may be shared with other processes.
     let byte = unsafe { &*map.base().add(at as usize).cast::<AtomicU8>() };
     match random.below(3) {
-        0 => byte.store(random.next() as u8, Ordering::Relaxed),
+        0 => byte.store(random.number() as u8, Ordering::Relaxed),
         _ => _ = byte.fetch_xor(1 << random.below(8), Ordering::Relaxed),
     }
 }
@@ -104,7 +105,7 @@ fn a_ring_that_is_overwritten_spoils_nothing_else() {
         let before = Instant::now();
         let summary = collector.stop().unwrap();
         assert!(before.elapsed() < TIMEOUT);
-        // The victim's packets may say anything, but each must consist of whole fields.
+        // The victim's packets may have any content, but each must consist of whole fields.
         let bytes = fs::read(scratch.file()).unwrap();
         let honest = summary.producers.iter().find(|producer| producer.name == "honest").unwrap();
         let sequence = honest.writers[0].sequence;
@@ -117,7 +118,7 @@ fn a_ring_that_is_overwritten_spoils_nothing_else() {
 
 /// The collector works while a process overwrites the words without a pause.
 #[test]
-fn who_never_stops_writing_over_its_words_stalls_nobody() {
+fn a_producer_that_overwrites_its_words_without_end_stalls_no_other() {
     let mut random = Random::seeded("never stopping");
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| (options.ring_bytes, options.chunk_bytes) = (64 << 10, 256));
@@ -149,7 +150,7 @@ fn who_never_stops_writing_over_its_words_stalls_nobody() {
 }
 
 #[test]
-fn what_is_no_ring_is_named_in_the_summary() {
+fn files_that_are_not_rings_are_named_in_the_summary() {
     let scratch = Scratch::new();
     let collector = scratch.collect(|_| {});
     let directory = scratch.root().path().join("trace").join(format!("{:016x}", collector.session().id));
@@ -170,7 +171,7 @@ fn what_is_no_ring_is_named_in_the_summary() {
 }
 
 #[test]
-fn what_is_planted_in_the_directory_of_traces_is_neither_followed_nor_removed() {
+fn planted_files_in_the_directory_of_traces_are_neither_followed_nor_removed() {
     let (scratch, home) = (Scratch::new(), Scratch::new());
     let root = scratch.root();
     drop(scratch.collect(|_| {}));
@@ -230,7 +231,7 @@ impl Forger {
         self.directory.join(format!("{id:016x}"))
     }
 
-    /// Announces a session that asks for endless waiting and endless rings. The offsets are those of
+    /// Announces a session that requests endless waiting and endless rings. The offsets are those of
     /// `spec/trace.md`.
     fn announce(&self, id: u64) {
         self.word(128).fetch_and(!1, Ordering::SeqCst);
@@ -246,9 +247,9 @@ impl Forger {
     }
 }
 
-/// A session says to wait for 49 days for each packet, and no collector reads.
+/// A session requests 49 days of waiting for each packet, and no collector reads.
 #[test]
-fn a_session_that_is_forged_does_not_stop_those_who_write() {
+fn a_forged_session_does_not_stop_writers() {
     const THREADS: u64 = 3;
     const PACKETS: u64 = 4000;
     let scratch = Scratch::new();
@@ -266,9 +267,9 @@ fn a_session_that_is_forged_does_not_stop_those_who_write() {
             done.send(writer.lost().packets).unwrap();
         });
     }
-    let lost: u64 = (0..THREADS).map(|_| all_done.recv_timeout(TIMEOUT).expect("it goes on")).sum();
+    let lost: u64 = (0..THREADS).map(|_| all_done.recv_timeout(TIMEOUT).expect("the writer continues")).sum();
     assert!(lost > 0, "the ring is full");
-    assert_eq!(producer.stalled(), limits.stall, "all of it, and not more");
+    assert_eq!(producer.stalled(), limits.stall, "the whole limit, and not more");
     // The ring has at most the bytes that the process allows, plus the list and the entries.
     let [ring] = &fs::read_dir(forger.rings(1)).unwrap().map(|it| it.unwrap()).collect::<Vec<_>>()[..] else {
         panic!("one ring")
@@ -298,7 +299,7 @@ fn sessions_that_follow_each_other_without_a_pause_cost_little() {
     assert!((1..=6).contains(&rings), "{rings} rings after {sessions} sessions");
     assert!(producer.stalled() <= limits.stall);
     drop(forger);
-    // It takes part in a real session.
+    // The process takes part in a real session.
     let collector = scratch.collect(|_| {});
     let begin = Instant::now();
     while !write(&mut writer, 7, 10, 0) || producer.session().is_none_or(|it| it.id != collector.session().id)
@@ -311,27 +312,28 @@ fn sessions_that_follow_each_other_without_a_pause_cost_little() {
     assert!(scratch.trace().numbers().contains(&7));
 }
 
-/// The kernel tells the owner of the session's directory. A link is never accepted.
+/// The kernel provides the owner of the session's directory. A link is never accepted.
 #[test]
-fn sessions_of_other_users_are_joined_only_by_those_who_want_to() {
+fn sessions_of_other_users_are_joined_only_if_the_limits_allow_it() {
     const NOBODY: u32 = 65_534;
     let scratch = Scratch::new();
     let forger = Forger::new(&scratch);
     let joins = |limits: Limits, id: u64, should: bool| {
         forger.announce(id);
         let producer = Producer::connect_within(&scratch.root(), "victim", limits, |_| {}).unwrap();
-        // A producer checks at once when it starts. So a short time is enough to see that it does not join.
+        // A producer checks at once when it starts. A short time is therefore sufficient to see that it does
+        // not join.
         let time = if should { TIMEOUT } else { Duration::from_millis(200) };
         assert_eq!(producer.wait_for_session(time), should);
         assert_eq!(fs::read_dir(forger.rings(id)).unwrap().count(), usize::from(should));
     };
     let limits = Limits::new().ring_bytes(1 << 16);
-    fs::create_dir(scratch.0.join("elsewhere")).unwrap();
-    std::os::unix::fs::symlink(scratch.0.join("elsewhere"), forger.rings(2)).unwrap();
+    fs::create_dir(scratch.join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(scratch.join("elsewhere"), forger.rings(2)).unwrap();
     joins(limits.other_users(true), 2, false);
     fs::create_dir(forger.rings(3)).unwrap();
     if std::os::unix::fs::chown(forger.rings(3), Some(NOBODY), None).is_err() {
-        eprintln!("SKIPPED: only the superuser can give a directory to somebody else");
+        eprintln!("SKIPPED: only the superuser can give a directory to another user");
         return;
     }
     joins(limits, 3, false);

@@ -47,7 +47,7 @@ fn name(interned: &[u8]) -> u64 {
 }
 
 #[test]
-fn the_newest_packets_are_kept_with_what_they_depend_on() {
+fn the_newest_packets_are_kept_with_their_dependencies() {
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| {
         options.sink = Sink::Ring { path: scratch.file(), bytes: MAX_BYTES };
@@ -56,7 +56,7 @@ fn the_newest_packets_are_kept_with_what_they_depend_on() {
     let producer = scratch.producer("long");
     let mut writers = [producer.writer(), producer.writer()];
     for (index, writer) in writers.iter_mut().enumerate() {
-        // What comes before the last clearing is not needed.
+        // State from before the last clearing is not needed.
         introduce(writer, 1, true);
         introduce(writer, 2, true);
         describe(writer, 5 + index as u64, "an older name");
@@ -84,7 +84,7 @@ fn the_newest_packets_are_kept_with_what_they_depend_on() {
         );
     }
     assert!(summary.evicted > 40_000 && trace.packets.iter().any(|packet| packet.clocks));
-    // Each sequence begins with what it said after its last clearing.
+    // Each sequence begins with its state from after its last clearing.
     let mut names: HashMap<u32, Vec<u64>> = HashMap::new();
     for (index, packet) in trace.packets.iter().enumerate() {
         if !packet.interned.is_empty() {
@@ -108,7 +108,7 @@ fn the_newest_packets_are_kept_with_what_they_depend_on() {
 }
 
 #[test]
-fn state_without_end_does_not_take_all_memory() {
+fn state_without_end_takes_limited_memory() {
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| {
         options.sink = Sink::Ring { path: scratch.file(), bytes: MAX_BYTES };
@@ -128,13 +128,13 @@ fn state_without_end_does_not_take_all_memory() {
     assert_eq!(scratch.trace().numbers(), (0..100).collect::<Vec<_>>());
 }
 
-/// Short-lived writers, each with a sequence, names and a track of its own. Together they say more than there
-/// is memory for, but the kept packets depend on few of them.
+/// Short-lived writers, each with a sequence, names and a track of its own. Together they send more state
+/// than there is memory for, but the kept packets depend on only a few of them.
 #[test]
-fn what_writers_said_goes_with_their_last_packets() {
+fn the_state_of_writers_is_dropped_with_their_last_packets() {
     const WRITERS: u64 = 8000;
-    // Half of it is more than what 1024 writers say, and less than what all of them say. As many as 1024 may
-    // have left before the collector notices.
+    // Half of this size is more than the state of 1024 writers, and less than the state of all of them. Up to
+    // 1024 writers may have left before the collector reads their ends.
     const MAX_BYTES: usize = 1 << 20;
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| {
@@ -143,7 +143,7 @@ fn what_writers_said_goes_with_their_last_packets() {
         options.period = std::time::Duration::from_millis(1);
     });
     let producer = scratch.producer("short");
-    // A silent writer: what it said is still needed.
+    // A silent writer: its state is still needed.
     let mut silent = producer.writer();
     introduce(&mut silent, 1, true);
     describe(&mut silent, 1, "a track of the silent");
@@ -167,7 +167,7 @@ fn what_writers_said_goes_with_their_last_packets() {
         }
         tracks.extend((!packet.tracks.is_empty()).then(|| packet.tracks.clone()));
         if let Some((number, _)) = packet.test {
-            assert!(cleared.contains(&packet.sequence), "packet {number} comes without its names");
+            assert!(cleared.contains(&packet.sequence), "packet {number} has no names");
             let mut descriptor = vec![0x08];
             let mut uuid = if number == WRITERS { 1 } else { 100 + number };
             while uuid >= 0x80 {

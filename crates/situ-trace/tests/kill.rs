@@ -1,4 +1,4 @@
-//! Producers are killed at random moments: every finished packet is in the trace, and no torn one.
+//! Producers are killed at random moments: every finished packet is in the trace, and no torn packet.
 //!
 //! `make chaos KILLS=10000` runs the same tests with more kills. A failure prints its seed: set
 //! `SITU_CHAOS_SEED` to it to kill in the same order again (the moments will differ).
@@ -9,9 +9,10 @@ mod common;
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
-use common::process::{Random, Role, role, say};
-use common::step::{Steps, Stride, stepped};
-use common::{LONG_STALL, Prepared, Scratch, TIMEOUT, Trace, write};
+use common::{LONG_STALL, Prepared, Scratch, TIMEOUT, Trace, role, write};
+use situ_testkit::Random;
+use situ_testkit::process::{Role, say};
+use situ_testkit::step::{Steps, Stride, stepped};
 use situ_trace::{Policy, Producer, Summary};
 
 /// The number of kills: from the environment, or `usual`.
@@ -19,11 +20,11 @@ fn kills(usual: u64) -> u64 {
     std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| kills.parse().unwrap())
 }
 
-/// Packets through which a child is stepped, in chunks of 256 bytes: one that does not fit and moves, one
-/// that fits behind it, one that is cut and has three lengths to patch, and one behind that.
+/// The packets that a stepped child writes, in chunks of 256 bytes. The first does not fit and moves. The
+/// second fits behind it. The third is cut and has three lengths to patch. The last lies behind the third.
 const STEPPED: [(usize, u32); 4] = [(30, 1), (3, 0), (400, 2), (5, 1)];
 
-/// What a child does until it is killed.
+/// The actions of a child until it is killed.
 #[test]
 #[ignore = "played by the children of the other tests"]
 fn child() {
@@ -93,7 +94,7 @@ fn size(random: &mut Random) -> (usize, u32) {
     (size as usize, random.below(6) as u32)
 }
 
-/// Checks the numbers in the trace. Returns how many packets there are.
+/// Checks the numbers in the trace. Returns the number of packets.
 fn verify(trace: &Trace, summary: &Summary, loses: bool) -> usize {
     let sequences = trace.sequences();
     let mut packets = 0;
@@ -159,18 +160,18 @@ fn kill_at_random(policy: Policy, what: &str) {
 }
 
 #[test]
-fn what_the_killed_had_finished_is_there() {
+fn packets_finished_before_a_kill_are_in_the_trace() {
     kill_at_random(Policy::Stall { at_most: TIMEOUT }, "writers that wait");
 }
 
 #[test]
-fn what_the_killed_had_lost_is_counted() {
+fn packets_lost_before_a_kill_are_counted() {
     kill_at_random(Policy::Drop, "writers that lose");
 }
 
 /// A producer is killed at any instruction while it writes packets that fit, move, and are cut.
 #[test]
-fn whoever_is_killed_at_any_instruction_leaves_what_was_finished() {
+fn a_kill_at_any_instruction_leaves_the_finished_packets() {
     // One of these kills takes as long as many of the others.
     let kills = kills(160) / 10;
     let mut random = Random::seeded("killed at any instruction");
@@ -203,12 +204,14 @@ fn whoever_is_killed_at_any_instruction_leaves_what_was_finished() {
         }
         assert_eq!(found.iter().sum::<u64>(), kills - left, "the first packet of each was finished");
     }
-    println!("{kills} kills within {steps} instructions: so many packets were finished {found:?} times");
+    println!(
+        "{kills} kills within {steps} instructions: the numbers of kills after 1, 2, ... finished packets are {found:?}"
+    );
 }
 
-/// A collector is killed: producers notice, continue without it, and join the next session.
+/// A collector is killed: producers detect it, continue without it, and join the next session.
 #[test]
-fn the_next_collector_finds_all_that_lost_theirs() {
+fn producers_of_a_killed_collector_join_the_next_session() {
     let scratch = Scratch::new();
     for _ in 0..3 {
         let mut doomed = Role::start(&scratch, "collect");
@@ -216,7 +219,8 @@ fn the_next_collector_finds_all_that_lost_theirs() {
         let mut child = Role::start(&scratch, "go on");
         child.wait_for("ready");
         doomed.kill();
-        // It does not wait for chunks of a ring without a collector, and ends when the session is over.
+        // The child does not wait for chunks of a ring without a collector, and ends when the session is
+        // over.
         assert!(child.end(TIMEOUT).success());
     }
     let collector = scratch.collect(|_| {});
@@ -224,5 +228,5 @@ fn the_next_collector_finds_all_that_lost_theirs() {
     assert!(write(&mut producer.writer(), 0, 5, 1));
     collector.stop().unwrap();
     assert_eq!(scratch.trace().numbers(), [0]);
-    assert_eq!(scratch.left(), ["control"], "what the dead left is removed");
+    assert_eq!(scratch.left(), ["control"], "the files of dead processes are removed");
 }

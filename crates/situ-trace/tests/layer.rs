@@ -25,7 +25,7 @@ fn work(number: u64) {
 }
 
 #[test]
-fn spans_are_slices_and_events_are_moments() {
+fn spans_are_slices_and_events_are_instants() {
     let subscriber = tracing_subscriber::registry().with(situ_trace::layer::layer());
     let _guard = tracing::subscriber::set_default(subscriber);
     let recording = Recording::new();

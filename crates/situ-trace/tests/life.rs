@@ -1,5 +1,5 @@
-//! Threads and processes begin, fork, stay silent and end: nothing finished is lost, and no thread keeps a
-//! chunk from others.
+//! Threads and processes begin, fork, stay silent and end: no finished packet is lost, and no thread blocks a
+//! chunk for others.
 #![cfg(not(loom))]
 
 mod common;
@@ -7,8 +7,8 @@ mod common;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
-use common::process::{Role, role, say};
-use common::{Scratch, TIMEOUT, write};
+use common::{Scratch, TIMEOUT, role, write};
+use situ_testkit::process::{Role, say};
 use situ_trace::{Collector, CollectorOptions, Lost, Policy, Producer, StartError, request_stop, running};
 
 #[test]
@@ -78,8 +78,8 @@ fn play_fork(scratch: &Scratch) {
     // A packet is open while the process forks.
     let mut packet = writer.packet().unwrap();
     packet.message().uint64(8, 1);
-    // SAFETY: the child calls what any program may; the other threads of this process hold no lock that it
-    // needs.
+    // SAFETY: the child makes only calls that any program may make. The other threads of this process hold no
+    // lock that the child needs.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {
@@ -92,12 +92,12 @@ fn play_fork(scratch: &Scratch) {
         let mut writer = own.writer();
         (0..100).for_each(|number| assert!(write(&mut writer, 1000 + number, 10, 1)));
         drop((producer, writer, own));
-        // The child outlives its parent. The parent must be found dead all the same.
+        // The child outlives its parent. The parent must be found dead nevertheless.
         std::thread::sleep(Duration::from_secs(3));
-        // SAFETY: nothing of this process is needed any more.
+        // SAFETY: no state of this process is needed any more.
         unsafe { libc::_exit(0) };
     }
-    // What the child writes does not reach the parent's packet.
+    // The child's bytes do not reach the parent's packet.
     std::thread::sleep(Duration::from_millis(50));
     drop(packet);
     (1..100).for_each(|number| assert!(write(&mut writer, number, 10, 1)));
@@ -194,12 +194,12 @@ fn a_process_that_exits_loses_nothing() {
 }
 
 #[test]
-fn there_is_one_session_at_a_time_and_anybody_may_end_it() {
+fn there_is_one_session_at_a_time_and_any_process_may_end_it() {
     let scratch = Scratch::new();
     assert!(running(&scratch.root()).is_none() && !request_stop(&scratch.root()));
     let collector = scratch.collect(|options| options.categories = "all".to_owned());
     assert_eq!(running(&scratch.root()).as_ref(), Some(collector.session()));
-    let second = Collector::start(&scratch.root(), CollectorOptions::to_file(scratch.0.join("second")));
+    let second = Collector::start(&scratch.root(), CollectorOptions::to_file(scratch.join("second")));
     let me = std::process::id();
     assert!(matches!(second, Err(StartError::Busy { pid }) if pid == me), "{second:?}");
     assert!(!collector.wait(Some(Duration::from_millis(30))));
@@ -208,11 +208,11 @@ fn there_is_one_session_at_a_time_and_anybody_may_end_it() {
     collector.stop().unwrap();
     assert!(running(&scratch.root()).is_none() && !request_stop(&scratch.root()));
     let again = scratch.collect(|_| {});
-    assert!(!again.wait(Some(Duration::from_millis(30))), "the old wish does not end the new session");
+    assert!(!again.wait(Some(Duration::from_millis(30))), "the old request does not end the new session");
 }
 
 #[test]
-fn a_broken_control_file_is_mended_by_what_its_error_says() {
+fn a_broken_control_file_is_replaced_as_its_error_says() {
     let scratch = Scratch::new();
     let root = scratch.root();
     drop(scratch.collect(|_| {}));
@@ -257,7 +257,7 @@ fn a_broken_control_file_is_mended_by_what_its_error_says() {
 }
 
 #[test]
-fn what_nobody_uses_is_cleaned_and_who_used_it_goes_on() {
+fn unused_files_are_removed_and_producers_find_the_next_ones() {
     let scratch = Scratch::new();
     let root = scratch.root();
     let producer = Producer::connect(&root, "patient", |_| {}).unwrap();

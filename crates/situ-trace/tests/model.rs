@@ -1,5 +1,5 @@
-//! The model checker explores the protocol between writers and the collector: every interleaving of a few
-//! steps (up to a number of preemptions), and every value that a load may give under the memory model.
+//! The model checker explores the protocol between writers and the collector. It tries every interleaving of
+//! a few steps (up to a number of preemptions), and every value that a load may give under the memory model.
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg loom" cargo test -p situ-trace --test model --target-dir target/loom
@@ -23,10 +23,10 @@ fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// How many packets fit into a chunk of the model.
+/// The number of packets that fit into a chunk of the model.
 const FITS: usize = 2;
 
-/// A chunk whose fragments only the protocol protects: loom reports every access that it leaves unordered.
+/// A chunk with fragments that only the protocol protects: loom reports every unordered access.
 struct Chunk {
     word: ChunkWord,
     fragments: [UnsafeCell<u32>; FITS],
@@ -61,10 +61,10 @@ impl Ring {
         Arc::new(ring)
     }
 
-    /// Called before each step. Loom interleaves the accesses that it takes for dependent, and of the
-    /// accesses to a word it keeps only the last one: a thread that loads a word and then swaps it hides the
-    /// load of another thread. Every thread changes this word, which orders nothing, so that every order of
-    /// steps is explored.
+    /// Called before each step. Every thread changes this word, which orders no other access, so that loom
+    /// explores every order of steps. Loom interleaves only accesses that it considers dependent, and keeps
+    /// only the last access of a thread to a word. A thread that loads a word and then swaps it hides the
+    /// load of another thread.
     fn step(&self) {
         self.steps.fetch_add(1, Ordering::Relaxed);
     }
@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
         Self { ring, name, chunk: None, steps }
     }
 
-    /// Writes a packet. False: no chunk was free, so the packet is lost.
+    /// Writes a packet. Returns false if no chunk was free, so that the packet is lost.
     fn write(&mut self, packet: u32) -> bool {
         self.ring.step();
         let (chunk, word) = match self.chunk.take() {
@@ -144,7 +144,7 @@ struct Collector<'a> {
     free: Vec<u32>,
     taken: u64,
     given: u64,
-    /// The chunks that are taken, and how many fragments of each were read.
+    /// The chunks that are taken, and the number of fragments of each that were read.
     out: Vec<(u32, u32)>,
     found: Vec<u32>,
     steps: Steps,
@@ -227,13 +227,13 @@ fn write_and_collect(chunks: u32, packets: [u32; 2], steps: Steps) {
         for (name, written) in [1, 2].iter().zip(written) {
             let found: Vec<u32> =
                 collector.found.iter().copied().filter(|value| value / 100 == *name).collect();
-            assert_eq!(found, written, "what was finished is found, once, in order");
+            assert_eq!(found, written, "finished packets are found once, in order");
         }
     });
 }
 
 #[test]
-fn what_is_finished_is_found_once_and_in_order() {
+fn finished_packets_are_found_once_and_in_order() {
     write_and_collect(1, [2, 1], RIGHT);
     write_and_collect(2, [3, 1], RIGHT);
 }
@@ -262,7 +262,7 @@ fn broken_freeing_before_reading() {
 
 /// A writer dies at any step: its finished packets are found, and its chunk serves other writers.
 #[test]
-fn whoever_dies_leaves_what_was_finished() {
+fn a_dead_writer_leaves_its_finished_packets() {
     for step in 0..4 {
         explore(3, move || {
             let ring = Ring::new(1);

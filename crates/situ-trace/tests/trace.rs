@@ -49,9 +49,9 @@ fn packets_arrive_in_order_on_a_sequence_for_each_thread() {
     assert_eq!(scratch.left(), ["control"]);
 }
 
-/// A writer touches the line that all writers of a process share once for each chunk, not for each packet.
+/// A writer uses the cache line that all writers of a process share once for each chunk, not for each packet.
 #[test]
-fn the_list_of_chunks_is_asked_once_for_a_chunk() {
+fn the_list_of_chunks_is_used_once_for_a_chunk() {
     const PACKETS: u64 = 10_000;
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| {
@@ -80,7 +80,7 @@ fn the_list_of_chunks_is_asked_once_for_a_chunk() {
 }
 
 #[test]
-fn packets_longer_than_a_chunk_are_put_together_and_patched() {
+fn packets_longer_than_a_chunk_are_assembled_and_patched() {
     for chunk_bytes in [256, 1024, 4096] {
         let scratch = Scratch::new();
         let collector = scratch.collect(|options| {
@@ -111,7 +111,7 @@ fn packets_longer_than_a_chunk_are_put_together_and_patched() {
 }
 
 #[test]
-fn losses_are_counted_exactly_and_told_to_the_writer() {
+fn losses_are_counted_exactly_and_change_the_epoch() {
     let scratch = Scratch::new();
     // The collector does not read before the ring is full.
     let collector = scratch.collect(|options| {
@@ -145,7 +145,7 @@ fn losses_are_counted_exactly_and_told_to_the_writer() {
     }
     let summary = collector.stop().unwrap();
     let trace = scratch.trace();
-    assert_eq!(trace.numbers(), written, "all that was not lost is there");
+    assert_eq!(trace.numbers(), written, "every packet that was not lost is in the trace");
     for pair in trace.sequences().values().flat_map(|packets| packets.windows(2)) {
         let [before, after] = [pair[0].test.unwrap().0, pair[1].test.unwrap().0];
         assert_eq!(pair[1].dropped, after != before + 1, "between {before} and {after}");
@@ -184,9 +184,9 @@ fn without_a_session_nothing_is_written_and_the_next_one_begins_anew() {
     assert_eq!(scratch.left(), ["control"]);
 }
 
-/// After a loss, the next packet that depends on earlier ones says everything again.
+/// After a loss, the next packet that depends on earlier ones contains all state again.
 #[test]
-fn the_first_packet_behind_a_loss_says_everything_again() {
+fn the_first_packet_behind_a_loss_contains_all_state_again() {
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| {
         (options.ring_bytes, options.chunk_bytes) = (16 << 10, 256);
@@ -256,7 +256,7 @@ fn a_field_that_only_the_collector_may_set_is_refused() {
     let mut writer = producer.writer();
     writer.packet().unwrap().message().uint32(10, 1);
     writer.packet().unwrap().message().bool(42, true);
-    // Not whole: the bytes behind a length are missing.
+    // Incomplete: the bytes behind a length are missing.
     writer.packet().unwrap().message().raw(&[0x12, 0x7f, 1]);
     // An error of the caller: the packet is lost.
     writer.packet().unwrap().message().uint32(0, 1);
@@ -267,13 +267,12 @@ fn a_field_that_only_the_collector_may_set_is_refused() {
     assert!(trace.sequences().values().all(|packets| packets[0].dropped));
 }
 
-/// A producer that waits for sessions notices that the directory was removed, and finds the next session in
-/// the new one.
+/// A waiting producer detects that the directory was removed, and finds the next session in the new one.
 #[test]
 fn a_removed_root_directory_is_found_again() {
     let scratch = Scratch::new();
     let producer = Producer::connect(&scratch.root(), "patient", |_| {}).unwrap();
-    std::fs::remove_dir_all(&scratch.0).unwrap();
+    std::fs::remove_dir_all(scratch.path()).unwrap();
     let collector = scratch.collect(|_| {});
     assert!(producer.wait_for_session(TIMEOUT));
     assert!(write(&mut producer.writer(), 3, 10, 1));

@@ -15,8 +15,8 @@
 //! ```
 //!
 //! The CDR encoder and the decoder are one visitor each ([`situ_layout::visit`]) for all types and storages.
-//! A message with flat storage and one with heap storage have the same bytes on the wire. Programs that know
-//! a schema only at run time use [`Reader`] and [`Writer`], on which encoder and decoder are built.
+//! A message with flat storage and one with heap storage have the same bytes on the wire. Programs that
+//! receive a schema at run time use [`Reader`] and [`Writer`], on which encoder and decoder are built.
 
 mod cdr;
 pub mod protobuf;

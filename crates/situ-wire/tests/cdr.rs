@@ -36,7 +36,7 @@ structures! {
     Tree: Final { 0 branches: Vec<Tree>, }
 }
 
-/// Turns `"00 01 | 02"` into bytes; bars and blanks only help the reader.
+/// Converts `"00 01 | 02"` into bytes. Bars and blanks only help the reader.
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
     digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
@@ -364,7 +364,7 @@ fn padding_that_the_options_announce_is_dropped() {
 }
 
 #[test]
-fn lengths_are_not_believed() {
+fn impossible_lengths_are_errors() {
     let error = decode(&mut Texts::default(), &hex("00010000 | ffffffff 61")).unwrap_err();
     assert_eq!(error.to_string(), "text, at byte 4: a length of 4294967295 is impossible, with 1 bytes left");
     let error =

@@ -1,4 +1,4 @@
-//! The protobuf reader: messages of prost, protobuf's rules of merging, and bytes that are no message.
+//! The protobuf reader: messages of prost, protobuf's rules of merging, and bytes that are not a message.
 
 mod peer;
 
@@ -14,7 +14,7 @@ fn read(bytes: &[u8]) -> Everything {
 }
 
 #[test]
-fn what_prost_writes_is_read() {
+fn messages_of_prost_are_read() {
     let mut random = Random(11);
     for _ in 0..200 {
         let message = Everything::random(&mut random, 4);
@@ -59,8 +59,9 @@ fn cut_and_flipped_messages_are_errors_or_messages() {
             bytes[at] ^= 1 << random.below(8);
         }
         let ours = Table::<Known, COUNT>::new(&bytes).and_then(|it| Everything::read(&it));
-        // Prost refuses known fields with a wrong wire type, which are unknown fields for others, and takes
-        // those of maps for entries. Whatever both accept is equal.
+        // Prost refuses known fields with a wrong wire type, which are unknown fields for other
+        // implementations, and reads those of maps as entries. If both accept a message, the results are
+        // equal.
         if let (Ok(ours), Ok(theirs)) = (ours, Everything::decode(&*bytes)) {
             assert!(ours.encode_to_vec() == theirs.encode_to_vec());
             both += 1;
@@ -134,7 +135,7 @@ fn unknown_fields_are_kept_as_they_are() {
 }
 
 #[test]
-fn what_is_no_message_is_refused_with_its_place() {
+fn invalid_messages_are_refused_with_the_place_of_the_fault() {
     let problem = |bytes: &[u8]| {
         let error = Fields::new(bytes).find_map(Result::err).unwrap();
         (error.at, error.problem)
@@ -178,7 +179,7 @@ fn nesting_is_bounded() {
 }
 
 #[test]
-fn a_string_that_is_not_utf8_tells_where() {
+fn a_string_that_is_not_utf8_is_refused_with_its_place() {
     let mut buffer = Growing::default();
     let mut writer = Writer::new(&mut buffer);
     writer.message().bytes(14, b"ab\xffcd");

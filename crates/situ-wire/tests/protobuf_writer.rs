@@ -13,7 +13,7 @@ use situ_wire::protobuf::{
     Fixed, Growing, MAX_FIELD, MAX_LEVELS, Message, Patch, Piece, Scattered, Streamed, WriteError, Writer,
 };
 
-/// What a closure writes, in one piece.
+/// Returns the bytes that a closure writes, in one piece.
 fn written(fill: impl FnOnce(&mut Message<'_>)) -> Vec<u8> {
     let mut buffer = Growing::default();
     let mut writer = Writer::new(&mut buffer);
@@ -60,7 +60,7 @@ fn in_one_piece_messages_are_prost_s_to_the_byte() {
 }
 
 #[test]
-fn a_writer_that_goes_on_remembers_widths_and_stays_minimal() {
+fn a_writer_of_several_messages_stores_widths_and_stays_minimal() {
     // Lengths of 1, 2 and 3 bytes in turn, so that the expected width is wrong in both directions.
     let lengths = [5, 200, 200, 20_000, 3, 70_000, 127, 128, 16_383, 16_384, 0];
     let bytes = written(|it| {
@@ -172,7 +172,8 @@ fn lengths_are_wide_only_where_a_message_crosses() {
     message.message(3).bool(1, false);
     drop(message);
     writer.finish().unwrap();
-    // 5 wide bytes for the outer one, which holds 1 + 1 + 16 + 4 bytes; 1 for those that do not cross.
+    // 5 wide bytes for the outer message, which holds 1 + 1 + 16 + 4 bytes. 1 byte for each message that does
+    // not cross.
     let expected = b"\x0a\x96\x80\x80\x80\x00\x0a\x10abcdefghijklmnop\x12\x02\x08\x01\x1a\x02\x08\x00";
     assert_eq!(buffer.to_vec(), expected);
 }
@@ -235,7 +236,7 @@ fn messages_nest_to_the_last_level() {
 }
 
 #[test]
-fn mistakes_are_told_at_the_end() {
+fn mistakes_are_reported_at_the_end() {
     for field in [0, MAX_FIELD + 1, u32::MAX] {
         let mut buffer = Growing::default();
         let mut writer = Writer::new(&mut buffer);
@@ -290,7 +291,7 @@ fn a_leaked_handle_ends_with_its_parent() {
 fn a_message_of_256_mebibytes_through_chunks_of_4_kibibytes() {
     const RECORDS: usize = 1 << 18;
     let record: Vec<u8> = (0..1018u32).map(|it| (it * 7) as u8).collect();
-    // Every level crosses; records cross at the ends of chunks.
+    // Every level crosses chunks. Records cross at the ends of chunks.
     let mut given = Vec::with_capacity(280 << 20);
     let mut starts = Vec::with_capacity(80_000);
     let (mut memory, mut patches) = ([0; 4096], [Patch::default(); 8]);

@@ -1,27 +1,22 @@
 //! A sequence that is a buffer of ROS cannot be encoded. Such sequences exist if `ROS_DISTRO` named Lyrical
 //! or later at build time.
 
+mod common;
+
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ptr;
 
-use situ_layout::ros::{RosidlBuffer, SEQUENCES_HAVE_FLAGS};
-use situ_layout::{Ros, RosSequence, Storage, UNBOUNDED, structure};
+use common::structures;
+use situ_layout::OpaqueBuffer;
+use situ_layout::ros::SEQUENCES_HAVE_FLAGS;
+use situ_layout::{Ros, RosSequence, Storage, UNBOUNDED};
 use situ_wire::{EncodeProblem, Encoding, encode_into, encode_to_vec, encoded_size};
 
-/// `struct Frame { uint8 kind; @bulk sequence<uint8> pixels; sequence<uint8> more; };`
-#[repr(C)]
-struct Frame<S: Storage> {
-    kind: u8,
-    pixels: S::Bulk<u8, UNBOUNDED>,
-    more: S::Sequence<u8, UNBOUNDED>,
-}
-
-structure! {
-    Frame<S: Storage>: Final "test::Frame";
-    0 "kind" kind: copy;
-    1 "pixels" pixels: bulk;
-    2 "more" more: (list copy);
+structures! {
+    Frame: Final {
+        0 kind: u8, 1 pixels: <Ros as Storage>::Bulk<u8, UNBOUNDED>, 2 more: <Ros as Storage>::Sequence<u8, UNBOUNDED>,
+    }
 }
 
 /// A sequence of bytes in C, since Lyrical.
@@ -34,7 +29,7 @@ struct Bytes {
     owns_rosidl_buffer: bool,
 }
 
-/// Puts a buffer in place of no elements; its address is invalid.
+/// Replaces an empty sequence by a buffer with an invalid address.
 fn put_buffer(sequence: &mut RosSequence<u8>) {
     let data = ptr::without_provenance_mut(0xDEAD_0000);
     let buffer = Bytes { data, size: 64, capacity: 0, is_rosidl_buffer: true, owns_rosidl_buffer: false };
@@ -46,16 +41,16 @@ fn put_buffer(sequence: &mut RosSequence<u8>) {
 #[test]
 fn a_buffer_is_not_encoded_as_an_empty_sequence() {
     if !SEQUENCES_HAVE_FLAGS {
-        let frame: Frame<Ros> = Frame::default();
+        let frame: Frame = Frame::default();
         assert_eq!(encode_to_vec(&frame, Encoding::Xcdr1).unwrap().len(), 4 + 1 + 3 + 4 + 4);
         return;
     }
     for (name, put) in [
-        ("pixels", (|it| put_buffer(&mut it.pixels)) as fn(&mut Frame<Ros>)),
+        ("pixels", (|it| put_buffer(&mut it.pixels)) as fn(&mut Frame)),
         ("more", |it| put_buffer(&mut it.more)),
     ] {
         // It has no function that frees the buffer, so it must not be dropped.
-        let mut frame = ManuallyDrop::new(Frame::<Ros>::default());
+        let mut frame = ManuallyDrop::new(Frame::default());
         put(&mut frame);
         for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
             let mut buffer = [0; 100];
@@ -65,7 +60,10 @@ fn a_buffer_is_not_encoded_as_an_empty_sequence() {
                 encode_into(&*frame, &mut buffer, encoding).unwrap_err(),
             ];
             for error in errors {
-                assert_eq!(error.problem, EncodeProblem::RosidlBuffer(RosidlBuffer { size: 64 }));
+                assert_eq!(
+                    error.problem,
+                    EncodeProblem::OpaqueBuffer(OpaqueBuffer { kind: "rosidl buffer", size: 64 })
+                );
                 assert!(error.to_string().starts_with(&format!("{name}: ")), "{error}");
             }
         }

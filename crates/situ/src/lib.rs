@@ -1,6 +1,7 @@
 //! The crate that a Rust program imports. It contains re-exports only.
 //!
-//! Generated message types refer to this crate by `::situ::layout::…` and `::situ::wire::…`.
+//! Generated message types refer to this crate by `::situ::layout::…`, `::situ::region::…` and
+//! `::situ::wire::…`.
 
 /// Nodes, topics, publishing and taking.
 pub use situ_bus as bus;
@@ -8,6 +9,8 @@ pub use situ_bus as bus;
 pub use situ_layout as layout;
 /// Memory domains and their pools.
 pub use situ_memory as memory;
+/// Regions: growable data whose memory is the message.
+pub use situ_region as region;
 /// Traces that Perfetto opens. A program takes part from its first node on, unless `SITU_TRACE=0`.
 pub use situ_trace as trace;
 /// CDR encoding and decoding.

@@ -1,4 +1,5 @@
-# Runs `situ gen` for the interfaces of a package. Included by rosidl_generate_interfaces(), in the scope of its caller.
+# Runs `situ gen` for the interfaces of a package. rosidl_generate_interfaces() includes this file in the
+# scope of its caller.
 find_package(rosidl_cmake REQUIRED)
 
 if(NOT SITU_COMMAND)
@@ -9,8 +10,8 @@ endif()
 set(_situ_output "${CMAKE_CURRENT_BINARY_DIR}/rosidl_generator_situ")
 set(_situ_target "${rosidl_generate_interfaces_TARGET}__situ")
 
-# The interfaces with their side files, as a folder of the package: situ finds messages in <package>/msg. An .idl that was made of
-# a .msg lies in the build folder, and the side file beside the .msg.
+# The interfaces with their overlay files, as a folder of the package: situ finds messages in <package>/msg.
+# An .idl that was generated from a .msg lies in the build folder, and the overlay file lies beside the .msg.
 set(_situ_interfaces "${_situ_output}/interfaces/${PROJECT_NAME}")
 file(REMOVE_RECURSE "${_situ_interfaces}")
 set(_situ_inputs "")
@@ -36,7 +37,8 @@ foreach(_situ_tuple ${rosidl_generate_interfaces_IDL_TUPLES})
   endforeach()
 endforeach()
 
-# Dependencies lie in <prefix>/share/<package>; SITU_INCLUDES adds folders, for instance with side files for them.
+# Dependencies lie in <prefix>/share/<package>; SITU_INCLUDES adds folders, for instance with overlay files
+# for them.
 set(_situ_includes -I "${_situ_output}/interfaces")
 foreach(_situ_include ${SITU_INCLUDES})
   get_filename_component(_situ_include "${_situ_include}" ABSOLUTE)
@@ -74,7 +76,7 @@ if(SITU_RUST)
     VERBATIM)
   list(APPEND _situ_stamps "${_situ_output}/rust.stamp")
   if(NOT rosidl_generate_interfaces_SKIP_INSTALL)
-    # Where colcon-ros-cargo and its like look for crates.
+    # The place in which colcon-ros-cargo and similar tools look for crates.
     ament_index_register_resource(rust_packages)
     install(DIRECTORY "${_situ_output}/rust/${PROJECT_NAME}/" DESTINATION "share/${PROJECT_NAME}/rust")
   endif()
@@ -96,14 +98,14 @@ if(SITU_CPP)
     VERBATIM)
   list(APPEND _situ_stamps "${_situ_output}/cpp.stamp")
 
-  # A root of their own: without a namespace, the headers are called like those of rosidl_generator_cpp.
+  # A root of its own: without a namespace, the headers have the names of rosidl_generator_cpp's.
   add_library(${_situ_target}_cpp INTERFACE)
   add_library(${PROJECT_NAME}::${_situ_target}_cpp ALIAS ${_situ_target}_cpp)
   target_compile_features(${_situ_target}_cpp INTERFACE cxx_std_20)
   target_include_directories(${_situ_target}_cpp INTERFACE
     "$<BUILD_INTERFACE:${_situ_output}/cpp>"
     "$<INSTALL_INTERFACE:include/${PROJECT_NAME}__situ>")
-  # Situ's own headers, for those who have its package installed.
+  # Situ's own headers, if its package is installed.
   find_package(situ QUIET)
   if(situ_FOUND)
     target_link_libraries(${_situ_target}_cpp INTERFACE situ::types)

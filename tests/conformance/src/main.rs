@@ -1,5 +1,6 @@
-//! Answers the conformance runner of protobuf: reads a message with the reader that Situ generated, and writes it with the
-//! writer. A request and a response are each four bytes of length, little endian, and a message (conformance.proto).
+//! Answers the conformance runner of protobuf: reads a message with the reader that Situ generated, and
+//! writes it with the writer. A request and a response are each four bytes of length, little endian, and a
+//! message (conformance.proto).
 
 use std::io::{self, Read, Write};
 
@@ -13,7 +14,7 @@ mod messages {
 
 include!(concat!(env!("SITU_GENERATED"), "/copy.rs"));
 
-/// What proto3 does not write where a field has no presence; -0.0 is another number.
+/// The values that proto3 does not write without presence. -0.0 is another number.
 trait IsZero {
     fn is_zero(&self) -> bool;
 }
@@ -41,7 +42,7 @@ is_zero! {
     &[u8]: it => it.is_empty();
 }
 
-/// Of conformance.proto: what a `ConformanceRequest` wants.
+/// Of conformance.proto: the payloads of a `ConformanceRequest`.
 const PROTOBUF: u64 = 1;
 /// Of conformance.proto: the members of `ConformanceResponse`.
 const PARSE_ERROR: u32 = 1;
@@ -60,11 +61,11 @@ fn respond(request: &[u8], response: &mut Message<'_>) {
             _ => {}
         }
     }
-    // The runner first asks which tests are known to fail: none.
+    // The runner first asks for the tests that are known to fail: none.
     if name == "conformance.FailureSet" {
         return response.bytes(PAYLOAD, &[]);
     }
-    // What has no such payload is JSON or text.
+    // A request without such a payload is JSON or text.
     let (Some(payload), PROTOBUF) = (payload, wanted) else {
         return response.string(SKIPPED, "binary only");
     };

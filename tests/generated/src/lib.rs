@@ -1,4 +1,4 @@
-//! What the generator makes of the schemas in `build.rs`. That it builds without warnings is the first test.
+//! The generator's output for the schemas in `build.rs`. The first test is that it builds without warnings.
 
 /// `spec/vectors/kitchen.idl`: every kind of member.
 pub mod kitchen {

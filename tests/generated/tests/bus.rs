@@ -1,30 +1,19 @@
 //! Generated types on the bus: in place, serialized, and from one storage to the other.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use situ::bus::{Node, PublishValueError, RawPublisher, ReceiveError, RegisterError, Root, describe};
 use situ::layout::{Flat, Heap};
 use situ_generated::sensor::situ::sensor::{Image, PointCloud2, PointCloud2BulkLengths, PointField};
 
 /// A root directory that is removed when dropped.
-struct Scratch(PathBuf);
+struct Scratch(situ_testkit::Scratch);
 
 impl Scratch {
     fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        Self(PathBuf::from(format!("/dev/shm/situ-test-typed-{}-{count}", std::process::id())))
+        Self(situ_testkit::Scratch::new("typed"))
     }
 
     fn node(&self) -> Node {
-        Node::in_root("test", Root::at(&self.0, None)).unwrap()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        Node::in_root("test", Root::at(self.0.path(), None)).unwrap()
     }
 }
 

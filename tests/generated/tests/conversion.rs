@@ -1,4 +1,4 @@
-//! Conversions between storages: how often they allocate, and when memory changes hands.
+//! Conversions between storages: how often they allocate, and when memory changes owner.
 #![cfg(situ_ros)]
 
 #[path = "common/counting.rs"]
@@ -42,7 +42,7 @@ fn an_image_is_copied_with_one_allocation_for_each_part() {
     let (back, allocations) = counting(|| convert::<Image<Heap>, _>(&ros).unwrap());
     assert_eq!(allocations, 3);
     assert_eq!(back, heap);
-    // Where the target has room, none is asked for.
+    // If the target has room, no allocation is made.
     let mut ros = ros;
     let (assigned, allocations) = counting(|| ros.assign_from(&heap));
     assert_eq!((assigned, allocations), (Ok(()), 0));
@@ -106,11 +106,11 @@ fn a_message_is_lent_with_one_allocation() {
         // SAFETY: the capacity counts one byte more than the text has.
         assert_eq!(unsafe { *name.as_ptr().add(name.len()) }, 0);
     }
-    // It is freed with its block, and nothing of it twice; a copy of it is another's.
+    // It is freed with its block, and no part of it twice. A copy of it belongs to another message.
     let copy = JointState::clone(&lent);
     let ((), allocations) = counting(|| drop(lent));
     assert_eq!((allocations, &copy), (0, &expected));
-    // What has neither text nor sequences of structs lies where it is.
+    // A message without text and without sequences of structs stays in place.
     let transform = Float64MultiArray::<Heap> { data: vec![1.5; 9], ..Float64MultiArray::default() };
     let (lent, allocations) = counting(|| lend(&transform).unwrap());
     assert_eq!((lent.data.as_ptr(), allocations), (transform.data.as_ptr(), 0));
@@ -178,7 +178,7 @@ fn the_c_allocator_keeps_alignment_and_contents() {
     let allocator = unsafe { CAllocator::new() };
     for align in [1, 8, 16, 64, 4096] {
         let layout = Layout::from_size_align(100, align).unwrap();
-        // SAFETY: the layout's size is not zero, and is that of the memory throughout.
+        // SAFETY: the layout's size is not zero, and is always that of the memory.
         unsafe {
             let memory = allocator.alloc_zeroed(layout);
             assert_eq!(std::slice::from_raw_parts(memory, 100), [0; 100]);
@@ -195,13 +195,14 @@ fn the_c_allocator_keeps_alignment_and_contents() {
 fn what_c_made_too_long_is_clipped() {
     let mut long = Strings::<Ros>::default();
     let text = ManuallyDrop::new(RosString::<{ usize::MAX }>::from("ä".repeat(20).as_str()));
-    // SAFETY: strings of all bounds are the same struct; the old one is dropped, and the new one is not dropped here.
+    // SAFETY: strings of all bounds are the same struct. The old one is dropped, and the new one is not
+    // dropped here.
     unsafe { *(&raw mut long.bounded_string_value).cast::<RosString>() = std::ptr::read(&*text) };
     assert_eq!(convert::<Strings<Heap>, _>(&long).unwrap_err().path.to_string(), "bounded_string_value");
     clip(&mut long);
     assert_eq!(*convert::<Strings<Heap>, _>(&long).unwrap().bounded_string_value, "ä".repeat(11));
-    // What is not UTF-8 grows by being replaced, but not beyond the bound.
-    // SAFETY: the first of 22 bytes.
+    // Replacing bytes that are not UTF-8 makes text longer, but not beyond the bound. SAFETY: the first of 22
+    // bytes.
     unsafe { long.bounded_string_value.as_ptr().cast_mut().write(0xff) };
     let heap: Strings<Heap> = convert(&long).unwrap();
     assert!(heap.bounded_string_value.starts_with("\u{fffd}\u{fffd}ä"));

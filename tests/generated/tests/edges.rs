@@ -1,11 +1,11 @@
-//! Names, defaults and sizes at the edge, and messages that change over time.
+//! Unusual names, defaults and sizes, and messages that change over time.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use situ::layout::region::Region;
 use situ::layout::visit::Structure;
 use situ::layout::{AssignFrom, Flat, FlatMessage, Heap, Message, Ros, StorageKind, boxed, convert};
+use situ::region::Region;
 use situ::wire::{Encoding, decode, encode_to_vec};
 use situ_generated::edges::edges::*;
 use situ_generated::recursion::recursion;
@@ -56,11 +56,11 @@ fn unions_and_typedefs_are_flat_by_default_where_they_say_so() {
     fn are_same<T>(_: PhantomData<T>, _: PhantomData<T>) {}
     are_same(PhantomData::<Choice>, PhantomData::<Choice<Flat>>);
     are_same(PhantomData::<Words>, PhantomData::<Words<Flat>>);
-    // A typedef of what is flat is flat, too.
+    // A typedef of a flat type is flat, too.
     are_same(PhantomData::<Chosen>, PhantomData::<Choice<Flat>>);
     are_same(PhantomData::<Still>, PhantomData::<Frame<Flat>>);
     are_same(PhantomData::<Names>, PhantomData::<Names<Heap>>);
-    // Discriminator, and the larger of what it selects: a count and three numbers.
+    // The discriminator, and the larger of its cases: a count and three numbers.
     assert_eq!(size_of::<Choice>(), 4 + 4 + 3 * 4);
 }
 
@@ -69,7 +69,7 @@ fn an_empty_struct_has_the_member_that_ros_gives_it() {
     let it = HoldsEmpty::<Heap> { x: 7, ..Default::default() };
     assert_eq!(it.nothing.structure_needs_at_least_one_member, 0);
     let bytes = encode_to_vec(&it, Encoding::Xcdr1).unwrap();
-    // The head; nothing's one byte, padding, no elements, x.
+    // The head; the one byte of `nothing`, padding, no elements, x.
     assert_eq!(bytes, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0]);
     assert_eq!(size_of::<Empty>(), 1);
 }
@@ -93,8 +93,8 @@ fn types_that_contain_themselves() {
     assert_eq!(Bounded::<Heap>::FLAT_FORM, None);
 }
 
-/// `situ_generated::recursion` compiles: a list in something optional, in a list, in a map, in an array. Such a type is used as any
-/// other, in each storage that it has, and where the compiler has to know its size.
+/// `situ_generated::recursion` compiles: a list in something optional, in a list, in a map, in an array. Such
+/// a type can be used like any other, in each of its storages, and where the compiler must know its size.
 #[test]
 fn types_that_contain_themselves_through_several_containers() {
     fn comes_back<H, R>(message: &H)

@@ -1,5 +1,6 @@
-//! Names that mean something in Rust, in C++ or in what is generated, wherever a schema may have names (`schema/hostile`). That the
-//! code compiles is the test; and each name that had to change did so by the rule: underscores, as many as it takes.
+//! Names that mean something in Rust, in C++ or in generated code, in every place where a schema may have
+//! names (`schema/hostile`). The test is that the code compiles, and that each changed name follows the rule:
+//! it gets as many underscores as it needs.
 
 use situ::layout::{Heap, Message};
 use situ::wire::protobuf::{Growing, Nested, Writer};
@@ -38,7 +39,7 @@ fn names_change_by_the_rule() {
     assert_eq!(ros::std::msg::Everything::S, ros::names::msg::Everything::S);
 }
 
-/// Messages of these names work as any others.
+/// Messages of these names work like any others.
 #[test]
 fn messages_come_back() {
     let point = idl::std::Point { x: 1.0, name: "std".into(), more: vec![idl::std::Point::new()] };
@@ -54,7 +55,7 @@ fn messages_come_back() {
     }
 }
 
-/// What is written by methods that had to change comes back by those that read it; the bytes are those of the fields' numbers.
+/// A message that renamed methods wrote is read by renamed methods. Its bytes have the numbers of the fields.
 #[test]
 fn protobuf_messages_come_back() {
     use proto::std::template::self_::situ::*;
@@ -95,7 +96,7 @@ fn protobuf_messages_come_back() {
     assert_eq!(extension.self_().unwrap(), "e");
 }
 
-/// Types that would be called the same stay apart: a name of the schema stays, others give way.
+/// Types with equal names stay apart: a name of the schema stays, and others change.
 #[test]
 fn protobuf_types_stay_apart() {
     use proto::std::template::self_::situ::*;

@@ -1,4 +1,4 @@
-//! No input, from the wire or from another process's memory, panics or is misunderstood.
+//! No input, from the wire or from another process's memory, causes a panic or is misread.
 
 mod common;
 
@@ -10,7 +10,7 @@ use situ::wire::{Encoding, bulk_lengths, decode, decode_with_body, encode_to_vec
 use situ_generated::edges::edges;
 use situ_generated::kitchen::kitchen::*;
 
-/// What is understood is written again as it was understood.
+/// A value that was read is written again as the same value.
 fn decode_heap<T: Structure + Default>(bytes: &[u8]) {
     let mut value = T::default();
     if decode(&mut value, bytes).is_ok() {
@@ -32,20 +32,21 @@ fn decode_flat<T: FlatMessage>(bytes: &[u8]) {
     if size_of::<T::BulkLengths>() == 0 && decoded.is_err() {
         return;
     }
-    // Where there are bulk members, their lengths came from decoding once already.
+    // If there are bulk members, their lengths come from an earlier decoding.
     decoded.unwrap();
     // SAFETY: a valid message.
     unsafe { T::validate(&raw const *value, size) }.unwrap();
     encode_to_vec_with_body(&*value, body.bytes(), Encoding::Xcdr2).unwrap();
 }
 
-/// What is valid may be looked at, whatever its bytes.
+/// A valid message may be read, with any bytes.
 fn validate<T: FlatMessage>(head: &[u8], body_len: usize) {
     let mut memory = Memory::new(size_of::<T>());
     let count = head.len().min(size_of::<T>());
     memory.bytes_mut()[..count].copy_from_slice(&head[..count]);
     let at = memory.as_mut_ptr().cast::<T>();
-    // SAFETY: the memory has T's size and a greater alignment, and is initialized; once validated, it holds a T.
+    // SAFETY: the memory has T's size and a greater alignment, and is initialized. Once validated, it holds a
+    // T.
     unsafe {
         if T::validate(at, body_len).is_ok() {
             let value = &*at;
@@ -108,7 +109,7 @@ fn mangled(mut bytes: Vec<u8>, changes: &[(prop::sample::Index, u8)]) -> Vec<u8>
 }
 
 fn changes() -> impl Strategy<Value = Vec<(prop::sample::Index, u8)>> {
-    // Small numbers, and those at the edge of what a byte or a sign can be, mean more than others.
+    // Small numbers, and those at the limit of a byte or a sign, find more errors than others.
     let byte = prop_oneof![0..4u8, Just(0x3f), Just(0x7f), Just(0x80), Just(0xff), any::<u8>()];
     prop::collection::vec((any::<prop::sample::Index>(), byte), 0..6)
 }

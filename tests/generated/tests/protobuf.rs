@@ -1,4 +1,4 @@
-//! Generated protobuf code: the message of the vectors, written and read, and what proto2 asks for.
+//! Generated protobuf code: the message of the vectors, written and read, and the features of proto2.
 
 use std::fs;
 use std::path::Path;
@@ -144,7 +144,7 @@ fn proto2_has_defaults_and_closed_enums() -> Result<(), ReadError> {
 }
 
 #[test]
-fn an_edition_has_the_features_that_it_asks_for() -> Result<(), ReadError> {
+fn an_edition_has_the_features_that_it_sets() -> Result<(), ReadError> {
     let empty = EditionReader::new(&[])?;
     assert_eq!((empty.plain(), empty.text()?), (7, "a\0b"));
     assert_eq!((empty.mode(), empty.loose()), (edition::Mode::SLOW, Loose::NONE));
@@ -165,14 +165,14 @@ fn an_edition_has_the_features_that_it_asks_for() -> Result<(), ReadError> {
         it.set_all(&[edition::Mode::FAST, edition::Mode(9), edition::Mode::SLOW]);
     }
     writer.finish().unwrap();
-    // Packed, expanded, and each field's tag as the guide to the encoding has it.
+    // Packed, expanded, and each field's tag, as in the guide to the encoding.
     let expected = [
         &[0x1a, 2, 1, 2, 0x20, 3, 0x20, 4, 0x28, 9, 0x30, 9, 0x3a, 2, 0x08, 5][..],
         &[0x42, 5, 0x0a, 1, b'x', 0x10, 2, 0x50, 6, 0x48, 9, 0x5a, 3, 2, 9, 1],
     ];
     assert_eq!(buffer.written(), expected.concat());
     let it = EditionReader::new(buffer.written())?;
-    // Closed enums do not take what they do not have, open ones do.
+    // Closed enums reject unknown numbers, open ones accept them.
     assert_eq!((it.has_mode(), it.mode(), it.loose()), (false, edition::Mode::SLOW, Loose(9)));
     assert_eq!((it.has_one(), it.has_other(), it.other()), (false, true, 6));
     let all = it.all().collect::<Result<Vec<_>, _>>()?;
@@ -270,12 +270,12 @@ fn groups_and_extensions_are_read() -> Result<(), ReadError> {
     assert_eq!(notes.notes().collect::<Result<Vec<_>, _>>()?, ["a", "b"]);
     assert_eq!(scope::RawExtensionReader::try_from(&it)?.raw(), [0, 0xff]);
     assert_eq!(it.unknown_fields().count(), 9);
-    // An extension that is not there has its default.
+    // A missing extension has its default.
     let empty = GroupedReader::new(&[])?;
     let mode = ModeExtensionReader::try_from(&empty)?;
     assert_eq!((mode.has_mode(), mode.mode()), (false, Mode::SLOW));
     assert!(empty.single()?.is_none() && empty.many().next().is_none());
-    // Groups that come again are merged; a message with a length is another field.
+    // Repeated groups are merged. A message with a length is another field.
     let twice = [&bytes[..], &[0x0b, 0x08, 9, 0x0c, 0x0a, 0]].concat();
     let it = GroupedReader::new(&twice)?;
     let single = it.single()?.unwrap();

@@ -1,7 +1,8 @@
-//! The region forms of generated types: built, converted from and to the other storages, and laid out as the specification says.
+//! The region forms of generated types: built, converted from and to the other storages, and laid out as the
+//! specification says.
 
-use situ::layout::region::{Char, Region, layout_text, view};
 use situ::layout::{Flat, Heap, Message};
+use situ::region::{Char, Region, layout_text, view};
 use situ_generated::region::game::{
     Bounded, BoundedBulkLengths, BoundedMut, BoundedRef, BoundedRegion, Character, CharacterMut,
     CharacterRef, CharacterRegion, Colour, EquipMut, EquipRef, Flagged, FlaggedMut, FlaggedRef, Inner,
@@ -50,7 +51,7 @@ fn the_header_holds_the_schema_hash() {
     assert!(error.contains("schema hash"), "{error}");
 }
 
-/// The lines were written by hand, by `spec/region.md`.
+/// The lines were written by hand, from `spec/region.md`.
 #[test]
 fn the_layout_is_as_specified() {
     assert_eq!(
@@ -155,7 +156,7 @@ fn heap_messages_go_into_regions_and_come_back() {
     assert_eq!(p.wide_text().as_slice(), "wide \u{1f600}".encode_utf16().collect::<Vec<_>>());
     assert_eq!(p.cloud().as_slice(), [Position { x: 1.0, y: 2.0, z: 3.0 }]);
 
-    // The image is a good one, in both forms, and the value comes back.
+    // The image is valid in both forms, and the value is unchanged.
     let canonical = r.canonical();
     for image in [r.bytes(), &canonical] {
         let adopted = Region::<PantryRegion>::adopt(image).unwrap();
@@ -163,7 +164,7 @@ fn heap_messages_go_into_regions_and_come_back() {
         assert_eq!(adopted.canonical(), canonical);
     }
 
-    // What is stored over another value leaves nothing of it.
+    // A value that is stored over another one leaves nothing of it.
     let mut r = r;
     r.root_mut().store(&Pantry::<Heap>::default(), &[]).unwrap();
     let fresh = Region::<PantryRegion>::of(&Pantry::<Heap>::default(), &[]).unwrap();
@@ -247,14 +248,14 @@ fn bounded_members_are_named_as_the_schema_does() {
     assert!(r.root().r#where().get().is_none());
 }
 
-/// What is read by the schema alone is what is read from CDR.
+/// Reading by the schema alone gives the same as reading from CDR.
 #[test]
 fn regions_are_read_by_their_schema() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/region.idl");
     let schema = Loader::new().file(path).load().unwrap();
     let id = schema.find("game::Pantry").unwrap();
     let mut value = pantry();
-    // A hash map has an order of its own.
+    // A hash map has its own order.
     value.by_number.remove(&-1);
     let cdr = situ::wire::encode_to_vec(&value, situ::wire::Encoding::Xcdr1).unwrap();
     let expected = dynamic::from_cdr(&schema, id, &cdr).unwrap();

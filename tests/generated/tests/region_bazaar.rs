@@ -1,8 +1,9 @@
-//! Trees, unions, shared links, bases and structs that can be appended to, in the region forms of generated types: held to the
-//! vectors of `spec/vectors/region_schema.py`, converted from and to the heap, and read by their schemas alone.
+//! Trees, unions, shared links, bases and structs that can be appended to, in the region forms of generated
+//! types. They are compared with the vectors of `spec/vectors/region_schema.py`, converted from and to the
+//! heap, and read by their schemas alone.
 
-use situ::layout::region::{Mut, Region, RegionMessage, ShareError, view};
 use situ::layout::{AssignProblem, Heap, Message};
+use situ::region::{Mut, Region, RegionMessage, ShareError, view};
 use situ_generated::bazaar::game::{
     Bazaar, BazaarMut, BazaarRef, BazaarRegion, BladeMut, BladeRef, Choice, ChoiceMut, EquipMut, EquipRef,
     Flag, FlagMut, Inner, InnerMut, InnerRef, Item, Letter, LetterMut, Mesh, MeshMut, MeshRef, MeshRegion,
@@ -28,7 +29,7 @@ fn item(i: u32) -> Item {
     Item { id: i, number: i, uuid: i.into(), timestamp: i.into() }
 }
 
-/// What `spec/vectors/region_schema.py` has under `BAZAAR_VALUE`.
+/// The values under `BAZAAR_VALUE` in `spec/vectors/region_schema.py`.
 fn bazaar() -> Region<BazaarRegion> {
     let mut r = Region::<BazaarRegion>::new();
     let mut b = r.root_mut();
@@ -133,7 +134,7 @@ fn new_unions_begin_as_the_schema_says() {
     assert_eq!(Region::<BazaarRegion>::adopt(&r.canonical()).unwrap().canonical(), r.canonical());
 }
 
-/// What is behind shared links lies in place on the heap, so that it comes back as a value for each link.
+/// Values behind shared links lie in place on the heap. They return as one value for each link.
 #[test]
 fn regions_become_heap_messages_and_come_back() {
     let mut r = bazaar();
@@ -151,7 +152,7 @@ fn regions_become_heap_messages_and_come_back() {
     assert_eq!(back.root().textures().get(0).unwrap().grain().links(), 1);
     assert_eq!(back.root().to_message::<Bazaar>().unwrap(), message);
 
-    // A message that is stored over one whose values are shared leaves these to the others.
+    // A message may be stored over one with shared values. These remain with their other owners.
     let mut other = message.clone();
     other.texture.as_mut().unwrap().grain.as_mut().unwrap().text = "only one has it".into();
     other.textures.clear();
@@ -197,9 +198,9 @@ fn weave(mut mesh: Mut<'_, MeshRegion>, levels: u32) {
     linked.unwrap();
 }
 
-/// Few links make many ways: two in each of thirty levels would be a thousand million values.
+/// Few links make many paths: two in each of thirty levels would be a thousand million values.
 #[test]
-fn what_many_links_lead_to_does_not_fill_the_memory() {
+fn values_behind_many_links_do_not_fill_the_memory() {
     let mut r = Region::<MeshRegion>::new();
     weave(r.root_mut(), 3);
     let small: Mesh = r.root().to_message().unwrap();
@@ -316,7 +317,7 @@ fn what_is_no_version_is_refused_by_name() {
     }
 }
 
-/// The message is the same on the heap; its region has no schema hash, for that changes with each member.
+/// The message is the same on the heap. Its region has no schema hash, because that changes with each member.
 #[test]
 fn versions_are_messages_too() {
     let message: after::Profile = profile().root().to_message().unwrap();

@@ -1,46 +1,38 @@
-//! Regions on topics: built in the slot, grown into larger ones, taken in place, handed on, and met by other storages.
+//! Regions on topics: built in the slot, grown into larger ones, taken in place, passed on, and received by
+//! other storages.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use situ::bus::{
     CopyCounter, Encoding, Node, RawPublisher, RawSubscriber, RegisterError, Root, describe_region,
 };
 use situ::layout::Heap;
-use situ::layout::region::{Region, view};
+use situ::region::{Region, view};
 use situ_generated::region::game::{
     Bounded, BoundedMut, BoundedRegion, Character, CharacterMut, CharacterRef, CharacterRegion, Item, Pantry,
     PantryRegion, Skill,
 };
 use situ_generated::{profile::game as after, profile_before::game as before, profile_other::game as other};
 
-/// Copies are counted for the whole process: one test at a time.
+/// Copies are counted for the whole process, so one test runs at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A directory for topics that goes away with it.
-struct Scratch(PathBuf, #[allow(dead_code, reason = "held")] MutexGuard<'static, ()>);
+/// A directory for topics. It is removed on drop.
+struct Scratch(situ_testkit::Scratch, #[allow(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
 impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = PathBuf::from(format!("/dev/shm/situ-region-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path, ALONE.lock().unwrap_or_else(PoisonError::into_inner))
+    fn new() -> Self {
+        Self(situ_testkit::Scratch::new("region"), ALONE.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn node(&self, name: &str) -> Node {
-        Node::in_root(name, Root::at(&self.0, None)).unwrap()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        Node::in_root(name, Root::at(self.0.path(), None)).unwrap()
     }
 }
 
 #[test]
 fn a_region_is_built_in_its_slot_and_read_there() {
-    let scratch = Scratch::new("built");
+    let scratch = Scratch::new();
     let node = scratch.node("a");
     let publisher = node.region_publisher::<CharacterRegion>("characters").create().unwrap();
     let subscriber = node.region_subscriber::<CharacterRegion>("characters").create().unwrap();
@@ -59,7 +51,7 @@ fn a_region_is_built_in_its_slot_and_read_there() {
 
 #[test]
 fn a_region_grows_in_its_slot_and_is_never_copied() {
-    let scratch = Scratch::new("grown");
+    let scratch = Scratch::new();
     let node = scratch.node("a");
     let publisher = node.region_publisher::<CharacterRegion>("characters").create().unwrap();
     let subscriber = node.region_subscriber::<CharacterRegion>("characters").create().unwrap();
@@ -86,7 +78,7 @@ fn a_region_grows_in_its_slot_and_is_never_copied() {
 
 #[test]
 fn a_loan_is_compacted_in_its_slot() {
-    let scratch = Scratch::new("compacted");
+    let scratch = Scratch::new();
     let node = scratch.node("a");
     let publisher = node.region_publisher::<CharacterRegion>("characters").create().unwrap();
     let subscriber = node.region_subscriber::<CharacterRegion>("characters").create().unwrap();
@@ -99,7 +91,7 @@ fn a_loan_is_compacted_in_its_slot() {
     let canonical = loan.canonical();
     assert!(loan.bytes().len() > canonical.len());
     loan.compact_in_place();
-    // There is no tree and no table in it: then it is as small as the canonical image.
+    // Without trees and tables it is as small as the canonical image.
     assert_eq!(loan.bytes().len(), canonical.len());
     loan.publish().unwrap();
     let sample = subscriber.take().unwrap().unwrap();
@@ -110,7 +102,7 @@ fn a_loan_is_compacted_in_its_slot() {
 
 #[test]
 fn a_loan_that_is_dropped_gives_its_slot_back() {
-    let scratch = Scratch::new("dropped");
+    let scratch = Scratch::new();
     let node = scratch.node("a");
     let publisher = node.region_publisher::<CharacterRegion>("characters").create().unwrap();
     let mut loan = publisher.loan().unwrap();
@@ -121,7 +113,7 @@ fn a_loan_that_is_dropped_gives_its_slot_back() {
 
 #[test]
 fn a_message_is_handed_on() {
-    let scratch = Scratch::new("handed");
+    let scratch = Scratch::new();
     let node = scratch.node("a");
     let first = node.region_publisher::<CharacterRegion>("built").create().unwrap();
     let built = node.region_subscriber::<CharacterRegion>("built").create().unwrap();
@@ -151,7 +143,7 @@ fn a_message_is_handed_on() {
 
 #[test]
 fn other_storages_meet_regions() {
-    let scratch = Scratch::new("others");
+    let scratch = Scratch::new();
     let node = scratch.node("a");
     let regions = node.region_publisher::<PantryRegion>("pantry").create().unwrap();
     let heap = node.publisher::<Pantry<Heap>>("pantry").create().unwrap();
@@ -172,7 +164,7 @@ fn other_storages_meet_regions() {
 
 #[test]
 fn flat_messages_meet_regions() {
-    let scratch = Scratch::new("flat");
+    let scratch = Scratch::new();
     let node = scratch.node("a");
     let flat = node.publisher::<Bounded<situ::layout::Flat>>("bounded").create().unwrap();
     let regions = node.region_subscriber::<BoundedRegion>("bounded").create().unwrap();
@@ -185,15 +177,15 @@ fn flat_messages_meet_regions() {
     assert_eq!(sample.to_region().unwrap().canonical(), expected.canonical());
 }
 
-/// They have no room for what the bulk members of a region hold, and are told so before a message comes.
+/// They have no room for the content of a region's bulk members, and get an error before a message arrives.
 #[test]
 fn flat_subscribers_of_bulk_members_are_refused_beside_regions() {
     type FlatBounded = Bounded<situ::layout::Flat>;
-    let scratch = Scratch::new("bulk");
+    let scratch = Scratch::new();
     let node = scratch.node("a");
     let said = |error: Option<RegisterError>| {
         assert!(matches!(error, Some(RegisterError::Bulk { .. })), "{error:?}");
-        assert!(error.unwrap().to_string().contains("in a region, or on the heap"));
+        assert!(error.unwrap().to_string().contains("in regions, or on the heap"));
     };
     let regions = node.region_publisher::<BoundedRegion>("bounded").create().unwrap();
     said(node.subscriber::<FlatBounded>("bounded").create().err());
@@ -208,7 +200,7 @@ fn flat_subscribers_of_bulk_members_are_refused_beside_regions() {
 
 #[test]
 fn another_layout_is_refused() {
-    let scratch = Scratch::new("layout");
+    let scratch = Scratch::new();
     let node = scratch.node("a");
     let _publisher = node.region_publisher::<CharacterRegion>("characters").create().unwrap();
     let mut other = describe_region::<CharacterRegion>();
@@ -216,13 +208,13 @@ fn another_layout_is_refused() {
     let error =
         RawSubscriber::create(&node, "characters", &other, Default::default()).unwrap_err().to_string();
     assert!(error.contains("lays game::Character out differently"), "{error}");
-    // Who serializes needs no layout.
+    // A serialized message needs no layout.
     assert!(node.subscriber::<Character<Heap>>("characters").create().is_ok());
 }
 
 #[test]
 fn hostile_bytes_are_errors() {
-    let scratch = Scratch::new("hostile");
+    let scratch = Scratch::new();
     let node = scratch.node("a");
     let publisher =
         RawPublisher::create(&node, "characters", &describe_region::<CharacterRegion>(), Default::default())
@@ -267,12 +259,12 @@ fn hostile_bytes_are_errors() {
     }
 }
 
-/// A program that knows more members and one that knows fewer, on one topic, in either order.
+/// A program with more members and one with fewer, on one topic, in either order.
 #[test]
 fn versions_understand_each_other() {
     use after::{ProfileMut as _, ProfileRef as _};
     use before::{ProfileMut as _, ProfileRef as _};
-    let scratch = Scratch::new("versions");
+    let scratch = Scratch::new();
     let node = scratch.node("a");
     let old = node.region_publisher::<before::ProfileRegion>("profiles").create().unwrap();
     let new = node.region_publisher::<after::ProfileRegion>("profiles").create().unwrap();
@@ -289,7 +281,7 @@ fn versions_understand_each_other() {
     let taken = new_reader.take().unwrap().unwrap();
     assert_eq!((*taken.root().level(), taken.is_copy()), (9, false));
 
-    // Who edits a newer message loses what it does not know; what it publishes has the defaults to others.
+    // An older version that edits a newer message loses the unknown members. Others receive their defaults.
     let mut edited = old.edit(&seen).unwrap();
     *edited.root_mut().id() = 77;
     edited.publish().unwrap();
@@ -302,16 +294,16 @@ fn versions_understand_each_other() {
 
 const NAME: &str = "the name of this profile";
 
-fn before_name(mut name: situ::layout::region::Mut<'_, situ::layout::region::Text>) {
+fn before_name(mut name: situ::region::Mut<'_, situ::region::Text>) {
     name.set(NAME).unwrap();
 }
 
 #[test]
 fn what_is_no_version_is_refused_with_the_difference() {
-    let scratch = Scratch::new("refused");
+    let scratch = Scratch::new();
     let node = scratch.node("a");
     let publisher = node.region_publisher::<after::ProfileRegion>("profiles").create().unwrap();
-    // Its third member is another one.
+    // Its third member differs.
     let other = node.region_subscriber::<other::ProfileRegion>("profiles").create().unwrap();
     publisher.loan().unwrap().publish().unwrap();
     let error = other.take().err().unwrap();
@@ -332,7 +324,7 @@ fn what_is_no_version_is_refused_with_the_difference() {
     let same = node.region_subscriber::<before::ProfileRegion>("profiles").create().unwrap();
     heap.publish(&before::Profile { id: 4, ..Default::default() }).unwrap();
     assert_eq!(*before::ProfileRef::id(same.take().unwrap().unwrap().root()), 4);
-    // What cannot be appended to has no versions.
+    // Types that cannot be appended to have no versions.
     let error = node.region_subscriber::<CharacterRegion>("profiles").create().err().unwrap().to_string();
     assert!(error.contains("carries game::Profile"), "{error}");
 }

@@ -1,12 +1,12 @@
-//! Regions on topics between processes: programs in C++ (`cpp/tests/bus/profile_peer.cpp`, `bazaar_peer.cpp`) of one version of a
-//! type beside Rust, or another version in C++; and a type with every container that is handed on between the languages.
+//! Regions on topics between processes. Programs in C++ (`cpp/tests/bus/profile_peer.cpp`, `bazaar_peer.cpp`)
+//! exchange messages with Rust, in the same version of a type and in another one. A type with every container
+//! is passed between the languages.
 //!
-//! The programs are built by CMake, in `build/cpp`; where they are not, the tests say so.
+//! CMake builds the programs in `build/cpp`; if they are missing, the tests print so.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use situ::bus::{
@@ -14,25 +14,23 @@ use situ::bus::{
     describe_region,
 };
 use situ::layout::Heap;
-use situ::layout::region::{Mut, Region, RegionMessage, ShareError};
+use situ::region::{Mut, Region, RegionMessage, ShareError};
 use situ_generated::bazaar::game::{
     BazaarMut, BazaarRef, BazaarRegion, BladeMut, EquipMut, FlagMut, InnerMut, Item, LetterMut, ShapeMut,
     SoundMut, TextureMut, TextureRef, Tone,
 };
 use situ_generated::{profile::game as after, profile_before::game as before};
+use situ_testkit::Scratch;
 
-/// How long a program may take.
+/// The time limit of a program.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A directory for topics, and the programs that meet there.
-struct Place(PathBuf);
+/// A directory for topics, and the programs that use it.
+struct Place(Scratch);
 
 impl Place {
-    /// Nothing if the programs are not built.
+    /// `None` if the programs are not built.
     fn new() -> Option<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = PathBuf::from(format!("/dev/shm/situ-region-peers-{}-{number}", std::process::id()));
         let built = program("bazaar_peer").is_file();
         if !built {
             eprintln!(
@@ -40,21 +38,25 @@ impl Place {
                 program("bazaar_peer").display()
             );
         }
-        built.then_some(Self(path))
+        built.then(|| Self(Scratch::new("region-peers")))
     }
 
     fn node(&self) -> Node {
-        Node::in_root("rust", Root::at(&self.0, None)).unwrap()
+        Node::in_root("rust", Root::at(self.0.path(), None)).unwrap()
     }
 
     fn start(&self, name: &str, words: &[&str]) -> Peer {
-        let mut child =
-            Command::new(program(name)).arg(&self.0).args(words).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Command::new(program(name))
+            .arg(self.0.path())
+            .args(words)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         Peer { child, output }
     }
 
-    /// The same; it has subscribed when this returns.
+    /// The same. It has subscribed when this returns.
     fn ready(&self, name: &str, words: &[&str]) -> Peer {
         let mut peer = self.start(name, words);
         assert_eq!(peer.line(), "ready");
@@ -62,17 +64,11 @@ impl Place {
     }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn program(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../build/cpp/tests/bus").join(name)
 }
 
-/// A program that runs; it is killed when it is not needed any more.
+/// A running program. It is killed on drop.
 struct Peer {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -97,7 +93,7 @@ impl Drop for Peer {
     }
 }
 
-/// As the programs in C++ say it.
+/// As the programs in C++ print it.
 fn hash(bytes: &[u8]) -> String {
     let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold))
@@ -120,7 +116,7 @@ fn vector(name: &str) -> Vec<u8> {
     std::fs::read(format!("{}/../../spec/vectors/region/{name}.bin", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// Publishes an image as it is.
+/// Publishes an image unchanged.
 fn publish_image<T: RegionMessage>(node: &Node, topic: &str, image: &[u8]) -> RawPublisher {
     let qos = PublisherQos { reliability: Reliability::Reliable, ..PublisherQos::default() };
     let publisher = RawPublisher::create(node, topic, &describe_region::<T>(), qos).unwrap();
@@ -137,7 +133,7 @@ fn publish_image<T: RegionMessage>(node: &Node, topic: &str, image: &[u8]) -> Ra
 
 const BEFORE: &str = "5 the name of this profile, score 900";
 
-/// What a profile of the older version becomes for who knows the newer one.
+/// A profile of the older version, as a reader of the newer version sees it.
 const DEFAULTS: &str = ", level 3, 0 tags, by \"\"";
 
 #[test]
@@ -155,7 +151,7 @@ fn an_older_program_in_cpp_edits_newer_regions() {
     *before::ProfileMut::id(&mut expected.root_mut()) = 105;
     assert_eq!(cpp.line(), format!("made {}", hash(&expected.canonical())));
     assert_eq!(cpp.line(), "1 lent");
-    // What it does not know is lost.
+    // Members that it does not know are lost.
     let sample = take(&edited);
     assert!(sample.is_copy());
     assert_eq!((*sample.root().id(), *sample.root().level(), sample.root().tags().len()), (105, 3, 0));
@@ -206,7 +202,7 @@ fn versions_in_cpp_understand_each_other() {
     taker.end();
     builder.end();
 
-    // Its third member is another one.
+    // Its third member differs.
     let mut other = place.ready("profile_other_peer", &["take", "other"]);
     let builder = place.start("profile_peer", &["build", "other"]);
     let refusal = other.line();
@@ -217,7 +213,7 @@ fn versions_in_cpp_understand_each_other() {
     builder.end();
 }
 
-/// On the heap nobody takes part beside other versions; but a message of one may be left.
+/// On the heap a version cannot take part beside another one. But a message of the other version may remain.
 #[test]
 fn messages_on_the_heap_are_made_of_older_regions() {
     use after::ProfileMut as _;

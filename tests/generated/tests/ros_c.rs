@@ -1,7 +1,8 @@
-//! ROS storage against the real thing: the headers of ROS's packages, and the functions that ROS makes for their structs.
+//! ROS storage compared with ROS itself: the headers of ROS's packages, and the functions that ROS generates
+//! for their structs.
 //!
-//! Both are in the environment of the interoperability tests (`scripts/setup.sh python`); without it the tests say so and
-//! pass. See `spec/ros.md`.
+//! Both are in the environment of the interoperability tests (`scripts/setup.sh python`). Without it the
+//! tests print so and pass. See `spec/ros.md`.
 #![cfg(situ_ros)]
 
 mod fill;
@@ -17,7 +18,7 @@ use situ::layout::{Heap, InPlace, Message, Ros};
 
 include!(concat!(env!("OUT_DIR"), "/ros_c_structs.rs"));
 
-/// What is known of a struct in Rust.
+/// The facts about a struct in Rust.
 struct Known {
     /// `std_msgs::msg::Header`.
     name: &'static str,
@@ -53,7 +54,7 @@ impl Known {
     }
 }
 
-/// Where ROS is installed, if it is.
+/// The folder of ROS, if it is installed.
 fn prefix() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../build/venv");
     let found = folder.join("include/rosidl_runtime_c/rosidl_runtime_c/string.h").is_file();
@@ -66,7 +67,7 @@ fn prefix() -> Option<PathBuf> {
 /// The header that declares a struct, such as `sensor_msgs/msg/point_cloud2.h`.
 fn header(prefix: &Path, known: &Known) -> Option<String> {
     let (package, kind, name) = known.parts();
-    // What belongs to a service or an action is declared with it.
+    // The parts of a service or an action are declared with it.
     let owner = name.split('_').next()?.to_lowercase();
     let entries = std::fs::read_dir(prefix.join("include").join(package).join(package).join(kind)).ok()?;
     let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -119,15 +120,15 @@ unsafe extern "C" {
 /// Bind everything at once.
 const RTLD_NOW: c_int = 2;
 
-/// Loads a library from the prefix, if it is there and what it needs was loaded before.
+/// Loads a library from the prefix, if it exists and the libraries that it needs were loaded before.
 fn load(prefix: &Path, name: &str) -> Option<*mut c_void> {
     let path = CString::new(prefix.join(format!("lib/lib{name}.so")).to_str().unwrap()).unwrap();
-    // SAFETY: the path ends with a NUL; what such a library does when it is loaded is harmless.
+    // SAFETY: the path ends with a NUL, and loading such a library is harmless.
     let library = unsafe { dlopen(path.as_ptr(), RTLD_NOW) };
     (!library.is_null()).then_some(library)
 }
 
-/// The functions that ROS makes for a struct.
+/// The functions that ROS generates for a struct.
 struct Functions {
     name: String,
     library: *mut c_void,
@@ -149,7 +150,7 @@ impl Functions {
     }
 
     fn init<T>(&self, at: *mut T) {
-        // SAFETY: the function has this signature, and the memory is T's, which is the struct.
+        // SAFETY: the function has this signature, and the memory belongs to T, which is the struct.
         let init: unsafe extern "C" fn(*mut T) -> bool = unsafe { std::mem::transmute(self.address("init")) };
         // SAFETY: as above.
         assert!(unsafe { init(at) }, "{}: init", self.name);
@@ -159,7 +160,7 @@ impl Functions {
     fn fini<T>(&self, value: T) {
         // SAFETY: as in init.
         let fini: unsafe extern "C" fn(*mut T) = unsafe { std::mem::transmute(self.address("fini")) };
-        // SAFETY: Rust does not look at the value again.
+        // SAFETY: Rust does not use the value again.
         unsafe { fini(&mut *ManuallyDrop::new(value)) }
     }
 
@@ -180,12 +181,12 @@ impl Functions {
     }
 }
 
-/// Hands structs to C and takes them from it, and lends it messages of vectors and strings.
+/// Passes structs to C and takes them from it, and lends it messages of vectors and strings.
 fn hand_over<T: Message + InPlace, H: Message + Lend<C = T>>(c: &Functions) {
     let name = &c.name;
     let mut theirs = MaybeUninit::<T>::zeroed();
     c.init(theirs.as_mut_ptr());
-    // SAFETY: C initialized it, and a T is what C has.
+    // SAFETY: C initialized it, and a T is the C struct.
     let mut theirs = unsafe { theirs.assume_init() };
     let empty = T::default();
     assert!(c.are_equal(&empty, &theirs), "{name}: the default\n{empty:?}\nis not that of C\n{theirs:?}");
@@ -193,7 +194,7 @@ fn hand_over<T: Message + InPlace, H: Message + Lend<C = T>>(c: &Functions) {
     for seed in 0..8 {
         let mut ours = T::default();
         fill::fill(&mut ours, seed);
-        // C copies what Rust made, over what was there.
+        // C copies Rust's value over the former one.
         c.copy(&ours, &mut theirs);
         assert!(c.are_equal(&ours, &theirs), "{name}: {ours:?} is not {theirs:?}");
         assert_eq!(ours, theirs);
@@ -207,7 +208,7 @@ fn hand_over<T: Message + InPlace, H: Message + Lend<C = T>>(c: &Functions) {
         drop(lent);
         drop(heap);
         assert_eq!(ours, theirs);
-        // Rust changes what C made, of which C may have left more than it shows.
+        // Rust changes C's value, which may have more capacity than elements.
         let mut changed = ours.clone();
         c.copy(&empty, &mut changed);
         assert_eq!(changed, empty);
@@ -215,7 +216,7 @@ fn hand_over<T: Message + InPlace, H: Message + Lend<C = T>>(c: &Functions) {
         let mut expected = T::default();
         fill::fill(&mut expected, seed + 100);
         assert!(c.are_equal(&changed, &expected), "{name}: {changed:?} is not {expected:?}");
-        // Each frees what the other made.
+        // Each frees the other's value.
         c.fini(ours);
         drop(changed);
     }
@@ -228,7 +229,7 @@ fn structs_are_handed_over_both_ways() {
     let Some(prefix) = prefix() else { return };
     let mut count = 0;
     let all: Vec<Known> = ros_c_structs!(known);
-    // The libraries name what they need, but not where it is. So what others need is loaded before them.
+    // The libraries name the libraries that they need, but not their place. So these are loaded before.
     let packages =
         ["builtin_interfaces", "unique_identifier_msgs", "service_msgs", "action_msgs", "std_msgs"];
     let generated = packages.map(|package| format!("{package}__rosidl_generator_c"));

@@ -1,5 +1,5 @@
-//! The code for Perfetto's messages, which lies in `situ-trace` so that nobody who uses it needs the generator: it is what the generator
-//! makes of the schema now. `SITU_BLESS=1` writes it anew.
+//! The code for Perfetto's messages is in `situ-trace`, so its users do not need the generator. This test
+//! checks that the generator still writes the same code. `SITU_BLESS=1` writes it again.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
-//! Generated types against the vectors that `spec/vectors/kitchen.py` works out from the rules alone.
+//! Generated types against the vectors that `spec/vectors/kitchen.py` computes from the rules alone.
 
 mod common;
 
 use common::{Memory, flat, vector};
-use situ::layout::region::Region;
 use situ::layout::visit::Structure;
 use situ::layout::{Flat, FlatMessage, Heap, Message, Ros, convert};
+use situ::region::Region;
 use situ::wire::{
     Encoding, bulk_lengths, decode, decode_with_body, encode_to_vec, encode_to_vec_with_body, encoded_size,
     encoded_size_with_body,
@@ -14,7 +14,7 @@ use situ_generated::kitchen::kitchen::*;
 
 const ENCODINGS: [(Encoding, &str); 2] = [(Encoding::Xcdr1, "xcdr1"), (Encoding::Xcdr2, "xcdr2")];
 
-/// The value is written as the vector has it, and read from it in both byte orders, over whatever was there.
+/// The value is written as in the vector, and read from it in both byte orders, over any former content.
 fn check_cdr<T: Structure + Default>(name: &str, value: &T) {
     for (encoding, version) in ENCODINGS {
         let bytes = vector(&format!("cdr/{name}.{version}.le.bin"));
@@ -28,7 +28,7 @@ fn check_cdr<T: Structure + Default>(name: &str, value: &T) {
     }
 }
 
-/// The flat form of the value is what the vectors have, and is read from them; and it has the same CDR.
+/// The flat form of the value equals the vectors, and is read from them. It has the same CDR.
 fn check_flat<T, F>(name: &str, value: &T)
 where
     T: Message,
@@ -124,7 +124,7 @@ fn thicket() {
     check_cdr("thicket", &common::thicket());
 }
 
-/// What contains itself through several containers is the same in ROS storage and in regions.
+/// A type that contains itself through several containers is the same in ROS storage and in regions.
 #[test]
 fn thicket_in_other_storages() {
     let thicket = common::thicket();

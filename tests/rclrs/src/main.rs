@@ -1,6 +1,6 @@
-//! Sends back what comes: every message as the C struct that it is, as the idiomatic type, by way of the conversions, and as one
-//! that is lent as a C struct;
-//! answers a service in both forms, and relays services and actions. `tests/interop/rclrs.py` talks to it. Ends when it is killed or orphaned.
+//! Sends every received message back: as the C struct that it is, as the idiomatic type, by the conversions,
+//! and lent as a C struct. Answers a service in both forms, and relays services and actions.
+//! `tests/interop/rclrs.py` is its client. Ends when it is killed or orphaned.
 
 mod relay;
 
@@ -32,7 +32,7 @@ impl Echo {
         T: MessageIDL<RmwMsg = R> + Lend<C = R>,
         R: RmwMessageIDL + MessageIDL<RmwMsg = R>,
     {
-        // One is given away, and with it its memory, another is published as it lies there.
+        // One is given away with its memory, another is published in place.
         self.one::<T, T>(R::TYPE_NAME, "idiomatic", |to, message| to.publish(message))?;
         self.one::<R, R>(R::TYPE_NAME, "native", |to, message| to.publish(&message))?;
         self.one::<T, R>(R::TYPE_NAME, "lent", |to, message| {
@@ -63,7 +63,7 @@ impl Echo {
     }
 }
 
-/// The answer says back what the request said.
+/// The answer repeats the request.
 fn answer(request: BasicTypes_Request) -> BasicTypes_Response {
     let mut response = BasicTypes_Response::new();
     response.int64_value = request.int64_value.wrapping_add(1);

@@ -1,5 +1,5 @@
-//! Services and actions that ask rclpy again what rclpy asks of them, so that clients and servers of either side meet those of the
-//! other. What is asked of `NAME` is asked of `NAME/python`.
+//! Relays services and actions: it asks rclpy what rclpy asks of it, so that clients and servers of both
+//! sides meet. A request to `NAME` becomes a request to `NAME/python`.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rclrs::{
 };
 use test_msgs::{action, srv};
 
-/// All of them; they work as long as what comes back is kept.
+/// All of them. They work while the returned value is kept.
 pub fn all(node: &Node) -> Result<Vec<Box<dyn Any>>, RclrsError> {
     Ok(vec![
         service::<srv::BasicTypes>(node, "situ/relay/BasicTypes/idiomatic")?,
@@ -44,7 +44,7 @@ fn action<A: ActionIDL>(node: &Node, name: &str) -> Result<Box<dyn Any>, RclrsEr
     Ok(Box::new(server))
 }
 
-/// Asks for the same goal, hands its feedback and its cancellation on, and ends as it does.
+/// Requests the same goal, passes its feedback and its cancellation on, and ends as it does.
 async fn relay<A: ActionIDL>(goal: RequestedGoal<A>, client: ActionClient<A>) -> TerminatedGoal {
     client.notify_on_server_ready().await.expect("the node lives as long as its actions");
     let Some(asked) = client.request_goal(A::Goal::clone(goal.goal())).await else { return goal.reject() };
@@ -57,7 +57,7 @@ async fn relay<A: ActionIDL>(goal: RequestedGoal<A>, client: ActionClient<A>) ->
     loop {
         let Ok(event) = executing.unless_cancel_requested(events.next()).await else {
             let answer = cancellation.cancel().await;
-            // rclpy refuses by an answer that is no error and names no goal.
+            // rclpy refuses with an answer that is no error and names no goal.
             if answer.is_accepted() && answer.stamp.is_some() {
                 break;
             }

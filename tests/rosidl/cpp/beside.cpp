@@ -1,5 +1,5 @@
-// Situ's types and those that rosidl_generator_cpp made of the same messages, in one source file: one becomes
-// the other.
+// Situ's types and those that rosidl_generator_cpp generated from the same messages, in one source file. One
+// is converted into the other.
 #include <cstddef>
 #include <sensor_msgs/msg/image.hpp>
 #include <sensor_msgs/msg/joint_state.hpp>
@@ -46,7 +46,7 @@ int main() {
   ros::Image back;
   if (!situ::convert(image, *message, {}, body) || !situ::convert(*message, back, body) || back != image)
     return 4;
-  // What does not fit is told.
+  // A value that does not fit is reported.
   image.encoding = "sixteen letters!";
   const auto done = situ::convert(image, *message, {}, body);
   if (done || done.error().path.shown() != "encoding" || done.error().bound != 15) return 5;

@@ -1,4 +1,4 @@
-// Builds a flat message of a ROS package in place, and says what the program in Rust says of the same type.
+// Builds a flat message of a ROS package in place, and prints what the Rust program prints for the same type.
 #include <cinttypes>
 #include <cstdio>
 

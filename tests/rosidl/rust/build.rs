@@ -1,4 +1,4 @@
-//! Links what stands in for libraries that the ROS installation of the tests lacks (see `scripts/rclrs.sh`).
+//! Links stand-ins for libraries that the ROS installation of the tests lacks (see `scripts/rclrs.sh`).
 
 fn main() {
     println!("cargo::rerun-if-env-changed=SITU_STAND_INS");

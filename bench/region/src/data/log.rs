@@ -79,7 +79,7 @@ pub fn make() -> Logs {
     Logs { logs: (0..10_000).map(|_| log(&mut random)).collect() }
 }
 
-/// What reading comes to: addresses, codes and sizes.
+/// The sum that reading must return: addresses, codes and sizes.
 pub fn sum(data: &Logs) -> u64 {
     data.logs
         .iter()
@@ -87,7 +87,7 @@ pub fn sum(data: &Logs) -> u64 {
         .sum()
 }
 
-/// One line's part of it.
+/// One line's part of the sum.
 #[inline(always)]
 pub fn part(address: [u8; 4], code: u16, size: u64) -> u64 {
     u64::from(u32::from_le_bytes(address)) + u64::from(code) + size

@@ -47,12 +47,12 @@ pub fn make() -> Mesh {
     Mesh { triangles }
 }
 
-/// What reading comes to: the normals.
+/// The sum that reading must return: the normals.
 pub fn sum(data: &Mesh) -> u64 {
     data.triangles.iter().map(|t| part(t.normal.x, t.normal.y, t.normal.z)).sum()
 }
 
-/// One triangle's part of it.
+/// One triangle's part of the sum.
 #[inline(always)]
 pub fn part(x: f32, y: f32, z: f32) -> u64 {
     u64::from(x.to_bits()) + u64::from(y.to_bits()) + u64::from(z.to_bits())

@@ -5,7 +5,7 @@ use rkyv::{Archive, Serialize};
 use super::{SEED, coin, maybe, one_of, some_of};
 use crate::random::Random;
 
-/// How one plays.
+/// A player's mode of the game.
 #[derive(Archive, Serialize, Clone, Copy, Debug, PartialEq)]
 #[rkyv(derive(Clone, Copy))]
 #[repr(u8)]
@@ -16,7 +16,7 @@ pub enum GameType {
     Spectator,
 }
 
-/// A thing in an inventory.
+/// An item in an inventory.
 #[derive(Archive, Serialize, Clone, Debug)]
 pub struct Item {
     pub count: i8,
@@ -24,7 +24,7 @@ pub struct Item {
     pub id: String,
 }
 
-/// What a player may do.
+/// A player's abilities.
 #[derive(Archive, Serialize, Clone, Copy, Debug)]
 pub struct Abilities {
     pub walk_speed: f32,
@@ -36,7 +36,7 @@ pub struct Abilities {
     pub instabuild: bool,
 }
 
-/// Something that lives.
+/// A living entity.
 #[derive(Archive, Serialize, Clone, Debug)]
 pub struct Entity {
     pub id: String,
@@ -57,16 +57,16 @@ pub struct Entity {
     pub glowing: bool,
 }
 
-/// What a player knows how to make.
+/// The recipes of a player.
 #[derive(Archive, Serialize, Clone, Debug)]
 pub struct RecipeBook {
     pub recipes: Vec<String>,
     pub to_be_displayed: Vec<String>,
-    /// Filtering and open, for each of four kinds of places.
+    /// The settings of four recipe books: whether each filters, and whether it is open.
     pub flags: [bool; 8],
 }
 
-/// What is ridden.
+/// The vehicle of a player.
 #[derive(Archive, Serialize, Clone, Debug)]
 pub struct Vehicle {
     pub uuid: [u32; 4],
@@ -211,7 +211,7 @@ pub fn make() -> Players {
     Players { players: (0..500).map(|_| player(&mut random)).collect() }
 }
 
-/// What reading comes to: how each one plays.
+/// The sum that reading must return: the mode of each player.
 pub fn sum(data: &Players) -> u64 {
     data.players.iter().map(|player| player.game_type as u64).sum()
 }

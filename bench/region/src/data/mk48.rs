@@ -21,7 +21,7 @@ pub enum EntityType {
     Hovercraft,
 }
 
-/// Where a ship is and goes.
+/// The position and the motion of a ship.
 #[derive(Archive, Serialize, Clone, Copy, Debug)]
 pub struct Transform {
     pub altitude: i8,
@@ -30,7 +30,7 @@ pub struct Transform {
     pub velocity: i16,
 }
 
-/// Where it is steered.
+/// The steering of a ship.
 #[derive(Archive, Serialize, Clone, Copy, Debug)]
 pub struct Guidance {
     pub angle: u16,
@@ -38,7 +38,7 @@ pub struct Guidance {
     pub velocity: i16,
 }
 
-/// A ship that is seen.
+/// A visible ship.
 #[derive(Archive, Serialize, Clone, Debug)]
 pub struct Contact {
     pub damage: u8,
@@ -58,7 +58,7 @@ pub struct TerrainUpdate {
     pub data: Vec<u8>,
 }
 
-/// What one player is told.
+/// The update for one player.
 #[derive(Archive, Serialize, Clone, Debug)]
 pub struct Update {
     pub contacts: Vec<Contact>,
@@ -73,7 +73,7 @@ pub struct Updates {
     pub updates: Vec<Update>,
 }
 
-/// Kind, how often (in percent, added up), turrets, weapons.
+/// For each kind: its cumulative frequency in percent, and the numbers of turrets and weapons.
 const KINDS: [(EntityType, usize, usize, usize); 10] = [
     (EntityType::Destroyer, 5, 1, 20),
     (EntityType::Battleship, 6, 4, 10),
@@ -143,7 +143,7 @@ pub fn make() -> Updates {
     Updates { updates: (0..1_000).map(|_| update(&mut random)).collect() }
 }
 
-/// What reading comes to: the scores.
+/// The sum that reading must return: the scores.
 pub fn sum(data: &Updates) -> u64 {
     data.updates.iter().map(|update| u64::from(update.score)).sum()
 }

@@ -1,5 +1,5 @@
-//! Data sets of the shapes that rust_serialization_benchmark made common, from a generator of our own, and what is done to them: the
-//! fields that are read and changed are those of that benchmark.
+//! Data sets with the shapes of rust_serialization_benchmark's, from a generator of our own. The same fields
+//! are read and changed as in that benchmark.
 
 pub mod log;
 pub mod mesh;

@@ -1,4 +1,5 @@
-//! Cap'n Proto, the crate capnp 0.27: messages of which each link is checked when it is followed. Cannot be changed in place.
+//! Cap'n Proto, the crate capnp 0.27. Reading checks each link when it follows it. Messages cannot be changed
+//! in place.
 
 #[allow(clippy::all, clippy::pedantic, missing_docs, dead_code, reason = "generated")]
 mod records_capnp {
@@ -221,14 +222,14 @@ fn updates(mut to: cp::updates::Builder<'_>, data: &mk48::Updates) -> Outcome<()
     Ok(())
 }
 
-/// Adds one data set; `fill` writes it into a builder, `read` adds it up.
+/// Adds one data set: `fill` writes it into a builder, `read` returns its sum.
 fn data_set<T: Owned + 'static, D: 'static>(
     suite: &mut Suite,
     (name, data, sum): (&'static str, D, u64),
     fill: fn(T::Builder<'_>, &D) -> Outcome<()>,
     read: fn(T::Reader<'_>) -> Outcome<u64>,
 ) -> Outcome<()> {
-    // A first segment for everything, as the Rust benchmark gives it.
+    // A first segment with room for everything, as in rust_serialization_benchmark.
     let words = 1_250_000;
     let encode = move |data: &D, out: &mut Vec<u8>| -> Outcome<()> {
         let mut message = Builder::new(HeapAllocator::new().first_segment_words(words));
@@ -251,7 +252,7 @@ fn data_set<T: Owned + 'static, D: 'static>(
         .add(suite, move || encode(black_box(&data), &mut out))
 }
 
-/// Everything it can do.
+/// All operations of the system.
 pub fn suite() -> Outcome<Suite> {
     let mut suite = Suite::default();
     character::add(&mut suite)?;

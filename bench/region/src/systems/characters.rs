@@ -1,4 +1,5 @@
-//! Characters in systems that decode into ordinary containers to change one: what such a system has to bring, and what is measured of it.
+//! Characters in systems that decode into ordinary containers to change a message: the functions of such a
+//! system, and its measurements.
 
 use std::hint::black_box;
 
@@ -6,11 +7,11 @@ use super::native::{self, Item, change};
 use crate::character::{Source, changes, expect_sum, sources};
 use crate::suite::{Aligned, Outcome, Suite, sizes, timed};
 
-/// What a character is written from: plain values, or ordinary containers.
+/// The source of a character: plain values, or ordinary containers.
 pub trait Shape {
     /// Numbers and name.
     fn head(&self) -> Head<'_>;
-    /// Ascending by key.
+    /// In ascending order of the keys.
     fn items(&self) -> impl ExactSizeIterator<Item = (u64, Item)> + DoubleEndedIterator;
     fn path(&self) -> &[[f32; 3]];
     fn attributes(&self) -> &[f32];
@@ -86,9 +87,9 @@ impl Shape for native::Character {
     }
 }
 
-/// Writes characters, with builders and buffers that are used again.
+/// Writes characters, with reused builders and buffers.
 pub trait Encoder: Default + 'static {
-    /// Until it can be sent, in one piece or several.
+    /// Writes until the message can be sent, in one piece or several.
     fn build(&mut self, from: &impl Shape) -> Outcome<()>;
     /// The message in one piece.
     fn encode(&mut self, from: &impl Shape) -> Outcome<&[u8]>;
@@ -96,18 +97,18 @@ pub trait Encoder: Default + 'static {
 
 type Use<R> = fn(&[u8]) -> Outcome<R>;
 
-/// What a system does with received characters.
+/// The functions of a system for received characters.
 #[derive(Clone, Copy)]
 pub struct Reading {
-    /// Adds up all fields, unchecked if the system can.
+    /// Returns the sum of all fields, unchecked if the system permits that.
     pub read: Use<u64>,
-    /// Checks it, if the system does that apart from reading.
+    /// Checks the message, if the system has a check apart from reading.
     pub validate: Option<Use<()>>,
-    /// Checks it, and makes ordinary containers of it.
+    /// Checks the message, and decodes it into ordinary containers.
     pub decode: Use<native::Character>,
 }
 
-/// Adds what is measured of characters.
+/// Adds the measurements of characters.
 pub fn add<E: Encoder>(suite: &mut Suite, reading: Reading) -> Outcome<()> {
     let mut encoder = E::default();
     let received = sources()

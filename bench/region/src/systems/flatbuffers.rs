@@ -1,5 +1,6 @@
-//! FlatBuffers, the crate flatbuffers 25.12: tables that are checked by its verifier and read in place. They cannot be changed in place in Rust. The
-//! accessors are declared here, calling the library as generated ones do.
+//! FlatBuffers, the crate flatbuffers 25.12: tables that its verifier checks and that are read in place. In
+//! Rust they cannot be changed in place. The accessors are declared here, with the library calls of generated
+//! ones.
 
 use std::hint::black_box;
 
@@ -20,7 +21,7 @@ struct Bytes<const SIZE: usize, const ALIGN: usize>([u8; SIZE]);
 impl<'a, const SIZE: usize, const ALIGN: usize> Follow<'a> for &'a Bytes<SIZE, ALIGN> {
     type Inner = Self;
     unsafe fn follow(buf: &'a [u8], loc: usize) -> Self {
-        // SAFETY: the caller says that a value lies there; bytes have no alignment.
+        // SAFETY: the caller promises that a value lies there, and bytes need no alignment.
         unsafe { &*buf.as_ptr().add(loc).cast::<Bytes<SIZE, ALIGN>>() }
     }
 }
@@ -52,7 +53,7 @@ impl<const SIZE: usize, const ALIGN: usize> Verifiable for Bytes<SIZE, ALIGN> {
 impl<const SIZE: usize, const ALIGN: usize> SimpleToVerifyInSlice for Bytes<SIZE, ALIGN> {}
 
 impl<const SIZE: usize, const ALIGN: usize> Bytes<SIZE, ALIGN> {
-    /// Begins to put members together.
+    /// Begins to collect the members.
     fn new() -> (Self, usize) {
         (Self([0; SIZE]), 0)
     }
@@ -69,7 +70,7 @@ fn put<const SIZE: usize, const ALIGN: usize, const N: usize>(
     *at += N;
 }
 
-/// Declares a table: its members' places in the table of places, and their types.
+/// Declares a table: the offsets of its members in the vtable, and their types.
 macro_rules! table {
     ($name:ident<$a:lifetime> { $($member:ident: $at:literal $type:ty),* $(,)? }) => {
         #[derive(Clone, Copy)]
@@ -80,7 +81,7 @@ macro_rules! table {
         impl<$a> Follow<$a> for $name<$a> {
             type Inner = Self;
             unsafe fn follow(buf: &$a [u8], loc: usize) -> Self {
-                // SAFETY: the caller says that a table lies there.
+                // SAFETY: the caller promises that a table lies there.
                 Self { table: unsafe { Table::new(buf, loc) } }
             }
         }
@@ -97,7 +98,7 @@ macro_rules! table {
         #[allow(dead_code, reason = "not every member is read")]
         impl<$a> $name<$a> {
             $(fn $member(self) -> Option<<$type as Follow<$a>>::Inner> {
-                // SAFETY: the table was verified, or made by this program; the type is the member's.
+                // SAFETY: the table was verified, or this program wrote it. The type is the member's.
                 unsafe { self.table.get::<$type>($at, None) }
             })*
         }
@@ -114,7 +115,7 @@ macro_rules! write_table {
     }};
 }
 
-/// The root of a message that was verified, or made here.
+/// The root of a message that was verified, or that this program wrote.
 macro_rules! unchecked {
     ($type:ident, $bytes:expr) => {
         // SAFETY: messages come from this program's own builder.
@@ -410,7 +411,7 @@ where
     })
 }
 
-/// The verifier, with limits that the data sets do not reach.
+/// The verifier, with limits above those of the data sets.
 macro_rules! verify {
     ($type:ident) => {
         |bytes| {
@@ -421,7 +422,7 @@ macro_rules! verify {
     };
 }
 
-/// Everything it can do.
+/// All operations of the system.
 pub fn suite() -> Outcome<Suite> {
     let mut suite = Suite::default();
     character::add(&mut suite)?;

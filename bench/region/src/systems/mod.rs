@@ -1,4 +1,4 @@
-//! The systems, a file each.
+//! The systems, one file each.
 
 #[cfg(with_capnp)]
 pub mod capnp;
@@ -14,19 +14,19 @@ use std::hint::black_box;
 
 use crate::suite::{Aligned, Outcome, Suite, sizes, timed_whole};
 
-/// The operations on one data set, in one system.
+/// The operations of one system on one data set.
 pub struct Set<Read, Update, Validate> {
     /// Its name.
     pub name: &'static str,
-    /// What reading must come to.
+    /// The sum that reading must return.
     pub sum: u64,
     /// The message.
     pub bytes: Aligned,
-    /// Reads without checking, if the system can.
+    /// Reads without a check, if the system permits that.
     pub read: Read,
-    /// Changes it in place, if the system can.
+    /// Changes the message in place, if the system permits that.
     pub update: Option<Update>,
-    /// Checks it, if the system does that apart from decoding.
+    /// Checks the message, if the system has a check apart from decoding.
     pub validate: Option<Validate>,
 }
 
@@ -36,7 +36,7 @@ where
     Update: Fn(&mut [u8]) -> Outcome<()> + 'static,
     Validate: Fn(&[u8]) -> Outcome<()> + 'static,
 {
-    /// Adds them, with what serializes the data set once.
+    /// Adds the operations. `serialize` serializes the data set once.
     pub fn add(self, suite: &mut Suite, mut serialize: impl FnMut() -> Outcome<()> + 'static) -> Outcome<()> {
         let Self { name, sum, bytes, read, update, validate } = self;
         let found = read(bytes.as_ref())?;
@@ -68,7 +68,7 @@ where
     }
 }
 
-/// In place of what a system does not do.
+/// The type of `update` for a system without it.
 pub type NoUpdate = fn(&mut [u8]) -> Outcome<()>;
-/// In place of what a system does not do.
+/// The type of `validate` for a system without it.
 pub type NoValidate = fn(&[u8]) -> Outcome<()>;

@@ -1,5 +1,6 @@
-//! The character of Rust's own containers: what others decode into, and, as the system `std-rust`, what the same work costs where
-//! nothing is ever received or sent. The counterpart of `bench/peers/region/standard.cpp`.
+//! The character in Rust's own containers. Other systems decode into it. As the system `std-rust`, it shows
+//! the cost of the same work without receiving or sending. `bench/peers/region/standard.cpp` is its
+//! counterpart.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -53,7 +54,7 @@ pub struct Character {
     pub skills: Vec<Skill>,
 }
 
-/// An item of its plain values.
+/// An item from its plain values.
 pub fn item(from: &character::Item) -> Item {
     Item { id: from.id, number: from.number, uuid: from.uuid, timestamp: from.timestamp }
 }
@@ -64,7 +65,7 @@ fn with_room<T: Copy>(from: &[T], more: usize) -> Vec<T> {
     made
 }
 
-/// The character that a source describes, with room for more.
+/// The character of a source, with room for more elements.
 pub fn made(s: &Source) -> Character {
     Character {
         id: s.id,
@@ -86,7 +87,7 @@ pub fn made(s: &Source) -> Character {
     }
 }
 
-/// Adds up all fields.
+/// The sum of all fields.
 pub fn read(c: &Character) -> u64 {
     let mut total = c.id.wrapping_add(sum_text(&c.name)).wrapping_add(u64::from(c.level));
     let mut add = |part: u64| total = total.wrapping_add(part);
@@ -108,7 +109,7 @@ pub fn read(c: &Character) -> u64 {
     total
 }
 
-/// Makes the compiler believe that a value was used and may have changed, as `keep` does in C++.
+/// Makes the compiler assume that a value is used and may have changed, like `keep` in C++.
 fn keep<T>(value: &T) {
     black_box(value);
 }
@@ -141,7 +142,7 @@ pub fn change(c: &mut Character, by: &Change) {
     c.items.remove(&by.item.0);
 }
 
-/// One push where there is room, in a vector of 1024 numbers that is emptied in between.
+/// One push within the capacity, in a vector of 1024 numbers that is cleared in between.
 fn push_back(parameters: &Parameters) -> Outcome<Vec<f64>> {
     let mut numbers = Vec::<u32>::with_capacity(1024);
     (0..parameters.rounds())
@@ -157,7 +158,7 @@ fn push_back(parameters: &Parameters) -> Outcome<Vec<f64>> {
         .collect()
 }
 
-/// Everything it can do.
+/// All operations of the system.
 pub fn suite() -> Outcome<Suite> {
     let mut suite = Suite::default();
     let characters: Vec<Character> = sources().iter().map(made).collect();

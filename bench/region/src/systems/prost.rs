@@ -1,4 +1,5 @@
-//! prost 0.14: protobuf messages, decoded into ordinary structs. Messages are declared here as `prost-build` would from a schema.
+//! prost 0.14: protobuf messages, decoded into ordinary structs. The messages are declared here as
+//! `prost-build` would declare them.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -477,7 +478,7 @@ fn updates(data: &mk48::Updates) -> Updates {
     Updates { updates: data.updates.iter().map(one).collect() }
 }
 
-/// Serializing counts from ordinary structs on, and reading from bytes.
+/// Serializing starts from ordinary structs, reading from bytes.
 fn data_set<D: 'static, M: Message + Default + 'static>(
     suite: &mut Suite,
     (name, data, sum): (&'static str, D, u64),
@@ -491,7 +492,7 @@ fn data_set<D: 'static, M: Message + Default + 'static>(
         .add(suite, move || encode(&message(black_box(&data)), &mut out))
 }
 
-/// Everything it can do.
+/// All operations of the system.
 pub fn suite() -> Outcome<Suite> {
     let mut suite = Suite::default();
     characters(&mut suite)?;

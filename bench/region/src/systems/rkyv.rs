@@ -1,5 +1,5 @@
-//! rkyv 0.8: archives of ordinary structs, checked by bytecheck. Numbers in an archive can be changed in place; what grows must be
-//! deserialized and serialized again.
+//! rkyv 0.8: archives of ordinary structs, checked by bytecheck. Numbers in an archive can be changed in
+//! place. A change of size requires deserializing and serializing.
 
 use std::hint::black_box;
 
@@ -12,10 +12,10 @@ use rkyv::vec::ArchivedVec;
 
 use super::Set;
 use super::native::{ArchivedCharacter, ArchivedItem, Character, change, made};
-use crate::character::{MESSAGES, changes, expect_sum, sources};
+use crate::character::{changes, expect_sum, sources};
 use crate::character::{sum_f32, sum_item, sum_text};
 use crate::data::{log, mesh, minecraft, mk48};
-use crate::suite::{Aligned, Outcome, Suite, sizes, timed};
+use crate::suite::{Aligned, MESSAGES, Outcome, Suite, sizes, timed};
 
 fn read(c: &ArchivedCharacter) -> u64 {
     let mut total =
@@ -43,7 +43,7 @@ fn read(c: &ArchivedCharacter) -> u64 {
     total
 }
 
-/// A writer and an arena that are used again.
+/// A reused writer and arena.
 struct Encoder {
     bytes: AlignedVec,
     arena: Arena,
@@ -73,7 +73,7 @@ fn characters(suite: &mut Suite) -> Outcome<()> {
         .map(|source| Ok(Aligned::new(Encoder::new().encode(&made(source))?)))
         .collect::<Outcome<Vec<_>>>()?;
     let unchecked = |bytes: &Aligned| -> u64 {
-        // SAFETY: the bytes are an archive that this program has just made, aligned to 16.
+        // SAFETY: the bytes are an archive that this program has just written, aligned to 16.
         read(unsafe { rkyv::access_unchecked::<ArchivedCharacter>(bytes.as_ref()) })
     };
     for (i, bytes) in received.iter().enumerate() {
@@ -171,11 +171,11 @@ macro_rules! data_set {
         let sum = $module::sum(&data);
         let bytes = Aligned::new(Encoder::new().encode(&data)?);
         let read = |bytes: &[u8]| -> Outcome<u64> {
-            // SAFETY: the bytes are an archive that this program has made, aligned to 16.
+            // SAFETY: the bytes are an archive that this program has written, aligned to 16.
             Ok($read(unsafe { rkyv::access_unchecked::<$archived>(bytes) }))
         };
         let update = |bytes: &mut [u8]| -> Outcome<()> {
-            // SAFETY: as above; only numbers are changed.
+            // SAFETY: as above, and only numbers are changed.
             $update(unsafe { rkyv::access_unchecked_mut::<$archived>(bytes) });
             Ok(())
         };
@@ -194,7 +194,7 @@ macro_rules! data_set {
     }};
 }
 
-/// Everything it can do.
+/// All operations of the system.
 pub fn suite() -> Outcome<Suite> {
     let mut suite = Suite::default();
     characters(&mut suite)?;
@@ -260,7 +260,7 @@ pub fn suite() -> Outcome<Suite> {
             let mut players = ArchivedVec::as_slice_seal(players);
             for i in 0..players.len() {
                 munge!(let minecraft::ArchivedPlayer { game_type, mut spawn, .. } = players.as_mut().index(i));
-                // SAFETY: a value of one byte, all of whose values are defined, takes the place of another.
+                // SAFETY: the value has one byte, and every value of this byte is defined.
                 *unsafe { game_type.unseal_unchecked() } = minecraft::ArchivedGameType::Survival;
                 *spawn = [0.into(), 0.into(), 0.into()];
             }

@@ -4,13 +4,13 @@ use std::hint::black_box;
 use std::rc::Rc;
 use std::time::Instant;
 
-use situ_layout::region::{Buffer, FlatMap, Full, Mut, Ref, Region, Text, Vector, view};
-use situ_layout::{region_plain, region_struct};
+use situ_region::{Buffer, FlatMap, Full, Mut, Ref, Region, Text, Vector, view};
+use situ_region::{region_plain, region_struct};
 
 use super::situ_sets;
-use crate::character::{self, Change, HEADROOM, MESSAGES, Source, changes, expect_sum, sources};
+use crate::character::{self, Change, HEADROOM, Source, changes, expect_sum, sources};
 use crate::character::{sum_f32, sum_item, sum_text};
-use crate::suite::{Aligned, Outcome, Parameters, Received, Suite, sizes, timed};
+use crate::suite::{Aligned, MESSAGES, Outcome, Parameters, Received, Suite, sizes, timed};
 
 region_plain! { struct Skill { id: u32, level: u32 } }
 region_plain! { struct Item { id: u32, number: u32, uuid: u64, timestamp: u64 } }
@@ -109,8 +109,8 @@ fn read(c: Ref<'_, Character>) -> u64 {
     total
 }
 
-/// Makes the compiler believe that all memory was used and may have changed, as `keep` does in C++. A black box around a handle would
-/// make it believe besides that this is another handle, which has no counterpart there.
+/// Makes the compiler assume that all memory was used and may have changed, like `keep` in C++. A black box
+/// around a handle would also hide that the handle is the same one, which has no counterpart there.
 fn keep() {
     black_box(());
 }
@@ -153,7 +153,7 @@ fn made(i: usize) -> Result<Region<Character>, Full> {
     Ok(r)
 }
 
-/// By how many bytes the resident memory grows while 10,000 characters are made, in a fresh process.
+/// The growth of a fresh process's resident memory while it creates 10,000 characters, in bytes.
 fn memory(parameters: &Parameters) -> Outcome<Vec<f64>> {
     if parameters.text("growth") != "200" || parameters.text("preallocate") != "0" {
         return Ok(Vec::new());
@@ -174,7 +174,7 @@ fn memory(parameters: &Parameters) -> Outcome<Vec<f64>> {
     Ok(vec![resident()? - before])
 }
 
-/// One push where there is room, in a vector of 1024 numbers that is emptied in between.
+/// One push within the capacity, in a vector of 1024 numbers that is cleared in between.
 fn push_back(parameters: &Parameters) -> Outcome<Vec<f64>> {
     let mut region = Region::<Numbers>::new();
     let mut numbers = region.root_mut();
@@ -193,7 +193,7 @@ fn push_back(parameters: &Parameters) -> Outcome<Vec<f64>> {
         .collect()
 }
 
-/// Everything it can do.
+/// All operations of the system.
 pub fn suite() -> Outcome<Suite> {
     let mut suite = Suite::default();
     let regions = (0..MESSAGES).map(made).collect::<Result<Vec<_>, Full>>()?;

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::rc::Rc;
 
-use situ_layout::region::{Bool, Full, Maybe, Mut, Ref, Region, Stored, Text, Vector, view};
-use situ_layout::{region_plain, region_struct};
+use situ_region::{Bool, Full, Maybe, Mut, Ref, Region, Stored, Text, Vector, view};
+use situ_region::{region_plain, region_struct};
 
 use crate::data::{log, mesh, minecraft, mk48};
 use crate::suite::{Aligned, Outcome, Suite, sizes, timed_whole};
@@ -286,7 +286,7 @@ fn update_updates(mut of: Mut<'_, Updates>) {
     }
 }
 
-/// Adds one data set: `canonical` images are measured and checked, live regions are read and changed.
+/// Adds one data set. `canonical` images are measured and checked; live regions are read and changed.
 fn add_set<T: Stored, D: 'static>(
     suite: &mut Suite,
     (name, data, sum): (&'static str, D, u64),

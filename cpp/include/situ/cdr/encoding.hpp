@@ -1,4 +1,4 @@
-// What the CDR writer and reader share: the encodings, the numbers of spec/cdr.md, and the errors.
+// The common parts of the CDR writer and reader: the encodings, the numbers of spec/cdr.md, and the errors.
 #pragma once
 
 #include <bit>
@@ -20,7 +20,7 @@ enum class encoding {
   xcdr2,  ///< the encoding of newer DDS
 };
 
-/// Why a message could not be encoded.
+/// A reason that a message could not be encoded.
 enum class encode_problem {
   no_room,       ///< the buffer of `limit` bytes is too small
   too_long,      ///< a length (`found`) or size does not fit into 32 bits
@@ -60,7 +60,7 @@ struct encode_error {
   }
 };
 
-/// Why bytes could not be decoded.
+/// A reason that bytes could not be decoded.
 enum class decode_problem {
   truncated,          ///< `found` bytes are needed, `limit` are left
   bad_encapsulation,  ///< Situ does not read the encapsulation id (`found`)
@@ -171,8 +171,8 @@ constexpr unsigned encapsulation(encoding version, extensibility kind) noexcept 
   return 0x06;
 }
 
-/// Primitive as XTypes defines it: numbers, characters and booleans, but not enums and bitmasks. Sequences of
-/// all other types have a delimiter in XCDR2.
+/// Whether a type is primitive as XTypes defines it: numbers, characters and booleans, but not enums and
+/// bitmasks. Sequences of all other types have a delimiter in XCDR2.
 template <class T>
 inline constexpr bool is_primitive = std::is_arithmetic_v<T>;
 

@@ -1,4 +1,4 @@
-// Reading CDR. No input makes the reader read out of bounds, allocate memory because of a length alone, or
+// Reads CDR. No input makes the reader read out of bounds, allocate memory because of a length alone, or
 // recurse without end.
 #pragma once
 
@@ -29,7 +29,7 @@ class decode_body {
   decode_body(std::span<std::byte> body) : body_(body) {}
   decode_body(std::vector<std::byte>& body) : vector_(&body) { body.clear(); }
 
-  /// Reserves `size` bytes at a multiple of 64. False when there is no room.
+  /// Reserves `size` bytes at a multiple of 64. Returns false if there is no room.
   [[nodiscard]] bool place(std::size_t size, std::size_t& offset) {
     const std::size_t begin = (end_ + bulk_alignment - 1) / bulk_alignment * bulk_alignment;
     if (vector_ != nullptr) {
@@ -66,7 +66,7 @@ T swapped(T value) {
   return std::bit_cast<T>(bytes);
 }
 
-/// Resets a value to its defaults. A value in place is constructed again in place, so that nothing large
+/// Resets a value to its defaults. A value in place is constructed again in place, so that no large value
 /// passes through the stack.
 template <class T>
 void reset(T& value) {
@@ -344,7 +344,7 @@ class reader {
     });
   }
 
-  /// Does not fill memory that is about to be overwritten, if the vector allows that.
+  /// Does not fill memory that is overwritten next, if the vector allows that.
   template <class V>
   bool read_run_into(V& value, std::size_t count) {
     using T = typename V::value_type;
@@ -546,7 +546,8 @@ class reader {
     std::uint32_t length = 0;
     return align(4) && get(length) && within(length, false, content);
   }
-  /// Reads the content within the next `length` bytes and continues after them, however many it has read.
+  /// Reads the content within the next `length` bytes and continues after them, regardless of how many it has
+  /// read.
   template <class Content>
   bool within(std::uint32_t length, bool new_origin, Content&& content) {
     if (length > left()) return fail(decode_problem::truncated, length, left());

@@ -1,4 +1,4 @@
-// Writing CDR. The same walk counts bytes and writes them.
+// Writes CDR. The same walk counts bytes and writes them.
 #pragma once
 
 #include <algorithm>
@@ -135,8 +135,8 @@ class writer {
     return members() && align(4) && put_u32(pid_must_understand | pid_list_end);
   }
 
-  /// Alignment counts from the beginning of the value, so the value can still move when its header must be
-  /// long.
+  /// Alignment counts from the beginning of the value. The value can therefore still move when its header
+  /// must be long.
   template <class Value>
   bool parameter_v1(const member_info& info, Value&& value) {
     if (info.id > id_mask) return fail(encode_problem::bad_id, info.id);

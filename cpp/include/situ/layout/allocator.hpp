@@ -12,8 +12,8 @@
 
 namespace situ {
 
-/// Marks a container whose elements lie inside the container itself. It has no `allocate`: a container that
-/// tried to allocate would not compile.
+/// Marks a container with its elements inside the container itself. It has no `allocate`: a container that
+/// calls it does not compile.
 template <class T>
 struct inline_allocator {
   using value_type = T;
@@ -63,7 +63,7 @@ struct is_inline_allocator<inline_allocator<T>> : std::true_type {};
 template <class Alloc>
 inline constexpr bool is_inline_allocator_v = detail::is_inline_allocator<Alloc>::value;
 
-/// The bound of a container that only memory bounds.
+/// The bound of a container that is limited only by memory.
 inline constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
 }  // namespace situ

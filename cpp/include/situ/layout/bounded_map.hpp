@@ -123,7 +123,7 @@ class bounded_map {
   std::pair<iterator, bool> emplace(Args&&... args) {
     return insert(value_type{std::forward<Args>(args)...});
   }
-  /// Inserts unless the key exists. The value is constructed from `args` only when it is needed.
+  /// Inserts unless the key exists. The value is constructed from `args` only if it is needed.
   template <class Key, class... Args>
   requires std::convertible_to<Key, K> std::pair<iterator, bool> try_emplace(Key&& key, Args&&... args) {
     const iterator place = lower_bound(key);
@@ -143,7 +143,7 @@ class bounded_map {
                 place, value_type{K(std::forward<Key>(key)), detail::make<V>(std::forward<Value>(value))}),
             true};
   }
-  /// Inserts or assigns. False when the key is new and the map is full.
+  /// Inserts or assigns. Returns false if the key is new and the map is full.
   template <class Key, class Value>
   requires std::convertible_to<Key, K>
   [[nodiscard]] bool try_insert_or_assign(Key&& key, Value&& value) {

@@ -22,7 +22,7 @@
 namespace situ {
 namespace detail {
 
-/// Anything that converts to a text view: another string, a view, a literal; but not a null pointer constant.
+/// Any type that converts to a text view: another string, a view, a literal; but not a null pointer constant.
 template <class S, class Char>
 concept text_like =
     std::convertible_to<const S&, std::basic_string_view<Char>> && !std::same_as<S, std::nullptr_t>;

@@ -1,4 +1,5 @@
-// bounded_vector<T, N, Alloc>: std::vector with a bound, in place or on the heap, as its allocator says.
+// bounded_vector<T, N, Alloc>: std::vector with a bound. The allocator decides whether the elements lie in
+// place or on the heap.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +19,7 @@
 
 namespace situ {
 
-/// Makes `resize` leave new elements of a plain type uninitialized, for memory that is about to be
-/// overwritten.
+/// Makes `resize` leave new elements of a plain type uninitialized, for memory that is overwritten next.
 struct default_init_t {};
 inline constexpr default_init_t default_init{};
 
@@ -35,7 +35,7 @@ consteval bool is_trivial_vector() {
   }
 }
 
-/// The state of a vector and its destructor, which is trivial wherever destruction does nothing.
+/// The state of a vector and its destructor. The destructor is trivial wherever destruction does nothing.
 template <class T, std::size_t N, class Alloc, bool Trivial = is_trivial_vector<T, Alloc>()>
 struct vector_data {
   vector_data() {}  // NOLINT(modernize-use-equals-default)
@@ -75,7 +75,7 @@ struct vector_data<T, N, Alloc, true> {
 template <class It>
 concept input_iterator = std::input_iterator<It>;
 
-/// A range other than a braced list whose elements convert to T.
+/// A range with elements that convert to T, other than a braced list.
 template <class R, class T>
 concept range_of =
     std::ranges::input_range<R> && std::constructible_from<T, std::ranges::range_reference_t<R>>;
@@ -206,7 +206,8 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
     const size_type count = distance(first, last);
     if (count > max_size()) return false;
     if constexpr (is_plain_source<It>) {
-      // The source may be part of this vector: move the bytes first, and change the length afterwards.
+      // The source may be part of this vector. The bytes therefore move first, and the length changes
+      // afterwards.
       if (count > capacity()) {
         storage_.reserve_exactly(count, std::exchange(size_, detail::length_t<N>()));
       }
@@ -328,7 +329,7 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
     }
     return append_one(std::forward<Args>(args)...);
   }
-  /// Null when the vector is full.
+  /// Returns null if the vector is full.
   [[nodiscard]] pointer try_push_back(const T& value) { return full() ? nullptr : &emplace_back(value); }
   [[nodiscard]] pointer try_push_back(T&& value) {
     return full() ? nullptr : &emplace_back(std::move(value));

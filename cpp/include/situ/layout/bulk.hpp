@@ -88,7 +88,7 @@ class bulk_ref {
            size_ <= (body_size - offset_) / sizeof(T);
   }
 
-  /// The elements. Throws `bulk_error` when they do not lie within the body, or when a boolean is invalid.
+  /// The elements. Throws `bulk_error` if they do not lie within the body, or if a boolean is invalid.
   [[nodiscard]] std::span<const T> span(std::span<const std::byte> body) const {
     const auto found = try_span(body);
     if (!found)
@@ -102,7 +102,7 @@ class bulk_ref {
     if (!found) detail::raise(bulk_error("a bulk field lies outside its message's body"));
     return *found;
   }
-  /// The same, or nothing.
+  /// The same. Returns nothing instead of throwing.
   [[nodiscard]] std::optional<std::span<const T>> try_span(std::span<const std::byte> body) const noexcept {
     if (!inside(body.data(), body.size())) return std::nullopt;
     if (size_ == 0) return std::span<const T>();
@@ -143,8 +143,8 @@ class bulk_ref {
 /// Lays out the bulk fields of a message one after the other in its body.
 class body_layout {
  public:
-  /// Places `count` elements and, unless `where` is null, stores their place. False when they exceed the
-  /// bound of the field or the address space.
+  /// Places `count` elements and, unless `where` is null, stores their place. Returns false if they exceed
+  /// the bound of the field or the address space.
   template <class T, std::size_t N>
   constexpr bool place(std::size_t count, bulk_ref<T, N>* where) noexcept {
     constexpr auto max_bytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());

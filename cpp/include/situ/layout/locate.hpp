@@ -1,4 +1,4 @@
-// Finding the name of the field whose bound was exceeded.
+// Finds the name of the field that exceeded its bound.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class locator {
  public:
   explicit locator(const void* address) : address_(address) {}
 
-  /// The path from `value` to the innermost part that contains the address. Nothing if the address lies
-  /// outside the value.
+  /// The path from `value` to the innermost part that contains the address. Returns nothing if the address
+  /// lies outside the value.
   template <class T>
   std::optional<field_path> find(const T& value) const {
     std::optional<field_path> found;

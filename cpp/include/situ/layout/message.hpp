@@ -1,4 +1,4 @@
-// What a generated message type declares about itself, and walks over the members of any message.
+// The declarations of a generated message type, and walks over the members of any message.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace situ {
 
-/// How a type may change over time. CDR encodes each kind differently.
+/// The ways in which a type may change over time. CDR encodes each one differently.
 enum class extensibility { final, appendable, mutable_ };
 
 /// The properties of a member in the schema, besides its type.
@@ -83,7 +83,7 @@ using rebind = typename T::template situ_rebind<S>;
 
 namespace detail {
 
-/// Access to private parts of containers, for code that reads bytes that are not checked yet.
+/// Access to private parts of containers, for code that reads bytes before they are checked.
 struct access {
   template <class V>
   static const auto& stored_size(const V& vector) {
@@ -245,7 +245,7 @@ template <message T>
 
 namespace detail {
 
-/// Places a bulk field. On the heap, gives it `count` elements.
+/// Places a bulk field. On the heap, resizes it to `count` elements.
 template <class T, std::size_t N>
 constexpr bool place_elements(bulk_ref<T, N>* where, std::size_t count, body_layout& body) {
   return body.place(count, where);

@@ -1,5 +1,5 @@
 // The storage policies: situ::flat keeps variable-length parts inside the message, situ::heap in standard
-// containers, and situ::in_region (region/policy.hpp) in the region that the message lies in.
+// containers, and situ::in_region (region/policy.hpp) in the region that contains the message.
 #pragma once
 
 #include <concepts>
@@ -20,7 +20,7 @@
 
 namespace situ {
 
-/// Where the variable-length parts of a message live.
+/// The place of the variable-length parts of a message.
 enum class storage_kind { heap, flat, region };
 
 /// Bounded, inline, plain memory: the same bytes in every process and language.
@@ -69,7 +69,7 @@ struct heap {
   using bulk = std::conditional_t<N == unbounded, std::vector<T>, bounded_vector<T, N>>;
 };
 
-/// Strings, sequences and maps that grow in the region that the message lies in: see `situ/region.hpp`.
+/// Strings, sequences and maps that grow in the region that contains the message: see `situ/region.hpp`.
 struct in_region;
 
 /// A storage policy.
@@ -78,7 +78,7 @@ concept storage_policy = std::same_as<S, in_region> || requires {
   { S::kind } -> std::convertible_to<storage_kind>;
 };
 
-/// A storage policy for strings, sequences and maps without a bound. `situ::flat` is none: a message with
+/// A storage policy for strings, sequences and maps without a bound. `situ::flat` is not one: a message with
 /// such a member needs `situ::heap`, or a bound (or `@bulk`) for the member in its schema.
 template <class S>
 concept unbounded_storage = std::same_as<S, in_region> ||
@@ -156,7 +156,8 @@ using shared = typename detail::shared<T>::type;
 template <class T>
 using as_set = typename detail::as_set<T>::type;
 
-/// Base of structs that can be appended to in regions: there their alignment is 8, whatever their members.
+/// The base of structs that can be appended to in regions: there their alignment is 8, regardless of their
+/// members.
 template <class S>
 struct appended {
   friend bool operator==(const appended&, const appended&) = default;

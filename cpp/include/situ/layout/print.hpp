@@ -1,4 +1,4 @@
-// Printing messages as readable text: `geometry_msgs::msg::Point{x: 1, y: 2, z: 0}`.
+// Prints messages as readable text: `geometry_msgs::msg::Point{x: 1, y: 2, z: 0}`.
 #pragma once
 
 #include <charconv>

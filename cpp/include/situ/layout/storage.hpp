@@ -19,13 +19,13 @@ namespace detail {
 /// Access to private parts of containers, defined in message.hpp.
 struct access;
 
-/// A generated enum, whose default may differ from zero.
+/// A generated enum. Its default may differ from zero.
 template <class T>
 concept has_default_enumerator = std::is_enum_v<T> && requires(T value) {
   situ_default(value);
 };
 
-/// Converts a number to another type, as the caller requested. Passes other values on unchanged.
+/// Converts a number to another type, as the caller requested. Returns other values unchanged.
 template <class T, class U>
 constexpr decltype(auto) as(U&& value) {
   if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<std::remove_cvref_t<U>>) {
@@ -35,7 +35,7 @@ constexpr decltype(auto) as(U&& value) {
   }
 }
 
-/// A T made of `args`: an aggregate with braces, a generated enum without arguments as its default
+/// Creates a T from `args`: an aggregate with braces, a generated enum without arguments as its default
 /// enumerator.
 template <class T, class... Args>
 T make(Args&&... args) {
@@ -100,8 +100,8 @@ constexpr std::size_t stored_count(length_t<N> stored) noexcept {
 }  // namespace detail
 
 /// Memory for up to N elements on the allocator's heap, which grows on demand. The container that owns the
-/// storage keeps track of the live elements, and passes their number where it matters (`used`). Moving a
-/// storage moves the elements and leaves none behind.
+/// storage counts the live elements, and passes their number where it is needed (`used`). Moving a storage
+/// moves the elements and leaves none.
 template <std::size_t N, class T, class Alloc>
 class storage {
   using traits = typename std::allocator_traits<Alloc>::template rebind_traits<T>;
@@ -121,8 +121,8 @@ class storage {
   storage& operator=(const storage&) = delete;
   ~storage() { release(); }
 
-  /// Takes over the elements of `other`, and destroys the `mine` live elements of this storage. False when
-  /// the two allocators cannot exchange memory; then nothing changes.
+  /// Takes over the elements of `other`, and destroys the `mine` live elements of this storage. Returns false
+  /// if the two allocators cannot exchange memory; then nothing changes.
   [[nodiscard]] bool take(storage&& other, size_type mine, size_type /*theirs*/) noexcept {
     if constexpr (!traits::propagate_on_container_move_assignment::value && !traits::is_always_equal::value) {
       if (!(allocator_ == other.allocator_)) return false;
@@ -170,12 +170,13 @@ class storage {
   }
   void destroy_at(size_type index) noexcept { detail::destroy(data_ + index, 1); }
 
-  /// Makes room for at least `wanted` elements (at most N), at least doubling so that appending stays cheap.
+  /// Makes room for at least `wanted` elements (at most N). At least doubles the room, so that appending
+  /// stays cheap.
   void reserve(size_type wanted, size_type used) {
     if (wanted <= capacity_) return;
     reallocate(std::min(max_size(), std::max(wanted, static_cast<size_type>(capacity_) * 2)), used);
   }
-  /// Makes room for exactly `wanted` elements, for a final number that is known.
+  /// Makes room for exactly `wanted` elements, for a known final number.
   void reserve_exactly(size_type wanted, size_type used) {
     if (wanted > capacity_) reallocate(wanted, used);
   }

@@ -1,4 +1,5 @@
-// tagged_union: base of generated unions. A discriminator, and the one alternative that it selects.
+// tagged_union: the base of generated unions. It has a discriminator, and the one alternative that it
+// selects.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 
 namespace situ {
 
-/// The requested member of a union is not the one that its discriminator selects.
+/// The requested member of a union is not the one that the discriminator selects.
 class bad_union_access : public std::logic_error {
  public:
   bad_union_access() : std::logic_error("the union holds another member than the requested one") {}
@@ -156,7 +157,7 @@ class tagged_union
     select(discriminator);
     return at<I>() = detail::as<alternative<I>>(std::forward<Value>(value));
   }
-  /// The same. Null, and unchanged, when the discriminator selects another member.
+  /// The same. Returns null and changes nothing if the discriminator selects another member.
   template <std::size_t I, class Value>
   [[nodiscard]] alternative<I>* try_set(D discriminator, Value&& value) {
     return Cases::index_of(discriminator) == I ? &set<I>(discriminator, std::forward<Value>(value)) : nullptr;

@@ -3,10 +3,10 @@
 // The length of an open message stands in a slot in front of its content. While the message lies in one
 // chunk, the slot is narrow: as wide as the last length at this depth, at first one byte. If the length needs
 // more or fewer bytes when the message ends, its content is moved, so that every length is minimal. For each
-// open narrow slot, `spare` bytes at the end of the chunk stay free, so that widening always finds room:
-// fields need to check one bound only. When the writer leaves the chunk, all narrow slots in it become wide
-// ones, patched when their messages end. A group is a level, too, but has a tag at its end instead of a
-// length: its slot has no bytes and never grows.
+// open narrow slot, `spare` bytes at the end of the chunk stay free, so that widening always finds room.
+// Fields therefore need to check only one bound. When the writer leaves the chunk, all narrow slots in it
+// become wide ones, which are patched when their messages end. A group is a level, too, but has a tag at its
+// end instead of a length. Its slot has no bytes and never grows.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@
 
 namespace situ::protobuf::detail {
 
-/// How many bytes a narrow slot may grow by.
+/// The number of bytes by which a narrow slot may grow.
 inline constexpr std::size_t spare = wide - 1;
 /// The number of levels whose last width is stored, in three bits each.
 inline constexpr std::uint32_t remembered = 21;
 /// The value of level::chunk_or_width for a group, which has no slot.
 inline constexpr std::uint32_t is_group = std::numeric_limits<std::uint32_t>::max();
-/// More than the most levels.
+/// More than the maximum number of levels.
 inline constexpr std::uint32_t all_levels = std::numeric_limits<std::uint32_t>::max();
 
 /// A place to write to. Each function writes nothing and returns false if the field number is invalid, or if
@@ -61,7 +61,7 @@ class place {
     }
     std::uint8_t* const at = put_varint(put_varint(cursor_, head), size);
 #if defined(__GNUC__)
-    // If GCC knows that a copy is large, it makes a slow loop of it instead of calling memcpy.
+    // If GCC knows that a copy is large, it replaces memcpy by a slow loop.
     if (__builtin_constant_p(size) && size > 256) asm("" : "+r"(size));
 #endif
     if (size != 0) std::memcpy(at, bytes, size);
@@ -84,8 +84,8 @@ class place {
     return static_cast<std::size_t>(end_ - cursor_);
   }
 
-  std::uint8_t* cursor_ = nullptr;  ///< Where the next byte goes.
-  std::uint8_t* end_ = nullptr;     ///< Where fields must end.
+  std::uint8_t* cursor_ = nullptr;  ///< The place of the next byte.
+  std::uint8_t* end_ = nullptr;     ///< The limit for fields.
 };
 
 /// A place without room, for messages in which another one is open. It is never written.
@@ -119,7 +119,7 @@ class core : public place {
     slow_below_ = all_levels;
   }
 
-  /// Checks that a message may write here, because nothing in it is open; fails if not.
+  /// Checks that a message may write here, because no message in it is open. Fails otherwise.
   SITU_PROTOBUF_INLINE bool owns(const place* it) noexcept {
     if (it == this) [[likely]] {
       return true;
@@ -201,7 +201,7 @@ class core : public place {
     cursor_[-static_cast<std::ptrdiff_t>(length) - 1] = static_cast<std::uint8_t>(length);
   }
 
-  /// Ends the whole message, in which nothing may be open.
+  /// Ends the whole message. No message in it may be open.
   write_error finish() {
     if (depth_ > 0) fail(write_error::wrong_order);
     if (error_ != write_error::none) return error_;
@@ -216,18 +216,18 @@ class core : public place {
   /// An open message.
   struct level {
     union {
-      std::uint8_t* content;   ///< Narrow: where its content begins.
-      std::uint64_t position;  ///< Wide: where it begins from the beginning of the whole message.
+      std::uint8_t* content;   ///< Narrow: the start of its content.
+      std::uint64_t position;  ///< Wide: its offset in the whole message.
     };
     std::uint32_t
         chunk_or_width;  ///< Wide: the chunk of its slot. Narrow: the width of its slot. Or is_group.
-    std::uint32_t slot;  ///< Wide: where in that chunk the slot is. A group: the tag of its end.
+    std::uint32_t slot;  ///< Wide: the offset of the slot in that chunk. Group: the tag of its end.
 
     /// Narrow: the slot's width in bytes.
     [[nodiscard]] std::size_t width() const noexcept {
       return chunk_or_width == is_group ? 0 : chunk_or_width;
     }
-    /// Narrow: by how many bytes the slot grows when it becomes wide.
+    /// Narrow: the number of bytes by which the slot grows when it becomes wide.
     [[nodiscard]] std::size_t growth() const noexcept {
       return chunk_or_width == is_group ? 0 : wide - chunk_or_width;
     }
@@ -281,12 +281,12 @@ class core : public place {
         more(needed);
       }
     }
-    // Counted, so that its end has a level to end.
+    // Counted, so that the matching end has a level to end.
     ++depth_;
   }
 
-  /// Writes a length into a slot of `width` bytes, moving the content if the length needs more or fewer. For
-  /// a group, writes its end.
+  /// Writes a length into a slot of `width` bytes, and moves the content if the length needs more or fewer
+  /// bytes. For a group, writes its end.
   SITU_PROTOBUF_OUT_OF_LINE void close_moving(std::size_t width, std::size_t length) {
     if (width == is_group) return put_slow(levels_[depth_].slot);
     if (length > max_length) return fail(write_error::too_long);
@@ -323,7 +323,7 @@ class core : public place {
     if (!delegate_->apply(what)) fail(write_error::patch_list_full);
   }
 
-  /// Makes room if possible. False after an error.
+  /// Makes room if possible. Returns false after an error.
   SITU_PROTOBUF_COLD bool more(std::size_t wanted) {
     if (error_ != write_error::none) return false;
     if (!tight()) {
@@ -337,8 +337,8 @@ class core : public place {
   }
 
   /// Begins the tight state: there are no spare bytes any more, and slots have one byte, so that a message
-  /// fits if its minimal form does. From the first slot to the last, what follows a slot moves by as much as
-  /// all slots up to it shrink.
+  /// fits if its minimal form does. From the first slot to the last, the bytes behind a slot move by the sum
+  /// by which all slots up to it shrink.
   void tighten() noexcept {
     std::size_t shrunk = 0;
     for (std::uint32_t i = narrow_from_; i < depth_; ++i) {
@@ -358,7 +358,7 @@ class core : public place {
     quick_below_ = 0;
   }
 
-  /// Asks the delegate to make the chunk larger, with room for `wanted` bytes. The chunk may move.
+  /// Requests a larger chunk from the delegate, with room for `wanted` bytes. The chunk may move.
   bool grow(std::size_t wanted) {
     const std::size_t used = static_cast<std::size_t>(cursor_ - start_);
     const std::size_t kept = static_cast<std::size_t>(chunk_end_ - end_);
@@ -376,7 +376,7 @@ class core : public place {
     return grown;
   }
 
-  /// Leaves the chunk: narrow slots become wide, and the next chunk begins. False after an error.
+  /// Leaves the chunk: narrow slots become wide, and the next chunk begins. Returns false after an error.
   bool leave() {
     const std::size_t pending = widen();
     const std::size_t used = static_cast<std::size_t>(cursor_ - start_);
@@ -395,8 +395,8 @@ class core : public place {
     return true;
   }
 
-  /// Makes the narrow slots wide, and returns how many there were. From the last slot to the first, what
-  /// follows a slot moves back by as much as all slots up to it grow.
+  /// Makes the narrow slots wide, and returns their number. From the last slot to the first, the bytes behind
+  /// a slot move back by the sum by which all slots up to it grow.
   std::size_t widen() noexcept {
     std::size_t growth = 0;
     std::size_t pending = depth_ - narrow_from_;
@@ -428,10 +428,10 @@ class core : public place {
   std::uint8_t* start_ = nullptr;
   std::uint8_t* chunk_end_ = nullptr;
   delegate* delegate_ = nullptr;
-  std::uint64_t before_ = 0;       ///< How many bytes were written in earlier chunks.
-  std::uint64_t widths_ = 0;       ///< By level, the width of the slot that was closed last, less one.
-  std::uint32_t number_ = 0;       ///< Which chunk it is.
-  std::uint32_t depth_ = 0;        ///< How many levels are open.
+  std::uint64_t before_ = 0;       ///< The number of bytes in earlier chunks.
+  std::uint64_t widths_ = 0;       ///< By level, the width of the slot that was closed last, minus one.
+  std::uint32_t number_ = 0;       ///< The number of the chunk.
+  std::uint32_t depth_ = 0;        ///< The number of open levels.
   std::uint32_t narrow_from_ = 0;  ///< The levels from this one on are narrow, those below are wide.
   /// Levels below this one end by the slow path: narrow_from_, or all after an error or in the tight state.
   std::uint32_t slow_below_ = 0;

@@ -24,9 +24,9 @@ struct chunk {
 
 /// The length of a message that began in a chunk that the writer has left since.
 struct patch {
-  std::uint32_t number = 0;                ///< Which chunk, from 0.
-  std::uint32_t offset = 0;                ///< Where in it, in bytes.
-  std::array<std::uint8_t, wide> bytes{};  ///< What to put there.
+  std::uint32_t number = 0;                ///< The number of the chunk, from 0.
+  std::uint32_t offset = 0;                ///< The offset in the chunk, in bytes.
+  std::array<std::uint8_t, wide> bytes{};  ///< The bytes to store there.
 
   /// Stores the length into its chunk.
   void apply(std::uint8_t* start) const noexcept { std::memcpy(start + offset, bytes.data(), wide); }
@@ -34,9 +34,9 @@ struct patch {
 
 /// Supplies a writer with memory.
 ///
-/// A writer asks for the first chunk. Whenever a chunk is full, it asks whether the chunk can grow. If not,
-/// it asks for the next one, and leaves the full one. It ends with finish(), unless it is destroyed before. A
-/// chunk belongs to the writer until the writer leaves it.
+/// A writer calls first() once for each message. When a chunk is full, it calls grow(). If the chunk cannot
+/// grow, the writer calls next() and leaves the chunk. At the end it calls finish(), unless it is destroyed
+/// before. A chunk belongs to the writer until the writer leaves it.
 class delegate {
  public:
   /// Returns the first chunk of a message.
@@ -53,7 +53,7 @@ class delegate {
   }
   /// Patches a chunk that the writer has left; false if that is impossible.
   virtual bool apply(const patch& what) { return static_cast<void>(what), false; }
-  /// Takes the last chunk. All patches have come.
+  /// Takes the last chunk. All patches have come before.
   virtual void finish(std::size_t used) = 0;
 
  protected:
@@ -65,7 +65,7 @@ class delegate {
   ~delegate() = default;
 };
 
-/// Patches that wait to be applied, in memory that the caller allocated.
+/// Patches that are not applied yet, in memory that the caller allocated.
 class patch_list {
  public:
   explicit patch_list(std::span<patch> memory) noexcept : memory_(memory) {}
@@ -84,7 +84,7 @@ class patch_list {
   std::size_t size_ = 0;
 };
 
-/// An array of fixed size. A message that does not fit is an error.
+/// An array of fixed size. A message that does not fit causes an error.
 class fixed_buffer final : public delegate {
  public:
   explicit fixed_buffer(std::span<std::uint8_t> memory) noexcept : memory_(memory) {}

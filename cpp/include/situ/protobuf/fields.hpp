@@ -28,8 +28,8 @@ struct field {
 
 namespace detail {
 
-/// A position in bytes that are read from front to back. Each function returns false and stores the problem
-/// if it fails.
+/// A position in bytes that are read from front to back. If a function fails, it stores the problem and
+/// returns false.
 class cursor {
  public:
   constexpr cursor() noexcept = default;
@@ -197,8 +197,8 @@ class once {
 
 }  // namespace detail
 
-/// Iterates over the fields of a message, once: `for (const field& it : fields(bytes))`. It ends after an
-/// error, which error() returns.
+/// Iterates over the fields of a message, once: `for (const field& it : fields(bytes))`. The iteration ends
+/// after an error, which error() returns.
 class fields {
  public:
   using value_type = const field&;

@@ -1,5 +1,5 @@
 // Reads protobuf messages in place: finds fields in one pass, looks them up in one step, and parses a nested
-// message when it is asked for.
+// message when it is requested.
 #pragma once
 
 #include <array>
@@ -117,7 +117,7 @@ class occurrences {
 }  // namespace detail
 
 /// The numbers of a repeated field, packed or not, for one iteration. Numbers that a closed enum does not
-/// have are skipped. It ends after an error, which error() returns.
+/// have are skipped. The iteration ends after an error, which error() returns.
 template <class K, class Layout>
 class numbers {
  public:
@@ -196,7 +196,7 @@ class nested {
         depth_(outer.depth_ + 1) {}
 
   [[nodiscard]] std::span<const std::uint8_t> bytes() const noexcept { return bytes_; }
-  /// How many messages enclose it.
+  /// The number of messages that enclose it.
   [[nodiscard]] std::uint32_t depth() const noexcept { return depth_; }
   /// The same message without content.
   void clear() noexcept { bytes_ = {}; }
@@ -248,9 +248,10 @@ class unknown_fields {
 };
 
 /// A message whose fields can be looked up in one step. `Layout` (usually generated) describes the known
-/// fields: `size`, their number; `slot(number, wire)`, a field's index from 0, or -1 if it is unknown;
-/// `accepts(slot, number)`, false for numbers that the field's closed enum does not have; `oneofs`, for each
-/// slot the first slot of its oneof and the one behind its last, both equal if it belongs to none.
+/// fields. `size` is their number. `slot(number, wire)` is a field's index from 0, or -1 if the field is
+/// unknown. `accepts(slot, number)` is false for numbers that the field's closed enum does not have. `oneofs`
+/// has, for each slot, the first slot of its oneof and the one behind its last. Both are equal if the field
+/// belongs to no oneof.
 ///
 /// What it returns lies in the message's bytes, which must outlive it. If a nested message came in several
 /// pieces, its reader owns the merged bytes, together with all readers made from it: text and bytes are
@@ -361,8 +362,8 @@ class table {
  private:
   /// The place of one field.
   struct entry {
-    std::uint32_t first = 0;   ///< Where the first one begins, tag included.
-    std::uint32_t last = 0;    ///< Where the value of the last one begins; 0: there is none.
+    std::uint32_t first = 0;   ///< The offset of the first one, tag included.
+    std::uint32_t last = 0;    ///< The offset of the last one's value; 0: there is none.
     bool is_repeated = false;  ///< Whether there is more than one.
   };
 

@@ -25,9 +25,9 @@ namespace situ::protobuf {
 inline constexpr std::uint32_t max_field = (1U << 29) - 1;
 /// The longest string, nested message or packed field, in bytes.
 inline constexpr std::uint64_t max_length = 0x7fffffff;
-/// How deep messages may nest below the first one. Readers commonly stop at 100.
+/// The maximum nesting of messages below the first one. Readers commonly stop at 100.
 inline constexpr std::uint32_t max_levels = 128;
-/// How deep a reader follows groups, and messages within messages.
+/// The maximum depth of groups, and of messages within messages, that a reader follows.
 inline constexpr std::uint32_t max_read_levels = 100;
 /// The width of the length of a message that crosses chunks, in bytes; also the size of the smallest chunk in
 /// which a message can begin.
@@ -43,10 +43,10 @@ enum class wire_type : std::uint8_t {
   fixed32 = 5
 };
 
-/// Why a message could not be written. The writer keeps the first error, and discards what is written after
-/// it.
+/// A reason that a message could not be written. The writer stores the first error, and discards
+/// all later fields.
 enum class write_error : std::uint8_t {
-  none,             ///< Nothing went wrong.
+  none,             ///< There is no error.
   full,             ///< There is no more memory; give the writer more, or memory that grows.
   chunk_too_small,  ///< A chunk has fewer than five bytes.
   invalid_field,    ///< Field numbers go from 1 to 2^29 - 1.
@@ -61,7 +61,7 @@ enum class write_error : std::uint8_t {
 constexpr std::string_view describe(write_error error) noexcept {
   switch (error) {
     case write_error::none:
-      return "nothing went wrong";
+      return "there is no error";
     case write_error::full:
       return "the buffer is full; give the writer a larger one, or one that grows";
     case write_error::chunk_too_small:
@@ -82,13 +82,13 @@ constexpr std::string_view describe(write_error error) noexcept {
   return "unknown";
 }
 
-/// What is wrong with a message.
+/// A problem that a reader finds in a message.
 enum class read_problem : std::uint8_t {
-  none,                  ///< Nothing.
+  none,                  ///< There is no problem.
   truncated,             ///< The message ends within a field.
   long_varint,           ///< A varint has more than ten bytes.
   invalid_tag,           ///< Field number 0, a wire type that does not exist, or more than 32 bits.
-  unexpected_group_end,  ///< A group ends that did not begin.
+  unexpected_group_end,  ///< A group ends that has not begun.
   too_deep,              ///< Messages or groups nest deeper than max_read_levels.
   too_long,              ///< The message has more than 2^31 - 1 bytes.
 };
@@ -97,13 +97,13 @@ enum class read_problem : std::uint8_t {
 constexpr std::string_view describe(read_problem problem) noexcept {
   switch (problem) {
     case read_problem::none:
-      return "nothing is wrong";
+      return "there is no problem";
     case read_problem::truncated:
       return "the message ends within a field";
     case read_problem::long_varint:
       return "a varint has more than ten bytes";
     case read_problem::invalid_tag:
-      return "this is not a tag; is the message protobuf?";
+      return "this is not a tag; check that the message is protobuf";
     case read_problem::unexpected_group_end:
       return "a group ends here that has not begun";
     case read_problem::too_deep:
@@ -194,7 +194,7 @@ SITU_PROTOBUF_INLINE std::uint8_t* put_four(std::uint8_t* at, std::uint64_t& val
 
 /// Writes a varint, and returns the address behind it. There must be room for four bytes, or for ten if it
 /// has more than four. It writes four bytes at a time, without a branch for each byte. It is not inlined, so
-/// that the many places that write numbers stay small.
+/// that its many callers stay small.
 SITU_PROTOBUF_OUT_OF_LINE inline std::uint8_t* put_many(std::uint8_t* at, std::uint64_t value) noexcept {
   if (value >= few) {
     at = put_four(at, value);
@@ -207,7 +207,8 @@ SITU_PROTOBUF_OUT_OF_LINE inline std::uint8_t* put_many(std::uint8_t* at, std::u
 }
 
 /// Writes a varint, and returns the address behind it. There must be room for ten bytes, or for five if it is
-/// below 2^32. One byte is written inline, and so are five, which nearly all large numbers of 32 bits have.
+/// below 2^32. Numbers of one byte are written inline, and so are numbers of five bytes, which nearly all
+/// large 32-bit numbers have.
 SITU_PROTOBUF_INLINE std::uint8_t* put_number(std::uint8_t* at, std::uint64_t value) noexcept {
   if (value < 0x80) {
     *at = static_cast<std::uint8_t>(value);

@@ -48,10 +48,10 @@ struct group_field {
   std::uint32_t number;
 };
 
-/// An open message, and a scope guard: the message ends where its scope ends. While a message in it is open,
-/// it cannot be written (`write_error::wrong_order`). It cannot be copied, moved or allocated on the heap, so
-/// that messages end in the right order. Fields are appended in the order of the calls. writer::finish()
-/// reports errors.
+/// An open message, and a scope guard: the message ends at the end of its scope. While a message in it is
+/// open, it cannot be written (`write_error::wrong_order`). It cannot be copied, moved or allocated on the
+/// heap, so that messages end in the right order. Fields are appended in the order of the calls.
+/// writer::finish() reports errors.
 class [[nodiscard]] message {
  public:
   /// The outermost message of a writer.
@@ -218,14 +218,15 @@ class [[nodiscard]] message {
     for (const T value : values) packed.append_varint(as_varint(value));
   }
 
-  /// The place to write to: `home_`, or `closed` while a message in this one is open. So a field checks one
-  /// bound only.
+  /// The place to write to: `home_`, or `closed` while a message in this one is open. A field therefore
+  /// checks only one bound.
   detail::place* place_;
   detail::core* home_;
   message* parent_ = nullptr;
 };
 
-/// An extension of a message: writes to the message, which cannot be written itself until this ends.
+/// An extension of a message. It writes to the message, which cannot be written itself until the extension
+/// ends.
 class [[nodiscard]] extension : public message {
  public:
   explicit extension(message& extended) noexcept : message(take_over{}, extended), extended_(&extended) {}
@@ -253,7 +254,7 @@ class [[nodiscard]] pieces : private message {
   void push(std::span<const std::uint8_t> piece) { append(piece.data(), piece.size()); }
 };
 
-/// A packed field that is written number by number; all numbers must be of the field's type.
+/// A packed field that is written number by number. All numbers must be of the field's type.
 class [[nodiscard]] packed : private message {
  public:
   packed(message& parent, std::uint32_t field) : message(parent, field) {}

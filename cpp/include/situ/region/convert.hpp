@@ -1,4 +1,4 @@
-// Converting a message between its region form and its other storages: how `situ::convert` treats the
+// Converts a message between its region form and its other storages: the part of `situ::convert` for the
 // containers of regions.
 #pragma once
 
@@ -173,7 +173,7 @@ requires(!std::same_as<From, To> && std::same_as<rebind<From, in_region>, To>)
     [[nodiscard]] result<void, convert_error> try_assign(To& to, const From& from,
                                                          std::span<const std::byte> from_body = {}) {
   detail::converter converter(from_body, {});
-  // Reported where there is no room from the start.
+  // Reported if there is no room from the start.
   static_cast<void>(converter.fail(convert_error::no_room, 1));
   const bool done = region_detail::replace_whole(region_detail::header_of(to), to,
                                                  [&](To& made) { return converter.convert(from, made); });

@@ -11,7 +11,7 @@
 
 namespace situ {
 
-/// Why a container of a region could not be changed.
+/// A reason that a container of a region could not be changed.
 enum class region_fault {
   full,      ///< the region's memory has no room, and cannot grow
   detached,  ///< the container lies in no region, so it has no memory to take from
@@ -55,7 +55,7 @@ class region_error : public std::runtime_error {
   std::uint64_t limit_;
 };
 
-/// What is wrong with bytes that should be a region.
+/// A problem of bytes that should be a region.
 enum class region_problem {
   too_small,        ///< the image has `found` bytes; header and root need `limit`
   misaligned,       ///< the bytes do not start at a multiple of 16

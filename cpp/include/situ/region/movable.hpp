@@ -16,9 +16,9 @@
 
 namespace situ {
 
-/// A region in a buffer on the heap, for programs that cannot reserve address space. The buffer doubles when
-/// it is full, and moves. Programs therefore hold no references into it: a handle is the region and an
-/// offset. `change` does everything that needs memory, with one `try_` operation of a container:
+/// A region in a buffer on the heap, for programs that cannot reserve address space. The buffer doubles and
+/// moves when it is full. Programs therefore have no references into it: a handle is the region and an
+/// offset. `change` runs operations that need memory, with one `try_` operation of a container:
 ///
 ///     movable_region<Character> r;
 ///     auto skills = r.root().member<&Character::skills>();
@@ -29,17 +29,17 @@ class movable_region {
   using value_type = T;
 
   /// A value in the region. It stays valid when the region grows into other memory. It becomes invalid when
-  /// the container of the value moves or erases it, and when the `movable_region`, to which it points, is
-  /// moved from or destroyed.
+  /// the container of the value moves or erases it, and when the `movable_region` to which it points is moved
+  /// from or destroyed.
   template <class M>
   class handle {
    public:
-    /// The value. Valid until the region next changes.
+    /// Returns the value. Valid until the region next changes.
     [[nodiscard]] M& operator*() const noexcept {
       return *reinterpret_cast<M*>(const_cast<std::byte*>(region_->bytes().data()) + offset_);
     }
     [[nodiscard]] M* operator->() const noexcept { return &**this; }
-    /// A member of a struct.
+    /// Returns a member of a struct.
     template <auto Pointer>
     [[nodiscard]] auto member() const noexcept {
       return region_->handle_of((**this).*Pointer);
@@ -50,8 +50,8 @@ class movable_region {
       return region_->handle_of((**this)[index]);
     }
 
-    /// Runs one `try_` operation, which returns false or null (or a pair that begins with it) and changes
-    /// nothing when there is no room. The region then grows and the operation runs again. Returns its last
+    /// Runs one `try_` operation. Without room, the operation returns false or null (or a pair that begins
+    /// with it) and changes nothing. The region then grows and the operation runs again. Returns its last
     /// result: a failure only if the region cannot grow any more.
     template <class Operation>
     auto try_change(const Operation& operation) const {
@@ -88,7 +88,7 @@ class movable_region {
   movable_region() : movable_region(region_options{}) {}
   explicit movable_region(const region_options& options)
       : options_(options), buffer_(make(first_size(options))), region_(buffer_.span(), options) {}
-  /// The same without exceptions. Nothing when there is no memory.
+  /// The same without exceptions. Returns nothing if there is no memory.
   [[nodiscard]] static std::optional<movable_region> try_open(const region_options& options = {}) {
     buffer memory = make(first_size(options));
     auto opened = region<T>::try_open(memory.span(), options);
@@ -98,7 +98,7 @@ class movable_region {
   /// A compact copy in a buffer of its own.
   movable_region(const movable_region& other) : movable_region(other.copy()) {}
   movable_region& operator=(const movable_region& other) { return *this = movable_region(other); }
-  /// The same without exceptions. Nothing when there is no memory.
+  /// The same without exceptions. Returns nothing if there is no memory.
   [[nodiscard]] std::optional<movable_region> try_copy() const {
     auto made = adopt(canonical(), options_);
     if (!made) return std::nullopt;
@@ -146,7 +146,7 @@ class movable_region {
   }
 
   [[nodiscard]] handle<T> root() noexcept { return {this, region_detail::root_offset}; }
-  /// The value. Valid until the region next changes.
+  /// Returns the value. Valid until the region next changes.
   [[nodiscard]] const T& operator*() const noexcept { return *region_; }
   [[nodiscard]] const T* operator->() const noexcept { return region_.get(); }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return region_.bytes(); }
@@ -185,7 +185,7 @@ class movable_region {
     const std::size_t image = region_detail::min_size<T>() + options.preallocate + 512;
     return image + region_detail::state_size(image) + 64;
   }
-  /// Memory of this size, or none and size 0 if there is no memory.
+  /// Returns memory of this size, or none and size 0 if there is no memory.
   static buffer make(std::size_t size) noexcept {
     size = region_detail::in_granules(size);
     std::unique_ptr<std::byte, end_of_memory> memory(static_cast<std::byte*>(
@@ -201,8 +201,8 @@ class movable_region {
     header()->refused = 0;
     region_detail::own_state(header())->wanted = 0;
   }
-  /// A larger buffer for the size that found no room. None if no buffer can have that size, or if the
-  /// operation failed for another reason.
+  /// Returns a larger buffer for the size that found no room. Returns none if no buffer can have that size,
+  /// or if the operation failed for another reason.
   [[nodiscard]] bool grow() noexcept {
     return header()->refused == 0 && grow(region_detail::own_state(header())->wanted);
   }

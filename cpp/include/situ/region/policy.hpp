@@ -25,7 +25,7 @@
 
 namespace situ {
 
-/// Strings, sequences and maps that grow in the region that the message lies in. Bounds are checked when a
+/// Strings, sequences and maps that grow in the region that contains the message. Bounds are checked when a
 /// message is converted to another storage.
 struct in_region {
   static constexpr storage_kind kind = storage_kind::region;
@@ -90,10 +90,10 @@ struct as_set<region_vector<K>> {
 template <class T>
 concept region_message = message<T> && std::same_as<typename T::situ_storage, in_region>;
 
-/// The region form of a message, whatever its own storage.
+/// The region form of a message in any storage.
 template <message T>
 using in_region_form = rebind<T, in_region>;
-/// A region of a message, whatever its own storage.
+/// A region of a message in any storage.
 template <message T>
 using region_of = region<in_region_form<T>>;
 

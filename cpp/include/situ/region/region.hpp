@@ -1,4 +1,4 @@
-// region<T>: a value and everything it holds in one piece of memory, which grows and can be sent as it is.
+// region<T>: a value and all its parts in one piece of memory, which grows and can be sent unchanged.
 #pragma once
 
 #include <algorithm>
@@ -28,16 +28,16 @@ namespace situ {
 struct region_options {
   /// The maximum size of the region in bytes, up to 2 GiB. This reserves address space, not memory. For
   /// movable regions it is also a limit. The region may always grow to at least this size, and to the size of
-  /// the image that it starts with.
+  /// the image with which it starts.
   std::uint32_t limit = region_detail::default_limit;
-  /// How far a full container grows, in percent of its capacity: 200 doubles it, 100 adds only what is
-  /// needed.
+  /// The new capacity of a full container, in percent of the old one: 200 doubles it, 100 adds only the
+  /// needed size.
   std::uint16_t growth_percent = 200;
   /// Whether freed bytes become zero, so that no image contains erased data.
   bool zero_on_free = true;
-  /// This number of bytes is made ready at once, instead of one page at a time on first use.
+  /// The number of bytes that are made ready at once, instead of one page at a time on first use.
   std::uint32_t preallocate = 0;
-  /// How blocks are allocated.
+  /// The allocator of blocks.
   region_allocation allocation = {};
 };
 
@@ -75,7 +75,7 @@ inline void begin_memory(header* h, const room& in, const region_options& option
   s->allocator = options.allocation.number();
 }
 
-/// Starts an empty region in memory whose first bytes become the header.
+/// Starts an empty region in memory. Its first bytes become the header.
 template <class T>
 void begin_region(std::byte* image, const room& in, const region_options& options) noexcept {
   const auto first = root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T)));
@@ -153,7 +153,7 @@ std::vector<image_granule> rewritten(std::span<const std::byte> image, const ima
 
 }  // namespace region_detail
 
-/// The value of an image, read in place, after everything in it has been checked. `image` begins at a
+/// Returns the value of an image, read in place, after the whole image has been checked. `image` begins at a
 /// multiple of 16. It must stay allocated and unchanged as long as the value is used.
 template <class T>
 [[nodiscard]] result<const T*, region_invalid> view_region(std::span<const std::byte> image) {
@@ -198,7 +198,7 @@ class region {
     if (in.capacity == 0) detail::raise(region_error(region_fault::full, buffer.size()));
     begin(in, options);
   }
-  /// The same without exceptions. Nothing when there is no memory, or when the buffer is too small or not
+  /// The same without exceptions. Returns nothing if there is no memory, or if the buffer is too small or not
   /// aligned to 16.
   [[nodiscard]] static std::optional<region> try_open(const region_options& options = {}) {
     region made(no_memory{});
@@ -225,7 +225,7 @@ class region {
     if (!try_assign(other)) detail::raise(region_error(region_fault::full, capacity()));
     return *this;
   }
-  /// The same without exceptions. Nothing, or false and unchanged, when there is no memory.
+  /// The same without exceptions. Returns nothing, or false with the region unchanged, if there is no memory.
   [[nodiscard]] std::optional<region> try_copy() const {
     region made(no_memory{});
     if (header_ == nullptr) return made;
@@ -262,8 +262,8 @@ class region {
   }
   ~region() { leave_window(); }
 
-  /// A region that starts as a copy of an image, canonical or live. The image is checked first. Nothing is
-  /// decoded.
+  /// Returns a region that starts as a copy of an image, canonical or live. The image is checked first. No
+  /// data is decoded.
   [[nodiscard]] static result<region, region_invalid> adopt(std::span<const std::byte> image,
                                                             const region_options& options = {}) {
     using region_detail::root_offset;
@@ -344,7 +344,7 @@ class region {
 
   /// Continues in another buffer of the caller, which must outlive the region and must not overlap its
   /// present memory. The image and its allocator state move there. Invalidates references into the region.
-  /// False, and unchanged, when the buffer has no room for the image or is not aligned to 16.
+  /// Returns false and changes nothing if the buffer has no room for the image or is not aligned to 16.
   [[nodiscard]] bool continue_in(std::span<std::byte> buffer) noexcept {
     const region_detail::room in = room_in(buffer);
     const std::uint32_t size = header_->size;
@@ -363,7 +363,7 @@ class region {
   }
 
   /// Continues in the same buffer after it has become larger at its end. References into the region stay
-  /// valid. False, and unchanged, when the buffer is not larger.
+  /// valid. Returns false and changes nothing if the buffer is not larger.
   [[nodiscard]] bool widen(std::span<std::byte> buffer) noexcept {
     assert(buffer.data() == image() && "the region lies elsewhere");
     const region_detail::room in = room_in(buffer);
@@ -386,17 +386,17 @@ class region {
     return region_detail::equal(*a, *b);
   }
 
-  /// The live image: the region as it is now.
+  /// Returns the live image: the region in its present state.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
     return {reinterpret_cast<const std::byte*>(header_), size()};
   }
-  /// The canonical image: equal values have equal bytes.
+  /// Returns the canonical image: equal values have equal bytes.
   [[nodiscard]] std::vector<std::byte> canonical() const {
     std::vector<std::byte> bytes(region_detail::canonical_bound(header_, *get()));
     bytes.resize(region_detail::write_canonical(header_, *get(), bytes.data()));
     return bytes;
   }
-  /// The memory that `canonical_to` needs: `size()`, or slightly more with ordered maps and sets.
+  /// Returns the memory that `canonical_to` needs: `size()`, or slightly more with ordered maps and sets.
   [[nodiscard]] std::size_t canonical_bound() const {
     return region_detail::canonical_bound(header_, *get());
   }
@@ -423,7 +423,8 @@ class region {
     region_detail::shrink_end(header_, region_detail::own_state(header_));
   }
   /// Arranges the region as its canonical image, without free memory. Invalidates references into the region.
-  /// False, and unchanged, when there is no room for it, which is possible only with trees in a full buffer.
+  /// Returns false and changes nothing if there is no room for it, which is possible only with trees in a
+  /// full buffer.
   [[nodiscard]] bool try_compact() {
     const std::vector<std::byte> compacted = canonical();
     if (compacted.size() > header_->capacity) return false;
@@ -435,7 +436,7 @@ class region {
   }
   /// Closes the gaps between blocks in place, without a second copy of the image: capacities are trimmed,
   /// blocks slide down in their order, and links follow. Invalidates references into the region. The value
-  /// stays the same, the size is that of the blocks in use, and freed memory is zero unless the region leaves
+  /// stays the same, and the size is that of the blocks in use. Freed memory is zero unless the region leaves
   /// freed bytes unchanged. The result is not the canonical arrangement, for which `compact` takes memory:
   /// trees keep their nodes, and hash tables their capacity.
   ///
@@ -499,7 +500,8 @@ class region {
     region_detail::address_window_pool::instance().give(window_, used);
     window_ = {};
   }
-  /// The memory that a region has in a buffer. No capacity if the buffer is too small or not aligned.
+  /// Returns the memory that a region has in a buffer. There is no capacity if the buffer is too small or not
+  /// aligned.
   [[nodiscard]] static region_detail::room room_in(std::span<std::byte> buffer) noexcept {
     if (reinterpret_cast<std::uintptr_t>(buffer.data()) % region_detail::granule != 0) return {};
     const std::uint64_t size = std::min<std::uint64_t>(buffer.size(), region_detail::max_size);

@@ -1,4 +1,4 @@
-// How Situ's containers report that a bound was exceeded, with exceptions and without.
+// The errors of Situ's containers when a bound is exceeded, with exceptions and without.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@
 
 namespace situ {
 
-/// A container was asked to hold more than its bound. The container does not know which field of a message it
-/// is. Code that sees the whole message does (`situ::edit`, decoding, conversion), and adds the field's path:
+/// An operation would make a container hold more than its bound. The container cannot find the name of its
+/// field. Code with access to the whole message (`situ::edit`, decoding, conversion) adds the field's path:
 /// `header.frame_id`.
 class bound_error : public std::length_error {
  public:
@@ -33,7 +33,7 @@ class bound_error : public std::length_error {
   [[nodiscard]] const std::string& field() const noexcept { return field_; }
   /// The largest number of elements that the container can hold.
   [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
-  /// The number of elements that it was asked to hold.
+  /// The number of elements that the operation requested.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// The address of the container, for comparison only.
   [[nodiscard]] const void* container() const noexcept { return container_; }
@@ -54,8 +54,8 @@ class bound_error : public std::length_error {
   const void* container_;
 };
 
-/// Called instead of throwing in programs compiled without exceptions, with a sentence that says what
-/// happened. When it returns, the program aborts.
+/// Called instead of throwing in programs compiled without exceptions, with a sentence that describes the
+/// failure. When it returns, the program aborts.
 using failure_handler = void (*)(const char* what);
 
 namespace detail {
@@ -85,8 +85,8 @@ template <class Error>
 
 }  // namespace detail
 
-/// Sets what a program without exceptions does before it aborts. The default prints to standard error.
-/// Returns the previous handler. Programs with exceptions throw and never call it.
+/// Sets the function that a program without exceptions calls before it aborts. The default prints to standard
+/// error. Returns the previous handler. Programs with exceptions throw and never call it.
 inline failure_handler set_failure_handler(failure_handler handler) noexcept {
   return detail::current_failure_handler().exchange(handler != nullptr ? handler : &detail::print_failure);
 }

@@ -7,15 +7,15 @@
 
 namespace situ {
 
-/// Built from the inside outwards while an error travels up, so that success costs nothing.
+/// Built from the inside outwards while an error is passed up, so that success costs no time.
 class field_path {
  public:
-  /// The fault lies within this member.
+  /// Adds this member, which contains the fault.
   void enter_member(std::string_view name) {
     if (!text_.empty() && text_.front() != '[') text_.insert(text_.begin(), '.');
     text_.insert(0, name);
   }
-  /// The fault lies within this element of a sequence or array, or entry of a map.
+  /// Adds this element of a sequence or array, or entry of a map, which contains the fault.
   void enter_element(std::size_t index) {
     if (!text_.empty() && text_.front() != '[') text_.insert(text_.begin(), '.');
     text_.insert(0, std::string("[").append(std::to_string(index)).append("]"));

@@ -19,7 +19,7 @@ struct failure {
 template <class E>
 failure(E) -> failure<E>;
 
-/// The value was requested of a `result` that holds an error.
+/// The value was requested from a `result` that holds an error.
 class bad_result_access : public std::logic_error {
  public:
   explicit bad_result_access(const std::string& what) : std::logic_error(what) {}

@@ -1,4 +1,4 @@
-// Checking UTF-8.
+// Checks UTF-8.
 #pragma once
 
 #include <cstddef>

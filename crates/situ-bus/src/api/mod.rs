@@ -1,4 +1,4 @@
-//! The typed API: what users publish, take and hold.
+//! The typed API: publishers, subscribers, loans and samples of generated types.
 //!
 //! ```text
 //!   typed   publishers and subscribers of a type, and their builders, loans and samples

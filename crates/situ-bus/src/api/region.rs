@@ -1,4 +1,4 @@
-//! Regions on topics: a message that grows while it is built, in the slot in which it will be read.
+//! Regions on topics: messages that grow while they are built, in the slot in which they will be read.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -6,11 +6,11 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use situ_layout::region::{
+use situ_layout::{Message, RegionFormError, SharedBytes, boxed};
+use situ_region::{
     AdoptError, Backing, BufferError, Full, Invalid, InvalidProblem, MAX_SIZE, Mut, Options, Ref, Region,
     RegionMessage, StoreError, checked_root, layout_hash, total_for, view,
 };
-use situ_layout::{Message, RegionFormError, SharedBytes, boxed};
 
 use crate::api::typed::{PublisherBuilder, ReceiveError, SubscriberBuilder};
 use crate::node::handle::Node;
@@ -25,12 +25,12 @@ use crate::port::subscriber::RawSubscriber;
 use crate::topic::{Encoding, RegisterError, TypeDescription};
 use crate::wait::interrupt::Wait;
 
-/// The smallest memory that is lent for a region, in bytes.
+/// The minimum size of the memory that is lent for a region, in bytes.
 const LEAST: usize = 1024;
-/// A loan can become this many times as large as the last messages were.
+/// A loan can grow to this multiple of the size of the last messages.
 const ROOM: usize = 8;
 
-/// The form of a builder whose publisher or subscriber has messages in regions.
+/// The form of a builder whose publisher or subscriber exchanges messages in regions.
 #[derive(Debug, Clone, Copy)]
 pub enum InRegion {}
 
@@ -46,13 +46,14 @@ pub fn describe_region<T: RegionMessage>() -> TypeDescription {
 }
 
 impl Node {
-    /// A publisher of regions of `T`, as `CharacterRegion`: set what it offers, then
+    /// A publisher of regions of `T`, as `CharacterRegion`: set the quality of service that it offers, then
     /// [`create`](PublisherBuilder::create) it.
     pub fn region_publisher<T: RegionMessage>(&self, topic: &str) -> PublisherBuilder<T, InRegion> {
         PublisherBuilder::new(self, topic)
     }
 
-    /// A subscriber of regions of `T`: set what it asks for, then [`create`](SubscriberBuilder::create) it.
+    /// A subscriber of regions of `T`: set the quality of service that it requests, then
+    /// [`create`](SubscriberBuilder::create) it.
     pub fn region_subscriber<T: RegionMessage>(&self, topic: &str) -> SubscriberBuilder<T, InRegion> {
         SubscriberBuilder::new(self, topic)
     }
@@ -73,11 +74,11 @@ impl<T: RegionMessage> SubscriberBuilder<T, InRegion> {
     }
 }
 
-/// The memory of a loan, and how it gets more: its slot grows in its place.
+/// The memory of a loan. It grows in place, as its slot does.
 struct LoanMemory {
-    /// The publisher that lent it; it outlives every [`RegionLoan`], in which alone this is.
+    /// The publisher that lent it. It outlives every [`RegionLoan`], and only region loans own such memory.
     publisher: *const RawPublisher,
-    /// Nothing once it was taken out to be published.
+    /// `None` once it was taken out to be published.
     loan: Option<DetachedLoan>,
 }
 
@@ -87,7 +88,7 @@ unsafe impl Send for LoanMemory {}
 unsafe impl Sync for LoanMemory {}
 
 impl LoanMemory {
-    /// What `loan` has, as memory.
+    /// The loan's body, as memory.
     fn extent(&self) -> (NonNull<u8>, usize) {
         let Some(loan) = &self.loan else { return (NonNull::dangling(), 0) };
         let (body, size) = loan.body_in_slot();
@@ -95,9 +96,9 @@ impl LoanMemory {
     }
 }
 
-// SAFETY: a body in a slot begins at a multiple of 64. Pages of a memory file are initialized, and the
+// SAFETY: A body in a slot begins at a multiple of 64. Pages of a memory file are initialized, and the
 // owner's mapping is readable and writable. Only this loan uses the slot until it is published or given back.
-// It grows where it is.
+// It grows in place.
 unsafe impl Backing for LoanMemory {
     fn memory(&mut self) -> (NonNull<u8>, usize) {
         self.extent()
@@ -118,9 +119,9 @@ unsafe impl Backing for LoanMemory {
         self.loan = Some(loan.detach());
         let clean_from = grown.ok()?;
         let (memory, size) = self.extent();
-        // What an earlier message left in the slot.
+        // Bytes of an earlier message in the slot.
         let dirty = clean_from.min(size).saturating_sub(had);
-        // SAFETY: these bytes, behind what was lent before, are the loan's now.
+        // SAFETY: these bytes, behind the memory that was lent before, now belong to the loan.
         unsafe { memory.add(had).write_bytes(0, dirty) };
         Some((memory, size))
     }
@@ -139,7 +140,7 @@ impl Drop for LoanMemory {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// No slot could be had for it.
+    /// No slot is available for it.
     #[error(transparent)]
     Loan(#[from] LoanError),
     /// The image is not valid any more: its publisher has changed it since it was taken.
@@ -151,13 +152,13 @@ pub enum EditError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishRegionError {
-    /// No slot could be had for it.
+    /// No slot is available for it.
     #[error(transparent)]
     Loan(#[from] LoanError),
-    /// It could not be stored.
+    /// The value cannot be stored in it.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// It could not be put into the order.
+    /// It cannot be appended to the topic.
     #[error(transparent)]
     Publish(#[from] PublishError),
 }
@@ -165,27 +166,27 @@ pub enum PublishRegionError {
 /// Publishes regions of `T`. One thread at a time.
 pub struct RegionPublisher<T> {
     raw: RawPublisher,
-    /// How large the last images were: how much is lent at first.
+    /// The size of the last images. A loan begins with this size.
     hint: Cell<usize>,
-    /// A box that has no loan, for the next one.
+    /// A box without a loan, for the next loan.
     spare: RefCell<Option<Box<LoanMemory>>>,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T: RegionMessage> RegionPublisher<T> {
-    /// What it is without its type.
+    /// The untyped publisher.
     pub fn raw(&self) -> &RawPublisher {
         &self.raw
     }
 
-    /// Gives the memory of free slots back to the system: see [`RawPublisher::trim`].
+    /// Returns the memory of free slots to the system: see [`RawPublisher::trim`].
     pub fn trim(&self) -> u64 {
         self.raw.trim()
     }
 
-    /// Lends a region that holds a new value, in shared memory. It grows where it is, up to [`GROWING_ROOM`]
-    /// or, if the last messages were large, to eight times their size. When it is published, memory that it
-    /// does not use goes back to the system.
+    /// Lends a region that holds a new value, in shared memory. It grows in place, up to [`GROWING_ROOM`] or,
+    /// if the last messages were large, to eight times their size. Publishing returns the memory that it does
+    /// not use to the system.
     pub fn loan(&self) -> Result<RegionLoan<'_, T>, LoanError> {
         self.loan_up_to(0)
     }
@@ -199,14 +200,14 @@ impl<T: RegionMessage> RegionPublisher<T> {
         }
     }
 
-    /// Lends a region that goes on from a message that was taken, from whatever topic: a copy of its image,
-    /// which is counted as one, and checked where it lies then.
+    /// Lends a region that begins with the value of a taken message of any topic. It copies the message's
+    /// image, counts the copy, and then checks the image in the loan.
     pub fn edit(&self, sample: &RegionSample<T>) -> Result<RegionLoan<'_, T>, EditError> {
         match self.edit_image(sample.bytes()) {
             Err(EditError::Changed(error))
                 if matches!(error.problem, InvalidProblem::OtherVersion { .. }) =>
             {
-                // Of a newer version: what this program does not know of it is lost.
+                // The message has a newer version: members that this program does not know are lost.
                 self.edit_image(sample.to_region()?.bytes())
             }
             edited => edited,
@@ -217,7 +218,7 @@ impl<T: RegionMessage> RegionPublisher<T> {
         let needed = total_for(image.len() as u32).max(self.hint.get());
         let mut memory = self.lend(needed, needed.saturating_mul(ROOM))?;
         let (to, _) = memory.memory();
-        // SAFETY: the slot has room for the image, and is no one else's.
+        // SAFETY: the slot has room for the image, and only this loan uses it.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(image).cast(), image.len()) };
         CopyCounter::of_process().count(image.len());
         match Region::adopt_boxed(memory, growing()) {
@@ -228,7 +229,7 @@ impl<T: RegionMessage> RegionPublisher<T> {
         }
     }
 
-    /// Publishes the value of a message with another storage, and gives its number in the topic's order.
+    /// Publishes the value of a message with another storage, and returns its number in the topic's order.
     pub fn publish(&self, value: &T::Message) -> Result<u64, PublishRegionError> {
         let mut loan = self.loan()?;
         loan.root_mut().store(value, &[])?;
@@ -249,7 +250,8 @@ impl<T: RegionMessage> RegionPublisher<T> {
         Ok(memory)
     }
 
-    /// Notes how much an image needed: at once if it is more than before, else little by little.
+    /// Notes how much memory an image needed. The hint grows at once and shrinks by an eighth of the
+    /// difference.
     fn learn(&self, size: usize) {
         let (before, needed) = (self.hint.get(), total_for(size as u32) + size / 4);
         self.hint.set(if needed > before { needed } else { before - (before - needed) / 8 }.max(LEAST));
@@ -262,7 +264,7 @@ impl<T> fmt::Debug for RegionPublisher<T> {
     }
 }
 
-/// No slot of the size that was asked for is too small.
+/// Converts an error that does not occur with a slot of the requested size.
 #[cold]
 fn too_small(error: &BufferError) -> LoanError {
     let body_size = match error {
@@ -276,7 +278,7 @@ fn too_small(error: &BufferError) -> LoanError {
 /// A region under construction, in the memory where it will be read. Dropping it publishes nothing.
 pub struct RegionLoan<'p, T: RegionMessage> {
     publisher: &'p RegionPublisher<T>,
-    /// Nothing once it is published or dropped.
+    /// `None` once it is published or dropped.
     region: Option<Region<T, LoanMemory>>,
 }
 
@@ -286,23 +288,23 @@ impl<T: RegionMessage> RegionLoan<'_, T> {
         region
     }
 
-    /// The value, to be read.
+    /// The value, for reading.
     pub fn root(&self) -> Ref<'_, T> {
         self.region().root()
     }
 
-    /// The value, to be changed. It grows where it is.
+    /// The value, for changing it. It grows in place.
     pub fn root_mut(&mut self) -> Mut<'_, T> {
         self.region_mut().root_mut()
     }
 
-    // Private: a region could be exchanged with that of another publisher's loan.
+    // Private, because a caller could swap the region with that of another publisher's loan.
     fn region_mut(&mut self) -> &mut Region<T, LoanMemory> {
         let Some(region) = &mut self.region else { unreachable!("a loan is there until it ends") };
         region
     }
 
-    /// Reserves memory for an image of this many bytes now, instead of when it is needed.
+    /// Reserves memory for an image of this size now, instead of when it is needed.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Full> {
         self.region_mut().reserve(bytes)
     }
@@ -313,7 +315,7 @@ impl<T: RegionMessage> RegionLoan<'_, T> {
     }
 
     /// Closes the gaps between blocks in the slot; see [`Region::compact_in_place`]. If this process dies
-    /// meanwhile, no other process sees the slot: it was never published.
+    /// during that, no other process sees the slot, because it was never published.
     pub fn compact_in_place(&mut self) {
         self.region_mut().compact_in_place();
     }
@@ -328,7 +330,7 @@ impl<T: RegionMessage> RegionLoan<'_, T> {
         self.region().canonical()
     }
 
-    /// Publishes the region as it stands, its live image, and gives its number in the topic's order.
+    /// Publishes the region's live image, and returns its number in the topic's order.
     pub fn publish(mut self) -> Result<u64, PublishError> {
         let Some(region) = self.region.take() else { unreachable!("a loan is there until it ends") };
         let (mut memory, size) = region.into_boxed();
@@ -357,13 +359,14 @@ pub struct RegionSubscriber<T> {
 }
 
 impl<T: RegionMessage> RegionSubscriber<T> {
-    /// What it is without its type: statistics, and waiting for several (see [`wait_any`](crate::wait_any)).
+    /// The untyped subscriber: statistics, and waiting for several subscribers (see
+    /// [`wait_any`](crate::wait_any)).
     pub fn raw(&self) -> &RawSubscriber {
         &self.raw
     }
 
-    /// Takes the next message, if there is one, as [`RawSubscriber::take`] does. A region is checked once,
-    /// and read where it lies; what is serialized or flat is stored in a region of this process.
+    /// Takes the next message, if there is one, as [`RawSubscriber::take`] does. A region is checked once and
+    /// read in place. A serialized or flat message is stored in a region of this process.
     pub fn take(&self) -> Result<Option<RegionSample<T>>, ReceiveError> {
         if !self.raw.has_next() {
             return Ok(None);
@@ -381,11 +384,12 @@ impl<T: RegionMessage> RegionSubscriber<T> {
         }
     }
 
-    /// Keeps a copy of a message of an older version, in which the members that it has not have their
-    /// defaults.
+    /// Keeps a copy of a message of an older version. Members that the message lacks have their defaults in
+    /// the copy.
     #[cold]
     fn renew(&self, raw: RawSample) -> Result<RegionSample<T>, ReceiveError> {
-        // What is checked must be what is kept: others could write to the bytes in between.
+        // The check and the sample must use the same bytes: other processes could write to the message in
+        // between.
         let private = raw.body().try_to_vec().map_err(|error| self.invalid(&raw, error.into()))?;
         let own = Region::adopt(&private).map_err(|error| self.invalid(&raw, error.into()))?;
         CopyCounter::of_process().count(private.len());
@@ -398,7 +402,7 @@ impl<T: RegionMessage> RegionSubscriber<T> {
         ReceiveError::Region { topic, sequence: raw.sequence(), type_name: T::NAME, source }
     }
 
-    /// Stores a message in another form.
+    /// Stores a message that has another form in a region.
     fn store(&self, raw: RawSample) -> Result<RegionSample<T>, ReceiveError> {
         let (topic, sequence, type_name) = (self.raw.topic().to_owned(), raw.sequence(), T::NAME);
         let mut value = boxed::<T::Message>();
@@ -423,44 +427,44 @@ impl<T: RegionMessage> RegionSubscriber<T> {
         Ok(RegionSample { raw, size: own.bytes().len(), own: Some(Box::new(own)) })
     }
 
-    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there
-    /// is: see [`RawSubscriber::wait`].
+    /// Waits until there is something to take, at most for `timeout` (without a limit if `None`). Returns
+    /// whether there is: see [`RawSubscriber::wait`].
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         self.raw.wait(timeout)
     }
 
-    /// Waits for the next message and takes it; nothing if the time is over.
+    /// Waits for the next message and takes it. Returns `None` if the time is over.
     pub fn recv(&self, timeout: Option<Duration>) -> Result<Option<RegionSample<T>>, ReceiveError> {
         self.raw.wait_and_take(timeout, || self.take())
     }
 
-    /// As [`recv`](Self::recv), but something else may end it: see [`Wait`]. [`ReceiveError::Interrupted`] if
-    /// it did.
+    /// As [`recv`](Self::recv), but other events may end the wait: see [`Wait`]. The error is then
+    /// [`ReceiveError::Interrupted`].
     pub fn recv_with(&self, how: Wait<'_>) -> Result<Option<RegionSample<T>>, ReceiveError> {
         self.raw.wait_with_and_take(how, || self.take())
     }
 }
 
-/// How a lent region uses its memory: its slots are the limit.
+/// The memory options of a lent region: only its slot limits its size.
 fn growing() -> Options {
     Options { limit: MAX_SIZE, ..Options::default() }
 }
 
-/// The size that a checked image says it has.
+/// The size that a checked image contains in its header.
 fn size_of_image(image: SharedBytes<'_>) -> usize {
     let size = image.array(24).map_or(0, u32::from_le_bytes) as usize;
     size.min(image.len())
 }
 
-/// A region that was taken: read-only, and unchanged until it is dropped. May be sent to other threads.
+/// A region that was taken: read-only, and unchanged until it is dropped. It may be sent to other threads.
 ///
-/// It was checked when it was taken. A hostile publisher that writes to it nevertheless can make reading it
-/// panic, but cannot make it read outside of it. Where such publishers are possible, read a
-/// [`to_region`](Self::to_region).
+/// It was checked when it was taken. If a hostile publisher writes to it nevertheless, reading it may panic,
+/// but never reads outside of it. Where such publishers are possible, read a [`to_region`](Self::to_region)
+/// copy.
 pub struct RegionSample<T: RegionMessage> {
     raw: RawSample,
     size: usize,
-    /// What a message in another form was stored in.
+    /// The region in which a message of another form or version was stored.
     own: Option<Box<Region<T>>>,
 }
 
@@ -478,17 +482,18 @@ impl<T: RegionMessage> RegionSample<T> {
         }
     }
 
-    /// A region of this process, to be kept and edited: a copy, checked once more, because it is of the bytes
-    /// as they are now.
+    /// Returns a region of this process that can be kept and edited. It is a copy of the present bytes, and
+    /// therefore checked once more.
     pub fn to_region(&self) -> Result<Region<T>, Invalid> {
         CopyCounter::of_process().count(self.size);
-        // What is checked must be what is kept: others could write to the bytes in between.
+        // The check and the region must use the same bytes: other processes could write to the message in
+        // between.
         let private = self.bytes().to_vec();
         Region::adopt(&private)
     }
 
-    /// Whether it is a copy in this process' own memory, because it was serialized or flat, or its publisher
-    /// is not [trusted](crate::Trust).
+    /// Whether the sample is a copy in this process' own memory, because the message was serialized or flat,
+    /// or its publisher is not [trusted](crate::Trust).
     pub fn is_copy(&self) -> bool {
         self.own.is_some() || self.raw.is_copy()
     }

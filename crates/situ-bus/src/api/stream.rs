@@ -1,4 +1,4 @@
-//! Receiving in async code: a future per message, or a stream of them. Works with any executor.
+//! Receiving in async code: a future for each message, or a stream of messages. Works with any executor.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use situ_layout::Message;
 use crate::api::typed::{ReceiveError, Sample, Subscriber};
 use crate::wait::reactor::Watch;
 
-/// The messages of a subscriber as a stream that never ends.
+/// The messages of a subscriber as an endless stream.
 ///
 /// ```no_run
 /// # async fn demo<T: situ_layout::Message>(
@@ -35,7 +35,7 @@ impl<T: Message> Messages<T> {
         Ok(Self { subscriber, watch })
     }
 
-    /// The next message. Dropping the future loses nothing.
+    /// Returns the next message. Dropping the future loses nothing.
     pub fn receive(&mut self) -> impl Future<Output = Result<Sample<T>, ReceiveError>> + '_ {
         std::future::poll_fn(|context| self.poll(context))
     }
@@ -49,7 +49,7 @@ impl<T: Message> Messages<T> {
         if let Some(result) = self.subscriber.take().transpose() {
             return Poll::Ready(result);
         }
-        // Whatever can be taken from here on wakes us; whatever could be before, we find now.
+        // Messages from here on wake the task; the second take finds those that came before.
         self.watch.wake_at(self.subscriber.raw().cursor(), context.waker());
         match self.subscriber.take().transpose() {
             Some(result) => Poll::Ready(result),
@@ -67,8 +67,8 @@ impl<T: Message + Unpin> futures_core::Stream for Messages<T> {
 }
 
 impl<T: Message> Subscriber<T> {
-    /// The messages as they come, for async code. An error if the thread that watches for them cannot be
-    /// started.
+    /// Returns the messages as a stream, for async code. An error if the thread that watches for them cannot
+    /// be started.
     pub fn into_stream(self) -> std::io::Result<Messages<T>> {
         Messages::new(self)
     }

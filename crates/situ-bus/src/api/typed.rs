@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use situ_layout::region::StoreError;
 use situ_layout::{
     BulkCursor, BulkRef, FlatFormError, FlatMessage, Message, Plain, RegionFormError, StorageKind,
     ValidateError, boxed,
 };
 use situ_memory::{DomainId, Strategy};
+use situ_region::StoreError;
 use situ_wire::{DecodeError, EncodeError};
 
 use crate::node::handle::Node;
@@ -43,22 +43,24 @@ pub fn describe<T: Message>() -> TypeDescription {
 }
 
 impl Node {
-    /// A publisher of `T` on a topic: set what it offers, then [`create`](PublisherBuilder::create) it.
+    /// A publisher of `T` on a topic: set the quality of service that it offers, then
+    /// [`create`](PublisherBuilder::create) it.
     pub fn publisher<T: Message>(&self, topic: &str) -> PublisherBuilder<T> {
         PublisherBuilder::new(self, topic)
     }
 
-    /// A subscriber of `T` on a topic: set what it asks for, then [`create`](SubscriberBuilder::create) it.
+    /// A subscriber of `T` on a topic: set the quality of service that it requests, then
+    /// [`create`](SubscriberBuilder::create) it.
     pub fn subscriber<T: Message>(&self, topic: &str) -> SubscriberBuilder<T> {
         SubscriberBuilder::new(self, topic)
     }
 }
 
-/// The form of a builder whose publisher or subscriber has messages as values of their type.
+/// The form of a builder whose publisher or subscriber exchanges messages as values of their type.
 #[derive(Debug, Clone, Copy)]
 pub enum Value {}
 
-/// A publisher in the making, of messages in the form `F`.
+/// Builds a publisher of messages in the form `F`.
 #[derive(Debug, Clone)]
 pub struct PublisherBuilder<T, F = Value> {
     node: Node,
@@ -83,32 +85,32 @@ impl<T, F> PublisherBuilder<T, F> {
         }
     }
 
-    /// Waits for reliable subscribers rather than overwrite what they have not taken.
+    /// Waits for reliable subscribers instead of overwriting messages that they have not taken.
     pub fn reliable(mut self) -> Self {
         self.qos.reliability = Reliability::Reliable;
         self
     }
 
-    /// What to do when a reliable subscriber has no room. Waits for a second unless told otherwise.
+    /// What to do when a reliable subscriber has no room. The default is to wait for one second.
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
         self.qos.when_full = when_full;
         self
     }
 
-    /// How many of its last messages stay available, and how far a reliable publisher runs ahead. 8 unless
-    /// told otherwise.
+    /// How many of its last messages stay available, and how far a reliable publisher may run ahead. The
+    /// default is 8.
     pub fn depth(mut self, depth: usize) -> Self {
         self.qos.depth = depth;
         self
     }
 
-    /// Keeps its last messages for subscribers that come later.
+    /// Keeps its last messages for late subscribers.
     pub fn transient_local(mut self) -> Self {
         self.qos.durability = Durability::TransientLocal;
         self
     }
 
-    /// Lets an interrupter end its waits for subscribers that have no room: see
+    /// Lets an interrupter end the waits for subscribers that have no room: see
     /// [`RawPublisher::set_interrupter`].
     pub fn interrupted_by(mut self, interrupter: &Interrupter) -> Self {
         self.interrupter = Some(interrupter.clone());
@@ -127,19 +129,19 @@ impl<T, F> PublisherBuilder<T, F> {
         self
     }
 
-    /// Messages older than this are not delivered any more.
+    /// Messages that are older than this are no longer delivered.
     pub fn lifespan(mut self, lifespan: Duration) -> Self {
         self.qos.lifespan = Some(lifespan);
         self
     }
 
-    /// Sets everything at once.
+    /// Sets the whole quality of service.
     pub fn qos(mut self, qos: PublisherQos) -> Self {
         self.qos = qos;
         self
     }
 
-    /// Puts bodies into this memory domain: into host memory unless told otherwise.
+    /// Puts bodies into this memory domain. The default is host memory.
     pub fn domain(mut self, domain: DomainId) -> Self {
         self.placement.domain = domain;
         self
@@ -151,8 +153,8 @@ impl<T, F> PublisherBuilder<T, F> {
         self
     }
 
-    /// Copies each message right after publishing it into every domain with a subscriber, instead of leaving
-    /// that to the first who takes there: see [`Placement::eager_copies`].
+    /// Copies each message right after publishing into every domain with a subscriber. Without this, the
+    /// first subscriber that takes the message in a domain copies it: see [`Placement::eager_copies`].
     pub fn eager_copies(mut self) -> Self {
         self.placement.eager_copies = true;
         self
@@ -196,10 +198,10 @@ pub struct Publisher<T> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishValueError {
-    /// No slot could be had for it.
+    /// No slot is available for it.
     #[error(transparent)]
     Loan(#[from] LoanError),
-    /// It could not be put into the order.
+    /// It cannot be appended to the topic.
     #[error(transparent)]
     Publish(#[from] PublishError),
     /// It cannot be serialized.
@@ -207,10 +209,10 @@ pub enum PublishValueError {
     Encode {
         /// The type.
         type_name: &'static str,
-        /// What is in the way.
+        /// Why it cannot be serialized.
         source: EncodeError,
     },
-    /// The value refers to bulk data, which lies in no body.
+    /// The value refers to bulk data, but has no body that could hold them.
     #[error("{type_name} has bulk data, which only a loan has room for: use `loan_with` and fill its body")]
     BulkWithoutBody {
         /// The type.
@@ -219,19 +221,19 @@ pub enum PublishValueError {
 }
 
 impl<T: Message> Publisher<T> {
-    /// What it is without its type.
+    /// The untyped publisher.
     pub fn raw(&self) -> &RawPublisher {
         &self.raw
     }
 
-    /// Gives the memory of free slots back to the system: see [`RawPublisher::trim`].
+    /// Returns the memory of free slots to the system: see [`RawPublisher::trim`].
     pub fn trim(&self) -> u64 {
         self.raw.trim()
     }
 
-    /// Publishes a value that was made elsewhere, and gives its number in the topic's order: a flat one is
-    /// copied, one with heap storage is serialized straight into shared memory. Either is counted as a copy
-    /// ([`CopyCounter`]); a [`loan`](Self::loan) needs none.
+    /// Publishes a value from private memory, and returns its number in the topic's order. A flat value is
+    /// copied; one with heap storage is serialized directly into shared memory. Both count as a copy
+    /// ([`CopyCounter`]). A [`loan`](Self::loan) needs no copy.
     pub fn publish(&self, value: &T) -> Result<u64, PublishValueError> {
         match T::STORAGE {
             StorageKind::Flat => {
@@ -240,7 +242,7 @@ impl<T: Message> Publisher<T> {
                 }
                 let loan = self.raw.loan(size_of::<T>(), align_of::<T>(), 0)?;
                 // SAFETY: the loan's head is large enough and aligned, only this loan can reach it, and it
-                // cannot overlap a value that was there before.
+                // cannot overlap `value`, which existed before.
                 unsafe { value.clone_at(loan.head().cast::<T>()) };
                 CopyCounter::of_process().count(size_of::<T>());
                 Ok(loan.publish()?)
@@ -259,15 +261,15 @@ impl<T: Message> Publisher<T> {
 }
 
 impl<T: FlatMessage> Publisher<T> {
-    /// Lends a message, default-initialized in place: only what is occupied is written, however large the
-    /// type.
+    /// Lends a message, default-initialized in place. Only occupied members are written, however large the
+    /// type is.
     #[inline]
     pub fn loan(&self) -> Result<Loan<'_, T>, LoanError> {
         self.loan_with(T::BulkLengths::default())
     }
 
-    /// Lends a message whose bulk members have these lengths. The body costs what it holds; its bytes are
-    /// whatever was there before.
+    /// Lends a message whose bulk members have these lengths. The body has just the size of its content; its
+    /// bytes are those of the slot's last message.
     #[inline]
     pub fn loan_with(&self, lengths: T::BulkLengths) -> Result<Loan<'_, T>, LoanError> {
         let body = T::body_size(&lengths).ok_or(LoanError::Size {
@@ -277,7 +279,7 @@ impl<T: FlatMessage> Publisher<T> {
             reason: "a bulk member exceeds its bound or the address space",
         })?;
         let raw = self.raw.loan(size_of::<T>(), align_of::<T>(), body)?;
-        // SAFETY: the loan's head is large enough and aligned (`loan` refuses alignments beyond 64), only
+        // SAFETY: the loan's head is large enough and aligned (`loan` rejects alignments beyond 64), only
         // this loan can reach it, and `body_size` accepted the lengths.
         unsafe { T::init_at(raw.head().cast::<T>(), &lengths) };
         Ok(Loan { raw, message: PhantomData })
@@ -292,7 +294,7 @@ pub struct Loan<'p, T: FlatMessage> {
 
 impl<T: FlatMessage> Loan<'_, T> {
     /// A bulk member's elements, for writing: `loan.bulk_mut(|cloud| &cloud.data)`. Empty if the descriptor
-    /// is not this message's own.
+    /// belongs to another message.
     #[inline]
     pub fn bulk_mut<U: Plain, const N: usize>(
         &mut self,
@@ -302,13 +304,13 @@ impl<T: FlatMessage> Loan<'_, T> {
         descriptor.slice_mut(self.raw.body_bytes()).unwrap_or_default()
     }
 
-    /// Publishes the message and gives its number in the topic's order.
+    /// Publishes the message and returns its number in the topic's order.
     #[inline]
     pub fn publish(self) -> Result<u64, PublishError> {
         self.raw.publish()
     }
 
-    /// Publishes the message; on failure gives it back along with the reason.
+    /// Publishes the message. On failure, returns it along with the reason.
     pub fn publish_or_return(self) -> Result<u64, (PublishError, Self)> {
         self.raw.publish_or_return().map_err(|(error, raw)| (error, Self { raw, message: PhantomData }))
     }
@@ -318,7 +320,7 @@ impl<T: FlatMessage> Deref for Loan<'_, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: `loan_with` initialized it; only this loan reaches it.
+        // SAFETY: `loan_with` initialized it, and only this loan reaches it.
         unsafe { &*self.raw.head().cast::<T>() }
     }
 }
@@ -337,7 +339,7 @@ impl<T: FlatMessage> fmt::Debug for Loan<'_, T> {
     }
 }
 
-/// A subscriber in the making, of messages in the form `F`.
+/// Builds a subscriber to messages in the form `F`.
 #[derive(Debug, Clone)]
 pub struct SubscriberBuilder<T, F = Value> {
     node: Node,
@@ -358,7 +360,8 @@ impl<T, F> SubscriberBuilder<T, F> {
         }
     }
 
-    /// Asks that no message be lost: publishers must be reliable, and wait for it if it keeps all.
+    /// Requests that no message is lost: publishers must be reliable, and wait for this subscriber if it
+    /// keeps all messages.
     pub fn reliable(mut self) -> Self {
         self.qos.reliability = Reliability::Reliable;
         self
@@ -370,7 +373,7 @@ impl<T, F> SubscriberBuilder<T, F> {
         self
     }
 
-    /// Also wants what was published before it came.
+    /// Also requests messages that were published before it joined.
     pub fn transient_local(mut self) -> Self {
         self.qos.durability = Durability::TransientLocal;
         self
@@ -388,8 +391,8 @@ impl<T, F> SubscriberBuilder<T, F> {
         self
     }
 
-    /// Takes in this memory domain, where what comes from another one is copied to: host memory unless told
-    /// otherwise.
+    /// Takes messages in this memory domain. Messages of other domains are copied into it. The default is
+    /// host memory.
     pub fn domain(mut self, domain: DomainId) -> Self {
         self.placement.domain = domain;
         self
@@ -401,20 +404,20 @@ impl<T, F> SubscriberBuilder<T, F> {
         self
     }
 
-    /// Which publishers' messages it reads where they lie; it copies all others first. By default those of
-    /// this process' own user.
+    /// Which publishers' messages it reads in place; it copies all others first. The default is the
+    /// publishers of this process' own user.
     pub fn trust(mut self, trust: Trust) -> Self {
         self.qos.trust = trust;
         self
     }
 
-    /// How much it takes from others: see [`Limits`].
+    /// How large messages and pools may be: see [`Limits`].
     pub fn limits(mut self, limits: Limits) -> Self {
         self.qos.limits = limits;
         self
     }
 
-    /// Sets everything at once.
+    /// Sets the whole quality of service.
     pub fn qos(mut self, qos: SubscriberQos) -> Self {
         self.qos = qos;
         self
@@ -439,14 +442,14 @@ pub struct Subscriber<T> {
     message: PhantomData<fn() -> T>,
 }
 
-/// Why a message could not be received. It is passed over; the next call goes on behind it.
+/// Why a message could not be received. The message is skipped; the next call continues behind it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiveError {
     /// It could not be taken.
     #[error(transparent)]
     Take(#[from] TakeError),
-    /// The wait was ended. No message is passed over.
+    /// The wait was interrupted. No message is skipped.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
     /// Its bytes are not a valid message of the type.
@@ -461,7 +464,7 @@ pub enum ReceiveError {
         /// What is wrong with it.
         source: ValidateError,
     },
-    /// Its head is not of the type's size.
+    /// Its head does not have the size of the type.
     #[error(
         "message {sequence} of topic {topic:?} has a head of {found} bytes, but {type_name} has {expected}"
     )]
@@ -489,7 +492,7 @@ pub enum ReceiveError {
         /// What is wrong with it.
         source: DecodeError,
     },
-    /// It is a region, and not one of this type, or does not fit the type's own storage.
+    /// It is a region of another type, or does not fit the type's own storage.
     #[error("message {sequence} of topic {topic:?} cannot be read as {type_name}: {source}")]
     Region {
         /// The topic.
@@ -510,7 +513,7 @@ pub enum ReceiveError {
         sequence: u64,
         /// The type.
         type_name: &'static str,
-        /// What is in the way.
+        /// Why it cannot be stored.
         source: StoreError,
     },
     /// It is flat and does not fit the type's own storage.
@@ -528,7 +531,8 @@ pub enum ReceiveError {
 }
 
 impl<T: Message> Subscriber<T> {
-    /// What it is without its type: statistics, and waiting for several (see [`wait_any`](crate::wait_any)).
+    /// The untyped subscriber: statistics, and waiting for several subscribers (see
+    /// [`wait_any`](crate::wait_any)).
     pub fn raw(&self) -> &RawSubscriber {
         &self.raw
     }
@@ -547,7 +551,7 @@ impl<T: Message> Subscriber<T> {
         }
     }
 
-    /// Makes a typed sample of an untyped one.
+    /// Makes a typed sample from an untyped one.
     #[inline(always)]
     pub(crate) fn open(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
         match (raw.encoding(), T::STORAGE) {
@@ -575,7 +579,7 @@ impl<T: Message> Subscriber<T> {
         }
     }
 
-    /// Shows a flat message where it lies.
+    /// Returns a sample that reads a flat message in place.
     #[inline(always)]
     fn view(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
         if raw.head().len() != size_of::<T>() {
@@ -587,8 +591,8 @@ impl<T: Message> Subscriber<T> {
                 expected: size_of::<T>(),
             });
         }
-        // SAFETY: the head has the type's size and is aligned to 64, the most a loan allows; its bytes are
-        // those of a memory file and so initialized.
+        // SAFETY: the head has the type's size and is aligned to 64, the maximum that a loan allows. Its
+        // bytes are those of a memory file and therefore initialized.
         match unsafe { T::validate(raw.head_in_place().as_ptr().cast::<T>(), raw.body_size()) } {
             Ok(()) => Ok(Sample { raw, decoded: None }),
             Err(source) => Err(ReceiveError::Invalid {
@@ -629,10 +633,10 @@ impl<T: Message> Subscriber<T> {
         let mut body = Private::default();
         if T::STORAGE == StorageKind::Flat && size_of::<T::BulkLengths>() != 0 {
             let lengths = situ_wire::bulk_lengths::<T>(raw.body()).map_err(failed)?;
-            // The lengths come from elements that are all there, so their size does not overflow.
+            // The lengths come from elements that are all present, so their size does not overflow.
             body = Private::new(T::body_size(&lengths).unwrap_or_default())
                 .map_err(|error| failed(DecodeError::at(0, error)))?;
-            // SAFETY: the value is valid and exclusively ours, and a body of its lengths exists.
+            // SAFETY: the value is valid and only this function reaches it, and a body of its lengths exists.
             unsafe { T::place_bulk(&raw mut *value, &lengths, &mut BulkCursor::default()) };
         }
         situ_wire::decode_with_body(&mut *value, body.bytes_mut(), raw.body()).map_err(failed)?;
@@ -640,40 +644,40 @@ impl<T: Message> Subscriber<T> {
         Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body })) })
     }
 
-    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there
-    /// is: see [`RawSubscriber::wait`].
+    /// Waits until there is something to take, at most for `timeout` (without a limit if `None`). Returns
+    /// whether there is: see [`RawSubscriber::wait`].
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         self.raw.wait(timeout)
     }
 
-    /// Waits for the next message and takes it; nothing if the time is over.
+    /// Waits for the next message and takes it. Returns `None` if the time is over.
     pub fn recv(&self, timeout: Option<Duration>) -> Result<Option<Sample<T>>, ReceiveError> {
         self.raw.wait_and_take(timeout, || self.take())
     }
 
-    /// As [`recv`](Self::recv), but something else may end it: see [`Wait`]. [`ReceiveError::Interrupted`] if
-    /// it did.
+    /// As [`recv`](Self::recv), but other events may end the wait: see [`Wait`]. The error is then
+    /// [`ReceiveError::Interrupted`].
     pub fn recv_with(&self, how: Wait<'_>) -> Result<Option<Sample<T>>, ReceiveError> {
         self.raw.wait_with_and_take(how, || self.take())
     }
 
-    /// A file descriptor for epoll and the like, readable when there is something to take.
+    /// Returns a file descriptor for epoll and similar calls. It is readable when there is something to take.
     pub fn event_fd(&self) -> std::io::Result<EventFd> {
         self.raw.event_fd()
     }
 }
 
 impl RawSubscriber {
-    /// A file descriptor for epoll and the like, readable when there is something to take.
+    /// Returns a file descriptor for epoll and similar calls. It is readable when there is something to take.
     pub fn event_fd(&self) -> std::io::Result<EventFd> {
         self.core().node.reactor()?.event_fd(self.watched())
     }
 }
 
-/// A message that was taken: read-only, and unchanged until it is dropped. May be sent to other threads.
+/// A message that was taken: read-only, and unchanged until it is dropped. It may be sent to other threads.
 pub struct Sample<T> {
     raw: RawSample,
-    /// What a serialized message was decoded into; a flat one is shown where it lies.
+    /// The value that a message was decoded into, if it is not read in place.
     decoded: Option<Box<Decoded<T>>>,
 }
 
@@ -682,15 +686,15 @@ struct Decoded<T> {
     body: Private,
 }
 
-// SAFETY: a sample shows a `T` in memory that is not written while the sample lasts. `Message` types are
-// plain values that any thread may read, and `RawSample` is `Send` and `Sync` itself.
+// SAFETY: A sample shows a `T` in memory that is not written while the sample exists. `Message` types are
+// plain values that any thread may read, and `RawSample` is itself `Send` and `Sync`.
 unsafe impl<T: Send + Sync> Send for Sample<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Sample<T> {}
 
 impl<T: Message> Sample<T> {
-    /// A bulk member's elements: `sample.bulk(|cloud| &cloud.data)`. Empty if the descriptor is not this
-    /// message's own.
+    /// A bulk member's elements: `sample.bulk(|cloud| &cloud.data)`. Empty if the descriptor belongs to
+    /// another message.
     #[inline]
     pub fn bulk<U: Plain, const N: usize>(&self, member: impl FnOnce(&T) -> &BulkRef<U, N>) -> &[U] {
         let body = match &self.decoded {
@@ -700,8 +704,8 @@ impl<T: Message> Sample<T> {
         member(self).slice(body).unwrap_or_default()
     }
 
-    /// Whether it is a copy in this process' own memory, because it was serialized, the type has another
-    /// storage, or its publisher is not [trusted](Trust).
+    /// Whether the sample is a copy in this process' own memory, because the message was serialized, the type
+    /// has another storage, or the publisher is not [trusted](Trust).
     #[inline]
     pub fn is_copy(&self) -> bool {
         self.decoded.is_some() || self.raw.is_copy()
@@ -723,12 +727,12 @@ impl<T: Message> Sample<T> {
         self.raw.publisher()
     }
 
-    /// Its bytes.
+    /// The untyped sample, with the message's bytes.
     pub fn raw(&self) -> &RawSample {
         &self.raw
     }
 
-    /// The same, and nothing that it was decoded into.
+    /// The untyped sample, without the decoded value.
     pub(crate) fn into_raw(self) -> RawSample {
         self.raw
     }
@@ -739,8 +743,8 @@ impl<T: Message> Deref for Sample<T> {
     #[inline]
     fn deref(&self) -> &T {
         match &self.decoded {
-            // SAFETY: `view` checked size, alignment and validity; the pin keeps it as it is, and those who
-            // may write to it nevertheless are trusted (or it is a private copy).
+            // SAFETY: `view` checked size, alignment and validity. The pin keeps the slot as it is, and the
+            // processes that may write to it nevertheless are trusted (or it is a private copy).
             None => unsafe { &*self.raw.head_in_place().as_ptr().cast::<T>() },
             Some(decoded) => &decoded.value,
         }

@@ -10,7 +10,7 @@ use crate::timeouts::POLL_INTERVAL;
 use crate::topic::Topic;
 use crate::wait::fence::repair_if_dead;
 
-/// What it takes to wait for a fence: `Ok` when it is complete. Looks now and then whether its owner is
+/// Waits until a fence is complete, at most for `patience`. Checks at intervals whether the fence's owner is
 /// alive.
 pub(crate) fn await_fence(
     topic: &Topic,

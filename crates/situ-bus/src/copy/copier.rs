@@ -6,9 +6,9 @@
 //! publisher, its owner retires slots that no subscriber can still take. It looks for them in each call.
 //!
 //! A copy is made in the call, or *enqueued* on a stream. An enqueued copy is `READY` at once, and the fence
-//! of its slot says when it is complete, as for a message that was published before it was complete. If the
-//! copier dies, repair poisons that fence. A subscriber that finds a poisoned copy of a message that is
-//! complete makes another copy, and claims it from the word that it found.
+//! of its slot tells when it is complete, as for a message that was published before it was complete. If the
+//! copier dies, repair poisons that fence. A subscriber that finds a poisoned copy of a complete message
+//! copies again, and claims the copy from the word that it found.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -36,47 +36,47 @@ use crate::timeouts::{COPY_TIMEOUT, FENCE_TIMEOUT, POLL_INTERVAL, copier_grace};
 use crate::topic::{StateWord, Topic};
 use crate::wait::fence::repair_if_dead;
 
-/// How many slots a pool of copies has beside those that rows can name.
+/// How many slots a pool of copies has in addition to those that rows can name.
 const SPARE_SLOTS: u64 = 1024;
-/// How often to look before sleeping.
+/// How many times to poll before sleeping.
 const SPINS: u32 = 500;
 
-/// The payload of a message, as one who holds the message finds it.
+/// The payload of a message, as a holder of the message finds it.
 pub(crate) struct Source<'a> {
     pub memory: &'a Arc<dyn Memory>,
     pub offset: u64,
     pub len: u64,
-    /// When it is complete; nothing for what the CPU wrote.
+    /// The fence that completes it. `None` if the CPU wrote it.
     pub fence: Option<&'a Fence>,
     /// The node of the message's publisher.
     pub owner: NodeId,
-    /// Whether it stays for those who come late.
+    /// Whether the publisher keeps the message for late subscribers.
     pub keeps: bool,
     /// The slot of the message's head and its generation. When the generation has changed, the message cannot
     /// be taken any more.
     pub origin: Option<(&'a Arc<Mapped>, SlotId, u16)>,
-    /// Registers it with the driver of a domain whose streams copy it, if it lies in host memory.
+    /// Registers the payload with the driver of a domain whose streams copy it, if it lies in host memory.
     pub register: &'a dyn Fn(&dyn Domain),
 }
 
-/// How a message is to be brought.
+/// When a copy has to be complete.
 #[derive(Clone, Copy)]
 pub(crate) enum CopyMode<'a> {
-    /// It is complete when it is there: the call waits.
+    /// On return: the call waits for it.
     Complete,
-    /// The same, but a copy that is still not complete was waited for in vain: another is made.
+    /// On return, and the wait for the present copy has already timed out: the call copies again.
     Anew,
-    /// It is complete when its fence is: copies are enqueued on this stream, if it can, and keep hold of the
-    /// message until it has passed them.
+    /// When its fence is: the copy is enqueued on this stream, if the stream can copy. The enqueued work
+    /// holds the message until the stream has passed it.
     On(&'a dyn Stream, &'a Arc<Pin>),
 }
 
-/// A message in the domain in which it was wanted.
+/// A message's payload in the requested domain.
 pub(crate) struct CopyHandle {
     pub pin: Pin,
-    /// When it is complete, if it is not yet, and the node of the copier.
+    /// The fence of a copy that is not complete yet, and the node of the copier.
     pub fence: Option<(Fence, NodeId)>,
-    /// Whether work that is enqueued on the stream that was given comes after the copy by itself.
+    /// Whether work that is enqueued on the given stream runs after the copy without a wait.
     pub ordered: bool,
 }
 
@@ -90,11 +90,11 @@ pub(crate) struct DomainCopier {
     own: Option<CopyPool>,
     /// Pools that became too small when the topic grew, until their copies are not needed any more.
     outgrown: Vec<CopyPool>,
-    /// What copies from each domain that something came from.
+    /// The copiers, one for each source domain so far.
     origins: Vec<Origin>,
 }
 
-/// What it takes to copy from one domain: asked for once, as who takes a message waits for it.
+/// The copier for one source domain. It is looked up once, because a take waits for the lookup.
 struct Origin {
     domain: DomainId,
     copier: Copier,
@@ -108,7 +108,7 @@ impl std::fmt::Debug for DomainCopier {
     }
 }
 
-/// Whether the CPU may touch a memory.
+/// Whether the CPU can access a memory.
 fn is_host(memory: &Arc<dyn Memory>) -> bool {
     matches!(memory.host(0, 0), Ok(Some(_)))
 }
@@ -127,9 +127,9 @@ impl DomainCopier {
         self.domain
     }
 
-    /// Provides message `number` in this domain: copies it if there is no copy and none is under way, and
-    /// shares the copy that there is. `share` takes hold of the slot that it is given, if the slot still has
-    /// that generation and the entry still holds the word. Nothing if the message has passed.
+    /// Provides message `number` in this domain: shares the existing copy, or copies the message if there is
+    /// no copy and none is under way. `share` pins the slot that it is given, if the slot still has that
+    /// generation and the entry still holds the word. Returns `None` if the message has passed.
     pub(crate) fn bring(
         &mut self,
         number: u64,
@@ -137,8 +137,8 @@ impl DomainCopier {
         how: CopyMode<'_>,
         share: impl FnMut(Reference, &dyn Fn() -> bool) -> Result<Option<Pin>, ViewError>,
     ) -> Result<Option<CopyHandle>, CopyError> {
-        // A large copy reuses the slot of the last one, whose pages are warm. A small one does not wait for
-        // that.
+        // A large copy reuses the slot of the last one, whose pages are warm, so slots are retired first. A
+        // small copy is not delayed by that.
         let is_large = source.len >= WARM_SIZE as u64;
         if is_large {
             self.tidy(0);
@@ -172,7 +172,7 @@ impl DomainCopier {
                                 return Ok(Some(CopyHandle { pin, fence, ordered: ordered && ours }));
                             }
                         }
-                        // Recycled, or its pool is gone or cannot be reached from here.
+                        // The copy was recycled, or its pool is gone or cannot be reached from here.
                         Ok(None) => {}
                         Err(error) if ours => return Err(error.into()),
                         Err(_) => {}
@@ -188,8 +188,9 @@ impl DomainCopier {
             match source.fence.map(Fence::state) {
                 Some(FenceState::Poisoned) => return Err(CopyError::Poisoned),
                 Some(FenceState::Pending) if stream.is_none() => {
-                    // Before the claim: a claimant then only copies, and can be expected to be done soon.
-                    // Then look again: the publisher may have copied it meanwhile.
+                    // This wait comes before the claim: a participant that has claimed then only copies, and
+                    // should finish soon. Then the loop checks the entry again, because the publisher may
+                    // have copied the message in the meantime.
                     if let Some(fence) = source.fence {
                         await_fence(&self.topic, source.owner, fence, FENCE_TIMEOUT)?;
                     }
@@ -205,7 +206,7 @@ impl DomainCopier {
                 _ => self.copy(entry, word, number, source)?,
             }
             if matches!(how, CopyMode::Anew) {
-                // What is found from here on is new.
+                // Any copy that the next turn finds is a new one.
                 how = CopyMode::Complete;
             }
         }
@@ -214,13 +215,13 @@ impl DomainCopier {
 
     /// Copies message `number` if there is no copy and none is under way.
     ///
-    /// The copy is enqueued on the given stream, if the message's completion was enqueued there; otherwise on
-    /// a stream of the copier, behind the message's completion. A message that is complete is copied in the
-    /// call if the copy is for the host, where a subscriber that looks now finds it, or if nothing can be
-    /// enqueued.
+    /// The copy is enqueued on the given stream if the message's completion was enqueued there, and otherwise
+    /// on a stream of the copier, behind the message's completion. A complete message is copied in the call
+    /// if nothing can be enqueued, or if the copy is for the host. A subscriber on the host that checks now
+    /// then finds it.
     ///
-    /// Returns the copy's fence if it is pending: until it ends, the source must not change. The end of that
-    /// fence wakes subscribers that sleep until something is complete.
+    /// Returns the copy's fence if it is pending. Until that fence ends, the source must not change. Its end
+    /// wakes subscribers that sleep until a payload is complete.
     pub(crate) fn bring_if_absent(
         &mut self,
         number: u64,
@@ -233,11 +234,11 @@ impl DomainCopier {
         let complete = source.fence.is_none_or(|fence| fence.state() == FenceState::Complete);
         let in_call = complete && on.is_none() && self.domain == HOST;
         let stream = if in_call { None } else { self.stream_for(on, source)? };
-        // The enqueued work keeps the node alive: otherwise the copier would seem dead before the stream has
-        // passed.
+        // The enqueued work keeps the node alive: otherwise the copier would look dead before the stream has
+        // passed the copy.
         let node = Box::new(self.node.clone());
         match stream {
-            // The stream itself completes the message, or has: there is nothing to wait for.
+            // The given stream itself completes the message, or has completed it: no wait is needed.
             Some(stream) if stream.is_given() => {
                 self.enqueue_copy(&stream, entry, word, number, source, node)
             }
@@ -249,8 +250,8 @@ impl DomainCopier {
         }
     }
 
-    /// Whether a copy that is held can be used as it is wanted: nothing if its copier died, failed or is too
-    /// slow; otherwise its fence, if it is pending.
+    /// Whether a pinned copy can be used in this mode. `None` if its copier died, failed or is too slow;
+    /// otherwise the copy's fence, if it is pending.
     #[allow(clippy::option_option, reason = "whether it is usable, and whether it has a fence")]
     fn usable(
         &self,
@@ -270,8 +271,8 @@ impl DomainCopier {
         }
     }
 
-    /// Waits until a copy is complete. Not if its copier died or failed, or takes longer than a copy can once
-    /// there is something to copy.
+    /// Waits until a copy is complete. Returns false if its copier died or failed, or if the copy takes too
+    /// long once its source is complete.
     fn await_copy(&self, fence: &Fence, copier: NodeId, source: &Source<'_>) -> Result<bool, CopyError> {
         let start = Instant::now();
         let mut possible = None;
@@ -293,7 +294,7 @@ impl DomainCopier {
     }
 
     /// Waits for the copier until the entry holds another word. Returns false if the copier is dead or slow:
-    /// then the copy has to be claimed from it.
+    /// the caller then has to claim the copy from it.
     fn wait_for(&self, entry: CopyState<'_>, word: u64, by: Reference, len: u64) -> bool {
         let start = Instant::now();
         let limit = copier_grace(len);
@@ -315,15 +316,15 @@ impl DomainCopier {
             }
             let of_copier = StateWord::read(&copier.state);
             let node = NodeId(copier.node.load(Ordering::Relaxed));
-            if !(of_copier.is_active() && of_copier.is_of_copies()) || !is_alive(&self.topic.root, node) {
+            if !(of_copier.is_active() && of_copier.is_of_copies() && is_alive(&self.topic.root, node)) {
                 return false;
             }
         }
         false
     }
 
-    /// Allocates a slot of the own pool for a copy, and claims the entry for it from the word that was seen.
-    /// Nothing if another participant came first.
+    /// Allocates a slot of the own pool for a copy, and claims the entry for it from the word that was read.
+    /// Returns `None` if another participant came first.
     fn claim(
         &mut self,
         entry: CopyState<'_>,
@@ -338,22 +339,23 @@ impl DomainCopier {
         if claim.is_none() {
             own.pool.deallocate(slot);
         }
-        // If the process dies from here on, the claim is found by the pool's entry, and taken over.
+        // If the process dies from here on, repair finds the claim through the pool's entry, and another
+        // participant takes it over.
         Ok(claim.map(|claim| (slot, claim)))
     }
 
-    /// The copy failed: another participant may try.
+    /// Abandons a failed copy, so that another participant may try.
     fn abandon(&mut self, entry: CopyState<'_>, (slot, claim): (SlotId, u64), reuse: bool) {
         entry.abandon(claim);
         self.topic.wake().notify();
-        // What may still be written to is never used again.
+        // A slot that may still be written to is never used again.
         if reuse {
             self.give_up(slot);
         }
     }
 
-    /// The copy is complete, or will be: shows it. Not if the claim was taken over: then the slot is given
-    /// back.
+    /// Marks a copy that is complete, or will be, as `READY`. Returns false if the claim was taken over; the
+    /// slot is then freed.
     fn finish(
         &mut self,
         entry: CopyState<'_>,
@@ -372,21 +374,22 @@ impl DomainCopier {
         if complete {
             self.topic.wake().notify();
         } else {
-            // Those who wait for the entry: they do not sleep until something is complete.
+            // This wakes only the waits for the entry, not the subscribers that sleep until a payload is
+            // complete.
             self.topic.wake().notify_early();
         }
         true
     }
 
-    /// Counts a copy that was made or enqueued. If the process dies right before, the copy does not count.
+    /// Counts a copy that was made or enqueued. If the process dies right before, the copy is not counted.
     fn count(&self, len: u64) {
         let counters = self.topic.copies(self.column);
         counters.copies.fetch_add(1, Ordering::Relaxed);
         counters.bytes.fetch_add(len, Ordering::Relaxed);
     }
 
-    /// Claims the entry from the word that was seen, copies, and publishes the result. It is no error if
-    /// another participant came first, at either end.
+    /// Claims the entry from the word that was read, copies, and publishes the result. It is no error if
+    /// another participant came first, with the claim or with a takeover.
     fn copy(
         &mut self,
         entry: CopyState<'_>,
@@ -409,8 +412,8 @@ impl DomainCopier {
         Ok(())
     }
 
-    /// The same, but only enqueues the copy, on a stream that first waits until there is something to copy.
-    /// Gives the copy's fence.
+    /// Like `copy`, but enqueues the copy on a stream that first waits until the source is complete. Returns
+    /// the copy's fence.
     fn copy_on(
         &mut self,
         stream: &Enqueuing<'_>,
@@ -421,8 +424,8 @@ impl DomainCopier {
         kept: Box<dyn Any + Send>,
     ) -> Result<Option<Fence>, CopyError> {
         if let Some(fence) = source.fence.filter(|fence| fence.state() == FenceState::Pending) {
-            // First, because the owner must be watched before a device waits. Otherwise the wait may never
-            // end.
+            // The watch must come first: if the owner is not watched before a device waits, the wait may
+            // never end.
             if self.node.fences.watch(&self.topic, source.owner, fence).is_err() {
                 await_fence(&self.topic, source.owner, fence, FENCE_TIMEOUT)?;
             }
@@ -431,7 +434,7 @@ impl DomainCopier {
         self.enqueue_copy(stream, entry, seen, number, source, kept)
     }
 
-    /// Claims the entry, shows it `READY`, and enqueues the copy and its completion. The fence tells how the
+    /// Claims the entry, marks it `READY`, and enqueues the copy and its completion. The fence tells how the
     /// copy ends.
     fn enqueue_copy(
         &mut self,
@@ -445,13 +448,14 @@ impl DomainCopier {
         let Some(claimed) = self.claim(entry, seen, source.len)? else { return Ok(None) };
         let topic = self.topic.clone();
         let _step = self.tell_copying(&topic, number, source);
-        // If this fails, the driver copies by a detour. It comes before any stream can wait for this copy,
-        // because a driver may wait for its device here.
+        // If this fails, the driver copies by a detour. It must come before any stream can wait for this
+        // copy, because a driver may wait for its device here.
         let _ = self.register(claimed.0, source);
-        // Before the copy is enqueued: other subscribers can then enqueue waits for the fence while this
-        // thread is still busy. A process that dies before this line has claimed and not finished, so its
-        // claim is taken over. A process that dies after it, even before anything is enqueued, leaves a
-        // pending fence: repair poisons it when the process has ended, and then another copy is made.
+        // The entry becomes READY before the copy is enqueued, so that other subscribers can enqueue waits
+        // for the fence while this thread is still busy. A process that dies before this line has a claim
+        // that it did not finish, so its claim is taken over. A process that dies after it, even before
+        // anything is enqueued, leaves a pending fence. Repair poisons that fence when the process has ended,
+        // and then another copy is made.
         if !self.finish(entry, claimed, number, source, false) {
             return Ok(None);
         }
@@ -461,7 +465,7 @@ impl DomainCopier {
         let (from, to) = ((source.memory, source.offset), (own.pool.bytes(), own.pool.place(claimed.0).0));
         let enqueued = Copier::enqueue(stream, from, to, source.len, (&fence, source.fence), kept);
         if let Err(error) = enqueued {
-            // Its fence is poisoned: another participant may try. A slot that may still be written to is
+            // The fence is poisoned: another participant may try. A slot that may still be written to is
             // never used again.
             if let Some(own) = &mut self.own {
                 own.made.retain(|made| made.slot != claimed.0);
@@ -472,14 +476,14 @@ impl DomainCopier {
         Ok(Some(fence))
     }
 
-    /// What wakes who sleeps until something is complete.
+    /// Returns a function that wakes the subscribers that sleep until a payload is complete.
     fn sleepers(&self) -> Then {
         let topic = self.topic.clone();
         Arc::new(move || _ = topic.wake().notify())
     }
 
-    /// Tells whoever watches the process that a copy begins; it ends, or is enqueued, when the result is
-    /// dropped.
+    /// Reports to a watcher of the process that a copy begins. The step ends when the result is dropped: the
+    /// copy is then complete or enqueued.
     fn tell_copying<'t>(&self, topic: &'t Topic, number: u64, source: &Source<'_>) -> Option<hook::Open<'t>> {
         hook::watcher().map(|watcher| {
             let step = Step::Copy { from: source.memory.domain(), into: self.domain };
@@ -487,7 +491,7 @@ impl DomainCopier {
         })
     }
 
-    /// Registers host memory with the driver of the domain that copies, be it the source or the target.
+    /// Registers host memory, whether source or target, with the driver of the domain that copies.
     fn register(&mut self, slot: SlotId, source: &Source<'_>) -> Result<(), DomainError> {
         let Some(domain) = self.origin(source)?.registers.clone() else { return Ok(()) };
         if source.memory.host(0, 0)?.is_some() {
@@ -499,7 +503,7 @@ impl DomainCopier {
         Ok(())
     }
 
-    /// What copies from the source's domain, into the own pool.
+    /// The copier from the source's domain into the own pool.
     fn origin(&mut self, source: &Source<'_>) -> Result<&mut Origin, DomainError> {
         let from = source.memory.domain();
         let index = match self.origins.iter().position(|origin| origin.domain == from) {
@@ -517,7 +521,7 @@ impl DomainCopier {
         Ok(&mut self.origins[index])
     }
 
-    /// The stream on which a copy can be enqueued, if there is any: see [`Copier::stream_for`].
+    /// Returns the stream on which a copy can be enqueued, if there is one: see [`Copier::stream_for`].
     fn stream_for<'s>(
         &mut self,
         given: Option<&'s dyn Stream>,
@@ -543,7 +547,7 @@ impl DomainCopier {
         Ok(())
     }
 
-    /// A slot of the own pool, which is made with the first.
+    /// Allocates a slot of the own pool. The first call makes the pool.
     fn allocate(&mut self, len: u64) -> Result<SlotId, CopyError> {
         let size = usize::try_from(len).unwrap_or(usize::MAX);
         self.make_own()?;
@@ -561,7 +565,7 @@ impl DomainCopier {
                 match slot {
                     Some(slot) => slot,
                     None if self.topic.ring().depth() > own.rows => {
-                        // Its size was right for the topic as it was.
+                        // The pool is too small only because the topic has grown since.
                         let larger = self.make_pool()?;
                         self.outgrown.extend(self.own.replace(larger));
                         let Some(own) = &mut self.own else { return Err(CopyError::Contended) };
@@ -609,7 +613,7 @@ impl DomainCopier {
         })
     }
 
-    /// Retires copies that no subscriber can still take: of messages that were overwritten, that their
+    /// Retires copies that no subscriber can take any more: of messages that were overwritten, that their
     /// publisher has retired (or that are below `oldest`), or that all subscribers in this domain have
     /// passed.
     pub(crate) fn tidy(&mut self, oldest: u64) {
@@ -628,7 +632,7 @@ impl DomainCopier {
         }
     }
 
-    /// Gives the memory of free slots back to the system. How many bytes that are.
+    /// Returns the memory of free slots to the system, and the number of its bytes to the caller.
     pub(crate) fn trim(&mut self) -> u64 {
         self.tidy(0);
         let pools = self.own.iter_mut().chain(&mut self.outgrown);
@@ -640,10 +644,10 @@ impl DomainCopier {
             .sum()
     }
 
-    /// Takes back a slot that was never shown to other participants, and that nothing writes to any more.
+    /// Takes back a slot that was never shown to other participants and that no work writes to any more.
     fn give_up(&mut self, slot: SlotId) {
         if let Some(own) = &mut self.own {
-            // Only its owner ends its fence; with a pending fence it would never be used again.
+            // Only its owner ends its fence. With a pending fence, the slot would never be used again.
             own.pool.fence(slot).poison();
             own.retire(slot);
         }
@@ -651,7 +655,7 @@ impl DomainCopier {
 }
 
 impl Drop for DomainCopier {
-    /// What it copied stays for those who still may take it.
+    /// Its copies stay for subscribers that have not taken them yet.
     fn drop(&mut self) {
         if !self.node.life.is_ours() {
             return;

@@ -6,17 +6,17 @@ use situ_memory::{AllocateError, DomainError, ViewError};
 
 use crate::topic::RegisterError;
 
-/// How often other participants may come first until that is an error.
+/// How many times other participants may come first before that is an error.
 pub(super) const MAX_TURNS: u32 = 64;
 
-/// Why a message could not be brought into a memory domain.
+/// Why a message could not be copied into a memory domain.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CopyError {
     /// The device failed.
     #[error(transparent)]
     Domain(#[from] DomainError),
-    /// There is no memory for it.
+    /// There is no memory for the copy.
     #[error(transparent)]
     Memory(#[from] AllocateError),
     /// A pool of copies cannot be made.
@@ -25,18 +25,18 @@ pub enum CopyError {
     /// A pool cannot be mapped.
     #[error(transparent)]
     Pool(#[from] ViewError),
-    /// Its publisher died, or failed, before its bytes were complete.
+    /// The publisher died or failed before the message's bytes were complete.
     #[error(
         "its bytes never became complete: the device or the process that should have written them failed"
     )]
     Poisoned,
-    /// Its bytes are not complete.
+    /// The message's bytes are not complete.
     #[error("its bytes were still not complete after {waited:?}; is the publisher's device stuck?")]
     Incomplete {
-        /// How long it was waited.
+        /// How long the call waited.
         waited: Duration,
     },
-    /// Others claimed it again and again, and never brought it.
-    #[error("others claimed to copy it {MAX_TURNS} times and never did; one of them is broken or hostile")]
+    /// Other participants claimed the copy again and again, and never made it.
+    #[error("its copy was claimed {MAX_TURNS} times and never made; a participant is broken or hostile")]
     Contended,
 }

@@ -1,4 +1,4 @@
-//! The pool of one participant's copies. A copy stays until no subscriber can still take it, and no
+//! The pool of one participant's copies. A copy stays until no subscriber can take it any more, and no
 //! subscriber or stream uses its slot.
 
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use crate::port::pool_cache::Mapped;
 use crate::protocol::ring::Look;
 use crate::topic::Topic;
 
-/// A copy that was made, and how to tell that it is not needed any more.
+/// A copy that was made, and the data to determine when it is not needed any more.
 pub(crate) struct CopyRecord {
     pub(crate) number: u64,
     pub(crate) slot: SlotId,
@@ -27,7 +27,7 @@ pub(crate) struct CopyPool {
     /// The domain's column in the topic.
     pub(crate) column: usize,
     pub(crate) pool: PoolOwner,
-    /// What of it is registered with devices.
+    /// The parts of the pool that are registered with devices.
     pub(crate) registered: Registered,
     /// The rows of the topic when it was made.
     pub(crate) rows: u64,
@@ -68,7 +68,7 @@ impl CopyPool {
     }
 
     pub(crate) fn retire(&mut self, slot: SlotId) {
-        // Of the generation that it has now: retiring changes that.
+        // The fence of the slot's present generation: retiring changes the generation.
         let fence = Some(self.pool.fence(slot)).filter(|fence| fence.state() == FenceState::Pending);
         match self.pool.control(slot).retire() {
             Held::No if fence.is_none() => self.pool.deallocate(slot),
@@ -82,8 +82,8 @@ impl CopyPool {
     }
 
     /// Completes the fence of a retired slot that a subscriber still holds. If this process dies, the fence
-    /// then looks complete in the slot's new generation too, which has no message yet, and repair does not
-    /// take it for pending.
+    /// then looks complete in the slot's new generation too. That generation has no message yet, and repair
+    /// does not treat the fence as pending.
     fn settle(&self, slot: SlotId) {
         let fence = self.pool.fence(slot);
         if fence.state() == FenceState::Pending {
@@ -106,19 +106,19 @@ impl CopyPool {
     }
 }
 
-/// Makes the fence of a slot that is lent again pending. A stream that failed, or the owner when it retired
-/// the last message, may have left another value. No other participant knows of the new message yet, and one
-/// that still waits for an older generation goes on.
+/// Makes the fence of a reused slot pending. A failed stream may have left another value, or the owner when
+/// it retired the last message. No other participant knows of the new message yet. A participant that still
+/// waits for an older generation stops waiting.
 pub(crate) fn begin_fence(pool: &PoolOwner, slot: SlotId) {
     let control = pool.control(slot);
     if control.fence().word().load(Ordering::Relaxed) > control.generation() {
         control.fence().word().store(control.generation(), Ordering::Relaxed);
-        // The same value may come again, if what was here was never published.
+        // The same value may recur if the slot's last message was never published.
         pool.fence(slot).forget_end();
     }
 }
 
-/// The smallest cursor of those who take in this domain.
+/// The smallest cursor of the subscribers in this domain.
 fn slowest(topic: &Topic, domain: DomainId) -> u64 {
     let taking = topic.places.active().filter(|place| place.domain() == domain);
     taking.map(|place| place.cursor()).min().unwrap_or(u64::MAX)

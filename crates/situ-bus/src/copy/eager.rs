@@ -1,4 +1,4 @@
-//! Eager copies: a publisher copies its messages into the domains of its subscribers before they ask.
+//! Eager copies: a publisher copies its messages into the domains of its subscribers before they take them.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::qos::{Durability, PublisherQos};
 use crate::topic::Topic;
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 
-/// What a publisher brings elsewhere by itself.
+/// The eager copies of one publisher.
 pub(crate) struct Eager {
     topic: Arc<Topic>,
     node: Arc<NodeInner>,
-    /// Where its bodies lie.
+    /// The domain of its bodies.
     from: DomainId,
-    /// The copies into each domain in which there was a subscriber, and whether there still is one.
+    /// The copiers, one for each domain that has had a subscriber, and whether the domain has one now.
     copies: Vec<(DomainCopier, bool)>,
-    /// What of the publisher's pool is registered with devices.
+    /// The parts of the publisher's pool that are registered with devices.
     registered: RefCell<Registered>,
-    /// The last message that was brought, or found to be none of ours.
+    /// The last message that was copied, or found to need no copy.
     done: Option<u64>,
 }
 
@@ -40,11 +40,13 @@ impl Eager {
         Self { topic, node, from, copies: Vec::new(), registered: RefCell::default(), done: None }
     }
 
-    /// Brings what is published and wanted elsewhere: what is complete now, the rest behind its completion.
-    /// What cannot be brought is left to those who take it, and to tell them why.
+    /// Copies new messages into the domains that have subscribers. A complete message is copied now, another
+    /// one behind its completion. If a copy fails, the subscriber that takes the message copies it or
+    /// receives the error.
     ///
-    /// The last message may have been published on a stream: then its copies are enqueued there, right behind
-    /// what completes it. Whether who takes it on the host is woken by the end of such a copy.
+    /// The last message may have been published on a stream. Its copies are then enqueued on that stream,
+    /// right behind the work that completes it. Returns whether the end of such a copy wakes subscribers on
+    /// the host.
     pub(crate) fn copy(
         &mut self,
         owner: NodeId,
@@ -53,8 +55,8 @@ impl Eager {
         on: Option<&dyn Stream>,
     ) -> bool {
         let mut wakes = false;
-        // Large copies reuse the slots of the last ones, whose pages are warm. Small ones do not wait for
-        // that.
+        // Large copies reuse the slots of the last ones, whose pages are warm, so slots are retired first.
+        // Small copies are not delayed by that.
         let size = inner.published.back().map_or(0, |(_, slot)| Self::size_of(inner, *slot));
         if size >= WARM_SIZE {
             self.tidy(inner);
@@ -77,25 +79,25 @@ impl Eager {
         wakes
     }
 
-    /// Gives the memory of free copies back. How many bytes that are.
+    /// Returns the memory of free copies to the system, and the number of its bytes to the caller.
     pub(crate) fn trim(&mut self) -> u64 {
         self.copies.iter_mut().map(|(copies, _)| copies.trim()).sum()
     }
 
-    /// Retires copies that no subscriber can still take.
+    /// Retires copies that no subscriber can take any more.
     fn tidy(&mut self, inner: &mut Inner) {
         let oldest = inner.published.front().map_or(u64::MAX, |(number, _)| *number);
         self.copies.iter_mut().for_each(|(copies, _)| copies.tidy(oldest));
         inner.enqueued.forget();
     }
 
-    /// How large what is copied of a slot may be: its body's size, or that of its slot.
+    /// An upper bound for the size of a slot's payload: the size of its body's slot, or of the slot itself.
     fn size_of(inner: &Inner, slot: SlotId) -> usize {
         let body = inner.bodies.as_ref().and_then(|bodies| Some(bodies.pool.place(bodies.of(slot)?).1));
         body.unwrap_or_else(|| inner.pool.place(slot).1) as usize
     }
 
-    /// Copies one message into all domains. Gives the fences of copies that are only enqueued.
+    /// Copies one message into all domains. Returns the fences of copies that are only enqueued.
     fn copy_one(
         &mut self,
         owner: NodeId,
@@ -105,8 +107,8 @@ impl Eager {
         on: Option<&dyn Stream>,
     ) -> Vec<Fence> {
         let (head, _) = inner.pool.memory(slot);
-        // SAFETY: every slot of the own pool that was published begins with a descriptor, aligned to 64; it
-        // consists of atomics.
+        // SAFETY: every slot of the own pool that was published begins with a descriptor, aligned to 64, and
+        // a descriptor consists of atomics.
         let descriptor = unsafe { &*head.cast::<Descriptor>() };
         let body_size = descriptor.body_size.load(Ordering::Relaxed);
         let in_slot = descriptor.body_pool.load(Ordering::Relaxed) == BODY_IN_SLOT;
@@ -128,7 +130,7 @@ impl Eager {
             }
         };
         let register = |domain: &dyn Domain| {
-            // What lies on a device is not in the pool of heads.
+            // A payload on a device does not lie in the pool of heads.
             if body.is_none() {
                 let slot = (inner.pool.control(slot), inner.pool.place(slot));
                 self.registered.borrow_mut().add(domain, memory, len, slot);
@@ -145,7 +147,7 @@ impl Eager {
             register: &register,
         };
         // A publisher that is faster than the copies enqueues no more of them: they would be outdated when
-        // they are made. Subscribers make those that they need.
+        // they complete. Subscribers copy the messages that they need.
         let is_late = on.is_none() && body.is_none() && inner.enqueued.pending() > qos.depth;
         let others =
             self.copies.iter_mut().filter(|(copies, wanted)| *wanted && !is_late && copies.domain() != from);
@@ -157,8 +159,8 @@ impl Eager {
         self.copies.iter_mut().for_each(|(_, wanted)| *wanted = false);
         for place in self.topic.places.active() {
             let domain = place.domain();
-            // Even its own domain counts: what lies in host memory may be wanted on the device, and the other
-            // way round.
+            // The publisher's own domain counts too: a payload in host memory may be needed on the device,
+            // and the other way round.
             match self.copies.iter_mut().find(|(copies, _)| copies.domain() == domain) {
                 Some((_, wanted)) => *wanted = true,
                 None => {

@@ -4,29 +4,29 @@ use std::time::Duration;
 
 use situ_memory::{Fence, FenceState, SlotId};
 
-/// Copies that are only enqueued, with the slots of the messages that they are of: no other message is to lie
-/// there meanwhile.
+/// Copies that are only enqueued, with the slots of their messages. Such a slot must not be reused until its
+/// copy ends.
 #[derive(Default)]
 pub(crate) struct Enqueued(pub(super) Vec<(SlotId, Fence)>);
 
 impl Enqueued {
-    /// Whether something is still copied from this slot.
+    /// Whether a stream still copies from this slot.
     #[inline]
     pub(crate) fn use_slot(&self, slot: SlotId) -> bool {
         self.0.iter().any(|(of, fence)| *of == slot && fence.state() == FenceState::Pending)
     }
 
-    /// How many are not over.
+    /// The number of copies that are not over.
     pub(super) fn pending(&self) -> usize {
         self.0.iter().filter(|(_, fence)| fence.state() == FenceState::Pending).count()
     }
 
-    /// Removes those that are over.
+    /// Removes the copies that are over.
     pub(super) fn forget(&mut self) {
         self.0.retain(|(_, fence)| fence.state() == FenceState::Pending);
     }
 
-    /// Waits until one of them is over, at most so long. Whether there was one, and it is.
+    /// Waits until one of them is over, at most for `patience`. Returns whether one is over.
     pub(crate) fn wait_for_one(&mut self, patience: Duration) -> bool {
         self.forget();
         self.0.first().is_some_and(|(_, fence)| fence.wait(patience) != FenceState::Pending)

@@ -1,4 +1,4 @@
-//! Takes in another domain than the message's, or of messages whose payload is not behind their head.
+//! Takes messages whose payload lies in another domain, or not behind their head.
 
 use std::io::ErrorKind::NotFound;
 use std::sync::Arc;
@@ -8,37 +8,200 @@ use situ_memory::{Domain, DomainError, Fence, FenceState, HOST, MemoryError, Slo
 use crate::copy::copier::{CopyHandle, CopyMode, Source};
 use crate::copy::copy_error::CopyError;
 use crate::node::liveness::NodeId;
-use crate::port::bodies::NO_BODY;
 use crate::port::payload::Payload;
 use crate::port::pool_cache::{Mapped, Pin};
 use crate::port::sample::RawSample;
 use crate::port::sample_payload::IncompleteError;
-use crate::port::subscriber::{Missed, RawSubscriber, TakeError, Taken};
+use crate::port::subscriber::{RawSubscriber, TakeError};
+use crate::port::taken::{Missed, Taken};
 use crate::protocol::copy_state::Found;
 use crate::protocol::ring::Reference;
 use crate::timeouts::STREAM_TIMEOUT;
 use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, domain_from_word};
 use crate::topic::{Encoding, StateWord};
 
-/// What is said of a copy whose place is smaller than when it was pinned.
+/// The error text for a copy whose place is smaller than when it was pinned.
 const SHRUNK: &str = "the place of its copy became smaller while it was taken";
 
-/// Where a copy lies. Its place was checked when it was pinned; its owner may write there, so what counts is
-/// what is read and checked now, once. Nothing if the payload does not fit any more.
-fn payload_of(copy: CopyHandle, len: u64, body_size: usize, head: Option<Arc<Pin>>) -> Option<Payload> {
-    let CopyHandle { pin, fence, .. } = copy;
-    let (offset, _) = pin.mapped.view.place(pin.slot).filter(|(_, has)| len <= *has)?;
-    pin.mapped.view.bytes().find(offset, len).ok()?;
-    let mapped = pin.mapped.clone();
-    // The copier completes a copy.
-    let (fence, owner) = fence.map_or((None, NodeId(0)), |(fence, copier)| (Some(fence), copier));
-    Some(Payload { mapped, offset, len, body_size, fence, owner, _copy: Some(pin), _head: head })
+/// The steps of a take in another domain. The descriptor was read once; each step checks what it uses of it.
+struct RemoteTake<'a> {
+    subscriber: &'a RawSubscriber,
+    taken: &'a Taken,
+    head_slot: SlotId,
+    /// The pin of the head, if a stream shares it.
+    hold: Option<&'a Arc<Pin>>,
+    how: CopyMode<'a>,
+    /// Whether the publisher keeps the message for late subscribers.
+    keeps: bool,
+}
+
+impl RemoteTake<'_> {
+    fn malformed(&self, reason: &str) -> TakeError {
+        let topic = self.subscriber.core().topic.name.clone();
+        TakeError::Malformed { topic, sequence: self.taken.number, reason: reason.to_owned() }
+    }
+
+    /// Checks that the head lies in its slot and has memory. Returns false if the pool is gone.
+    fn check_head(&self) -> Result<bool, TakeError> {
+        let taken = self.taken;
+        let end = DESCRIPTOR + taken.head_size;
+        if end > taken.len {
+            return Err(self.malformed("its head reaches out of its slot"));
+        }
+        if taken.encoding != Encoding::Flat {
+            return Err(self.malformed("it is serialized, and only flat messages can be on a device"));
+        }
+        match taken.pin.mapped.view.find(self.head_slot, taken.offset, end as u64) {
+            Ok(()) => Ok(true),
+            Err(ViewError::Gone(_)) => Ok(false),
+            Err(source) => Err(self.subscriber.pool_error(taken.number, source)),
+        }
+    }
+
+    /// The offset and length of a payload in the slot of its head. `None` if its memory is gone.
+    fn place_in_slot(&self) -> Result<Option<(u64, u64)>, TakeError> {
+        let taken = self.taken;
+        if !taken.body_fits() {
+            return Err(self.malformed("its body reaches out of its slot"));
+        }
+        let (at, size) = match taken.body_size {
+            0 => (DESCRIPTOR, taken.head_size),
+            size => (taken.body_offset, size),
+        };
+        let Some(offset) = taken.pin.mapped.view.bytes().offset_of(taken.memory as u64 + at as u64) else {
+            return Err(self.malformed("its slot lies outside of the pool"));
+        };
+        let is_there = self.subscriber.find_payload(taken.number, &taken.pin.mapped, offset, size as u64)?;
+        Ok(is_there.then_some((offset, size as u64)))
+    }
+
+    /// A copy of a payload in the slot of its head. `None` if the message has passed.
+    fn copy_of_slot(&self, offset: u64, len: u64) -> Result<Option<(Payload, bool)>, TakeError> {
+        if let Some(copy) = self.ready_copy(self.taken.body_size)? {
+            return Ok(Some(copy));
+        }
+        let mapped = &self.taken.pin.mapped;
+        let register = |domain: &dyn Domain| mapped.register(domain, self.head_slot, len);
+        self.bring(mapped, (offset, len), None, &register, self.taken.body_size)
+    }
+
+    /// Whether a payload in another pool is the whole message, and not only its body.
+    fn is_whole(&self) -> Result<bool, TakeError> {
+        if self.taken.body_pool & !(BODY_ENTRY | BODY_IS_MESSAGE) != 0 {
+            return Err(self.malformed("its body lies in a pool that cannot exist"));
+        }
+        let is_whole = self.taken.body_pool & BODY_IS_MESSAGE != 0;
+        if is_whole && self.taken.body_size != self.taken.head_size {
+            return Err(
+                self.malformed("its payload is the whole message, but has another size than its head")
+            );
+        }
+        Ok(is_whole)
+    }
+
+    /// The entry of the body's pool, and whether the pool is in the subscriber's domain. `None` if the entry
+    /// was given to another publisher.
+    fn entry_of_body(&self) -> Result<Option<(u8, bool)>, TakeError> {
+        let entry = (self.taken.body_pool & BODY_ENTRY) as u8;
+        let bodies = self.subscriber.core().topic.publisher(usize::from(entry));
+        let word = StateWord::read(&bodies.state);
+        // Read after the state: if the entry was given to another publisher since the message was held, its
+        // tenure shows that by now.
+        if bodies.tenure.of(self.taken.number).is_none() {
+            return Ok(None);
+        }
+        if !word.is_of_bodies() {
+            return Err(self.malformed("its body lies in a pool that does not hold bodies"));
+        }
+        Ok(Some((entry, domain_from_word(&bodies.domain) == self.subscriber.domain())))
+    }
+
+    /// An existing copy, which needs no access to the original.
+    fn ready_copy(&self, body_size: usize) -> Result<Option<(Payload, bool)>, TakeError> {
+        let len = self.payload_len();
+        let copy = self.subscriber.ready(self.taken.number, len, self.how)?;
+        copy.map(|copy| self.payload_of(copy, len, body_size)).transpose()
+    }
+
+    /// The body itself if it lies in the subscriber's domain, or a copy of it. `None` if the message has
+    /// passed.
+    fn body_or_copy(&self, entry: u8, body_size: usize) -> Result<Option<(Payload, bool)>, TakeError> {
+        let (subscriber, taken) = (self.subscriber, self.taken);
+        let mapped = match subscriber.pools().get(subscriber.core(), entry, taken.number) {
+            Ok(mapped) => mapped,
+            Err(ViewError::Gone(_)) => return Ok(None),
+            Err(source) => return Err(subscriber.pool_error(taken.number, source)),
+        };
+        let place = mapped.view.place(taken.body_slot).filter(|(_, len)| {
+            let end = taken.body_offset.checked_add(taken.body_size);
+            end.is_some_and(|end| end as u64 <= *len)
+        });
+        let (Some((offset, _)), Some(fence)) = (place, mapped.view.fence(taken.body_slot)) else {
+            return Err(self.malformed("its body reaches out of its slot"));
+        };
+        let (offset, len) = (offset + taken.body_offset as u64, taken.body_size as u64);
+        if !subscriber.find_payload(taken.number, &mapped, offset, len)? {
+            return Ok(None);
+        }
+        if mapped.view.bytes().domain() != subscriber.domain() {
+            // Bodies have no holder bits, so bodies in memory that the CPU can access are not registered.
+            return self.bring(&mapped, (offset, len), Some(&fence), &|_| {}, body_size);
+        }
+        let (owner, fence) = (mapped.owner(), Some(fence));
+        let head = self.hold.cloned();
+        Ok(Some((Payload { mapped, offset, len, body_size, fence, owner, _copy: None, _head: head }, false)))
+    }
+
+    /// Copies a payload into the subscriber's domain. Returns `None` if the message has passed.
+    fn bring(
+        &self,
+        mapped: &Mapped,
+        (offset, len): (u64, u64),
+        fence: Option<&Fence>,
+        register: &dyn Fn(&dyn Domain),
+        body_size: usize,
+    ) -> Result<Option<(Payload, bool)>, TakeError> {
+        let source = Source {
+            memory: mapped.view.bytes(),
+            offset,
+            len,
+            fence,
+            owner: mapped.owner(),
+            keeps: self.keeps,
+            origin: Some((&self.taken.pin.mapped, self.head_slot, self.taken.generation)),
+            register,
+        };
+        let copy = self.subscriber.brought(self.taken.number, &source, self.how)?;
+        copy.map(|copy| self.payload_of(copy, len, body_size)).transpose()
+    }
+
+    /// The payload's size in bytes: that of the body, or of the head if there is nothing else.
+    fn payload_len(&self) -> u64 {
+        let taken = self.taken;
+        let is_head = taken.body_pool == BODY_IN_SLOT && taken.body_size == 0;
+        (if is_head { taken.head_size } else { taken.body_size }) as u64
+    }
+
+    /// Returns where a copy lies, and whether it is ordered before all work that is enqueued on the stream
+    /// from now on. The place was checked when it was pinned, but its owner may write there. Only the place
+    /// that is read and checked here, once, is used.
+    fn payload_of(&self, copy: CopyHandle, len: u64, body_size: usize) -> Result<(Payload, bool), TakeError> {
+        let CopyHandle { pin, fence, ordered } = copy;
+        let place = pin.mapped.view.place(pin.slot).filter(|(_, has)| len <= *has);
+        let found = place.filter(|(offset, _)| pin.mapped.view.bytes().find(*offset, len).is_ok());
+        let (offset, _) = found.ok_or_else(|| self.malformed(SHRUNK))?;
+        let mapped = pin.mapped.clone();
+        // The copier's node owns a pending fence of a copy.
+        let (fence, owner) = fence.map_or((None, NodeId(0)), |(fence, copier)| (Some(fence), copier));
+        let head = self.hold.cloned();
+        Ok((Payload { mapped, offset, len, body_size, fence, owner, _copy: Some(pin), _head: head }, ordered))
+    }
 }
 
 impl RawSubscriber {
-    /// Takes a message whose payload is not behind its head, or has to be copied. `taken` holds the head,
-    /// whose descriptor was read but not checked. On the host the message has to be complete; with a stream
-    /// it need not be, because the stream waits. Nothing if it has passed meanwhile.
+    /// Takes a message whose payload is not behind its head, or has to be copied. `taken` holds the head; its
+    /// descriptor was read but not checked. On the host the message has to be complete. With a stream it need
+    /// not be, because the stream waits. Returns `None` if the message has passed in the meantime.
     #[cold]
     pub(crate) fn take_elsewhere(
         &self,
@@ -66,171 +229,70 @@ impl RawSubscriber {
         Ok(Some(sample))
     }
 
-    /// The sample, and whether its payload comes before whatever is enqueued on the stream from now on. Where
-    /// nothing is enqueued, it is brought as is `usual`.
+    /// Returns the sample, and whether its payload is ordered before all work that is enqueued on the stream
+    /// from now on. If nothing can be enqueued, the payload is copied in the mode `usual`.
     fn take_from_elsewhere(
         &self,
         mut taken: Taken,
         on: Option<&dyn Stream>,
         usual: CopyMode<'_>,
     ) -> Result<Option<(RawSample, bool)>, TakeError> {
-        // Asked once: what has time to expire meanwhile is taken as it was found.
+        // Checked once: a message that expires during the take stays valid.
         let expired = taken.is_expired();
-        let is_head = taken.body_pool == BODY_IN_SLOT && taken.body_size == 0 && self.has_bulk();
-        // Copies are enqueued where they are wanted. The stream then holds the head too, for as long as it
-        // copies what belongs to it. Where nothing can be copied, the sample itself holds it.
+        let in_slot = taken.body_pool == BODY_IN_SLOT;
+        let is_head = in_slot && taken.body_size == 0 && self.has_bulk();
+        // Copies are enqueued on a stream of the subscriber's domain. The stream then holds the head too,
+        // while it copies the message's payload. If nothing can be enqueued, the sample alone holds the head.
         let here = |stream: &&dyn Stream| stream.domain() == self.domain() && !expired && !is_head;
-        let hold = on.filter(here).map(|stream| {
-            let nothing = Pin { mapped: taken.pin.mapped.clone(), slot: NO_BODY };
-            let slot = taken.pin.slot;
-            (stream, Arc::new(std::mem::replace(&mut taken.pin, nothing)), slot)
-        });
-        let how = hold.as_ref().map_or(usual, |(stream, pin, _)| CopyMode::On(*stream, pin));
-        let head_pin = || hold.as_ref().map(|(_, pin, _)| pin.clone());
-        let head_slot = hold.as_ref().map_or(taken.pin.slot, |(.., slot)| *slot);
-        let Taken { pin, memory, len, number, generation, .. } = &taken;
+        let head_slot = taken.pin.slot;
+        let hold = on.filter(here).map(|stream| (stream, taken.share_pin()));
         let publisher = self.core().topic.publisher(usize::from(taken.pool));
-        let keeps = StateWord::read(&publisher.state).is_transient_local();
-        let malformed = |reason: &str| TakeError::Malformed {
-            topic: self.core().topic.name.clone(),
-            sequence: *number,
-            reason: reason.to_owned(),
+        let take = RemoteTake {
+            subscriber: self,
+            taken: &taken,
+            head_slot,
+            hold: hold.as_ref().map(|(_, pin)| pin),
+            how: hold.as_ref().map_or(usual, |(stream, pin)| CopyMode::On(*stream, pin)),
+            keeps: StateWord::read(&publisher.state).is_transient_local(),
         };
-        let head_end = DESCRIPTOR + taken.head_size;
-        if head_end > *len {
-            return Err(malformed("its head reaches out of its slot"));
+
+        if !take.check_head()? {
+            return Ok(None);
         }
-        if taken.encoding != Encoding::Flat {
-            return Err(malformed("it is serialized, but not meant for the host alone"));
-        }
-        match pin.mapped.view.find(head_slot, taken.offset, head_end as u64) {
-            Ok(()) => {}
-            Err(ViewError::Gone(_)) => return Ok(None),
-            Err(source) => return Err(self.pool_error(*number, source)),
-        }
-        let head = memory.wrapping_add(DESCRIPTOR);
+        let head = taken.memory.wrapping_add(DESCRIPTOR);
         if expired {
             return Ok(Some((taken.into_sample(head, (head, 0), None), true)));
         }
-        let origin = Some((&pin.mapped, head_slot, *generation));
-        if taken.body_pool == BODY_IN_SLOT {
-            // In host memory, but wanted on a device.
-            if !taken.body_fits() {
-                return Err(malformed("its body reaches out of its slot"));
-            }
-            let (at, size) = match taken.body_size {
-                0 => (DESCRIPTOR, taken.head_size),
-                size => (taken.body_offset, size),
-            };
-            let bytes = pin.mapped.view.bytes();
-            let Some(offset) = bytes.offset_of(*memory as u64 + at as u64) else {
-                return Err(malformed("its slot lies outside of the pool"));
-            };
-            if !self.find_payload(*number, &pin.mapped, offset, size as u64)? {
-                return Ok(None);
-            }
-            let owner = pin.mapped.owner();
-            let len = size as u64;
-            let register = |domain: &dyn Domain| pin.mapped.register(domain, head_slot, len);
-            let source =
-                Source { memory: bytes, offset, len, fence: None, owner, keeps, origin, register: &register };
-            let body_size = taken.body_size;
+        if in_slot {
+            // The payload is in host memory, but the subscriber takes on a device.
+            let Some((offset, len)) = take.place_in_slot()? else { return Ok(None) };
             if is_head {
-                // Its head stays on the host, like any other's.
+                // The message is only a head, which stays on the host as every head does.
                 return Ok(Some((taken.into_sample(head, (head, 0), None), true)));
             }
-            let copy = match self.ready(*number, size as u64, how)? {
-                Some(copy) => Some(copy),
-                None => self.brought(*number, &source, how)?,
-            };
-            let Some(copy) = copy else { return Ok(None) };
-            let ordered = copy.ordered;
-            let payload =
-                payload_of(copy, size as u64, body_size, head_pin()).ok_or_else(|| malformed(SHRUNK))?;
+            let Some((payload, ordered)) = take.copy_of_slot(offset, len)? else { return Ok(None) };
             return Ok(Some((taken.into_sample(head, (head, 0), Some(payload)), ordered)));
         }
-        if taken.body_pool & !(BODY_ENTRY | BODY_IS_MESSAGE) != 0 {
-            return Err(malformed("its body lies in no pool that there can be"));
-        }
-        let whole = taken.body_pool & BODY_IS_MESSAGE != 0;
-        let body_size = if whole { 0 } else { taken.body_size };
-        if whole && taken.body_size != taken.head_size {
-            return Err(malformed("as a whole it has another size than its head"));
-        }
-        let entry = (taken.body_pool & BODY_ENTRY) as u8;
-        let bodies = self.core().topic.publisher(usize::from(entry));
-        let word = StateWord::read(&bodies.state);
-        // After the state: an entry that was given to another since the message was held says so by now.
-        if bodies.tenure.of(*number).is_none() {
-            return Ok(None);
-        }
-        if !word.is_of_bodies() {
-            return Err(malformed("its body lies in a pool that is none of bodies"));
-        }
-        // What lies in this domain is never copied; for anything else, a copy that is there needs no look at
-        // the original.
-        let here = domain_from_word(&bodies.domain) == self.domain();
-        let copy = if here { None } else { self.ready(*number, taken.body_size as u64, how)? };
-        let mut ordered = false;
-        let payload = match copy {
-            Some(copy) => payload_of(copy, taken.body_size as u64, body_size, head_pin())
-                .ok_or_else(|| malformed(SHRUNK))?,
-            None => {
-                let mapped = match self.pools().get(self.core(), entry, *number) {
-                    Ok(mapped) => mapped,
-                    Err(ViewError::Gone(_)) => return Ok(None),
-                    Err(source) => return Err(self.pool_error(*number, source)),
-                };
-                let place = mapped.view.place(taken.body_slot).filter(|(_, len)| {
-                    let end = taken.body_offset.checked_add(taken.body_size);
-                    end.is_some_and(|end| end as u64 <= *len)
-                });
-                let (Some((offset, _)), Some(fence)) = (place, mapped.view.fence(taken.body_slot)) else {
-                    return Err(malformed("its body reaches out of its slot"));
-                };
-                let (offset, owner) = (offset + taken.body_offset as u64, mapped.owner());
-                let len = taken.body_size as u64;
-                let view = &mapped.view;
-                if !self.find_payload(*number, &mapped, offset, len)? {
-                    return Ok(None);
-                }
-                if view.bytes().domain() == self.domain() {
-                    let fence = Some(fence);
-                    Payload { mapped, offset, len, body_size, fence, owner, _copy: None, _head: head_pin() }
-                } else {
-                    let source = Source {
-                        memory: view.bytes(),
-                        offset,
-                        len,
-                        fence: Some(&fence),
-                        owner,
-                        keeps,
-                        origin,
-                        // Bodies have no holder bits: of those in memory that the CPU may touch nothing is
-                        // registered.
-                        register: &|_| {},
-                    };
-                    match self.brought(*number, &source, how)? {
-                        Some(copy) => {
-                            ordered = copy.ordered;
-                            payload_of(copy, len, body_size, head_pin()).ok_or_else(|| malformed(SHRUNK))?
-                        }
-                        None => return Ok(None),
-                    }
-                }
-            }
+
+        let is_whole = take.is_whole()?;
+        let body_size = if is_whole { 0 } else { taken.body_size };
+        let Some((entry, is_here)) = take.entry_of_body()? else { return Ok(None) };
+        let found = match if is_here { None } else { take.ready_copy(body_size)? } {
+            Some(copy) => Some(copy),
+            None => take.body_or_copy(entry, body_size)?,
         };
-        // Where the CPU may look, the sample shows the payload as if it lay behind the head.
+        let Some((payload, ordered)) = found else { return Ok(None) };
+        // If the CPU can access the payload, the sample shows it as if it lay behind the head.
         let shown = payload.mapped.view.bytes().host(payload.offset, payload.len);
-        let shown = shown.map_err(|source| self.pool_error(*number, source.into()))?;
+        let shown = shown.map_err(|source| self.pool_error(taken.number, source.into()))?;
         let Some(bytes) = shown.map(<*mut u8>::cast_const) else {
             return Ok(Some((taken.into_sample(head, (head, 0), Some(payload)), ordered)));
         };
-        let head = if whole { bytes } else { head };
+        let head = if is_whole { bytes } else { head };
         Ok(Some((taken.into_sample(head, (bytes, body_size), Some(payload)), ordered)))
     }
 
-    /// Makes sure that a payload is no hole. Whether it is still there to be looked at.
+    /// Checks that a payload lies in allocated memory. Returns whether the payload still exists.
     fn find_payload(&self, number: u64, pool: &Mapped, offset: u64, len: u64) -> Result<bool, TakeError> {
         match pool.view.bytes().find(offset, len) {
             Ok(()) => Ok(true),
@@ -241,24 +303,24 @@ impl RawSubscriber {
         }
     }
 
-    /// Whether there is a complete copy in this domain. Nearly always true for a subscriber that was woken by
-    /// it.
+    /// Whether there is a complete copy in this domain. Nearly always true for a subscriber that the copy's
+    /// end woke.
     fn is_here(&self, number: u64) -> bool {
         let (Found::Ready(slot), _) = self.core().topic.entry(self.column(), number).look() else {
             return false;
         };
         let pool = self.pools().get(self.core(), slot.pool, number).ok();
         let fence = pool.and_then(|pool| pool.view.fence(SlotId::from(slot.slot)));
-        // The value of a slot's fence is that of its generation, and 1.
+        // The value of a slot's fence is the slot's generation plus 1.
         let this = |fence: &Fence| fence.value().wrapping_sub(1) as u16 == slot.generation;
         fence.is_some_and(|fence| this(&fence) && fence.state() == FenceState::Complete)
     }
 
-    /// A copy in this domain, if there is one that can be used as it is.
+    /// A copy in this domain that can be used as it is, if there is one.
     fn ready(&self, number: u64, len: u64, how: CopyMode<'_>) -> Result<Option<CopyHandle>, TakeError> {
         let entry = self.core().topic.entry(self.column(), number);
         let (Found::Ready(slot), word) = entry.look() else { return Ok(None) };
-        // If it cannot be had, it is brought, and then it is an error.
+        // If it cannot be mapped, the caller makes a copy, and reports the error if that fails too.
         let Some(pin) = self.share(slot, number, len, &|| entry.still(word)).unwrap_or(None) else {
             return Ok(None);
         };
@@ -271,7 +333,7 @@ impl RawSubscriber {
         Ok(Some(CopyHandle { pin, fence, ordered: false }))
     }
 
-    /// A copy in this domain, made if need be; nothing if the message has passed.
+    /// A copy in this domain, made if there is none. `None` if the message has passed.
     fn brought(
         &self,
         number: u64,
@@ -287,7 +349,7 @@ impl RawSubscriber {
         })
     }
 
-    /// Takes hold of a copy that lies in a slot while its entry says so. Nothing if it was recycled.
+    /// Pins a copy's slot while the entry still names it. Returns `None` if the slot was recycled.
     fn share(
         &self,
         reference: Reference,
@@ -307,7 +369,7 @@ impl RawSubscriber {
         {
             return Ok(None);
         }
-        // From here on the slot is held, and `Pin` lets go of it on every way out.
+        // From here on the slot is held, and `Pin` releases it on every return.
         let pin = Pin { mapped, slot };
         let fits = pin.mapped.view.place(slot).is_some_and(|(_, has)| len <= has);
         Ok((still() && fits).then_some(pin))

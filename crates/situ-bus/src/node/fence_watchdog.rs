@@ -1,19 +1,19 @@
 //! Poisons fences whose owner has died, for devices that wait for them.
 //!
-//! A device that waits for a fence cannot notice that the process which should complete it is gone. Each node
-//! therefore runs one thread while its devices wait for pending fences. Every 5 ms it checks whether the
-//! owners are alive. If one is dead, the thread repairs the topic, and poisons the fence as soon as the
-//! owner's process has ended. The same thread keeps a node alive whose publisher was dropped before its
-//! streams were done.
+//! A device that waits for a fence cannot notice that the process that should complete it is gone. Each node
+//! therefore runs one thread while its devices wait for pending fences. Every 5 ms the thread checks whether
+//! the owners are alive. If one is dead, the thread repairs the topic, and poisons the fence as soon as the
+//! owner's process has ended. The same thread keeps a node alive if its publisher was dropped before the
+//! publisher's streams were done.
 //!
 //! The thread starts with the first pending fence and ends after one second without any: starting it costs
 //! about 100 us. It polls, because waking it would cost a system call.
 //!
-//! Why the waiting process poisons, and not repair alone: a publisher may be dropped before its stream is
+//! Why the waiting process poisons, and not only repair: a publisher may be dropped before its stream is
 //! done. Then its pool may be removed because all subscribers have taken its messages, or the whole topic
 //! because it has no members left. Only processes that still map the fence can reach it then. Any number of
-//! them may poison it, and each may die at any instruction: poisoning is one compare-and-swap of a word that
-//! its owner, whose process has ended, does not write any more.
+//! them may poison it, and each may die at any instruction. Poisoning is one compare-and-swap of a word. The
+//! owner does not write that word any more, because its process has ended.
 
 use std::any::Any;
 use std::io;
@@ -25,18 +25,19 @@ use situ_memory::{Fence, FenceState};
 use crate::node::liveness::NodeId;
 use crate::topic::Topic;
 
-/// How often owners are looked at. What a device waits for the dead is this, and their end.
+/// How often the thread checks owners. A device waits at most this long for a dead owner, after the owner's
+/// process has ended.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How often there may have been no fence until the thread ends: for a second.
+/// How many checks without a fence end the thread: those of one second.
 const IDLE: u32 = 200;
 
-/// A fence that a device waits for, or has still to complete.
+/// A fence that a device waits for, or has yet to complete.
 #[derive(Debug)]
 struct Pending {
     topic: Arc<Topic>,
     owner: NodeId,
     fence: Fence,
-    /// The node that has to live until then.
+    /// The node that has to live until the fence ends.
     _keeps: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -57,14 +58,14 @@ fn lock(watched: &Mutex<Watched>) -> MutexGuard<'_, Watched> {
 }
 
 impl FenceWatch {
-    /// Watches over a fence of a message of `topic` that `owner` should complete.
+    /// Watches a fence of a message of `topic` that `owner` should complete.
     pub(crate) fn watch(&self, topic: &Arc<Topic>, owner: NodeId, fence: &Fence) -> io::Result<()> {
         self.add(topic, owner, fence, None)
     }
 
-    /// Keeps a node alive until a fence is complete that its publisher has left behind. Otherwise other
-    /// participants would take the owner for dead, and poison what a stream of this process is still going to
-    /// complete.
+    /// Keeps a node alive until a fence that its publisher has left behind is complete. Without this, other
+    /// participants would treat the owner as dead, and poison a fence that a stream of this process is still
+    /// going to complete.
     pub(crate) fn keep_until(
         &self,
         topic: &Arc<Topic>,
@@ -72,7 +73,7 @@ impl FenceWatch {
         fence: &Fence,
         node: Arc<dyn Any + Send + Sync>,
     ) {
-        // Without a thread the node is gone sooner, and the fence may be poisoned.
+        // Without a thread the node ends sooner, and the fence may be poisoned.
         let _ = self.add(topic, owner, fence, Some(node));
     }
 
@@ -120,7 +121,7 @@ fn look(watched: &Weak<Mutex<Watched>>) {
             owners
         };
         for (topic, owner) in owners {
-            // Without the lock: a repair may take a while.
+            // The lock is not held here, because a repair may take a while.
             if topic.repair_if_dead(owner) {
                 let watched = lock(&watched);
                 watched.fences.iter().filter(|it| it.owner == owner).for_each(|it| _ = it.fence.poison());

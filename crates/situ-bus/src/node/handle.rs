@@ -14,13 +14,11 @@ use crate::root::{Root, RootError};
 use crate::topic::{RegisterError, Swept, sweep};
 use crate::wait::reactor::Reactor;
 
-/// Why a node could not be made.
+/// Why a node could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
-    /// The name cannot name a node.
-    #[error(
-        "{0:?} cannot name a node: use 1 to 255 characters that can be seen, none of them a control character"
-    )]
+    /// The name is not a valid node name.
+    #[error("{0:?} cannot name a node: use 1 to 255 visible characters, no control characters")]
     InvalidName(String),
     /// The root directory cannot be used.
     #[error(transparent)]
@@ -30,19 +28,19 @@ pub enum NodeError {
     Register {
         /// The directory of nodes.
         path: PathBuf,
-        /// What the kernel answered.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
-/// What publishers and subscribers of a node share.
+/// The state that publishers and subscribers of a node share.
 #[derive(Debug)]
 pub(crate) struct NodeInner {
     pub(crate) root: OpenRoot,
     pub(crate) life: Life,
     name: String,
     reactor: OnceLock<Reactor>,
-    /// The memory domains that were given to it or needed so far.
+    /// The memory domains that were given to it or opened so far.
     domains: Mutex<Domains>,
     /// See [`domains_of_others`](Self::domains_of_others).
     allowed: Vec<DomainId>,
@@ -51,32 +49,33 @@ pub(crate) struct NodeInner {
 }
 
 impl NodeInner {
-    /// An error in a forked child.
+    /// Returns an error in a forked child.
     pub(crate) fn check_process(&self, topic: &str) -> Result<(), RegisterError> {
         if self.life.is_ours() { Ok(()) } else { Err(RegisterError::Forked { topic: topic.to_owned() }) }
     }
 
-    /// The thread that watches topics for those who cannot block; started when first needed.
+    /// The thread that watches topics for file descriptors and async tasks. It starts with the first use.
     pub(crate) fn reactor(&self) -> io::Result<&Reactor> {
         if !self.life.is_ours() {
             return Err(io::Error::other(
-                "its node belongs to the process that this one was forked from: make a node here",
+                "its node belongs to the process that this one was forked from: create a node in this process",
             ));
         }
         if let Some(reactor) = self.reactor.get() {
             return Ok(reactor);
         }
         let started = Reactor::start()?;
-        // Of two threads that come at once one keeps its reactor; the other's ends here.
+        // If two threads start a reactor at once, one reactor is kept and the other ends here.
         Ok(self.reactor.get_or_init(|| started))
     }
 
     fn lock_domains(&self) -> MutexGuard<'_, Domains> {
-        // A set of domains is replaced as a whole, so a panic elsewhere changes nothing.
+        // A set of domains is replaced as a whole, so a panic in another thread leaves it consistent.
         self.domains.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The node's domains, this one among them: one that it was not given is looked for among Situ's own.
+    /// Returns the node's domains, including this one. A domain that the node was not given is searched among
+    /// Situ's own.
     pub(crate) fn domains_with(&self, id: DomainId) -> Result<Domains, DomainError> {
         if !self.life.is_ours() {
             let reason = "the node belongs to the process that this one was forked from".to_owned();
@@ -89,9 +88,9 @@ impl NodeInner {
         Ok(domains.clone())
     }
 
-    /// Returns the node's domains, including one that another participant's message lies in. A message alone
-    /// loads no driver: the program has to have asked for the domain before, or the environment allows it.
-    /// (An emulated device has no driver.)
+    /// Returns the node's domains, including one in which a message of another participant lies. A message
+    /// alone loads no driver: the program must have opened the domain before, or the environment must allow
+    /// it. (An emulated device has no driver.)
     pub(crate) fn domains_of_others(&self, id: DomainId) -> Result<Domains, DomainError> {
         let is_there = self.lock_domains().get(id).is_ok();
         if is_there || id.kind == DomainKind::EMULATED || self.allowed.contains(&id) {
@@ -105,8 +104,8 @@ impl NodeInner {
     }
 }
 
-/// The domains that messages of others may have this process open: `SITU_DOMAINS`, such as `vulkan:0,cuda:0`.
-/// What names none is left out.
+/// The domains that messages of other participants may open in this process: `SITU_DOMAINS`, such as
+/// `vulkan:0,cuda:0`. Invalid names are ignored.
 fn allowed_domains() -> Vec<DomainId> {
     let names = std::env::var("SITU_DOMAINS").unwrap_or_default();
     names.split(',').filter_map(|name| name.trim().parse().ok()).collect()
@@ -114,8 +113,8 @@ fn allowed_domains() -> Vec<DomainId> {
 
 /// A named participant of the bus. Publishers and subscribers are made from it, and keep it alive.
 ///
-/// It belongs to the process that made it. In a forked child, it and what was made from it can only be
-/// dropped, which changes nothing in the parent; a child makes a node of its own.
+/// It belongs to the process that created it. In a forked child, the node and its publishers and subscribers
+/// can only be dropped, which changes nothing in the parent. A child creates a node of its own.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub(crate) inner: Arc<NodeInner>,
@@ -124,12 +123,12 @@ pub struct Node {
 impl Node {
     /// A node in the root directory that the environment names (see [`Root::from_environment`]).
     ///
-    /// What nodes that died without cleaning up have left there is removed by the way.
+    /// Also removes the files and topics that dead nodes have left in that directory.
     pub fn new(name: &str) -> Result<Self, NodeError> {
         Self::in_root(name, Root::from_environment()?)
     }
 
-    /// A node in a root directory of your choice.
+    /// A node in the given root directory.
     pub fn in_root(name: &str, root: Root) -> Result<Self, NodeError> {
         if !is_name(name, 255) {
             return Err(NodeError::InvalidName(name.to_owned()));
@@ -153,9 +152,9 @@ impl Node {
         })
     }
 
-    /// Gives it a memory domain to use, in place of one with the same id. Those of Situ (`host`,
-    /// `emulated:0`, `vulkan:0`, `cuda:0`) need not be given: they are opened when a publisher or subscriber
-    /// is placed there, or [`domain`](Self::domain) asks for them.
+    /// Adds a memory domain, in place of one with the same id. Situ's own domains (`host`, `emulated:0`,
+    /// `vulkan:0`, `cuda:0`) need not be added: they are opened when a publisher or subscriber is placed
+    /// there, or when [`domain`](Self::domain) is called.
     pub fn with_domain(self, domain: Arc<dyn Domain>) -> Self {
         let mut domains = self.inner.lock_domains();
         *domains = domains.clone().with(domain);
@@ -163,14 +162,14 @@ impl Node {
         self
     }
 
-    /// Gives it these memory domains to use, in place of all that it had.
+    /// Sets the memory domains, in place of all that it had.
     pub fn with_domains(self, domains: Domains) -> Self {
         *self.inner.lock_domains() = domains;
         self
     }
 
-    /// Returns one of its memory domains, and opens it if necessary: to make streams on it, or to let
-    /// subscribers on the host read messages that lie there. (A message that lies on a device opens no
+    /// Returns one of its memory domains, and opens it if necessary. The caller can make streams of it, or
+    /// let subscribers on the host read messages that lie there. (A message that lies on a device opens no
     /// driver.)
     pub fn domain(&self, id: DomainId) -> Result<Arc<dyn Domain>, DomainError> {
         Ok(self.inner.domains_with(id)?.get(id)?.clone())
@@ -181,18 +180,18 @@ impl Node {
         &self.inner.name
     }
 
-    /// Whether it belongs to the process that this one was forked from: then nothing can be made from it
-    /// here.
+    /// Whether it belongs to the process that this one was forked from. Then no publisher or subscriber can
+    /// be created from it here.
     pub fn is_inherited(&self) -> bool {
         !self.inner.life.is_ours()
     }
 
-    /// Its number.
+    /// Its id.
     pub fn id(&self) -> NodeId {
         self.inner.life.id()
     }
 
-    /// The directory that it lives in.
+    /// Its root directory.
     pub fn root(&self) -> &Root {
         &self.inner.root
     }
@@ -207,11 +206,11 @@ pub struct Cleaned {
     pub topics: Vec<String>,
 }
 
-/// Removes what dead nodes have left: their files, and topics without a living participant.
+/// Removes the files of dead nodes, and topics without a living participant.
 ///
-/// Costs one look at each node's lock if all live.
+/// If all nodes are alive, it costs one check of each node's lock.
 ///
-/// Removes only files whose content is what their names say. Fails if another user could tamper with the
+/// It removes only files whose content matches their names. It fails if another user could tamper with the
 /// root.
 pub fn clean(root: &Root) -> Result<Cleaned, RootError> {
     Ok(root.open()?.map(|root| clean_open(&root)).unwrap_or_default())
@@ -227,8 +226,8 @@ fn clean_open(root: &OpenRoot) -> Cleaned {
     }
     let (topics, all_seen) = sweep_all(root);
     cleaned.topics = topics;
-    // The nodes' files come last, and only if no topic was passed over: as long as they are there, another
-    // process will clean the topics.
+    // The nodes' files come last, and only if no topic was skipped: as long as they exist, another process
+    // will clean the topics.
     for node in dead.into_iter().filter(|_| all_seen) {
         liveness::remove_dead_node(root, node.id);
         cleaned.nodes.push(node.name);
@@ -236,13 +235,13 @@ fn clean_open(root: &OpenRoot) -> Cleaned {
     cleaned
 }
 
-/// Repairs every topic and removes those without a living participant, whether or not a dead node's file
-/// tells that there is something to do.
+/// Repairs every topic and removes those without a living participant, even if there is no file of a dead
+/// node.
 pub fn clean_topics(root: &Root) -> Result<Vec<String>, RootError> {
     Ok(root.open()?.map(|root| sweep_all(&root).0).unwrap_or_default())
 }
 
-/// The topics that were removed, and whether all could be looked at.
+/// Returns the removed topics, and whether all topics could be checked.
 fn sweep_all(root: &OpenRoot) -> (Vec<String>, bool) {
     let topics = root.topics();
     let Ok(names) = topics.names() else { return (Vec::new(), true) };

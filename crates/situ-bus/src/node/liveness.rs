@@ -22,7 +22,7 @@ use situ_memory::fork::LockedFile;
 use situ_memory::process::{Identity, State, Watch};
 use situ_memory::{Beneath, OpenRoot};
 
-/// The number of a node, unique among all that lie in a root directory.
+/// The id of a node, unique in its root directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u64);
 
@@ -32,40 +32,40 @@ impl std::fmt::Display for NodeId {
     }
 }
 
-/// What a node's file says of it.
+/// The content of a node's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeInfo {
-    /// Its number.
+    /// The node's id.
     pub id: NodeId,
-    /// The name it was given.
+    /// The node's name.
     pub name: String,
-    /// Its process.
+    /// The id of its process.
     pub pid: u32,
-    /// The program it runs.
+    /// The path of its program.
     pub program: String,
-    /// When it was made, in milliseconds since 1970.
+    /// When it was created, in milliseconds since 1970.
     pub started_ms: u64,
-    /// Whether its process still lives.
+    /// Whether its process is alive.
     pub alive: bool,
 }
 
-/// How a node's file begins.
+/// The first bytes of a node's file.
 const MAGIC: &[u8] = b"situ-node ";
 const EXTENSION: &str = "node";
-/// Of a node's file while it is written.
+/// The extension of a node's file while it is written.
 const UNFINISHED: &str = "new";
-/// More bytes than a node's file has.
+/// An upper bound for the size of a node's file.
 const MAX_TEXT: u64 = 64 << 10;
 
 pub(crate) fn path_of(root: &OpenRoot, id: NodeId) -> Beneath {
     root.nodes().join(format!("{id}.{EXTENSION}"))
 }
 
-/// A number that no other process draws: from the kernel's random source.
+/// A number that no other process draws, from the kernel's random source.
 pub(crate) fn unique() -> u64 {
     let mut bytes = [0u8; 8];
     // The kernel's random source does not fail once it is seeded, which is long before a program runs. If it
-    // is missing, the clock and the process number are unique enough on one machine.
+    // is missing, the clock and the process id are unique enough on one machine.
     match File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)) {
         Ok(()) => u64::from_ne_bytes(bytes),
         Err(_) => crate::clock::now_ns().rotate_left(20) ^ u64::from(std::process::id()),
@@ -85,11 +85,11 @@ impl Life {
     pub(crate) fn begin(root: &OpenRoot, name: &str) -> io::Result<Self> {
         loop {
             let id = NodeId(unique());
-            // The file is locked under a temporary name and then renamed: a process that finds a node finds
-            // it locked.
+            // The file is locked under a temporary name and then renamed. A process that finds a node
+            // therefore finds it locked.
             let hidden = path_of(root, id).with_extension(UNFINISHED);
             match Self::begin_as(root, name, id, &hidden) {
-                // A process that cleans found the file before it was locked, and took its node for dead.
+                // A cleaning process found the file before it was locked, and took its node for dead.
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::WouldBlock) => {
                     let _ = hidden.remove();
                     if root.nodes().open_directory().is_err() {
@@ -131,7 +131,7 @@ impl Life {
         self.id
     }
 
-    /// Whether it is this process', and not that of a process that this was forked from.
+    /// Whether this process created it, and not a process that this one was forked from.
     pub(crate) fn is_ours(&self) -> bool {
         self.locked.is_ours()
     }
@@ -145,16 +145,17 @@ impl Drop for Life {
     }
 }
 
-/// Whether a node is alive. In doubt (the file cannot be asked), it is.
+/// Whether a node is alive. If the file cannot be read, the node counts as alive.
 pub fn is_alive(root: &OpenRoot, id: NodeId) -> bool {
     match path_of(root, id).open(false) {
         Ok(file) => is_alive_by(root, id, &file),
-        // If the root was removed, all files are gone, and say nothing about the nodes.
+        // If the root was removed, all files are gone, which tells nothing about the nodes.
         Err(error) => error.kind() != io::ErrorKind::NotFound || root.check().is_err(),
     }
 }
 
-/// The same, by its open file: a node without its lock is dead; with its lock it is as alive as its process.
+/// The same, by its open file. A node without its lock is dead; a node with its lock is alive if its process
+/// is.
 fn is_alive_by(root: &OpenRoot, id: NodeId, file: &File) -> bool {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockShared).is_err()
         && state_of(root, id, file) != State::Ended
@@ -162,8 +163,8 @@ fn is_alive_by(root: &OpenRoot, id: NodeId, file: &File) -> bool {
 
 /// Whether the process of a node has ended altogether, so that no device works for it any more.
 ///
-/// The lock is dropped when a process closes its files, which is just before the drivers of its devices clean
-/// up after it. So the process is looked up too. Where that cannot be, the lock decides.
+/// A process drops the lock when it closes its files, which is just before the drivers of its devices clean
+/// up after it. So the process is looked up too. If that is not possible, the lock decides.
 pub(crate) fn has_ended(root: &OpenRoot, id: NodeId) -> bool {
     if is_alive(root, id) {
         return false;
@@ -172,8 +173,8 @@ pub(crate) fn has_ended(root: &OpenRoot, id: NodeId) -> bool {
     identity.map_or(State::Ended, |identity| identity.state()) != State::Runs
 }
 
-/// A descriptor of a node's process, readable when that has ended. Nothing if it is this process, or has
-/// ended, or cannot be had.
+/// Returns a descriptor that is readable when a node's process has ended. `None` if the process is this one,
+/// has ended, or cannot be opened.
 pub(crate) fn process_of(root: &OpenRoot, id: NodeId) -> Option<OwnedFd> {
     let identity = identity(&read_text(&path_of(root, id)).ok()?);
     if identity.pid == std::process::id() {
@@ -188,11 +189,11 @@ fn identity(text: &str) -> Identity {
     Identity { pid, born: number("born"), namespaces: number("namespaces") }
 }
 
-/// How many processes are remembered.
+/// How many processes are cached.
 const MAX_KNOWN: usize = 64;
 
-/// What is known of a node's process: of each once, so that another look is one system call and not those
-/// that it takes to read files.
+/// The cached process of a node. With it, another check is one system call instead of the several calls that
+/// read files.
 struct Known {
     root: PathBuf,
     id: NodeId,
@@ -203,8 +204,8 @@ struct Known {
 fn state_of(root: &OpenRoot, id: NodeId, file: &File) -> State {
     static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
     let is_it = |known: &Known| known.id == id && known.root == root.path();
-    // Never waited for: a process that was forked while it was locked finds it locked for ever, and reads the
-    // file each time.
+    // `try_lock`, because a process that was forked while the mutex was locked finds it locked for ever. Such
+    // a process reads the file each time.
     let known = KNOWN.try_lock().ok();
     let process =
         known.as_ref().and_then(|known| known.iter().find(|it| is_it(it)).map(|it| it.process.clone()));
@@ -218,7 +219,7 @@ fn state_of(root: &OpenRoot, id: NodeId, file: &File) -> State {
     if let Ok(mut known) = KNOWN.try_lock() {
         match (is_known, state) {
             (false, State::Runs) => {
-                // The one that was found first goes: it comes again if it is needed.
+                // The oldest entry is dropped. It is cached again if it is needed.
                 known.truncate(MAX_KNOWN - 1);
                 known.insert(0, Known { root: root.path().to_owned(), id, process });
             }
@@ -229,7 +230,7 @@ fn state_of(root: &OpenRoot, id: NodeId, file: &File) -> State {
     state
 }
 
-/// All nodes whose files lie there, dead ones included, by name.
+/// Returns all nodes of a root directory, dead ones included, by name.
 pub fn nodes(root: &OpenRoot) -> io::Result<Vec<NodeInfo>> {
     let directory = root.nodes();
     let names = match directory.names() {
@@ -242,7 +243,7 @@ pub fn nodes(root: &OpenRoot) -> io::Result<Vec<NodeInfo>> {
     Ok(nodes)
 }
 
-/// What is known of one node; nothing if its file is gone.
+/// Returns the information about one node. `None` if its file is gone.
 pub fn node(root: &OpenRoot, id: NodeId) -> Option<NodeInfo> {
     read(root, &path_of(root, id))
 }
@@ -251,7 +252,7 @@ fn read(root: &OpenRoot, place: &Beneath) -> Option<NodeInfo> {
     let id = number_of(place.name(), EXTENSION)?;
     let file = place.open(false).ok()?;
     let text = read_text_of(&file).ok()?;
-    // A process that could not remove the file emptied it: see `remove_dead_node`.
+    // A process that could not remove the file has emptied it: see `remove_dead_node`.
     if text.is_empty() {
         return None;
     }
@@ -269,7 +270,7 @@ fn read_text(place: &Beneath) -> io::Result<String> {
     read_text_of(&place.open(false)?)
 }
 
-/// What an open file says.
+/// Reads the text of an open file.
 fn read_text_of(mut file: &File) -> io::Result<String> {
     let mut text = String::new();
     file.rewind()?;
@@ -281,25 +282,24 @@ fn field<'a>(text: &'a str, key: &str) -> &'a str {
     text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')).unwrap_or_default()
 }
 
-/// The number in a file's name, if it is one that a node gives.
+/// The number in a file's name, if the name is that of a node's file.
 fn number_of(name: &OsStr, extension: &str) -> Option<NodeId> {
     let digits = name.to_str()?.strip_suffix(extension)?.strip_suffix('.')?;
     (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok().map(NodeId)).flatten()
 }
 
-/// Whether a file of one of these names may be removed: it begins as a node's file does, or was not written
-/// yet.
+/// Whether a file with such a name may be removed: it begins as a node's file does, or was not written yet.
 fn is_node_file(file: &File) -> bool {
     beginning(file, MAGIC) != Beginning::Foreign
 }
 
-/// Removes files of processes that died while they wrote them: their locks are free.
+/// Removes the files of processes that died while they wrote them: their locks are free.
 pub(crate) fn remove_unfinished_nodes(root: &OpenRoot) {
     let directory = root.nodes();
     for name in directory.names().unwrap_or_default() {
         if number_of(&name, UNFINISHED).is_some() {
-            // Exclusively: a process that has made the file and is about to lock it then sees that it is
-            // lost.
+            // The lock is exclusive: a process that has created the file and is about to lock it then fails
+            // to lock it.
             let lock =
                 |file: &File| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok();
             directory.join(name).remove_if(|file| is_node_file(file) && lock(file));
@@ -307,12 +307,12 @@ pub(crate) fn remove_unfinished_nodes(root: &OpenRoot) {
     }
 }
 
-/// Removes the file of a dead node whose process has ended. Its places in topics are found by its number,
-/// which no longer answers.
+/// Removes the file of a dead node whose process has ended. Its places in topics are found by its id, which
+/// is then not alive any more.
 ///
-/// In a root of a group, only the file's user and the directory's owner may remove the file. Any other member
-/// of the group empties it, so that it names no node. The user's next process, or the directory's owner,
-/// removes it.
+/// In a root of a group, only the file's user and the directory's owner may remove the file. Other members of
+/// the group empty it, so that it names no node. The user's next process, or the directory's owner, removes
+/// it.
 pub(crate) fn remove_dead_node(root: &OpenRoot, id: NodeId) {
     let place = path_of(root, id);
     if has_ended(root, id)
@@ -343,30 +343,30 @@ mod tests {
         assert_eq!(listed.len(), 1);
         assert_eq!((listed[0].name.as_str(), listed[0].pid), ("camera front", std::process::id()));
         remove_dead_node(&root, id);
-        assert!(is_alive(&root, id), "the living are not buried");
+        assert!(is_alive(&root, id), "a living node is not removed");
         drop(life);
         assert!(!is_alive(&root, id));
-        // Its file without its lock, while its process is there: as between the closing of its files and its
-        // end.
+        // The file without its lock, while its process exists: the state between the closing of its files and
+        // its end.
         let this = Identity::of_this();
         let text = |of: Identity| format!("pid {}\nborn {}\nnamespaces {}\n", of.pid, of.born, of.namespaces);
         let file = |id| path_of(&root, NodeId(id)).path().to_owned();
         fs::write(file(5), text(this)).unwrap();
         assert!(!is_alive(&root, NodeId(5)) && !has_ended(&root, NodeId(5)));
-        // Another process has its number by now.
+        // The process id belongs to another process by now.
         fs::write(file(5), text(Identity { born: this.born + 1, ..this })).unwrap();
         assert!(has_ended(&root, NodeId(5)));
         // A lock that another process holds does not keep it alive.
         let holder = File::open(file(5)).unwrap();
         rustix::fs::flock(&holder, FlockOperation::NonBlockingLockExclusive).unwrap();
         assert!(!is_alive(&root, NodeId(5)) && has_ended(&root, NodeId(5)));
-        // In another namespace the numbers say nothing: the lock alone decides.
+        // In another namespace the process id tells nothing: the lock alone decides.
         fs::write(file(5), text(Identity { namespaces: this.namespaces + 1, ..this })).unwrap();
         assert!(is_alive(&root, NodeId(5)) && !has_ended(&root, NodeId(5)));
         drop(holder);
         assert!(!is_alive(&root, NodeId(5)) && has_ended(&root, NodeId(5)));
-        // A child that has ended without being waited for, and whose lock another process holds. That it
-        // lived is known from before.
+        // A child has ended and was not waited for, and another process holds its lock. The child is cached
+        // from an earlier check.
         let mut child = std::process::Command::new("sleep").arg("100").spawn().unwrap();
         let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
         let born = stat.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap().parse().unwrap();
@@ -384,7 +384,7 @@ mod tests {
         drop(holder);
         fs::remove_file(file(5)).unwrap();
         fs::remove_file(file(6)).unwrap();
-        // A file without a lock is what a killed process leaves.
+        // A killed process leaves a file without a lock.
         fs::write(path_of(&root, NodeId(7)).path(), "situ-node 1\nname ghost\npid 1\n").unwrap();
         assert!(!is_alive(&root, NodeId(7)));
         assert!(!nodes(&root).unwrap()[0].alive);

@@ -1,8 +1,8 @@
-//! A process among others: its node, and whether the nodes of others are alive.
+//! The node of this process, and whether other nodes are alive.
 //!
 //! ```text
-//!   handle          the node, and cleaning after dead ones
-//!   liveness        the files that say which nodes are alive
+//!   handle          the node, and cleaning up after dead nodes
+//!   liveness        the files that tell which nodes are alive
 //!   process_watch   watches that tell when a process ends
 //!   fence_watchdog  fences whose owner died
 //! ```

@@ -1,12 +1,12 @@
-//! Finds out that a process died that holds slots of ours. A descriptor of a process becomes readable when
+//! Detects the end of processes that hold slots of this one. A descriptor of a process becomes readable when
 //! the process has ended, after the drivers of its devices have released everything. One system call tests
 //! all descriptors.
 //!
-//! Only owners with slots that are held ask, and at most every few milliseconds.
+//! Only owners with held slots check, and at most every few milliseconds.
 //!
-//! All other participants look once a second, when there is nothing else to do: subscribers when they find
-//! nothing to take or wait in vain, and the thread that serves file descriptors and async code. So every way
-//! to use the bus also finds dead participants.
+//! All other participants check once a second when they are idle: subscribers when they find no message or
+//! wait without success, and the thread that serves file descriptors and async code. So every way of using
+//! the bus also finds dead participants.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -17,19 +17,19 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::node::liveness::{NodeId, has_ended, is_alive, process_of};
 use crate::topic::Topic;
 
-/// How often an owner looks whether who holds its slots has died.
+/// How often an owner checks whether a holder of its slots has died.
 const ASK_NS: u64 = 5_000_000;
-/// How often it has everything looked at, should there be processes that it has no descriptors of.
+/// How often an owner repairs the topic if it has no descriptors of some holders.
 const ASK_ALL_NS: u64 = 1_000_000_000;
-/// How many processes a node has descriptors of at most.
+/// The maximum number of processes that a node has descriptors of.
 const MAX: usize = 64;
-/// How long a process that died may take to end: until then a device may be working for it.
+/// How long a process that died may take to end. Until then a device may be working for it.
 const ENDING: Duration = Duration::from_millis(200);
 
-/// The processes that a node has descriptors of, for all who need them.
+/// The processes that a node has descriptors of, shared by its publishers and copiers.
 #[derive(Debug)]
 pub(crate) struct Processes {
-    /// The node itself, of which no descriptor is needed.
+    /// The node itself, which needs no descriptor.
     own: NodeId,
     known: Mutex<Vec<(NodeId, Weak<OwnedFd>)>>,
 }
@@ -39,7 +39,8 @@ impl Processes {
         Self { own, known: Mutex::default() }
     }
 
-    /// A descriptor of a node's process. Nothing if it is this one, or has ended, or cannot be had.
+    /// Returns a descriptor of a node's process. `None` if the process is this one, has ended, or cannot be
+    /// opened.
     fn of(&self, topic: &Topic, id: NodeId) -> Option<Arc<OwnedFd>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(_, process)| process.strong_count() > 0);
@@ -55,20 +56,21 @@ impl Processes {
     }
 }
 
-/// What one owner has seen of those who may hold its slots.
+/// The processes that may hold one owner's slots, as the owner last saw them.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessWatch {
     asked_ns: u64,
     asked_all_ns: u64,
-    /// The state of the registry that the rest was made for; nothing: it has to be made.
+    /// The epoch of the registry that `processes` belongs to. `None` if it has to be rebuilt.
     epoch: Option<u64>,
     processes: Vec<Arc<OwnedFd>>,
-    /// There is one without a descriptor.
+    /// Some process has no descriptor.
     others: bool,
 }
 
 impl ProcessWatch {
-    /// Whether it pays to repair the topic: a subscriber's process has ended. Asks only now and then.
+    /// Whether a repair of the topic is worthwhile, because a subscriber's process has ended. Checks at most
+    /// every [`ASK_NS`].
     pub(crate) fn noticed(&mut self, topic: &Topic, processes: &Processes, now: u64) -> bool {
         if now.saturating_sub(self.asked_ns) < ASK_NS {
             return false;
@@ -83,7 +85,7 @@ impl ProcessWatch {
         let all = self.others && now.saturating_sub(self.asked_all_ns) > ASK_ALL_NS;
         if ended || all {
             self.asked_all_ns = now;
-            // Their places are given away, or will be: not the same processes again.
+            // Their places are released, or will be, and the list must not contain these processes again.
             self.epoch = None;
         }
         ended || all
@@ -102,13 +104,13 @@ impl ProcessWatch {
     }
 }
 
-/// The nodes of the subscribers that are there, or gone while something of theirs is needed.
+/// The nodes of subscribers that are present, or that are gone but whose state is still needed.
 fn used_places(topic: &Topic) -> impl Iterator<Item = NodeId> {
     let used = topic.places.all().filter(|place| place.word.is_taken());
     used.map(|place| NodeId(place.node()))
 }
 
-/// Whether one of these processes has ended, or does within so long.
+/// Whether one of these processes has ended, or ends within `patience`.
 fn have_ended(processes: &[Arc<OwnedFd>], patience: Duration) -> bool {
     if processes.is_empty() {
         return false;
@@ -119,7 +121,7 @@ fn have_ended(processes: &[Arc<OwnedFd>], patience: Duration) -> bool {
 }
 
 /// Reclaims memory held by processes that are exiting: repairs, and waits for their end until `enough`
-/// returns true. For owners that cannot go on without memory.
+/// returns true. For owners that cannot continue without memory.
 pub(crate) fn wait_for_exiting_processes(
     topic: &Topic,
     processes: &Processes,
@@ -139,7 +141,7 @@ pub(crate) fn wait_for_exiting_processes(
         }
         let watched: Vec<_> = dying.iter().filter_map(|id| processes.of(topic, *id)).collect();
         if !have_ended(&watched, Duration::from_millis(5)) && watched.is_empty() {
-            // Another process repairs, or the processes cannot be watched.
+            // Another process is repairing, or the processes cannot be watched.
             std::thread::sleep(Duration::from_micros(200));
         }
     }

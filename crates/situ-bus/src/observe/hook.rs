@@ -1,7 +1,6 @@
-//! Tells a tracer what the bus does: one function, called where a step begins and where it ends.
+//! Reports to a tracer what the bus does: one function, called where a step begins and where it ends.
 //!
-//! The bus does not know the tracer. Without one, each step costs one load of a static; everything else here
-//! is off the hot path.
+//! Without a tracer, each step costs one load of a static. All other code here is off the hot path.
 
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering, fence};
@@ -11,23 +10,23 @@ use situ_memory::DomainId;
 use crate::node::liveness::NodeId;
 use crate::root::Root;
 
-/// A tracer: the function that is called, and its clock.
+/// A tracer: its function and its clock.
 #[derive(Debug)]
 pub struct Hook {
     /// The clock of all events, in nanoseconds.
     pub now_ns: fn() -> u64,
-    /// Takes a notice, on the thread that it is about. It must not use the bus.
+    /// Receives a notice, on the thread to which the notice belongs. It must not use the bus.
     pub tell: fn(&Notice<'_>),
 }
 
-/// Something that happened on this thread.
+/// An event on this thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Notice<'a> {
-    /// When, by the hook's clock: events of one thread come in this order.
+    /// The time, by the hook's clock. Events of one thread come in this order.
     pub at_ns: u64,
-    /// The publisher or subscriber; nothing where several topics are concerned.
+    /// The publisher or subscriber. `None` if the event concerns several topics.
     pub subject: Option<Subject<'a>>,
-    /// What.
+    /// The event.
     pub event: Event,
 }
 
@@ -36,40 +35,40 @@ pub struct Notice<'a> {
 pub struct Subject<'a> {
     /// The topic's name.
     pub topic: &'a str,
-    /// The topic's number: the same in every process, another for a later topic of the same name.
+    /// The topic's number: the same in every process, and different for a later topic of the same name.
     pub id: u64,
     /// Which of the topic's publishers or subscribers: the number of its entry or place.
     pub member: u32,
 }
 
-/// What happened.
+/// A kind of event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
     /// A step begins. Steps of one thread nest.
     Begin {
-        /// Which.
+        /// The step.
         step: Step,
-        /// Of which message, if that is known by now. No subscriber has begun to take the message earlier
-        /// than this.
+        /// The number of the message, if it is known by now. No subscriber has begun to take the message
+        /// before this event.
         number: Option<u64>,
         /// The size of head and body.
         bytes: u64,
     },
-    /// The step that began last ends.
+    /// The innermost open step ends.
     End {
-        /// Which.
+        /// The step.
         step: Step,
-        /// Of which message; nothing if the step came to nothing.
+        /// The number of the message. `None` if the step had no result.
         number: Option<u64>,
         /// The size of head and body.
         bytes: u64,
     },
-    /// Messages will not be seen.
+    /// Messages are lost to a subscriber, or will not be published.
     Dropped {
-        /// Why.
+        /// The reason.
         why: Why,
-        /// How many.
+        /// The number of messages.
         messages: u64,
     },
     /// This many slots of the publisher's pool are in use.
@@ -78,21 +77,21 @@ pub enum Event {
     Queued(u64),
 }
 
-/// What takes its time.
+/// A step that takes time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
     /// Finding a slot.
     Loan,
-    /// Putting a message into the order, and what is done about it at once.
+    /// Appending a message to the topic, and the work that follows it at once.
     Publish,
-    /// Finding a message and taking hold of it.
+    /// Finding a message and pinning its slot.
     Take,
-    /// Bringing a message into another memory domain.
+    /// Copying a message into another memory domain.
     Copy {
-        /// Where it lies.
+        /// The source domain.
         from: DomainId,
-        /// Where it is wanted.
+        /// The target domain.
         into: DomainId,
     },
     /// Waiting for a message.
@@ -101,22 +100,22 @@ pub enum Step {
     WaitForRoom {
         /// Its node.
         subscriber: NodeId,
-        /// Its process; 0 if that is not known.
+        /// Its process; 0 if it is not known.
         pid: u32,
     },
 }
 
-/// Why messages will not be seen.
+/// Why messages do not reach a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Why {
-    /// They were overwritten before the subscriber came, or could not be read.
+    /// They were overwritten before the subscriber took them, or could not be read.
     Lost,
-    /// The subscriber keeps only the last.
+    /// The subscriber keeps only the last messages.
     Skipped,
     /// They were too old.
     Expired,
-    /// The publisher dropped what it was lent.
+    /// The publisher dropped a loan.
     Unpublished,
 }
 
@@ -124,7 +123,7 @@ static HOOK: AtomicPtr<Hook> = AtomicPtr::new(null_mut());
 static JOINED: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
 /// Sets the tracer of this process from now on; `None` removes it. A thread that is within a step may still
-/// tell its end to the previous tracer.
+/// report its end to the previous tracer.
 pub fn watch(hook: Option<&'static Hook>) {
     HOOK.store(hook.map_or(null_mut(), |hook| from_ref(hook).cast_mut()), Ordering::Release);
 }
@@ -144,7 +143,7 @@ pub(crate) fn joined(root: &Root, name: &str) {
     }
 }
 
-/// The tracer.
+/// The current tracer.
 #[inline(always)]
 pub(crate) fn watcher() -> Option<Watcher> {
     let hook = HOOK.load(Ordering::Relaxed);
@@ -154,20 +153,20 @@ pub(crate) fn watcher() -> Option<Watcher> {
 #[cold]
 #[inline(never)]
 fn found(hook: *mut Hook) -> Watcher {
-    // Makes what `watch` published visible: the load above is relaxed, so that it costs nothing without a
-    // tracer.
+    // The fence makes the data that `watch` published visible: the load above is relaxed, so that it costs
+    // nothing without a tracer.
     fence(Ordering::Acquire);
-    // SAFETY: not null, so `watch` stored a reference that lives for ever.
+    // SAFETY: not null, so `watch` stored a reference with the lifetime `'static`.
     Watcher { hook: unsafe { &*hook } }
 }
 
-/// There is a tracer.
+/// A tracer that is set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watcher {
     hook: &'static Hook,
 }
 
-/// There is a tracer, and this is when the step began.
+/// A tracer, and the time at which a step began.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Began {
     pub(crate) watcher: Watcher,
@@ -206,7 +205,7 @@ impl Watcher {
     }
 }
 
-/// A step that ends when this is dropped.
+/// An open step. It ends when this is dropped.
 #[derive(Debug)]
 #[must_use = "the step ends when this is dropped"]
 pub(crate) struct Open<'a> {

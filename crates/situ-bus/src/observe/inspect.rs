@@ -1,4 +1,4 @@
-//! What is running: read from the files that lie there, without taking part.
+//! Inspection: reads the state of topics and nodes from their files, without taking part.
 
 use std::collections::HashMap;
 use std::io;
@@ -21,96 +21,96 @@ use crate::topic::{Encoding, PlaceView, StateWord, Topic, TypeDescription};
 pub struct TopicInfo {
     /// Its name.
     pub name: String,
-    /// What it carries. Encoding and layout are those of its first publisher, if it has one.
+    /// Its type. Encoding and layout are those of its first publisher, if it has one.
     pub description: TypeDescription,
-    /// How many rows its ring has; the newest, if it has grown.
+    /// The number of rows of its newest ring.
     pub depth: u32,
-    /// How many messages were published so far.
+    /// The number of messages published so far.
     pub published: u64,
-    /// Its publishers, those that are gone but whose messages are still there included.
+    /// Its publishers, including those that are gone but whose messages are still there.
     pub publishers: Vec<PublisherInfo>,
     /// Its subscribers.
     pub subscribers: Vec<SubscriberInfo>,
-    /// The memory domains it was ever used in, the host first.
+    /// The memory domains in which it was ever used, the host first.
     pub domains: Vec<DomainUse>,
 }
 
-/// What became of a topic's messages in one memory domain.
+/// The use of a topic in one memory domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DomainUse {
     /// The domain.
     pub domain: DomainId,
-    /// How many messages were copied into it.
+    /// The number of messages that were copied into it.
     pub copies: u64,
-    /// How many bytes that were.
+    /// The number of bytes of these copies.
     pub bytes: u64,
 }
 
 /// A publisher of a topic.
 #[derive(Debug, Clone)]
 pub struct PublisherInfo {
-    /// The node that it belongs to.
+    /// The publisher's node.
     pub node: NodeId,
-    /// Whether that node lives and the publisher is there.
+    /// Whether that node lives and the publisher is present.
     pub alive: bool,
     /// Whether it waits for reliable subscribers.
     pub reliable: bool,
-    /// What it keeps for subscribers that come late.
+    /// Which messages it keeps for late subscribers.
     pub durability: Durability,
     /// How many of its last messages stay available.
     pub depth: u64,
-    /// How its messages are laid out.
+    /// The encoding of its messages.
     pub encoding: Option<Encoding>,
     /// The memory domain of its bodies.
     pub domain: DomainId,
-    /// How many slots of its pool are held by a subscriber.
+    /// The number of slots of its pool that are held by a subscriber.
     pub held_slots: usize,
-    /// How many slots its pool has.
+    /// The number of slots of its pool.
     pub slots: usize,
-    /// How many bytes of memory its pool takes.
+    /// The size of its pool's memory in bytes.
     pub memory_bytes: u64,
-    /// The subscriber that it waits for, if it has no room at the moment.
+    /// The subscriber that it waits for, if that subscriber has no room at the moment.
     pub waits: Option<Waits>,
 }
 
-/// A publisher waits for a reliable subscriber to take.
+/// A publisher's wait for a reliable subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waits {
     /// The subscriber's node.
     pub subscriber: NodeId,
-    /// For how long by now.
+    /// How long it has waited so far.
     pub waited: Duration,
 }
 
 /// A subscriber of a topic.
 #[derive(Debug, Clone)]
 pub struct SubscriberInfo {
-    /// The node that it belongs to.
+    /// The subscriber's node.
     pub node: NodeId,
     /// Whether that node lives.
     pub alive: bool,
-    /// Whether it asks for reliable delivery.
+    /// Whether it requests reliable delivery.
     pub reliable: bool,
     /// Whether publishers wait for it.
     pub backpressure: bool,
-    /// Whether it wants what was published before it came.
+    /// Whether it requests messages that were published before it joined.
     pub durability: Durability,
-    /// How many messages it keeps; nothing for all.
+    /// How many messages it keeps. `None` if it keeps all.
     pub keep_last: Option<u64>,
-    /// How many messages it took.
+    /// The number of messages that it has taken.
     pub taken: u64,
-    /// How many it lost, those that it has not come to miss yet included.
+    /// The number of messages that it has lost, including those that it has not noticed yet.
     pub lost: u64,
-    /// How many are published that it has not looked at yet.
+    /// The number of published messages that it has not taken or skipped yet.
     pub behind: u64,
-    /// The memory domain that it takes in.
+    /// The memory domain in which it takes messages.
     pub domain: DomainId,
 }
 
-/// Why a root directory cannot be looked at.
+/// Why a root directory cannot be inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum InspectError {
-    /// Another user could have put there what would be found.
+    /// Another user could have written the files in it.
     #[error(transparent)]
     Root(#[from] RootError),
     /// A directory in it cannot be read.
@@ -118,7 +118,7 @@ pub enum InspectError {
     List {
         /// The directory.
         path: PathBuf,
-        /// What the kernel answered.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A topic's file cannot be used.
@@ -126,16 +126,16 @@ pub enum InspectError {
     Topic(#[from] MemoryError),
 }
 
-/// All topics of a root directory, by name. Files that are not readable as topics are left out: see
+/// Returns all topics of a root directory, by name. Files that are not readable as topics are left out: see
 /// [`survey`].
 pub fn topics(root: &Root) -> Result<Vec<TopicInfo>, InspectError> {
     Ok(survey(root)?.into_iter().filter_map(|(_, topic)| topic.ok()).collect())
 }
 
-/// A topic's name, and what the topic is or why its file cannot be used.
+/// A topic's name, and its state or the reason why its file cannot be used.
 pub type Surveyed = (String, Result<TopicInfo, MemoryError>);
 
-/// All topics of a root directory, by name, those that cannot be used included.
+/// Returns all topics of a root directory, by name, including those that cannot be used.
 pub fn survey(root: &Root) -> Result<Vec<Surveyed>, InspectError> {
     let Some(root) = root.open()? else { return Ok(Vec::new()) };
     let directory = root.topics();
@@ -154,7 +154,7 @@ pub fn survey(root: &Root) -> Result<Vec<Surveyed>, InspectError> {
     Ok(found)
 }
 
-/// One topic; nothing if there is none of this name.
+/// Returns one topic. `None` if there is none of this name.
 pub fn topic(root: &Root, name: &str) -> Result<Option<TopicInfo>, InspectError> {
     let Some(root) = root.open()? else { return Ok(None) };
     Ok(topic_in(&root, name)?)
@@ -169,14 +169,14 @@ fn topic_in(root: &OpenRoot, name: &str) -> Result<Option<TopicInfo>, MemoryErro
     Ok(Some(info))
 }
 
-/// All nodes of a root directory, dead ones included, by name.
+/// Returns all nodes of a root directory, dead ones included, by name.
 pub fn nodes(root: &Root) -> Result<Vec<NodeInfo>, InspectError> {
     let Some(root) = root.open()? else { return Ok(Vec::new()) };
     let list = |source| InspectError::List { path: root.nodes().path().to_owned(), source };
     liveness::nodes(&root).map_err(list)
 }
 
-/// What is known of one node; nothing if it has left.
+/// Returns the information about one node. `None` if it has left.
 pub fn node(root: &Root, id: NodeId) -> Result<Option<NodeInfo>, InspectError> {
     Ok(root.open()?.and_then(|root| liveness::node(&root, id)))
 }
@@ -271,8 +271,8 @@ fn describe(topic: &Topic) -> TopicInfo {
     }
 }
 
-/// How many messages a subscriber will find lost when it comes to take: they were overwritten, or their slots
-/// were used again.
+/// The number of lost messages that a subscriber has yet to notice: they were overwritten, or their slots
+/// were reused.
 fn lost_by_now(topic: &Topic, place: PlaceView<'_>, end: u64) -> u64 {
     let (cursor, joined_at) = (place.cursor(), place.joined_at());
     if cursor == u64::MAX || joined_at == u64::MAX {
@@ -284,7 +284,7 @@ fn lost_by_now(topic: &Topic, place: PlaceView<'_>, end: u64) -> u64 {
     };
     let mut number = cursor.max(joined_at).max(wants);
     let (mut lost, mut pools) = (0, HashMap::new());
-    // Each step leaves a row behind; what others write to them cannot make it go on for ever.
+    // Each step passes a row. The limit ends the loop even if other processes write to the rows meanwhile.
     for _ in 0..4 * u64::from(MAX_DEPTH) {
         if number >= end {
             break;
@@ -310,7 +310,7 @@ fn lost_by_now(topic: &Topic, place: PlaceView<'_>, end: u64) -> u64 {
     lost
 }
 
-/// Whether the slot of a message still has it.
+/// Whether the slot of a message still holds it.
 fn is_there(
     topic: &Topic,
     number: u64,
@@ -325,7 +325,7 @@ fn is_there(
 
 /// The subscriber that a publisher waits for.
 fn waits(topic: &Topic, entry: &PublisherEntry) -> Option<Waits> {
-    // Acquire: since when, with it.
+    // Acquire, so that `waits_since_ns` belongs to this wait.
     let place = entry.waits_for.load(Ordering::Acquire).checked_sub(1)?;
     let place = (place < PLACES).then(|| topic.places.at(place as usize))?;
     let waited = now_ns().saturating_sub(entry.waits_since_ns.load(Ordering::Relaxed));
@@ -337,7 +337,7 @@ fn used(counter: &situ_memory::sync::atomic::AtomicU32, most: u32) -> impl Itera
 }
 
 impl Topic {
-    /// How many publishers are there.
+    /// The number of publishers that are present.
     pub(crate) fn publishers(&self) -> usize {
         used(&self.registry().publishers_used, PUBLISHERS)
             .filter(|index| StateWord::read(&self.publisher(*index).state).is_publisher())

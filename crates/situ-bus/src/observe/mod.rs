@@ -1,10 +1,10 @@
-//! Looking at a bus from outside: events for tracers, observers that take no message, and inspection.
+//! The bus seen from outside: events for tracers, observers that take no message, and inspection.
 //!
 //! ```text
-//!   hook         the events that a tracer is given
-//!   tracepoints  the places in the code that raise them
+//!   hook         the events that a tracer receives
+//!   tracepoints  the places in the code that report them
 //!   observer     reading messages without a place in the topic
-//!   inspect      what topics, nodes and pools look like now
+//!   inspect      the present state of topics, nodes and pools
 //! ```
 
 pub mod hook;

@@ -1,9 +1,9 @@
 //! Watching a topic without taking part in it.
 //!
 //! An observer has no place, holds no slot and causes no copy, so it does not change how participants behave.
-//! It reads a message's descriptor where it lies, and then makes sure that the slot was not recycled
-//! meanwhile: the owner raises a slot's generation before it writes anything else to it. If the generation is
-//! the same before and after, the words that were read in between belong together.
+//! It reads a message's descriptor in place, and then checks that the slot was not recycled in the meantime:
+//! the owner raises a slot's generation before it writes anything else to it. If the generation is the same
+//! before and after, all words that were read in between belong to the same message.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -21,14 +21,14 @@ use crate::topic::{StateWord, Topic};
 use crate::wait::sleep::sleep_on_any;
 use crate::wake::SLICE;
 
-/// What an observer learns of a message.
+/// The data of a message that an observer reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// Its number in the topic's order, from 0.
     pub sequence: u64,
     /// When it was published, by [`now_ns`](crate::now_ns); 0 if its publisher leaves out time stamps.
     pub published_at_ns: u64,
-    /// How many bytes its head and body have together.
+    /// The size of its head and body together, in bytes.
     pub bytes: u64,
     /// The node that published it.
     pub publisher: NodeId,
@@ -39,12 +39,13 @@ pub struct Seen {
 pub struct Observer {
     topic: Topic,
     next: u64,
-    /// By the pool's number; those that could not be opened are not tried again.
+    /// The mapped pools, by number. A pool that could not be opened is not tried again.
     pools: HashMap<u64, Option<PoolView>>,
 }
 
 impl Observer {
-    /// Begins to watch a topic, behind what is published already; nothing if there is none of this name.
+    /// Begins to watch a topic, after the messages that are already published. `None` if there is no topic of
+    /// this name.
     pub fn open(root: &Root, name: &str) -> Result<Option<Self>, InspectError> {
         let Some(root) = root.open()? else { return Ok(None) };
         Ok(Topic::open(&root, &root.topic(name), Access::Read)?.map(|topic| {
@@ -58,8 +59,9 @@ impl Observer {
         &self.topic.name
     }
 
-    /// Whether the topic is still there, whole, and not another of the same name. Unmaps the pools of
-    /// publishers that are gone, whose memory would otherwise stay: call it from time to time.
+    /// Whether the topic still exists, undamaged, and is not another one of the same name. Unmaps the pools
+    /// of publishers that are gone, because their memory would otherwise stay mapped: call it from time to
+    /// time.
     pub fn is_current(&mut self) -> bool {
         let used = self.topic.registry().publishers_used.load(Ordering::SeqCst).min(PUBLISHERS) as usize;
         let there: Vec<u64> = (0..used)
@@ -76,8 +78,8 @@ impl Observer {
         self.topic.is_published(self.next)
     }
 
-    /// The newest message, if it was not seen yet. Those before it are passed over. Nothing also if it was
-    /// recycled while it was being looked at.
+    /// Returns the newest message if it was not returned before. Earlier messages are skipped. Also `None` if
+    /// the message was recycled while it was being read.
     pub fn latest(&mut self) -> Option<Seen> {
         let end = self.topic.end();
         if end == self.next {
@@ -108,8 +110,8 @@ impl Observer {
             return None;
         }
         // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64. A
-        // descriptor consists of atomics, for which any bits are valid, and overwriting them meanwhile is no
-        // data race.
+        // descriptor consists of atomics, for which any bits are valid, and a write by another process
+        // meanwhile is no data race.
         let descriptor = unsafe { &*memory.cast::<Descriptor>() };
         let seen = Seen {
             sequence,
@@ -119,17 +121,19 @@ impl Observer {
             publisher: NodeId(descriptor.publisher.load(Ordering::Relaxed)),
         };
         let here = descriptor.sequence.load(Ordering::Relaxed);
-        // The loads above come before that below (acquire fence): had any of them seen a later message's
-        // bytes, the generation that was raised before those were written would be seen here. That it is the
-        // row's generation, and not one whose low bits are the same, is what the message's number says.
+        // The loads above come before the load of the generation below (acquire fence). If any of them had
+        // read a later message's bytes, the generation, which was raised before those bytes were written,
+        // would be seen here. The message's number shows that the generation is the row's, and not one with
+        // the same low bits.
         fence(Ordering::Acquire);
         (control.generation() == generation && here == sequence.wrapping_add(1)).then_some(seen)
     }
 
-    /// Waits until something is published on one of the topics, at most for `timeout`. Whether there is
-    /// something to look at.
+    /// Waits until a message is published on one of the topics, at most for `timeout`. Returns whether there
+    /// is one.
     ///
-    /// While it sleeps, each publication makes one system call to wake it: so do not wait for every message.
+    /// While it sleeps, each publication makes one system call to wake it. Therefore do not wait for every
+    /// message.
     pub fn wait_any(observers: &[&Observer], timeout: Duration) -> bool {
         let ready = || observers.iter().any(|observer| observer.has_next());
         let deadline = Deadline::after(Some(timeout));

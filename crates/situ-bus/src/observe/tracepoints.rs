@@ -1,4 +1,4 @@
-//! What publishers and subscribers tell a tracer, off the hot path of processes without one.
+//! The events that publishers and subscribers report to a tracer, off the hot path of processes without one.
 
 use situ_memory::Stream;
 
@@ -12,7 +12,7 @@ use crate::port::subscriber::{RawSubscriber, TakeError};
 use crate::topic::Topic;
 
 impl Topic {
-    /// The member that an event is about.
+    /// The subject of an event of this member.
     pub(crate) fn subject(&self, member: usize) -> Subject<'_> {
         Subject { topic: &self.name, id: self.header.id, member: member as u32 }
     }
@@ -23,7 +23,7 @@ impl RawPublisher {
         self.topic.subject(self.entry)
     }
 
-    /// Lends a slot, and tells of it.
+    /// Lends a slot, and reports the step.
     #[cold]
     #[inline(never)]
     pub(crate) fn lend_watched(
@@ -37,7 +37,7 @@ impl RawPublisher {
         self.lend((head_size, head_align), body_size)
     }
 
-    /// Lends a slot that grows, and tells of it.
+    /// Lends a slot that grows, and reports the step.
     #[cold]
     #[inline(never)]
     pub(crate) fn lend_growing_watched(
@@ -50,7 +50,7 @@ impl RawPublisher {
         self.lend_growing(body_size, room)
     }
 
-    /// Publishes, and tells of it.
+    /// Publishes, and reports the step.
     #[cold]
     #[inline(never)]
     pub(crate) fn publish_watched(
@@ -62,9 +62,9 @@ impl RawPublisher {
         self.publish_since(loan, on, Some(Began { watcher, at_ns: watcher.now_ns() }))
     }
 
-    /// A message was put into the order.
+    /// Reports that a message was published.
     ///
-    /// The step began before that, so earlier than any subscriber's.
+    /// The reported begin lies before the publication, and so before any subscriber's step.
     #[cold]
     #[inline(never)]
     pub(crate) fn tell_published(&self, began: Began, number: u64, bytes: u64) {
@@ -72,7 +72,7 @@ impl RawPublisher {
         began.watcher.tell_at(began.at_ns, Some(self.subject()), event);
     }
 
-    /// What was to be done about a message that was published is done.
+    /// Reports the end of the work that follows a publication.
     #[cold]
     #[inline(never)]
     pub(crate) fn tell_done(&self, began: Began, inner: &Inner, number: u64, bytes: u64) {
@@ -82,15 +82,15 @@ impl RawPublisher {
         watcher.tell_at(at_ns, subject, Event::SlotsInUse(inner.pool.statistics().in_use as u64));
     }
 
-    /// A loan was dropped.
+    /// Reports that a loan was dropped.
     #[cold]
     #[inline(never)]
     pub(crate) fn tell_unpublished(&self, watcher: Watcher) {
         watcher.tell(Some(self.subject()), Event::Dropped { why: Why::Unpublished, messages: 1 });
     }
 
-    /// A publisher begins to wait for a subscriber. Gives the step that ends with
-    /// [`tell_no_longer_full`](Self::tell_no_longer_full).
+    /// Reports that a publisher begins to wait for a subscriber. Returns the step that
+    /// [`tell_no_longer_full`](Self::tell_no_longer_full) ends.
     #[cold]
     #[inline(never)]
     pub(crate) fn tell_full(&self, began: &mut Option<Began>) -> Option<Step> {
@@ -103,7 +103,7 @@ impl RawPublisher {
         Some(step)
     }
 
-    /// A publisher tests again whether it may go on. If it may, its publication begins here.
+    /// Notes that a publisher checks for room again. If there is room, its publication begins here.
     #[cold]
     #[inline(never)]
     pub(crate) fn note_attempt(&self, began: &mut Option<Began>) {
@@ -112,7 +112,7 @@ impl RawPublisher {
         }
     }
 
-    /// A publisher waits no longer, since its last attempt.
+    /// Reports that a publisher has stopped waiting, at its last attempt.
     #[cold]
     #[inline(never)]
     pub(crate) fn tell_no_longer_full(&self, began: &Option<Began>, step: Option<Step>) {
@@ -128,7 +128,7 @@ impl RawSubscriber {
         self.core().topic.subject(self.core().place)
     }
 
-    /// As [`take`](Self::take), and tells of it. That there is nothing to take is not worth a word.
+    /// As [`take`](Self::take), and reports the step. A take that finds no message is not reported.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_watched(
@@ -163,7 +163,7 @@ impl RawSubscriber {
         result
     }
 
-    /// A subscriber is about to wait.
+    /// Reports that a subscriber is about to wait.
     #[cold]
     #[inline(never)]
     pub(crate) fn tell_waiting(&self, watcher: Watcher) -> Open<'_> {

@@ -1,5 +1,4 @@
-//! A publisher waits for a reliable subscriber that has no room: for which one, for how long, and how others
-//! can see it.
+//! How a publisher waits for a reliable subscriber that has no room, and shows that it waits.
 
 use std::time::Duration;
 
@@ -18,15 +17,15 @@ use crate::topic::Topic;
 use crate::topic::format::{Descriptor, PublisherEntry};
 use crate::wait::interrupt::Interrupter;
 
-/// How long a blocked publisher sleeps before it looks again by itself.
+/// How long a blocked publisher sleeps before it checks again without a wake-up.
 const BLOCKED_SLICE: Duration = Duration::from_millis(2);
-/// How often a blocked publisher looks again before it sleeps.
+/// How many times a blocked publisher checks before it sleeps.
 const SPINS: u32 = 256;
-/// How often it tests whether the node that it waits for is alive, besides asking the kernel which processes
+/// How often it checks whether the awaited node is alive, in addition to asking the kernel which processes
 /// have ended.
 const LOOK_NS: u64 = 100_000_000;
-/// How long a subscriber has that was used by this very thread, to be used by another. See
-/// [`PublishError::OwnThread`].
+/// How long a subscriber that was last used by the publishing thread may take to be used by another thread.
+/// See [`PublishError::OwnThread`].
 const GRACE: Duration = Duration::from_millis(20);
 
 /// The subscriber that a publisher waits for.
@@ -38,8 +37,8 @@ struct Behind {
     thread: u64,
 }
 
-/// Shows in the publisher's entry which subscriber it waits for; none when dropped. A publisher that dies
-/// before that leaves an entry that is found dead.
+/// Shows in the publisher's entry which subscriber it waits for, until this is dropped. A publisher that dies
+/// before that leaves an entry that repair finds dead.
 struct Shown<'a>(&'a PublisherEntry);
 
 impl<'a> Shown<'a> {
@@ -60,7 +59,7 @@ impl Drop for Shown<'_> {
     }
 }
 
-/// The subscriber with the smallest cursor of those that publishers wait for.
+/// The waited-for subscriber with the smallest cursor.
 fn slowest(topic: &Topic) -> Option<Behind> {
     let waited_for = topic.places.active().filter(|place| place.is_waited_for());
     let behind = waited_for.map(|place| Behind {
@@ -73,14 +72,14 @@ fn slowest(topic: &Topic) -> Option<Behind> {
 }
 
 impl RawPublisher {
-    /// The node and the process that it would wait for now.
+    /// Returns the node and the process that the publisher would wait for now.
     pub(crate) fn waits_for(&self) -> (NodeId, u32) {
         let node = slowest(&self.topic).map_or(NodeId(0), |behind| behind.node);
         (node, liveness::node(&self.topic.root, node).map_or(0, |node| node.pid))
     }
 
-    /// A reliable subscriber has no room: waits for it, or for its death, as long as the quality of service
-    /// says.
+    /// Waits until a reliable subscriber has room or is found dead, within the limit of the quality of
+    /// service, and then claims a number.
     #[cold]
     pub(crate) fn wait_and_claim(
         &self,
@@ -108,8 +107,8 @@ impl RawPublisher {
             WhenFull::Fail => return Err(full(inner)),
             WhenFull::Block(limit) => Deadline::after(limit),
         };
-        // A limit within the grace ends as `Full`, however late this thread looks again: the error does not depend
-        // on scheduling.
+        // A limit within the grace period always ends as `Full`, however late this thread checks, so that the
+        // error does not depend on scheduling.
         let asks_whose = !matches!(self.qos.when_full, WhenFull::Block(Some(limit)) if limit <= GRACE);
         let shown = Shown::new(self.topic.publisher(self.entry), start);
         let mut looked = start;
@@ -139,7 +138,7 @@ impl RawPublisher {
             let Some(slice) = deadline.slice(BLOCKED_SLICE) else { return Err(full(inner)) };
             self.topic.room().sleep(announced, slice);
             self.tell_late(began, step);
-            // A subscriber's death sends no message. The publisher asks the kernel, and tests the node that
+            // A subscriber's death sends no message. The publisher asks the kernel, and checks the node that
             // it waits for.
             let now = now_ns();
             self.look_around(inner, now);
@@ -158,12 +157,11 @@ impl RawPublisher {
         }
     }
 
-    /// Whether only this thread can make room, which it does not while it waits: the subscriber was last used
-    /// by it.
+    /// Whether only this thread, which is waiting, could make room: it used the subscriber last.
     ///
-    /// A subscriber that was used by this thread may be another's by now, that has not come to use it: so it
-    /// is given a while. One of a process that was forked from this one may bear the number of this thread;
-    /// hence the second look.
+    /// The subscriber may belong to another thread by now that has not used it yet, so the caller first lets
+    /// the grace period pass. The subscriber of a process that was forked from this one may have the number
+    /// of this thread; hence the check of the process.
     fn is_own_thread(&self, behind: Behind) -> bool {
         behind.thread != 0
             && behind.thread == this_thread()
@@ -194,7 +192,7 @@ impl RawPublisher {
         }
     }
 
-    /// A tracer may have been set since it began to wait.
+    /// Reports the wait to a tracer that was set after the wait began.
     fn tell_late(&self, began: &mut Option<Began>, step: &mut Option<Step>) {
         if began.is_none()
             && let Some(watcher) = hook::watcher()
@@ -206,9 +204,9 @@ impl RawPublisher {
 }
 
 impl RawPublisher {
-    /// Lets an interrupter end its waits for reliable subscribers that have no room. Publishing then fails
-    /// with [`PublishError::Interrupted`], also later, where it would have to wait. Without an interrupter,
-    /// nothing else ends these waits.
+    /// Lets an interrupter end the waits for reliable subscribers that have no room. Publishing then fails
+    /// with [`PublishError::Interrupted`] whenever it would have to wait, until the interrupter is reset.
+    /// Without an interrupter, these waits cannot be interrupted.
     pub fn set_interrupter(&self, interrupter: Option<&Interrupter>) {
         self.interrupter.replace(interrupter.cloned());
     }

@@ -4,13 +4,13 @@ use situ_memory::{AllocateError, Fence, FenceState, PoolOwner, SlotId};
 
 use crate::copy::copy_pool::begin_fence;
 
-/// A head without a body in the pool of bodies: no slot has this number.
+/// No slot has this number: the head has no body in the pool of bodies.
 pub(crate) const NO_BODY: SlotId = SlotId::MAX;
 /// The pool of a publisher's bodies. A body's slot is used for as long as its head's.
 pub(crate) struct Bodies {
     pub(crate) entry: usize,
     pub(crate) pool: PoolOwner,
-    /// The body of each head, by their slots.
+    /// The body's slot for each slot of a head.
     of: Vec<SlotId>,
 }
 
@@ -19,7 +19,7 @@ impl Bodies {
         Self { entry, pool, of: Vec::new() }
     }
 
-    /// Gives a head that is lent a body of this size.
+    /// Allocates a body of this size for a lent head.
     pub(crate) fn allocate(&mut self, head: SlotId, size: usize) -> Result<(), AllocateError> {
         let slot = self.pool.allocate(size)?;
         begin_fence(&self.pool, slot);
@@ -39,8 +39,8 @@ impl Bodies {
         self.of(head).map(|slot| self.pool.fence(slot))
     }
 
-    /// Whether a device is still filling the body. Then its slot must not be used again yet: a signal that
-    /// comes late would undo that of the next message.
+    /// Whether a device is still filling the body. Then its slot must not be reused yet: a late signal would
+    /// complete the fence of the next message.
     pub(crate) fn is_pending(&self, head: SlotId) -> bool {
         self.fence(head).is_some_and(|fence| fence.state() == FenceState::Pending)
     }
@@ -51,12 +51,12 @@ impl Bodies {
         used.map(|slot| self.pool.fence(*slot)).filter(|fence| fence.state() == FenceState::Pending)
     }
 
-    /// Takes the body back with its head, which is not held any more.
+    /// Frees the body of a head that is not held any more.
     pub(crate) fn release(&mut self, head: SlotId) {
         if let Some(slot) = self.of(head) {
             self.of[head as usize] = NO_BODY;
-            // The body is not held; but the next message in it needs another generation, to which its fence
-            // belongs.
+            // The body is not held, but the next message in it needs another generation, because its fence
+            // belongs to the generation.
             let _ = self.pool.control(slot).retire();
             self.pool.deallocate(slot);
         }

@@ -1,4 +1,4 @@
-//! Spans of a memory domain's memory.
+//! Spans: ranges of a memory domain's memory.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -6,7 +6,8 @@ use std::sync::Arc;
 use situ_memory::Memory;
 
 /// A range of a memory domain's memory that holds elements of type `U`, for work on the domain's streams. It
-/// lasts as long as the loan or sample that it came from; keep that until the streams have passed the work.
+/// is valid as long as the loan or sample that it came from: keep that until the streams have passed the
+/// work.
 pub struct DeviceSpan<'a, U> {
     memory: &'a Arc<dyn Memory>,
     offset: u64,
@@ -19,18 +20,17 @@ impl<'a, U> DeviceSpan<'a, U> {
         Self { memory, offset, len, element: PhantomData }
     }
 
-    /// The memory that it lies in.
+    /// The memory of the span.
     pub fn memory(&self) -> &'a Arc<dyn Memory> {
         self.memory
     }
 
-    /// Where it begins in that memory, in bytes.
+    /// Its offset in that memory, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Where it begins, as work on the domain's streams sees it. The CPU may use it only if the domain is the
-    /// host's.
+    /// Its address for work on the domain's streams. The CPU may use it only if the domain is the host's.
     pub fn address(&self) -> u64 {
         let bytes = (self.len as u64).saturating_mul(size_of::<U>() as u64);
         match self.memory.host(self.offset, bytes) {
@@ -44,7 +44,7 @@ impl<'a, U> DeviceSpan<'a, U> {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -54,8 +54,7 @@ impl<'a, U> DeviceSpan<'a, U> {
         (self.len * size_of::<U>()) as u64
     }
 
-    /// The part that a bulk member names: `len` elements at `offset` bytes; an empty one if that reaches out
-    /// of this.
+    /// The part of a bulk member: `len` elements at `offset` bytes. Empty if it would reach beyond this span.
     pub(crate) fn part<V>(&self, offset: u64, len: usize) -> DeviceSpan<'a, V> {
         let size = len.checked_mul(size_of::<V>()).and_then(|size| u64::try_from(size).ok());
         let fits = size.and_then(|size| size.checked_add(offset)).is_some_and(|end| end <= self.size());

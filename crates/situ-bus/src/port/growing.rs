@@ -1,4 +1,4 @@
-//! Loans that grow in their place, for messages whose size is not known before they are built.
+//! Loans that grow in place, for messages whose size is not known before they are built.
 
 use situ_memory::AllocateError;
 
@@ -7,16 +7,16 @@ use crate::port::loan::{LoanError, RawLoan};
 use crate::port::publisher::RawPublisher;
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR};
 
-/// How large a loan can become unless more is asked for. A publisher of which a dozen messages are in use
-/// takes some gigabytes of addresses then, which thousands of topics have room for.
+/// How large a loan can become by default. A publisher with a dozen messages in use then takes some gigabytes
+/// of address space, which suffices for thousands of topics.
 pub const GROWING_ROOM: usize = 256 << 20;
 
 impl RawPublisher {
-    /// Lends a body of `body_size` bytes, without a head, that grows in its place ([`RawLoan::grow_body`]) up
-    /// to `room` bytes: pointers into it stay good. Room costs addresses, not memory. What was not used goes
-    /// back to the system when it is published.
+    /// Lends a body of `body_size` bytes, without a head, that grows in place ([`RawLoan::grow_body`]) up to
+    /// `room` bytes, so pointers into it stay valid. Room costs address space, not memory. Publishing returns
+    /// unused memory to the system.
     ///
-    /// Only on a topic of regions in host memory; elsewhere the loan is one like any other, and does not
+    /// Only on a topic of regions in host memory. On other topics the loan is an ordinary one and does not
     /// grow.
     pub fn loan_growing(&self, body_size: usize, room: usize) -> Result<RawLoan<'_>, LoanError> {
         if self.is_inherited() {
@@ -71,9 +71,9 @@ impl RawPublisher {
 }
 
 impl RawLoan<'_> {
-    /// Makes the body larger where it is: pointers into it stay good. Gives from which byte of the body on
-    /// all are zero up to the new size; what is before that is whatever was there. On failure the loan is as
-    /// it was.
+    /// Makes the body larger in place, so pointers into it stay valid. Returns the offset in the body from
+    /// which on all bytes up to the new size are zero; the content before it is unchanged or undefined. On
+    /// failure the loan is unchanged.
     pub fn grow_body(&mut self, size: usize) -> Result<usize, LoanError> {
         if size <= self.body_size {
             return Ok(self.body_size);

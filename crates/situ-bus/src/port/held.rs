@@ -1,14 +1,13 @@
-//! How many samples a subscriber holds, and how many it may.
+//! The number of samples that a subscriber holds, and its limit.
 
 use crate::port::subscriber::{RawSubscriber, TakeError};
 
 impl RawSubscriber {
-    /// Counts how many samples the subscriber still holds, and returns how many it may take before it has to
-    /// count again. It is called only when the subscriber has taken as many as that, so taking costs no
-    /// count.
+    /// Counts the samples that the subscriber still holds, and returns how many it may take before it has to
+    /// count again. It is called only after that number of takes, so a take usually costs no count.
     ///
-    /// With nothing to take it is no error to hold as many as one may: then a take finds nothing, and takes
-    /// none.
+    /// Holding the maximum number is no error while there is no message to take: a take then returns no
+    /// message.
     #[cold]
     #[inline(never)]
     pub(crate) fn count_held(&self) -> Result<usize, TakeError> {

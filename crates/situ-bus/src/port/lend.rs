@@ -10,8 +10,8 @@ use crate::port::publisher_state::{Inner, give_back};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR};
 
 impl RawPublisher {
-    /// Lends a slot for a head and a body. The bytes are whatever was there before: write the head before
-    /// publishing.
+    /// Lends a slot for a head and a body. The bytes are those of the slot's last message: write the head
+    /// before publishing.
     pub fn loan(
         &self,
         head_size: usize,
@@ -82,7 +82,7 @@ impl RawPublisher {
             self.retire_passed(inner);
         }
         if !inner.held.is_empty() {
-            // Two a loan suffices: at most one is added a message.
+            // Two per loan suffice: each message adds at most one.
             give_back(inner, 2);
         }
     }

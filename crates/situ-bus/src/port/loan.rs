@@ -17,15 +17,15 @@ pub enum LoanError {
     /// The memory of the publisher's pool is in use, or the system has none left.
     #[error(transparent)]
     Memory(#[from] AllocateError),
-    /// It belongs to the process that this one was forked from.
+    /// The publisher belongs to the process that this one was forked from.
     #[error(
-        "topic {topic:?} was joined by the process that this one was forked from: make a node here, and join with that"
+        "topic {topic:?} was joined by the process that this one was forked from: create a node in this process and join with it"
     )]
     Forked {
         /// The topic.
         topic: String,
     },
-    /// The sizes asked for make no sense.
+    /// The requested sizes are invalid.
     #[error(
         "a head of {head_size} bytes aligned to {head_align} with a body of {body_size} bytes cannot be lent: {reason}"
     )]
@@ -36,14 +36,14 @@ pub enum LoanError {
         head_align: usize,
         /// The body's size in bytes.
         body_size: usize,
-        /// What is wrong with them.
+        /// Why they are invalid.
         reason: &'static str,
     },
 }
 
-/// A slot that is lent: a head and a body in shared memory that no other participant can see yet. Dropping it
-/// returns it. In a forked child it is private memory, which cannot be published, and dropping it there
-/// returns nothing.
+/// A lent slot: a head and a body in shared memory that no other participant can see yet. Dropping it returns
+/// the slot. In a forked child it is private memory, which cannot be published, and dropping it returns
+/// nothing.
 #[derive(Debug)]
 pub struct RawLoan<'p> {
     pub(crate) publisher: &'p RawPublisher,
@@ -55,14 +55,14 @@ pub struct RawLoan<'p> {
     pub(crate) encoding: Encoding,
     /// As in the descriptor.
     pub(crate) body_pool: u32,
-    /// A stream will complete the body's fence.
+    /// Whether a stream will complete the body's fence.
     pub(crate) signalled: bool,
-    /// Its slot grows in its place.
+    /// Whether its slot grows in place.
     pub(crate) grows: bool,
 }
 
 impl RawLoan<'_> {
-    /// Where the head begins: aligned to 64 bytes, `head_size` bytes long, not initialized.
+    /// The beginning of the head: aligned to 64 bytes, `head_size` bytes long, not initialized.
     #[inline]
     pub fn head(&self) -> *mut u8 {
         self.memory.wrapping_add(DESCRIPTOR)
@@ -74,8 +74,8 @@ impl RawLoan<'_> {
         self.head_size
     }
 
-    /// Where the body begins: aligned to 64 bytes, [`body_size`](Self::body_size) bytes long, not
-    /// initialized. Null if it lies where the CPU may not touch it (see [`span`](Self::span)).
+    /// The beginning of the body: aligned to 64 bytes, [`body_size`](Self::body_size) bytes long, not
+    /// initialized. Null if the CPU cannot access it (see [`span`](Self::span)).
     #[inline]
     pub fn body(&self) -> *mut u8 {
         if self.body_pool == BODY_IN_SLOT {
@@ -85,7 +85,7 @@ impl RawLoan<'_> {
         }
     }
 
-    /// The body in another domain than the host's, if the CPU may touch it there.
+    /// The body in another domain than the host's, if the CPU can access it there.
     #[cold]
     fn body_elsewhere(&self) -> *mut u8 {
         let inner = self.publisher.inner.borrow();
@@ -96,13 +96,13 @@ impl RawLoan<'_> {
         memory.unwrap_or(std::ptr::null_mut())
     }
 
-    /// The body's size in bytes, wherever it lies.
+    /// The body's size in bytes, in any domain.
     #[inline]
     pub fn body_size(&self) -> usize {
         self.body_size
     }
 
-    /// The head's bytes for writing. What the slot held before is still there: see
+    /// The head's bytes, for writing. They still hold the slot's last content: see
     /// [`body_bytes`](Self::body_bytes).
     #[inline]
     pub fn head_bytes(&mut self) -> &mut [u8] {
@@ -111,9 +111,8 @@ impl RawLoan<'_> {
         unsafe { std::slice::from_raw_parts_mut(self.head(), self.head_size) }
     }
 
-    /// The body's bytes for writing. What the slot held before is still there: they are initialized as far as
-    /// the system is concerned (shared memory begins as zeroes), but with anything. None if they lie on a
-    /// device.
+    /// The body's bytes, for writing. They still hold the slot's last content, so every byte is initialized
+    /// (shared memory begins as zeroes) but has any value. Empty if the body lies on a device.
     #[inline]
     pub fn body_bytes(&mut self) -> &mut [u8] {
         if self.body_pool != BODY_IN_SLOT && self.body().is_null() {
@@ -124,28 +123,29 @@ impl RawLoan<'_> {
         unsafe { std::slice::from_raw_parts_mut(self.body(), self.body_size) }
     }
 
-    /// How the message's bytes are laid out.
+    /// The encoding of the message's bytes.
     #[inline]
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// Says how the message's bytes are laid out, if not as the publisher's type description says.
+    /// Sets the encoding of the message's bytes, if it differs from the publisher's type description.
     pub fn set_encoding(&mut self, encoding: Encoding) {
         self.encoding = encoding;
     }
 
-    /// Makes the body smaller than was asked for.
+    /// Makes the body smaller than requested.
     pub fn shrink_body(&mut self, size: usize) {
         self.body_size = self.body_size.min(size);
     }
 
-    /// Publishes the message and gives its number in the topic's order. On failure the slot is returned.
+    /// Publishes the message and returns its number in the topic's order. On failure the slot is returned to
+    /// the publisher.
     pub fn publish(self) -> Result<u64, PublishError> {
         self.publish_or_return().map_err(|(error, _)| error)
     }
 
-    /// Publishes the message; on failure gives it back along with the reason.
+    /// Publishes the message. On failure, returns it along with the reason.
     pub fn publish_or_return(self) -> Result<u64, (PublishError, Self)> {
         self.publish_with(None)
     }
@@ -161,23 +161,23 @@ impl RawLoan<'_> {
         }
     }
 
-    /// Publishes the message now, although its body is complete only when `stream` has passed everything that
-    /// is enqueued on it so far. Subscribers wait for that, on the host or on a stream of their own. This
-    /// call waits only if the body lies in host memory, which has no streams to wait for.
+    /// Publishes the message now, before its body is complete. The body completes when `stream` has passed
+    /// all work that is enqueued on it so far. Subscribers wait for that, on the host or on a stream of their
+    /// own. If the body lies in host memory, which has no streams, this call waits for the stream.
     ///
-    /// On failure the slot is returned as soon as the stream has passed.
+    /// On failure the slot is returned to the publisher as soon as the stream has passed.
     pub fn publish_on(self, stream: &dyn Stream) -> Result<u64, PublishError> {
         self.publish_on_or_return(stream).map_err(|(error, _)| error)
     }
 
-    /// As [`publish_on`](Self::publish_on); on failure gives the loan back along with the reason.
+    /// As [`publish_on`](Self::publish_on). On failure, returns the loan along with the reason.
     pub fn publish_on_or_return(mut self, stream: &dyn Stream) -> Result<u64, (PublishError, Self)> {
         if self.publisher.is_inherited() {
             return Err((self.publisher.publish_forked(), self));
         }
         let fence = self.fence();
-        // The signal comes before the row: otherwise subscribers could wait for a signal that was never
-        // enqueued.
+        // The signal is enqueued before the row is written: otherwise subscribers could wait for a signal
+        // that was never enqueued.
         let enqueued = match &fence {
             Some(fence) => stream.signal(fence),
             None => stream.synchronize(STREAM_TIMEOUT),
@@ -195,23 +195,23 @@ impl RawLoan<'_> {
         }
     }
 
-    /// The fence that says when the body is complete, for callers that complete it themselves (see
-    /// [`publish_signalled`](Self::publish_signalled)). Nothing if the body lies in host memory.
+    /// The fence that completes the body, for callers that complete it themselves (see
+    /// [`publish_signalled`](Self::publish_signalled)). `None` if the body lies in host memory.
     pub fn fence(&self) -> Option<Fence> {
         let inner = self.publisher.inner.borrow();
         inner.bodies.as_ref().and_then(|bodies| bodies.fence(self.slot))
     }
 
-    /// Publishes the message now, although its body is complete only when its [`fence`](Self::fence) is. The
-    /// caller has enqueued the fence's completion, on a stream that Situ does not know. If the fence is never
-    /// completed, the memory is lost to this publisher, and subscribers wait until their time limit.
+    /// Publishes the message now, before its body is complete. The caller has enqueued the completion of its
+    /// [`fence`](Self::fence) on a stream that Situ does not manage. If the fence is never completed, the
+    /// memory is lost to this publisher, and subscribers wait until their time limit.
     pub fn publish_signalled(mut self) -> Result<u64, (PublishError, Self)> {
         self.signalled = self.body_pool != BODY_IN_SLOT;
         self.publish_or_return()
     }
 
-    /// The message's payload where a device can write it: its body if it has one, otherwise its head in host
-    /// memory (see [`span_of_message`](Self::span_of_message)).
+    /// The message's payload for a device: its body if it has one, otherwise its head in host memory (see
+    /// [`span_of_message`](Self::span_of_message)).
     pub fn span(&self) -> DeviceSpan<'_, u8> {
         let inner = self.publisher.inner.borrow();
         if let (Some(memory), Some(bodies)) = (&self.publisher.device, &inner.bodies)
@@ -226,9 +226,10 @@ impl RawLoan<'_> {
         DeviceSpan::new(&self.publisher.memory, inner.pool.place(self.slot).0 + at as u64, len)
     }
 
-    /// Puts a message without a body where its publisher's bodies lie, as a whole: in the span that this
-    /// gives, which is as large as the head and holds anything. What subscribers get is what is written
-    /// there; the head, which stays in host memory, is then shown only to those who take on a device.
+    /// Moves a message without a body as a whole into the domain of its publisher's bodies, and returns its
+    /// span there. The span is as large as the head, and its content is undefined until it is written.
+    /// Subscribers receive the content of the span. The head stays in host memory, and only subscribers on a
+    /// device see it.
     pub fn span_of_message(&mut self) -> Result<DeviceSpan<'_, u8>, LoanError> {
         if self.publisher.is_inherited() {
             return Err(self.publisher.loan_forked());
@@ -243,7 +244,8 @@ impl RawLoan<'_> {
         Ok(self.span())
     }
 
-    /// Gives it a body in its publisher's pool of bodies, if it needs one.
+    /// Allocates a body in the publisher's pool of bodies, if the publisher has one and the message needs a
+    /// body.
     pub(crate) fn add_body(&mut self, inner: &mut Inner, size: usize) -> Result<(), AllocateError> {
         if let Some(bodies) = &mut inner.bodies
             && size > 0
@@ -255,7 +257,7 @@ impl RawLoan<'_> {
         Ok(())
     }
 
-    /// Parts the loan from the publisher's lifetime, for languages without lifetimes. The slot stays lent
+    /// Detaches the loan from the publisher's lifetime, for languages without lifetimes. The slot stays lent
     /// until [`RawPublisher::attach`] takes the loan back, or the publisher is gone.
     #[inline]
     pub fn detach(self) -> DetachedLoan {
@@ -275,7 +277,8 @@ impl RawLoan<'_> {
 
     #[inline]
     pub(crate) fn descriptor(&self) -> &Descriptor {
-        // SAFETY: every slot begins with room for a descriptor, aligned to 64; it consists of atomics.
+        // SAFETY: every slot begins with room for a descriptor, aligned to 64; a descriptor consists of
+        // atomics.
         unsafe { &*self.memory.cast::<Descriptor>() }
     }
 }
@@ -289,8 +292,8 @@ impl Drop for RawLoan<'_> {
             self.publisher.tell_unpublished(watcher);
         }
         let inner = &mut *self.publisher.inner.borrow_mut();
-        // It was never published in this generation, so it cannot be held. But a stream may be about to fill
-        // it.
+        // The slot was never published in this generation, so it cannot be held. But a stream may be about to
+        // fill it.
         if self.signalled && !is_idle(inner, self.slot) {
             let _ = inner.pool.control(self.slot).retire();
             inner.held.push_back(self.slot);
@@ -300,7 +303,7 @@ impl Drop for RawLoan<'_> {
     }
 }
 
-/// A loan that knows nothing of its publisher: see [`RawLoan::detach`].
+/// A loan without a reference to its publisher: see [`RawLoan::detach`].
 #[derive(Debug)]
 #[must_use = "its slot stays lent until it is attached again"]
 pub struct DetachedLoan {
@@ -316,7 +319,7 @@ pub struct DetachedLoan {
 }
 
 impl DetachedLoan {
-    /// Where the body begins and how large it is, if it lies in the slot; else null and 0.
+    /// The body and its size if it lies in the slot, otherwise null and 0.
     #[inline]
     pub(crate) fn body_in_slot(&self) -> (*mut u8, usize) {
         if self.body_pool == BODY_IN_SLOT {
@@ -328,7 +331,7 @@ impl DetachedLoan {
 }
 
 impl RawPublisher {
-    /// Whether it belongs to the process that this one was forked from: then nothing can be lent or published
+    /// Whether it belongs to the process that this one was forked from. Then nothing can be lent or published
     /// here, and dropping it here changes nothing there.
     #[inline]
     pub fn is_inherited(&self) -> bool {
@@ -350,7 +353,7 @@ impl RawPublisher {
         PublishError::Forked { topic: self.topic.name.clone() }
     }
 
-    /// Takes back a loan that was detached.
+    /// Takes back a detached loan.
     ///
     /// # Safety
     /// The loan was detached from a loan of this very publisher.

@@ -1,24 +1,25 @@
-//! The untyped machinery under the typed API: descriptors, slots and pools.
+//! The untyped machinery below the typed API: descriptors, slots and pools.
 //!
 //! ```text
-//!   placement        where bodies lie, and where a subscriber takes
-//!   pool_options     how pools are made
+//!   placement        the memory domain of bodies or of a subscriber
+//!   pool_options     how pools are created
 //!
 //!   publisher        joining, leaving, and getting slots back
 //!   publisher_state  its pools, and which of their slots are published, held or free
 //!   bodies           its pool in another domain
-//!   lend, growing    slots that are lent; growing ones for messages whose size is not known before
+//!   lend, growing    lent slots; growing ones for messages whose size is not known before
 //!   loan             a slot that is written and then published
-//!   publish          a loan's place in the order, and what follows
+//!   publish          appending a loan to the topic, and the work that follows
 //!   publish_error    why it fails
 //!   back_pressure    waiting for a subscriber that has no room
-//!   thread_number    tells whether a publisher would wait for its own thread
-//!   trim             memory that goes back to the system
+//!   thread_number    detects a publisher that would wait for its own thread
+//!   trim             returning memory to the system
 //!
 //!   subscriber       joining and taking
 //!   wait             waiting until there is something to take
-//!   held             how many samples it holds
+//!   held             the number of samples that it holds
 //!   pool_cache       the pools that it has mapped
+//!   taken            a message whose head is pinned, before it is checked
 //!   take_error       why taking fails
 //!   sample           a message that is held
 //!   payload, sample_payload   where its payload lies, and when it is complete
@@ -47,6 +48,7 @@ pub(crate) mod sample;
 pub(crate) mod sample_payload;
 pub(crate) mod subscriber;
 pub(crate) mod take_error;
+pub(crate) mod taken;
 pub(crate) mod thread_number;
 pub(crate) mod trim;
 pub(crate) mod wait;

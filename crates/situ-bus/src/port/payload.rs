@@ -1,4 +1,4 @@
-//! The payload of a message that was taken elsewhere than behind its head.
+//! The payload of a taken message, if it does not lie behind the message's head.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use situ_memory::Fence;
 use crate::node::liveness::NodeId;
 use crate::port::pool_cache::{Mapped, Pin};
 
-/// The payload of a message that was taken elsewhere than behind its head.
+/// The payload of a taken message, if it does not lie behind the message's head.
 #[derive(Debug)]
 pub(crate) struct Payload {
     pub(crate) mapped: Arc<Mapped>,
@@ -18,14 +18,14 @@ pub(crate) struct Payload {
     pub(crate) fence: Option<Fence>,
     /// The node that completes the fence.
     pub(crate) owner: NodeId,
-    /// The hold on a copy; the hold on the head is enough for what its publisher put there.
+    /// The pin of a copy. A payload that the publisher wrote needs only the pin of the head.
     pub(crate) _copy: Option<Pin>,
-    /// The hold on the head, if a stream shares it that copies what the head belongs to.
+    /// The pin of the head, if it is shared by a stream that copies the payload.
     pub(crate) _head: Option<Arc<Pin>>,
 }
 
 impl Payload {
-    /// Whether it lies in memory that only those may write who are trusted.
+    /// Whether it lies in memory that only trusted users may write.
     pub(crate) fn is_in_place(&self) -> bool {
         self.mapped.in_place
     }

@@ -1,4 +1,4 @@
-//! Other participants' pools that a subscriber has mapped.
+//! The pools of other participants that a subscriber has mapped.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,15 +11,15 @@ use crate::node::liveness::NodeId;
 use crate::topic::{OwnPlace, StateWord, Topic};
 use crate::trust::{Limits, Trust};
 
-/// What keeps a subscriber's place: itself, and every sample that it took.
+/// A subscriber's place. The subscriber and every sample that it took keep it.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) topic: Arc<Topic>,
     pub(crate) node: Arc<NodeInner>,
     pub(crate) place: usize,
-    /// What it alone writes.
+    /// The fields of the place, which only this process writes.
     pub(crate) own: OwnPlace,
-    /// The process that the place belongs to. A forked child's copy gives nothing back.
+    /// The process that owns the place. A forked child's copy releases nothing.
     pub(crate) process: Process,
     pub(crate) trust: Trust,
     pub(crate) limits: Limits,
@@ -33,28 +33,29 @@ impl Drop for Core {
     }
 }
 
-/// A pool, mapped by a subscriber, and the place it reads with.
+/// A pool that a subscriber has mapped, and the subscriber's place.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     pub(crate) number: u64,
-    /// Rows of earlier messages that name its entry mean another pool.
+    /// Rows of earlier messages that name its entry refer to another pool.
     since: u64,
     pub(crate) view: PoolView,
-    /// Whether its messages are read where they lie: only those may write to it who are trusted.
+    /// Whether its messages are read in place: only trusted users may write to it.
     pub(crate) in_place: bool,
-    /// What of it is registered with devices. Behind the view, which is to be given up first.
+    /// The parts of it that are registered with devices. Declared after the view, so that the view is dropped
+    /// first.
     registered: Mutex<Registered>,
     pub(crate) core: Arc<Core>,
 }
 
 impl Mapped {
-    /// The pool's owner, as its own header says: its entry in the topic may belong to another pool by now.
+    /// The pool's owner, from its own header: its entry in the topic may belong to another pool by now.
     pub(crate) fn owner(&self) -> NodeId {
         NodeId(self.view.header().owner)
     }
 
-    /// Registers a slot that is held with a domain's driver, whose streams copy this many bytes from it, if
-    /// the driver registers memory.
+    /// Registers `len` bytes of a held slot with a domain's driver, if that driver registers memory. The
+    /// domain's streams copy these bytes.
     pub(crate) fn register(&self, domain: &dyn Domain, slot: SlotId, len: u64) {
         if let Some(slot) = self.view.control(slot).zip(self.view.place(slot)) {
             let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +64,7 @@ impl Mapped {
     }
 }
 
-/// A hold on a slot.
+/// A pinned slot. Dropping this releases it.
 #[derive(Debug)]
 pub(crate) struct Pin {
     pub(crate) mapped: Arc<Mapped>,
@@ -73,7 +74,7 @@ pub(crate) struct Pin {
 impl Drop for Pin {
     #[inline]
     fn drop(&mut self) {
-        // In a forked child the control is private zeroes: what its parent holds stays held.
+        // In a forked child the control is private zeroes: the parent's pin stays.
         if let Some(control) = self.mapped.view.control(self.slot) {
             SlotControl::release(control, self.mapped.core.place);
         }
@@ -87,8 +88,8 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// The pool of an entry that the row of message `sequence` names, or what belongs to it; mapped when it
-    /// is first needed.
+    /// Returns the pool of an entry that the row of message `sequence` or its descriptor names. The pool is
+    /// mapped on first use.
     #[inline(always)]
     pub(crate) fn get(&self, core: &Arc<Core>, entry: u8, sequence: u64) -> Result<Arc<Mapped>, ViewError> {
         let number = core.topic.publisher(usize::from(entry)).tenure.pool();
@@ -132,8 +133,8 @@ impl Pools {
         Ok(mapped)
     }
 
-    /// How many messages a place holds of publishers that are there. If what keeps their pools mapped already
-    /// says that it is less than `most`, that is enough: more than the samples do so.
+    /// Returns how many messages of present publishers a place holds. Every sample keeps a reference to its
+    /// pool, so if the references are fewer than `most`, their number is returned as an upper bound.
     #[cold]
     pub(crate) fn held(&self, topic: &Topic, place: usize, most: usize) -> usize {
         let mapped = self.mapped.borrow();
@@ -155,7 +156,7 @@ impl Pools {
         of_messages().map(|mapped| holds(&mapped.view)).sum()
     }
 
-    /// Unmaps the pools of publishers that are gone and whose messages were all passed. Their memory returns
+    /// Unmaps the pools of publishers that are gone, if all their messages were passed. Their memory returns
     /// to the system with the last mapping. Samples that are still held keep theirs.
     pub(crate) fn forget_gone(&self, topic: &Topic) {
         for (index, mapped) in self.mapped.borrow_mut().iter_mut().enumerate() {

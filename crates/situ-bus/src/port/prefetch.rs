@@ -1,6 +1,6 @@
-//! Asking for cache lines before they are needed.
+//! Prefetching of cache lines.
 
-/// Asks for a line that will be read soon. Any address will do; nothing is accessed.
+/// Prefetches a line that will be read soon. Any address is allowed; nothing is accessed.
 #[inline]
 pub(crate) fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -13,11 +13,11 @@ pub(crate) fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-/// Asks for a line that will be written soon, so that no other core has a copy of it by then.
+/// Prefetches a line that will be written soon, so that no other core has a copy of it by then.
 #[inline]
 pub(crate) fn prefetch_for_write(address: *const u8) {
-    // The intrinsic is lowered to a prefetch for reading unless the target is known to have `prefetchw`;
-    // every 64-bit processor takes the instruction, if only as a hint to ignore.
+    // The intrinsic is lowered to a prefetch for reading unless the target is known to have `prefetchw`.
+    // Every 64-bit processor accepts the instruction, even if it ignores the hint.
     #[cfg(target_arch = "x86_64")]
     // SAFETY: prefetching never faults, whatever the address, and changes no register or flag.
     unsafe {

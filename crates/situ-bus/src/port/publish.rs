@@ -1,4 +1,5 @@
-//! Publishing a loan: its place in the order, waking subscribers, and what follows off the message's way.
+//! Publishing a loan: appending it to the topic, waking subscribers, and the work that follows off the
+//! critical path.
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{FenceState, SlotId, Stream};
@@ -16,7 +17,7 @@ use crate::topic::MAX_RINGS;
 use crate::topic::format::{BODY_IN_SLOT, Descriptor};
 
 impl RawPublisher {
-    /// Puts a loan into the order. `on` is the stream that completes it, if one does.
+    /// Publishes a loan. `on` is the stream that completes it, if there is one.
     pub(crate) fn publish(&self, loan: &RawLoan<'_>, on: Option<&dyn Stream>) -> Result<u64, PublishError> {
         if self.is_inherited() {
             return Err(self.publish_forked());
@@ -30,8 +31,8 @@ impl RawPublisher {
         }
     }
 
-    /// Publishes, and tells the tracer if there is one, with the time at which it `began`. In line, so that
-    /// nothing is left of that without a tracer.
+    /// Publishes, and reports the step, which `began` at the given time, if there is a tracer. Inlined, so
+    /// that none of the reporting remains without a tracer.
     #[inline(always)]
     pub(crate) fn publish_since(
         &self,
@@ -45,7 +46,7 @@ impl RawPublisher {
             && !loan.signalled
             && let Some(fence) = bodies.fence(loan.slot)
         {
-            // Whatever fills it is done: the row publishes that.
+            // The body is complete already: the row publishes it.
             fence.complete();
         }
         let now = if self.stamps { now_ns() } else { 0 };
@@ -74,12 +75,12 @@ impl RawPublisher {
         };
         inner.next = number.wrapping_add(1);
         inner.published.push_back((number, loan.slot));
-        // A message that a device is still filling, and that the publisher copies to the host itself, is of
-        // use there only when that is done. A subscriber that is woken before has nothing to do, and takes a
-        // core from others.
+        // If a device is still filling the message and the publisher itself copies it to the host,
+        // subscribers on the host can use it only after that copy. A subscriber that is woken earlier has
+        // nothing to do, and takes a core from other work.
         let brought = loan.signalled && self.eager.is_some();
-        // A copy of a message that is not complete is enqueued, which takes less time than waking a
-        // subscriber, and the device goes on meanwhile. Any other copy may be made in the call.
+        // A copy of an incomplete message is enqueued, which takes less time than waking a subscriber, and
+        // the device works in the meantime. Any other copy may be made in the call.
         let first = brought && on.is_some() && Self::is_pending(inner, loan.slot);
         let wakes = first && self.copy_eagerly(inner, on);
         if brought && (wakes || !first) {
@@ -87,7 +88,7 @@ impl RawPublisher {
         } else {
             self.topic.wake().notify();
         }
-        // What follows is off the message's way.
+        // From here on, the work does not delay the message.
         self.look_around(inner, now);
         let bytes = loan.head_size as u64 + loan.body_size as u64;
         if let Some(began) = began {
@@ -122,7 +123,7 @@ impl RawPublisher {
         Ok(number)
     }
 
-    /// Puts a message into the order. Where the ring is sealed, goes on in the next.
+    /// Appends a message to the topic. If the ring is sealed, continues in the next one.
     #[inline(always)]
     pub(crate) fn claim(
         &self,
@@ -143,7 +144,7 @@ impl RawPublisher {
         descriptor: &Descriptor,
         reference: Reference,
     ) -> Result<u64, ClaimError<()>> {
-        // A ring cannot be sealed as often as this: each is deeper than the one before it.
+        // A ring cannot be sealed more often than this, because each is deeper than the previous one.
         for _ in 0..MAX_RINGS {
             if self.topic.follow().is_err() {
                 break;
@@ -173,7 +174,7 @@ impl RawPublisher {
         })
     }
 
-    /// Why no number could be had, other than for want of room.
+    /// The error of a claim that failed for another reason than missing room.
     #[cold]
     pub(crate) fn unclaimed(&self, error: ClaimError<()>) -> PublishError {
         let topic = self.topic.name.clone();
@@ -197,8 +198,9 @@ impl RawPublisher {
         }
     }
 
-    /// Copies published messages into every domain that has a subscriber; the last message on this stream, if
-    /// it completes it. Returns whether the end of a copy of that message wakes subscribers on the host.
+    /// Copies published messages into every domain that has a subscriber. The last message is copied on the
+    /// stream `on`, if that stream completes it. Returns whether the end of a copy of that message wakes
+    /// subscribers on the host.
     pub(crate) fn copy_eagerly(&self, inner: &mut Inner, on: Option<&dyn Stream>) -> bool {
         let Some(eager) = &self.eager else { return false };
         eager.borrow_mut().copy(self.node.life.id(), &self.qos, inner, on)

@@ -23,17 +23,17 @@ pub enum PublishError {
         waiting_for: u64,
         /// How far this publisher may run ahead.
         depth: usize,
-        /// How long it was waited.
+        /// How long the publisher waited.
         waited: Duration,
-        /// Which subscriber that is; nothing if it has gone just now.
+        /// The subscriber; `None` if it has just left.
         subscriber: Option<Box<SlowSubscriber>>,
     },
-    /// The slowest reliable subscriber was last used by the thread that publishes: while that thread waits, it
-    /// cannot take. A publisher whose limit is 20 ms or less gets `Full` instead.
+    /// The slowest reliable subscriber was last used by the publishing thread, which cannot take while it
+    /// waits. A publisher whose limit is 20 ms or less gets `Full` instead.
     #[error(
         "the slowest reliable subscriber of topic {topic:?}, {subscriber}, has not taken message {waiting_for} yet, the depth is \
-         {depth}, and it is used by the very thread that publishes, which cannot take while it waits: take before more is \
-         published, let another thread take, or use a larger depth"
+         {depth}, and the subscriber is used by the publishing thread, which cannot take while it waits: take before more is \
+         published, take in another thread, or use a larger depth"
     )]
     OwnThread {
         /// The topic.
@@ -45,8 +45,8 @@ pub enum PublishError {
         /// The subscriber.
         subscriber: Box<SlowSubscriber>,
     },
-    /// The root, the topic or the node was removed under it: subscribers that join from now on would not get
-    /// the message.
+    /// The root, the topic or the node was removed while in use. Subscribers that join from now on would not
+    /// get the message.
     #[error("topic {topic:?} cannot be used any more: {removed}")]
     Removed {
         /// The topic.
@@ -54,27 +54,26 @@ pub enum PublishError {
         /// What was removed.
         removed: Removed,
     },
-    /// It belongs to the process that this one was forked from.
+    /// The publisher belongs to the process that this one was forked from.
     #[error(
-        "topic {topic:?} was joined by the process that this one was forked from: make a node here, and join with that"
+        "topic {topic:?} was joined by the process that this one was forked from: create a node in this process and join with it"
     )]
     Forked {
         /// The topic.
         topic: String,
     },
-    /// The wait for a reliable subscriber was ended by the publisher's interrupter. The message was not
-    /// published.
+    /// The publisher's interrupter ended the wait for a reliable subscriber. The message was not published.
     #[error("the wait for room on topic {topic:?} was interrupted")]
     Interrupted {
         /// The topic.
         topic: String,
     },
-    /// The stream that fills the message cannot signal that it has.
+    /// The stream that fills the message cannot signal its completion.
     #[error("message of topic {topic:?} cannot be published in stream order: {source}")]
     Stream {
         /// The topic.
         topic: String,
-        /// What the stream answered.
+        /// The stream's error.
         source: Box<DomainError>,
     },
     /// The topic has grown, and its new rows cannot be mapped.
@@ -82,7 +81,7 @@ pub enum PublishError {
     Ring {
         /// The topic.
         topic: String,
-        /// What is wrong with their file.
+        /// What is wrong with the file of the rows.
         source: Box<MemoryError>,
     },
     /// The topic's rows contradict each other.
@@ -106,9 +105,9 @@ pub struct SlowSubscriber {
     pub node: NodeId,
     /// That node's name; empty if its file is gone.
     pub name: String,
-    /// Its process; nothing if the node's file is gone.
+    /// Its process; `None` if the node's file is gone.
     pub pid: Option<u32>,
-    /// The program that it runs.
+    /// The path of its program.
     pub program: String,
 }
 
@@ -124,7 +123,7 @@ impl SlowSubscriber {
 impl fmt::Display for SlowSubscriber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.pid {
-            // What others call themselves is quoted.
+            // Names from other processes are quoted.
             Some(pid) => write!(f, "node {:?} (process {pid}, {:?})", self.name, self.program),
             None => write!(f, "node {}", self.node),
         }

@@ -19,14 +19,14 @@ use crate::port::bodies::Bodies;
 use crate::port::placement::Placement;
 use crate::port::pool_options::pool_options;
 use crate::port::publisher_state::{Inner, Trimming, give_back, retire};
-use crate::protocol::flow_window::Window;
+use crate::protocol::flow_window::FlowWindow;
 use crate::qos::{Durability, PublisherQos, Terms, nanoseconds, periods};
-use crate::topic::{Encoding, RegisterError, Registration, Topic, TypeDescription};
+use crate::topic::{Encoding, RegisterError, Registration, SchemaFlags, Topic, TypeDescription};
 use crate::wait::interrupt::Interrupter;
 
-/// How long to wait for the end of copies.
+/// How long to wait for copies to end.
 const COPYING: Duration = Duration::from_secs(1);
-/// With more subscribers than this, looking at all their cursors costs more than warm memory saves.
+/// With more subscribers than this, reading all their cursors costs more than warm memory saves.
 const EAGER_PLACES: usize = 8;
 
 /// Publishes messages whose type is known only at run time. One thread at a time.
@@ -38,16 +38,15 @@ pub struct RawPublisher {
     pub(crate) encoding: Encoding,
     pub(crate) qos: PublisherQos,
     pub(crate) stamps: bool,
-    /// The memory of its pool, and of that of its bodies if they lie elsewhere.
+    /// The memory of its pool of heads, and that of its bodies if they lie in another domain.
     pub(crate) memory: Arc<dyn Memory>,
     pub(crate) device: Option<Arc<dyn Memory>>,
     pub(crate) inner: RefCell<Inner>,
-    /// Copies that are made without being asked for.
+    /// The copies that it makes before a subscriber takes.
     pub(crate) eager: Option<Box<RefCell<Eager>>>,
-    /// Ends its waits for room.
+    /// Ends the waits for room.
     pub(crate) interrupter: RefCell<Option<Interrupter>>,
-    /// The process that it belongs to. A forked child's copy lends and publishes nothing, and gives nothing
-    /// back.
+    /// The process that it belongs to. A forked child's copy lends, publishes and returns nothing.
     pub(crate) process: Process,
     _one_thread: std::marker::PhantomData<Cell<()>>,
 }
@@ -79,6 +78,7 @@ impl RawPublisher {
             node: inner.life.id(),
             topic,
             description,
+            flags: SchemaFlags::read(&description.schema),
             terms: Terms::of_publisher(&qos),
             depth,
             domain: placement.domain,
@@ -86,7 +86,7 @@ impl RawPublisher {
         let domains = inner.domains_with(placement.domain)?;
         let joined = registration.join(Access::Read)?;
         let slots = depth as u64 * 2 + 1024;
-        // First the bodies: heads without them would be nothing.
+        // The bodies come first: heads without bodies would be useless.
         let mut bodies = None;
         if placement.domain != HOST {
             let domain = domains.get(placement.domain)?;
@@ -101,8 +101,8 @@ impl RawPublisher {
             bodies = Some(Box::new(Bodies::new(entry, pool)));
         }
         let capacity = placement.capacity.filter(|_| bodies.is_none());
-        // Heads of bodies elsewhere are small, and all alike.
-        // Nor does a ring have slots that grow, as regions do.
+        // Heads with bodies in another domain are small and all have the same size. A ring has no slots that
+        // grow, but regions need them.
         let grows = bodies.is_none() && description.encoding == Encoding::Region;
         let strategy = if bodies.is_none() && !grows { placement.strategy } else { Strategy::SizeClasses };
         let options = PoolOptions { grows, ..pool_options(inner, &HostDomain, slots, (capacity, strategy)) };
@@ -138,7 +138,7 @@ impl RawPublisher {
                 published: VecDeque::with_capacity(depth + 2),
                 held: VecDeque::with_capacity(depth + 2),
                 next,
-                window: Window::default(),
+                window: FlowWindow::default(),
                 process_watch: ProcessWatch::default(),
                 trimming: Trimming::new(qos.trim_above),
                 published_ns: now_ns(),
@@ -152,8 +152,8 @@ impl RawPublisher {
         })
     }
 
-    /// Leaves out the time stamp of each message: saves reading the clock, costs `published_at_ns` and the
-    /// lifespan.
+    /// Leaves out the time stamp of each message. This saves reading the clock, but then there is no
+    /// `published_at_ns` and no lifespan.
     pub fn without_stamps(mut self) -> Self {
         self.stamps = self.qos.lifespan.is_some() || self.qos.deadline.is_some();
         self
@@ -169,29 +169,29 @@ impl RawPublisher {
         Node { inner: self.node.clone() }
     }
 
-    /// What it offers.
+    /// The quality of service that it offers.
     pub fn qos(&self) -> &PublisherQos {
         &self.qos
     }
 
-    /// What its pool holds.
+    /// The statistics of its pool.
     pub fn memory(&self) -> PoolStatistics {
         self.inner.borrow().pool.statistics()
     }
 
-    /// How many subscribers the topic has at the moment.
+    /// The number of subscribers of the topic at the moment.
     pub fn subscribers(&self) -> usize {
         self.topic.places.active().count()
     }
 
-    /// How many deadlines went by without a message, the current one included.
+    /// The number of deadlines that passed without a message, including the current one.
     pub fn deadlines_missed(&self) -> u64 {
         let inner = self.inner.borrow();
         inner.missed + periods(inner.published_ns, now_ns(), self.qos.deadline)
     }
 
-    /// Takes out of circulation what every subscriber has passed, oldest first, so that the warmest is lent
-    /// next.
+    /// Retires messages that every subscriber has passed, oldest first, so that the slot with the warmest
+    /// memory is lent next.
     pub(crate) fn retire_passed(&self, inner: &mut Inner) {
         if self.qos.durability != Durability::Volatile
             || inner.published.is_empty()
@@ -208,8 +208,8 @@ impl RawPublisher {
         }
     }
 
-    /// The memory is exhausted: gets back what there is, and if that does not do, waits for the end of those
-    /// who died with some of it.
+    /// Recovers memory when it is exhausted: frees slots, and if that does not suffice, waits for dying
+    /// processes that still hold some.
     #[cold]
     pub(crate) fn recover_enough<T>(
         &self,
@@ -227,7 +227,7 @@ impl RawPublisher {
         });
         let start = Instant::now();
         let mut result = result.unwrap_or_else(|| allocate(inner));
-        // What is still being copied comes free soon.
+        // Slots that are still being copied from are free soon.
         while matches!(result, Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)))
             && let Some(left) = COPYING.checked_sub(start.elapsed())
             && inner.enqueued.wait_for_one(left)
@@ -238,14 +238,14 @@ impl RawPublisher {
         result
     }
 
-    /// Looks at everything that may have come free, also by death.
+    /// Repairs the topic and frees all slots that are not held any more.
     #[cold]
     pub(crate) fn recover(&self, inner: &mut Inner) {
         self.topic.repair_if_free();
         give_back(inner, usize::MAX);
     }
 
-    /// The slowest cursor of those who are waited for; `u64::MAX` if there is none.
+    /// The slowest cursor of the subscribers that are waited for; `u64::MAX` if there are none.
     pub(crate) fn slowest(&self) -> u64 {
         let waited_for = self.topic.places.active().filter(|place| place.is_waited_for());
         waited_for.map(|place| place.cursor()).min().unwrap_or(u64::MAX)
@@ -263,7 +263,7 @@ impl Drop for RawPublisher {
         }
         let start = Instant::now();
         let inner = self.inner.get_mut();
-        // If the process ended now, streams that wait for such a copy would lose a message that is complete.
+        // If the process ended now, streams that wait for such a copy would lose a complete message.
         while inner.bodies.is_none()
             && let Some(left) = COPYING.checked_sub(start.elapsed())
             && inner.enqueued.wait_for_one(left)

@@ -1,4 +1,4 @@
-//! What a publisher keeps between calls: its pools, and which of their slots are published, held or free.
+//! The state of a publisher: its pools, and which of their slots are published, held or free.
 
 use std::collections::VecDeque;
 
@@ -9,22 +9,22 @@ use crate::copy::enqueued::Enqueued;
 use crate::node::process_watch::ProcessWatch;
 use crate::port::bodies::Bodies;
 use crate::port::prefetch::prefetch_for_write;
-use crate::protocol::flow_window::Window;
+use crate::protocol::flow_window::FlowWindow;
 use crate::topic::format::DESCRIPTOR;
 
 pub(crate) struct Inner {
     pub(crate) pool: PoolOwner,
     /// The bodies, if they lie in another domain than the heads.
     pub(crate) bodies: Option<Box<Bodies>>,
-    /// Copies that are only enqueued.
+    /// Copies that are still enqueued.
     pub(crate) enqueued: Enqueued,
-    /// What was published and is still available, oldest first.
+    /// Published messages that are still available, oldest first.
     pub(crate) published: VecDeque<(u64, SlotId)>,
-    /// What was taken out of circulation while a reader held it, in the order in which it is looked at again.
+    /// Slots that were retired while a reader held them, in the order of the next checks.
     pub(crate) held: VecDeque<SlotId>,
-    /// Where the order probably ends.
+    /// The probable end of the topic.
     pub(crate) next: u64,
-    pub(crate) window: Window,
+    pub(crate) window: FlowWindow,
     pub(crate) process_watch: ProcessWatch,
     pub(crate) trimming: Trimming,
     pub(crate) published_ns: u64,
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Inner {
     }
 }
 
-/// When a publisher looked, and what it was told.
+/// When a publisher last returned memory to the system, and its limit.
 pub(crate) struct Trimming {
     pub(crate) looked_ns: u64,
     pub(crate) unstamped: u32,
@@ -65,8 +65,8 @@ pub(crate) fn retire(inner: &mut Inner, slot: SlotId) {
     }
 }
 
-/// Whether no device is still filling the body of a slot, or copying what is in it elsewhere: a copy would
-/// hold some of the next message.
+/// Whether no device is still filling a slot's body, and no stream is still copying from the slot. A late
+/// copy would contain parts of the next message.
 #[inline]
 pub(crate) fn is_idle(inner: &Inner, slot: SlotId) -> bool {
     inner.bodies.as_ref().is_none_or(|bodies| !bodies.is_pending(slot)) && !inner.enqueued.use_slot(slot)
@@ -86,7 +86,7 @@ pub(crate) fn free(inner: &mut Inner, slot: SlotId) {
 #[inline]
 pub(crate) fn give_back(inner: &mut Inner, most: usize) {
     for _ in 0..inner.held.len().min(most) {
-        // In turns: those that are held for long must not hide those behind them.
+        // Round-robin: slots that are held for a long time must not block the slots behind them.
         let Some(slot) = inner.held.pop_front() else { return };
         match inner.pool.control(slot).held() {
             Held::No if is_idle(inner, slot) => free(inner, slot),
@@ -95,8 +95,8 @@ pub(crate) fn give_back(inner: &mut Inner, most: usize) {
     }
 }
 
-/// A slot was freed: gives memory back if there is more of it free than the publisher is to keep. Half of
-/// that is kept, so that not every message pays for it.
+/// Returns free memory to the system after a slot was freed, if there is more of it than the limit. Half the
+/// limit is kept, so that not every message pays for it.
 #[inline]
 pub(crate) fn give_excess_back(inner: &mut Inner) {
     let above = inner.trimming.above;

@@ -1,4 +1,4 @@
-//! Messages that were taken, without their type; and what is counted of copies.
+//! Taken messages without their type, and the counter of copies.
 
 use std::sync::atomic::AtomicU64;
 
@@ -20,9 +20,9 @@ pub(crate) fn is_expired(descriptor: &Descriptor) -> bool {
     lifespan != 0 && now_ns().saturating_sub(published) > lifespan
 }
 
-/// A message that was taken: its bytes stay as they are until it is dropped, whatever its publisher does. May
+/// A message that was taken. Its bytes do not change until it is dropped, whatever its publisher does. It may
 /// be sent to other threads and outlive its subscriber. In a forked child its bytes are zeroes, and dropping
-/// it there releases nothing.
+/// it releases nothing.
 #[derive(Debug)]
 pub struct RawSample {
     pub(crate) head: *const u8,
@@ -32,9 +32,9 @@ pub struct RawSample {
     pub(crate) encoding: Encoding,
     pub(crate) sequence: u64,
     pub(crate) descriptor: *const Descriptor,
-    /// Where its payload lies, if not behind the head. Before the pin, so that it is let go of first.
+    /// The payload, if it is not behind the head. Declared before the pin, so that it is released first.
     pub(crate) payload: Option<Box<Payload>>,
-    /// What the CPU reads instead, if its publisher is not trusted.
+    /// The private copy that the CPU reads instead, if the publisher is not trusted.
     pub(crate) own: Option<Box<Own>>,
     pub(crate) pin: Pin,
 }
@@ -43,12 +43,12 @@ pub struct RawSample {
 #[derive(Debug)]
 pub(crate) struct Own {
     _copy: Private,
-    /// Where the payload lies in shared memory.
+    /// The payload in shared memory.
     there: *const u8,
 }
 
-// SAFETY: a sample is a read-only view of memory that is not written while its pin lasts. The pin is released
-// by an atomic operation that any thread may do.
+// SAFETY: A sample is a read-only view of memory that is not written while its pin exists. The pin is
+// released by an atomic operation that any thread may do.
 unsafe impl Send for RawSample {}
 // SAFETY: as above; there is no interior state.
 unsafe impl Sync for RawSample {}
@@ -59,48 +59,46 @@ impl RawSample {
         unsafe { &*self.descriptor }
     }
 
-    /// The head's bytes, which a hostile publisher may still change: what is decoded or checked is a copy of
-    /// them.
+    /// The head's bytes, which a hostile publisher may still change. Copy them before decoding or checking.
     #[inline]
     pub fn head(&self) -> SharedBytes<'_> {
         // SAFETY: checked to lie in the pool by `RawSubscriber::pin`, or in the private copy; mapped while
-        // the pin lasts.
+        // the pin exists.
         unsafe { SharedBytes::new(self.head, self.head_size) }
     }
 
-    /// The head's bytes where they lie.
+    /// The head's bytes in place.
     ///
-    /// They stay as they are while the sample lasts, unless a process misbehaves that the subscriber trusts
-    /// ([`Trust`](crate::Trust)): what others may write to is a private copy.
+    /// They do not change while the sample exists, unless a process that the subscriber trusts
+    /// ([`Trust`](crate::Trust)) misbehaves. Messages that other users may write are private copies.
     #[inline]
     pub fn head_in_place(&self) -> &[u8] {
-        // SAFETY: as for `head`; not written while the pin lasts, by those who are trusted.
+        // SAFETY: as for `head`; trusted processes do not write it while the pin exists.
         unsafe { std::slice::from_raw_parts(self.head, self.head_size) }
     }
 
-    /// Whether it is a copy in this process' own memory, because its publisher is not
+    /// Whether the sample is a copy in this process' own memory, because its publisher is not
     /// [trusted](crate::Trust).
     #[inline]
     pub fn is_copy(&self) -> bool {
         self.own.is_some()
     }
 
-    /// Where the payload begins in host memory that is shared, if it lies there, and its size.
+    /// The beginning and size of the payload in shared host memory, if it lies there.
     pub(crate) fn host_payload(&self) -> (*const u8, usize) {
         let (begin, len) =
             if self.body_size == 0 { (self.head, self.head_size) } else { (self.body, self.body_size) };
         (self.own.as_ref().map_or(begin, |own| own.there), len)
     }
 
-    /// Whether it lies in memory that only those may write who are trusted.
+    /// Whether it lies in memory that only trusted users may write.
     #[inline]
     pub(crate) fn is_in_place(&self) -> bool {
         self.pin.mapped.in_place && self.payload.as_ref().is_none_or(|payload| payload.is_in_place())
     }
 
-    /// Copies the bytes that the CPU reads of it to private memory, so that no other process can change them
-    /// while they are used. Its sizes were checked before, and read once. Everything that is checked later is
-    /// the copy.
+    /// Copies the bytes that the CPU reads to private memory, so that no other process can change them while
+    /// they are used. The sizes were read once and checked before. All later checks read the copy.
     #[cold]
     pub(crate) fn into_private(mut self) -> Result<Self, NoMemory> {
         let (head, body) = (self.head(), self.body());
@@ -125,7 +123,7 @@ impl RawSample {
         &self.pin
     }
 
-    /// The body's bytes, which a hostile publisher may still change: none if they lie on a device (see
+    /// The body's bytes, which a hostile publisher may still change. Empty if they lie on a device (see
     /// [`span`](Self::span)).
     #[inline]
     pub fn body(&self) -> SharedBytes<'_> {
@@ -133,15 +131,14 @@ impl RawSample {
         unsafe { SharedBytes::new(self.body, self.body_size) }
     }
 
-    /// The body's bytes where they lie, as [`head_in_place`](Self::head_in_place): none if they lie on a
-    /// device.
+    /// The body's bytes in place, as [`head_in_place`](Self::head_in_place). Empty if they lie on a device.
     #[inline]
     pub fn body_in_place(&self) -> &[u8] {
         // SAFETY: as for the head.
         unsafe { std::slice::from_raw_parts(self.body, self.body_size) }
     }
 
-    /// How the bytes are laid out.
+    /// The encoding of the bytes.
     #[inline]
     pub fn encoding(&self) -> Encoding {
         self.encoding
@@ -169,7 +166,7 @@ impl RawSample {
     }
 }
 
-/// Counts copies that Situ makes on behalf of one process, so that programs can show that there are none.
+/// Counts the copies that Situ makes in this process, so that programs can show that there are none.
 #[derive(Debug, Default)]
 pub struct CopyCounter {
     copies: AtomicU64,
@@ -183,13 +180,13 @@ impl CopyCounter {
         &COUNTER
     }
 
-    /// Counts a copy of a message of this many bytes, or its serialization.
+    /// Counts a copy or a serialization of this many bytes.
     pub fn count(&self, bytes: usize) {
         self.copies.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, std::sync::atomic::Ordering::Relaxed);
     }
 
-    /// How many copies there were, and of how many bytes together.
+    /// Returns the number of copies, and the sum of their bytes.
     pub fn get(&self) -> (u64, u64) {
         (
             self.copies.load(std::sync::atomic::Ordering::Relaxed),

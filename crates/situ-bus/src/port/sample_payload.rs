@@ -13,7 +13,7 @@ use crate::port::sample::RawSample;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IncompleteError {
-    /// Its publisher died, or failed, before.
+    /// The publisher died or failed before the message was complete.
     #[error(
         "message {sequence} of topic {topic:?} never becomes complete: the device or the process that should have \
          written it failed"
@@ -24,17 +24,17 @@ pub enum IncompleteError {
         /// The message's number.
         sequence: u64,
     },
-    /// Not yet.
+    /// The message is not complete yet.
     #[error("message {sequence} of topic {topic:?} was still not complete after {waited:?}")]
     Pending {
         /// The topic.
         topic: String,
         /// The message's number.
         sequence: u64,
-        /// How long it was waited.
+        /// How long the call waited.
         waited: Duration,
     },
-    /// It was taken by the process that this one was forked from.
+    /// The message was taken by the process that this one was forked from.
     #[error("message {sequence} of topic {topic:?} was taken by the process that this one was forked from")]
     Forked {
         /// The topic.
@@ -42,48 +42,48 @@ pub enum IncompleteError {
         /// The message's number.
         sequence: u64,
     },
-    /// The stream cannot wait for it.
+    /// The stream cannot wait for the message.
     #[error(transparent)]
     Domain(#[from] DomainError),
 }
 
 impl RawSample {
-    /// The message's payload where it lies: its body if it has one, otherwise its head.
+    /// The message's payload in its domain: its body if it has one, otherwise its head.
     pub fn span(&self) -> DeviceSpan<'_, u8> {
         if let Some(payload) = self.payload() {
             return DeviceSpan::new(payload.mapped.view.bytes(), payload.offset, payload.len as usize);
         }
         let (begin, len) = self.host_payload();
         let memory = self.pin().mapped.view.bytes();
-        // It was found there when it was taken.
+        // The payload was found there when the message was taken.
         let offset = memory.offset_of(begin as u64).unwrap_or_default();
         DeviceSpan::new(memory, offset, len)
     }
 
-    /// The domain that its payload lies in.
+    /// The memory domain of the payload.
     pub fn domain(&self) -> DomainId {
         self.payload().map_or(HOST, |payload| payload.mapped.view.bytes().domain())
     }
 
-    /// The size of its body in bytes, wherever it lies.
+    /// The size of its body in bytes, in any domain.
     #[inline]
     pub fn body_size(&self) -> usize {
         self.payload().map_or(self.body().len(), |payload| payload.body_size)
     }
 
-    /// Whether its payload was copied into the subscriber's domain, by whomever.
+    /// Whether its payload is a copy in the subscriber's domain, made by any participant.
     pub fn was_brought(&self) -> bool {
         self.payload().is_some_and(|payload| payload._copy.is_some())
     }
 
-    /// When its payload is complete, if a device may still be filling it. Nothing for what was complete when
-    /// it was published.
+    /// The fence that completes the payload, if a device may still be filling it. `None` if the message was
+    /// complete when it was published.
     pub fn fence(&self) -> Option<&Fence> {
         self.payload().and_then(|payload| payload.fence.as_ref())
     }
 
-    /// Whether, and how, work on the subscriber's streams waits for the payload: by words that the device
-    /// itself waits for if it can. [`StreamOrder::Host`] also for what is complete already.
+    /// Whether and how work on the subscriber's streams waits for the payload: by a word that the device
+    /// itself waits for, if it can. Also [`StreamOrder::Host`] if the payload is already complete.
     pub fn order(&self) -> StreamOrder {
         let core = &self.pin().mapped.core;
         let order = |domain| {
@@ -110,9 +110,9 @@ impl RawSample {
     }
 
     /// Makes work that is enqueued on `stream` from now on wait until the payload is complete. The call
-    /// itself waits only where the device cannot (see [`order`](Self::order)), at most for `patience`.
+    /// itself waits only if the device cannot (see [`order`](Self::order)), at most for `patience`.
     ///
-    /// The wait also ends if the publisher or the copier dies or fails before: test the
+    /// The wait also ends if the publisher or the copier dies or fails before: check the
     /// [`fence`](Self::fence) when the work is done.
     pub fn wait_on(
         &self,
@@ -128,7 +128,7 @@ impl RawSample {
             FenceState::Poisoned => Err(self.poisoned()),
             FenceState::Pending => {
                 let core = &self.pin().mapped.core;
-                // First, because the owner must be watched while the call waits.
+                // The watch must come first: the owner must be watched while the call waits.
                 if core.node.fences.watch(&core.topic, payload.owner, fence).is_err() {
                     return self.synchronize(patience);
                 }
@@ -137,13 +137,13 @@ impl RawSample {
         }
     }
 
-    /// Gives the message back when `stream` has passed everything that is enqueued on it so far, instead of
-    /// when this is dropped: for kernels that still read it. The call waits only if the stream cannot report
-    /// that it has passed ([`Stream::complete_copy`](situ_memory::Stream::complete_copy)). On CUDA, where a
-    /// driver's callback may not release it, the next call that enqueues on the stream, or synchronizes with
-    /// it, gives the message back.
+    /// Releases the message when `stream` has passed all work that is enqueued on it so far, instead of now:
+    /// for kernels that still read it. The call waits only if the stream cannot report that it has passed
+    /// ([`Stream::complete_copy`](situ_memory::Stream::complete_copy)). On CUDA a driver's callback may not
+    /// release it. There the next call that enqueues on the stream, or synchronizes with it, releases the
+    /// message.
     ///
-    /// After an error the message is never given back, because the device may still be reading it: it stays
+    /// After an error the message is never released, because the device may still be reading it: it stays
     /// until this process ends.
     pub fn release_on(self, stream: &dyn situ_memory::Stream) -> Result<(), DomainError> {
         stream.complete_copy(&Fence::of_process(0, 1), None, Box::new(self))

@@ -1,4 +1,4 @@
-//! Taking: finding a message, pinning it, and letting go.
+//! A subscriber: joining a topic, finding a message, pinning it, and releasing it.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use crate::clock::{coarse_ns, now_ns};
 use crate::copy::copier::DomainCopier;
 use crate::node::handle::Node;
 use crate::observe::hook;
-use crate::port::payload::Payload;
 use crate::port::placement::Placement;
 use crate::port::pool_cache::{Core, Pin, Pools};
 use crate::port::prefetch::prefetch;
-use crate::port::sample::{RawSample, is_expired};
+use crate::port::sample::RawSample;
 pub use crate::port::take_error::TakeError;
+use crate::port::taken::{Missed, Taken};
 use crate::port::thread_number::this_thread;
 use crate::protocol::ring::{Look, Reference};
 use crate::qos::periods;
 use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
-use crate::topic::{Encoding, RegisterError, Registration, TypeDescription, has_bulk};
+use crate::topic::{Encoding, RegisterError, Registration, SchemaFlags, TypeDescription};
 use crate::wait::readiness::ReadinessTracker;
 
-/// How often a take goes on nearer to the newest message before it gives up.
+/// How many times a take moves closer to the newest message before it gives up.
 const MAX_ROUNDS: u64 = 32;
 
-/// Subscribes to a topic whose type is known only at run time. One thread at a time; the samples it gives may
-/// go to others.
+/// Subscribes to a topic whose type is known only at run time. One thread at a time; the samples may go to
+/// other threads.
 #[derive(Debug)]
 pub struct RawSubscriber {
     core: Arc<Core>,
     qos: SubscriberQos,
     keep_last: u64,
     backpressure: bool,
-    /// What was published before this was never promised, so missing it is no loss.
+    /// Messages before this one were never promised, so missing them is no loss.
     joined_at: u64,
     cursor: Cell<u64>,
     lost: Cell<u64>,
@@ -46,18 +46,18 @@ pub struct RawSubscriber {
     taken: Cell<u64>,
     received_ns: Cell<u64>,
     missed: Cell<u64>,
-    /// Which used it last.
+    /// The number of the thread that used it last.
     thread: Cell<u64>,
-    /// How many samples it may take until it has to look how many it holds.
+    /// How many samples it may take before it has to count those that it holds.
     may_take: Cell<usize>,
     pools: Pools,
-    /// The domain that it takes in, with its column, and what of the topic it brought there.
+    /// The domain in which it takes, with its column, and the copies that it makes there.
     domain: DomainId,
     column: usize,
     copies: RefCell<DomainCopier>,
-    /// Which of its messages are complete.
+    /// Determines which messages are complete.
     tracker: RefCell<Box<ReadinessTracker>>,
-    /// Whether the type has bulk members: then what goes to a device is the body alone.
+    /// Whether the type has bulk members. Then the payload on a device is the body alone.
     has_bulk: bool,
 }
 
@@ -83,7 +83,7 @@ impl RawSubscriber {
         let inner = &node.inner;
         inner.check_process(topic)?;
         if placement.domain != HOST {
-            // Not when the first message comes.
+            // The domain is opened now, and not with the first message.
             inner.domains_with(placement.domain)?;
         }
         let keep_last = match qos.history {
@@ -96,6 +96,7 @@ impl RawSubscriber {
             node: inner.life.id(),
             topic,
             description,
+            flags: SchemaFlags::read(&description.schema),
             terms: Terms::of_subscriber(&qos),
             depth: keep_last,
             domain: placement.domain,
@@ -145,7 +146,7 @@ impl RawSubscriber {
                 placement.domain != HOST,
                 keep_last as u64,
             ))),
-            has_bulk: has_bulk(&description.schema),
+            has_bulk: registration.flags.has_bulk,
         })
     }
 
@@ -164,61 +165,61 @@ impl RawSubscriber {
         Node { inner: self.core.node.clone() }
     }
 
-    /// What it asks for.
+    /// The quality of service that it requests.
     pub fn qos(&self) -> &SubscriberQos {
         &self.qos
     }
 
-    /// How many messages it lost: they were overwritten before it came to take them.
+    /// The number of messages that it lost, because they were overwritten before it took them.
     pub fn lost(&self) -> u64 {
         self.lost.get()
     }
 
-    /// How many messages it skipped because it keeps only the last.
+    /// The number of messages that it skipped because it keeps only the last.
     pub fn skipped(&self) -> u64 {
         self.skipped.get()
     }
 
-    /// How many messages were too old when it came to take them.
+    /// The number of messages that were too old when it reached them.
     pub fn expired(&self) -> u64 {
         self.expired.get()
     }
 
-    /// How many messages it took.
+    /// The number of messages that it took.
     pub fn taken(&self) -> u64 {
         self.taken.get()
     }
 
-    /// How many deadlines went by without a message, the current one included.
+    /// The number of deadlines that passed without a message, including the current one.
     pub fn deadlines_missed(&self) -> u64 {
         self.missed.get() + periods(self.received_ns.get(), now_ns(), self.qos.deadline)
     }
 
-    /// How many publishers the topic has at the moment.
+    /// The number of publishers of the topic at the moment.
     pub fn publishers(&self) -> usize {
         self.core.topic.publishers()
     }
 
-    /// Whether something is published that was not taken. One load. It may not be complete yet: see
-    /// [`wait`](Self::wait).
+    /// Whether a message is published that was not taken. This costs one load. The message may not be
+    /// complete yet: see [`wait`](Self::wait).
     #[inline]
     pub fn has_next(&self) -> bool {
-        // In a forked child there is something to find out.
+        // In a forked child, the take returns an error.
         self.core.topic.is_published(self.cursor.get()) || self.is_inherited()
     }
 
-    /// Whether it belongs to the process that this one was forked from: then nothing can be taken here, and
-    /// dropping it here changes nothing there. A process that forks and goes on in the child makes its nodes
-    /// there.
+    /// Whether it belongs to the process that this one was forked from. Then nothing can be taken here, and
+    /// dropping it here changes nothing there. A process that forks and goes on in the child creates its
+    /// nodes there.
     #[inline]
     pub fn is_inherited(&self) -> bool {
         !self.core.process.is_this()
     }
 
-    /// Takes the next message, if there is one, and copies it only if it lies in another domain. On the host,
-    /// a message that a device is still filling or copying does not count yet. A subscriber on a device gets
-    /// it, with its [fence](RawSample::fence), unless it has to be copied from another domain: only then the
-    /// call waits (or see [`take_on`](Self::take_on)).
+    /// Takes the next message, if there is one. The message is copied only if it lies in another domain. On
+    /// the host, a message that a device is still filling or copying is not taken yet. A subscriber on a
+    /// device gets it, with its [fence](RawSample::fence). The call waits only if the message has to be
+    /// copied from another domain (or see [`take_on`](Self::take_on)).
     #[inline(always)]
     pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
         if self.is_inherited() {
@@ -230,7 +231,7 @@ impl RawSubscriber {
         self.take_with(None)
     }
 
-    /// What a take that finds nothing gives: nothing, or that its files were removed.
+    /// The result of a take that finds no message: `None`, or an error if the topic's files were removed.
     #[inline]
     pub(crate) fn nothing(&self) -> Result<Option<RawSample>, TakeError> {
         let topic = &self.core.topic;
@@ -246,19 +247,19 @@ impl RawSubscriber {
     }
 
     /// Takes the next message, if there is one, in stream order: work that is enqueued on `stream` from now
-    /// on comes after the message's completion. The call waits for no device. If the message lies in another
-    /// domain and there is no copy of it, the copy is enqueued on `stream`, which must be one of the
-    /// subscriber's domain for that; other subscribers of that domain share it.
+    /// on runs after the message's completion. The call waits for no device. If the message lies in another
+    /// domain and has no copy, the copy is enqueued on `stream`. For that, `stream` must belong to the
+    /// subscriber's domain. Other subscribers of that domain share the copy.
     ///
-    /// Where the CPU itself would read the copy (a subscriber on the host), this is [`take`](Self::take).
+    /// If the CPU itself reads the copy (a subscriber on the host), this is the same as [`take`](Self::take).
     ///
-    /// If the publisher or the copier dies or fails before the message is complete: see
-    /// [`RawSample::wait_on`].
+    /// See [`RawSample::wait_on`] for the case that the publisher or the copier dies or fails before the
+    /// message is complete.
     pub fn take_on(&self, stream: &dyn Stream) -> Result<Option<RawSample>, TakeError> {
         if self.is_inherited() {
             return Err(self.forked());
         }
-        let on = Some(stream).filter(|_| self.domain != HOST);
+        let on = (self.domain != HOST).then_some(stream);
         match hook::watcher() {
             Some(watcher) => self.take_watched(watcher, on),
             None => self.take_with(on),
@@ -275,7 +276,7 @@ impl RawSubscriber {
             }
             self.may_take.set(most);
         }
-        // Nearly always the message is there, and everything else is kept out of its way.
+        // Nearly always the message is there. All other cases are kept off this path.
         if self.keep_last == 0
             && let Look::Here(reference) = self.core.topic.ring_of(number).look(number)
         {
@@ -291,7 +292,7 @@ impl RawSubscriber {
         self.take_from(number, false, on)
     }
 
-    /// Goes on behind a message that could not be had.
+    /// Skips a message that could not be taken, and continues behind it.
     #[cold]
     #[inline(never)]
     fn pass_over(
@@ -328,7 +329,7 @@ impl RawSubscriber {
         self.note_arrival();
     }
 
-    /// Takes the first message from `number` on that is there. `behind`: whether others before it are known
+    /// Takes the first available message from `number` on. `behind` tells whether earlier messages are known
     /// to be lost.
     #[inline(never)]
     fn take_from(
@@ -340,9 +341,9 @@ impl RawSubscriber {
         let topic = &self.core.topic;
         let mut ring = topic.ring_of(number);
         let mut chosen = None;
-        // Each step leaves a row behind. Where publishers overwrite rows as fast as this goes, it goes on
-        // nearer and nearer to the newest. With corrupt rows it could go on for ever, so that is an error
-        // after a few rounds.
+        // Each step passes a row. If publishers overwrite rows as fast as this loop reads them, each round
+        // continues closer to the newest message. With corrupt rows the loop would not end, so a few rounds
+        // without a message are an error.
         let (mut steps, mut rounds) = (4 * ring.depth(), 0);
         loop {
             if steps == 0 {
@@ -353,7 +354,7 @@ impl RawSubscriber {
                         topic: topic.name.clone(),
                         sequence: number,
                         reason:
-                            "its row and those behind it are overwritten faster than they can be read, or \
+                            "its row and the following ones are overwritten faster than they can be read, or \
                                  contradict each other"
                                 .to_owned(),
                     });
@@ -381,7 +382,8 @@ impl RawSubscriber {
                     }
                 }
                 Look::Passed(later) => {
-                    // The row of `number` holds `later`, so this is the oldest that can still be there.
+                    // The row of `number` holds `later`, so this is the oldest message that can still be
+                    // available.
                     let oldest = later.saturating_add(1).saturating_sub(ring.depth());
                     let oldest = oldest.max(number.wrapping_add(1));
                     self.count_lost(number, oldest);
@@ -434,7 +436,7 @@ impl RawSubscriber {
         self.nothing()
     }
 
-    /// Pins the slot that a row refers to. Nothing if it was recycled meanwhile.
+    /// Pins the slot that a row refers to. Returns `None` if it was recycled in the meantime.
     #[inline(always)]
     fn pin(
         &self,
@@ -457,18 +459,19 @@ impl RawSubscriber {
         };
         let control = mapped.view.control(slot).ok_or_else(|| malformed("its slot does not exist"))?;
         if let Some((memory, _)) = mapped.view.memory(slot) {
-            // The lines of the message travel while the pin below waits for the line of the control.
+            // The lines of the message are fetched while the pin below waits for the line of the control.
             prefetch(memory);
             prefetch(memory.wrapping_add(DESCRIPTOR));
         }
-        // Far behind, most slots are recycled: do not disturb their lines to find that out.
+        // A subscriber that is far behind finds most slots recycled. This check does not write to their
+        // lines.
         if behind && control.generation() as u16 != reference.generation {
             return self.recycled(&mapped.view, number);
         }
         if !control.pin(self.core.place, reference.generation) {
             return self.recycled(&mapped.view, number);
         }
-        // From here on the slot is held, and `Pin` lets go of it on every way out.
+        // From here on the slot is held, and `Pin` releases it on every return.
         let pin = Pin { mapped, slot };
         let Some(Lent { offset, memory, len }) = pin.mapped.view.lent(slot) else {
             return match self.no_place(number, &pin.mapped.view, slot) {
@@ -482,20 +485,20 @@ impl RawSubscriber {
         // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a
         // descriptor consists of atomics, for which any bits are valid.
         let descriptor = unsafe { &*memory.cast::<Descriptor>() };
-        // The row has 16 bits of the generation, and the rows of a sealed ring live on. So the slot may be in
+        // The row has 16 bits of the generation, and the rows of a sealed ring remain. So the slot may be in
         // a later generation with the same low bits, and then the pin does not count. Each generation in
         // between had its own message in the slot, and wrote that message's later number. A reader that sees
         // the generation sees that number (acquire; release in `retire`).
         if descriptor.sequence.load(Ordering::Relaxed) != number.wrapping_add(1) {
             return self.recycled(&pin.mapped.view, number);
         }
-        // Each word is read once and checked: its publisher could change it at any time.
+        // Each word is read once and checked, because its publisher could change it at any time.
         let head_size = descriptor.head_size.load(Ordering::Relaxed) as usize;
         let body_size = usize::try_from(descriptor.body_size.load(Ordering::Relaxed));
         let body_offset = usize::try_from(descriptor.body_offset.load(Ordering::Relaxed));
         let encoding = Encoding::from_number(descriptor.encoding.load(Ordering::Relaxed));
         let (Ok(body_size), Ok(body_offset), Some(encoding)) = (body_size, body_offset, encoding) else {
-            return Err(malformed("its descriptor holds impossible numbers").into());
+            return Err(malformed("its descriptor contains impossible numbers").into());
         };
         let body_pool = descriptor.body_pool.load(Ordering::Relaxed);
         let body_slot = descriptor.body_slot.load(Ordering::Relaxed);
@@ -519,8 +522,8 @@ impl RawSubscriber {
         if bytes > self.qos.limits.message {
             return Err(self.too_large(number, bytes).into());
         }
-        // A subscriber on the host that takes a message from host memory does nothing about domains but this
-        // test.
+        // For a subscriber on the host that takes a message from host memory, this test is the only cost of
+        // domains.
         if body_pool != BODY_IN_SLOT || self.domain != HOST {
             let sample = self.take_elsewhere(taken, on)?;
             return Ok(match sample {
@@ -536,15 +539,15 @@ impl RawSubscriber {
         }
         let body = if body_size == 0 { memory } else { memory.wrapping_add(body_offset) };
         if guard::has_damage() {
-            // What was read above may be zeroes of the guard.
+            // The values that were read above may be zeroes of the guard.
             self.check_damage(&taken.pin.mapped.view, number)?;
         }
         let sample = taken.into_sample(memory.wrapping_add(DESCRIPTOR), (body, body_size), None);
         if sample.is_in_place() { Ok(Some(sample)) } else { Ok(Some(self.privately(sample)?)) }
     }
 
-    /// Nothing of a message whose slot seems to have another by now; an error if that is because the pool's
-    /// files were made shorter.
+    /// The result for a message whose slot has another one by now: `None`, or an error if the slot only looks
+    /// so because the pool's files were truncated.
     #[inline]
     fn recycled(&self, view: &PoolView, number: u64) -> Result<Option<RawSample>, Missed> {
         if guard::has_damage() {
@@ -553,13 +556,13 @@ impl RawSubscriber {
         Ok(None)
     }
 
-    /// An error if a file of the pool was made shorter.
+    /// Returns an error if a file of the pool was truncated.
     #[cold]
     fn check_damage(&self, view: &PoolView, number: u64) -> Result<(), TakeError> {
         view.damage().map_or(Ok(()), |source| Err(self.pool_error(number, source.into())))
     }
 
-    /// A private copy of a message whose publisher is not trusted.
+    /// Makes a private copy of a message whose publisher is not trusted.
     #[cold]
     fn privately(&self, sample: RawSample) -> Result<RawSample, TakeError> {
         let (topic, sequence) = (&self.core.topic.name, sample.sequence());
@@ -567,7 +570,7 @@ impl RawSubscriber {
         own.map_err(|source| TakeError::Private { topic: topic.clone(), sequence, source })
     }
 
-    /// A message without memory: it passed with its pool, or is refused.
+    /// The result for a message without memory: `None` if its pool is gone, otherwise an error.
     #[cold]
     fn not_found(&self, number: u64, source: ViewError) -> Result<Option<RawSample>, Missed> {
         match source {
@@ -576,7 +579,7 @@ impl RawSubscriber {
         }
     }
 
-    /// Why a slot has no memory.
+    /// Returns the reason why a slot has no memory.
     #[cold]
     fn no_place(&self, sequence: u64, pool: &PoolView, slot: SlotId) -> TakeError {
         let topic = self.core.topic.name.clone();
@@ -602,7 +605,7 @@ impl RawSubscriber {
         TakeError::Pool { topic: self.core.topic.name.clone(), sequence, source }
     }
 
-    /// Moves the cursor. Publishers that see it have, by then, every holder bit that was set before
+    /// Moves the cursor. A publisher that sees the new cursor also sees every holder bit that was set before
     /// (release).
     #[inline]
     fn advance(&self, number: u64) {
@@ -611,8 +614,9 @@ impl RawSubscriber {
         }
         let place = &self.core.own;
         if self.backpressure {
-            // A publisher may be about to sleep until this moves: it announces, then looks at the cursor; we
-            // move the cursor, then look for an announcement. Hence the sequentially consistent exchange.
+            // A publisher may be about to sleep until the cursor moves: it announces itself, then reads the
+            // cursor. This subscriber moves the cursor, then checks for an announcement. Hence the
+            // sequentially consistent exchange.
             self.note_thread();
             place.cursor.swap(number, Ordering::SeqCst);
             self.core.topic.room().notify();
@@ -621,8 +625,8 @@ impl RawSubscriber {
         }
     }
 
-    /// Publishers that wait for it compare threads: if their own thread takes for it, they would wait in
-    /// vain.
+    /// Publishes the number of the thread that uses the subscriber. A waiting publisher compares it with its
+    /// own: if they are equal, it would wait without end.
     #[inline]
     pub(crate) fn note_thread(&self) {
         let thread = this_thread();
@@ -657,12 +661,12 @@ impl RawSubscriber {
         &self.pools
     }
 
-    /// Which of its messages are complete.
+    /// Determines which messages are complete.
     pub(crate) fn tracker(&self) -> RefMut<'_, ReadinessTracker> {
         RefMut::map(self.tracker.borrow_mut(), Box::as_mut)
     }
 
-    /// The domain that it takes in.
+    /// The memory domain in which it takes.
     pub fn domain(&self) -> DomainId {
         self.domain
     }
@@ -677,20 +681,20 @@ impl RawSubscriber {
         self.has_bulk
     }
 
-    /// What it brought there.
+    /// The copies that it makes in its domain.
     pub(crate) fn copies(&self) -> RefMut<'_, DomainCopier> {
         self.copies.borrow_mut()
     }
 
-    /// The number of the next message that it wants.
+    /// The number of the next message.
     pub(crate) fn cursor(&self) -> u64 {
         self.cursor.get()
     }
 }
 
 impl RawSubscriber {
-    /// Subscribers that find nothing have time: once a second they look whether a publisher died and left a
-    /// pool behind. Else it costs them one look at a coarse clock, which is no system call.
+    /// Checks once a second whether a publisher died and left a pool behind. It is called by takes that find
+    /// no message. Within the second it costs one read of a coarse clock, which is no system call.
     #[inline]
     pub(crate) fn look_after_the_dead(&self) {
         let now = coarse_ns();
@@ -709,95 +713,10 @@ impl RawSubscriber {
 }
 
 impl Drop for RawSubscriber {
-    /// Samples may live on, and keep the place for as long. But it takes no more, so publishers need not wait
-    /// for it.
+    /// Samples may outlive the subscriber, and then keep its place. But no more messages are taken, so
+    /// publishers need not wait for it.
     fn drop(&mut self) {
         self.core.own.cursor.swap(u64::MAX, Ordering::SeqCst);
         self.core.topic.room().notify();
-    }
-}
-
-/// Why there is no sample of a message.
-pub(crate) enum Missed {
-    /// It is not complete, and waits to be taken.
-    NotYet,
-    /// It cannot be had.
-    Failed(TakeError),
-}
-
-impl From<TakeError> for Missed {
-    fn from(error: TakeError) -> Self {
-        Self::Failed(error)
-    }
-}
-
-/// A message whose head is held, as its descriptor describes it: read once, because its publisher could
-/// change it at any time, and not checked yet.
-pub(crate) struct Taken {
-    pub(crate) pin: Pin,
-    /// Where in its pool the slot is, and where in memory.
-    pub(crate) offset: u64,
-    pub(crate) memory: *const u8,
-    pub(crate) len: usize,
-    pub(crate) number: u64,
-    pub(crate) pool: u8,
-    pub(crate) generation: u16,
-    descriptor: *const Descriptor,
-    pub(crate) head_size: usize,
-    pub(crate) encoding: Encoding,
-    pub(crate) body_offset: usize,
-    pub(crate) body_size: usize,
-    pub(crate) body_pool: u32,
-    pub(crate) body_slot: SlotId,
-}
-
-impl Taken {
-    /// Whether head and body lie in the slot.
-    #[inline(always)]
-    pub(crate) fn body_fits(&self) -> bool {
-        let head_end = DESCRIPTOR + self.head_size;
-        let fits = head_end <= self.len
-            && self.body_offset >= head_end
-            && self.body_offset.is_multiple_of(64)
-            && self.body_offset.checked_add(self.body_size).is_some_and(|end| end <= self.len);
-        // An empty body may begin right behind a head that fills its slot.
-        fits || (head_end <= self.len && self.body_size == 0)
-    }
-
-    /// Makes sure that head and body, if they lie in the slot, have memory.
-    #[inline(always)]
-    pub(crate) fn find(&self) -> Result<(), ViewError> {
-        let head_end = DESCRIPTOR + self.head_size;
-        let in_slot = self.body_pool == BODY_IN_SLOT && self.body_size > 0;
-        let end = if in_slot { self.body_offset + self.body_size } else { head_end };
-        self.pin.mapped.view.find(self.pin.slot, self.offset, end as u64)
-    }
-
-    pub(crate) fn is_expired(&self) -> bool {
-        // SAFETY: checked by `RawSubscriber::pin`; the mapping lives as long as the pin.
-        is_expired(unsafe { &*self.descriptor })
-    }
-
-    /// The sample of it: head and body were checked to lie in memory that the pin, or the payload, keeps as
-    /// it is.
-    #[inline(always)]
-    pub(crate) fn into_sample(
-        self,
-        head: *const u8,
-        (body, body_size): (*const u8, usize),
-        payload: Option<Payload>,
-    ) -> RawSample {
-        RawSample {
-            head,
-            head_size: self.head_size,
-            body,
-            body_size,
-            encoding: self.encoding,
-            sequence: self.number,
-            descriptor: self.descriptor,
-            payload: payload.map(Box::new),
-            own: None,
-            pin: self.pin,
-        }
     }
 }

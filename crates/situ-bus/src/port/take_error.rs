@@ -6,8 +6,8 @@ use situ_memory::{DomainId, ViewError};
 use crate::copy::copy_error::CopyError;
 use crate::topic::removal::Removed;
 
-/// Why a message could not be taken. Unless it says otherwise, the message is passed over; the next call goes
-/// on behind it.
+/// Why a message could not be taken. Unless noted otherwise, the message is skipped, and the next call
+/// continues behind it.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
     /// Its pool cannot be mapped.
@@ -20,19 +20,19 @@ pub enum TakeError {
         /// What is wrong with the pool.
         source: ViewError,
     },
-    /// The subscriber holds as many samples as it may. The message waits.
+    /// The subscriber holds the maximum number of samples. The message stays available.
     #[error(
         "the subscriber of topic {topic:?} holds {held} samples, and may hold {most}: drop some, or allow it more (`max_held`)"
     )]
     Held {
         /// The topic.
         topic: String,
-        /// How many it holds.
+        /// The number of samples that it holds.
         held: usize,
-        /// How many it may hold.
+        /// The maximum number.
         most: usize,
     },
-    /// What its publisher wrote about it makes no sense.
+    /// Its descriptor is invalid.
     #[error(
         "message {sequence} of topic {topic:?} is malformed: {reason}; its publisher is broken or hostile"
     )]
@@ -44,7 +44,7 @@ pub enum TakeError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The root, the topic or the node was removed under it. No message is passed over.
+    /// The root, the topic or the node was removed while in use. No message is skipped.
     #[error("topic {topic:?} cannot be used any more: {removed}")]
     Removed {
         /// The topic.
@@ -52,9 +52,9 @@ pub enum TakeError {
         /// What was removed.
         removed: Removed,
     },
-    /// It belongs to the process that this one was forked from.
+    /// The subscriber belongs to the process that this one was forked from.
     #[error(
-        "topic {topic:?} was joined by the process that this one was forked from: make a node here, and join with that"
+        "topic {topic:?} was joined by the process that this one was forked from: create a node in this process and join with it"
     )]
     Forked {
         /// The topic.
@@ -63,19 +63,19 @@ pub enum TakeError {
     /// It is larger than this subscriber accepts.
     #[error(
         "message {sequence} of topic {topic:?} has {bytes} bytes, and this subscriber takes at most {limit}; raise \
-         its limits if its publisher may do that"
+         its limits if its publisher may send such messages"
     )]
     TooLarge {
         /// The topic.
         topic: String,
         /// The message's number.
         sequence: u64,
-        /// How large it is, head and body together.
+        /// Its size, head and body together, in bytes.
         bytes: u64,
         /// The limit.
         limit: u64,
     },
-    /// It lies further in its pool than this subscriber goes.
+    /// It lies beyond the part of its pool that this subscriber maps.
     #[error(
         "message {sequence} of topic {topic:?} ends at byte {end} of its pool, and this subscriber maps the first {limit}; \
          raise its limits if its publisher may have so much memory"
@@ -90,26 +90,26 @@ pub enum TakeError {
         /// The limit.
         limit: u64,
     },
-    /// It had to be copied to private memory, of which there is not enough.
+    /// It had to be copied to private memory, but there is not enough.
     #[error("message {sequence} of topic {topic:?} cannot be copied: {source}")]
     Private {
         /// The topic.
         topic: String,
         /// The message's number.
         sequence: u64,
-        /// How much was needed.
+        /// How much memory was needed.
         source: NoMemory,
     },
     /// It lies in another memory domain and could not be copied.
-    #[error("message {sequence} of topic {topic:?} cannot be brought into {domain}: {source}")]
+    #[error("message {sequence} of topic {topic:?} cannot be copied into {domain}: {source}")]
     Copy {
         /// The topic.
         topic: String,
         /// The message's number.
         sequence: u64,
-        /// The domain that it was wanted in.
+        /// The subscriber's domain.
         domain: DomainId,
-        /// What was in the way.
+        /// The reason.
         source: CopyError,
     },
 }

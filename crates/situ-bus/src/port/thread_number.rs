@@ -8,7 +8,7 @@ use crate::node::liveness::unique;
 #[inline]
 pub(crate) fn this_thread() -> u64 {
     thread_local! { static THREAD: Cell<u64> = const { Cell::new(0) } }
-    // A thread that is ending has none.
+    // A thread that is ending has no number.
     THREAD
         .try_with(|thread| match thread.get() {
             0 => {

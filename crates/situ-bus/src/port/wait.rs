@@ -7,7 +7,8 @@ use situ_memory::HOST;
 use crate::clock::Deadline;
 use crate::copy::copy_error::CopyError;
 use crate::observe::hook;
-use crate::port::subscriber::{Missed, RawSubscriber, TakeError};
+use crate::port::subscriber::{RawSubscriber, TakeError};
+use crate::port::taken::Missed;
 use crate::timeouts::POLL_INTERVAL;
 use crate::wait::interrupt::{Interrupted, Wait};
 use crate::wait::reactor::Watched;
@@ -16,11 +17,11 @@ use crate::wait::wait_any::wait_any_with;
 use crate::wake::SLICE;
 
 impl RawSubscriber {
-    /// How the next message stands.
+    /// The readiness of the next message.
     pub(crate) fn readiness(&self) -> Readiness {
-        // Nearly always there is nothing, or no device.
+        // Nearly always there is no message, or no device.
         if !self.has_next() {
-            // The take tells what was removed.
+            // The take then reports the removal.
             return if self.core().topic.is_removed() { Readiness::Ready } else { Readiness::Nothing };
         }
         if self.is_inherited() {
@@ -29,8 +30,8 @@ impl RawSubscriber {
         self.tracker().look(&self.core().topic, self.cursor()).0
     }
 
-    /// Whether the copy of message `number`, which is published, is to be made anew. An error if the message
-    /// is to be left until later, because it is not complete.
+    /// Whether the copy of message `number`, which is published, has to be made again. An error if the take
+    /// has to be put off, because the message is not complete.
     pub(crate) fn is_stale(&self, number: u64) -> Result<bool, Missed> {
         let topic = &self.core().topic;
         let mut tracker = self.tracker();
@@ -50,11 +51,11 @@ impl RawSubscriber {
         }
     }
 
-    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there
-    /// is.
+    /// Waits until there is something to take, at most for `timeout` (without a limit if `None`). Returns
+    /// whether there is.
     ///
-    /// On the host that is a message that is complete, or never will be; on a device, where work waits by
-    /// itself, one that is published.
+    /// On the host, that is a message that is complete or will never be. On a device, where enqueued work
+    /// waits for the payload, it is a message that is published.
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         let mut readiness = self.readiness();
         if readiness.is_ready() {
@@ -64,7 +65,7 @@ impl RawSubscriber {
         let _step = hook::watcher().map(|watcher| self.tell_waiting(watcher));
         let deadline = Deadline::after(timeout);
         let wake = self.core().topic.wake();
-        // A message that a device is still filling is of use only in stream order.
+        // Only work in stream order can use a message that a device is still filling.
         let until_complete = self.domain() == HOST;
         loop {
             match std::mem::replace(&mut readiness, Readiness::Nothing) {
@@ -95,13 +96,13 @@ impl RawSubscriber {
         }
     }
 
-    /// As [`wait`](Self::wait), but something else may end it: see [`Wait`]. An error if it did, also though
-    /// there is something to take.
+    /// As [`wait`](Self::wait), but other events may end the wait: see [`Wait`]. Returns an error then, even
+    /// if there is something to take.
     pub fn wait_with(&self, how: Wait<'_>) -> Result<bool, Interrupted> {
         wait_any_with(&[self], how).map(|index| index.is_some())
     }
 
-    /// The same, and takes: `take` takes of this.
+    /// Waits like `wait_with`, and takes with `take`, which has to take from this subscriber.
     pub(crate) fn wait_with_and_take<S, E: From<Interrupted>>(
         &self,
         how: Wait<'_>,
@@ -118,7 +119,8 @@ impl RawSubscriber {
         }
     }
 
-    /// Waits until `take`, which takes of this, gives something; nothing if the time is over.
+    /// Waits until `take`, which has to take from this subscriber, returns a sample. Returns `None` if the
+    /// time is over.
     pub(crate) fn wait_and_take<S, E>(
         &self,
         timeout: Option<Duration>,
@@ -134,7 +136,7 @@ impl RawSubscriber {
         }
     }
 
-    /// What a thread that watches for this has to know.
+    /// Returns the data that a thread needs to watch this subscriber.
     pub(crate) fn watched(&self) -> Watched {
         let (next, tracker) = (self.cursor(), self.tracker().for_watch());
         let topic = self.core().topic.clone();

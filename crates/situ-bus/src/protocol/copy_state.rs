@@ -1,7 +1,7 @@
 //! The state of one copy of a message: whether a domain has it, and which participant makes it.
 //!
 //! The problem. A message lies in one memory domain, and several subscribers need it in another. Exactly one
-//! of them shall copy it, the others share the copy, and the copier may be killed at any instruction.
+//! of them copies it, the others share the copy, and the copier may be killed at any instruction.
 //!
 //! The protocol. A topic has one word for each row and domain:
 //!
@@ -19,28 +19,28 @@
 //! ```
 //!
 //! The pool and the slot are the claimant's own: no participant ever writes into another one's slot. Every
-//! step is one compare-and-swap of the whole word, so each has one winner, and a word of an earlier lap is
-//! the same as `ABSENT`.
+//! step is one compare-and-swap of the whole word, so each has one winner. A word of an earlier lap has the
+//! same meaning as `ABSENT`.
 //!
 //! A claimant that dies while `COPYING` has written to its own slot only. A participant that waits for it
-//! finds it dead (or reaches its time limit), and claims the entry from the word that it saw. If the former
-//! claimant was slow rather than dead, its `finish` fails, because the word is another; it gives its slot
-//! back and shares the new copy.
+//! finds it dead (or reaches its time limit), and claims the entry from the word that it read. If the former
+//! claimant was slow rather than dead, its `finish` fails, because the word has changed. It then frees its
+//! slot and shares the new copy.
 //!
 //! A copy may also be *enqueued* on a stream. Then the entry becomes `READY` before the copy is enqueued, so
-//! that other participants do not wait for that. The fence of its slot is pending, and subscribers that share
-//! it wait for the fence, or let a stream wait. A copy behind a poisoned fence does not count: it is claimed
-//! from the word that was seen, like that of a dead claimant. Step by step, a copier that dies after
+//! that other participants do not wait for the enqueuing. The fence of the slot is pending, and subscribers
+//! that share it wait for the fence, or let a stream wait. A copy with a poisoned fence does not count: it is
+//! claimed from the word that was read, like the copy of a dead claimant. A copier that dies after
 //!
 //! * the claim leaves `COPYING`, which is taken over;
 //! * `finish` leaves `READY` and a pending fence, whether the copy was enqueued or not. Repair poisons the
-//!   fence when the process has ended and its devices have let go. The copy holds the message until then, so
-//!   its source was not overwritten. Then it is taken over;
-//! * the fence was completed leaves a copy as good as any.
+//!   fence when the process has ended and its devices have released the memory. The copy holds the message
+//!   until then, so its source was not overwritten. Then the copy is taken over;
+//! * the fence was completed leaves a valid copy.
 //!
-//! `finish` releases the copied bytes, `look` acquires them (of a copy that is enqueued, the fence does
-//! both). A copy that is `READY` is held like a message: by a holder bit in its slot, then the slot's
-//! generation, then another look at the entry (see [`SlotControl`](situ_memory::SlotControl)).
+//! `finish` releases the copied bytes, `look` acquires them (for an enqueued copy, the fence does both). A
+//! copy that is `READY` is held like a message: by a holder bit in its slot, then a check of the slot's
+//! generation, then another read of the entry (see [`SlotControl`](situ_memory::SlotControl)).
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,16 +55,16 @@ const ABSENT: u64 = 0;
 const COPYING: u64 = 1;
 const READY: u64 = 2;
 
-/// What an entry says of its message.
+/// The state of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// There is no copy, and none is under way.
     Absent,
     /// A copy is under way, into this slot.
     Copying(Reference),
-    /// They lie in this slot.
+    /// The copy lies in this slot.
     Ready(Reference),
-    /// The entry belongs to a later message already.
+    /// The entry already belongs to a later message.
     Passed,
 }
 
@@ -86,8 +86,8 @@ impl<'a> CopyState<'a> {
         self.mark << LAP_SHIFT | state << STATE_SHIFT | reference.to_bits()
     }
 
-    /// How it stands, and the whole word, to claim from or to compare with later. If it is `READY`, the
-    /// copied bytes are visible.
+    /// Returns the state, and the whole word, to claim from or to compare with later. If the state is
+    /// `READY`, the copied bytes are visible.
     pub fn look(&self) -> (Found, u64) {
         let word = self.word.load(Ordering::SeqCst);
         let ahead = (word >> LAP_SHIFT).wrapping_sub(self.mark) & LAP_MASK;
@@ -104,16 +104,16 @@ impl<'a> CopyState<'a> {
         (found, word)
     }
 
-    /// Takes it upon the caller to bring the bytes into `target`, a slot of its own, if the entry still holds
-    /// the word that was `seen`. Gives the word of the claim.
+    /// Claims the copy for the caller, which will write the bytes into `target`, a slot of its own, if the
+    /// entry still holds the word `seen`. Returns the word of the claim.
     ///
-    /// If the claimant dies after this, its claim is found by its pool's entry in the topic.
+    /// If the claimant dies after this, repair finds the claim through the entry of its pool in the topic.
     pub fn claim(&self, seen: u64, target: Reference) -> Option<u64> {
         let claim = self.bits(COPYING, target);
         self.swap(seen, claim).then_some(claim)
     }
 
-    /// The bytes are there: gives the word under which they are found. Nothing if the claim was taken over.
+    /// Marks the copy as complete, and returns the entry's new word. `None` if the claim was taken over.
     ///
     /// Publication: releases everything that the caller wrote to the slot.
     pub fn finish(&self, claim: u64) -> Option<u64> {
@@ -121,7 +121,8 @@ impl<'a> CopyState<'a> {
         self.swap(claim, ready).then_some(ready)
     }
 
-    /// The copy failed: another participant may try. Nothing changes if the claim was taken over.
+    /// Gives up a failed copy, so that another participant may try. Nothing changes if the claim was taken
+    /// over.
     pub fn abandon(&self, claim: u64) {
         self.swap(claim, self.mark << LAP_SHIFT | ABSENT << STATE_SHIFT);
     }
@@ -136,23 +137,24 @@ impl<'a> CopyState<'a> {
         matches!(self.look().0, Found::Copying(slot) | Found::Ready(slot) if slot.pool == pool)
     }
 
-    /// Removes a copy in this pool, made or under way, because the pool was removed. Subscribers that hold
-    /// the copy keep it.
+    /// Removes a copy in this pool, complete or under way, because the pool was removed. Subscribers that
+    /// hold the copy keep it.
     #[cfg(not(loom))]
     pub(crate) fn forget(&self, pool: u8) {
         let (found, word) = self.look();
         if matches!(found, Found::Copying(slot) | Found::Ready(slot) if slot.pool == pool) {
-            // If it changed meanwhile, then to another pool: nothing is published from a pool that is gone.
+            // If the word has changed in the meantime, it names another pool: nothing is published from a
+            // pool that is gone.
             self.abandon(word);
         }
     }
 
-    /// Removes the copy in this slot, if the word still names it. Its owner calls this before the slot is
-    /// used for another message: the words of a sealed ring live on, and have only 16 bits of the slot's
+    /// Removes the copy in this slot, if the word still names it. Its owner calls this before it reuses the
+    /// slot for another message: the words of a sealed ring remain, and have only 16 bits of the slot's
     /// generation.
     ///
-    /// A taker that holds the slot and finds the word after that comes before this in the total order, so the
-    /// owner finds its bit.
+    /// If a subscriber holds the slot and then still finds the word, its read comes before this swap in the
+    /// total order, so the owner finds the subscriber's holder bit.
     pub fn forget_slot(&self, pool: u8, slot: u16) {
         let (found, word) = self.look();
         if matches!(found, Found::Copying(it) | Found::Ready(it) if it.pool == pool && it.slot == slot) {
@@ -182,7 +184,7 @@ mod tests {
         let claim = entry.claim(absent, slot(3, 7)).unwrap();
         // Lap 1, so mark 2; COPYING; pool 3, slot 7, generation fffe.
         assert_eq!(claim, 2 << 42 | 1 << 40 | 3 << 32 | 7 << 16 | 0xfffe);
-        assert_eq!(entry.claim(absent, slot(4, 1)), None, "it was claimed");
+        assert_eq!(entry.claim(absent, slot(4, 1)), None, "the word has changed");
         assert_eq!(entry.look(), (Found::Copying(slot(3, 7)), claim));
         let ready = entry.finish(claim).unwrap();
         assert_eq!(ready, 2 << 42 | 2 << 40 | 3 << 32 | 7 << 16 | 0xfffe);
@@ -201,10 +203,10 @@ mod tests {
         entry.abandon(slow);
         assert_eq!(entry.look(), (Found::Copying(slot(2, 2)), fast));
         entry.forget(1);
-        assert_eq!(entry.look(), (Found::Copying(slot(2, 2)), fast), "that is another's");
+        assert_eq!(entry.look(), (Found::Copying(slot(2, 2)), fast), "another pool's copy stays");
         entry.forget(2);
         assert_eq!(entry.look().0, Found::Absent);
-        // What was abandoned is absent in this very lap, not a zeroed word.
+        // An abandoned entry is absent in its own lap; its word is not zero.
         assert_eq!(word.load(Ordering::Relaxed), 1 << 42);
     }
 

@@ -1,11 +1,11 @@
-//! The protocols on words that processes share. They depend on nothing but atomics, so the model checker
-//! explores the code that runs.
+//! The protocols on words that processes share. They use only atomics, so the model checker explores the code
+//! that runs.
 //!
 //! ```text
 //!   ring         the rows of a topic: claiming, publishing, reading, sealing
 //!   copy_state   one copy of a message for each memory domain
 //!   flow_window  how far publishers may run ahead of reliable subscribers
-//!   tenure       which process owns a place
+//!   tenure       which pool an entry of a topic stands for, and since when
 //! ```
 
 pub mod copy_state;

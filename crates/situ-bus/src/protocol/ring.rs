@@ -1,4 +1,4 @@
-//! The ring of references: what a topic is, and how a message is put into its order.
+//! The ring of references: the data of a topic, and how a message is appended to it.
 //!
 //! A row is one 64-bit word. It names a slot, and the lap in which it was written:
 //!
@@ -14,28 +14,28 @@
 //! row not yet written, so a publisher that dies at any instruction leaves no hole. Several publishers race
 //! for the same row; one wins, the others see its word and go on to the next number. Hence one total order.
 //!
-//! `head` is a hint that lies at or before the end. Anyone may advance it; nothing depends on it but speed.
+//! `head` is a hint that lies at or before the end. Any process may advance it; only speed depends on it.
 //!
-//! The lap is compared modulo 2^24 as a signed distance: only a process that sleeps for 2^23 laps can be
-//! mistaken.
+//! The lap is compared modulo 2^24 as a signed distance. The comparison is wrong only for a process that
+//! sleeps for 2^23 laps.
 //!
 //! A topic that needs more rows gets another ring behind this one. The ring is *sealed* by a row that names
-//! no slot, put into the order like a message; the next ring begins with the number that the seal took. From
-//! then on nothing is published here any more, and what is here stays:
+//! no slot and takes a number like a message. The next ring begins with the number that the seal took. From
+//! then on nothing is published here any more, and the present messages stay:
 //!
-//! - The seal takes number `n` by the same swap, so each number below `n` is a message of this ring, and none
-//!   above is.
-//! - A publisher gets beyond a row only by reading it, and `head` never goes beyond `n`. The one row from
-//!   which it could get to `n + 1` is the seal's, which says so.
+//! - The seal takes number `n` by the same swap. So each number below `n` is a message of this ring, and no
+//!   number above is.
+//! - A publisher gets beyond a row only by reading it, and `head` never goes beyond `n`. The only row from
+//!   which it could get to `n + 1` is the seal's, which it recognizes.
 //!
-//! So publishers, and after them readers, find the seal where they look anyway, and pay nothing for it before
-//! that.
+//! So publishers, and after them readers, find the seal in a row that they read anyway. Before that, it costs
+//! nothing.
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 
 const LAP_BITS: u32 = 24;
 const LAP_MASK: u64 = (1 << LAP_BITS) - 1;
-/// After this many steps, a walk along the rows does not look for their end any more: the rows are corrupt.
+/// The maximum number of steps along the rows in search of their end. After that, the rows are corrupt.
 const MAX_STEPS: u32 = 1 << 20;
 
 /// What a row refers to: a slot of a publisher's pool, in one of its generations.
@@ -49,11 +49,11 @@ pub struct Reference {
     pub generation: u16,
 }
 
-/// The entry that no publisher has: a row that names it is a seal.
+/// An entry number that no publisher has: a row that names it is a seal.
 pub const SEAL_POOL: u8 = u8::MAX;
 
 impl Reference {
-    /// What a seal refers to.
+    /// The reference in a seal's row.
     const SEAL: Self = Self { pool: SEAL_POOL, slot: u16::MAX, generation: u16::MAX };
 
     pub(crate) fn to_bits(self) -> u64 {
@@ -65,31 +65,31 @@ impl Reference {
     }
 }
 
-/// What a row says about a message number.
+/// The state of a message number in its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// It is not published yet.
     NotYet,
-    /// It is published and this is where.
+    /// It is published, in this slot.
     Here(Reference),
     /// Its row was reused: the row now belongs to this later number.
     Passed(u64),
-    /// The ring ends here: this number is the first of the ring behind it.
+    /// The ring ends here: this number is the first of the next ring.
     Sealed,
 }
 
-/// Why a message could not be put into the order.
+/// Why a message could not be appended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ClaimError<E> {
     /// The caller's admission check refused.
     Refused(E),
-    /// The ring was sealed: go on in the one behind it.
+    /// The ring was sealed: continue in the next one.
     Sealed,
-    /// The rows contradict the head, which no publisher of ours can cause.
+    /// The rows contradict the head. No correct publisher can cause that.
     Corrupted,
 }
 
-/// The rows of a topic and the hint of where they end.
+/// The rows of a topic, and the hint of their end.
 #[derive(Clone, Copy)]
 pub struct Ring<'a> {
     rows: &'a [AtomicU64],
@@ -104,8 +104,7 @@ fn is_seal(word: u64) -> bool {
 }
 
 impl<'a> Ring<'a> {
-    /// A ring over rows whose number is a power of two. Zeroed rows are a ring in which nothing was
-    /// published.
+    /// A ring over rows whose number is a power of two. Zeroed rows are a ring without messages.
     #[inline]
     pub fn new(rows: &'a [AtomicU64], head: &'a AtomicU64) -> Self {
         Self::beginning_at(0, rows, head)
@@ -141,7 +140,7 @@ impl<'a> Ring<'a> {
         (number.wrapping_sub(self.base) >> self.rows.len().trailing_zeros()).wrapping_add(1) & LAP_MASK
     }
 
-    /// How many laps `word` is ahead of (or, negative, behind) message `number`.
+    /// The number of laps that `word` is ahead of (or, if negative, behind) message `number`.
     #[inline]
     fn distance(&self, word: u64, number: u64) -> i64 {
         let difference = ((word >> (64 - LAP_BITS)).wrapping_sub(self.mark(number))) & LAP_MASK;
@@ -149,11 +148,10 @@ impl<'a> Ring<'a> {
         ((difference << (64 - LAP_BITS)) as i64) >> (64 - LAP_BITS)
     }
 
-    /// What has become of message `number`, which does not belong to a ring before this one.
+    /// Returns the state of message `number`, which must not belong to an earlier ring.
     ///
-    /// Everything that its publisher wrote before publishing is visible after `Here`. The load is
-    /// sequentially consistent because a subscriber looks here once more after it has announced that it will
-    /// sleep.
+    /// All writes of its publisher before publishing are visible after `Here`. The load is sequentially
+    /// consistent because a subscriber reads the row once more after it has announced that it will sleep.
     #[inline]
     pub fn look(&self, number: u64) -> Look {
         let word = self.row(number).load(Ordering::SeqCst);
@@ -165,10 +163,10 @@ impl<'a> Ring<'a> {
         }
     }
 
-    /// Puts a reference into the order and gives its number.
+    /// Appends a reference and returns its number.
     ///
-    /// `from` is where the caller believes the end to be (its last number plus one). `admit` decides before
-    /// each attempt whether that number may be used (a reliable publisher must not lap its subscribers).
+    /// `from` is where the caller expects the end (its last number plus one). `admit` decides before each
+    /// attempt whether that number may be used (a reliable publisher must not lap its subscribers).
     ///
     /// Publication: the swap releases everything that the caller wrote into the slot. If the process dies
     /// before it, nothing has happened; if it dies after it, the message is published, and only the hint is
@@ -180,7 +178,7 @@ impl<'a> Ring<'a> {
         reference: Reference,
         mut admit: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<u64, ClaimError<E>> {
-        // Nearly always the end is where the caller believes it to be; everything else is off the hot path.
+        // Nearly always the end is where the caller expects it. All other cases are off the hot path.
         let mut number = from.max(self.base);
         // Acquire: see `claim`.
         let word = self.row(number).load(Ordering::Acquire);
@@ -193,17 +191,17 @@ impl<'a> Ring<'a> {
         Ok(number)
     }
 
-    /// Ends the ring and gives the number at which the next one begins. `admit` is asked as in
-    /// [`publish`](Self::publish): the seal takes the row of an old message like any other.
+    /// Ends the ring and returns the number at which the next one begins. `admit` is called as in
+    /// [`publish`](Self::publish): the seal takes the row of an old message as every message does.
     ///
-    /// The next ring must be there before: a participant that finds the seal goes on to it. If the process
-    /// dies before the swap, nothing has happened; if after it, the topic has grown. The hint stays at or
-    /// before the seal.
+    /// The next ring must exist before, because a participant that finds the seal goes on to it. If the
+    /// process dies before the swap, nothing has happened; if it dies after it, the topic has grown. The hint
+    /// stays at or before the seal.
     pub fn seal<E>(&self, admit: impl FnMut(u64) -> Result<(), E>) -> Result<u64, ClaimError<E>> {
         self.claim(self.end(), Reference::SEAL, admit)
     }
 
-    /// Puts a reference into the row of a number, if that still holds the word of the lap before.
+    /// Puts a reference into the row of a number, if the row still holds the word of the previous lap.
     #[inline(always)]
     fn swap<E>(
         &self,
@@ -214,11 +212,11 @@ impl<'a> Ring<'a> {
     ) -> Result<bool, ClaimError<E>> {
         admit(number).map_err(ClaimError::Refused)?;
         let new = self.mark(number) << (64 - LAP_BITS) | reference.to_bits();
-        // SeqCst: also orders the publisher's next look at the wake word after the row.
+        // SeqCst also orders the publisher's next read of the wake word after the row.
         Ok(self.row(number).compare_exchange(word, new, Ordering::SeqCst, Ordering::Relaxed).is_ok())
     }
 
-    /// Takes the next number for a reference. The hint is left to the caller.
+    /// Takes the next number for a reference. The caller advances the hint.
     #[cold]
     #[inline(never)]
     fn claim<E>(
@@ -229,17 +227,18 @@ impl<'a> Ring<'a> {
     ) -> Result<u64, ClaimError<E>> {
         let mut number = from.max(self.base);
         for _ in 0..MAX_STEPS {
-            // Acquire, here and of the head below: a process that knows of a message knows of all before it.
-            // So the row of the next number is seen at least as it was when that message was published, and
-            // never two laps behind.
+            // Acquire, here and for the head below: a process that has seen a message has seen all messages
+            // before it. So the row of the next number is seen at least as it was when that message was
+            // published, and never two laps behind.
             let word = self.row(number).load(Ordering::Acquire);
             match self.distance(word, number) {
                 -1 if self.swap(number, word, reference, &mut admit)? => return Ok(number),
                 // Another publisher was faster.
                 -1 => {}
-                // Before any step beyond it: also if its row is met as that of a number one lap earlier.
+                // This check comes before any step beyond the row, also if the row is read for a number that
+                // is one lap earlier.
                 0.. if is_seal(word) => return Err(ClaimError::Sealed),
-                // Another publisher has this number: go on behind the furthest that is known.
+                // Another publisher has this number: continue behind the furthest known number.
                 ahead @ 0.. => {
                     let after = number.wrapping_add(ahead as u64 * self.depth()).wrapping_add(1);
                     number = after.max(self.head.load(Ordering::Acquire));
@@ -250,10 +249,11 @@ impl<'a> Ring<'a> {
         Err(ClaimError::Corrupted)
     }
 
-    /// The number of the next message to be published, as of now. If the ring is sealed, that of the seal.
+    /// The number of the next message, as of now. If the ring is sealed, the number of the seal.
     pub fn end(&self) -> u64 {
         let mut number = self.head.load(Ordering::Acquire).max(self.base);
-        // The hint is rarely more than a step behind. With corrupt rows, the walk could go on for ever.
+        // The hint is rarely more than a step behind. With corrupt rows, the loop would not end without the
+        // limit.
         for _ in 0..4 * self.rows.len() {
             match self.look(number) {
                 Look::NotYet | Look::Sealed => break,
@@ -267,7 +267,7 @@ impl<'a> Ring<'a> {
         number
     }
 
-    /// Where the ring ends, if it was sealed.
+    /// The number of the seal, if the ring was sealed.
     pub fn sealed_at(&self) -> Option<u64> {
         let end = self.end();
         (self.look(end) == Look::Sealed).then_some(end)
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_leaves_the_row_alone_and_nonsense_is_told() {
+    fn a_refusal_leaves_the_row_alone_and_corrupt_rows_are_an_error() {
         let rows: Vec<_> = (0..4).map(|_| AtomicU64::new(0)).collect();
         let head = AtomicU64::new(0);
         let ring = Ring::new(&rows, &head);
@@ -344,8 +344,8 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_in_rows_and_head_neither_panics_nor_goes_on_for_ever() {
-        // Each row seems to be ahead of the one before it, round and round.
+    fn corrupt_rows_and_heads_neither_panic_nor_loop_for_ever() {
+        // Each row seems to be ahead of the previous one, in a circle.
         let rows: Vec<_> = [1u64, 0x600001, 0xc00001, 0xc00001].map(|mark| AtomicU64::new(mark << 40)).into();
         for head in [0, 1, u64::MAX - 1, u64::MAX] {
             let head = AtomicU64::new(head);

@@ -1,6 +1,7 @@
-//! What canonical schemas, the texts that topics carry, say of their types.
+//! Reads canonical schemas, the texts that topics carry: their differences, and what a participant needs of
+//! them.
 
-/// The first line in which two canonical schemas differ, in words.
+/// Returns the first line in which two canonical schemas differ, as text.
 pub(super) fn first_difference(theirs: &str, ours: &str) -> String {
     let (mut a, mut b) = (theirs.lines(), ours.lines());
     loop {
@@ -16,16 +17,34 @@ pub(super) fn first_difference(theirs: &str, ours: &str) -> String {
     }
 }
 
-/// Whether a canonical schema has structs to which members may be appended while regions understand it: a
-/// line of its own begins each of them.
-pub(super) fn may_be_appended(schema: &str) -> bool {
-    schema.lines().any(|line| line.starts_with("@appendable @region struct "))
+/// What participants need to know of a type to join its topic and to take from it.
+///
+/// The canonical schema is the only form in which a type reaches other processes and languages: a topic's
+/// file and the C interface carry the text, which a flag beside it could contradict. The flags are therefore
+/// read from the text, here and nowhere else, once for each participant. A canonical schema has one
+/// declaration a line and always the same order of annotations, so that no parser is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SchemaFlags {
+    /// Whether a member is bulk.
+    pub has_bulk: bool,
+    /// Whether there are structs to which members may be appended while regions understand it.
+    pub may_be_appended: bool,
 }
 
-/// Whether a canonical schema, which says what a type consists of and nothing else, has a bulk member. (Texts
-/// in it are defaults.)
-pub(crate) fn has_bulk(schema: &str) -> bool {
-    schema.lines().any(|line| line.split('"').step_by(2).any(|part| part.contains("@bulk(TRUE)")))
+impl SchemaFlags {
+    /// Reads the flags of a canonical schema.
+    pub(crate) fn read(schema: &str) -> Self {
+        // Without the escapes of quoted texts, every other part of a line lies in quotes, as defaults and
+        // units do.
+        let is_bulk = |line: &str| {
+            let plain = line.replace(r"\\", "").replace(r#"\""#, "");
+            plain.split('"').step_by(2).any(|part| part.contains("@bulk(TRUE)"))
+        };
+        Self {
+            has_bulk: schema.lines().any(is_bulk),
+            may_be_appended: schema.lines().any(|line| line.starts_with("@appendable @region struct ")),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -41,5 +60,16 @@ mod tests {
         );
         assert_eq!(first_difference(a, "struct P {\n  float x;\n"), "it also has `};`");
         assert_eq!(first_difference("", "module m {"), "it lacks `module m {`");
+    }
+
+    #[test]
+    fn flags_are_read_from_annotations_alone() {
+        let flags = |has_bulk, may_be_appended| SchemaFlags { has_bulk, may_be_appended };
+        assert_eq!(SchemaFlags::read("struct P {\n  @bulk(TRUE) sequence<octet> x;\n};"), flags(true, false));
+        assert_eq!(SchemaFlags::read("@appendable @region struct P {\n  octet x;\n};"), flags(false, true));
+        let text = "struct P {\n  @default(\"@bulk(TRUE)\") @unit(\"@bulk(TRUE)\") string x;\n};";
+        assert_eq!(SchemaFlags::read(text), flags(false, false));
+        let text = r#"  @default("\\\" @bulk(TRUE)") string x;"#;
+        assert_eq!(SchemaFlags::read(text), flags(false, false));
     }
 }

@@ -1,4 +1,4 @@
-//! The entries of publishers, and of the pools that belong to them.
+//! The entries of publishers and of their pools.
 
 use situ_memory::sync::atomic::Ordering;
 
@@ -6,7 +6,7 @@ use super::file::Topic;
 use super::format::{PUBLISHERS, PublisherEntry};
 use super::state_word::StateWord;
 
-/// Entries of publishers that are there.
+/// The entries of publishers that are present.
 pub(crate) fn active_publishers(topic: &Topic) -> impl Iterator<Item = &PublisherEntry> {
     used_publishers(topic)
         .map(|(_, entry)| entry)

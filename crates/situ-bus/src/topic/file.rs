@@ -1,4 +1,4 @@
-//! A topic's own file, mapped, and its parts by name; the rings and the places beside it.
+//! A topic's own file, mapped, and its parts by name; also the rings and the places beside it.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -40,25 +40,25 @@ pub(crate) struct Topic {
     map: Mapping,
     pub(crate) places: Places,
     pub(super) rings: Rings,
-    /// When a subscriber of this process last looked for dead participants.
+    /// When a subscriber of this process last checked for dead participants.
     pub(crate) looked_ns: std::sync::atomic::AtomicU64,
     pub(crate) removal: Removal,
     identity: Identity,
-    /// The process that it belongs to: a forked child's copy is private zeroes.
+    /// The process that it belongs to. A forked child's copy is private zeroes.
     pub(crate) process: Process,
 }
 
-/// How often a reader without the topic's lock begins again because the topic was removed and made anew
-/// meanwhile.
+/// How many times a reader without the topic's lock starts again because the topic was removed and created
+/// again in the meantime.
 const TRIES: usize = 8;
 
 impl Topic {
-    /// Makes the files of a new topic. The caller holds the directory's lock. `places` is what it may do with
-    /// the subscribers' places.
+    /// Creates the files of a new topic. The caller holds the directory's lock. `places` is its access to the
+    /// subscribers' places.
     ///
-    /// The old topic's name goes first, and the new one's comes last, so that no name leads to files that do
-    /// not belong together. A process that dies in between leaves a directory without a topic, in which the
-    /// next participant begins anew.
+    /// The old topic's name is removed first, and the new one's is created last, so that no name leads to
+    /// files that do not belong together. A process that dies in between leaves a directory without a topic,
+    /// in which the next participant starts again.
     pub(crate) fn create(
         root: &OpenRoot,
         directory: &Beneath,
@@ -70,7 +70,8 @@ impl Topic {
         let texts = [name, &description.name, &description.schema];
         let header = Header::new(unique(), depth, description.schema_hash, texts);
         let parts = Parts::of(depth, texts.iter().map(|text| text.len()).sum());
-        // Made under another name, so that a reader of the directory never finds half a topic.
+        // The file is created under another name, so that a reader of the directory never finds an unfinished
+        // topic.
         let (place, named) = (directory.join(HIDDEN_FILE), directory.join(FILE));
         let hidden = place.path();
         named.remove_if(is_topic_file);
@@ -79,8 +80,8 @@ impl Topic {
         place.remove_if(is_topic_file);
         let file =
             place.create(root.file_mode(), root.group()).map_err(|error| system("create", hidden, error))?;
-        // All of it has memory from the start, so that no later write can meet a full file system. (The
-        // columns of domains that are never used are left out.)
+        // All of it gets memory now, so that no later write can fail because the file system is full. (The
+        // columns of domains that are never used get none.)
         file.set_len(parts.end as u64).map_err(|error| system("size", hidden, error))?;
         let (first, rest) = (parts.columns as u64, parts.publishers as u64);
         find_memory(file.as_fd(), 0, first)
@@ -93,7 +94,7 @@ impl Topic {
         // yet.
         unsafe { map.base().cast::<Header>().write(header) };
         let text = texts.concat();
-        // SAFETY: `Parts::of` made room for exactly this much text; as above.
+        // SAFETY: `Parts::of` reserved exactly the size of the text; as above.
         unsafe { map.base().add(parts.text).copy_from_nonoverlapping(text.as_ptr(), text.len()) };
         // SAFETY: the table lies in the header page; its first word is the domain that every topic has.
         unsafe {
@@ -118,11 +119,11 @@ impl Topic {
         })
     }
 
-    /// Opens and checks a topic that is there; nothing if there is none. `places` is what it may do with the
+    /// Opens and checks an existing topic. `None` if there is none. `places` is the caller's access to the
     /// subscribers' places.
     ///
-    /// A topic whose subscribers' file is gone is none, as one whose own file is gone: those who are in it
-    /// are told of the removal.
+    /// A topic without its subscribers' file counts as missing, like a topic without its own file. Its
+    /// present members are told about the removal.
     pub(crate) fn open(
         root: &OpenRoot,
         directory: &Beneath,
@@ -137,7 +138,8 @@ impl Topic {
                 Ok(places) => {
                     return Self::of(root, directory, &file, identity, (header, parts), places).map(Some);
                 }
-                // Without the lock: they belong to another topic, which was made meanwhile.
+                // The caller does not hold the lock: the places belong to another topic, which was created in
+                // the meantime.
                 Err(_) if !leads_to(&place, identity) => {}
                 Err(error) if is_missing(&error) => return Ok(None),
                 Err(error) => return Err(error),
@@ -192,7 +194,7 @@ impl Topic {
         Ok(topic)
     }
 
-    /// The number of the topic in a directory; nothing if there is none.
+    /// The number of the topic in a directory. `None` if there is none.
     pub(super) fn id_in(directory: &Beneath) -> Result<Option<u64>, MemoryError> {
         let place = directory.join(FILE);
         let Some(file) = open_if_there(&place, false)? else { return Ok(None) };
@@ -240,19 +242,19 @@ impl Topic {
         Ring::new(rows, &self.part::<Head>(HEAD_OFFSET).end)
     }
 
-    /// Where subscribers sleep until a message comes.
+    /// The word on which subscribers sleep until a message comes.
     #[inline]
     pub(crate) fn wake(&self) -> &WakeWord {
         self.part(WAKE_OFFSET)
     }
 
-    /// Where publishers sleep until there is room.
+    /// The word on which publishers sleep until there is room.
     #[inline]
     pub(crate) fn room(&self) -> &WakeWord {
         self.part(ROOM_OFFSET)
     }
 
-    /// How many places and entries were ever taken.
+    /// The numbers of entries and rings that were ever used.
     #[inline]
     pub(crate) fn registry(&self) -> &Registry {
         self.part(REGISTRY_OFFSET)
@@ -264,7 +266,7 @@ impl Topic {
         self.part(DOMAIN_TABLE_OFFSET + column * 8)
     }
 
-    /// The domains that were ever used here, each with the number of its column.
+    /// The domains that were ever used in this topic, each with the number of its column.
     pub(crate) fn domains(&self) -> impl Iterator<Item = (usize, DomainId)> + '_ {
         (0..DOMAINS as usize)
             .map(|column| (column, self.domain_word(column)))
@@ -272,23 +274,23 @@ impl Topic {
             .map(|(column, word)| (column, domain_from_word(word)))
     }
 
-    /// Whether another domain than the host's was ever used here. One load.
+    /// Whether another domain than the host's was ever used in this topic. One load.
     #[inline]
     pub(crate) fn has_devices(&self) -> bool {
         self.domain_word(HOST_COLUMN + 1).load(Ordering::Acquire) & DOMAIN_USED != 0
     }
 
-    /// The column of a domain, if it was ever used here.
+    /// The column of a domain, if the domain was ever used in this topic.
     pub(crate) fn column(&self, domain: DomainId) -> Option<usize> {
         self.domains().find(|(_, other)| *other == domain).map(|(column, _)| column)
     }
 
-    /// The column of a domain, which is given one if it has none. Nothing if there is none left. The caller
-    /// holds the directory's lock.
+    /// Returns the column of a domain, and assigns one if it has none. `None` if no column is left. The
+    /// caller holds the directory's lock.
     ///
-    /// The columns get memory here, so that no later write can meet a full file system. So does that of the
-    /// host, which is not used as long as there is no other. If the process dies before the word of the
-    /// table, the next one does it again.
+    /// The columns get memory here, so that no later write can fail because the file system is full. The
+    /// host's column gets memory too, because it is not used while there is no other domain. If the process
+    /// dies before it writes the word of the table, the next participant repeats this.
     pub(crate) fn take_column(&self, domain: DomainId) -> Result<Option<usize>, MemoryError> {
         if let Some(column) = self.column(domain) {
             return Ok(Some(column));
@@ -311,7 +313,7 @@ impl Topic {
         Ok(Some(column))
     }
 
-    /// Where the columns of the first ring lie, and how many rows they have: see [`entry`](Self::entry).
+    /// The beginning of the first ring's columns, and the number of their rows: see [`entry`](Self::entry).
     pub(super) fn first_columns(&self) -> (*const u8, u32) {
         (self.map.base().wrapping_add(self.parts.columns), self.header.depth)
     }
@@ -322,7 +324,7 @@ impl Topic {
         std::iter::once(first).chain(self.columns_of_further_rings()).collect()
     }
 
-    /// What was copied into the domain of a column.
+    /// The counters of copies into the domain of a column.
     pub(crate) fn copies(&self, column: usize) -> &CopyCounters {
         assert!(column < DOMAINS as usize);
         self.part(COUNTERS_OFFSET + column * size_of::<CopyCounters>())
@@ -335,22 +337,22 @@ impl Topic {
         self.part(self.parts.publishers + index * size_of::<PublisherEntry>())
     }
 
-    /// Its own file.
+    /// The topic's own file.
     pub(crate) fn file(&self) -> Beneath {
         self.directory.join(FILE)
     }
 
-    /// Whether its own file still has its name. In doubt it has.
+    /// Whether its own file still has its name. If that cannot be determined, it counts as named.
     pub(crate) fn is_named(&self) -> bool {
         leads_to(&self.file(), self.identity)
     }
 
-    /// Whether one of its files was made shorter while it was mapped, as the guard has found.
+    /// Whether one of its files was truncated while it was mapped, as the guard has found.
     pub(crate) fn is_damaged(&self) -> bool {
         self.map.is_damaged() || self.places.is_damaged() || self.has_damaged_ring()
     }
 
-    /// Which of its files to name where one was made shorter.
+    /// The file to name in an error if one of its files was truncated.
     pub(crate) fn damaged_file(&self) -> Beneath {
         if self.places.is_damaged() { self.places.file().clone() } else { self.file() }
     }

@@ -1,4 +1,4 @@
-//! What the files of a topic have in common: their names, their identity, and which of them may be removed.
+//! The common properties of a topic's files: their names, their identity, and which of them may be removed.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use super::format::{MAGIC, RING_MAGIC, SUBSCRIBERS_MAGIC};
 
 /// The name of a topic's own file in its directory.
 pub(crate) const FILE: &str = "topic";
-/// Its name while it is made.
+/// Its name while it is being created.
 pub(crate) const HIDDEN_FILE: &str = "topic.new";
 
 /// The name of the file of a topic's subscribers, in the topic's directory.
@@ -26,7 +26,7 @@ pub(super) fn system(action: &'static str, path: &Path, source: io::Error) -> Me
 /// The device and inode of a file.
 pub(super) type Identity = (u64, u64);
 
-/// Whether a name still leads to this file. In doubt it does.
+/// Whether a name still leads to this file. If that cannot be determined, it counts as leading there.
 pub(super) fn leads_to(place: &Beneath, identity: Identity) -> bool {
     match place.stat() {
         Ok(stat) => (stat.st_dev, stat.st_ino) == identity,
@@ -57,8 +57,9 @@ pub(super) fn is_missing(error: &MemoryError) -> bool {
     matches!(error, MemoryError::System { source, .. } if source.kind() == io::ErrorKind::NotFound)
 }
 
-/// Whether a file of one of these names may be removed. It may if it begins as the file of a topic, of a
-/// further ring or of subscribers does, or with zeroes, because its maker died before it wrote the header.
+/// Whether a file with such a name may be removed. It may if it begins as the file of a topic, of a further
+/// ring or of subscribers does. It also may if it begins with zeroes, because its creator died before it
+/// wrote the header.
 pub(super) fn is_topic_file(file: &File) -> bool {
     [MAGIC, RING_MAGIC, SUBSCRIBERS_MAGIC]
         .iter()

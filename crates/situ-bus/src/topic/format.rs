@@ -10,27 +10,27 @@ pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
 pub(crate) const VERSION: u32 = 6;
 pub(crate) const PAGE: usize = 4096;
 
-/// How many rows a topic has unless more are asked for: rows are 8 bytes, so plenty.
+/// How many rows a topic has by default. A row has 8 bytes, so this is cheap.
 pub(crate) const DEPTH: u32 = 1024;
 pub(crate) const MAX_DEPTH: u32 = 1 << 16;
-/// How many subscribers a topic has places for: as many as a slot has holder bits.
+/// How many places for subscribers a topic has: the number of holder bits of a slot.
 pub(crate) const PLACES: u32 = situ_memory::HOLDERS as u32;
-/// How many publishers: a row names one in 8 bits. The last entry is never taken: a row that names it is a
-/// seal.
+/// The maximum number of publishers: a row names one in 8 bits. The last entry is never taken, because a row
+/// that names it is a seal.
 pub(crate) const PUBLISHERS: u32 = 256;
-/// How many memory domains a topic has columns for.
+/// The number of memory domains that a topic has columns for.
 pub(crate) const DOMAINS: u32 = 32;
-/// How much text (names and schema) a topic may carry.
+/// The maximum size of a text (a name or the schema) that a topic carries, in bytes.
 pub(crate) const MAX_TEXT: u32 = 1 << 24;
 
-/// The beginning of a topic file: fixed when the topic is made.
+/// The beginning of a topic file. It is fixed when the topic is created.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub magic: u64,
     pub version: u32,
     pub header_size: u32,
-    /// The topic's own number; a topic of the same name that is made anew has another.
+    /// The topic's own number. A topic of the same name that is created later has another number.
     pub id: u64,
     pub schema_hash: u64,
     pub depth: u32,
@@ -47,7 +47,7 @@ pub(crate) struct Header {
 
 const _: () = assert!(size_of::<Header>() == 88);
 
-/// Where the changing words of the header page lie: each on a pair of cache lines of its own, because
+/// The offsets of the changing words of the header page. Each has a pair of cache lines of its own, because
 /// processors fetch lines in pairs.
 pub(crate) const HEAD_OFFSET: usize = 1024;
 pub(crate) const WAKE_OFFSET: usize = 1152;
@@ -56,35 +56,35 @@ pub(crate) const REGISTRY_OFFSET: usize = 1408;
 pub(crate) const DOMAIN_TABLE_OFFSET: usize = 1536;
 pub(crate) const COUNTERS_OFFSET: usize = 2048;
 
-/// The hint of where the rows end: written by every publisher, so alone on its line.
+/// The hint of the end of the rows. Every publisher writes it, so it is alone on its line.
 #[repr(C, align(64))]
 pub(crate) struct Head {
     pub end: AtomicU64,
 }
 
-/// What changes when a publisher comes or goes, or the topic grows: written rarely.
+/// The words that change when a publisher joins or leaves, or when the topic grows. They are written rarely.
 #[repr(C, align(64))]
 pub(crate) struct Registry {
     /// No publisher's entry at or beyond this number was ever taken.
     pub publishers_used: AtomicU32,
-    /// A hint: how many rings there are behind the first.
+    /// A hint: the number of rings behind the first.
     pub rings: AtomicU32,
-    /// No subscriber needs a message before this number any more, or begins there: the sealed rings before it
-    /// are over.
+    /// No subscriber needs a message before this number any more, and none begins there: the sealed rings
+    /// before it are over.
     pub first: AtomicU64,
 }
 
 /// The magic number of the file of a topic's subscribers.
 pub(crate) const SUBSCRIBERS_MAGIC: u64 = u64::from_le_bytes(*b"SITUSUBS");
 
-/// The beginning of the file of a topic's subscribers: fixed when the topic is made.
+/// The beginning of the file of a topic's subscribers. It is fixed when the topic is created.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SubscribersHeader {
     pub magic: u64,
     pub version: u32,
     pub header_size: u32,
-    /// The topic's.
+    /// The topic's number.
     pub id: u64,
     pub places: u32,
     pub reserved: u32,
@@ -93,14 +93,14 @@ pub(crate) struct SubscribersHeader {
 
 const _: () = assert!(size_of::<SubscribersHeader>() == 40);
 
-/// Where its changing words lie: on a pair of cache lines of their own, in the page of the first places. A
-/// publisher that reads both needs one page.
+/// The offset of its changing words: on a pair of cache lines of their own, in the page of the first places.
+/// A publisher that reads both needs one page.
 pub(crate) const ARRIVALS_OFFSET: usize = 128;
 pub(crate) const PLACES_OFFSET: usize = 256;
 pub(crate) const SUBSCRIBERS_END: usize =
     (PLACES_OFFSET + PLACES as usize * size_of::<Place>()).next_multiple_of(PAGE);
 
-/// What changes when a subscriber comes: read by every publisher, written rarely, by subscribers.
+/// The words that change when a subscriber joins. Every publisher reads them; subscribers write them, rarely.
 #[repr(C, align(64))]
 pub(crate) struct Arrivals {
     /// Changes whenever a place is taken.
@@ -122,7 +122,7 @@ impl SubscribersHeader {
         }
     }
 
-    /// Checks a header that another process wrote: everything that an access relies on follows from it.
+    /// Checks a header that another process wrote. Every access relies on this check.
     pub(crate) fn check(&self, topic: u64, file_size: u64) -> Result<(), &'static str> {
         if self.magic != SUBSCRIBERS_MAGIC {
             return Err("it does not begin with SITUSUBS");
@@ -137,35 +137,35 @@ impl SubscribersHeader {
     }
 }
 
-/// The bits of a place's and a publisher's state word; the count above them changes with each taker, so that
-/// a compare-and-swap never hits a later one.
+/// The bits of the state word of a place and of a publisher. The count above them changes with each new
+/// member, so that a compare-and-swap never matches the word of a later member.
 pub(crate) mod state {
     pub const ACTIVE: u32 = 1;
-    /// Its node was found dead, or it left and something of it is still needed.
+    /// Its node was found dead, or the member left and its pool or place is still needed.
     pub const GONE: u32 = 2;
     /// A publisher waits for this subscriber.
     pub const BACKPRESSURE: u32 = 4;
     pub const RELIABLE: u32 = 8;
     pub const TRANSIENT_LOCAL: u32 = 16;
-    /// The files of a gone pool were removed; its entry waits until no bodies belong to it, of copies until
-    /// no entry of a row names it.
+    /// The files of a gone pool were removed. Its entry waits until no bodies belong to it, or, for a pool of
+    /// copies, until no entry of a row names it.
     pub const UNLINKED: u32 = 32;
-    /// The entry is of a pool of bodies. Their heads lie in the pool of another entry, whose number is in
+    /// The entry belongs to a pool of bodies. Their heads lie in the pool of another entry. Its number is in
     /// `depth`.
     pub const BODIES: u32 = 64;
-    /// The entry is of a pool of copies.
+    /// The entry belongs to a pool of copies.
     pub const COPIES: u32 = 128;
-    /// It is of another version of the type than the topic carries.
+    /// The member uses another version of the type than the topic carries.
     pub const VERSION: u32 = 256;
     pub const COUNT: u32 = 512;
 }
 
 /// The first entry of the domain table: the host, which every topic has.
 pub(crate) const HOST_COLUMN: usize = 0;
-/// Set in a word of the domain table that is taken.
+/// This bit marks a used word of the domain table.
 pub(crate) const DOMAIN_USED: u64 = 1 << 63;
 
-/// What was copied into one domain.
+/// The counters of copies into one domain.
 #[repr(C)]
 pub(crate) struct CopyCounters {
     pub copies: AtomicU64,
@@ -175,24 +175,24 @@ pub(crate) struct CopyCounters {
 /// A subscriber's place: its cursor, alone on its pair of lines.
 #[repr(C, align(128))]
 pub(crate) struct Place {
-    /// The number of the next message it wants.
+    /// The number of the subscriber's next message.
     pub cursor: AtomicU64,
     pub state: AtomicU32,
     /// The encoding of its type, as in a descriptor.
     pub encoding: AtomicU32,
     pub node: AtomicU64,
     pub deadline_ns: AtomicU64,
-    /// Messages that it lost.
+    /// The number of messages that it lost.
     pub lost: AtomicU64,
-    /// Messages that it took.
+    /// The number of messages that it took.
     pub taken: AtomicU64,
-    /// The domain that it takes in: kind in the upper half, number in the lower.
+    /// The domain in which it takes: the kind in the upper half, the number in the lower.
     pub domain: AtomicU64,
-    /// How many messages it keeps; 0: all.
+    /// The number of messages that it keeps; 0: all.
     pub keep_last: AtomicU64,
     /// The layout that it reads; 0: any.
     pub layout_hash: AtomicU64,
-    /// Which thread used it last, if publishers wait for it; 0: none yet.
+    /// The number of the thread that used it last, if publishers wait for it; 0: none yet.
     pub thread: AtomicU64,
     /// Messages before this one were never promised.
     pub joined_at: AtomicU64,
@@ -202,20 +202,20 @@ pub(crate) struct Place {
 #[repr(C, align(128))]
 pub(crate) struct PublisherEntry {
     pub state: AtomicU32,
-    /// The encoding of what it publishes, as in a descriptor.
+    /// The encoding of its messages, as in a descriptor.
     pub encoding: AtomicU32,
     pub node: AtomicU64,
-    /// Its pool, whose number is also the name of the pool's file, and from which message on.
+    /// Its pool, by the number that is also the name of the pool's file, and the first message of that pool.
     pub tenure: Tenure,
     pub domain: AtomicU64,
     pub layout_hash: AtomicU64,
     pub deadline_ns: AtomicU64,
     pub depth: AtomicU64,
     pub lifespan_ns: AtomicU64,
-    /// The number of the place that it waits for, and 1; 0: it does not wait.
+    /// The number of the place that it waits for, plus 1; 0: it does not wait.
     pub waits_for: AtomicU32,
     pub reserved: AtomicU32,
-    /// Since when, by `CLOCK_MONOTONIC`.
+    /// The time since when it waits, by `CLOCK_MONOTONIC`.
     pub waits_since_ns: AtomicU64,
 }
 
@@ -224,23 +224,23 @@ const _: () = assert!(size_of::<Head>() == 64 && size_of::<WakeWord>() == 64 && 
 const _: () = assert!(size_of::<SubscribersHeader>() <= ARRIVALS_OFFSET && size_of::<Arrivals>() == 64);
 const _: () = assert!(size_of::<Place>() == 128 && size_of::<PublisherEntry>() == 128);
 
-/// What lies at the beginning of every slot, before the head. Its publisher writes it; all other participants
-/// only read it, and check it before use.
+/// The beginning of every slot, before the head. Its publisher writes it. All other participants only read
+/// it, and check it before use.
 #[repr(C, align(64))]
 pub(crate) struct Descriptor {
     pub published_at_ns: AtomicU64,
-    /// The message's number and 1; 0: there was none here yet.
+    /// The message's number plus 1; 0: the slot has had no message yet.
     pub sequence: AtomicU64,
     pub head_size: AtomicU32,
     pub encoding: AtomicU32,
-    /// From the beginning of the slot; the body of a message of another domain has a slot of its own instead.
+    /// The offset from the beginning of the slot. A body in another domain has a slot of its own instead.
     pub body_offset: AtomicU64,
     pub body_size: AtomicU64,
     /// The entry of the body's pool, and [`BODY_IS_MESSAGE`]; [`BODY_IN_SLOT`] if it lies in this slot.
     pub body_pool: AtomicU32,
     pub body_slot: AtomicU32,
     pub lifespan_ns: AtomicU64,
-    /// Which publisher: its node.
+    /// The node of the publisher.
     pub publisher: AtomicU64,
 }
 
@@ -248,11 +248,11 @@ pub(crate) const DESCRIPTOR: usize = size_of::<Descriptor>();
 pub(crate) const BODY_IN_SLOT: u32 = u32::MAX;
 /// The bits of `body_pool` that are the number of the entry of the body's pool.
 pub(crate) const BODY_ENTRY: u32 = 0xff;
-/// The body is the message itself, on a device; the head is only what its publisher's CPU wrote.
+/// The body is the message itself, on a device. The head then contains only what the publisher's CPU wrote.
 pub(crate) const BODY_IS_MESSAGE: u32 = 0x100;
 const _: () = assert!(DESCRIPTOR == 64);
 
-/// Where the parts of a topic file lie.
+/// The offsets of the parts of a topic file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parts {
     pub rows: usize,
@@ -263,7 +263,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The parts of a topic of this many rows and this much text.
+    /// The parts of a topic with `depth` rows and `text` bytes of text.
     pub(crate) fn of(depth: u32, text: usize) -> Self {
         let rows = PAGE;
         let columns = (rows + depth as usize * 8).next_multiple_of(PAGE);
@@ -276,27 +276,27 @@ impl Parts {
 /// The magic number of a further ring.
 pub(crate) const RING_MAGIC: u64 = u64::from_le_bytes(*b"SITURING");
 
-/// The beginning of the file of a further ring: fixed when it is made, but for the base.
+/// The beginning of the file of a further ring. All but the base is fixed when it is created.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RingHeader {
     pub magic: u64,
     pub version: u32,
     pub header_size: u32,
-    /// The topic's.
+    /// The topic's number.
     pub id: u64,
     /// 1 for the first ring behind that of the topic's file.
     pub ring: u32,
     pub depth: u32,
     pub rows_offset: u64,
     pub columns_offset: u64,
-    /// One more than the number of its first message; 0 as long as that is not written.
+    /// The number of its first message plus 1; 0 while it is not written yet.
     pub base: u64,
 }
 
 const _: () = assert!(size_of::<RingHeader>() == 56);
 
-/// Where the parts of a further ring's file lie.
+/// The offsets of the parts of a further ring's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RingParts {
     pub rows: usize,
@@ -305,7 +305,7 @@ pub(crate) struct RingParts {
 }
 
 impl RingParts {
-    /// The parts of a ring of this many rows: they lie as in the topic's file.
+    /// The parts of a ring with `depth` rows, laid out as in the topic's file.
     pub(crate) fn of(depth: u32) -> Self {
         let Parts { rows, columns, publishers, .. } = Parts::of(depth, 0);
         Self { rows, columns, end: publishers.next_multiple_of(PAGE) }
@@ -328,7 +328,7 @@ impl RingHeader {
         }
     }
 
-    /// Checks a header that another process wrote: everything that an access relies on follows from it.
+    /// Checks a header that another process wrote. Every access relies on this check.
     pub(crate) fn check(&self, topic: u64, ring: u32, file_size: u64) -> Result<RingParts, &'static str> {
         if self.magic != RING_MAGIC {
             return Err("it does not begin with SITURING");
@@ -371,7 +371,7 @@ impl Header {
         }
     }
 
-    /// Checks a header that another process wrote: everything that an access relies on follows from it.
+    /// Checks a header that another process wrote. Every access relies on this check.
     pub(crate) fn check(&self, file_size: u64) -> Result<Parts, &'static str> {
         if self.magic != MAGIC {
             return Err("it does not begin with SITUTOPI");
@@ -421,7 +421,7 @@ mod tests {
 
     use super::*;
 
-    /// The rows of the table below a heading of `spec/topic.md`: offset, size, name.
+    /// Returns the rows of the table below a heading of `spec/topic.md`: offset, size, name.
     fn table(heading: &str) -> Vec<(usize, usize, String)> {
         let page = include_str!("../../../../spec/topic.md");
         let section = page.split(&format!("### {heading}\n")).nth(1).expect("the section is there");
@@ -526,15 +526,15 @@ mod tests {
 
     #[test]
     fn the_parts_lie_as_specified() {
-        // Worked out by hand for 1024 rows and 100 bytes of text: 4096 + 8192; 32 columns of 8192; 256
+        // Computed by hand for 1024 rows and 100 bytes of text: 4096 + 8192; 32 columns of 8192; 256
         // publishers of 128.
         let parts = Parts { rows: 4096, columns: 12288, publishers: 274_432, text: 307_200, end: 311_296 };
         assert_eq!(Parts::of(1024, 100), parts);
         assert_eq!(Parts::of(1, 0).columns, 8192);
         assert_eq!(RingParts::of(1024), RingParts { rows: 4096, columns: 12288, end: 274_432 });
-        // 32 columns of one word, filled up to a page.
+        // 32 columns of one word, rounded up to a page.
         assert_eq!(RingParts::of(1), RingParts { rows: 4096, columns: 8192, end: 12288 });
-        // 256 + 256 places of 128 are 33,024 bytes: 8 pages and a bit.
+        // 256 + 256 places of 128 are 33,024 bytes: a little more than 8 pages.
         assert_eq!((PLACES_OFFSET, SUBSCRIBERS_END), (256, 36_864));
     }
 

@@ -1,7 +1,7 @@
-//! Joining a topic: places, publishers' entries, and which members go together.
+//! Joining a topic: places, publishers' entries, and the compatibility of members.
 //!
-//! Everything here happens under the lock of the topic's directory, which the kernel drops with its holder; a
-//! hot path never takes it. A participant that joins or leaves repairs first (see `repair`).
+//! All of it happens under the lock of the topic's directory. The kernel releases the lock if its holder
+//! dies. No hot path takes it. A participant that joins or leaves repairs first (see `repair`).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use situ_layout::foreign::is_name;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, Beneath, DomainError, DomainId, HOST, OpenRoot};
 
-use super::compat::{first_difference, has_bulk, may_be_appended};
+use super::compat::{SchemaFlags, first_difference};
 use super::entries::active_publishers;
 use super::file::Topic;
 use super::format::{DEPTH, MAX_DEPTH, PLACES, PublisherEntry, domain_to_word, state};
@@ -26,20 +26,22 @@ use crate::protocol::ring::SEAL_POOL;
 use crate::qos::{QosMismatch, Terms};
 use crate::root::file_name;
 
-/// What file systems take as a name, in bytes.
+/// The longest name that file systems accept, in bytes.
 const MAX_FILE_NAME: usize = 255;
 
-/// What a participant is, while it registers.
+/// The properties of a participant that joins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Registration<'a> {
     pub root: &'a OpenRoot,
     pub node: NodeId,
     pub topic: &'a str,
     pub description: &'a TypeDescription,
+    /// What the description's schema says.
+    pub flags: SchemaFlags,
     pub terms: Terms,
-    /// How many rows the participant needs at least.
+    /// The minimum number of rows that the participant needs.
     pub depth: usize,
-    /// The domain that it publishes bodies from, or takes in.
+    /// The domain of its bodies, or the domain in which it takes.
     pub domain: DomainId,
 }
 
@@ -50,7 +52,7 @@ pub(crate) struct Joined {
 }
 
 impl Drop for Joined {
-    /// A participant that made the topic but could not join leaves nothing behind.
+    /// A participant that created the topic but could not join removes it.
     fn drop(&mut self) {
         if !in_use(&self.topic) {
             remove_topic(&self.topic.directory, &self.lock);
@@ -59,8 +61,8 @@ impl Drop for Joined {
 }
 
 impl Registration<'_> {
-    /// Opens the topic, or makes it, and repairs what the dead left in it. `places` is what it may do with
-    /// the subscribers' places: publishers only read them.
+    /// Opens or creates the topic, and repairs the state that dead members left. `places` is the
+    /// participant's access to the subscribers' places: publishers only read them.
     pub(crate) fn join(&self, places: Access) -> Result<Joined, RegisterError> {
         if !is_name(self.topic, 80) || file_name(self.topic).len() > MAX_FILE_NAME {
             return Err(RegisterError::InvalidName(self.topic.to_owned()));
@@ -73,7 +75,7 @@ impl Registration<'_> {
         if let Some(topic) = Topic::open(self.root, &directory, places)? {
             repair(&topic, &lock);
             if !in_use(&topic) {
-                // All former members are dead: begin anew, whatever type or depth they had.
+                // All former members are dead: create the topic again, whatever type or depth they had.
                 remove_files(&lock);
             } else {
                 self.check_type(&topic)?;
@@ -95,14 +97,14 @@ impl Registration<'_> {
         Joined { topic: Arc::new(topic), lock }
     }
 
-    /// How many rows a ring that is made for this participant gets.
+    /// The number of rows of a ring that is created for this participant.
     fn rows(&self) -> u32 {
         let rows = (self.depth.saturating_mul(2) as u64).clamp(u64::from(DEPTH), u64::from(MAX_DEPTH)) as u32;
         rows.next_power_of_two()
     }
 
-    /// Gives the topic more rows if it has too few for this participant. One more than its depth: where the
-    /// window of publishers is smaller than the ring, there is always a row for a seal.
+    /// Gives the topic more rows if it has too few for this participant. It needs one more row than its
+    /// depth: if the window of publishers is smaller than the ring, there is always a row for a seal.
     fn grow(&self, topic: &Topic, lock: &Lock) -> Result<(), RegisterError> {
         let rows = topic.ring().depth();
         if rows > self.depth as u64 || topic.grow(self.rows().max(rows as u32 * 2), lock)? {
@@ -118,9 +120,9 @@ impl Registration<'_> {
         Err(RegisterError::Depth { topic: self.topic.to_owned(), asked: self.depth, rows })
     }
 
-    /// The type must be the same, or another version of one that regions understand in several. In that case
-    /// all members use regions, whose layout hash does not cover appended members (`spec/region.md`,
-    /// *Versions*). A change of other members is refused where the message is taken.
+    /// The type must be the same, or another version of a type that regions understand in several versions.
+    /// In the second case all members use regions, because their layout hash does not cover appended members
+    /// (`spec/region.md`, *Versions*). A change of other members is rejected when a message is taken.
     fn check_type(&self, topic: &Topic) -> Result<(), RegisterError> {
         let ours = self.description;
         let in_region = ours.encoding == Encoding::Region;
@@ -130,9 +132,8 @@ impl Registration<'_> {
             if in_region || !participants(topic).any(|(word, _)| word.is_other_version()) {
                 return Ok(());
             }
-            "it is used in several versions, which only regions understand: take part with a region"
-                .to_owned()
-        } else if in_region && may_be_appended(&ours.schema) && may_be_appended(&topic.schema) {
+            "it is used in several versions, which only regions understand: join with a region".to_owned()
+        } else if in_region && self.may_be_appended(topic) {
             if participants(topic).all(|(_, encoding)| encoding == Encoding::Region as u32) {
                 return Ok(());
             }
@@ -151,12 +152,17 @@ impl Registration<'_> {
         })
     }
 
-    /// Whether its schema is not the one that the topic carries.
+    /// Whether its version of the type and the topic's may have more or fewer members at the end.
+    fn may_be_appended(&self, topic: &Topic) -> bool {
+        self.flags.may_be_appended && SchemaFlags::read(&topic.schema).may_be_appended
+    }
+
+    /// Whether its schema differs from the one that the topic carries.
     fn is_other_version(&self, topic: &Topic) -> bool {
         topic.header.schema_hash != self.description.schema_hash
     }
 
-    /// What the state word of this participant says.
+    /// The bits of this participant's state word.
     fn bits(&self, topic: &Topic) -> u32 {
         let version = if self.is_other_version(topic) { state::VERSION } else { 0 };
         bits_of(self.terms) | version
@@ -166,8 +172,8 @@ impl Registration<'_> {
         RegisterError::Qos { topic: self.topic.to_owned(), node: NodeId(node), mismatch }
     }
 
-    /// Devices cannot hold what is serialized: neither ours, if we are on one, nor what we take or give to
-    /// those who are.
+    /// Checks that no serialized messages meet a device: neither those of this participant, if it is on a
+    /// device, nor those that it exchanges with members on a device.
     fn check_serialized(&self, domain: DomainId, node: u64, encoding: u32) -> Result<(), RegisterError> {
         if domain == HOST || encoding == Encoding::Flat as u32 {
             return Ok(());
@@ -177,8 +183,8 @@ impl Registration<'_> {
     }
 
     /// Two flat layouts must be the same, and so must two layouts of regions. A member that only serializes
-    /// has none. A subscriber of serialized messages that can also read flat ones names their layout. Between
-    /// the two kinds, messages are converted.
+    /// has no layout. A subscriber of serialized messages that can also read flat ones names their layout.
+    /// Between the two kinds, messages are converted.
     fn check_layout(&self, node: u64, theirs: u64, encoding: u32) -> Result<(), RegisterError> {
         let ours = self.description.layout_hash;
         let other_kind =
@@ -191,7 +197,7 @@ impl Registration<'_> {
         Err(RegisterError::LayoutMismatch { topic, node: NodeId(node), type_name, ours, theirs })
     }
 
-    /// A subscriber of serialized messages that names no flat layout cannot read flat ones.
+    /// A subscriber of serialized messages that names no flat layout cannot read flat messages.
     fn check_flat_form(
         &self,
         node: u64,
@@ -210,7 +216,7 @@ impl Registration<'_> {
     /// A flat subscriber has no room for the bulk members of a region.
     fn check_bulk(&self, node: u64, publishes: u32, takes: u32) -> Result<(), RegisterError> {
         let meet = publishes == Encoding::Region as u32 && takes == Encoding::Flat as u32;
-        if !meet || !has_bulk(&self.description.schema) {
+        if !meet || !self.flags.has_bulk {
             return Ok(());
         }
         let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
@@ -226,8 +232,8 @@ impl Joined {
         column.ok_or_else(|| RegisterError::Domains { topic: self.topic.name.clone(), domain })
     }
 
-    /// Takes a place for a subscriber, which has to have joined for writing, and returns it with the number
-    /// of its domain's column. `wants` is how far back it wants to begin.
+    /// Takes a place for a subscriber, which must have joined for writing, and returns it with the number of
+    /// its domain's column. `wants` is the number of earlier messages that it requests.
     pub(crate) fn take_place(
         &self,
         registration: &Registration<'_>,
@@ -278,15 +284,16 @@ impl Joined {
         let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };
         let bits = registration.bits(topic) | backpressure;
         arrivals.places_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
-        // Publication of the place: publishers that see it active see its cursor. If the process dies before,
-        // the place is still free; after, it is repaired as any dead node's.
+        // Publication of the place: publishers that see it active see its cursor. If the process dies before
+        // this store, the place is still free. If it dies after it, the place is repaired like that of any
+        // dead node.
         place.state.store(word.next(bits), Ordering::SeqCst);
         flow_window::enter(topic.ring(), &place.cursor, &arrivals.epoch, wants, first);
         Ok((place, column))
     }
 
-    /// Takes an entry for a publisher whose pool, of this number, `create` makes, and gives the entry's
-    /// number.
+    /// Takes an entry for a publisher, and returns the entry's number. `create` makes the publisher's pool,
+    /// which has the number `pool`.
     pub(crate) fn take_entry(
         &self,
         registration: &Registration<'_>,
@@ -333,8 +340,8 @@ impl Joined {
         entry.take(topic, create)
     }
 
-    /// Takes an entry for a pool of bodies, whose heads will be in another entry's pool: see
-    /// [`name_heads`](Self::name_heads). If the process dies before it has that one, no row can name these
+    /// Takes an entry for a pool of bodies. Their heads will be in another entry's pool: see
+    /// [`name_heads`](Self::name_heads). If the process dies before it has that entry, no row can name these
     /// bodies.
     pub(crate) fn take_bodies(
         &self,
@@ -348,7 +355,8 @@ impl Joined {
         NewEntry { depth: u64::MAX, ..entry }.take(&self.topic, create)
     }
 
-    /// Says which entry's heads the bodies belong to; without one, gives their entry back.
+    /// Stores the number of the heads' entry in the entry of the bodies. Without heads, frees the entry of
+    /// the bodies.
     pub(crate) fn name_heads(&self, bodies: usize, heads: Option<usize>) {
         let entry = self.topic.publisher(bodies);
         match heads {
@@ -373,7 +381,7 @@ fn bits_of(terms: Terms) -> u32 {
     bits
 }
 
-/// What a new entry says: see [`PublisherEntry`].
+/// The fields of a new entry: see [`PublisherEntry`].
 struct NewEntry {
     bits: u32,
     encoding: u32,
@@ -387,7 +395,7 @@ struct NewEntry {
 }
 
 impl NewEntry {
-    /// That of a pool whose slots no row names.
+    /// The entry of a pool whose slots no row names.
     fn of_pool(bits: u32, node: NodeId, pool: u64, domain: DomainId) -> Self {
         let (encoding, layout_hash, deadline_ns, depth, lifespan_ns) = (Encoding::Flat as u32, 0, 0, 0, 0);
         Self { bits, encoding, node, pool, domain, layout_hash, deadline_ns, depth, lifespan_ns }
@@ -399,6 +407,7 @@ impl NewEntry {
         topic: &Topic,
         create: impl FnOnce(&Beneath) -> Result<(), DomainError>,
     ) -> Result<usize, RegisterError> {
+        let is_of_copies = StateWord(self.bits).is_of_copies();
         let free = || {
             (0..usize::from(SEAL_POOL)).find(|index| {
                 let word = StateWord::read(&topic.publisher(*index).state);
@@ -406,18 +415,19 @@ impl NewEntry {
             })
         };
         let Some(index) = free().or_else(|| give_up_oldest(topic).then(free).flatten()) else {
-            let role = if self.bits & state::COPIES == 0 { "publisher" } else { "pool of copies" };
+            let role = if is_of_copies { "pool of copies" } else { "publisher" };
             return Err(RegisterError::Full { topic: topic.name.clone(), role, most: u32::from(SEAL_POOL) });
         };
-        // The pool's files come first and the entry after them. A process that dies in between leaves files
-        // that no entry names, and the next repair removes them.
+        // The pool's files come first, and then the entry. A process that dies in between leaves files that
+        // no entry names, and the next repair removes them.
         create(&topic.pool_path(self.pool))?;
         let entry = topic.publisher(index);
         let word = StateWord(entry.state.load(Ordering::Relaxed));
         entry.node.store(self.node.0, Ordering::Relaxed);
-        // Rows of earlier pools of the entry stay for a while: they are below, and mean nothing any more.
-        // Copies are of messages from before.
-        let since = if self.bits & state::COPIES == 0 { topic.end() } else { 0 };
+        // Rows of earlier pools of the entry remain for a while. Their numbers are below `since`, so they are
+        // not valid any more. Copies belong to messages from before their pool was made, so their `since` is
+        // 0.
+        let since = if is_of_copies { 0 } else { topic.end() };
         entry.tenure.begin(self.pool, since);
         entry.encoding.store(self.encoding, Ordering::Relaxed);
         entry.layout_hash.store(self.layout_hash, Ordering::Relaxed);
@@ -444,7 +454,7 @@ fn terms(word: StateWord, deadline_ns: u64) -> Terms {
     Terms { reliable: word.is_reliable(), transient_local: word.is_transient_local(), deadline_ns }
 }
 
-/// The state words and encodings of all who take part.
+/// The state words and encodings of all present members.
 fn participants(topic: &Topic) -> impl Iterator<Item = (StateWord, u32)> {
     let publishers =
         active_publishers(topic).map(|it| (StateWord::read(&it.state), it.encoding.load(Ordering::Relaxed)));
@@ -452,7 +462,7 @@ fn participants(topic: &Topic) -> impl Iterator<Item = (StateWord, u32)> {
 }
 
 impl Topic {
-    /// Takes an entry for a pool of copies into a domain that has a column, and gives the entry's number.
+    /// Takes an entry for a pool of copies into a domain that has a column, and returns the entry's number.
     pub(crate) fn take_copies(
         &self,
         node: NodeId,

@@ -1,4 +1,4 @@
-//! Leaving a topic, and what participants that stay do about those that died: they mark them, and repair.
+//! Leaving a topic, and how the remaining participants handle dead ones: they mark them, and repair.
 
 use situ_memory::PoolView;
 use situ_memory::sync::atomic::Ordering;
@@ -13,22 +13,24 @@ use super::state_word::StateWord;
 use crate::node::liveness::{NodeId, has_ended, is_alive};
 
 impl Topic {
-    /// Notes which subscribers are dead, without the lock: this participant stops waiting for them at once.
-    /// Gives how many it did not know of. See [`Places::mark_dead`](super::members::Places::mark_dead).
+    /// Marks dead subscribers without the lock, so that this participant stops waiting for them at once.
+    /// Returns the number of newly marked ones. See [`Places::mark_dead`](super::members::Places::mark_dead).
     pub(crate) fn mark_dead_places(&self) -> usize {
         let is_dead = |place: &PlaceView<'_>| !is_alive(&self.root, NodeId(place.node()));
         self.places.active().filter(is_dead).filter(|place| self.places.mark_dead(*place)).count()
     }
 
-    /// The pools whose files are there.
+    /// The pools whose files exist.
     pub(crate) fn pools(&self) -> impl Iterator<Item = u64> + '_ {
         used_publishers(self)
-            .filter_map(|(_, entry)| StateWord::read(&entry.state).has_pool().then(|| entry.tenure.pool()))
+            .filter(|(_, entry)| StateWord::read(&entry.state).has_pool())
+            .map(|(_, entry)| entry.tenure.pool())
     }
 
-    /// Repairs what dead members left, if no other process is repairing. Returns whether none was.
+    /// Repairs the state that dead members left, unless another process is repairing. Returns whether no
+    /// other process was.
     ///
-    /// Also looks whether its files were removed: see [`removal`](crate::topic::removal).
+    /// Also checks whether its files were removed: see [`removal`](crate::topic::removal).
     pub(crate) fn repair_if_free(&self) -> bool {
         self.look_for_removal();
         let Some(lock) = Lock::try_acquire(&self.directory) else { return false };
@@ -38,8 +40,8 @@ impl Topic {
         true
     }
 
-    /// Repairs the topic if this node is dead, for a participant that waits for it. Returns whether the
-    /// node's process has ended: then it completes nothing any more.
+    /// Repairs the topic if this node is dead, for a participant that waits for the node. Returns whether the
+    /// node's process has ended: then it completes no fence any more.
     pub(crate) fn repair_if_dead(&self, node: NodeId) -> bool {
         if is_alive(&self.root, node) {
             return false;
@@ -48,17 +50,17 @@ impl Topic {
         has_ended(&self.root, node)
     }
 
-    /// Whether the directory still is this topic's, and not that of another topic of the same name that was
-    /// made after this one was removed by hand.
+    /// Whether the directory still belongs to this topic, and not to another topic of the same name that was
+    /// created after this one was removed by hand.
     ///
-    /// In a forked child it is not: what it would repair is private zeroes, by which every file in the
-    /// directory looks superfluous.
+    /// In a forked child it does not: a repair there would read private zeroes, and every file in the
+    /// directory would look superfluous.
     pub(crate) fn is_current(&self) -> bool {
         self.process.is_this() && matches!(Self::id_in(&self.directory), Ok(Some(id)) if id == self.header.id)
     }
 
-    /// A publisher leaves, with the entries of its pools. What it published stays for those who still may
-    /// take it.
+    /// Marks the entries of a publisher's or copier's pools as left. Messages and copies stay for subscribers
+    /// that have not taken them yet.
     pub(crate) fn leave_entries(&self, entries: impl IntoIterator<Item = usize>) {
         for index in entries {
             let entry = self.publisher(index);
@@ -68,21 +70,21 @@ impl Topic {
         self.leave();
     }
 
-    /// Gives back the entries of pools of copies of which nothing can be pinned any more: their files go at
-    /// once.
+    /// Frees the entries of pools of copies that nothing can be pinned in any more. Their files are removed
+    /// at once.
     pub(crate) fn leave_empty_copies(&self, entries: impl IntoIterator<Item = usize>) {
         for index in entries {
             let entry = self.publisher(index);
             let word = StateWord::read(&entry.state);
-            // A process that dies after the files are gone leaves an entry that is repaired like any other: a
-            // subscriber that looks for its copies finds none.
+            // A process that dies after the files are removed leaves an entry that is repaired like any
+            // other: a subscriber that opens its pool for copies finds none.
             PoolView::unlink(self.pool_path(entry.tenure.pool()));
             entry.state.store(word.left() | state::UNLINKED, Ordering::SeqCst);
         }
         self.leave();
     }
 
-    /// Repairs, and removes the topic if it has no members left. If the lock cannot be had, the next
+    /// Repairs, and removes the topic if it has no members left. If the lock is not available, the next
     /// participant does it.
     pub(super) fn leave(&self) {
         let Ok(lock) = Lock::acquire(&self.root, &self.directory, &self.name) else { return };
@@ -92,7 +94,7 @@ impl Topic {
                 remove_topic(&self.directory, &lock);
             }
         } else if let Ok(None) = Self::id_in(&self.directory) {
-            // Made by waiting for its lock.
+            // The directory was created by waiting for its lock.
             let _ = self.directory.remove_directory();
         }
     }

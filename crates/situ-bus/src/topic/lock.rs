@@ -1,6 +1,7 @@
-//! The lock of a topic's directory: coming, going and repair happen under it.
+//! The lock of a topic's directory. Joining, leaving and repair happen under it.
 //!
-//! It is a lock of the kernel (flock), which goes with its holder, so a dead holder blocks no other process.
+//! It is a lock of the kernel (flock), which is released when its holder dies, so a dead holder blocks no
+//! other process.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,23 +18,23 @@ use situ_memory::{Beneath, MemoryError, OpenRoot};
 
 use super::register_error::RegisterError;
 
-/// How long a registration waits for others that are registering.
+/// How long a registration waits for other registrations.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The lock of a topic's directory, held until dropped.
 ///
-/// It is this process' own: a child that is forked meanwhile does not keep it.
+/// Only this process holds it: a child that is forked meanwhile does not keep it.
 #[derive(Debug)]
 pub(crate) struct Lock {
     locked: LockedFile,
-    /// A handle of the same directory, which shares nothing with the lock.
+    /// A handle of the same directory that is independent of the lock.
     directory: Arc<OwnedFd>,
     path: PathBuf,
 }
 
 impl Lock {
-    /// Waits for the lock. The directory is made if it is missing, and made again if its last user removed it
-    /// while this process was waiting.
+    /// Waits for the lock. The directory is created if it is missing, also if its last user removed it while
+    /// this process was waiting.
     pub(super) fn acquire(root: &OpenRoot, directory: &Beneath, topic: &str) -> Result<Self, RegisterError> {
         let system = |action, source: io::Error| MemoryError::System {
             action,
@@ -64,7 +65,7 @@ impl Lock {
         }
     }
 
-    /// Takes the lock of a directory that is there, if it is free.
+    /// Takes the lock of an existing directory, if it is free.
     pub(super) fn try_acquire(directory: &Beneath) -> Option<Self> {
         let opened = directory.open_directory().ok()?;
         rustix::fs::flock(opened.as_fd(), FlockOperation::NonBlockingLockExclusive).ok()?;
@@ -78,12 +79,13 @@ impl Lock {
         Ok(Self { locked: LockedFile::new(opened), directory: Arc::new(handle), path })
     }
 
-    /// What has this name in the locked directory, whatever the directory's own name leads to by now.
+    /// Returns the file of this name in the locked directory, even if the directory's path leads elsewhere by
+    /// now.
     pub(super) fn at(&self, name: impl Into<PathBuf>) -> Beneath {
         Beneath::new(self.directory.clone(), &self.path, name)
     }
 
-    /// The names in the locked directory.
+    /// The names of the files in the locked directory.
     pub(super) fn names(&self) -> Vec<OsString> {
         names(self.locked.file()).unwrap_or_default()
     }

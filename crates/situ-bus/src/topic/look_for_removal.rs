@@ -1,16 +1,20 @@
-//! Finds out that a topic's files were removed while participants use them.
+//! Detects that a topic's files were removed while participants use them.
 //!
 //! The root or a topic's directory may be removed by hand, or by systemd when a user logs out (`RemoveIPC`).
-//! Mapped memory goes on working, so present members still exchange messages. But participants that come
-//! later do not meet them, and take a node whose file is gone for dead. So a participant that finds a removal
-//! returns an error instead of going on in one half of the system.
+//! Mapped memory stays valid, so present members still exchange messages. But participants that join later do
+//! not meet them, and treat a node whose file is gone as dead. So a participant that finds a removal returns
+//! an error instead of going on in one half of the system.
 //!
-//! A removal sends no message, and looking for it takes system calls. So it is looked for where files are
-//! looked at anyway: in each [repair](Topic::repair_if_free), which subscribers ask for once a second while
-//! there is nothing to take; by publishers once a second while they publish or wait for room; and by
-//! everything that makes something in the root. The result stays in a flag of this process, which takes and
-//! publications read. A flag that is late by a second does no harm: messages until then go to those that
-//! share the same memory.
+//! A removal sends no message, and a check takes system calls. So the check is made where files are accessed
+//! anyway:
+//!
+//! - in each [repair](Topic::repair_if_free), which subscribers request once a second while there is nothing
+//!   to take;
+//! - by publishers, once a second while they publish or wait for room;
+//! - by every call that creates a file in the root.
+//!
+//! The result is stored in a flag of this process, which takes and publications read. It does no harm if the
+//! flag is late by a second: messages until then go to members that share the same memory.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -20,7 +24,7 @@ use situ_memory::{Beneath, guard};
 use super::file::Topic;
 use super::removal::{Removed, RemovedPart};
 
-/// How often those look who have no other reason to.
+/// How often a participant without another reason checks.
 const LOOK_NS: u64 = 1_000_000_000;
 
 fn is_gone(place: &Beneath) -> bool {
@@ -28,13 +32,13 @@ fn is_gone(place: &Beneath) -> bool {
 }
 
 impl Topic {
-    /// Whether something was found removed. Two loads.
+    /// Whether a removal was found. Two loads.
     #[inline(always)]
     pub(crate) fn is_removed(&self) -> bool {
         self.removal.found.load(Ordering::Relaxed) != 0 || (guard::has_damage() && self.look_for_damage())
     }
 
-    /// Whether one of its files was made shorter while it was mapped. Notes it, if so.
+    /// Whether one of its files was truncated while it was mapped. If so, stores that as a removal.
     #[cold]
     pub(crate) fn look_for_damage(&self) -> bool {
         let is_damaged = self.is_damaged();
@@ -44,7 +48,7 @@ impl Topic {
         is_damaged
     }
 
-    /// What was found removed.
+    /// Returns the removal that was found.
     #[cold]
     pub(crate) fn removed(&self) -> Removed {
         let node = self.removal.node.get();
@@ -57,7 +61,7 @@ impl Topic {
         }
     }
 
-    /// Looks whether something was removed.
+    /// Checks whether a file was removed.
     pub(crate) fn look_for_removal(&self) {
         if !self.process.is_this() || self.is_removed() {
             return;
@@ -76,7 +80,7 @@ impl Topic {
         self.removal.found.store(found, Ordering::Relaxed);
     }
 
-    /// The same, if it was not looked for a second.
+    /// The same, if the last check was more than a second ago.
     #[inline]
     pub(crate) fn look_for_removal_at(&self, now_ns: u64) {
         if now_ns.saturating_sub(self.removal.looked_ns.load(Ordering::Relaxed)) > LOOK_NS {

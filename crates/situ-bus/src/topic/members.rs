@@ -1,13 +1,13 @@
-//! The file of a topic's subscribers, mapped: their places, which only they write.
+//! The file of a topic's subscribers, mapped: their places, which only subscribers write.
 //!
 //! A publisher maps it from a descriptor that was opened for reading. So no write of its process, by mistake
-//! or on purpose, moves a cursor, and the kernel refuses to make the mapping writable. In the code it finds a
+//! or on purpose, moves a cursor, and the kernel refuses to make the mapping writable. In the code it uses a
 //! [`PlaceView`], which cannot store. Two types can: [`OwnPlace`](super::own_place::OwnPlace), of a
-//! subscriber, and [`WritablePlaces`], of a repairer, for as long as it repairs.
+//! subscriber, and [`WritablePlaces`], of a repairer during the repair.
 //!
 //! So a publisher that finds a subscriber dead cannot mark its place. It keeps a list of the places that it
-//! passes over, each with the state word that it saw. The count in that word differs for each subscriber that
-//! takes the place (`StateWord::next`), so the next subscriber of the same place is not passed over.
+//! skips, each with the state word that it read. The count in that word differs for each subscriber that
+//! takes the place (`StateWord::next`), so the next subscriber of the same place is not skipped.
 
 use std::fs::File;
 use std::io;
@@ -35,14 +35,14 @@ pub(crate) struct Places {
     map: Mapping,
     identity: Identity,
     file: Beneath,
-    /// The topic's.
+    /// The topic's number.
     id: u64,
-    /// The state words of the dead whose places this participant cannot mark; 0: none. Made when the first is
-    /// found.
+    /// The state words of dead subscribers whose places this participant cannot mark; 0: none. Allocated when
+    /// the first one is found.
     passed_over: OnceLock<Box<[AtomicU32]>>,
 }
 
-/// A place, and its state word at one moment: what other participants read of it.
+/// A place as other participants read it, and its state word at one time.
 ///
 /// The memory may be mapped read-only. A load of at most 8 bytes is one load instruction, in any ordering, on
 /// every processor that has shared memory of this kind; only larger loads may need a write.
@@ -54,7 +54,7 @@ pub(crate) struct PlaceView<'a> {
 }
 
 impl PlaceView<'_> {
-    /// Whether a subscriber was given it, and did not lose it.
+    /// Whether a subscriber has it and was not found dead.
     #[inline]
     pub(crate) fn is_there(self) -> bool {
         self.word.is_there()
@@ -66,7 +66,7 @@ impl PlaceView<'_> {
         self.word.is_waited_for()
     }
 
-    /// The next message that it wants. SeqCst: see `window`.
+    /// The number of its next message. SeqCst: see `flow_window`.
     #[inline]
     pub(crate) fn cursor(self) -> u64 {
         self.place.cursor.load(Ordering::SeqCst)
@@ -90,11 +90,12 @@ macro_rules! read {
 read!(node: u64, encoding: u32, deadline_ns: u64, lost: u64, taken: u64, keep_last: u64, layout_hash: u64, thread: u64, joined_at: u64);
 
 impl Places {
-    /// Makes the file of a topic's subscribers, before the topic has its name. Under the lock of the
+    /// Creates the file of a topic's subscribers, before the topic has its name. Under the lock of the
     /// directory.
     ///
     /// A process that dies here, or before it gives the topic its name, leaves a file to which no topic
-    /// leads. The next maker of the topic removes it, so the file needs no other name while it is unfinished.
+    /// leads. The next creator of the topic removes it, so the file needs no other name while it is
+    /// unfinished.
     pub(super) fn create(root: &OpenRoot, directory: &Beneath, id: u64) -> Result<(), MemoryError> {
         let file = directory.join(SUBSCRIBERS_FILE);
         let path = file.path();
@@ -106,7 +107,7 @@ impl Places {
         let bytes = unsafe {
             std::slice::from_raw_parts((&raw const header).cast::<u8>(), size_of::<SubscribersHeader>())
         };
-        // As in the topic's file: no later write may meet a full file system.
+        // As in the topic's file, no later write may fail because the file system is full.
         made.set_len(SUBSCRIBERS_END as u64)
             .and_then(|()| find_memory(made.as_fd(), 0, SUBSCRIBERS_END as u64))
             .and_then(|()| made.write_all_at(bytes, 0))
@@ -124,17 +125,17 @@ impl Places {
         Ok(Self { map, identity, file, id, passed_over: OnceLock::new() })
     }
 
-    /// The file.
+    /// Its file.
     pub(crate) fn file(&self) -> &Beneath {
         &self.file
     }
 
-    /// Whether the file still has its name. In doubt it has.
+    /// Whether the file still has its name. If that cannot be determined, it counts as named.
     pub(crate) fn is_named(&self) -> bool {
         leads_to(&self.file, self.identity)
     }
 
-    /// Whether the file was made shorter while it was mapped, as the guard has found.
+    /// Whether the file was truncated while it was mapped, as the guard has found.
     pub(super) fn is_damaged(&self) -> bool {
         self.map.is_damaged()
     }
@@ -142,12 +143,12 @@ impl Places {
     #[inline]
     fn arrivals(&self) -> &Arrivals {
         // SAFETY: the file was checked to be as long as the mapping, which is longer than this. The words are
-        // aligned atomics, for which any bits are valid and sharing is no data race. This module gives a
+        // aligned atomics, for which any bits are valid and sharing is no data race. This module returns a
         // reference to them only to participants that may write.
         unsafe { &*self.map.base().add(ARRIVALS_OFFSET).cast::<Arrivals>() }
     }
 
-    /// Whether this participant may write them.
+    /// Whether this participant may write the places.
     pub(super) fn are_writable(&self) -> bool {
         self.map.access() == Access::ReadWrite
     }
@@ -155,29 +156,29 @@ impl Places {
     #[inline]
     pub(super) fn raw(&self, index: usize) -> NonNull<Place> {
         assert!(index < PLACES as usize);
-        // SAFETY: `PLACES` places lie there, in what is mapped; a mapping is not at address zero.
+        // SAFETY: `PLACES` places lie there, within the mapping; a mapping is not at address zero.
         unsafe {
             let first = self.map.base().add(PLACES_OFFSET).cast::<Place>();
             NonNull::new_unchecked(first.add(index))
         }
     }
 
-    /// What changes whenever a subscriber comes.
+    /// The epoch, which changes whenever a subscriber joins.
     #[inline]
     pub(crate) fn epoch(&self) -> Epoch<'_> {
         Epoch::new(&self.arrivals().epoch)
     }
 
-    /// How many places were ever taken.
+    /// The number of places that were ever taken.
     #[inline]
     pub(crate) fn used(&self) -> usize {
         self.arrivals().places_used.load(Ordering::SeqCst).min(PLACES) as usize
     }
 
-    /// A place, below [`PLACES`].
+    /// A place. The index must be below [`PLACES`].
     #[inline]
     pub(crate) fn at(&self, index: usize) -> PlaceView<'_> {
-        // SAFETY: `raw` gives a place of the mapping, which lives as long as `self`; a place consists of
+        // SAFETY: `raw` returns a place of the mapping, which lives as long as `self`; a place consists of
         // atomics.
         let place = unsafe { self.raw(index).as_ref() };
         PlaceView { place, index, word: StateWord::read(&place.state) }
@@ -189,13 +190,13 @@ impl Places {
         (0..self.used()).map(|index| self.at(index))
     }
 
-    /// The places of subscribers that are there and, as far as this participant knows, alive.
+    /// The places of subscribers that are present and were not found dead by this participant.
     #[inline]
     pub(crate) fn active(&self) -> impl Iterator<Item = PlaceView<'_>> {
         self.all().filter(|place| place.is_there() && !self.is_passed_over(*place))
     }
 
-    /// Whether this participant found the subscriber that has the place dead, and could not mark it.
+    /// Whether this participant found the place's subscriber dead, and could not mark it.
     #[inline]
     pub(super) fn is_passed_over(&self, place: PlaceView<'_>) -> bool {
         self.passed_over.get().is_some_and(|words| words[place.index].load(Ordering::Relaxed) == place.word.0)
@@ -203,7 +204,7 @@ impl Places {
 
     /// Marks the subscriber of a place as dead: for all participants if this one may write, otherwise for
     /// itself. Works without the lock. Returns whether it was not marked before. If another subscriber has
-    /// taken the place meanwhile, its word differs, and nothing is marked.
+    /// taken the place in the meantime, its word differs, and nothing is marked.
     pub(super) fn mark_dead(&self, place: PlaceView<'_>) -> bool {
         if self.map.access() == Access::ReadWrite {
             let (word, gone) = (place.word.0, place.word.0 | state::GONE);
@@ -218,14 +219,14 @@ impl Places {
         words[place.index].swap(place.word.0, Ordering::Relaxed) != place.word.0
     }
 
-    /// The places for a repairer to change: those that are mapped already, or a mapping of its own, which
-    /// lasts no longer than what is given. An error if this process may not write to them. Under the lock of
-    /// the directory.
+    /// Returns the places for a repairer to change: those that are already mapped for writing, or a new
+    /// mapping, which ends when the result is dropped. An error if this process may not write to them. Under
+    /// the lock of the directory.
     pub(super) fn writable(&self, lock: &Lock) -> Result<WritablePlaces<'_>, MemoryError> {
         if self.map.access() == Access::ReadWrite {
             return Ok(WritablePlaces::Own(self));
         }
-        // By the locked directory, whatever its path leads to by now.
+        // Opened in the locked directory, because the path may lead elsewhere by now.
         let opened = Self::open(lock.at(SUBSCRIBERS_FILE), self.id, Access::ReadWrite)?;
         if opened.identity != self.identity {
             return Err(system("open", self.file.path(), io::ErrorKind::NotFound.into()));

@@ -1,19 +1,19 @@
-//! The topic's shared files: what they hold, joining, leaving and repair.
+//! The topic's shared files: their content, joining, leaving and repair.
 //!
 //! ```text
 //!   format            the bytes of the files
-//!   state_word        what the state word of a place or entry says
+//!   state_word        the state word of a place or entry
 //!   files             names and identities of the files
 //!   file              the topic's own file, mapped
-//!   rings             the ring in use, the next one, and those before; ring_files maps them
-//!   members           the file with the subscribers' places; own_place is the one that its subscriber writes
+//!   rings             the present ring, the next one, and the earlier ones; ring_files maps them
+//!   members           the file with the subscribers' places; own_place is a place that its subscriber writes
 //!   entries           the entries of publishers
 //!   lock              the lock under which members join, leave and repair
 //!   join, leave       registration, and its end
 //!   register_error    why a registration fails
-//!   compat            whether two type descriptions go together
-//!   repair            what dead members left, and topics without members
-//!   removal           what was removed under its users, which look_for_removal finds
+//!   compat            whether two type descriptions are compatible
+//!   repair            removes the state of dead members, and topics without members
+//!   removal           files that were removed while in use; look_for_removal finds them
 //! ```
 
 mod compat;
@@ -34,7 +34,7 @@ mod ring_files;
 mod rings;
 mod state_word;
 
-pub(crate) use compat::has_bulk;
+pub(crate) use compat::SchemaFlags;
 pub(crate) use file::Topic;
 pub(crate) use join::Registration;
 pub(crate) use members::PlaceView;
@@ -44,7 +44,7 @@ pub(crate) use repair::{Swept, sweep};
 pub(crate) use ring_files::MAX_RINGS;
 pub(crate) use state_word::StateWord;
 
-/// How the bytes of a message are laid out.
+/// The encoding of a message's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Encoding {
@@ -68,25 +68,24 @@ impl Encoding {
     }
 }
 
-/// What a topic carries: everything that must agree between its participants, and what a stranger needs to
-/// read it.
+/// The type of a topic: all that must agree between its participants, and all that a program without the type
+/// needs to read its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeDescription {
     /// The type's full name, for instance `situ::sensor::PointCloud2`.
     pub name: String,
-    /// The schema as canonical text, with all types it depends on.
+    /// The schema as canonical text, with all types that it depends on.
     pub schema: String,
     /// The hash of the schema (`spec/signature.md`).
     pub schema_hash: u64,
-    /// The hash of the flat layout that is published or can be read, or that of the region; 0 if there is
-    /// none.
+    /// The hash of the flat layout that is published or can be read, or of the region; 0 if there is none.
     pub layout_hash: u64,
-    /// How messages are laid out.
+    /// The encoding of the messages.
     pub encoding: Encoding,
 }
 
 impl TypeDescription {
-    /// Whether a topic can carry it: no participant could join one with more text.
+    /// Checks that a topic can carry it: no participant could join a topic with more text.
     fn check_lengths(&self, topic: &str) -> Result<(), TextTooLong> {
         let limit = format::MAX_TEXT as usize;
         let texts = [("type's name", self.name.len()), ("schema", self.schema.len())];
@@ -97,16 +96,16 @@ impl TypeDescription {
     }
 }
 
-/// The type's name or its schema is longer than a topic can carry: no participant could join it.
+/// The type's name or its schema is longer than a topic can carry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("topic {topic:?}: the {what} has {bytes} bytes, and a topic carries at most {limit}; split the type")]
 pub struct TextTooLong {
     /// The topic.
     pub topic: String,
-    /// Which text.
+    /// The text that is too long.
     pub what: &'static str,
-    /// How long it is.
+    /// Its size in bytes.
     pub bytes: usize,
-    /// The limit.
+    /// The limit in bytes.
     pub limit: usize,
 }

@@ -1,4 +1,4 @@
-//! The place of a subscriber of this process: the only one that the process writes.
+//! The place of a subscriber of this process. The process writes no other place.
 
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -9,28 +9,28 @@ use situ_memory::sync::atomic::Ordering;
 use super::file::Topic;
 use super::format::{Place, state};
 
-/// The place of a subscriber of this process, which alone writes it.
+/// The place of a subscriber of this process. Only this subscriber writes it.
 #[derive(Debug)]
 pub(crate) struct OwnPlace {
     place: NonNull<Place>,
     pub(crate) index: usize,
-    /// Keeps it mapped.
+    /// Keeps the place mapped.
     topic: Arc<Topic>,
 }
 
-// SAFETY: a place consists of atomics, and its mapping lives as long as the topic that this keeps.
+// SAFETY: A place consists of atomics, and its mapping lives as long as the topic that this keeps.
 unsafe impl Send for OwnPlace {}
 // SAFETY: as above.
 unsafe impl Sync for OwnPlace {}
 
 impl OwnPlace {
-    /// A place of a topic that was opened by a subscriber: [`Access::ReadWrite`](situ_memory::Access).
+    /// A place of a topic that a subscriber opened: [`Access::ReadWrite`](situ_memory::Access).
     pub(super) fn new(topic: &Arc<Topic>, index: usize) -> Self {
         assert!(topic.places.are_writable(), "only a subscriber has a place");
         Self { place: topic.places.raw(index), index, topic: topic.clone() }
     }
 
-    /// The subscriber leaves, with the last of its samples.
+    /// Leaves the topic, when the subscriber and the last of its samples are dropped.
     pub(crate) fn leave(&self) {
         self.state.fetch_or(state::GONE, Ordering::SeqCst);
         self.topic.room().notify();
@@ -43,7 +43,7 @@ impl Deref for OwnPlace {
 
     #[inline]
     fn deref(&self) -> &Place {
-        // SAFETY: it lies in a mapping that `topic` keeps, which is writable, as `new` made sure; a place
+        // SAFETY: it lies in a mapping that `topic` keeps and that is writable, as `new` checked; a place
         // consists of atomics.
         unsafe { self.place.as_ref() }
     }

@@ -11,14 +11,13 @@ use crate::node::liveness::NodeId;
 use crate::qos::QosMismatch;
 use crate::root::RootError;
 
-/// Why a publisher or subscriber could not be made.
+/// Why a publisher or subscriber could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
-    /// The name cannot be a topic's.
+    /// The name is not a valid topic name.
     #[error(
-        "{0:?} cannot name a topic: use 1 to 80 characters that can be seen, none of them a control character (fewer if \
-         they are not plain letters and digits: as a file name, where others are written as %XX, it must not exceed 255 \
-         bytes)"
+        "{0:?} cannot name a topic: use 1 to 80 visible characters, no control characters (fewer if they are not plain \
+         letters and digits: as a file name, where others are written as %XX, it must not exceed 255 bytes)"
     )]
     InvalidName(String),
     /// The type's name or its schema is longer than a topic can carry.
@@ -27,13 +26,13 @@ pub enum RegisterError {
     /// The root directory cannot be used.
     #[error(transparent)]
     Root(#[from] RootError),
-    /// A file cannot be made or used.
+    /// A file cannot be created or used.
     #[error(transparent)]
     Memory(#[from] MemoryError),
     /// A memory domain cannot be used.
     #[error(transparent)]
     Domain(DomainError),
-    /// Serialized messages and devices do not go together.
+    /// One side serializes its messages and the other is on a device.
     #[error(
         "topic {topic:?}: serialized messages of {type_name} cannot be in {domain}, only flat ones can (node {node}); use \
          storage `Flat` on both sides, or the domain host"
@@ -43,22 +42,22 @@ pub enum RegisterError {
         topic: String,
         /// The type.
         type_name: String,
-        /// The domain of one of the two.
+        /// The domain of one of the two sides.
         domain: DomainId,
         /// The node on the other side, or this one.
         node: NodeId,
     },
-    /// More domains are used than a topic has columns for.
+    /// All columns for domains are in use.
     #[error("topic {topic:?} cannot be used in {domain}: it was used in {DOMAINS} domains already")]
     Domains {
         /// The topic.
         topic: String,
-        /// The domain that was asked for.
+        /// The requested domain.
         domain: DomainId,
     },
     /// The node belongs to the process that this one was forked from.
     #[error(
-        "topic {topic:?} cannot be joined by the node of the process that this one was forked from: make a node here, and join with that"
+        "topic {topic:?} cannot be joined by the node of the process that this one was forked from: create a node in this process and join with it"
     )]
     Forked {
         /// The topic.
@@ -79,7 +78,7 @@ pub enum RegisterError {
     TypeMismatch {
         /// The topic.
         topic: String,
-        /// The type that was asked for.
+        /// The requested type.
         ours: String,
         /// Its schema hash.
         our_hash: u64,
@@ -102,16 +101,16 @@ pub enum RegisterError {
         node: NodeId,
         /// The type.
         type_name: String,
-        /// The layout hash that was asked for.
+        /// The requested layout hash.
         ours: u64,
-        /// The other's.
+        /// The layout hash of the other side.
         theirs: u64,
     },
-    /// Regions are published, and the subscriber is flat, of a type with bulk members: it has no room for
-    /// what these hold.
+    /// Regions are published, and the subscriber is flat, with a type that has bulk members: it has no room
+    /// for their elements.
     #[error(
-        "topic {topic:?}: of {type_name}, which has @bulk members, regions and flat subscribers do not go together (node {node} \
-         is the other side): take it in a region, or on the heap"
+        "topic {topic:?}: regions of {type_name}, which has @bulk members, cannot be taken by flat subscribers (node {node} \
+         is the other side): take them in regions, or on the heap"
     )]
     Bulk {
         /// The topic.
@@ -121,10 +120,10 @@ pub enum RegisterError {
         /// The node on the other side.
         node: NodeId,
     },
-    /// Flat messages are published, and the subscriber's type can only be read from serialized ones: it was
-    /// written by hand.
+    /// Flat messages are published, and the subscriber's type can be read only from serialized messages,
+    /// because it was written by hand.
     #[error(
-        "topic {topic:?}: flat messages of {type_name} do not go together with a subscriber whose type has no flat form \
+        "topic {topic:?}: flat messages of {type_name} cannot be taken by a subscriber whose type has no flat form \
          (node {node} is the other side): publish them serialized (storage `Heap`), or subscribe with a generated type"
     )]
     NoFlatForm {
@@ -135,7 +134,7 @@ pub enum RegisterError {
         /// The node on the other side.
         node: NodeId,
     },
-    /// A participant on the other side offers or asks for another quality of service.
+    /// A member on the other side offers or requests an incompatible quality of service.
     #[error("topic {topic:?} has an incompatible participant, node {node}: {mismatch}")]
     Qos {
         /// The topic.
@@ -155,10 +154,10 @@ pub enum RegisterError {
         topic: String,
         /// "subscriber" or "publisher".
         role: &'static str,
-        /// How many there can be.
+        /// The number of places or entries.
         most: u32,
     },
-    /// More messages are to be kept than the topic has rows.
+    /// The requested depth exceeds the number of rows.
     #[error(
         "a depth of {asked} does not fit topic {topic:?}: it has room for {rows}, and cannot grow; use at most 32768, and \
          look for a reliable subscriber that takes nothing (`situ topic info`)"
@@ -166,9 +165,9 @@ pub enum RegisterError {
     Depth {
         /// The topic.
         topic: String,
-        /// What was asked for.
+        /// The requested depth.
         asked: usize,
-        /// What there is room for.
+        /// The available number of rows.
         rows: u32,
     },
     /// Another process holds the topic's lock and does not release it.
@@ -178,7 +177,7 @@ pub enum RegisterError {
     Busy {
         /// The topic.
         topic: String,
-        /// How long it was waited.
+        /// How long the registration waited.
         waited: Duration,
     },
 }

@@ -1,4 +1,4 @@
-//! What participants find removed of the files that they use. See `look_for_removal` for how they find it.
+//! The removal of files that are in use. See `look_for_removal` for how participants find it.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -8,25 +8,25 @@ use situ_memory::Beneath;
 
 use crate::clock::now_ns;
 
-/// What was removed.
+/// The part that was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemovedPart {
-    /// The root directory, or another one is in its place.
+    /// The root directory, or another directory is in its place.
     Root,
     /// A file of the topic: its own, or that of its subscribers.
     Topic,
     /// The file of the participant's node.
     Node,
-    /// A part of a topic's file: the file was made shorter, and [the guard](situ_memory::guard) has found it.
+    /// A part of a topic's file: the file was truncated, and [the guard](situ_memory::guard) has found it.
     Contents,
 }
 
-/// What a participant found removed.
+/// A removal that a participant has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removed {
-    /// What it is.
+    /// The part.
     pub part: RemovedPart,
-    /// Where it was.
+    /// Its path.
     pub path: PathBuf,
 }
 
@@ -36,8 +36,8 @@ impl std::fmt::Display for Removed {
         match self.part {
             RemovedPart::Root => write!(
                 f,
-                "the root {path} was removed while it was in use, so that programs which start now do not meet this one: start it anew (systemd \
-                 removes it when its user logs out, unless RemoveIPC=no is in logind.conf, or after `loginctl enable-linger`)"
+                "the root {path} was removed while it was in use, so that programs that start now do not meet this one: restart this one \
+                 (systemd removes it when its user logs out, unless RemoveIPC=no is in logind.conf, or after `loginctl enable-linger`)"
             ),
             RemovedPart::Topic => {
                 write!(f, "{path} was removed while it was in use: leave the topic and join again")
@@ -47,28 +47,28 @@ impl std::fmt::Display for Removed {
             }
             RemovedPart::Node => write!(
                 f,
-                "the node's file {path} was removed, so that others take the node for dead: make another node, and join with that"
+                "the node's file {path} was removed, so that other programs treat the node as dead: create another node and join with it"
             ),
         }
     }
 }
 
-/// What one participant's process knows of it.
+/// The removals that one participant's process has found.
 #[derive(Debug)]
 pub(crate) struct Removal {
-    /// 0: nothing was found. Otherwise the part.
+    /// 0: none was found. Otherwise the part.
     pub(super) found: AtomicU8,
     pub(super) looked_ns: AtomicU64,
     pub(super) node: OnceLock<Beneath>,
 }
 
 impl Removal {
-    /// Of what was there just now.
+    /// No removal was found yet; the next check is due in a second.
     pub(crate) fn new() -> Self {
         Self { found: AtomicU8::new(0), looked_ns: AtomicU64::new(now_ns()), node: OnceLock::new() }
     }
 
-    /// The file of the node that takes part.
+    /// Sets the file of the participant's node.
     pub(crate) fn watch_node(&self, file: Beneath) {
         let _ = self.node.set(file);
     }

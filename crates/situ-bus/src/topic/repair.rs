@@ -1,8 +1,9 @@
-//! Repair: the next participant removes what dead ones left.
+//! Repair: the next participant removes the state that dead ones left.
 //!
-//! Under the lock of the topic's directory. Places of dead nodes are freed: their holder bits are cleared in
-//! every pool before another subscriber gets the place. Pools of dead publishers are removed once their
-//! messages cannot be taken any more. Each step can be repeated, so a repairer may die at any instruction.
+//! It runs under the lock of the topic's directory. Places of dead nodes are freed: their holder bits are
+//! cleared in every pool before another subscriber gets the place. Pools of dead publishers are removed once
+//! their messages cannot be taken any more. Each step can be repeated, so a repairer may die at any
+//! instruction.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -21,12 +22,12 @@ use crate::protocol::copy_state::CopyState;
 use crate::protocol::ring::{Look, Reference, Ring};
 use crate::root::topic_name;
 
-/// Whether any participant lives. Right after [`repair`], so the active ones do.
+/// Whether any participant lives. Call it right after [`repair`], when all active ones are alive.
 pub(super) fn in_use(topic: &Topic) -> bool {
     topic.places.active().next().is_some() || active_publishers(topic).next().is_some()
 }
 
-/// Repairs what dead members left. Under the lock: no place and no entry is taken meanwhile.
+/// Repairs the state that dead members left. Under the lock, so no place and no entry is taken meanwhile.
 pub(super) fn repair(topic: &Topic, lock: &Lock) {
     let followed = topic.hint_at_rings();
     topic.mark_dead_places();
@@ -45,15 +46,15 @@ pub(super) fn repair(topic: &Topic, lock: &Lock) {
     remove_orphans(topic, lock);
 }
 
-/// Poisons what a dead owner left unfinished in a pool in a device's memory, so that no participant waits for
-/// it for ever. Not before the owner's work has ended: it may complete after all. Returns whether that is
-/// done, or need not be. Until then the pool's files must stay: a subscriber that waits may have taken the
-/// message, and no row and no cursor shows that.
+/// Poisons fences that a dead owner left pending in a pool of bodies or copies, so that no participant waits
+/// for ever. It first waits for the end of the owner's process, because until then a device may complete
+/// them. Returns whether that is done or not needed. Until then the pool's files must stay: a subscriber that
+/// waits may have taken the message, and no row and no cursor shows that.
 fn poison(topic: &Topic, entry: &PublisherEntry) -> bool {
     let node = NodeId(entry.node.load(Ordering::Relaxed));
     if is_alive(&topic.root, node) {
         // The publisher was dropped; its node lives until its streams are done. If the node dies before, the
-        // waiting processes poison.
+        // waiting processes poison the fences.
         return true;
     }
     if !has_ended(&topic.root, node) {
@@ -61,20 +62,22 @@ fn poison(topic: &Topic, entry: &PublisherEntry) -> bool {
     }
     match PoolMetadata::open(topic.pool_path(entry.tenure.pool())) {
         Ok(pool) => _ = pool.poison(),
-        // For want of descriptors or memory: another time.
+        // Out of descriptors or memory: repeated by the next repair.
         Err(ViewError::Memory(MemoryError::System { .. })) => return false,
         Err(_) => {}
     }
     true
 }
 
-/// Frees the places of those who are gone: first their bits in every pool, then the place. Where there are
-/// devices, not before their processes have ended: until then a device may work for them on what they held.
+/// Frees the places of subscribers that are gone: first their bits in every pool, then the place. If the
+/// topic has devices, it waits for the end of their processes: until then a device may work for them on slots
+/// that they held.
 ///
-/// A publisher maps the places anew for this, for writing. If it may not, the places stay as they are for the
-/// next repairer that may: the publisher passes them over, and what they held is free. A repairer that dies
-/// between the bits and a place, or may not free the place, leaves it taken by a subscriber that is dead or
-/// gone. No other subscriber gets it, so clearing its bits again clears no other's.
+/// A publisher maps the places again for this, for writing. If it may not, the places stay as they are for
+/// the next repairer that may: the publisher skips them, and the slots that they held are free. A repairer
+/// may die between the bits and a place, or may not be allowed to free the place. Then the place stays taken
+/// by a subscriber that is dead or gone. No other subscriber gets it, so clearing its bits again clears no
+/// other subscriber's.
 fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
     let gone: Vec<usize> = topic
         .places
@@ -82,7 +85,7 @@ fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
         .filter(|place| place.word.is_gone() || topic.places.is_passed_over(*place))
         .filter(|place| {
             let node = NodeId(place.node());
-            // Of a node that lives, the subscriber and its last sample were dropped.
+            // If the node lives, the subscriber and its last sample were dropped.
             !devices || is_alive(&topic.root, node) || has_ended(&topic.root, node)
         })
         .map(|place| place.index)
@@ -97,7 +100,7 @@ fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
         }
         match PoolMetadata::open(topic.pool_path(entry.tenure.pool())) {
             Ok(pool) => gone.iter().for_each(|place| _ = pool.release_all(*place)),
-            // For want of descriptors or memory: the places must keep until their bits can be cleared.
+            // Out of descriptors or memory: the places must stay until their bits can be cleared.
             Err(ViewError::Memory(MemoryError::System { .. })) => return,
             Err(_) => {}
         }
@@ -112,11 +115,11 @@ fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
     topic.room().notify();
 }
 
-/// The newest messages of all pools: for each entry the number of the last that a row names.
+/// The newest messages of all pools: for each entry the number of the last message that a row names.
 struct Newest([Option<u64>; PUBLISHERS as usize]);
 
 impl Newest {
-    /// One walk along all rows that can still be taken.
+    /// Reads all rows that can still be taken once.
     fn of(topic: &Topic, rings: &[Ring<'_>]) -> Self {
         let mut newest = [None; PUBLISHERS as usize];
         for ring in rings {
@@ -131,8 +134,8 @@ impl Newest {
         Self(newest)
     }
 
-    /// The last message that needs the pool of this entry: of bodies, the last whose head may be in the pool
-    /// that they belong to.
+    /// The last message that needs the pool of this entry. For bodies, the last message whose head may be in
+    /// the pool that they belong to.
     fn that_needs(&self, index: usize, entry: &PublisherEntry) -> Option<u64> {
         let heads = match StateWord::read(&entry.state).is_of_bodies() {
             false => Some(index),
@@ -149,15 +152,15 @@ fn numbers_in(ring: &Ring<'_>) -> std::ops::Range<u64> {
 }
 
 /// Removes the pools of publishers that are gone once their messages cannot be taken any more, and frees
-/// their entries. Pools of bodies and copies come first: if the process dies in between, the heads' entry is
-/// still there. Pending fences in them are poisoned before they go.
+/// their entries. Pools of bodies and copies come first: if the process dies in between, the heads' entry
+/// still exists. Pending fences in them are poisoned before they are removed.
 ///
-/// Rows that name a free entry mean nothing any more, whichever pool has it next (see
+/// Rows that name a free entry are invalid, whichever pool has the entry next (see
 /// [`tenure`](crate::protocol::tenure)). The words of copies do not have that property, because they belong
 /// to messages from before their pool was made. So they are cleared first.
 fn free_entries(topic: &Topic) {
-    // First the members that are gone, and then what they have published: a publisher that leaves meanwhile
-    // may have published until then.
+    // The members that are gone are read before the end of the topic: a publisher that leaves in between may
+    // have published until then.
     let gone: Vec<_> = used_publishers(topic).filter(|(_, entry)| is_gone(entry)).collect();
     if gone.is_empty() {
         return;
@@ -189,8 +192,8 @@ fn is_gone(entry: &PublisherEntry) -> bool {
     StateWord::read(&entry.state).is_gone()
 }
 
-/// Removes the pool of an entry and frees the entry. An entry of heads is freed when no bodies of theirs are
-/// left, which would otherwise seem to belong to the next pool in that entry.
+/// Removes the pool of an entry and frees the entry. An entry of heads is freed when it has no bodies left:
+/// otherwise they would seem to belong to the next pool in that entry.
 fn free_pool(topic: &Topic, index: usize, entry: &PublisherEntry) {
     let mut word = StateWord::read(&entry.state);
     if !word.is_unlinked() {
@@ -204,14 +207,14 @@ fn free_pool(topic: &Topic, index: usize, entry: &PublisherEntry) {
     }
 }
 
-/// Whether an entry is that of bodies whose heads lie in the pool of another.
+/// Whether an entry belongs to bodies whose heads lie in the pool of the entry `heads`.
 fn is_body_of(entry: &PublisherEntry, heads: usize) -> bool {
     let word = StateWord::read(&entry.state);
     let used = word.is_taken() && word.is_of_bodies();
     used && entry.depth.load(Ordering::Relaxed) == heads as u64
 }
 
-/// The same for a pool of copies. `all_passed` says whether all subscribers have passed all messages.
+/// The same for a pool of copies. `all_passed` tells whether all subscribers have passed all messages.
 fn free_copies(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &PublisherEntry, all_passed: bool) {
     let mut word = StateWord::read(&entry.state);
     let named = named_by(topic, rings, entry).any(|copy| copy.refers_to(index as u8));
@@ -221,15 +224,15 @@ fn free_copies(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &Publishe
         entry.state.store(word.0, Ordering::SeqCst);
     }
     if word.is_unlinked() {
-        // A subscriber that still wants one of its messages has to copy it anew. (Rows of slow topics stay
-        // for long, and subscribers that come and go would use up all entries.)
+        // A subscriber that still needs one of its messages has to copy it again. Rows of slow topics stay
+        // for a long time, and subscribers that join and leave would use up all entries.
         named_by(topic, rings, entry).for_each(|copy| copy.forget(index as u8));
         entry.state.store(word.freed(), Ordering::SeqCst);
     }
 }
 
-/// All entries are taken: frees that of the publisher that is gone and whose newest message is the oldest,
-/// with its messages. Subscribers that come late find fewer messages, and those that are behind lose some.
+/// Frees one entry when all entries are taken: the gone publisher's whose newest message is the oldest, with
+/// its messages. Late subscribers then find fewer messages, and subscribers that are behind lose some.
 /// Subscribers that publishers wait for lose none, because every message has to reach them. Returns whether
 /// there was such an entry. Under the lock, after [`repair`].
 pub(super) fn give_up_oldest(topic: &Topic) -> bool {
@@ -238,7 +241,7 @@ pub(super) fn give_up_oldest(topic: &Topic) -> bool {
     let is_heads = |entry: &PublisherEntry| StateWord::read(&entry.state).is_of_heads();
     let gone: Vec<_> =
         used_publishers(topic).filter(|(_, entry)| is_gone(entry) && is_heads(entry)).collect();
-    // After that: see `free_entries`.
+    // Read after the gone publishers: see `free_entries`.
     let newest = Newest::of(topic, &topic.needed_rings());
     let mut gone: Vec<_> = gone
         .into_iter()
@@ -248,7 +251,7 @@ pub(super) fn give_up_oldest(topic: &Topic) -> bool {
     gone.sort_by_key(|(last, index, _)| (*last, *index));
     gone.into_iter().any(|(_, index, entry)| {
         let bodies: Vec<_> = used_publishers(topic).filter(|(_, other)| is_body_of(other, index)).collect();
-        // Fences that may be waited for stay until the process that completes them has ended.
+        // Fences that participants may wait for stay until the process that completes them has ended.
         if !bodies.iter().all(|(_, bodies)| is_gone(bodies) && poison(topic, bodies)) {
             return false;
         }
@@ -270,7 +273,7 @@ fn named_by<'t>(
     })
 }
 
-/// Removes pool files that no entry names: their maker died before it had its entry.
+/// Removes pool files that no entry names: their creator died before it had its entry.
 fn remove_orphans(topic: &Topic, lock: &Lock) {
     let known: HashSet<u64> = used_publishers(topic)
         .filter(|(_, entry)| StateWord::read(&entry.state).is_taken())
@@ -279,8 +282,8 @@ fn remove_orphans(topic: &Topic, lock: &Lock) {
     remove_pools(lock, |number| !known.contains(&number));
 }
 
-/// Removes the chosen pools from the locked directory, by the numbers that their names give. By the open
-/// directory and not by its path, which may lead elsewhere by now.
+/// Removes the chosen pools, by the numbers in their names. It uses the open, locked directory and not its
+/// path, which may lead elsewhere by now.
 fn remove_pools(lock: &Lock, chosen: impl Fn(u64) -> bool) {
     for name in lock.names() {
         if pool_number(&name).is_some_and(&chosen) {
@@ -289,21 +292,21 @@ fn remove_pools(lock: &Lock, chosen: impl Fn(u64) -> bool) {
     }
 }
 
-/// The number of a pool whose control file has this name.
+/// The number of the pool whose control file has this name.
 fn pool_number(name: &OsStr) -> Option<u64> {
     let digits = name.to_str()?.strip_suffix(".pool")?;
     (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok()).flatten()
 }
 
-/// Whether a file of a topic may have this name: its own, that of a further ring, that of either while it is
-/// made, or that of its subscribers.
+/// Whether this is the name of a topic's file: its own, that of a further ring, that of either during
+/// creation, or that of its subscribers.
 fn is_file_name(name: &OsStr) -> bool {
     let further = |name: &str| name.strip_prefix("topic.").is_some_and(|it| it.parse::<u32>().is_ok());
     name.to_str().is_some_and(|name| [FILE, HIDDEN_FILE, SUBSCRIBERS_FILE].contains(&name) || further(name))
 }
 
 /// Removes all files of a topic, its name first, so that it cannot be opened from now on. Other files, by
-/// name or content, are left, and the directory with them.
+/// name or content, stay, and the directory with them.
 pub(super) fn remove_files(lock: &Lock) {
     lock.at(FILE).remove_if(is_topic_file);
     lock.names().into_iter().filter(|name| is_file_name(name)).for_each(|name| {
@@ -312,18 +315,18 @@ pub(super) fn remove_files(lock: &Lock) {
     remove_pools(lock, |_| true);
 }
 
-/// Removes a topic's files and its directory. Gives whether it is gone.
+/// Removes a topic's files and its directory. Returns whether the directory is gone.
 pub(super) fn remove_topic(directory: &Beneath, lock: &Lock) -> bool {
     remove_files(lock);
     directory.remove_directory().is_ok()
 }
 
-/// What became of a topic's directory.
+/// The result of a sweep of a topic's directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Swept {
     Removed,
     Kept,
-    /// Another process has its lock.
+    /// Another process holds its lock.
     Busy,
 }
 
@@ -338,8 +341,8 @@ pub(crate) fn sweep(root: &OpenRoot, directory: &Beneath) -> Swept {
             !in_use(&topic)
         }
         Ok(None) => true,
-        // It may be another version's, and in use. But each member of a topic has a node that lives, and none
-        // joins while the lock is held.
+        // The topic may be one of another version of Situ, and in use. But each member of a topic has a
+        // living node, and no member joins while the lock is held.
         Err(_) => nodes(root).is_ok_and(|nodes| nodes.iter().all(|node| !node.alive)),
     };
     let known = directory.name().to_str().and_then(topic_name).is_some();

@@ -13,7 +13,7 @@ use super::files::system;
 use super::format::{HEAD_OFFSET, Head, PAGE, RingHeader, RingParts};
 use crate::protocol::ring::Ring;
 
-/// Depths are powers of two up to 65,536, and each ring is deeper than the one before it.
+/// Depths are powers of two up to 65,536, and each ring is deeper than the previous one.
 pub(crate) const MAX_RINGS: usize = 17;
 /// A ring behind the first one.
 #[derive(Debug)]
@@ -21,20 +21,21 @@ pub(super) struct Further {
     pub(super) map: Mapping,
     pub(super) header: RingHeader,
     pub(super) parts: RingParts,
-    /// The number of its first message: where the ring before it was sealed.
+    /// The number of its first message: the previous ring was sealed there.
     pub(super) base: u64,
 }
 
-/// The rings behind the first one, as far as this process knows of them.
+/// The rings behind the first one that this process has found.
 #[derive(Debug, Default)]
 pub(crate) struct Rings {
     pub(super) further: [OnceLock<Further>; MAX_RINGS],
-    /// How many there are. Release after the ring itself, acquire before it.
+    /// Their number. Stored with release after the ring itself, loaded with acquire before it.
     pub(super) known: AtomicUsize,
 }
 
 impl Further {
-    /// Opens a ring whose first message has this number; without one, its header has to say it.
+    /// Opens a ring. `base` is the number of its first message; without it, the header has to contain that
+    /// number.
     pub(super) fn open(
         place: &Beneath,
         topic: u64,
@@ -51,18 +52,18 @@ impl Further {
         }
         let mut bytes = [0u8; size_of::<RingHeader>()];
         file.read_exact_at(&mut bytes, 0).map_err(|error| system("read", path, error))?;
-        // SAFETY: a header is plain numbers without padding, for which any bytes are valid.
+        // SAFETY: A header is plain numbers without padding, for which any bytes are valid.
         let header = unsafe { bytes.as_ptr().cast::<RingHeader>().read_unaligned() };
         let parts = header.check(topic, index, size).map_err(malformed)?;
         let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
             .map_err(|error| system("map", path, error))?;
         let base = base.or(header.base.checked_sub(1));
         let base =
-            base.ok_or_else(|| malformed("the ring before it is gone, and it does not say where it begins"))?;
+            base.ok_or_else(|| malformed("the previous ring is gone, and its header has no first number"))?;
         Ok(Self { map, header, parts, base })
     }
 
-    /// The word of the header that says where it begins.
+    /// The word of the header with the number of its first message.
     pub(super) fn base_word(&self) -> &AtomicU64 {
         // SAFETY: the header lies at the beginning of the mapping, which is larger; any bits are a valid
         // atomic, and sharing one is no data race.
@@ -75,8 +76,8 @@ impl Further {
 
     pub(super) fn ring(&self) -> Ring<'_> {
         // SAFETY: the header was checked against the file's size: `depth` words lie at `rows`, and the head
-        // in the header page. All of them are atomics, for which any bits are valid and sharing is no data
-        // race.
+        // lies in the header page. All of them are atomics, for which any bits are valid and sharing is no
+        // data race.
         let (rows, head) = unsafe {
             let base = self.map.base();
             (

@@ -1,13 +1,13 @@
 //! The rings of a topic: the first lies in the topic's own file, each further one in a file beside it.
 //!
-//! A topic with too few rows for a new member gets another ring; no member waits, and nothing moves. The file
-//! of the new ring is made, then the ring before it is sealed (see [`ring`](crate::protocol::ring)).
-//! Publishers and readers find the seal in the row that they would use next, and go on in the new ring. The
-//! old one stays as it is, for readers that are behind and for those that come late and ask for earlier
+//! A topic with too few rows for a new member gets another ring; no member waits, and no data moves. The file
+//! of the new ring is created, then the present ring is sealed (see [`ring`](crate::protocol::ring)).
+//! Publishers and readers find the seal in the row that they would use next, and continue in the new ring.
+//! The old one stays as it is, for readers that are behind and for late readers that request earlier
 //! messages.
 //!
-//! Everything else stays where it is, whatever ring is in use: entries, domains and words to sleep on in the
-//! topic's file, places in that of its subscribers.
+//! All other data stays in place, whichever ring is used: entries, domains and words to sleep on in the
+//! topic's file, places in the file of its subscribers.
 
 use std::fs::File;
 use std::io;
@@ -27,11 +27,11 @@ use super::ring_files::{Further, MAX_RINGS};
 use crate::protocol::copy_state::CopyState;
 use crate::protocol::ring::{ClaimError, Look, Ring};
 
-/// How long a seal waits for reliable subscribers to leave it a row.
+/// How long a seal waits for reliable subscribers to free a row.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Topic {
-    /// The newest ring that this process knows of.
+    /// The newest ring that this process has found.
     #[inline]
     pub(crate) fn ring(&self) -> Ring<'_> {
         match self.rings.known.load(Ordering::Acquire) {
@@ -40,14 +40,14 @@ impl Topic {
         }
     }
 
-    // Out of the way of topics that have not grown, where the first ring is all there is.
+    // Out of line, because in topics that have not grown the first ring is the only one.
     #[cold]
     #[inline(never)]
     fn newest(&self, known: usize) -> Ring<'_> {
         self.further(known - 1).unwrap_or_else(|| self.first_ring())
     }
 
-    /// The ring that holds message `number`, as far as this process knows of them.
+    /// The ring that holds message `number`, among those that this process has found.
     #[inline]
     pub(crate) fn ring_of(&self, number: u64) -> Ring<'_> {
         match self.rings.known.load(Ordering::Acquire) {
@@ -66,12 +66,12 @@ impl Topic {
             .unwrap_or_else(|| self.first_ring())
     }
 
-    /// A ring behind the first one; nothing if this process has skipped it.
+    /// A ring behind the first one. `None` if this process has skipped it.
     fn further(&self, index: usize) -> Option<Ring<'_>> {
         self.rings.further[index].get().map(Further::ring)
     }
 
-    /// The rings that this process knows of, oldest first.
+    /// The rings that this process has found, oldest first.
     fn all_rings(&self) -> impl Iterator<Item = Ring<'_>> {
         let known = self.rings.known.load(Ordering::Acquire);
         std::iter::once(self.first_ring()).chain((0..known).filter_map(|index| self.further(index)))
@@ -84,30 +84,30 @@ impl Topic {
         self.all_rings().filter(|ring| ring.sealed_at().is_none_or(|seal| seal > first)).collect()
     }
 
-    /// Whether the file of a further ring was made shorter, as the guard has found.
+    /// Whether the file of a further ring was truncated, as the guard has found.
     pub(super) fn has_damaged_ring(&self) -> bool {
         self.rings.further.iter().filter_map(OnceLock::get).any(|further| further.map.is_damaged())
     }
 
-    /// Goes on to the newest ring.
+    /// Finds and maps all rings up to the newest.
     #[cold]
     pub(crate) fn follow(&self) -> Result<(), MemoryError> {
         loop {
             let known = self.rings.known.load(Ordering::Acquire);
             let Some(seal) = self.ring().sealed_at() else { return Ok(()) };
             let (index, further) = self.open_behind(known, seal)?;
-            // Another thread may have been faster; then its ring is the same.
+            // If another thread was faster, its ring is the same.
             let _ = self.rings.further[index - 1].set(further);
             self.rings.known.fetch_max(index, Ordering::AcqRel);
         }
     }
 
-    /// Opens the ring behind the one that is sealed with this number, and gives its own.
+    /// Opens the ring behind the one that is sealed with this number, and returns its index and the ring.
     ///
     /// The file of the next ring is complete before the seal. It is missing only if it was removed since,
     /// because it is not needed any more (see [`forget_rings`](Self::forget_rings)). Then the newest ring is
-    /// another one, which is never removed, and each remaining ring behind a removed one says where it
-    /// begins.
+    /// another one, which is never removed. Each remaining ring behind a removed one contains the number of
+    /// its first message.
     fn open_behind(&self, known: usize, seal: u64) -> Result<(usize, Further), MemoryError> {
         let mut missing = None;
         for index in known + 1..MAX_RINGS {
@@ -116,7 +116,7 @@ impl Topic {
             match Further::open(&path, self.header.id, index as u32, base) {
                 Ok(further) if further.base >= seal => return Ok((index, further)),
                 Ok(_) => {
-                    let reason = "it begins before a ring that comes before it ends".to_owned();
+                    let reason = "it begins before the end of an earlier ring".to_owned();
                     return Err(MemoryError::Malformed { path: path.path().to_owned(), reason });
                 }
                 Err(MemoryError::System { source, action, path })
@@ -128,7 +128,7 @@ impl Topic {
             }
         }
         let path = self.ring_path(known + 1);
-        let reason = "there cannot be that many rings".to_owned();
+        let reason = "the topic has too many rings".to_owned();
         Err(missing.unwrap_or(MemoryError::Malformed { path: path.path().to_owned(), reason }))
     }
 
@@ -141,8 +141,8 @@ impl Topic {
         }
     }
 
-    /// Whether there is something to learn about message `number`: it is published, or was passed, or the
-    /// ring in which it would be found cannot be opened.
+    /// Whether a take of message `number` has a result: the message is published or was passed, or its ring
+    /// cannot be opened.
     #[inline]
     pub(crate) fn is_published(&self, number: u64) -> bool {
         match self.ring_of(number).look(number) {
@@ -163,12 +163,12 @@ impl Topic {
         let beyond = number.wrapping_add(keep);
         self.is_published(beyond)
             // A seal between the two would hide messages that were published behind it. (A hint is enough:
-            // its delay is the time it takes to join, to grow and to write it.)
+            // its delay is the time of joining, growing and writing it.)
             || (self.registry().rings.load(Ordering::Relaxed) as usize != self.rings.known.load(Ordering::Relaxed)
                 && self.end() > beyond)
     }
 
-    /// The entry of a message in a column that [`take_column`](Self::take_column) gave.
+    /// The entry of a message in a column that [`take_column`](Self::take_column) returned.
     pub(crate) fn entry(&self, column: usize, number: u64) -> CopyState<'_> {
         assert!(column < DOMAINS as usize);
         let known = self.rings.known.load(Ordering::Acquire);
@@ -191,7 +191,7 @@ impl Topic {
         let first = self.registry().first.load(Ordering::SeqCst);
         (0..known).filter_map(move |index| {
             let ring = self.rings.further[index].get()?;
-            // Of those that are over the files are gone.
+            // The files of rings that are over are removed.
             ring.ring().sealed_at().is_none_or(|seal| seal > first).then_some(())?;
             Some((self.ring_path(index + 1), ring.parts.columns as u64, ring.header.depth))
         })
@@ -202,13 +202,13 @@ impl Topic {
     }
 
     /// Gives the topic a ring of `depth` rows, a power of two and more than it has. The caller holds the
-    /// directory's lock, so no member comes meanwhile, and no other process grows the topic. Returns whether
-    /// it was possible: not if a reliable subscriber leaves no row for the seal.
+    /// directory's lock, so no member joins meanwhile, and no other process grows the topic. Returns false if
+    /// a reliable subscriber leaves no row for the seal.
     pub(crate) fn grow(&self, depth: u32, _lock: &Lock) -> Result<bool, MemoryError> {
         self.follow()?;
         let index = self.rings.known.load(Ordering::Acquire) + 1;
         let path = self.ring_path(index);
-        // A ring that is there was made by a process that died before its seal: it was never used.
+        // An existing ring was created by a process that died before its seal: it was never used.
         path.remove_if(is_topic_file);
         self.make_ring(&path, index as u32, depth)?;
         if !self.seal() {
@@ -220,15 +220,15 @@ impl Topic {
         Ok(true)
     }
 
-    /// Writes the hint of how many rings there are, and where each begins, also for a process that died
-    /// before it did. Under the directory's lock. Returns whether it could go on to the newest.
+    /// Writes the hint of the number of rings, and the first number of each, also for a process that died
+    /// before it did so. Under the directory's lock. Returns whether the newest ring could be opened.
     pub(crate) fn hint_at_rings(&self) -> bool {
         if self.follow().is_err() {
             return false;
         }
         let known = self.rings.known.load(Ordering::Acquire);
         for ring in self.rings.further[..known].iter().filter_map(OnceLock::get) {
-            // What the seal before it says, or, where that is gone, what was written before.
+            // The base comes from the seal of the previous ring or, if that ring is gone, from the header.
             ring.base_word().store(ring.base.wrapping_add(1), Ordering::Release);
         }
         self.registry().rings.store(known as u32, Ordering::Relaxed);
@@ -236,13 +236,13 @@ impl Topic {
     }
 
     /// Removes the files of sealed rings that are over: all present subscribers have passed them, and the
-    /// newest ring is so full that no new one can begin in them. Under the directory's lock, so that none
-    /// comes meanwhile; after [`hint_at_rings`](Self::hint_at_rings).
+    /// newest ring is so full that no new subscriber can begin in them. Under the directory's lock, so that
+    /// none joins meanwhile; after [`hint_at_rings`](Self::hint_at_rings).
     ///
     /// A process that dies before `first` is written has done nothing. After that, no subscriber begins in
     /// those rings, even if a later ring is so deep that it would reach back there; the next repairer removes
-    /// their files. A process that has such a ring mapped keeps it. One that comes by its seal later, or
-    /// finds its file missing, goes on to a ring that is left, whose base was written before.
+    /// their files. A process that has such a ring mapped keeps it. A process that reaches its seal later, or
+    /// finds its file missing, goes on to a remaining ring, whose base was written before.
     pub(super) fn forget_rings(&self, lock: &Lock) {
         let known = self.rings.known.load(Ordering::Acquire);
         if known == 0 {
@@ -262,7 +262,7 @@ impl Topic {
         }
     }
 
-    /// Puts the seal into the order. Like a publisher, it does not lap a subscriber that is waited for.
+    /// Appends the seal. Like a publisher, it does not lap a subscriber that is waited for.
     fn seal(&self) -> bool {
         let ring = self.ring();
         let start = Instant::now();
@@ -274,7 +274,8 @@ impl Topic {
                 fits.then_some(()).ok_or(())
             };
             match ring.seal(admit) {
-                // Sealed already, by a process whose lock was lost. Its ring is the one that is there now.
+                // It may already be sealed by a process whose lock was lost. That process' ring is then the
+                // present one.
                 Ok(_) | Err(ClaimError::Sealed) => return true,
                 Err(ClaimError::Corrupted) => return false,
                 Err(ClaimError::Refused(())) if start.elapsed() > PATIENCE => return false,
@@ -303,7 +304,7 @@ impl Topic {
         let header = RingHeader::new(self.header.id, index, depth);
         let parts = RingParts::of(depth);
         file.set_len(parts.end as u64)?;
-        // As in the topic's file: no later write may meet a full file system.
+        // As in the topic's file, no later write may fail because the file system is full.
         find_memory(file.as_fd(), 0, parts.columns as u64)?;
         if self.domains().nth(1).is_some() {
             for (column, _) in self.domains() {

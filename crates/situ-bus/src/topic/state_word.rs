@@ -4,12 +4,12 @@ use situ_memory::sync::atomic::{AtomicU32, Ordering};
 
 use super::format::state;
 
-/// What a state word said when it was read.
+/// A state word at the time of its reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StateWord(pub(crate) u32);
 
 impl StateWord {
-    /// Reads a state word, in the order of all changes of membership.
+    /// Reads a state word, in the total order of all changes of membership.
     #[inline]
     pub(crate) fn read(word: &AtomicU32) -> Self {
         Self(word.load(Ordering::SeqCst))
@@ -20,25 +20,27 @@ impl StateWord {
         self.0 & bit != 0
     }
 
-    /// Whether it belongs to a member, or to a pool of one: to one that left or died, as long as it is needed.
+    /// Whether it belongs to a member, or to a pool of one. It also does after the member has left or died,
+    /// as long as the place or pool is needed.
     #[inline]
     pub(crate) fn is_taken(self) -> bool {
         self.has(state::ACTIVE | state::GONE)
     }
 
-    /// Whether its member has not left it. The member may have been found dead: see [`is_there`](Self::is_there).
+    /// Whether its member has not left. The member may have been found dead: see
+    /// [`is_there`](Self::is_there).
     #[inline]
     pub(crate) fn is_active(self) -> bool {
         self.has(state::ACTIVE)
     }
 
-    /// Whether its member left it, or was found dead.
+    /// Whether its member left, or was found dead.
     #[inline]
     pub(crate) fn is_gone(self) -> bool {
         self.has(state::GONE)
     }
 
-    /// Whether its member has it, and was not found dead.
+    /// Whether its member has not left, and was not found dead.
     #[inline]
     pub(crate) fn is_there(self) -> bool {
         self.0 & (state::ACTIVE | state::GONE) == state::ACTIVE
@@ -66,31 +68,31 @@ impl StateWord {
         self.has(state::UNLINKED)
     }
 
-    /// Whether it is that of a pool of bodies.
+    /// Whether it belongs to a pool of bodies.
     #[inline]
     pub(crate) fn is_of_bodies(self) -> bool {
         self.has(state::BODIES)
     }
 
-    /// Whether it is that of a pool of copies.
+    /// Whether it belongs to a pool of copies.
     #[inline]
     pub(crate) fn is_of_copies(self) -> bool {
         self.has(state::COPIES)
     }
 
-    /// Whether it is that of a pool of messages, and not of bodies or copies.
+    /// Whether it belongs to a pool of messages, and not of bodies or copies.
     #[inline]
     pub(crate) fn is_of_heads(self) -> bool {
         !self.has(state::BODIES | state::COPIES)
     }
 
-    /// Whether the files of its pool are there.
+    /// Whether the files of its pool exist.
     #[inline]
     pub(crate) fn has_pool(self) -> bool {
         self.is_taken() && !self.is_unlinked()
     }
 
-    /// Whether it is that of a publisher that has not left, and not of a pool that belongs to one.
+    /// Whether it belongs to a publisher that has not left, and not only to a pool of one.
     #[inline]
     pub(crate) fn is_publisher(self) -> bool {
         self.is_active() && self.is_of_heads()
@@ -112,12 +114,12 @@ impl StateWord {
         Self(self.0 | state::UNLINKED)
     }
 
-    /// The word of a place or entry that is free again: the count alone.
+    /// The word of a free place or entry: only the count.
     pub(crate) fn freed(self) -> u32 {
         self.0 & !(state::COUNT - 1)
     }
 
-    /// The word of the next member, whose count differs from this one's.
+    /// The word of the next member. Its count differs from this one's.
     pub(crate) fn next(self, bits: u32) -> u32 {
         self.freed().wrapping_add(state::COUNT) | bits
     }

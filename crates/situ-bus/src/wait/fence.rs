@@ -1,4 +1,4 @@
-//! What a participant that waits for a fence does about its owner's death.
+//! How a participant that waits for a fence handles the death of its owner.
 
 use situ_memory::Fence;
 

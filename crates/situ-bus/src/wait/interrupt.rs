@@ -1,4 +1,4 @@
-//! Ending waits: from another thread, or by a signal.
+//! Ends waits from another thread, or by a signal.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use rustix::thread::futex;
 
-/// Ends waits from another thread, or from a signal's handler.
+/// Ends waits from another thread, or from a signal handler.
 ///
-/// After [`interrupt`](Self::interrupt), every wait that was given it ends at once, and so do waits that
+/// After [`interrupt`](Self::interrupt), every wait with this interrupter ends at once, and so do waits that
 /// begin later, until it is [`reset`](Self::reset). Clones are the same interrupter.
 ///
 /// ```no_run
@@ -27,54 +27,54 @@ use rustix::thread::futex;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Interrupter {
-    /// 1 while waits are to end. Waiting threads sleep on it, too.
+    /// 1 while waits shall end. Waiting threads also sleep on it.
     word: Arc<AtomicU32>,
 }
 
 impl Interrupter {
-    /// One that interrupts nothing yet.
+    /// A new interrupter, which interrupts nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends all waits that it was given to, and those to come. An atomic store and a system call, so that a
-    /// signal's handler may call it.
+    /// Ends all waits with this interrupter, present and future. It makes an atomic store and a system call,
+    /// so a signal handler may call it.
     pub fn interrupt(&self) {
-        // The store comes before the wake-up: a thread that looked before it and sleeps is woken, and one
-        // that is about to sleep finds another value.
+        // The store comes before the wake-up: a thread that read the word before it and sleeps is woken, and
+        // a thread that is about to sleep finds another value.
         self.word.store(1, Ordering::SeqCst);
         let _ = futex::wake(&self.word, futex::Flags::empty(), i32::MAX as u32);
     }
 
-    /// Lets waits that begin from now on wait.
+    /// Waits that begin from now on are not interrupted.
     pub fn reset(&self) {
         self.word.store(0, Ordering::SeqCst);
     }
 
-    /// Whether it ends waits at the moment.
+    /// Whether it interrupts waits at the moment.
     pub fn is_interrupted(&self) -> bool {
         self.word.load(Ordering::SeqCst) != 0
     }
 
-    /// What to sleep on, and the value to sleep on.
+    /// Returns the word to sleep on, and its value while waits go on.
     pub(crate) fn futex(&self) -> (&AtomicU32, u32) {
         (&self.word, 0)
     }
 }
 
-/// What ended a wait before its time.
+/// Why a wait ended before its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Interrupted {
-    /// An [`Interrupter`].
+    /// By an [`Interrupter`].
     #[error("the wait was interrupted")]
     ByInterrupter,
-    /// A signal: its handler has run on this thread.
+    /// By a signal: its handler has run on this thread.
     #[error("the wait was ended by a signal")]
     BySignal,
 }
 
-/// How to wait: for how long, and what else ends it. A wait goes on when a signal was handled, unless told
-/// otherwise.
+/// How to wait: for how long, and which other events end the wait. By default, a wait goes on after a signal
+/// was handled.
 #[derive(Debug, Clone, Copy)]
 #[must_use]
 pub struct Wait<'a> {
@@ -84,38 +84,38 @@ pub struct Wait<'a> {
 }
 
 impl<'a> Wait<'a> {
-    /// Without a limit of time.
+    /// Without a time limit.
     pub fn for_ever() -> Self {
         Self { timeout: None, interrupter: None, signals: false }
     }
 
-    /// At most so long.
+    /// At most for `time`.
     pub fn at_most(time: Duration) -> Self {
         Self { timeout: Some(time), ..Self::for_ever() }
     }
 
-    /// At most so long, for ever without a limit.
+    /// At most for `timeout`, or without a limit if `None`.
     pub fn limit(timeout: Option<Duration>) -> Self {
         Self { timeout, ..Self::for_ever() }
     }
 
-    /// Ends it when the interrupter says so.
+    /// Ends the wait when the interrupter is interrupted.
     pub fn until(self, interrupter: &'a Interrupter) -> Self {
         Self { interrupter: Some(interrupter), ..self }
     }
 
-    /// Ends it when a signal's handler has run on this thread while it slept. A signal that comes right
-    /// before it sleeps does not end it: where that matters, let the handler tell an [`Interrupter`].
+    /// Ends the wait when a signal handler has run on this thread while it slept. A signal that comes right
+    /// before it sleeps does not end the wait: where that matters, let the handler call an [`Interrupter`].
     pub fn until_a_signal(self) -> Self {
         Self { signals: true, ..self }
     }
 
-    /// Whether nothing but what is waited for and the time ends it.
+    /// Whether only the awaited event and the time limit end the wait.
     pub(crate) fn is_plain(&self) -> bool {
         self.interrupter.is_none() && !self.signals
     }
 
-    /// An error if it is to end now.
+    /// Returns an error if the wait shall end now.
     pub(crate) fn check(&self) -> Result<(), Interrupted> {
         match self.interrupter {
             Some(interrupter) if interrupter.is_interrupted() => Err(Interrupted::ByInterrupter),

@@ -1,8 +1,7 @@
-//! Watching topics for those who cannot block: file descriptors for epoll, and wakers for async.
+//! Watches topics for callers that must not block: file descriptors for epoll, and wakers for async tasks.
 //!
-//! One thread per node, started when first needed, sleeps on all watched topics at once (`futex_waitv`).
-//! Publishers know nothing of it; they wake it as they wake any sleeper. Once a second it looks whether a
-//! participant has died.
+//! One thread per node, started with the first use, sleeps on all watched topics at once (`futex_waitv`).
+//! Publishers wake it as they wake any sleeper. Once a second it checks whether a participant has died.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -22,8 +21,8 @@ use crate::wait::sleep_until::{GLANCE, announce, sleep_until_one_ends};
 use crate::wake::{SLICE, WakeWord};
 
 /// A file descriptor that becomes readable when there is something to take: see
-/// [`RawSubscriber::wait`](crate::RawSubscriber::wait); and when a publisher is gone, so that the take that
-/// finds nothing lets go of its memory.
+/// [`RawSubscriber::wait`](crate::RawSubscriber::wait). It also becomes readable when a publisher is gone, so
+/// that the next take, which finds no message, releases the publisher's memory.
 #[derive(Debug, Clone)]
 pub struct EventFd {
     fd: Arc<OwnedFd>,
@@ -32,8 +31,8 @@ pub struct EventFd {
 }
 
 impl EventFd {
-    /// Makes the descriptor unreadable until the next message. Call it before taking, so that nothing is
-    /// missed. Without effect in a forked child: the descriptor is its parent's.
+    /// Makes the descriptor unreadable until the next message. Call it before taking, so that no message is
+    /// missed. It has no effect in a forked child: the descriptor is its parent's.
     pub fn clear(&self) {
         if !self.process.is_this() {
             return;
@@ -49,16 +48,16 @@ impl AsFd for EventFd {
     }
 }
 
-/// What the thread has to know of a subscriber.
+/// What the thread needs to watch a subscriber.
 pub(crate) struct Watched {
     pub(crate) topic: Arc<Topic>,
-    /// The next message that the subscriber wants.
+    /// The subscriber's next message.
     pub(crate) next: u64,
     pub(crate) tracker: ReadinessTracker,
     pub(crate) takes_on_host: bool,
 }
 
-/// One subscriber's interest in its topic; forgotten when dropped.
+/// The watch of one subscriber's topic. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Watch {
     topic: Arc<Topic>,
@@ -69,18 +68,19 @@ pub(crate) struct Watch {
 
 #[derive(Debug)]
 struct WatchState {
-    /// The first message that was not told of yet.
+    /// The first message that was not reported yet.
     next: u64,
-    /// Which of them are complete.
+    /// Which messages are complete.
     tracker: ReadinessTracker,
     waker: Option<Waker>,
     fd: Option<Arc<OwnedFd>>,
-    /// The pools that were there when it was last looked.
+    /// The pools that were present at the last check.
     pools: Vec<u64>,
 }
 
 impl Watch {
-    /// Wakes `waker` when message `next` can be taken. It may be already: look after this.
+    /// Wakes `waker` when message `next` can be taken. The message may already be there: check after this
+    /// call.
     pub(crate) fn wake_at(&self, next: u64, waker: &Waker) {
         let mut state = lock(&self.state);
         state.next = next;
@@ -92,13 +92,13 @@ impl Watch {
         self.shared.kick();
     }
 
-    /// Tells the subscriber of messages that can be taken. Returns whether the subscriber waits for more, and
-    /// what the next message waits for, if there is one.
+    /// Reports messages that can be taken to the subscriber. Returns whether the subscriber waits for more,
+    /// and the fence that the next message waits for, if there is one.
     fn tell(&self) -> (bool, Option<PendingFence>) {
         let mut state = lock(&self.state);
         // A message that was ready may be incomplete again: its body was complete, and then a copy was
-        // enqueued. A take that asked for it meanwhile was put off, so the subscriber has to be told once
-        // more. If a take is put off right after this, the next look finds it, by the clock at the latest.
+        // enqueued. A take in between was put off, so the subscriber has to be woken once more. If a take is
+        // put off right after this, the next check finds it, at the latest when the sleep times out.
         state.next = state.next.min(state.tracker.take_put_off());
         let (news, awaited) = state.look(&self.topic);
         if news {
@@ -107,7 +107,7 @@ impl Watch {
             }
             if let Some(waker) = state.waker.take() {
                 let interested = state.fd.is_some();
-                // Without the lock: an executor may poll at once, and come back by `wake_at`.
+                // The lock is not held here: an executor may poll at once, and call `wake_at`.
                 drop(state);
                 waker.wake();
                 return (interested || lock(&self.state).waker.is_some(), awaited);
@@ -118,8 +118,8 @@ impl Watch {
 }
 
 impl Watch {
-    /// Repairs what dead members left. If a publisher is gone, tells the subscriber, which may take only when
-    /// it is told: the take releases the publisher's memory.
+    /// Repairs the state that dead members left. If a publisher is gone, wakes the subscriber, which may take
+    /// only when it is woken: the take releases the publisher's memory.
     fn look_after_the_dead(&self) {
         self.topic.repair_if_free();
         let there: Vec<u64> = self.topic.pools().collect();
@@ -128,25 +128,25 @@ impl Watch {
         if before.iter().all(|pool| state.pools.contains(pool)) && !self.topic.is_removed() {
             return;
         }
-        // The take that finds nothing is to look at once.
+        // The take that finds no message then checks at once.
         self.topic.looked_ns.store(0, Ordering::Relaxed);
         if let Some(fd) = &state.fd {
             let _ = rustix::io::write(&**fd, &1u64.to_ne_bytes());
         }
         let waker = state.waker.take();
-        // Without the lock: an executor may poll at once, and come back by `wake_at`.
+        // The lock is not held here: an executor may poll at once, and call `wake_at`.
         drop(state);
         waker.into_iter().for_each(Waker::wake);
     }
 }
 
 impl WatchState {
-    /// Goes on to the first message that cannot be taken yet. Whether any before it can, and what that one
-    /// waits for, if it is there.
+    /// Advances to the first message that cannot be taken yet. Returns whether any message before it can be
+    /// taken, and the fence that it waits for, if it is published.
     fn look(&mut self, topic: &Topic) -> (bool, Option<PendingFence>) {
         let mut news = false;
         let depth = topic.ring().depth();
-        // With corrupt rows it could go on for ever.
+        // With corrupt rows, the loop would not end without the limit.
         for _ in 0..2 * depth {
             match self.tracker.look(topic, self.next) {
                 (Readiness::Nothing, _) => break,
@@ -155,7 +155,7 @@ impl WatchState {
                     news = true;
                     let end = topic.end();
                     self.next = match topic.has_devices() && self.next < end {
-                        // What is further back is over, and was told of by this.
+                        // Messages further back are overwritten, and were reported by this.
                         true => number.wrapping_add(1).max(end.saturating_sub(depth)),
                         false => end,
                     };
@@ -169,7 +169,7 @@ impl WatchState {
 #[derive(Debug)]
 struct Shared {
     watches: Mutex<Vec<std::sync::Weak<Watch>>>,
-    /// Its own word, beside those of the topics: new interests come by it.
+    /// The thread's own word, beside those of the topics: new watches wake the thread by it.
     word: WakeWord,
     stop: AtomicBool,
 }
@@ -180,7 +180,7 @@ impl Shared {
     }
 }
 
-/// The thread that watches, and what it watches.
+/// The thread, and its watches.
 #[derive(Debug)]
 pub(crate) struct Reactor {
     shared: Arc<Shared>,
@@ -189,7 +189,7 @@ pub(crate) struct Reactor {
 }
 
 impl Reactor {
-    /// Starts the thread; an error if the system has none to give.
+    /// Starts the thread. An error if the system cannot create one.
     pub(crate) fn start() -> io::Result<Self> {
         let shared = Arc::new(Shared {
             watches: Mutex::new(Vec::new()),
@@ -201,7 +201,7 @@ impl Reactor {
         Ok(Self { shared, thread: Some(thread), process: Process::this() })
     }
 
-    /// Watches a subscriber's topic from the next message on.
+    /// Watches a subscriber's topic, from the subscriber's next message on.
     pub(crate) fn watch(&self, watched: Watched) -> Arc<Watch> {
         let Watched { topic, next, tracker, takes_on_host } = watched;
         let pools = topic.pools().collect();
@@ -211,7 +211,7 @@ impl Reactor {
         watch
     }
 
-    /// A descriptor that becomes readable when there is something to take.
+    /// Returns a descriptor that becomes readable when there is something to take.
     pub(crate) fn event_fd(&self, watched: Watched) -> io::Result<EventFd> {
         let fd = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let watch = self.watch(watched);
@@ -224,7 +224,7 @@ impl Reactor {
 impl Drop for Reactor {
     fn drop(&mut self) {
         if !self.process.is_this() {
-            // There is no such thread in this process.
+            // This process has no such thread.
             std::mem::forget(self.thread.take());
             return;
         }
@@ -241,7 +241,7 @@ impl Drop for Reactor {
 fn watch(shared: &Shared) {
     let mut looked_ns = coarse_ns();
     loop {
-        // First announce, then look, then sleep: see `wake`.
+        // Announce first, then check, then sleep: see `wake`.
         let own = shared.word.announce();
         if shared.stop.load(Ordering::SeqCst) {
             return;
@@ -273,6 +273,6 @@ fn watch(shared: &Shared) {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What the lock guards is consistent at every step, so a panic of a waker elsewhere changes nothing.
+    // The guarded data is consistent at every step, so a panic of a waker in another thread changes nothing.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,12 +1,12 @@
-//! Whether a message can be taken on the host now, or only when a device is done with it.
+//! Whether a message can be taken on the host now, or only when a device has completed it.
 //!
 //! A message may be published before its body is complete. A subscriber on a device lets its stream wait. On
-//! the host there is nothing to read until then, so the message counts as *ready* only when its bytes, or the
-//! copy of them in host memory, are complete or never will be.
+//! the host nothing can be read until then. So the message counts as *ready* only when its bytes, or the copy
+//! of them in host memory, are complete or will never be.
 //!
-//! No slot is held for the look, so the reactor's thread may look for a subscriber of another thread. Like an
-//! observer (see `observe`), it reads the message's descriptor where it lies, and then makes sure that the
-//! slot was not recycled meanwhile. If it was, a take finds that out, and the message counts as ready.
+//! The check holds no slot, so the reactor's thread may check for a subscriber of another thread. Like an
+//! observer (see `observe`), it reads the message's descriptor in place, and then checks that the slot was
+//! not recycled in the meantime. If it was, the message counts as ready, and the take skips it.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,19 +24,19 @@ use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, DESCRIPTOR, Descriptor, HOS
 use crate::topic::{StateWord, Topic};
 use crate::wait::fence::repair_if_dead;
 
-/// How often pools of publishers that are gone are let go of.
+/// How often the pools of publishers that are gone are unmapped.
 const TIDY_NS: u64 = 1_000_000_000;
-/// How many messages are looked at for a complete one.
+/// How many messages are checked to find a complete one.
 const MAX_LOOKS: usize = 64;
 
-/// How the next message stands for a subscriber on the host.
+/// The state of the next message for a subscriber on the host.
 #[derive(Debug)]
 pub(crate) enum Readiness {
-    /// None is published.
+    /// No message is published.
     Nothing,
-    /// A take finds something out, and does not wait for a device to do so.
+    /// The next `take` returns a message or an error without waiting for a device.
     Ready,
-    /// It is published, and not complete.
+    /// The message is published, but not complete.
     Incomplete(PendingFence),
     /// A copy exists but never completed. The next `take` copies again.
     Stale,
@@ -49,7 +49,7 @@ pub(crate) enum Readiness {
 pub(crate) struct PendingFence {
     fence: Fence,
     owner: NodeId,
-    /// Of how many bytes, if it is a copy of what is complete.
+    /// The size of the copy in bytes, if it is a copy of a complete message.
     copy: Option<u64>,
 }
 
@@ -61,49 +61,49 @@ impl Readiness {
 }
 
 impl PendingFence {
-    /// Waits for the fence for at most `time`. If its owner is dead, makes sure that it ends.
+    /// Waits for the fence, at most for `time`. If its owner is dead, ensures that the fence ends.
     pub(crate) fn wait(&self, topic: &Topic, time: Duration) {
         if self.fence.wait(time) == FenceState::Pending {
             self.look_after(topic);
         }
     }
 
-    /// If the fence's owner is dead, makes sure that the fence ends.
+    /// If the fence's owner is dead, ensures that the fence ends.
     pub(crate) fn look_after(&self, topic: &Topic) {
         repair_if_dead(topic, self.owner, &self.fence);
     }
 
-    /// The same, unless it has ended.
+    /// Like `look_after`, unless the fence has ended.
     pub(crate) fn look_after_if_pending(&self, topic: &Topic) {
         if self.fence.state() == FenceState::Pending {
             self.look_after(topic);
         }
     }
 
-    /// Announces a sleeper that waits for the fence's end; nothing if it has ended. Returns the word to sleep
-    /// on, and its value.
+    /// Announces a sleeper that waits for the fence's end, and returns the word to sleep on and its value.
+    /// `None` if the fence has ended.
     pub(crate) fn announce(&self) -> Option<(&AtomicU32, u32)> {
         let seen = self.fence.announce();
         (self.fence.state() == FenceState::Pending).then(|| (self.fence.futex(), seen as u32))
     }
 }
 
-/// Looks at the messages of one topic for one subscriber.
+/// Determines the readiness of one topic's messages for one subscriber.
 #[derive(Debug)]
 pub(crate) struct ReadinessTracker {
-    /// Whether it takes on a device: then what is published is ready.
+    /// Whether the subscriber takes on a device: then every published message is ready.
     in_order: bool,
     keep_last: u64,
-    /// The last message that was found incomplete, and since when. The same for all who look for this
+    /// The last message that was found incomplete, and since when. It is shared by all trackers of this
     /// subscriber.
     since: Arc<Mutex<Option<(u64, u64)>>>,
-    /// The first message that a take has put off since the reactor last asked.
+    /// The first message that a take has put off since the reactor last read this.
     put_off: Arc<AtomicU64>,
-    /// The pools of heads, and of bodies and copies without their memory, by their entries.
+    /// The pools of heads, and those of bodies and copies without their memory, by their entries.
     heads: Vec<Option<(u64, PoolView)>>,
     others: Vec<Option<(u64, PoolMetadata)>>,
     tidied_ns: u64,
-    /// When it was last looked whether those are alive who complete a message.
+    /// When the tracker last checked whether the nodes that complete a message are alive.
     looked_ns: u64,
 }
 
@@ -115,7 +115,7 @@ impl ReadinessTracker {
         Self { in_order, keep_last, since, put_off, heads, others, tidied_ns, looked_ns: 0 }
     }
 
-    /// One that looks for the same subscriber from another thread.
+    /// A tracker for the same subscriber in another thread.
     pub(crate) fn for_watch(&self) -> Self {
         Self {
             since: self.since.clone(),
@@ -124,7 +124,8 @@ impl ReadinessTracker {
         }
     }
 
-    /// How the message stands that a subscriber takes that wants `next`, and the message's number.
+    /// Returns the state of the message that a subscriber with the cursor `next` takes, and the message's
+    /// number.
     pub(crate) fn look(&mut self, topic: &Topic, next: u64) -> (Readiness, u64) {
         if !topic.is_published(next) {
             return (Readiness::Nothing, next);
@@ -143,19 +144,19 @@ impl ReadinessTracker {
     }
 
     /// Chooses the message to take for a subscriber that keeps the last few, which begin at `first`: that
-    /// message or, if it is incomplete, the newest complete one before it. Otherwise, if each message is
-    /// published before the one before it is complete, there would never be one to take. If none is complete,
-    /// it is the next, so that none is passed over.
+    /// message or, if it is incomplete, the newest complete one before it. Without this, if each message is
+    /// published before the previous one is complete, there would never be a message to take. If none is
+    /// complete, returns `next`, so that none is skipped.
     pub(crate) fn choose(&mut self, topic: &Topic, next: u64, first: u64) -> u64 {
         let mut newest_first = (next.saturating_add(1)..=first).rev().take(MAX_LOOKS);
         newest_first.find(|number| self.awaited(topic, *number).is_none()).unwrap_or(next)
     }
 
-    /// A take puts off message `number`, which is incomplete.
+    /// Notes that a take puts off message `number`, which is incomplete.
     pub(crate) fn put_off(&mut self, topic: &Topic, number: u64, awaited: &PendingFence) {
         self.put_off.fetch_min(number, Ordering::AcqRel);
-        // A subscriber that only takes, and never waits, has no other thread that looks. Not at once: it
-        // takes some system calls.
+        // A subscriber that only takes, and never waits, has no other thread that checks the owner. It does
+        // not check at once, because a check takes several system calls.
         let now = now_ns();
         if now.saturating_sub(self.since(now).max(self.looked_ns)) > POLL_INTERVAL.as_nanos() as u64 {
             awaited.look_after(topic);
@@ -163,22 +164,22 @@ impl ReadinessTracker {
         }
     }
 
-    /// The first message that a take has put off since this was called last; none is the largest number.
+    /// Returns the first message that a take has put off since the last call, or `u64::MAX` if there is none.
     pub(crate) fn take_put_off(&self) -> u64 {
         self.put_off.swap(u64::MAX, Ordering::AcqRel)
     }
 
-    /// Since when the last message that was found incomplete is known to be; now, if there was none.
+    /// Since when the last incomplete message is known to be incomplete; `now` if there was none.
     fn since(&self, now: u64) -> u64 {
         self.since.lock().unwrap_or_else(PoisonError::into_inner).map_or(now, |(_, since)| since)
     }
 
-    /// How a message stands that is published.
+    /// Returns the state of a published message.
     pub(crate) fn look_at(&mut self, topic: &Topic, number: u64) -> Readiness {
         let Some(awaited) = self.awaited(topic, number) else { return Readiness::Ready };
         let now = now_ns();
         let mut found = self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that came before the last is waited for at least as long as that.
+        // A message before the last incomplete one has been waited for at least as long as that one.
         let since = match *found {
             Some((last, since)) if number <= last => since,
             _ => found.insert((number, now)).1,
@@ -193,7 +194,8 @@ impl ReadinessTracker {
         }
     }
 
-    /// What has to end before a message is ready; nothing if it is, or has passed, or makes no sense.
+    /// Returns the fence that has to end before a message is ready. `None` if the message is ready, has
+    /// passed, or is malformed.
     fn awaited(&mut self, topic: &Topic, number: u64) -> Option<PendingFence> {
         self.tidy(topic);
         let Look::Here(reference) = topic.ring_of(number).look(number) else { return None };
@@ -205,8 +207,8 @@ impl ReadinessTracker {
             return None;
         }
         // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64. A
-        // descriptor consists of atomics, for which any bits are valid, and overwriting them meanwhile is no
-        // data race.
+        // descriptor consists of atomics, for which any bits are valid, and a write by another process
+        // meanwhile is no data race.
         let descriptor = unsafe { &*memory.cast::<Descriptor>() };
         let body_pool = descriptor.body_pool.load(Ordering::Relaxed);
         let body_slot = descriptor.body_slot.load(Ordering::Relaxed);
@@ -219,7 +221,7 @@ impl ReadinessTracker {
                 let pool = other_pool(&mut self.others, topic, copy.pool, number, StateWord::is_of_copies);
                 let of_copy = pool.and_then(|pool| {
                     let fence = pool.fence(SlotId::from(copy.slot))?;
-                    // Its value is the generation's and 1.
+                    // The fence's value is the generation plus 1.
                     let current = fence.value().wrapping_sub(1) as u16 == copy.generation;
                     current.then(|| (fence, NodeId(pool.header().owner)))
                 });
@@ -228,7 +230,7 @@ impl ReadinessTracker {
                     Some((FenceState::Pending, fence, owner)) => {
                         Some(PendingFence { fence, owner, copy: Some(body_size) })
                     }
-                    // The next take makes another copy.
+                    // The next take copies again.
                     Some((FenceState::Poisoned, ..)) | None => None,
                 }
             }
@@ -240,22 +242,22 @@ impl ReadinessTracker {
             .and_then(|pool| Some((pool.fence(body_slot)?, NodeId(pool.header().owner))))
             .filter(|(fence, _)| fence.state() == FenceState::Pending);
         let awaited = match (awaited, of_body) {
-            // A copy that waits for the body itself may take as long as that.
+            // A copy that waits for the body itself may take as long as the body.
             (Some(copy), Some(_)) => Some(PendingFence { copy: None, ..copy }),
             (Some(copy), None) => Some(copy),
             (None, of_body) => of_body.map(|(fence, owner)| PendingFence { fence, owner, copy: None }),
         };
-        // The loads above come before those below (acquire fence): had any of them seen a later message's
-        // bytes, the generation that was raised before those were written would be seen here. The body lives
-        // as long as the head. That it is the row's generation, and not one whose low bits are the same, is
-        // what the message's number says.
+        // The loads above come before those below (acquire fence). If any of them had read a later message's
+        // bytes, the generation, which was raised before those bytes were written, would be seen here. The
+        // body lives as long as the head. The message's number shows that the generation is the row's, and
+        // not one with the same low bits.
         let here = descriptor.sequence.load(Ordering::Relaxed);
         fence(Ordering::Acquire);
         let control = head_pool(&mut self.heads, topic, reference.pool, number)?.control(slot)?;
         awaited.filter(|_| control.generation() == generation && here == number.wrapping_add(1))
     }
 
-    /// Lets go of the pools of those who are gone: their memory would stay otherwise.
+    /// Unmaps the pools of publishers that are gone, because their memory would stay otherwise.
     fn tidy(&mut self, topic: &Topic) {
         let now = now_ns();
         if now.saturating_sub(self.tidied_ns) < TIDY_NS {
@@ -273,7 +275,7 @@ impl ReadinessTracker {
     }
 }
 
-/// Whether an entry of the topic is not this pool's any more.
+/// Whether an entry of the topic does not belong to this pool any more.
 fn gone(topic: &Topic, index: usize, number: u64) -> bool {
     let entry = topic.publisher(index);
     !StateWord::read(&entry.state).has_pool() || entry.tenure.pool() != number
@@ -300,7 +302,8 @@ fn other_pool<'p>(
     opened(pools, entry, number, || PoolMetadata::open(topic.pool_path(number)).ok())
 }
 
-/// The pool of an entry, if there can be one, and it is of this kind and what a message of this number means.
+/// Returns the number of an entry's pool, if the entry exists, its pool is of this kind, and a message of
+/// this number can lie in it.
 fn known(topic: &Topic, entry: u8, sequence: u64, of: Option<fn(StateWord) -> bool>) -> Option<u64> {
     let entry = usize::from(entry);
     if entry >= PUBLISHERS as usize {
@@ -313,7 +316,7 @@ fn known(topic: &Topic, entry: u8, sequence: u64, of: Option<fn(StateWord) -> bo
     entry.tenure.of(sequence)
 }
 
-/// What was opened for an entry, or is now.
+/// Returns the pool that was opened for an entry before, or opens it.
 fn opened<P>(
     pools: &mut Vec<Option<(u64, P)>>,
     entry: u8,

@@ -1,7 +1,7 @@
-//! Sleeping on any of several words, of however many.
+//! Sleeps on any number of words until one of them changes.
 //!
-//! The kernel waits for at most 128 words in one call. Where there are more, the calling thread sleeps on the
-//! first of them, and helpers, threads that it keeps for this, on the others:
+//! The kernel waits for at most 128 words in one call. If there are more, the calling thread sleeps on the
+//! first of them, and helper threads of its own sleep on the others:
 //!
 //! ```text
 //!   caller                                         helper
@@ -10,10 +10,10 @@
 //!   3. job = none; control += 1, wake              3. control is c? done += 1, wake
 //! ```
 //!
-//! The caller does not wait for its helpers in 3. If the words' memory is unmapped by then, a late helper
-//! gives the kernel addresses that it cannot read, which is an error, or addresses of other memory. On those
-//! it does not sleep, because `control` has changed. Only the kernel reads them. If a helper changes `done`
-//! late, the next sleep ends early, and the caller looks and sleeps again.
+//! The caller does not wait for its helpers in step 3. If the words' memory is unmapped by then, a late
+//! helper passes the kernel addresses that it cannot read, which is an error, or addresses of other memory.
+//! On those it does not sleep, because `control` has changed. Only the kernel reads them. If a helper changes
+//! `done` late, the next sleep ends early, and the caller checks and sleeps again.
 
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -29,28 +29,28 @@ use crate::clock::now_ns;
 
 /// The kernel waits for at most this many words in one call.
 const MAX_WORDS: usize = 128;
-/// How many of them are the caller's words: one more is for the word that ends the sleep.
+/// How many of them are the caller's words: one more is needed for the word that ends the sleep.
 const GROUP: usize = MAX_WORDS - 1;
-/// How long to sleep between looks where the kernel cannot wait for several words (before Linux 5.16, and in
-/// some sandboxes; `situ doctor` tells).
+/// How long to sleep between checks if the kernel cannot wait for several words (before Linux 5.16, and in
+/// some sandboxes; `situ doctor` reports it).
 const POLL: Duration = Duration::from_micros(200);
-/// The same where the system gives no thread to help.
+/// The same if the system cannot create a helper thread.
 const WITHOUT_HELP: Duration = Duration::from_millis(1);
 
-/// A word, and the value that it has as long as there is nothing to find out.
+/// A word, and its value as long as it has not changed.
 pub(crate) type Word<'a> = (&'a AtomicU32, u32);
 
-/// What ended a sleep.
+/// Why a sleep ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slept {
-    /// A word, or the time, or nothing in particular.
+    /// A word was woken or changed, the time is over, or the sleep ended early.
     Enough,
     /// A signal was handled on this thread.
     Signal,
 }
 
 /// Sleeps until one of the words is woken or has changed, or for `time`. May return early. With `signals`,
-/// the result says whether a signal's handler has run.
+/// the result tells whether a signal handler has run.
 pub(crate) fn sleep_on_any(words: &[Word<'_>], time: Duration, signals: bool) -> Slept {
     match words {
         [] => {
@@ -58,8 +58,8 @@ pub(crate) fn sleep_on_any(words: &[Word<'_>], time: Duration, signals: bool) ->
             Slept::Enough
         }
         [only] => sleep_on(*only, time),
-        // A call for several words is begun again by the kernel after most signals. One for a single word
-        // never is.
+        // After most signals, the kernel restarts a call for several words. It never restarts a call for a
+        // single word.
         words if signals => sleep_with_help(&[], words, time),
         words if words.len() > MAX_WORDS => {
             let (own, others) = words.split_at(GROUP);
@@ -85,8 +85,8 @@ fn of_word((word, value): &Word<'_>) -> (usize, u32) {
     (std::ptr::from_ref(*word).addr(), *value)
 }
 
-/// Sleeps on at most [`MAX_WORDS`] words by one call. Whether the kernel can do that: otherwise it has slept
-/// for [`POLL`].
+/// Sleeps on at most [`MAX_WORDS`] words by one call. Returns whether the kernel supports that; if not, it
+/// has slept for [`POLL`].
 fn wait_for(words: impl Iterator<Item = (usize, u32)>, time: Option<Duration>) -> bool {
     static UNSUPPORTED: AtomicBool = AtomicBool::new(false);
     let poll = || {
@@ -110,19 +110,19 @@ fn wait_for(words: impl Iterator<Item = (usize, u32)>, time: Option<Duration>) -
     });
     let flags = futex::WaitvFlags::empty();
     match futex::waitv(&waiters[..count], flags, end.as_ref(), futex::ClockId::Monotonic) {
-        // Woken, changed, interrupted or timed out; or a word's memory is gone.
+        // Woken, changed, interrupted or timed out, or a word's memory is gone.
         Ok(_) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT | Errno::FAULT) => true,
-        // The call is not there, and will not be.
+        // The kernel does not have the call, and will not have it later.
         Err(Errno::NOSYS) => {
             UNSUPPORTED.store(true, Ordering::Relaxed);
             poll()
         }
-        // For want of memory, or because a sandbox forbids it: this time.
+        // Out of memory, or forbidden by a sandbox: this may differ next time.
         Err(_) => poll(),
     }
 }
 
-/// What a helper is to do.
+/// The task of a helper.
 #[derive(Default)]
 struct Job {
     /// The addresses of the words, and their values.
@@ -130,29 +130,29 @@ struct Job {
     ended: bool,
 }
 
-/// What a helper and the thread that it helps share.
+/// The state that a helper and the thread that it helps share.
 #[derive(Default)]
 struct Shared {
-    /// Changes with each job. The helper sleeps on it, too.
+    /// Changes with each job. The helper also sleeps on it.
     control: AtomicU32,
     job: Mutex<Job>,
-    /// The helped thread's: changes when one of the words was woken.
+    /// Belongs to the helped thread. Changes when one of the words was woken.
     done: Arc<AtomicU32>,
 }
 
 impl Shared {
     fn job(&self) -> MutexGuard<'_, Job> {
-        // What the lock guards is replaced as a whole.
+        // The guarded job is replaced as a whole.
         self.job.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the helper another job, and takes the last one back.
+    /// Gives the helper another job, which replaces the last one.
     fn give(&self, words: &[Word<'_>], ended: bool) {
         let mut job = self.job();
         job.words.clear();
         job.words.extend(words.iter().map(of_word));
         job.ended = ended;
-        // Under the lock, so that a helper never has one job's words with another's number.
+        // Under the lock, so that a helper never combines one job's words with another job's number.
         self.control.fetch_add(1, Ordering::SeqCst);
         drop(job);
         wake(&self.control);
@@ -163,7 +163,7 @@ fn wake(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
 }
 
-/// What a helper does.
+/// The body of a helper thread.
 fn help(shared: &Shared) {
     let mut words = Vec::with_capacity(MAX_WORDS);
     loop {
@@ -183,7 +183,7 @@ fn help(shared: &Shared) {
         wait_for(words.iter().copied().chain([of_word(&(&shared.control, control))]), None);
         let mut job = shared.job();
         if shared.control.load(Ordering::SeqCst) == control {
-            // Told once; then until the next job there is nothing to do.
+            // The change is reported once. Until the next job, there is nothing to do.
             job.words.clear();
             drop(job);
             shared.done.fetch_add(1, Ordering::SeqCst);
@@ -204,7 +204,7 @@ impl Helpers {
         Self { done: Arc::default(), helpers: Vec::new(), process: Process::this() }
     }
 
-    /// As many helpers as are needed; an error if the system has no threads to give.
+    /// Returns this many helpers. An error if the system cannot create a thread.
     fn ready(&mut self, number: usize) -> std::io::Result<&[Arc<Shared>]> {
         if !self.process.is_this() {
             // A forked child has none of its parent's threads.
@@ -228,7 +228,7 @@ impl Drop for Helpers {
     }
 }
 
-/// Sleeps on some words by itself, and on the others by helpers.
+/// Sleeps on some words itself, and on the others by helpers.
 #[cold]
 fn sleep_with_help(own: &[Word<'_>], others: &[Word<'_>], time: Duration) -> Slept {
     thread_local! {
@@ -252,7 +252,7 @@ fn sleep_with_help(own: &[Word<'_>], others: &[Word<'_>], time: Duration) -> Sle
         Some(slept)
     };
     HELPERS.try_with(help).ok().flatten().unwrap_or_else(|| {
-        // No thread is to be had, or this one is ending: at least the first words end the sleep.
+        // No thread can be created, or this one is ending: at least the first words end the sleep.
         let first = if own.is_empty() { &others[..others.len().min(MAX_WORDS)] } else { own };
         wait_for(first.iter().map(of_word), Some(time.min(WITHOUT_HELP)));
         Slept::Enough
@@ -263,7 +263,7 @@ fn sleep_with_help(own: &[Word<'_>], others: &[Word<'_>], time: Duration) -> Sle
 mod tests {
     use super::*;
 
-    /// How often this thread has given up its core to wait.
+    /// The number of times that this thread has given up its core to wait.
     fn sleeps() -> u64 {
         let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn one_odd_answer_is_not_for_good() {
+    fn one_failed_call_does_not_disable_waiting_for_several_words() {
         let words = [AtomicU32::new(0), AtomicU32::new(0)];
         // No word begins at an odd address.
         let odd = (std::ptr::from_ref(&words[0]).addr() + 1, 0);
@@ -279,7 +279,7 @@ mod tests {
         let before = sleeps();
         let time = Duration::from_millis(200);
         assert_eq!(sleep_on_any(&[(&words[0], 0), (&words[1], 0)], time, false), Slept::Enough);
-        // Looking each 200 us it would be 1000.
+        // With a check every 200 us, the number would be 1000.
         assert!(sleeps() - before < 100);
     }
 }

@@ -1,4 +1,4 @@
-//! Sleeping until a message comes, or one that is there is complete.
+//! Sleeps until a message comes, or until a published message is complete.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,16 +8,16 @@ use crate::wait::readiness::PendingFence;
 use crate::wait::sleep::{Slept, Word, sleep_on_any};
 use crate::wake::WakeWord;
 
-/// How long to sleep while a message is not complete: devices that complete it wake no sleeper.
+/// How long to sleep while a message is incomplete: devices that complete it wake no sleeper.
 pub(crate) const GLANCE: Duration = Duration::from_millis(1);
 
-/// Announces a sleeper. One that `takes_on_host` has no use for incomplete messages.
+/// Announces a sleeper. A sleeper that `takes_on_host` is not woken by incomplete messages.
 pub(crate) fn announce(word: &WakeWord, takes_on_host: bool) -> u32 {
     if takes_on_host { word.announce_until_complete() } else { word.announce() }
 }
 
-/// Sleeps like [`sleep_on_any`], also until something becomes complete, and sees to it that it ends where its
-/// owner is dead. Not if something has become complete already.
+/// Sleeps like [`sleep_on_any`], and also wakes when an incomplete message completes. If the owner of a fence
+/// is dead, ensures that the fence ends. Returns `None` without sleeping if a message has completed already.
 pub(crate) fn sleep_until_one_ends<'a>(
     words: &mut Vec<Word<'a>>,
     incomplete: &'a [(&Arc<Topic>, PendingFence)],

@@ -1,4 +1,4 @@
-//! Waiting for several topics at once.
+//! Waits for several topics at once.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ use crate::wait::sleep::Slept;
 use crate::wait::sleep_until::{GLANCE, announce, sleep_until_one_ends};
 use crate::wake::SLICE;
 
-/// Waits until one of the subscribers has something to take, at most for `timeout` (for ever without one).
-/// Gives the index of the first that has; nothing if the time is over. What there is to take,
-/// [`RawSubscriber::wait`] says.
+/// Waits until one of the subscribers has something to take, at most for `timeout` (without a limit if
+/// `None`). Returns the index of the first subscriber that has, or `None` if the time is over. See
+/// [`RawSubscriber::wait`] for what counts as something to take.
 ///
-/// The kernel waits for 127 topics in one call. For more the calling thread has helpers, threads that sleep
-/// on the others; they are started when they are first needed, one for each further 127, and end with it.
+/// The kernel waits for 127 topics in one call. For each further 127, the calling thread has a helper thread
+/// that sleeps on them. A helper starts when it is first needed, and ends with the calling thread.
 pub fn wait_any(subscribers: &[&RawSubscriber], timeout: Option<Duration>) -> Option<usize> {
-    // Nothing that was not asked for interrupts it.
+    // Without an interrupter, the wait cannot be interrupted.
     wait_any_with(subscribers, Wait::limit(timeout)).unwrap_or(None)
 }
 
-/// As [`wait_any`], but something else may end it: see [`Wait`]. An error if it did.
+/// As [`wait_any`], but other events may end the wait: see [`Wait`]. Returns an error then.
 pub fn wait_any_with(subscribers: &[&RawSubscriber], how: Wait<'_>) -> Result<Option<usize>, Interrupted> {
     how.check()?;
     if let Some(index) = subscribers.iter().position(|subscriber| subscriber.readiness().is_ready()) {
@@ -37,7 +37,7 @@ pub fn wait_any_with(subscribers: &[&RawSubscriber], how: Wait<'_>) -> Result<Op
     let deadline = Deadline::after(how.timeout);
     loop {
         how.check()?;
-        // First announce, then look, then sleep: see `wake` and `situ_memory::fence`.
+        // Announce first, then check, then sleep: see `wake` and `situ_memory::fence`.
         let mut words: Vec<_> = subscribers
             .iter()
             .map(|subscriber| {
@@ -45,7 +45,7 @@ pub fn wait_any_with(subscribers: &[&RawSubscriber], how: Wait<'_>) -> Result<Op
                 (word.futex(), announce(word, subscriber.domain() == HOST))
             })
             .collect();
-        // It is not interrupted, or the kernel finds another value.
+        // Either it is not interrupted, or the kernel finds another value.
         words.extend(how.interrupter.map(|interrupter| interrupter.futex()));
         let mut incomplete = Vec::new();
         for (index, subscriber) in subscribers.iter().enumerate() {

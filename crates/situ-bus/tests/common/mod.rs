@@ -1,35 +1,26 @@
-//! What the tests of the bus share: a root directory of their own, and a type known only at run time.
+//! Shared by the tests of the bus: a root directory for each test, and a type known only at run time.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod messages;
 pub mod pattern;
-pub mod process;
 pub mod registered;
-pub mod step;
 pub mod watched;
 
+use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use situ_bus::{Encoding, Node, RawPublisher, RawSubscriber, Root, TypeDescription};
 
-/// A root directory that is removed when dropped, by its maker.
-pub struct Scratch(pub PathBuf, bool);
+/// A root directory for a test.
+pub struct Scratch(situ_testkit::Scratch);
 
 impl Scratch {
     pub fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        Self(PathBuf::from(format!("/dev/shm/situ-test-bus-{}-{count}", std::process::id())), true)
-    }
-
-    /// A root that belongs to another user.
-    pub fn shared(path: PathBuf) -> Self {
-        Self(path, false)
+        Self(situ_testkit::Scratch::new("bus"))
     }
 
     pub fn root(&self) -> Root {
-        Root::at(&self.0, None)
+        Root::at(self.path(), None)
     }
 
     pub fn node(&self, name: &str) -> Node {
@@ -38,28 +29,22 @@ impl Scratch {
 
     /// The directory of a topic.
     pub fn topic(&self, name: &str) -> PathBuf {
-        self.0.join("topics").join(name)
-    }
-
-    /// All files below the root.
-    pub fn files(&self) -> Vec<PathBuf> {
-        fn walk(path: &std::path::Path, files: &mut Vec<PathBuf>) {
-            for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-                if entry.path().is_dir() { walk(&entry.path(), files) } else { files.push(entry.path()) }
-            }
-        }
-        let mut files = Vec::new();
-        walk(&self.0, &mut files);
-        files
+        self.join("topics").join(name)
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if self.1 {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
+impl Deref for Scratch {
+    type Target = situ_testkit::Scratch;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
+}
+
+/// The role of this process and its root directory, if a test has started it as a child.
+pub fn role() -> Option<(String, Scratch)> {
+    let (role, scratch) = situ_testkit::process::role_in_root()?;
+    Some((role, Scratch(scratch)))
 }
 
 pub fn numbers() -> TypeDescription {
@@ -72,7 +57,7 @@ pub fn numbers() -> TypeDescription {
     }
 }
 
-/// Publishes one number in the head and as many bytes of it in the body.
+/// Publishes a number in the head, and `body` bytes of it in the body.
 pub fn publish(publisher: &RawPublisher, value: u64, body: usize) -> u64 {
     let mut loan = publisher.loan(8, 8, body).unwrap();
     // SAFETY: the head has 8 bytes, aligned to 64, and only this loan reaches it.

@@ -1,4 +1,4 @@
-//! Messages whose every byte follows from their first three words, so that a torn one shows.
+//! Messages in which every byte follows from the first three words, so that a torn message is detected.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ fn word(publisher: u64, count: u64, index: usize) -> u64 {
     (publisher ^ count.rotate_left(32)).wrapping_add((index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// The bytes of message `count` of `publisher`, head and body.
+/// Returns the bytes of message `count` of `publisher`, head and body.
 pub fn bytes(publisher: u64, count: u64, body: usize) -> (Vec<u8>, Vec<u8>) {
     let body = body / 8;
     let words = (0..WORDS + body).map(|index| match index {
@@ -26,7 +26,7 @@ pub fn bytes(publisher: u64, count: u64, body: usize) -> (Vec<u8>, Vec<u8>) {
     (head, body)
 }
 
-/// Publishes a message that was made before.
+/// Publishes a prepared message.
 pub fn send_bytes(publisher: &RawPublisher, head: &[u8], body: &[u8]) -> Result<u64, PublishError> {
     let mut loan = publisher.loan(HEAD, 8, body.len()).unwrap();
     loan.head_bytes().copy_from_slice(head);
@@ -40,7 +40,7 @@ pub fn send(publisher: &RawPublisher, name: u64, count: u64, body: usize) -> Res
     send_bytes(publisher, &head, &body)
 }
 
-/// Checks every byte of a message and gives its publisher and its count.
+/// Checks every byte of a message. Returns its publisher and its count.
 pub fn check(sample: &RawSample) -> (u64, u64) {
     check_bytes(sample, sample.body_in_place())
 }
@@ -49,9 +49,11 @@ pub fn check(sample: &RawSample) -> (u64, u64) {
 pub fn check_bytes(sample: &RawSample, body: &[u8]) -> (u64, u64) {
     let words: Vec<u64> = sample
         .head_in_place()
-        .chunks_exact(8)
-        .chain(body.chunks_exact(8))
-        .map(|bytes| u64::from_ne_bytes(bytes.try_into().unwrap()))
+        .as_chunks()
+        .0
+        .iter()
+        .chain(body.as_chunks().0)
+        .map(|bytes| u64::from_ne_bytes(*bytes))
         .collect();
     let number = sample.sequence();
     assert_eq!(sample.head_in_place().len(), HEAD, "head of message {number}");
@@ -63,7 +65,7 @@ pub fn check_bytes(sample: &RawSample, body: &[u8]) -> (u64, u64) {
     (publisher, count)
 }
 
-/// What a subscriber has seen of each publisher.
+/// The messages of each publisher that a subscriber has seen.
 #[derive(Default)]
 pub struct Order {
     last: HashMap<u64, u64>,
@@ -72,12 +74,12 @@ pub struct Order {
 }
 
 impl Order {
-    /// `complete`: whether nothing may be missing in between.
+    /// `complete`: whether no message may be missing.
     pub fn new(complete: bool) -> Self {
         Self { complete, ..Self::default() }
     }
 
-    /// Notes a message; its number and its publisher's count must be larger than those before.
+    /// Records a message. Its number and its publisher's count must be larger than those before.
     pub fn note(&mut self, sample: &RawSample) {
         self.note_bytes(sample, sample.body_in_place());
     }

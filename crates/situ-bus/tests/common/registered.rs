@@ -1,5 +1,5 @@
-//! Messages between host memory and a device that has host memory registered: how often that happens, and
-//! that it ends.
+//! Messages between host memory and a device that registers host memory: how often it registers, and that
+//! registrations end.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,17 +11,17 @@ use super::{Scratch, numbers};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const BODY: usize = 1_000_000;
-/// What is copied in pieces of this size is too small to be registered.
+/// Copies of this size are too small to be registered.
 const SMALL: usize = 60_000;
 
-/// What a driver did with host memory in this process.
+/// A driver's counters for host memory in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
     /// Registrations.
     pub begun: u64,
     /// Their ends.
     pub ended: u64,
-    /// Copies straight from or to registered memory.
+    /// Copies directly from or to registered memory.
     pub straight: u64,
 }
 
@@ -35,10 +35,10 @@ fn subscriber(node: &Node, domain: DomainId) -> RawSubscriber {
     RawSubscriber::create_in(node, "image", &numbers(), SubscriberQos::default(), &placement).unwrap()
 }
 
-/// Sends a message from one domain to the other, and checks what comes.
+/// Sends a message from one domain to the other, and checks it.
 fn send(device: DomainId, publisher: &RawPublisher, subscriber: &RawSubscriber, value: u8, size: usize) {
     let device = find(device).unwrap().stream().unwrap();
-    // Of a length that is not a divisor of anything, so that a piece in a wrong place shows.
+    // A length without small divisors, so that a piece in a wrong place is detected.
     let pattern: Vec<u8> = (0..251).map(|at| value.wrapping_add(at)).collect();
     let body = &pattern.repeat(size / 251 + 1)[..size];
     let mut loan = publisher.loan(8, 8, size).unwrap();
@@ -46,7 +46,7 @@ fn send(device: DomainId, publisher: &RawPublisher, subscriber: &RawSubscriber, 
         let span = loan.span();
         for (piece, bytes) in body.chunks(SMALL).enumerate() {
             let at = span.offset() + (piece * SMALL) as u64;
-            // SAFETY: the bytes last until the stream has passed, which is waited for.
+            // SAFETY: the bytes live until the stream has passed, which is waited for.
             unsafe { device.copy_from_host(bytes.as_ptr(), span.memory(), at, bytes.len() as u64).unwrap() };
         }
         device.synchronize(PATIENCE).unwrap();
@@ -70,19 +70,19 @@ fn send(device: DomainId, publisher: &RawPublisher, subscriber: &RawSubscriber, 
     assert!(back == body);
 }
 
-/// Sends forty large messages into a domain. `device` is the one of both domains that copies.
+/// Sends forty large messages into a domain. `device` is the domain that copies.
 pub fn registered_once(device: DomainId, counts: impl Fn() -> Counts, from: &Placement, into: DomainId) {
-    // The counts are those of the process: one test at a time.
+    // The counters belong to the process, so one test runs at a time.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let scratch = Scratch::new();
-    // No driver is opened because a message lies on a device.
+    // A message on a device does not open a driver.
     let into_node = scratch.node("into").with_domain(find(device).unwrap());
     let (publisher, subscriber) = (publisher(&scratch.node("from"), from), subscriber(&into_node, into));
     let start = counts();
-    assert_eq!(start.begun, start.ended, "nothing is left by the test before");
+    assert_eq!(start.begun, start.ended, "the previous test left no registration");
     send(device, &publisher, &subscriber, 0, SMALL);
-    assert_eq!(counts(), start, "what is small is copied with a detour");
+    assert_eq!(counts(), start, "small copies are not registered");
     (1..20).for_each(|value| send(device, &publisher, &subscriber, value, BODY));
     let warm = counts();
     assert!(
@@ -91,8 +91,8 @@ pub fn registered_once(device: DomainId, counts: impl Fn() -> Counts, from: &Pla
     );
     (20..40).for_each(|value| send(device, &publisher, &subscriber, value, BODY));
     let end = counts();
-    assert_eq!((end.begun, end.ended), (warm.begun, warm.ended), "the slots come again, and are registered");
-    // More than one for each, where two registrations meet within a message.
+    assert_eq!((end.begun, end.ended), (warm.begun, warm.ended), "the slots are reused, and stay registered");
+    // More than one for each, because two registrations may meet within a message.
     assert!(end.straight - warm.straight >= 20, "{warm:?} {end:?}");
     drop((publisher, subscriber));
     let gone = counts();

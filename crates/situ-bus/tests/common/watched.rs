@@ -1,4 +1,4 @@
-//! Children that are killed and watched: each gives signs of life, and must not stand still.
+//! Children that are killed and watched: each must give signs of life.
 
 use std::fs::OpenOptions;
 use std::os::fd::AsFd;
@@ -11,26 +11,27 @@ use rustix::process::Signal;
 use situ_memory::{Access, Mapping};
 
 use super::Scratch;
-use super::process::{Random, Role, command};
+use situ_testkit::Random;
+use situ_testkit::process::{Role, command};
 
-/// How many kills are made: some hundreds, or as many as the environment says.
+/// The number of kills: some hundreds, or the environment's number.
 pub fn kills(usual: u64) -> u64 {
     std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| kills.parse().unwrap())
 }
 
-/// How long anything may stand still before it counts as hanging. Generous: the machine may be busy.
+/// The time without a sign of life that counts as hanging. It is long, because the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The signs of life of all children: one word each, in memory that they share with their parent.
+/// The heartbeats of all children: one word each, in memory that they share with their parent.
 pub struct Beats {
     path: PathBuf,
     map: Mapping,
 }
 
 impl Beats {
-    /// Parent: makes the words.
+    /// Parent: creates the words.
     pub fn new(scratch: &Scratch) -> Self {
-        let path = scratch.0.with_extension("beats");
+        let path = scratch.with_extension("beats");
         std::fs::write(&path, [0; 4096]).unwrap();
         Self::open(path)
     }
@@ -43,7 +44,7 @@ impl Beats {
 
     pub fn of(&self, index: usize) -> &AtomicU64 {
         assert!(index < 512);
-        // SAFETY: the page holds that number of words; they are atomics.
+        // SAFETY: the page holds this number of words; they are atomics.
         unsafe { &*self.map.base().cast::<AtomicU64>().add(index) }
     }
 }
@@ -54,7 +55,7 @@ impl Drop for Beats {
     }
 }
 
-/// Bytes of memory that the files below the root take.
+/// The bytes of memory of the files below the root.
 fn memory(scratch: &Scratch) -> u64 {
     use std::os::unix::fs::MetadataExt;
     scratch
@@ -65,7 +66,7 @@ fn memory(scratch: &Scratch) -> u64 {
         .sum()
 }
 
-/// A child that is watched.
+/// A watched child.
 pub struct Watched {
     pub role: Role,
     pub name: &'static str,
@@ -82,7 +83,7 @@ impl Watched {
         Self { role: Role::of(command), name, index, beat, at: Instant::now() }
     }
 
-    /// Fails if the child ended by itself or stands still.
+    /// Fails if the child ended by itself or gives no sign of life.
     pub fn look(&mut self, beats: &Beats) {
         if let Some(status) = self.role.child.try_wait().unwrap() {
             panic!("{:?} ended by itself: {status}", self.name);
@@ -91,7 +92,7 @@ impl Watched {
         if beat != self.beat {
             (self.beat, self.at) = (beat, Instant::now());
         }
-        // A waiting process has nothing to do while publishers are blocked or dead, but some always come.
+        // A waiting process has no messages while publishers are blocked or dead, but some always arrive.
         if self.at.elapsed() > PATIENCE {
             let pid = self.role.child.id();
             let state = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -110,23 +111,23 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// A process that is not killed: takes messages until told to stop, and counts them.
+/// A process that is not killed: takes messages until a flag is set, and counts them.
 pub type Witness<'a> = &'a (dyn Fn(&AtomicU64, &AtomicBool) + Sync);
 
-/// What came of kills at random.
+/// The result of kills at random.
 pub struct Outcome<const WITNESSES: usize> {
-    /// How many messages each witness took.
+    /// The number of messages that each witness took.
     pub seen: [u64; WITNESSES],
-    /// The most bytes of memory that the files below the root took, as far as it was looked.
+    /// The largest number of bytes seen in the files below the root.
     pub most_memory: u64,
 }
 
-/// Has children play these roles, kills them at random moments, some of them stopped for a while before, and
-/// starts others in their place. Fails if one ends by itself or stands still, or if a witness sees nothing
-/// any more.
+/// Runs children with these roles, and kills them at random moments, some after they were stopped for a
+/// while. Starts others in their place. Fails if a child ends by itself or stands still, or if a witness
+/// receives no more messages.
 ///
-/// `pause` gives how many microseconds go by before the next kill; `before_the_end` is called when all
-/// children are gone and the witnesses are still there.
+/// `pause` returns the microseconds until the next kill. `before_the_end` is called when all children are
+/// gone and the witnesses still run.
 pub fn kill_at_random<const WITNESSES: usize>(
     scratch: &Scratch,
     random: &mut Random,
@@ -145,7 +146,7 @@ pub fn kill_at_random<const WITNESSES: usize>(
                 scope.spawn(move || witness(seen, stop))
             })
             .collect();
-        // However the scope is left, the witnesses must end.
+        // The witnesses must end on every way out of the scope.
         let _stopped = Stop(&stop);
         let start = |index: usize| Watched::start(scratch, roles[index], index, &beats);
         let mut children: Vec<_> = (0..roles.len()).map(start).collect();
@@ -154,7 +155,7 @@ pub fn kill_at_random<const WITNESSES: usize>(
             std::thread::sleep(Duration::from_micros(pause(random)));
             let index = random.below(children.len() as u64) as usize;
             if random.below(8) == 0 {
-                // Stopped while others go on; then killed or let go on.
+                // Stopped while others continue, then killed or continued.
                 children[index].role.signal(Signal::STOP);
                 std::thread::sleep(Duration::from_micros(random.below(30_000)));
                 children[index].role.signal(Signal::CONT);
@@ -169,7 +170,7 @@ pub fn kill_at_random<const WITNESSES: usize>(
                 if now != known.0 {
                     *known = (now, Instant::now());
                 }
-                assert!(known.1.elapsed() < PATIENCE, "nothing comes any more ({now} so far)");
+                assert!(known.1.elapsed() < PATIENCE, "no message comes any more ({now} so far)");
             }
             if kill % 16 == 0 {
                 most_memory = most_memory.max(memory(scratch));

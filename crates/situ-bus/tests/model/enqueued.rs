@@ -1,4 +1,4 @@
-//! Copies that are enqueued: shown before they are made, shared by way of their fence, made anew if their
+//! Enqueued copies: they are shown before they are made, shared through their fence, and made again if their
 //! copier dies.
 
 use super::*;
@@ -46,24 +46,24 @@ impl Shared {
 
 fn fence_of(shared: &Arc<Shared>, control: &SlotControl) -> Fence {
     let value = control.generation().wrapping_add(1);
-    // SAFETY: the word lies in what the fence keeps alive.
+    // SAFETY: the word lies in memory that the fence keeps alive.
     unsafe { Fence::new(std::ptr::NonNull::from(control.fence()), value, shared.clone()) }
 }
 
-/// Claims, and shows the entry before there is anything: `Copies::enqueue_copy`.
+/// Claims, and shows the entry before the copy exists: `Copies::enqueue_copy`.
 fn enqueue(shared: &Arc<Shared>, taker: usize) -> Option<Fence> {
     let (Found::Absent, word) = shared.entry().look() else { return None };
     let fence = fence_of(shared, &shared.controls[taker]);
     let claim = shared.entry().claim(word, shared.slot_of(taker))?;
     shared.entry().finish(claim)?;
     shared.count();
-    // Participants that wait for the entry; those that wait for the bytes sleep on.
+    // Participants that wait for the entry. Those that wait for the bytes sleep on.
     shared.wake.notify_early();
     Some(fence)
 }
 
-/// What the stream does when it comes to it. A fence is completed by a store; loom may give either of two
-/// stores that nothing orders later on, so it is a read-modify-write here.
+/// The stream's work for this copy. A fence is completed by a store. Of two stores without an order, loom may
+/// later return either one, so it is a read-modify-write here.
 fn make(shared: &Arc<Shared>, taker: usize, fence: &Fence, tell: fn(&Bed)) {
     shared.slots.write(taker, 10);
     fence.word().swap(fence.value(), Ordering::SeqCst);
@@ -95,14 +95,17 @@ fn take(shared: &Arc<Shared>, taker: usize, usable: impl Fn(&Shared, &Fence) -> 
         if let Some(claim) = shared.entry().claim(word, shared.slot_of(taker)) {
             shared.slots.write(taker, 10);
             fence_of(shared, &shared.controls[taker]).complete();
-            assert!(shared.entry().finish(claim).is_some(), "nobody takes over from the living");
+            assert!(
+                shared.entry().finish(claim).is_some(),
+                "the copier lives, so its claim is not taken over"
+            );
             shared.count();
             return 10;
         }
     }
 }
 
-/// Like a subscriber on the host: it has no use for incomplete messages.
+/// Like a subscriber on the host: it cannot use incomplete messages.
 fn is_complete_after_a_while(shared: &Shared, fence: &Fence) -> bool {
     let Bed { futex, .. } = &shared.wake;
     shared.wake.sleep_among(&futex.until_complete, WakeWord::announce_until_complete, || {
@@ -134,19 +137,19 @@ fn an_enqueued_copy_is_shared_when_it_is_made() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn broken_who_makes_an_enqueued_copy_tells_as_if_it_were_not_complete() {
+fn broken_the_end_of_an_enqueued_copy_wakes_early_sleepers_only() {
     shared_early(is_complete_after_a_while, Bed::notify_early);
 }
 
 #[test]
 #[should_panic(expected = "left == right")]
-fn broken_what_is_shown_is_taken_for_made() {
+fn broken_an_enqueued_copy_is_read_before_it_is_made() {
     shared_early(|_, _| true, Bed::notify);
 }
 
 #[test]
 #[should_panic(expected = "copied more than once")]
-fn broken_nobody_waits_for_an_enqueued_copy() {
+fn broken_no_taker_waits_for_an_enqueued_copy() {
     shared_early(|_, fence| fence.state() == FenceState::Complete, Bed::notify);
 }
 
@@ -176,17 +179,17 @@ fn copier_dies(poison: impl Fn(&Fence) + Copy + Send + Sync + 'static) {
 }
 
 #[test]
-fn an_enqueued_copy_of_the_dead_is_made_anew() {
+fn an_enqueued_copy_of_a_dead_copier_is_repeated() {
     copier_dies(|fence| _ = fence.poison());
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn broken_nobody_poisons_an_enqueued_copy_of_the_dead() {
+fn broken_an_enqueued_copy_of_a_dead_copier_is_not_poisoned() {
     copier_dies(|_| {});
 }
 
-/// A copy of what never became complete: its publisher dies, its copier's stream goes on.
+/// A copy of a message that never became complete: its publisher dies, and its copier's stream continues.
 fn source_dies(end: impl Fn(&Fence, &Fence) + Copy + Send + Sync + 'static) {
     explore(3, move || {
         let shared = Shared::new();
@@ -220,12 +223,12 @@ fn source_dies(end: impl Fn(&Fence, &Fence) + Copy + Send + Sync + 'static) {
 }
 
 #[test]
-fn a_copy_of_what_is_poisoned_is_poisoned() {
+fn a_copy_of_a_poisoned_message_is_poisoned() {
     source_dies(|fence, source| fence.complete_unless_poisoned(Some(source)));
 }
 
 #[test]
 #[should_panic(expected = "garbage is taken for a message")]
-fn broken_a_copy_is_complete_whatever_was_copied() {
+fn broken_a_copy_of_a_poisoned_message_is_complete() {
     source_dies(|fence, _| fence.complete());
 }

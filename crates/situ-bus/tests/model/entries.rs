@@ -11,7 +11,7 @@ struct Shared {
     slots: Payloads,
     /// Takers that were found dead.
     dead: Vec<AtomicBool>,
-    /// Where subscribers wait for the copier.
+    /// The place at which subscribers wait for the copier.
     wake: Bed,
     /// Copies that became `READY`, not seen by the model: it is no part of the protocol.
     copies: std::sync::atomic::AtomicU32,
@@ -49,7 +49,7 @@ impl Shared {
         ready
     }
 
-    /// Dies. That the others are woken stands for their looking around by themselves after a while.
+    /// Dies. Waking the others stands for their periodic checks.
     fn die(&self, taker: usize) {
         self.dead[taker].store(true, Ordering::SeqCst);
         self.wake.notify();
@@ -118,7 +118,7 @@ fn takers(number: usize, take: impl Fn(&Shared, usize) -> Option<u64> + Copy + S
     });
 }
 
-/// However many take, one copies, and all see the whole copy.
+/// For any number of takers, one copies, and all see the whole copy.
 #[test]
 fn a_message_is_copied_once() {
     let patiently = |shared: &Shared, taker| shared.take(taker, 0, true);
@@ -128,12 +128,12 @@ fn a_message_is_copied_once() {
 
 #[test]
 #[should_panic(expected = "copied more than once")]
-fn broken_a_claim_from_a_word_that_nobody_saw() {
+fn broken_a_claim_from_a_word_that_was_not_read_before() {
     takers(2, |shared, taker| {
         let entry = shared.entry(0);
         let (found, _) = entry.look();
         if found == Found::Absent {
-            // Whatever is there by now.
+            // Any state by now.
             while let (_, word) = entry.look()
                 && let Some(claim) = entry.claim(word, shared.slot_of(taker))
             {
@@ -163,8 +163,8 @@ fn broken_ready_before_the_bytes_are() {
     });
 }
 
-/// Taker 0 dies while it copies: the others find it dead, one of them takes over, and the rest share what
-/// that copied.
+/// Taker 0 dies while it copies. The others find it dead, one of them takes over, and the rest share its
+/// copy.
 #[test]
 fn a_dead_copier_is_replaced() {
     explore(2, || {
@@ -192,7 +192,7 @@ fn a_dead_copier_is_replaced() {
     });
 }
 
-/// A copier that was only slow is taken over: its copy is never seen, and no subscriber sees half of one.
+/// A copier that was only slow is replaced. Its copy is never seen, and no subscriber sees half of one.
 #[test]
 fn a_slow_copier_may_be_overtaken() {
     explore(3, || {
@@ -238,7 +238,7 @@ fn recycling(
             bring(1);
         }
         late.join().unwrap();
-        assert_eq!(shared.controls[0].held(), Held::No, "everybody let go");
+        assert_eq!(shared.controls[0].held(), Held::No, "all takers released it");
     });
 }
 

@@ -20,10 +20,10 @@ impl Shared {
     }
 }
 
-/// The fence of what the slot holds now, as `PoolOwner::fence` and `PoolMetadata::fence` make it.
+/// The fence of the slot's present message, as `PoolOwner::fence` and `PoolMetadata::fence` compute it.
 fn fence(shared: &Arc<Shared>) -> Fence {
     let value = shared.control.generation().wrapping_add(1);
-    // SAFETY: the word lies in what the fence keeps alive.
+    // SAFETY: the word lies in memory that the fence keeps alive.
     unsafe { Fence::new(std::ptr::NonNull::from(shared.control.fence()), value, shared.clone()) }
 }
 
@@ -32,13 +32,13 @@ fn fill_then_complete(shared: &Arc<Shared>) {
     fence(shared).complete();
 }
 
-/// The same by a read-modify-write: of mere stores that nothing orders, loom may give either one later on.
+/// The same by a read-modify-write: of stores without an order, loom may later return either one.
 fn fill_then_swap(shared: &Arc<Shared>) {
     shared.slots.write(0, 10);
     fence(shared).word().swap(fence(shared).value(), Ordering::SeqCst);
 }
 
-/// A publisher publishes, its device fills the slot, a reader reads as soon as `ready` says so. The publisher
+/// A publisher publishes, its device fills the slot, and a reader reads when `ready` permits. The publisher
 /// may be found dead meanwhile.
 fn published_early(
     device: impl Fn(&Arc<Shared>) + Copy + Send + Sync + 'static,
@@ -72,8 +72,8 @@ fn published_early(
         working.join().unwrap();
         // A read-modify-write, so that it is the last value.
         let word = shared.control.fence().word().fetch_or(0, Ordering::SeqCst);
-        assert!(word != 0, "somebody waits for ever");
-        assert!(!complete || word == 1, "what was complete is poisoned");
+        assert!(word != 0, "a waiting thread would never wake");
+        assert!(!complete || word == 1, "a complete fence was poisoned");
     });
 }
 
@@ -85,8 +85,8 @@ fn poison(fence: &Fence) {
     fence.poison();
 }
 
-/// A participant that sees a fence complete sees the bytes; one that waits for a dead owner goes on; and
-/// nothing complete is poisoned.
+/// A participant that sees a fence complete sees the bytes. A participant that waits for a dead owner
+/// continues. A complete message is never poisoned.
 #[test]
 fn bytes_are_complete_when_the_fence_is() {
     published_early(fill_then_complete, is_complete, |_| {});
@@ -114,13 +114,13 @@ fn broken_a_reader_does_not_wait_for_the_fence() {
 }
 
 #[test]
-#[should_panic(expected = "somebody waits for ever")]
-fn broken_nobody_poisons_what_the_dead_leave() {
+#[should_panic(expected = "a waiting thread would never wake")]
+fn broken_the_fence_of_a_dead_owner_is_not_poisoned() {
     published_early(|_| {}, is_complete, |_| {});
 }
 
 #[test]
-#[should_panic(expected = "what was complete is poisoned")]
+#[should_panic(expected = "a complete fence was poisoned")]
 fn broken_poison_that_is_no_swap() {
     published_early(fill_then_swap, is_complete, |fence| {
         if fence.state() == FenceState::Pending {
@@ -129,8 +129,8 @@ fn broken_poison_that_is_no_swap() {
     });
 }
 
-/// An owner that uses its slot again: not before a reader let go, and not before its own device is done with
-/// it.
+/// An owner that reuses its slot: not before all readers have released it, and not before its own device has
+/// finished.
 fn used_again(may: impl Fn(&Arc<Shared>) -> bool + Copy + Send + Sync + 'static) {
     explore(3, move || {
         let shared = Shared::new();
@@ -175,7 +175,7 @@ fn wait(fence: &Fence, futex: &Futex) {
     }
 }
 
-/// One waits for what `end` ends. Another one comes late, and waits for the generation before.
+/// One waits for the generation that `end` ends. Another one comes late, and waits for the generation before.
 fn ended(
     wait: impl Fn(&Fence, &Futex) + Copy + Send + Sync + 'static,
     end: impl Fn(&Fence, &Futex) + Copy + Send + Sync + 'static,
@@ -215,10 +215,9 @@ fn complete_and_wake(fence: &Fence, futex: &Futex) {
     wake(fence, futex);
 }
 
-/// A participant that sleeps until a fence ends is woken, though the waker looks first whether there is a
-/// sleeper.
+/// A participant that sleeps until a fence ends is woken, although the waker first checks for sleepers.
 #[test]
-fn who_sleeps_until_a_fence_ends_is_woken() {
+fn sleepers_until_a_fence_ends_are_woken() {
     ended(wait, complete_and_wake);
     ended(wait, |fence, futex| {
         assert!(fence.poison());
@@ -228,7 +227,7 @@ fn who_sleeps_until_a_fence_ends_is_woken() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn broken_who_sleeps_is_looked_for_before_the_fence_ends() {
+fn broken_a_waker_checks_for_sleepers_before_the_fence_ends() {
     ended(wait, |fence, futex| {
         let must = fence.must_wake();
         fence.complete();
@@ -240,7 +239,7 @@ fn broken_who_sleeps_is_looked_for_before_the_fence_ends() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn broken_who_sleeps_does_not_look_again() {
+fn broken_a_sleeper_does_not_check_the_fence_again() {
     ended(
         |fence, futex| {
             while fence.state() == FenceState::Pending {

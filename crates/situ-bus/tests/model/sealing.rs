@@ -8,7 +8,7 @@ use situ_memory::sync::atomic::Ordering;
 
 use super::{Rows, admit, explore, slot};
 
-/// Two rings, of which the second begins where the first is sealed.
+/// Two rings. The second begins where the first is sealed.
 struct Grown {
     old: Rows,
     new: Rows,
@@ -29,14 +29,14 @@ impl Grown {
         match self.old.ring().publish(from, slot(name), admit) {
             Ok(number) => number,
             Err(ClaimError::Sealed) => {
-                let base = self.old.ring().sealed_at().expect("whoever met the seal finds it");
+                let base = self.old.ring().sealed_at().expect("a publisher that met the seal finds it");
                 self.further(base).publish(from, slot(name), admit).expect("there is room")
             }
             Err(error) => panic!("{error:?}"),
         }
     }
 
-    /// What a reader finds that begins at `number`.
+    /// The result for a reader that begins at `number`.
     fn take(&self, number: u64) -> Look {
         match self.old.ring().look(number) {
             Look::Sealed => self.further(number).look(number),
@@ -45,12 +45,12 @@ impl Grown {
     }
 }
 
-/// Publishers race with the seal: each number has one message, there is no gap, and both rings agree on where
-/// they meet.
+/// Publishers race with the seal: each number has one message, there is no gap, and both rings agree on their
+/// border.
 fn publish_while_it_is_sealed(seal: impl Fn(&Rows) + Copy + Send + Sync + 'static) {
     explore(2, move || {
         let grown = Grown::new(2);
-        // One lap and a row: the seal may take any row, and be met as an earlier number's.
+        // One lap and a row: the seal may take any row, and may be found as an earlier number's.
         for number in 0..2 {
             assert_eq!(grown.publish(number, 10 + number as u16), number);
         }
@@ -63,7 +63,7 @@ fn publish_while_it_is_sealed(seal: impl Fn(&Rows) + Copy + Send + Sync + 'stati
         let numbers = others.map(|other| other.join().unwrap());
         let base = grown.old.ring().sealed_at().expect("it is sealed");
         assert!((2..=4).contains(&base), "sealed at {base}");
-        assert_eq!(grown.further(base).end(), 4, "two and two messages, whatever the ring");
+        assert_eq!(grown.further(base).end(), 4, "two and two messages, in both rings together");
         for (number, name) in numbers.into_iter().zip([1, 2]) {
             let ring = if number < base { grown.old.ring() } else { grown.further(base) };
             match ring.look(number) {
@@ -81,7 +81,7 @@ fn publishers_go_on_behind_the_seal() {
     publish_while_it_is_sealed(|rows| _ = rows.ring().seal(admit).unwrap());
 }
 
-/// A seal that moves the hint lets publishers walk past it, and overwrite it.
+/// A seal that moves the hint lets publishers pass and overwrite it.
 #[test]
 #[should_panic(expected = "it is sealed")]
 fn broken_seals_that_move_the_hint() {
@@ -91,7 +91,7 @@ fn broken_seals_that_move_the_hint() {
     });
 }
 
-/// A reader that goes from row to row finds every message once, in order, on whichever side of the seal.
+/// A reader that goes from row to row finds every message once, in order, on both sides of the seal.
 #[test]
 fn readers_go_through_the_seal() {
     explore(2, || {

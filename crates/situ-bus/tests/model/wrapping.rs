@@ -1,5 +1,5 @@
-//! Models of what is short in a row: the generation of the slot, which comes round (here after two), and the
-//! number of the publisher's entry, which is given to another.
+//! Models of the short numbers in a row: the slot's generation, which wraps (here after two), and the
+//! publisher's entry, which is reused.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use situ_memory::{Held, SlotControl};
 
 use super::{Payloads, Rows, admit, explore, slot};
 
-/// A slot whose message is in a ring that is sealed, and the ring behind that.
+/// A slot with a message in a sealed ring, and the ring behind that.
 struct Sealed {
     old: Rows,
     new: Rows,
@@ -35,8 +35,8 @@ impl Sealed {
     }
 }
 
-/// A reader that is behind takes message 0 while its slot goes through two more generations, after which it
-/// has the same low bit.
+/// A slow reader takes message 0 while its slot goes through two more generations, after which it has the
+/// same low bit.
 fn generations_come_round(is_it: impl Fn(&Sealed) -> bool + Copy + Send + Sync + 'static) {
     explore(3, move || {
         let shared = Arc::new(Sealed {
@@ -50,10 +50,12 @@ fn generations_come_round(is_it: impl Fn(&Sealed) -> bool + Copy + Send + Sync +
         let reader = {
             let shared = shared.clone();
             thread::spawn(move || {
-                let Look::Here(found) = shared.old.ring().look(0) else { panic!("it stays as it was") };
+                let Look::Here(found) = shared.old.ring().look(0) else {
+                    panic!("the row of a sealed ring does not change")
+                };
                 if shared.control.pin(0, found.generation) {
                     if is_it(&shared) {
-                        assert_eq!(shared.payloads.read(0), 10, "another message");
+                        assert_eq!(shared.payloads.read(0), 10, "the bytes of another message");
                     }
                     shared.control.release(0);
                 }
@@ -66,13 +68,13 @@ fn generations_come_round(is_it: impl Fn(&Sealed) -> bool + Copy + Send + Sync +
             shared.publish(Ring::beginning_at(1, &shared.new.rows, &shared.new.head), number);
         }
         reader.join().unwrap();
-        assert_eq!(shared.control.held(), Held::No, "everybody let go");
+        assert_eq!(shared.control.held(), Held::No, "the reader released it");
     });
 }
 
-/// What is taken is what was asked for, by the message's number in its descriptor.
+/// A taken message is the requested one, by the number in its descriptor.
 #[test]
-fn a_generation_that_comes_round_is_not_taken_for_the_first() {
+fn a_wrapped_generation_does_not_count_as_the_first() {
     generations_come_round(|shared| shared.sequence.load(Ordering::Relaxed) == 1);
 }
 
@@ -82,8 +84,8 @@ fn broken_the_row_of_a_sealed_ring_is_trusted() {
     generations_come_round(|shared| matches!(shared.old.ring().look(0), Look::Here(_)));
 }
 
-/// A copier uses the slot of its copy of message 0, whose row stays for ever, for two more, while a
-/// subscriber shares it.
+/// A copier's slot holds its copy of message 0, and message 0's row stays for ever. The copier uses the slot
+/// for two more messages, while a subscriber shares it.
 fn copies_come_round(retire: impl Fn(&SlotControl, CopyState<'_>) -> Held + Copy + Send + Sync + 'static) {
     explore(3, move || {
         let shared = Arc::new((AtomicU64::new(0), AtomicU64::new(0), SlotControl::new(), Payloads::new(1)));
@@ -127,13 +129,13 @@ fn copies_come_round(retire: impl Fn(&SlotControl, CopyState<'_>) -> Held + Copy
             bring(number);
         }
         taker.join().unwrap();
-        assert_eq!(control.held(), Held::No, "everybody let go");
+        assert_eq!(control.held(), Held::No, "the taker released it");
     });
 }
 
-/// A copier takes its word back before it retires the slot: then no word names a later generation.
+/// A copier takes its word back before it retires the slot. Then no word names a later generation.
 #[test]
-fn a_copy_whose_generation_comes_round_is_not_shared() {
+fn a_copy_whose_generation_wrapped_is_not_shared() {
     copies_come_round(|control, entry| {
         entry.forget_slot(0, 0);
         control.retire()
@@ -146,7 +148,7 @@ fn broken_the_word_of_a_retired_copy_stays() {
     copies_come_round(|control, _| control.retire());
 }
 
-/// An entry whose first publisher published message 0 and went is given to a second one, which publishes
+/// An entry whose first publisher published message 0 and left is reused by a second one, which publishes
 /// message 1.
 fn entry_is_given_away(pool_of: impl Fn(&Tenure, u64) -> Option<u64> + Copy + Send + Sync + 'static) {
     explore(3, move || {
@@ -175,21 +177,21 @@ fn entry_is_given_away(pool_of: impl Fn(&Tenure, u64) -> Option<u64> + Copy + Se
     });
 }
 
-/// A row means the pool of the publisher that wrote it, or none.
+/// A row leads to the pool of the publisher that wrote it, or to none.
 #[test]
-fn an_entry_that_is_given_away_means_the_right_pool() {
+fn a_reused_entry_means_the_right_pool() {
     entry_is_given_away(Tenure::of);
 }
 
 #[test]
 #[should_panic(expected = "message 0 in pool Some(101)")]
-fn broken_an_entry_means_whoever_has_it_now() {
+fn broken_an_entry_always_means_its_present_publisher() {
     entry_is_given_away(|tenure, _| Some(tenure.pool()));
 }
 
 #[test]
 #[should_panic(expected = "message 0 in pool Some(101)")]
-fn broken_a_reader_asks_since_when_before_it_asks_whom() {
+fn broken_a_reader_reads_since_before_the_pool() {
     entry_is_given_away(|tenure, number| {
         let since = tenure.since();
         let pool = tenure.pool();

@@ -44,7 +44,7 @@ pub fn run(context: &Context, arguments: &CleanArgs) -> Result<(), CliError> {
         return Ok(output.record(&report)?);
     }
     if report.nodes.is_empty() && report.topics.is_empty() {
-        return Ok(output.line("Nothing is left behind.")?);
+        return Ok(output.line("There is nothing to remove.")?);
     }
     let verb = if report.dry_run { "would remove" } else { "removed" };
     for node in &report.nodes {

@@ -65,7 +65,7 @@ fn row(
         Some(Ok((name, capabilities))) => (Some(name), None, Some(capabilities)),
         Some(Err(DomainError::Absent { reason, .. })) => (None, Some(reason), None),
         Some(Err(error)) => (None, Some(error.to_string()), None),
-        None => (None, Some("none of Situ's own: a process brings it along".to_owned()), None),
+        None => (None, Some("not built into Situ: a process provides it".to_owned()), None),
     };
     Row {
         domain: id.to_string(),
@@ -141,7 +141,7 @@ mod tests {
     use situ::bus::inspect::DomainUse;
 
     #[test]
-    fn what_is_absent_says_why_and_what_others_bring_is_shown() {
+    fn absent_domains_have_a_reason_and_domains_of_others_are_shown() {
         let own: DomainId = "kind1024:3".parse().unwrap();
         let cuda: DomainId = "cuda:0".parse().unwrap();
         let capabilities = Capabilities {

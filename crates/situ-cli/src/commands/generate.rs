@@ -18,7 +18,7 @@ struct Generated {
     changed: usize,
 }
 
-/// Generates code and writes it. Unchanged files are not written, so that builds do not start over.
+/// Generates code and writes it. Unchanged files are not written, so that builds do not repeat work.
 pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
     let language = match arguments.lang {
         Language::Rust => generate::Language::Rust,
@@ -40,7 +40,7 @@ pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
     let mut generated = Generated { files: Vec::new(), changed: 0 };
     for mut file in files {
         let path = arguments.out.join(&file.path);
-        // One file holds all Rust types of a call, whatever the names of their files are.
+        // One file holds all Rust types of a call, regardless of the names of their files.
         if arguments.lang == Language::Rust {
             let origin = origin(&arguments.sources);
             if !arguments.force {
@@ -69,7 +69,7 @@ pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
 /// The start of the line that lists the sources of a file of Rust types.
 const ORIGIN: &str = "// situ gen --lang rust ";
 
-/// The sources of the types as named in the call, without folders, so that the call may come from any folder.
+/// The sources of the types as named in the call, without folders, so that the call may run in any folder.
 fn origin(sources: &SourceArgs) -> String {
     let files =
         sources.files.iter().filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()));
@@ -86,8 +86,8 @@ fn check_replaced(path: &Path, origin: &str) -> Result<(), CliError> {
     match old.lines().next().and_then(|line| line.strip_prefix(ORIGIN)) {
         Some(before) if before == origin => Ok(()),
         Some(before) => Err(CliError::Failed(format!(
-            "{path} holds the types of {before}, which this call would replace by those of {origin}; name all in one call, write to \
-             another folder with --out, or replace it with --force"
+            "{path} holds the types of {before}, which this call would replace with those of {origin}; name all files in \
+             one call, write to another folder with --out, or replace it with --force"
         ))),
         None => Err(CliError::Failed(format!(
             "{path} was not written by `situ gen --lang rust`; write to another folder with --out, or replace it with --force"
@@ -107,7 +107,9 @@ fn definitions(
     if let Some(folder) = &arguments.layout {
         let fail = |e| CliError::Failed(format!("{}: {e}", folder.display()));
         let folder = folder.canonicalize().map_err(fail)?;
-        options.layout_dependency = format!("{{ path = {:?} }}", folder.display().to_string());
+        let dependency = |folder: &Path| format!("{{ path = {:?} }}", folder.display().to_string());
+        options.layout_dependency = dependency(&folder);
+        options.region_dependency = dependency(&folder.with_file_name("situ-region"));
     }
     if matches!(language, generate::Language::Rclrs | generate::Language::RosEnv) {
         check_packages(&schema)?;

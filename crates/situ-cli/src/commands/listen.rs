@@ -45,7 +45,8 @@ impl Listener {
         let interrupt = Interrupt::listen()?;
         let qos = SubscriberQos { history: History::KeepAll, ..SubscriberQos::default() };
         let node = context.node()?;
-        // Messages are read by their schema, regions of all versions too, so any layout is accepted.
+        // Messages are read by their schema, and so are regions of all versions. Any layout is therefore
+        // accepted.
         let any = TypeDescription { encoding: Encoding::Region, layout_hash: 0, ..info.description };
         let subscriber = RawSubscriber::create(&node, topic, &any, qos).map_err(CliError::failed)?;
         let timeout = timeout.map(Duration::from_secs_f64);

@@ -1,4 +1,12 @@
 //! The commands, one file each.
+//!
+//! ```text
+//!   topic, node, domain   their lists and details: `list` and `info`
+//!   listen, publish       subscribers and publishers without a compiled-in type
+//!   schema, generate      schema files, and code from them
+//!   clean                 removes the files of dead processes
+//!   part                  the processes that the demo and the bench start
+//! ```
 
 pub mod clean;
 pub mod domain;
@@ -75,20 +83,20 @@ impl Context {
         let known = inspect::topics(&self.root).unwrap_or_default();
         let names: Vec<&str> = known.iter().map(|t| t.name.as_str()).collect();
         let there = match names.as_slice() {
-            [] => "nothing is being published".to_owned(),
+            [] => "there are no topics".to_owned(),
             names => format!("there are: {}", names.join(", ")),
         };
         format!("there is no topic `{name}` in {}; {there}", self.root.path().display())
     }
 }
 
-/// Set by Ctrl-C and by a request to terminate, so that the command ends in order and leaves no files. If it
-/// is still running after a while, a further signal ends the process at once. Signals before that do not,
-/// because `timeout` and closing terminals send several.
+/// Set by Ctrl-C and by a request to terminate. The command then ends in order and leaves no files. If it is
+/// still running after a while, a further signal ends the process at once. Earlier signals do not, because
+/// `timeout` and closing terminals send several.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Interrupter);
 
-/// The time after the first signal from which a further signal ends the process.
+/// The time after the first signal from which on a further signal ends the process.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Interrupt {
@@ -109,8 +117,8 @@ impl Interrupt {
                     _ => interrupter.interrupt(),
                 }
             };
-            // SAFETY: it reads a clock, exchanges a word, and calls an interrupter or ends the process. A
-            // signal handler may do all of these.
+            // SAFETY: the handler reads a clock, exchanges a word, and calls an interrupter or ends the
+            // process. A signal handler may do all of these.
             unsafe { signal_hook::low_level::register(signal, heard) }
                 .map_err(|e| CliError::Failed(format!("cannot listen for signals: {e}")))?;
         }

@@ -22,5 +22,5 @@ pub fn run(context: &Context, arguments: &PartArgs) -> Result<(), CliError> {
 }
 
 fn parse<T: DeserializeOwned>(options: &str) -> Result<T, CliError> {
-    serde_json::from_str(options).map_err(|e| CliError::Usage(format!("the options make no sense: {e}")))
+    serde_json::from_str(options).map_err(|e| CliError::Usage(format!("the options are invalid: {e}")))
 }

@@ -83,7 +83,7 @@ pub fn run(context: &Context, arguments: &PubArgs) -> Result<(), CliError> {
     ))?)
 }
 
-/// The schema of the named files, otherwise the one that the topic carries.
+/// Returns the schema of the named files, otherwise the one that the topic carries.
 fn find_schema(arguments: &PubArgs, existing: Option<&TopicInfo>) -> Result<Schema, CliError> {
     if let Some(topic) = existing.filter(|_| arguments.schemas.is_empty()) {
         return Ok(Schema::from_idl(&topic.description.schema)?);
@@ -95,7 +95,7 @@ fn find_schema(arguments: &PubArgs, existing: Option<&TopicInfo>) -> Result<Sche
     };
     if arguments.schemas.is_empty() && ros.is_empty() {
         return Err(CliError::Usage(format!(
-            "nothing says what {} is: the topic `{}` does not exist yet; name a file with --schema, or a ROS prefix with -I",
+            "the type {} is unknown: the topic `{}` does not exist yet; name a file with --schema, or a ROS prefix with -I",
             arguments.type_name, arguments.topic
         )));
     }
@@ -139,7 +139,7 @@ fn wait_for_subscriber(publisher: &RawPublisher, patience: Duration, interrupt: 
     }
 }
 
-/// Waits until all subscribers have taken the last message, because leaving removes it.
+/// Waits until all subscribers have taken the last message, because leaving the topic removes the message.
 fn linger(context: &Context, topic: &str, interrupt: &Interrupt) {
     let begin = Instant::now();
     let pending = || {
@@ -151,7 +151,7 @@ fn linger(context: &Context, topic: &str, interrupt: &Interrupt) {
     }
 }
 
-/// Publishes a message. Returns false if it was interrupted.
+/// Publishes a message. Returns false if publishing was interrupted.
 fn send(publisher: &RawPublisher, message: &Encoded) -> Result<bool, CliError> {
     let mut loan =
         publisher.loan(message.head.len(), message.align, message.body.len()).map_err(CliError::failed)?;

@@ -312,7 +312,7 @@ fn render(details: &Details, output: &Output) -> String {
     }
     if details.gone.publishers > 0 {
         let (number, memory) = (details.gone.publishers, units::bytes(details.gone.memory_bytes));
-        text.push_str(&format!("{number} more left; the last messages of these are kept ({memory})\n"));
+        text.push_str(&format!("{number} more have left; their last messages are kept ({memory})\n"));
     }
     text.push_str(&format!("\n{} subscriber(s)\n", details.subscribers.len()));
     if !details.subscribers.is_empty() {
@@ -344,7 +344,7 @@ fn render(details: &Details, output: &Output) -> String {
         }
         text.push_str(&table.render(output));
     }
-    // A topic that was used on the host only has nothing to show here.
+    // A topic that was used on the host only has no further domain to show.
     if details.domains.len() > 1 {
         text.push_str(&format!("\n{} memory domain(s)\n", details.domains.len()));
         let mut table = Table::new([

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// The time that a process has to stop by itself before it is killed.
+/// The time limit for a process to stop before it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The interval between checks of a process that should stop.
 const GLANCE: Duration = Duration::from_millis(5);
-/// The greatest size of the standard error that is kept of a process.
+/// The maximum size of the standard error that is kept of a process.
 const LONGEST_COMPLAINT: u64 = 16 << 10;
 
-/// The report that a process of the demo writes to its standard output, one JSON object a line.
+/// The report that a process of the demo writes to its standard output, one JSON object per line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Report {
@@ -32,7 +32,7 @@ pub struct Report {
     pub busy_ns: u64,
 }
 
-/// Why a process could not be started or did not do its part.
+/// The reason that a process could not be started or did not finish its work.
 #[derive(Debug, thiserror::Error)]
 pub enum ChildError {
     /// The program cannot be started.
@@ -55,7 +55,7 @@ pub enum ChildError {
         /// What it wrote to its standard error.
         complaint: String,
     },
-    /// It did not get ready.
+    /// It did not become ready.
     #[error("the {name} was not ready after {seconds} s")]
     NotReady {
         /// Its part.
@@ -63,7 +63,7 @@ pub enum ChildError {
         /// The time limit in seconds.
         seconds: u64,
     },
-    /// The system does not give its state.
+    /// The system call for its state failed.
     #[error("cannot wait for the {name}: {source}")]
     Wait {
         /// Its part.
@@ -76,7 +76,7 @@ pub enum ChildError {
 fn said(complaint: &str) -> String {
     match complaint.trim() {
         "" => String::new(),
-        text => format!("; it said: {text}"),
+        text => format!("; its output: {text}"),
     }
 }
 
@@ -129,7 +129,7 @@ impl Part {
         *lock(&self.report)
     }
 
-    /// Fails if the process has ended.
+    /// Returns an error if the process has ended.
     pub fn check(&mut self) -> Result<(), ChildError> {
         let name = self.name;
         match self.child.try_wait().map_err(|source| ChildError::Wait { name, source })? {
@@ -155,7 +155,7 @@ impl Part {
         Ok(())
     }
 
-    /// Asks the process to stop, kills it if it does not, and returns its latest report.
+    /// Asks the process to stop, kills it if it does not stop, and returns its latest report.
     pub fn stop(mut self) -> Report {
         self.end();
         self.report()
@@ -212,7 +212,7 @@ mod tests {
         part.wait_ready(Duration::from_secs(10), || false).unwrap();
         let begin = Instant::now();
         assert_eq!(part.stop(), Report { ready: true, frames: 3, ..Report::default() });
-        assert!(begin.elapsed() < PATIENCE, "a process that obeys is not killed");
+        assert!(begin.elapsed() < PATIENCE, "a process that stops by itself is not killed");
     }
 
     #[test]
@@ -225,10 +225,10 @@ mod tests {
     }
 
     #[test]
-    fn an_early_end_tells_what_it_said() {
+    fn an_early_end_is_reported_with_its_output() {
         let mut part = shell("echo 'no such topic' >&2; exit 7");
         let error = part.wait_ready(Duration::from_secs(10), || false).unwrap_err().to_string();
-        assert_eq!(error, "the shell ended early (exit status: 7); it said: no such topic");
+        assert_eq!(error, "the shell ended early (exit status: 7); its output: no such topic");
     }
 
     #[test]

@@ -48,13 +48,13 @@ pub trait FrameMessage: Message {
     fn describe(&mut self, shape: &Shape) -> Bounded;
     /// The lengths of a message with `bytes` bytes of data.
     fn lengths(bytes: usize) -> Self::BulkLengths;
-    /// The data, given the message's body.
+    /// Returns the data, from the message's body.
     fn data<'a>(&'a self, body: &'a [u8]) -> &'a [u8];
-    /// A picture of the data.
+    /// Draws a picture of the data.
     fn picture(&self, data: &[u8], columns: usize, rows: usize) -> Vec<String>;
 }
 
-/// A frame that is built in its final place.
+/// A frame that is built in its destination memory.
 pub trait FlatFrame: FrameMessage + FlatMessage {
     /// The place of its data.
     fn place(&self) -> &BulkRef<u8>;
@@ -197,7 +197,7 @@ impl<'a> PointWriter<'a> {
         Self(data.as_chunks_mut().0.iter_mut())
     }
 
-    /// Writes the next point; ignores one for which there is no room.
+    /// Writes the next point. Ignores a point for which there is no room.
     pub fn put(&mut self, point: Point) {
         if let Some(bytes) = self.0.next() {
             for (target, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(point) {

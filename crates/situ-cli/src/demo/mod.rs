@@ -7,6 +7,15 @@
 //! The first run builds every frame in shared memory and passes references on. The second sends the same
 //! frames serialized. Both measure the time from a frame's completion in the sensor until the viewer has the
 //! filtered frame.
+//!
+//! ```text
+//!   children   starts and stops the other processes
+//!   sensor     publishes frames: from a file (`input`) or a synthetic street (`scene`)
+//!   device     the filter in a memory domain of its choice
+//!   viewer     takes the filter's frames: their ages (`latency`), and a `picture`
+//!   frames     a frame as a message
+//!   summary    the figures, with a `plot` of the latencies
+//! ```
 
 pub mod children;
 pub mod device;
@@ -44,13 +53,13 @@ situ::trace::category!(
     pub DEMO, "demo"
 );
 
-/// The time that a process may take to get ready.
+/// The time limit for a process to become ready.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The interval between updates of the live table.
 const REDRAW: Duration = Duration::from_millis(100);
 /// The topics of the run with a filter on a device.
 const DEVICE_TOPICS: [&str; 2] = ["camera/image/device", "camera/edges/device"];
-/// The size of the trace data of a process that is not read yet, in bytes.
+/// The maximum size of a process's unread trace data, in bytes.
 const RECORDED: usize = 4 << 20;
 /// Name of the filter program.
 const FILTER: &str = "situ-demo-filter";
@@ -85,10 +94,10 @@ impl Kind {
     }
 }
 
-/// Makes sure that this process does not outlive its parent.
+/// Ensures that this process does not outlive its parent.
 pub fn die_with_parent() {
     let parent = rustix::process::getppid();
-    // If the kernel refuses, a killed demo leaves its sensor running until the next `situ clean`.
+    // If the kernel refuses, the sensor of a killed demo keeps running until the next `situ clean`.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     if rustix::process::getppid() != parent {
         std::process::exit(1);
@@ -97,7 +106,7 @@ pub fn die_with_parent() {
 
 /// Runs the demo and shows the results.
 pub fn run(context: &Context, arguments: &DemoArgs) -> Result<(), CliError> {
-    // Reported here once, instead of by a process that failed.
+    // Reported once here, instead of by a process that failed.
     let kind =
         match arguments.input.as_ref().map(|path| input::read(path)).transpose().map_err(CliError::failed)? {
             Some(Frame::Image(_)) => Kind::Image,
@@ -177,14 +186,14 @@ impl Demo<'_> {
         Collector::start(&self.context.root, options).map_err(CliError::failed)
     }
 
-    /// Fails if another demo runs in the same root, because its frames would mix with these.
+    /// Returns an error if another demo runs in the same root, because its frames would mix with these.
     fn check_nobody_publishes(&self) -> Result<(), CliError> {
         let device = DEVICE_TOPICS.map(str::to_owned);
         for topic in [false, true].into_iter().flat_map(|s| self.kind.topics(s)).chain(device) {
             let info = inspect::topic(&self.context.root, &topic).map_err(CliError::failed)?;
             if info.is_some_and(|t| t.publishers.iter().any(|p| p.alive)) {
                 return Err(CliError::Failed(format!(
-                    "somebody publishes to `{topic}` already (see `situ topic info {topic}`): stop it, or use another --root"
+                    "another process publishes to `{topic}` already (see `situ topic info {topic}`): stop it, or use another --root"
                 )));
             }
         }
@@ -196,7 +205,7 @@ impl Demo<'_> {
         let [input, output] = self.kind.topics(serialized);
         let node = self.context.named_node("demo_viewer")?;
         let viewer = Viewer::join(&node, &output, self.kind, serialized)?;
-        // Starts from the end of the chain: each process listens before its predecessor publishes.
+        // Processes start from the end of the chain: each one listens before its predecessor publishes.
         let mut filter = self.start_filter(serialized, &input, &output).map_err(CliError::failed)?;
         filter.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
         let options = SensorOptions {
@@ -217,7 +226,7 @@ impl Demo<'_> {
         Ok(Run::new(&seen, sensor, filter))
     }
 
-    /// One run with a camera and a filter in a memory domain of its own.
+    /// One run with a camera, and with a filter in a memory domain of its own.
     fn device_pass(&self, domain: &str) -> Result<DeviceRun, CliError> {
         let domain = device::choose(domain)?;
         // Only an image has edges; otherwise the demo's own picture is used.
@@ -328,7 +337,7 @@ impl Demo<'_> {
 
     /// The number of files that the demo has left in shared memory, after dead nodes are removed.
     fn leftovers(&self) -> u64 {
-        // Nothing is counted in a root that is not safe, because no node could be created there either.
+        // In an unsafe root no file is counted, because no node could be created there.
         let Ok(Some(root)) = self.context.root.open() else { return 0 };
         let _ = bus::clean(&root);
         let device = DEVICE_TOPICS.map(str::to_owned);
@@ -345,8 +354,8 @@ fn count_files(path: &Path) -> u64 {
     1 + entries.flatten().map(|e| count_files(&e.path())).sum::<u64>()
 }
 
-/// Finds the filter: the program that the command line or the environment names, beside this program, or in
-/// the build folder of a checkout.
+/// Finds the filter: the program that the command line or the environment names, otherwise the program beside
+/// this one, otherwise the one in the build folder of a checkout.
 fn find_filter(given: Option<&Path>) -> Result<PathBuf, CliError> {
     let named = given.map(Path::to_owned).or_else(|| std::env::var_os(FILTER_VARIABLE).map(PathBuf::from));
     let candidates = match named {

@@ -6,7 +6,7 @@ use crate::output::braille::Canvas;
 /// The range of a cloud's picture ahead, behind and to each side, in metres.
 const REACH: f32 = 40.0;
 
-/// A cloud seen from above, the sensor in the middle, driving direction to the right.
+/// Draws a cloud seen from above, with the sensor in the middle and the driving direction to the right.
 pub fn cloud(points: impl IntoIterator<Item = Point>, columns: usize, rows: usize) -> Vec<String> {
     let mut canvas = Canvas::new(columns, rows);
     // A dot is as wide as it is high, so a wider picture covers a wider range.
@@ -21,7 +21,7 @@ pub fn cloud(points: impl IntoIterator<Item = Point>, columns: usize, rows: usiz
     canvas.lines().collect()
 }
 
-/// A grey image, scaled down: a dot where it is bright.
+/// Draws a grey image, scaled down: a dot where it is bright.
 pub fn image(data: &[u8], width: usize, height: usize, columns: usize, rows: usize) -> Vec<String> {
     let mut canvas = Canvas::new(columns, rows);
     if width == 0 || height == 0 || data.len() < width * height {
@@ -39,7 +39,7 @@ pub fn image(data: &[u8], width: usize, height: usize, columns: usize, rows: usi
         .collect();
     let mut sorted = brightest.clone();
     sorted.sort_unstable();
-    // A quarter of the dots are set, whatever the image's brightness is.
+    // A quarter of the dots are set, regardless of the image's brightness.
     let threshold = sorted.get(sorted.len() * 3 / 4).copied().unwrap_or(255).max(1);
     for (dot, &value) in brightest.iter().enumerate() {
         if value >= threshold {
@@ -73,7 +73,7 @@ mod tests {
         for line in lines {
             assert_eq!(line, "\u{2800}\u{2800}\u{2847}\u{2800}");
         }
-        assert_eq!(image(&[], 80, 40, 1, 1), ["\u{2800}"], "an image that is cut short shows nothing");
+        assert_eq!(image(&[], 80, 40, 1, 1), ["\u{2800}"], "a truncated image shows no dots");
         image(&[255; 6], 3, 2, 10, 10);
     }
 }

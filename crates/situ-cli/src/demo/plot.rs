@@ -14,7 +14,7 @@ pub struct Curve<'a> {
     pub latencies: &'a Latencies,
 }
 
-/// Why no plot was written.
+/// The reason that no plot was written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the plot {path}: {reason}")]
 pub struct PlotError {
@@ -39,8 +39,8 @@ pub fn write(path: &Path, title: &str, curves: &[Curve<'_>]) -> Result<(), PlotE
 fn render(title: &str, curves: &[Curve<'_>]) -> Result<String, Box<dyn std::error::Error>> {
     let sorted: Vec<Vec<u64>> = curves.iter().map(|c| c.latencies.sorted()).collect();
     let micros = |ns: u64| ns as f64 / 1e3;
-    // From zero, so that lengths can be compared, to a little after the greater p99, so that one outlier does
-    // not squeeze the rest.
+    // From zero, so that lengths can be compared, to slightly more than the greater p99, so that one outlier
+    // does not compress the rest.
     let limit = sorted.iter().map(|s| percentile(s, 99.0)).max().unwrap_or(0).max(1_000) as f64 / 1e3 * 1.25;
 
     let mut svg = String::new();

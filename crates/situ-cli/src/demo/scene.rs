@@ -1,7 +1,7 @@
 //! A synthetic street, scanned by a spinning lidar. The demo plays it if no file is given.
 //!
 //! Boxes (houses, cars) and upright cylinders (trees, people) stand on a plane; some of them move. Every ray
-//! is cast in closed form. Each column of the scan tests only the things that lie in its direction.
+//! is cast in closed form. Each column of the scan tests only the objects in its direction.
 
 use std::f32::consts::{PI, TAU};
 
@@ -17,10 +17,10 @@ const SENSOR_HEIGHT: f32 = 1.73;
 const RANGE: f32 = 80.0;
 /// Lowest and highest beam.
 const ELEVATION: (f32, f32) = (-24.8 * PI / 180.0, 2.0 * PI / 180.0);
-/// The length of the street after which moving things repeat.
+/// The length of the street after which moving objects repeat.
 const STREET: f32 = 120.0;
 
-/// An axis-aligned thing; `z` is measured from the road.
+/// An axis-aligned object; `z` is measured from the road.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     /// Centre, half extent in x and y, height.
@@ -87,8 +87,8 @@ impl Scene {
         Self { things, directions }
     }
 
-    /// Scans the street in its state after `seconds`. Passes the points on column by column, in the order in
-    /// which a sensor measures them. Rays that hit nothing give a point that is not finite.
+    /// Scans the street in its state after `seconds`. Passes the points to `point` column by column, in the
+    /// order in which a sensor measures them. A ray without a hit gives a point that is not finite.
     pub fn scan(&self, seconds: f32, mut point: impl FnMut(Point)) {
         let things: Vec<Thing> = self.things.iter().map(|t| t.after(seconds)).collect();
         let mut nearby = Vec::with_capacity(things.len());
@@ -120,7 +120,7 @@ impl Thing {
         self
     }
 
-    /// Whether a ray in that direction may hit: tests the circle around the thing.
+    /// Returns whether a ray in that direction may hit: tests the circle around the object.
     fn lies_towards(&self, azimuth: f32) -> bool {
         let (center, radius) = match self.shape {
             Shape::Box { center, half, .. } => (center, half[0].hypot(half[1])),
@@ -132,7 +132,7 @@ impl Thing {
         ahead > -radius && beside.abs() <= radius && ahead - radius < RANGE
     }
 
-    /// Distance along the ray to the first hit.
+    /// Returns the distance along the ray to the first hit.
     fn hit(&self, ray: &[f32; 3]) -> Option<f32> {
         match self.shape {
             Shape::Box { center, half, height } => {

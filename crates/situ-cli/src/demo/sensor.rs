@@ -21,7 +21,7 @@ use crate::messages::situ::sensor::{Image, PointCloud2};
 const PERIOD: Duration = Duration::from_millis(100);
 /// The interval between checks whether to stop.
 const GLANCE: Duration = Duration::from_millis(20);
-/// The number of frames that the sensor may be ahead of the filter.
+/// The number of frames by which the sensor may be ahead of the filter.
 const DEPTH: usize = 8;
 /// A viewer may be busy for a long time.
 const PATIENT: WhenFull = WhenFull::Block(Some(Duration::from_secs(30)));
@@ -31,7 +31,7 @@ const PATIENT: WhenFull = WhenFull::Block(Some(Duration::from_secs(30)));
 pub struct SensorOptions {
     /// The file to play; without one, a synthetic street.
     pub input: Option<PathBuf>,
-    /// Without a file, play the picture that comes with the demo instead of the street.
+    /// Without a file, play the built-in picture instead of the street.
     pub camera: bool,
     /// Frames to publish; 0 means no end.
     pub frames: u64,
@@ -112,7 +112,7 @@ pub fn run(context: &Context, options: &SensorOptions) -> Result<(), CliError> {
         if more && now >= due {
             publish((now - begin).as_secs_f32())?;
             frames += 1;
-            // A sensor that is late does not catch up with a burst.
+            // A late sensor does not catch up with a burst.
             due = (due + period).max(now);
         }
         if told.elapsed() >= PERIOD || (more && frames == options.frames) {
@@ -153,7 +153,7 @@ fn in_place<'a, T: FlatFrame>(node: &Node, source: &'a Source, topic: &str) -> R
     }))
 }
 
-/// Writes each frame anew to one message in this process's memory, and serializes it.
+/// Writes each frame into the same message in this process's memory, and serializes it.
 fn serialized<'a, T: HeapFrame>(
     node: &Node,
     source: &'a Source,

@@ -32,7 +32,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Makes it from the viewer's observations and the other processes' reports.
+    /// Creates the result from the viewer's observations and the other processes' reports.
     pub fn new(seen: &Seen, sensor: Report, filter: Report) -> Self {
         let [p50_ns, p99_ns] = seen.latencies.percentiles([50.0, 99.0]);
         let (copies, bytes_copied) = seen.copies();
@@ -78,7 +78,7 @@ struct DomainCopies {
 }
 
 impl DeviceRun {
-    /// Makes it from the run and the topics' counters.
+    /// Creates the result from the run and the topics' counters.
     pub fn new(
         mut run: Run,
         domain: DomainId,
@@ -86,7 +86,7 @@ impl DeviceRun {
         topics: impl Iterator<Item = TopicInfo>,
     ) -> Self {
         let topics: Vec<TopicInfo> = topics.collect();
-        // These are in addition to the copies that the processes make themselves.
+        // These copies are in addition to those that the processes make themselves.
         for usage in topics.iter().flat_map(|topic| &topic.domains) {
             run.copies += usage.copies;
             run.bytes_copied += usage.bytes;
@@ -139,7 +139,7 @@ pub struct Summary {
     /// The run without copies. Its figures are members of the object itself.
     #[serde(flatten)]
     pub zero_copy: Run,
-    /// The number of files left over in shared memory.
+    /// The number of files that remain in shared memory.
     pub leftovers: u64,
     /// The run over serialized messages.
     pub serialized: Option<Run>,

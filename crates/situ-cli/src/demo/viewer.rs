@@ -12,7 +12,7 @@ use super::{DEMO, Kind};
 use crate::error::CliError;
 use crate::messages::situ::sensor::{Image, PointCloud2};
 
-/// The time after the last frame after which the run is considered over, if frames are missing.
+/// The time without frames after which a run with missing frames is considered over.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// The viewer's observations so far.

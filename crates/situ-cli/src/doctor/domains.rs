@@ -1,4 +1,4 @@
-//! The check for memory domains: those available, and why others are not.
+//! The check of memory domains: the available ones, and the reasons that others are absent.
 
 use situ::memory::{self, DomainError, Surveyed};
 
@@ -7,7 +7,7 @@ use crate::commands::domain;
 
 const NAME: &str = "memory domain";
 
-/// Looks for every domain that Situ supports. A missing one is not a fault: most machines have no such
+/// Checks every domain that Situ supports. An absent domain is not a fault: most machines have no such
 /// device.
 pub fn checks() -> Vec<Check> {
     memory::survey().into_iter().map(judge).collect()
@@ -23,7 +23,7 @@ fn judge((id, found): Surveyed) -> Check {
         Err(error) => Check::warn(
             NAME,
             format!("{id} does not work: {error}"),
-            "The device is there, but its driver refuses: look for its messages in the kernel's log (`dmesg`).",
+            "The device exists, but its driver refuses it: see the driver's messages in the kernel's log (`dmesg`).",
         ),
     }
 }
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absence_is_no_fault_but_refusal_is_worth_a_look() {
+    fn an_absent_domain_is_no_fault_and_a_refused_one_is_a_warning() {
         let domain: memory::DomainId = "cuda:0".parse().unwrap();
         let absent = judge((domain, Err(DomainError::Absent { domain, reason: "no driver".into() })));
         assert_eq!((absent.status, absent.found.as_str()), (Status::Ok, "cuda:0 is absent: no driver"));

@@ -1,4 +1,4 @@
-//! Checks of the kernel: the system calls that Situ waits with.
+//! Checks of the kernel: the system calls that Situ uses to wait.
 
 use rustix::io::Errno;
 use rustix::thread::futex;
@@ -11,14 +11,14 @@ pub fn checks() -> Vec<Check> {
     vec![waiting_on_many(&release)]
 }
 
-/// A wait on no futex returns "invalid argument" from a kernel that supports the call.
+/// A kernel that supports the call returns "invalid argument" for a wait without futexes.
 fn waiting_on_many(release: &str) -> Check {
     let answer = futex::waitv(&[], futex::WaitvFlags::empty(), None, rustix::thread::ClockId::Monotonic);
     known(
         "futex_waitv",
         answer.err(),
         release,
-        "Waiting on several topics at once looks at them every 200 µs instead of sleeping. Linux 5.16 has the call; a \
+        "Waiting on several topics at once checks them every 200 µs instead of sleeping. Linux 5.16 has the call; a \
          container's seccomp profile may forbid it.",
     )
 }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_call_is_told_from_a_refused_argument() {
+    fn a_missing_call_and_a_refused_argument_are_distinguished() {
         assert_eq!(known("x", Some(Errno::NOSYS), "4.19", "").status, Status::Warn);
         assert_eq!(known("x", Some(Errno::PERM), "6.1", "").status, Status::Warn);
         assert_eq!(known("x", Some(Errno::INVAL), "6.1", "").status, Status::Ok);

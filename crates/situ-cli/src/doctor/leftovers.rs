@@ -1,4 +1,4 @@
-//! The check for files that dead processes left.
+//! The check for files of dead processes.
 
 use situ::bus::inspect::{self, TopicInfo};
 use situ::bus::{NodeInfo, Root};
@@ -9,14 +9,14 @@ use crate::output::units;
 
 const NAME: &str = "leftovers";
 
-/// Looks for dead nodes and for topics without participants.
+/// Finds dead nodes and topics without participants.
 pub fn check(root: &Root) -> Check {
     match (inspect::nodes(root), inspect::topics(root)) {
         (Ok(nodes), Ok(topics)) => judge(&nodes, &topics),
         (Err(error), _) | (_, Err(error)) => Check::fail(
             NAME,
             format!("{} cannot be read: {error}", root.path().display()),
-            "Check who owns it, or set SITU_ROOT to another directory.",
+            "Check its owner, or set SITU_ROOT to another directory.",
         ),
     }
 }
@@ -44,7 +44,7 @@ fn judge(nodes: &[NodeInfo], topics: &[TopicInfo]) -> Check {
             abandoned.len(),
             units::bytes(memory)
         ),
-        "The next node that starts removes them; `situ clean` does it now.",
+        "The next node that starts removes them; `situ clean` removes them now.",
     )
 }
 

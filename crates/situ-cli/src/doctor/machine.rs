@@ -5,9 +5,9 @@ use rustix::process::{Resource, getrlimit};
 use super::Check;
 use crate::output::units;
 
-/// Descriptors that a handful of nodes with a hundred topics need.
+/// The number of descriptors that a few nodes with a hundred topics need.
 const FILES: u64 = 1024;
-/// Memory that a large topic's pool takes.
+/// The size of a large topic's pool.
 const LOCKED: u64 = 64 << 20;
 
 /// Checks the limits of this process and the features of the machine.
@@ -28,10 +28,10 @@ fn open_files(limit: Option<u64>) -> Check {
         None => Check::ok(NAME, "unlimited"),
         Some(n) if n < FILES => Check::warn(
             NAME,
-            format!("at most {n} a process"),
+            format!("at most {n} per process"),
             "Every topic and every peer takes a descriptor: `ulimit -n 4096`, or LimitNOFILE= in a systemd unit.",
         ),
-        Some(n) => Check::ok(NAME, format!("at most {n} a process")),
+        Some(n) => Check::ok(NAME, format!("at most {n} per process")),
     }
 }
 
@@ -42,7 +42,7 @@ fn locked_memory(limit: Option<u64>) -> Check {
         Some(n) if n < LOCKED => Check::warn(
             NAME,
             format!("at most {}", units::bytes(n)),
-            "Only matters where pools are locked against being swapped out: `ulimit -l unlimited`, or \
+            "This matters only if pools are locked in memory, so that they are not swapped out: `ulimit -l unlimited`, or \
              LimitMEMLOCK=infinity in a systemd unit.",
         ),
         Some(n) => Check::ok(NAME, format!("at most {}", units::bytes(n))),
@@ -55,7 +55,7 @@ fn processors(count: usize) -> Check {
         return Check::warn(
             NAME,
             "1 usable",
-            "Publisher and subscriber take turns on it: block (`wait`) instead of busy polling.",
+            "Publisher and subscriber share it: block (`wait`) instead of busy polling.",
         );
     }
     Check::ok(NAME, format!("{count} usable"))

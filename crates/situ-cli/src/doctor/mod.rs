@@ -1,4 +1,10 @@
 //! `situ doctor`: checks whether this machine is ready, and gives advice if it is not.
+//!
+//! ```text
+//!   machine, kernel, domains        the properties of the machine
+//!   shared_memory, leftovers        the directory in which messages lie
+//!   topics, waiting, removed        the running system
+//! ```
 
 mod domains;
 mod kernel;
@@ -23,7 +29,7 @@ use crate::output::{Output, Style};
 pub enum Status {
     /// Good.
     Ok,
-    /// Works, but not as well as it could.
+    /// Works, with a drawback.
     Warn,
     /// Does not work.
     Fail,
@@ -45,7 +51,7 @@ impl Check {
         Self { name, status: Status::Ok, found: found.into(), advice: None }
     }
 
-    /// A check whose result could be better.
+    /// A check that found a drawback.
     pub fn warn(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { name, status: Status::Warn, found: found.into(), advice: Some(advice.into()) }
     }
@@ -63,7 +69,7 @@ struct Report {
     checks: Vec<Check>,
 }
 
-/// Runs every check. The exit code says whether one failed.
+/// Runs every check. The exit code is 1 if one failed.
 pub fn run(context: &Context) -> Result<(), CliError> {
     let (root, output) = (context.root.path(), &context.output);
     let mut checks = shared_memory::checks(&context.root);
@@ -112,7 +118,7 @@ fn verdict(checks: &[Check], output: &Output) -> String {
     let count = |status| checks.iter().filter(|c| c.status == status).count();
     match (count(Status::Fail), count(Status::Warn)) {
         (0, 0) => output.paint(Style::Good, "This machine is ready."),
-        (0, warnings) => format!("This machine is ready; {warnings} thing(s) could be better."),
+        (0, warnings) => format!("This machine is ready; {warnings} warning(s)."),
         (failures, _) => {
             output.paint(Style::Bad, format!("This machine is not ready: {failures} check(s) failed."))
         }

@@ -7,7 +7,7 @@ use super::Check;
 
 const NAME: &str = "removed root";
 /// The greatest number of bytes read from a process's maps.
-const MOST_MAPS: usize = 64 << 20;
+const MAX_MAPS: usize = 64 << 20;
 
 /// Reads the maps of all processes that this user may inspect.
 pub fn check(root: &Path) -> Check {
@@ -27,12 +27,12 @@ fn read_maps(pid: u32) -> Option<String> {
     use std::io::Read;
     let mut bytes = Vec::new();
     let file = std::fs::File::open(format!("/proc/{pid}/maps")).ok()?;
-    file.take(MOST_MAPS as u64).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_MAPS as u64).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether a process maps the file of a topic or of its subscribers after its name was removed. Pools do not
-/// count: they lose their names while their messages are still read.
+/// Returns whether a process maps the file of a topic or of its subscribers after the file's name was
+/// removed. Pools do not count: they lose their names while their messages are still being read.
 fn lives_in_removed(maps: &str, root: &Path) -> bool {
     let topics = root.join("topics");
     maps.lines().filter_map(|line| line.strip_suffix(" (deleted)")).any(|line| {
@@ -45,17 +45,17 @@ fn lives_in_removed(maps: &str, root: &Path) -> bool {
 
 fn judge(root: &Path, pids: &[u32]) -> Check {
     if pids.is_empty() {
-        return Check::ok(NAME, format!("nobody uses topics that were removed from {}", root.display()));
+        return Check::ok(NAME, format!("no process uses topics that were removed from {}", root.display()));
     }
     let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
     Check::fail(
         NAME,
         format!(
-            "the files of topics were removed from {} under process(es) {}",
+            "the files of topics were removed from {} while process(es) {} used them",
             root.display(),
             pids.join(", ")
         ),
-        "They do not meet programs that start now: start them anew. If they ended when somebody logged out, it was systemd, which removes the \
+        "They exchange no messages with programs that start now: restart them. If this happened when a user logged out, systemd removed the \
          shared memory of a user without a session: `loginctl enable-linger USER`, or RemoveIPC=no in /etc/systemd/logind.conf and \
          `systemctl restart systemd-logind`.",
     )
@@ -77,11 +77,11 @@ mod tests {
         assert!(!lives_in_removed(&map("/dev/shm/situ-70/topics/a/topic (deleted)"), root));
         assert_eq!(judge(root, &[]).status, Status::Ok);
         let check = judge(root, &[12, 34]);
-        assert!(check.status == Status::Fail && check.found.ends_with("12, 34"), "{}", check.found);
+        assert!(check.status == Status::Fail && check.found.contains("12, 34"), "{}", check.found);
     }
 
     #[test]
-    fn this_process_is_found_in_the_root_that_was_removed_under_it() {
+    fn a_process_whose_root_was_removed_is_found() {
         let path =
             std::path::PathBuf::from(format!("/dev/shm/situ-test-doctor-removed-{}", std::process::id()));
         let node = situ::bus::Node::in_root("n", situ::bus::Root::at(&path, None)).unwrap();

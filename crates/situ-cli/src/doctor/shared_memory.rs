@@ -1,4 +1,4 @@
-//! Checks of the directory in which messages lie: size, kind of file system, permissions, leftovers.
+//! Checks of the directory that contains messages: size, kind of file system, permissions, leftovers.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -10,9 +10,9 @@ use situ::bus::{Root, RootError};
 use super::Check;
 use crate::output::units;
 
-/// Below this much free space, the first larger topic fails.
-const LEAST_FREE: u64 = 16 << 20;
-/// Below this much free space, a few camera topics fail.
+/// With less free space than this, the first larger topic fails.
+const MIN_FREE: u64 = 16 << 20;
+/// With less free space than this, a few camera topics fail.
 const COMFORTABLE: u64 = 256 << 20;
 /// `TMPFS_MAGIC` of `linux/magic.h`.
 const TMPFS: u64 = 0x0102_1994;
@@ -46,7 +46,7 @@ fn locks(existing: &Path) -> Check {
         Err(error) => Check::fail(
             NAME,
             format!("do not work in {}: {error}", existing.display()),
-            "Nobody could tell who is alive: set SITU_ROOT to a directory on a tmpfs.",
+            "Without locks, dead nodes cannot be detected: set SITU_ROOT to a directory on a tmpfs.",
         ),
     }
 }
@@ -57,7 +57,7 @@ fn file_system(path: &Path, magic: u64) -> Check {
         HUGETLBFS => Check::ok("file system", format!("{} is a hugetlbfs", path.display())),
         _ => Check::warn(
             "file system",
-            format!("{} is no tmpfs (file system type {magic:#x})", path.display()),
+            format!("{} is not a tmpfs (file system type {magic:#x})", path.display()),
             "Messages would be written back to a disk: set SITU_ROOT to a directory below /dev/shm.",
         ),
     }
@@ -72,9 +72,9 @@ fn space(path: &Path, found: &StatFs) -> Check {
 fn room(path: &Path, size: u64, free: u64) -> Check {
     let text = format!("{} of {} free in {}", units::bytes(free), units::bytes(size), path.display());
     let advice = "Make it larger: `mount -o remount,size=2G /dev/shm` as root; in Docker `--shm-size=2g`; \
-                  `situ clean` removes what dead processes left.";
+                  `situ clean` removes files of dead processes.";
     match free {
-        f if f < LEAST_FREE => Check::fail("shared memory", text, advice),
+        f if f < MIN_FREE => Check::fail("shared memory", text, advice),
         f if f < COMFORTABLE => Check::warn("shared memory", text, advice),
         _ => Check::ok("shared memory", text),
     }
@@ -85,9 +85,10 @@ fn permissions(chosen: &Root, existing: &Path) -> Check {
     let root = chosen.path();
     if let Err(RootError::Unsafe { reason, .. }) = chosen.open() {
         let advice = format!(
-            "Nothing there is used, lest somebody else reads, forges or has you delete. If it is yours: `chmod 700 {0}`. If not: ask its owner \
-             or an administrator for `rm -r {0}`; until then set SITU_ROOT, for all programs that are to meet, to a directory of your own on \
-             a tmpfs, for instance `export SITU_ROOT=/dev/shm/situ-$USER-$RANDOM`. To look at another user's, be that user: \
+            "Situ does not use this directory, because other users could read or forge messages there, or make your \
+             programs delete files. If it is yours: `chmod 700 {0}`. If not: ask its owner or an administrator for \
+             `rm -r {0}`; until then set SITU_ROOT, for all programs that exchange messages, to a directory of your own \
+             on a tmpfs, for instance `export SITU_ROOT=/dev/shm/situ-$USER-$RANDOM`. To check another user's directory, run as that user: \
              `sudo -u '#UID' situ doctor`.",
             root.display()
         );
@@ -116,7 +117,7 @@ fn owner(root: &Path, uid: u32, mode: u32) -> Check {
     let text = format!("{} belongs to user {uid}, mode {mode:04o}", root.display());
     if mode & 0o004 != 0 {
         let advice =
-            format!("Everybody on this machine may read messages: `chmod o-rwx {}`.", root.display());
+            format!("All users of this machine may read messages: `chmod o-rwx {}`.", root.display());
         return Check::warn(NAME, text, advice);
     }
     Check::ok(NAME, text)
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_that_does_not_exist_is_looked_for_above() {
+    fn the_parent_of_a_missing_root_is_checked() {
         let folder = std::env::temp_dir();
         let checks = checks(&Root::at(folder.join("situ-none").join("deeper"), None));
         let permissions = checks.iter().find(|c| c.name == "permissions").unwrap();

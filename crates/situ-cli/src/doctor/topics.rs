@@ -1,4 +1,4 @@
-//! Checks of the existing topics: unreadable or full ones, waiting publishers, and held memory.
+//! Checks of the existing topics: invalid or full ones, waiting publishers, and held memory.
 
 use situ::bus::Root;
 use situ::bus::inspect::{self, Surveyed, TopicInfo};
@@ -12,7 +12,7 @@ const PUBLISHERS: usize = 255;
 /// The share of the places, in percent, from which the check warns.
 const NEARLY_ALL: usize = 90;
 
-/// Checks every topic. Returns a single line if there is no problem.
+/// Checks every topic. Returns one line if there is no problem.
 pub fn checks(root: &Root) -> Vec<Check> {
     let topics = match inspect::survey(root) {
         Ok(topics) => topics,
@@ -40,8 +40,8 @@ fn unreadable(name: &str, error: &MemoryError) -> Check {
     Check::fail(
         "topics",
         format!("{name:?} cannot be used: {error}"),
-        "Programs that publish or subscribe to it fail. End them, then type `situ clean`; programs of different versions of Situ \
-         need a root (SITU_ROOT) each.",
+        "Programs that publish or subscribe to it fail. End them, then run `situ clean`; programs with different versions of Situ \
+         need different roots (SITU_ROOT).",
     )
 }
 
@@ -56,7 +56,7 @@ fn alive_publishers(topic: &TopicInfo) -> usize {
 fn room(of: &'static str, topic: &TopicInfo, used: usize, places: usize) -> Option<Check> {
     let found = format!("{:?} has {used} of at most {places} {of}", topic.name);
     let advice = format!(
-        "`situ topic info {}` lists them. Where one program makes many, have it share one; or use several topics.",
+        "`situ topic info {}` lists them. Make a program with many of them share one, or use several topics.",
         topic.name
     );
     match used * 100 / places {
@@ -66,7 +66,7 @@ fn room(of: &'static str, topic: &TopicInfo, used: usize, places: usize) -> Opti
     }
 }
 
-/// Finds publishers whose memory subscribers hold. Their next loan fails or waits.
+/// Returns a warning for a publisher whose memory subscribers hold. Its next loan fails or waits.
 fn held(topic: &TopicInfo) -> Option<Check> {
     let publisher = topic.publishers.iter().find(|publisher| {
         publisher.alive && publisher.slots > 0 && publisher.held_slots * 100 / publisher.slots >= NEARLY_ALL
@@ -78,8 +78,8 @@ fn held(topic: &TopicInfo) -> Option<Check> {
             topic.name, publisher.held_slots, publisher.slots
         ),
         format!(
-            "`situ topic info {}` shows which take least. A subscriber should copy what it keeps for long, or be limited by \
-             `max_held`.",
+            "`situ topic info {}` shows which subscribers take least. A subscriber should copy data that it keeps for long, or \
+             be limited by `max_held`.",
             topic.name
         ),
     ))
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_well_is_one_line() {
+    fn topics_without_problems_are_one_line() {
         let checks = judged(topic("points", 3, 0));
         assert_eq!(checks, [Check::ok("topics", "1 can be read, none is blocked or full")]);
     }

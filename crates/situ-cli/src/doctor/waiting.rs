@@ -1,4 +1,4 @@
-//! The check for publishers that wait for subscribers which do not take messages.
+//! The check for publishers that wait for subscribers that do not take messages.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,8 +13,8 @@ const NAME: &str = "back-pressure";
 /// Waits of up to this time are normal back-pressure.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// Looks for publishers without room. Returns `None` if the root cannot be read, because another check
-/// reports that.
+/// Returns a warning if publishers have no room. Returns `None` if the root cannot be read, because another
+/// check reports that.
 pub fn check(root: &Root) -> Option<Check> {
     Some(judge(&inspect::nodes(root).ok()?, &inspect::topics(root).ok()?))
 }
@@ -38,8 +38,8 @@ fn judge(nodes: &[NodeInfo], topics: &[TopicInfo]) -> Check {
     Check::warn(
         NAME,
         waits.join("; "),
-        "These subscribers are reliable, keep all, and do not take: look at their processes (stopped, in a debugger, \
-         or busy), or have them keep the last few.",
+        "These subscribers are reliable, keep all messages, and take none: check their processes (stopped, in a debugger, \
+         or busy), or make them keep only the last messages.",
     )
 }
 
@@ -52,7 +52,7 @@ mod tests {
     use crate::top::snapshot::tests::topic;
 
     #[test]
-    fn who_waits_for_whom_is_told() {
+    fn a_wait_is_reported_with_publisher_and_subscriber() {
         let node = |id, name: &str, pid| NodeInfo {
             id: NodeId(id),
             name: name.into(),

@@ -1,4 +1,9 @@
 //! The output of the command: text, JSON, colours, and live tables on terminals.
+//!
+//! ```text
+//!   table, units   tables that fit the terminal, and numbers for readers
+//!   braille        pictures in a terminal
+//! ```
 
 pub mod braille;
 pub mod table;
@@ -22,7 +27,7 @@ pub enum ColorChoice {
     Never,
 }
 
-/// The styles in use, each with a meaning rather than a hue.
+/// The styles in use. Each has a meaning, not a hue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// No colour.
@@ -52,7 +57,7 @@ impl Style {
     }
 }
 
-/// The destination and form of results.
+/// The destination and the form of results.
 #[derive(Clone, Debug)]
 pub struct Output {
     json: bool,
@@ -88,8 +93,8 @@ impl Output {
         self.width
     }
 
-    /// `text` in the given style, or unstyled if colours are off. Characters that control the terminal are
-    /// shown as escapes.
+    /// Returns `text` in the given style, or unstyled if colours are off. Characters that control the
+    /// terminal are shown as escapes.
     pub fn paint(&self, style: Style, text: impl Display) -> String {
         let text = text.to_string();
         let text = Foreign(&text);
@@ -112,7 +117,7 @@ impl Output {
         out.flush()
     }
 
-    /// Writes one JSON object on one line, and flushes it, so that a reader of the pipe sees it at once.
+    /// Writes one JSON object on one line and flushes it, so that a reader of the pipe receives it at once.
     pub fn record(&self, value: &impl Serialize) -> io::Result<()> {
         let mut out = io::stdout().lock();
         writeln!(out, "{}", fit_for_json(&serde_json::to_string(value)?))?;
@@ -123,9 +128,9 @@ impl Output {
 /// The sequence that ends a style.
 const PLAIN: &str = "\x1b[0m";
 
-/// Keeps this program's styles in lines and shows all other control characters. [`Foreign`] treats names of
-/// other processes where they enter a line, so that these have no line breaks and styles. This function is
-/// for names that were missed.
+/// Keeps this program's styles in lines, and shows all other control characters as escapes. [`Foreign`]
+/// escapes names of other processes where they enter a line, so that they contain no line breaks and styles.
+/// This function handles names that were missed.
 pub fn fit_for_terminal(text: &str) -> String {
     const STYLES: [Style; 5] = [Style::Strong, Style::Dim, Style::Good, Style::Warn, Style::Bad];
     let codes = || STYLES.iter().map(|it| it.code()).chain([PLAIN]).map(|it| &it[1..]);
@@ -194,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_our_styles_steers_a_terminal() {
+    fn only_this_programs_styles_control_a_terminal() {
         let output = Output { json: false, colour: true, width: 80, terminal: true };
         for evil in
             ["\x1b[2J", "\x1b]52;c;aGk=\x07", "\u{9b}31m", "a\u{202e}b", "\x1b[31mred\x1b[0m", "a\nb", "\x1b"]

@@ -70,7 +70,7 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
 
-    /// Adds a row; missing cells are empty, and surplus ones are ignored.
+    /// Adds a row. Missing cells are empty, and surplus ones are ignored.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) -> &mut Self {
         let mut row: Vec<Cell> = cells.into_iter().take(self.columns.len()).collect();
         row.resize_with(self.columns.len(), || Cell::from(""));
@@ -78,7 +78,7 @@ impl Table {
         self
     }
 
-    /// The table as lines. They fit the output's width as far as the flexible columns allow.
+    /// Returns the table as lines. They fit the output's width as far as the flexible columns allow.
     pub fn render(&self, output: &Output) -> String {
         let widths = self.widths(output.width());
         let mut text = String::new();
@@ -131,7 +131,7 @@ impl Table {
     }
 }
 
-/// `text`, or its beginning and an ellipsis if it is wider than `width` cells.
+/// Returns `text`, or its beginning and an ellipsis if it is wider than `width` cells.
 pub fn shorten(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_has_one_line_and_does_nothing() {
+    fn a_cell_has_one_line_without_control_characters() {
         let mut table = Table::new([Column::left("NODE").flexible(), Column::left("PROGRAM")]);
         table.row(["a\nb".into(), "\x1b]0;title\x07\u{202e}".into()]);
         let text = table.render(&output(80));

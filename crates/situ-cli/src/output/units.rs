@@ -1,6 +1,6 @@
 //! Formats numbers for readers: times, sizes, rates.
 
-/// A time in the unit that leaves three or four digits: `212 ns`, `4.21 µs`, `1.50 s`.
+/// Formats a time in the unit that leaves three or four digits: `212 ns`, `4.21 µs`, `1.50 s`.
 pub fn duration(ns: u64) -> String {
     match ns {
         0..1_000 => format!("{ns} ns"),
@@ -14,7 +14,7 @@ pub fn duration(ns: u64) -> String {
     }
 }
 
-/// A size in binary units: `512 B`, `1.21 MiB`.
+/// Formats a size in binary units: `512 B`, `1.21 MiB`.
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if count < 1024 {
@@ -30,7 +30,7 @@ pub fn bytes(count: u64) -> String {
     format!("{} {}", three(value), UNITS[unit])
 }
 
-/// Messages a second: `9.98 Hz`, `1.20 kHz`.
+/// Formats messages per second: `9.98 Hz`, `1.20 kHz`.
 pub fn hertz(rate: f64) -> String {
     if !rate.is_finite() {
         return "-".into();
@@ -42,7 +42,7 @@ pub fn hertz(rate: f64) -> String {
     }
 }
 
-/// Bytes a second.
+/// Formats bytes per second.
 pub fn bandwidth(bytes_per_second: f64) -> String {
     if !bytes_per_second.is_finite() {
         return "-".into();
@@ -50,7 +50,7 @@ pub fn bandwidth(bytes_per_second: f64) -> String {
     format!("{}/s", bytes(bytes_per_second.max(0.0) as u64))
 }
 
-/// Three significant digits without an exponent.
+/// Formats three significant digits without an exponent.
 fn three(value: f64) -> String {
     match value {
         v if v < 9.995 => format!("{v:.2}"),

@@ -10,7 +10,7 @@ use super::snapshot::{Snapshot, TopicFigures};
 
 /// The number of rates of a topic that are kept for its curve.
 const HISTORY: usize = 240;
-/// Rows that a page key moves by.
+/// The number of rows that a page key moves by.
 const PAGE: usize = 10;
 
 /// A column that the topics can be sorted by.
@@ -50,7 +50,7 @@ impl Sort {
     }
 }
 
-/// The program's next action after a key.
+/// What the program does after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Draw again.
@@ -134,8 +134,8 @@ impl App {
         self.rates.get(topic).into_iter().flatten().copied()
     }
 
-    /// Keeps the chosen topic chosen after a new order. If it is no longer shown, chooses the row in its
-    /// place.
+    /// Keeps the chosen topic chosen after a new order. If it is no longer shown, chooses the row that takes
+    /// its place.
     fn arrange(&mut self) {
         let names: Vec<String> = self.shown().iter().map(|topic| topic.name.clone()).collect();
         let kept = self.chosen.as_ref().and_then(|chosen| names.iter().position(|name| name == chosen));
@@ -252,7 +252,7 @@ mod tests {
         press(&mut app, "rssss");
         assert_eq!((app.sort, names(&app).as_str()), (Sort::Lost, "camera b a"));
         press(&mut app, "ss");
-        assert_eq!(app.sort, Sort::Name, "round and round");
+        assert_eq!(app.sort, Sort::Name, "the columns repeat");
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn the_filter_takes_keys_until_it_is_left() {
         let mut app = app();
-        assert_eq!(press(&mut app, "/qs"), Action::Continue, "q is a letter while typing");
+        assert_eq!(press(&mut app, "/qs"), Action::Continue, "`q` is text while typing");
         assert_eq!((app.filter.as_str(), names(&app).as_str()), ("qs", ""));
         press(&mut app, "\x08\x08CAM\n");
         assert_eq!((names(&app).as_str(), chosen(&app), app.typing), ("camera", "camera", false));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_remembered_for_topics_that_are_there() {
+    fn rates_are_kept_for_existing_topics() {
         let mut app = app();
         for rate in 0..300 {
             app.update(Snapshot { topics: vec![figures("a", rate.into(), 0)], ..Snapshot::default() });

@@ -1,4 +1,11 @@
-//! `situ top`: a live view of everything, or one snapshot for programs and pipes.
+//! `situ top`: a live view of all topics and domains, or one snapshot for programs and pipes.
+//!
+//! ```text
+//!   sampler    samples messages in the background
+//!   snapshot   the figures between two observations
+//!   app        the state, and its changes by keys
+//!   view       the screen
+//! ```
 
 mod app;
 mod sampler;
@@ -64,7 +71,7 @@ pub fn run(context: &Context, arguments: &TopArgs) -> Result<(), CliError> {
     Ok(output.text(render(&snapshot, output))?)
 }
 
-/// Ends the program when its terminal is gone. Otherwise crossterm would read the closed terminal in an
+/// Ends the program when its terminal is closed. Otherwise crossterm would read the closed terminal in an
 /// endless loop and never return. There is no terminal state left to restore, and other processes remove the
 /// files of a dead node.
 fn end_with_the_terminal() {

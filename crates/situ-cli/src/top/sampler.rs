@@ -1,8 +1,8 @@
-//! Samples messages in the background: their sizes, and their ages when a waiting subscriber would wake up
-//! for them.
+//! Samples messages in the background: their sizes, and their ages at the time when a waiting subscriber
+//! would wake up for them.
 //!
-//! It observes topics without taking part, so it neither holds memory nor delays a publisher. It reads only a
-//! few messages a second and topic, because a publisher makes a system call for each waiting process.
+//! It observes topics without joining them, so it neither holds memory nor delays a publisher. It reads only
+//! a few messages per second and topic, because a publisher makes a system call for each waiting process.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,7 +91,7 @@ fn sample(root: &Root, shared: &Shared) {
             }
         }
         let now = Instant::now();
-        // Messages published during a topic's pause are skipped, because the sampler did not wait for them.
+        // Messages that are published during a topic's pause are skipped: the sampler does not wait for them.
         let all = watched.len();
         let mut due: Vec<&mut Watched> = watched.values_mut().filter(|topic| topic.due <= now).collect();
         for topic in &mut due {

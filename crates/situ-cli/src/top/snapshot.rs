@@ -54,9 +54,9 @@ pub struct TopicFigures {
     #[serde(rename = "type")]
     pub type_name: String,
     pub encoding: &'static str,
-    /// Messages published in a second.
+    /// The number of messages published per second.
     pub rate_hz: f64,
-    /// Bytes published in a second, estimated from the sizes of the sampled messages.
+    /// The number of bytes published per second, estimated from the sizes of the sampled messages.
     pub bytes_per_second: f64,
     /// The ages of messages when a subscriber would wake up for them; `None` if none was sampled.
     pub p50_ns: Option<u64>,
@@ -66,7 +66,7 @@ pub struct TopicFigures {
     pub publishers: usize,
     pub subscribers: usize,
     pub published: u64,
-    /// Messages that its subscribers lost: in total, and in a second.
+    /// The number of messages that its subscribers lost: in total, and per second.
     pub lost: u64,
     pub lost_per_second: f64,
     /// The number of messages by which the slowest subscriber is behind.
@@ -138,9 +138,10 @@ fn figures(
 ) -> TopicFigures {
     samples.ages_ns.sort_unstable();
     let lost = |topic: &TopicInfo| topic.subscribers.iter().map(|s| s.lost).sum::<u64>();
-    // A counter that decreased was recreated in between, so it counts from zero.
+    // A decreased counter was recreated in between. It then counts from zero.
     let grown = |now: u64, then: u64| now.checked_sub(then).unwrap_or(now) as f64 / seconds;
-    // Earlier messages of a topic that the last observation did not contain were not published in between.
+    // If the previous observation did not contain a topic, its messages so far do not count as published in
+    // between.
     let rate_hz = before.map_or(0.0, |before| grown(topic.published, before.published));
     let size = if samples.messages == 0 { 0.0 } else { samples.bytes as f64 / samples.messages as f64 };
     let name = |id: NodeId| nodes.get(&id).map_or_else(|| id.to_string(), |node| node.name.clone());
@@ -289,7 +290,7 @@ pub mod tests {
     }
 
     #[test]
-    fn who_waits_for_whom_and_how_many_left() {
+    fn waits_and_publishers_that_left_are_listed() {
         let mut topic = topic("a", 10, 0);
         let waits = Waits { subscriber: NodeId(1), waited: Duration::from_secs(12) };
         topic.publishers[0].waits = Some(waits);
@@ -318,7 +319,7 @@ pub mod tests {
     }
 
     #[test]
-    fn rates_are_what_came_in_the_interval() {
+    fn rates_count_the_messages_of_the_interval() {
         let samples = Samples { ages_ns: vec![30, 10, 20], bytes: 300, messages: 3 };
         let before = Look { topics: vec![topic("a", 100, 2)], nodes: vec![node()], ..Look::default() };
         let after = Look {
@@ -334,7 +335,7 @@ pub mod tests {
         assert_eq!(a.domains, ["host"]);
         assert_eq!((a.participants[0].node.as_str(), a.participants[0].pid), ("lidar", Some(7)));
         let new = &snapshot.topics[1];
-        assert_eq!((new.rate_hz, new.p50_ns), (0.0, None), "nothing to compare with yet");
+        assert_eq!((new.rate_hz, new.p50_ns), (0.0, None), "there is no earlier observation");
         let host = DomainFigures {
             domain: "host".into(),
             publishers: 2,

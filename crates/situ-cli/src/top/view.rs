@@ -12,13 +12,13 @@ use super::app::{App, Sort};
 use super::snapshot::{Participant, TopicFigures};
 use crate::output::units;
 
-/// The greatest number of lines for the chosen topic.
+/// The maximum number of lines for the chosen topic.
 const DETAILS: u16 = 12;
 /// With fewer lines than this, only the topics are shown.
 const SMALL: u16 = 20;
-/// The greatest number of lines for memory domains, one each.
-const MOST_DOMAINS: usize = 4;
-/// The headings of the columns, and the sort order of those that can be sorted by.
+/// The maximum number of lines for memory domains, one each.
+const MAX_DOMAINS: usize = 4;
+/// The headings of the columns, and the sort order of the sortable ones.
 const COLUMNS: [(&str, Option<Sort>); 11] = [
     ("TOPIC", Some(Sort::Name)),
     ("RATE", Some(Sort::Rate)),
@@ -37,7 +37,7 @@ const COLUMNS: [(&str, Option<Sort>); 11] = [
 pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
     let small = frame.area().height < SMALL;
     let details = if small { 0 } else { DETAILS };
-    let domains = if small { 1 } else { app.snapshot.domains.len().clamp(1, MOST_DOMAINS) };
+    let domains = if small { 1 } else { app.snapshot.domains.len().clamp(1, MAX_DOMAINS) };
     let [head, body, foot, keys] = Layout::vertical([
         Constraint::Length(1 + domains as u16),
         Constraint::Min(3),
@@ -177,7 +177,7 @@ fn chosen(app: &App, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(block, area);
     let [curve, people] = Layout::vertical([Constraint::Length(3), Constraint::Min(0)]).areas(inside);
     let width = usize::from(curve.width);
-    // A curve of rates. Only its shape matters, so tenths of a hertz as whole numbers are enough.
+    // A curve of rates. Only its shape matters, so whole tenths of a hertz are precise enough.
     let mut rates: Vec<u64> =
         app.rates(&topic.name).rev().take(width).map(|rate| (rate * 10.0) as u64).collect();
     rates.reverse();
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(wide[1], "domains  host 2.00 MiB (2 pub, 2 sub)");
         assert_eq!(wide[2], "         vulkan:0 2.00 MiB (2 pub, 2 sub), 129 copies into it, 32.4 MiB");
         assert!(wide[3].starts_with("TOPIC"), "{}", wide[3]);
-        assert!(screen(&mut app, 80, 10)[2].starts_with("TOPIC"), "a small terminal is for the topics");
+        assert!(screen(&mut app, 80, 10)[2].starts_with("TOPIC"), "a small terminal shows only the topics");
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_others_do_nothing() {
+    fn names_of_other_processes_cannot_control_the_terminal() {
         let mut app = app();
         app.snapshot.topics[0].participants[0].node = "\u{1b}]0;x\u{7}\u{202e}evil\nrow".to_owned();
         app.snapshot.topics[0].type_name = "a\u{9b}2Jb\u{2066}".to_owned();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn any_size_of_terminal_will_do() {
+    fn every_size_of_terminal_works() {
         let mut many = app();
         let participants = vec![many.snapshot.topics[0].participants[0].clone(); 50];
         many.snapshot.topics[0].participants = participants;

@@ -24,10 +24,10 @@ const USUAL: Duration = Duration::from_millis(100);
 const LEAD: f64 = 0.02;
 /// The smallest width at which slices are drawn. Only one such slice is drawn at a place.
 const NARROWEST: f64 = 1.2;
-/// The greatest number of elements of a kind, so that a browser can show the picture.
-const MOST_SLICES: usize = 20_000;
-const MOST_ARROWS: usize = 2_000;
-const MOST_SAMPLES: usize = 5_000;
+/// The maximum number of elements of a kind, so that a browser can display the picture.
+const MAX_SLICES: usize = 20_000;
+const MAX_ARROWS: usize = 2_000;
+const MAX_SAMPLES: usize = 5_000;
 /// Slices deeper than this are left out.
 const DEEPEST: u32 = 12;
 
@@ -38,15 +38,15 @@ const COLOURS: [&str; 10] = [
 
 /// The part of a trace that is drawn, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct TimeRange {
     begin: u64,
     end: u64,
     /// The start of the trace. Times are shown relative to it.
     zero: u64,
 }
 
-impl Window {
-    /// A window of a given time and length. By default it is around the first message that was taken.
+impl TimeRange {
+    /// Creates a window of a given time and length. By default it is around the first message that was taken.
     pub fn new(trace: &ReadTrace, from: Option<Duration>, span: Option<Duration>) -> Self {
         let (zero, last) = trace.span();
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -69,7 +69,7 @@ impl Window {
     }
 }
 
-/// The start of the first slice with a message that a slice of another track refers to.
+/// Returns the start of the first slice with a message that a slice of another track refers to.
 fn first_arrow(trace: &ReadTrace) -> Option<u64> {
     let mut first: HashMap<u64, &TimedSlice> = HashMap::new();
     let mut earliest: Option<u64> = None;
@@ -85,7 +85,7 @@ fn first_arrow(trace: &ReadTrace) -> Option<u64> {
 }
 
 /// Draws the events within a window.
-pub fn draw(trace: &ReadTrace, window: Window) -> String {
+pub fn draw(trace: &ReadTrace, window: TimeRange) -> String {
     let mut picture = Picture { trace, window, svg: String::new(), lanes: Vec::new(), height: 0.0 };
     picture.lay_out();
     picture.finish()
@@ -100,7 +100,7 @@ struct Lane {
 
 struct Picture<'a> {
     trace: &'a ReadTrace,
-    window: Window,
+    window: TimeRange,
     svg: String,
     lanes: Vec<Lane>,
     height: f64,
@@ -123,7 +123,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// The part of a text that fits into `width` pixels.
+/// Returns the part of a text that fits into `width` pixels.
 fn fit(text: &str, width: f64, letter: f64) -> String {
     let most = (width / letter).max(0.0) as usize;
     match text.chars().count() {
@@ -133,7 +133,7 @@ fn fit(text: &str, width: f64, letter: f64) -> String {
     }
 }
 
-/// A colour that depends on the name only (FNV-1a).
+/// Returns a colour that depends only on the name (FNV-1a).
 fn colour(name: &str) -> &'static str {
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -142,9 +142,9 @@ fn colour(name: &str) -> &'static str {
 }
 
 impl Picture<'_> {
-    /// The horizontal place of a time. Times outside of the window are at its edges.
+    /// Returns the horizontal place of a time. Times outside of the window are at its edges.
     fn x(&self, at: u64) -> f64 {
-        let Window { begin, end, .. } = self.window;
+        let TimeRange { begin, end, .. } = self.window;
         let share = (at.clamp(begin, end) - begin) as f64 / (end - begin).max(1) as f64;
         NAMES + share * (WIDTH - NAMES - MARGIN)
     }
@@ -245,7 +245,7 @@ impl Picture<'_> {
 
     /// Draws lines at round times.
     fn ruler(&self) -> String {
-        let Window { begin, end, zero } = self.window;
+        let TimeRange { begin, end, zero } = self.window;
         let mut ruler = String::new();
         let step = round_step(end - begin);
         let first = begin.saturating_sub(zero).next_multiple_of(step);
@@ -285,7 +285,7 @@ impl Picture<'_> {
     }
 
     fn slices(&mut self, tops: &HashMap<usize, f64>) {
-        // The end of the last slice drawn on each level. Many narrow slices then become one line, not
+        // The end of the last slice drawn on each level. Many narrow slices then become one line instead of
         // thousands.
         let mut drawn: HashMap<(usize, u32), f64> = HashMap::new();
         let mut count = 0;
@@ -303,7 +303,7 @@ impl Picture<'_> {
             }
             *behind = left + width;
             count += 1;
-            if count > MOST_SLICES {
+            if count > MAX_SLICES {
                 break;
             }
             let name = self.trace.text(slice.name);
@@ -342,7 +342,7 @@ impl Picture<'_> {
 
     fn instants(&mut self, tops: &HashMap<usize, f64>) {
         let inside = |instant: &&Instant| self.window.has(instant.at_ns, instant.at_ns);
-        let instants: Vec<&Instant> = self.trace.instants.iter().filter(inside).take(MOST_SLICES).collect();
+        let instants: Vec<&Instant> = self.trace.instants.iter().filter(inside).take(MAX_SLICES).collect();
         for instant in instants {
             let Some(top) = tops.get(&instant.track) else { continue };
             let (x, y) = (self.x(instant.at_ns), top + LEVEL - 2.0);
@@ -368,7 +368,7 @@ impl Picture<'_> {
         // The value at the start of the window counts too.
         let first = samples.iter().rposition(|(at, _)| *at <= self.window.begin).unwrap_or(0);
         let samples = &samples[first..];
-        let samples = &samples[..samples.len().min(MOST_SAMPLES)];
+        let samples = &samples[..samples.len().min(MAX_SAMPLES)];
         let Some((begin, _)) = samples.first() else { return };
         let most = samples.iter().map(|(_, value)| *value).fold(f64::MIN, f64::max).max(0.0);
         let least = samples.iter().map(|(_, value)| *value).fold(0.0, f64::min);
@@ -389,8 +389,8 @@ impl Picture<'_> {
         self.put(element);
     }
 
-    /// For a message of the bus, draws an arrow from its publisher to each process that copied or took it.
-    /// For other flows, draws one from each event to the next.
+    /// Draws an arrow from the publisher of a bus message to each process that copied or took it. For other
+    /// flows, draws an arrow from each event to the next.
     fn arrows(&mut self, tops: &HashMap<usize, f64>) {
         let mut flows: BTreeMap<u64, Vec<&TimedSlice>> = BTreeMap::new();
         for slice in &self.trace.slices {
@@ -409,7 +409,7 @@ impl Picture<'_> {
         }
         arrows.retain(|(from, to)| self.window.has(from.begin_ns, to.begin_ns));
         arrows.sort_by_key(|(from, to)| (from.begin_ns, to.begin_ns));
-        for (from, to) in arrows.into_iter().take(MOST_ARROWS) {
+        for (from, to) in arrows.into_iter().take(MAX_ARROWS) {
             let (Some(from_top), Some(to_top)) = (tops.get(&from.track), tops.get(&to.track)) else {
                 continue;
             };
@@ -433,7 +433,7 @@ impl Picture<'_> {
     }
 }
 
-/// A round time, of which five to twelve make up the span.
+/// Returns a round time, of which five to twelve make up the span.
 fn round_step(span: u64) -> u64 {
     let mut step: u64 = 1;
     while span / step > 12 {
@@ -471,7 +471,7 @@ mod tests {
     #[test]
     fn an_empty_trace_is_a_picture_too() {
         let trace = ReadTrace::read(&[]);
-        let svg = draw(&trace, Window::new(&trace, None, None));
+        let svg = draw(&trace, TimeRange::new(&trace, None, None));
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
     }
 }

@@ -15,7 +15,7 @@ use crate::output::{LiveBlock, Style};
 
 /// The interval between checks for Ctrl-C and updates of the live line.
 const GLANCE: Duration = Duration::from_millis(100);
-/// The time that a recorder may take to end.
+/// The time limit for a recorder to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The result of a recording.
@@ -29,7 +29,7 @@ pub struct Report {
     pub packets: u64,
     /// Bytes of the file.
     pub bytes: u64,
-    /// Packets that were lost, because a program wrote faster than the recorder read.
+    /// Packets that were lost because a program wrote faster than the recorder read.
     pub lost: u64,
     /// Packets that a ring in memory discarded.
     pub evicted: u64,
@@ -48,7 +48,7 @@ pub struct ProcessReport {
 }
 
 impl Report {
-    /// Makes the report from the collector's summary.
+    /// Creates the report from the collector's summary.
     pub fn new(file: &Path, time: Duration, summary: &Summary) -> Self {
         let processes = summary.producers.iter().map(|producer| ProcessReport {
             name: producer.name.clone(),
@@ -125,7 +125,7 @@ fn show(context: &Context, report: &Report) -> Result<(), CliError> {
     ))?;
     if report.processes.is_empty() {
         output.line(
-            "Nobody took part: no program with a node of this root ran, or all were started with SITU_TRACE=0, or by other \
+            "No process took part: no program with a node of this root ran, or all were started with SITU_TRACE=0, or by other \
              users without SITU_TRACE_OTHER_USERS=1.",
         )?;
         return Ok(());
@@ -154,7 +154,7 @@ fn show(context: &Context, report: &Report) -> Result<(), CliError> {
     if report.evicted > 0 {
         output.line(format!("{} older packets were not kept: see --ring.", report.evicted))?;
     }
-    output.line(format!("Look at it: situ trace view {}, or https://ui.perfetto.dev", report.file))?;
+    output.line(format!("To view it: situ trace view {}, or https://ui.perfetto.dev", report.file))?;
     Ok(())
 }
 
@@ -170,12 +170,12 @@ pub fn stop(context: &Context) -> Result<(), CliError> {
     while trace::running(root).is_some_and(|other| other.id == session.id) {
         if begin.elapsed() > PATIENCE {
             let pid = session.collector_pid;
-            return Err(CliError::TimedOut(format!("process {pid} goes on recording after {PATIENCE:?}")));
+            return Err(CliError::TimedOut(format!("process {pid} still records after {PATIENCE:?}")));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
     if context.output.is_json() {
         return Ok(context.output.record(&serde_json::json!({ "stopped": session.collector_pid }))?);
     }
-    Ok(context.output.line(format!("Process {} has ended its recording.", session.collector_pid))?)
+    Ok(context.output.line(format!("Process {} has ended the recording.", session.collector_pid))?)
 }

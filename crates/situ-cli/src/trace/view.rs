@@ -1,4 +1,4 @@
-//! `situ trace view`: a trace in numbers, and as a picture.
+//! `situ trace view`: shows a trace as numbers, and as a picture.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 use situ::layout::foreign::Foreign;
 use situ::trace::reader::{ReadTrace, TraceSummary, Troubles};
 
-use super::picture::{self, Window};
+use super::picture::{self, TimeRange};
 use crate::cli::ViewArgs;
 use crate::commands::Context;
 use crate::error::CliError;
@@ -139,12 +139,12 @@ pub fn run(context: &Context, arguments: &ViewArgs) -> Result<(), CliError> {
     let trace = ReadTrace::read(&bytes);
     if trace.packets == 0 || trace.troubles.malformed == trace.packets {
         return Err(CliError::Failed(format!(
-            "{} is no trace: `situ trace record` makes one",
+            "{} is not a trace; `situ trace record` records one",
             file.display()
         )));
     }
     if let Some(path) = &arguments.svg {
-        let window = Window::new(&trace, arguments.from, arguments.span);
+        let window = TimeRange::new(&trace, arguments.from, arguments.span);
         std::fs::write(path, picture::draw(&trace, window))
             .map_err(|error| CliError::Failed(format!("cannot write {}: {error}", path.display())))?;
     }
@@ -181,14 +181,14 @@ fn text(output: &Output, summary: &TraceSummary, most: usize) -> String {
         section("Messages, from publisher to subscriber", topics(output, summary, most));
     }
     if !summary.names.is_empty() {
-        section("What took longest", slices(output, summary, most));
+        section("Longest slices", slices(output, summary, most));
     }
     if !summary.counters.is_empty() {
         section("Counters", counters(output, summary, most));
     }
     let longer = [summary.topics.len(), summary.names.len(), summary.counters.len()];
     if longer.iter().any(|length| *length > most) {
-        text.push_str("\nThere is more: --most 0 shows all.\n");
+        text.push_str("\nSome rows are not shown: --most 0 shows all.\n");
     }
     for trouble in troubles(&summary.troubles) {
         text.push_str(&format!("\n{}\n", output.paint(Style::Warn, trouble)));
@@ -275,9 +275,12 @@ fn counters(output: &Output, summary: &TraceSummary, most: usize) -> String {
 fn troubles(troubles: &Troubles) -> Vec<String> {
     let all = [
         (troubles.losses, "times packets were lost: record with a larger --buffer, or fewer --category"),
-        (troubles.without_state, "packets need names that the file does not have"),
-        (troubles.malformed, "packets are not understood"),
-        (troubles.unread_bytes, "bytes at the end are no whole packet: was the recorder killed?"),
+        (troubles.without_state, "packets need names that the file does not contain"),
+        (troubles.malformed, "packets are malformed"),
+        (
+            troubles.unread_bytes,
+            "bytes at the end are an incomplete packet: the recorder was probably killed",
+        ),
     ];
     all.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
 }

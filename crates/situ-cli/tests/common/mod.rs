@@ -1,27 +1,22 @@
-//! The common parts of the command's tests: a root for each test, and processes that do not outlive it.
+//! Common parts of the command's tests: a root for each test, and processes that do not outlive it.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use situ_testkit::Scratch;
 
 /// A root directory for one test, removed at its end.
 pub struct Sandbox {
-    root: PathBuf,
-    scratch: PathBuf,
+    root: Scratch,
+    scratch: Scratch,
 }
 
 impl Sandbox {
     pub fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("situ-cli-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let scratch = std::env::temp_dir().join(&name);
-        std::fs::create_dir_all(&scratch).unwrap();
-        Self { root: Path::new("/dev/shm").join(name), scratch }
+        Self { root: Scratch::new("cli"), scratch: Scratch::on_disk("cli") }
     }
 
     #[allow(dead_code, reason = "not every test file needs it")]
@@ -43,7 +38,11 @@ impl Sandbox {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_situ"));
-        command.env("SITU_ROOT", &self.root).env_remove("SITU_GROUP").env("COLUMNS", "100").args(arguments);
+        command
+            .env("SITU_ROOT", self.root.path())
+            .env_remove("SITU_GROUP")
+            .env("COLUMNS", "100")
+            .args(arguments);
         command
     }
 
@@ -54,7 +53,7 @@ impl Sandbox {
 
     /// Starts the command, in a process group of its own.
     pub fn spawn(&self, arguments: &[&str]) -> Process {
-        // A shell that runs the tests in the background makes them ignore Ctrl-C; the command must not ignore
+        // A shell that runs the tests in the background makes them ignore Ctrl-C. The command must not ignore
         // it.
         let command = self.command(arguments);
         let mut heedful = Command::new("env");
@@ -89,33 +88,17 @@ impl Sandbox {
             if topics.iter().any(|t| t["name"] == topic && t["published"].as_u64() > Some(0)) {
                 return;
             }
-            assert!(begin.elapsed() < Duration::from_secs(20), "nothing is published on {topic}: {list}");
+            assert!(begin.elapsed() < Duration::from_secs(20), "no message is published on {topic}: {list}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// All files below the root, except the file that announces recordings to programs: that one stays.
+    /// Returns all files below the root, except the file that announces recordings to programs: that one
+    /// stays.
     #[allow(dead_code, reason = "not every test file needs it")]
     pub fn files(&self) -> Vec<String> {
-        fn collect(path: &Path, found: &mut Vec<String>) {
-            for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-                if entry.path().is_dir() {
-                    collect(&entry.path(), found);
-                } else if !entry.path().ends_with("trace/control") {
-                    found.push(entry.path().display().to_string());
-                }
-            }
-        }
-        let mut found = Vec::new();
-        collect(&self.root, &mut found);
-        found
-    }
-}
-
-impl Drop for Sandbox {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.root);
-        let _ = std::fs::remove_dir_all(&self.scratch);
+        let files = self.root.files().into_iter().filter(|path| !path.ends_with("trace/control"));
+        files.map(|path| path.display().to_string()).collect()
     }
 }
 
@@ -146,8 +129,8 @@ impl Process {
         self.wait(Duration::from_secs(20))
     }
 
-    /// Whether `env` has not reset the signals yet, so that Ctrl-C would be lost. False if the process has
-    /// ended.
+    /// Returns whether `env` has not reset the signals yet, so that Ctrl-C would be lost. Returns false if
+    /// the process has ended.
     fn ignores_interrupts(&self) -> bool {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -196,13 +179,13 @@ impl Drop for Process {
     }
 }
 
-/// The output of a command that must have succeeded.
+/// Returns the output of a command that must have succeeded.
 pub fn text(output: &Output) -> String {
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The JSON of a command that must have succeeded.
+/// Returns the JSON of a command that must have succeeded.
 pub fn json(output: &Output) -> Value {
     serde_json::from_str(&text(output)).unwrap()
 }

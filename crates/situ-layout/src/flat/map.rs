@@ -6,8 +6,9 @@ use std::mem::offset_of;
 use crate::api::Table;
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::flat::FlatSequence;
-use crate::value::{InPlace, Key, SelfContained, Validation, Value, default_value, reset};
-use crate::visit::{Extensibility, MemberInfo, MemberVisitor, Structure, TypeInfo, Visitor, VisitorMut};
+use crate::in_place::{Composite, InPlace, SelfContained, default_value, reset};
+use crate::shape::{Extensibility, MemberInfo, TypeInfo};
+use crate::value::{Key, MemberVisitor, Structure, Validation, Value, Visitor, VisitorMut};
 
 /// One entry of a [`FlatMap`].
 #[repr(C)]
@@ -105,7 +106,7 @@ impl<K: Key, V: Value, const N: usize> FlatMap<K, V, N> {
 
 // SAFETY: both functions write both parts.
 unsafe impl<K: Key, V: Value> InPlace for Entry<K, V> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: dst is valid for writes of Self.
@@ -162,7 +163,7 @@ unsafe impl<K: SelfContained, V: SelfContained> SelfContained for Entry<K, V> {}
 
 // SAFETY: the entries keep the promises.
 unsafe impl<K: Key, V: Value, const N: usize> InPlace for FlatMap<K, V, N> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: a FlatMap is its entries.

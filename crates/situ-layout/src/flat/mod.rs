@@ -6,12 +6,14 @@
 
 mod map;
 mod optional;
+mod policy;
 mod sequence;
 mod string;
 mod wstring;
 
 pub use map::{Entry, FlatMap};
 pub use optional::FlatOptional;
+pub use policy::Flat;
 pub use sequence::FlatSequence;
 pub use string::FlatString;
 pub use wstring::FlatWString;

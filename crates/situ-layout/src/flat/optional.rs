@@ -5,8 +5,8 @@ use std::mem::{MaybeUninit, offset_of};
 
 use crate::api::Maybe;
 use crate::error::{ValidateError, ValidateProblem};
-use crate::value::{InPlace, SelfContained, Validation, Value, clone_value};
-use crate::visit::{Visitor, VisitorMut};
+use crate::in_place::{Composite, InPlace, SelfContained, clone_value};
+use crate::value::{Validation, Value, Visitor, VisitorMut};
 
 /// A value that may be absent, inline: `{u8 present; T value}`.
 #[repr(C)]
@@ -93,7 +93,7 @@ impl<T: Value> FlatOptional<T> {
 
 // SAFETY: both functions write the flag, and the value if it is present.
 unsafe impl<T: Value> InPlace for FlatOptional<T> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: dst is valid for writes of Self.

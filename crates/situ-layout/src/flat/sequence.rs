@@ -7,8 +7,9 @@ use std::ptr;
 
 use crate::api::{List, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
-use crate::value::{InPlace, Plain, SelfContained, Validation, Value, clone_value, default_value};
-use crate::visit::{Visitor, VisitorMut};
+use crate::hand_over::HandOverList;
+use crate::in_place::{Composite, InPlace, SelfContained, clone_value, default_value};
+use crate::value::{Plain, Validation, Value, Visitor, VisitorMut};
 
 /// At most `N` elements, inline: `{u32 len; T[N]}`.
 ///
@@ -173,9 +174,11 @@ unsafe fn clone_elements<T: Value>(src: &[T], dst: *mut T) {
     }
 }
 
+impl<T: Value, const N: usize> HandOverList<T> for FlatSequence<T, N> {}
+
 // SAFETY: both functions write the length and the elements it covers; the rest may be uninitialized.
 unsafe impl<T: Value, const N: usize> InPlace for FlatSequence<T, N> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         const { assert!(N <= u32::MAX as usize, "the bound of a flat sequence must be less than 2^32") };

@@ -10,8 +10,9 @@ use std::ptr;
 
 use crate::api::{Text, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
-use crate::value::{InPlace, Key, SelfContained, Validation, Value, clone_value, default_value};
-use crate::visit::{Visitor, VisitorMut};
+use crate::hand_over::HandOverText;
+use crate::in_place::{Composite, InPlace, SelfContained, clone_value, default_value};
+use crate::value::{Key, Validation, Value, Visitor, VisitorMut};
 
 /// UTF-8 text of at most `N` bytes, inline: `{u32 len; char[N + 1]}`, with a terminating zero for C.
 ///
@@ -113,10 +114,12 @@ impl<const N: usize> FlatString<N> {
     }
 }
 
+impl<const N: usize> HandOverText for FlatString<N> {}
+
 // SAFETY: both functions write the length, the text it covers, and the terminating zero; the rest may be
 // uninitialized.
 unsafe impl<const N: usize> InPlace for FlatString<N> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         const { assert!(N < u32::MAX as usize, "the bound of a flat string must be less than 2^32 - 1") };

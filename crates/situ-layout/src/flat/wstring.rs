@@ -9,8 +9,8 @@ use std::ptr;
 
 use crate::api::{WideText, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
-use crate::value::{InPlace, Key, SelfContained, Validation, Value, clone_value, default_value};
-use crate::visit::{Visitor, VisitorMut};
+use crate::in_place::{Composite, InPlace, SelfContained, clone_value, default_value};
+use crate::value::{Key, Validation, Value, Visitor, VisitorMut};
 
 /// Text of at most `N` 16-bit units, inline: `{u32 len; u16[N + 1]}`, with a terminating zero for C.
 ///
@@ -106,7 +106,7 @@ impl<const N: usize> FlatWString<N> {
 // SAFETY: both functions write the length, the text it covers, and the terminating zero; the rest may be
 // uninitialized.
 unsafe impl<const N: usize> InPlace for FlatWString<N> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         const { assert!(N < u32::MAX as usize, "the bound of a flat string must be less than 2^32 - 1") };

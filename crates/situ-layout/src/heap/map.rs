@@ -6,8 +6,8 @@ use std::ops::Deref;
 
 use crate::api::{Maybe, Table, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
-use crate::value::{InPlace, Key, Validation, Value, default_value, reset};
-use crate::visit::{Visitor, VisitorMut};
+use crate::in_place::{Composite, InPlace, default_value, reset};
+use crate::value::{Key, Validation, Value, Visitor, VisitorMut};
 
 /// A sorted map of at most `N` entries.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -159,7 +159,7 @@ impl<T: Value> Maybe<T> for Option<T> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<K: Key, V: Value, const N: usize> InPlace for BoundedMap<K, V, N> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
@@ -174,7 +174,7 @@ unsafe impl<K: Key, V: Value, const N: usize> InPlace for BoundedMap<K, V, N> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<K: Key, V: Value> InPlace for BTreeMap<K, V> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
@@ -189,7 +189,7 @@ unsafe impl<K: Key, V: Value> InPlace for BTreeMap<K, V> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<T: Value> InPlace for Option<T> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.

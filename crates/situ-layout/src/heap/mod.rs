@@ -1,11 +1,13 @@
 //! The containers of heap storage: vectors, strings and maps that enforce the bounds of the schema.
 
 mod map;
+mod policy;
 mod string;
 mod vec;
 mod wstring;
 
 pub use map::BoundedMap;
+pub use policy::Heap;
 pub use string::BoundedString;
 pub use vec::BoundedVec;
 pub use wstring::{BoundedWString, WString};

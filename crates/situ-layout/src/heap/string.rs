@@ -6,10 +6,10 @@ use std::ops::Deref;
 
 use crate::api::{Text, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
-use crate::ros::GivenText;
+use crate::hand_over::{GivenText, HandOverText};
+use crate::in_place::{Composite, InPlace};
 use crate::shared::NoMemory;
-use crate::value::{InPlace, Key, Validation, Value};
-use crate::visit::{Visitor, VisitorMut};
+use crate::value::{Key, Validation, Value, Visitor, VisitorMut};
 
 /// A string of at most `N` bytes.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,17 +78,6 @@ impl<const N: usize> Text for BoundedString<N> {
     fn clear(&mut self) {
         self.clear();
     }
-
-    fn give(&mut self) -> GivenText<'_> {
-        self.text.give()
-    }
-
-    fn take(&mut self, text: GivenText<'_>) -> Result<(), BoundError> {
-        let text = text.into_string_within(N);
-        check(Some(N), text.len())?;
-        self.text = text;
-        Ok(())
-    }
 }
 
 impl Text for String {
@@ -124,7 +113,22 @@ impl Text for String {
     fn clear(&mut self) {
         self.clear();
     }
+}
 
+impl<const N: usize> HandOverText for BoundedString<N> {
+    fn give(&mut self) -> GivenText<'_> {
+        self.text.give()
+    }
+
+    fn take(&mut self, text: GivenText<'_>) -> Result<(), BoundError> {
+        let text = text.into_string_within(N);
+        check(Some(N), text.len())?;
+        self.text = text;
+        Ok(())
+    }
+}
+
+impl HandOverText for String {
     #[inline]
     fn give(&mut self) -> GivenText<'_> {
         GivenText::Rust(std::mem::take(self))
@@ -139,7 +143,7 @@ impl Text for String {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<const N: usize> InPlace for BoundedString<N> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
@@ -154,7 +158,7 @@ unsafe impl<const N: usize> InPlace for BoundedString<N> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl InPlace for String {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.

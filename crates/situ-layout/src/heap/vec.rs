@@ -5,11 +5,12 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
 use crate::api::{List, check};
+use crate::bulk::{BulkError, BulkField, append_copies};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
-use crate::ros::GivenList;
-use crate::shared::NoMemory;
-use crate::value::{InPlace, Validation, Value, default_value};
-use crate::visit::{Visitor, VisitorMut};
+use crate::hand_over::{GivenList, HandOverList};
+use crate::in_place::{Composite, InPlace, default_value};
+use crate::shared::{NoMemory, SharedBytes};
+use crate::value::{Plain, Validation, Value, Visitor, VisitorMut};
 
 /// A vector of at most `N` elements.
 ///
@@ -160,15 +161,6 @@ impl<T: Value, const N: usize> List<T> for BoundedVec<T, N> {
     fn clear(&mut self) {
         self.clear();
     }
-
-    fn give(&mut self) -> GivenList<'_, T> {
-        self.elements.give()
-    }
-
-    fn take(&mut self, elements: GivenList<'_, T>) -> Result<(), BoundError> {
-        check(Some(N), elements.as_slice().len())?;
-        self.elements.take(elements)
-    }
 }
 
 impl<T: Value> List<T> for Vec<T> {
@@ -223,7 +215,20 @@ impl<T: Value> List<T> for Vec<T> {
     fn clear(&mut self) {
         self.clear();
     }
+}
 
+impl<T: Value, const N: usize> HandOverList<T> for BoundedVec<T, N> {
+    fn give(&mut self) -> GivenList<'_, T> {
+        self.elements.give()
+    }
+
+    fn take(&mut self, elements: GivenList<'_, T>) -> Result<(), BoundError> {
+        check(Some(N), elements.as_slice().len())?;
+        self.elements.take(elements)
+    }
+}
+
+impl<T: Value> HandOverList<T> for Vec<T> {
     fn give(&mut self) -> GivenList<'_, T> {
         GivenList::Rust(std::mem::take(self))
     }
@@ -240,7 +245,7 @@ impl<T: Value> List<T> for Vec<T> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<T: Value, const N: usize> InPlace for BoundedVec<T, N> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
@@ -255,7 +260,7 @@ unsafe impl<T: Value, const N: usize> InPlace for BoundedVec<T, N> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<T: Value> InPlace for Vec<T> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
@@ -354,5 +359,46 @@ impl<'a, T, const N: usize> IntoIterator for &'a mut BoundedVec<T, N> {
 impl<T: fmt::Debug, const N: usize> fmt::Debug for BoundedVec<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.elements, f)
+    }
+}
+
+impl<T: Plain, const N: usize> BulkField<T> for BoundedVec<T, N> {
+    const BOUND: usize = N;
+    const IN_BODY: bool = false;
+
+    fn element_count(&self) -> usize {
+        self.len()
+    }
+
+    fn place(&mut self, _offset: u64, len: usize) {
+        // `measure_bulk` has checked the bound; a vector that stays shorter is safe in any case.
+        let within_bound = self.try_resize(len);
+        debug_assert!(within_bound.is_ok());
+    }
+
+    fn elements<'a>(&'a self, _body: &'a [u8]) -> Result<&'a [T], BulkError> {
+        Ok(self)
+    }
+
+    fn elements_mut<'a>(&'a mut self, _body: &'a mut [u8]) -> Result<&'a mut [T], BulkError> {
+        Ok(self)
+    }
+
+    fn fill(&mut self, _offset: u64, elements: &[T], _body: &mut [u8]) -> Result<(), BulkError> {
+        // The caller has checked the bound.
+        let within_bound = self.try_assign(elements);
+        debug_assert!(within_bound.is_ok());
+        Ok(())
+    }
+
+    fn fill_with_copies(
+        &mut self,
+        _offset: u64,
+        count: usize,
+        bytes: SharedBytes<'_>,
+        _body: &mut [u8],
+    ) -> Result<(), BulkError> {
+        self.clear();
+        append_copies(self, count, bytes)
     }
 }

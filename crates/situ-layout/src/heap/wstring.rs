@@ -5,9 +5,9 @@ use std::ops::Deref;
 
 use crate::api::{WideText, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
+use crate::in_place::{Composite, InPlace};
 use crate::shared::NoMemory;
-use crate::value::{InPlace, Key, Validation, Value};
-use crate::visit::{Visitor, VisitorMut};
+use crate::value::{Key, Validation, Value, Visitor, VisitorMut};
 
 /// A string of 16-bit units; UTF-16 by convention.
 pub type WString = BoundedWString<{ usize::MAX }>;
@@ -93,7 +93,7 @@ impl<const N: usize> WideText for BoundedWString<N> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<const N: usize> InPlace for BoundedWString<N> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.

@@ -3,13 +3,13 @@
 
 use crate::api::{List, Maybe, Table, Text, WideText};
 use crate::assign::AssignError;
-use crate::bulk::BulkRef;
-use crate::value::{Key, Plain, Value};
-use crate::visit::{MemberInfo, MemberVisitor, Number, Structure, Union, VisitorMut};
+use crate::bulk_ref::BulkRef;
+use crate::shape::MemberInfo;
+use crate::value::{Key, MemberVisitor, Number, Plain, Structure, Union, Value, VisitorMut};
 
 /// Shortens every string and sequence of a message that is longer than its bound. A message from the network
 /// may have such strings, because the middleware does not check them. Afterwards the message converts to any
-/// storage, unless elements are in a [buffer](super::RosidlBuffer), which is kept.
+/// storage, unless elements are in a [buffer](crate::OpaqueBuffer), which is kept.
 pub fn clip<T: Structure>(message: &mut T) {
     let clipped = Clip { empties_buffers: false }.structure(message);
     debug_assert!(clipped.is_ok(), "it fails where it empties a buffer");

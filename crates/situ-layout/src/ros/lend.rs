@@ -7,10 +7,11 @@ use std::ops::Deref;
 use std::ptr;
 
 use super::{RosSequence, RosString, RosWString};
-use crate::api::{List, Text};
+use crate::api::{List, Text, WideText};
 use crate::assign::AssignError;
 use crate::bulk::BulkField;
-use crate::value::{InPlace, Plain, Value};
+use crate::in_place::InPlace;
+use crate::value::{Plain, Value};
 
 /// The alignment of blocks. It is enough for all members of ROS's C structs.
 type Word = u64;
@@ -19,40 +20,37 @@ type Word = u64;
 /// finalized; the type ensures this, because it gives access through a shared reference only.
 ///
 /// ```
-/// # use situ_layout::{Heap, Storage, Unbounded, ros, structure};
-/// #[repr(C)]
-/// struct Names<S: Unbounded> {
-///     names: S::UnboundedSequence<S::UnboundedString>,
-/// }
-/// structure! {
-///     ros Names<S: Unbounded>: Final "example::msg::Names";
-///     0 "names" names: (list text);
-/// }
-///
-/// let mut names = Names::<Heap>::default();
-/// names.names.extend(["arm".to_owned(), "hand".to_owned()]);
-/// let lent = ros::lend(&names)?;
-/// assert_eq!(lent.names[1], "hand");
-/// # Ok::<(), situ_layout::AssignError>(())
+/// # mod messages {
+/// #     pub mod situ { pub mod layout { pub use situ_layout::*; } pub mod region { pub use situ_region::*; } }
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/messages/messages.rs"));
+/// # }
+/// # use situ_layout::{AssignError, Heap, ros};
+/// # use messages::test::msg::Whole;
+/// # fn main() -> Result<(), AssignError> {
+/// let mut whole = Whole::<Heap>::default();
+/// whole.more.extend(["arm".to_owned(), "hand".to_owned()]);
+/// let lent = ros::lend(&whole)?;
+/// assert_eq!(lent.more[1], "hand");
+/// # Ok(())
+/// # }
 /// ```
 ///
 /// It cannot outlive the message that it borrows from:
 ///
 /// ```compile_fail,E0505
-/// # use situ_layout::{Heap, Storage, Unbounded, ros, structure};
-/// # #[repr(C)]
-/// # struct Names<S: Unbounded> {
-/// #     names: S::UnboundedSequence<S::UnboundedString>,
+/// # mod messages {
+/// #     pub mod situ { pub mod layout { pub use situ_layout::*; } pub mod region { pub use situ_region::*; } }
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/messages/messages.rs"));
 /// # }
-/// # structure! {
-/// #     ros Names<S: Unbounded>: Final "example::msg::Names";
-/// #     0 "names" names: (list text);
+/// # use situ_layout::{AssignError, Heap, ros};
+/// # use messages::test::msg::Whole;
+/// # fn main() -> Result<(), AssignError> {
+/// let whole = Whole::<Heap>::default();
+/// let lent = ros::lend(&whole)?;
+/// drop(whole);
+/// assert_eq!(lent.more.len(), 0);
+/// # Ok(())
 /// # }
-/// let names = Names::<Heap>::default();
-/// let lent = ros::lend(&names)?;
-/// drop(names);
-/// assert_eq!(lent.names.len(), 0);
-/// # Ok::<(), situ_layout::AssignError>(())
 /// ```
 #[derive(Debug)]
 pub struct Lent<'a, C> {
@@ -156,7 +154,7 @@ impl Block<'_> {
 ///
 /// # Safety
 /// `dst` is valid for writes and aligned. The same holds for all functions of this module.
-pub unsafe fn copy<T: InPlace>(source: &T, dst: *mut T) -> Result<(), AssignError> {
+pub unsafe fn copy<T: InPlace>(source: &T, dst: *mut T, _: &mut Block<'_>) -> Result<(), AssignError> {
     const { assert!(T::BITWISE, "a value that does not depend on the storage is its bytes") };
     // SAFETY: the caller's promise; a copy of the bytes is a value.
     unsafe { ptr::copy_nonoverlapping(source, dst, 1) };
@@ -183,12 +181,12 @@ pub unsafe fn text<const N: usize>(
 /// # Safety
 /// As for [`copy`].
 pub unsafe fn wide<const N: usize>(
-    source: &[u16],
+    source: &impl WideText,
     dst: *mut RosWString<N>,
     block: &mut Block<'_>,
 ) -> Result<(), AssignError> {
     // SAFETY: the caller's promise.
-    unsafe { dst.write(RosWString::lent(block.text(source), source.len())) };
+    unsafe { dst.write(RosWString::lent(block.text::<u16>(source), source.len())) };
     Ok(())
 }
 
@@ -199,6 +197,7 @@ pub unsafe fn wide<const N: usize>(
 pub unsafe fn list_of_copies<T: Value, const N: usize>(
     source: &impl List<T>,
     dst: *mut RosSequence<T, N>,
+    _: &mut Block<'_>,
 ) -> Result<(), AssignError> {
     // SAFETY: the caller's promise.
     unsafe { dst.write(RosSequence::lent(source.elements()?)) };
@@ -219,8 +218,8 @@ pub unsafe fn bulk<T: Plain, const N: usize>(
     Ok(())
 }
 
-/// Lends one element.
-type Each<S, T> = fn(&S, *mut T, &mut Block<'_>) -> Result<(), AssignError>;
+/// Lends one element. It may be called with a place that [`copy`] may be called with.
+type Each<S, T> = unsafe fn(&S, *mut T, &mut Block<'_>) -> Result<(), AssignError>;
 
 /// Lends a sequence.
 ///
@@ -238,7 +237,8 @@ pub unsafe fn list<S: Value, T: InPlace, const N: usize>(
     for (index, element) in elements.iter().enumerate() {
         // SAFETY: there is a place for each element.
         let at = if data.is_null() { measured.as_mut_ptr() } else { unsafe { data.add(index) } };
-        each(element, at, block).map_err(|error| error.in_element(index))?;
+        // SAFETY: the place is that of an element.
+        unsafe { each(element, at, block) }.map_err(|error| error.in_element(index))?;
     }
     let lent = ptr::slice_from_raw_parts(data.cast_const(), if data.is_null() { 0 } else { elements.len() });
     // SAFETY: the caller's promise.
@@ -259,7 +259,8 @@ pub unsafe fn array<S, T, const N: usize>(
     for (index, element) in source.iter().enumerate() {
         // SAFETY: the array has `N` places.
         let at = unsafe { dst.cast::<T>().add(index) };
-        each(element, at, block).map_err(|error| error.in_element(index))?;
+        // SAFETY: the place is that of an element.
+        unsafe { each(element, at, block) }.map_err(|error| error.in_element(index))?;
     }
     Ok(())
 }

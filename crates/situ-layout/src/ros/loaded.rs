@@ -76,8 +76,9 @@ pub unsafe fn checked_type_support<T>(
 /// `handle` is null, or a message's type support.
 unsafe fn size_of_message(handle: *const TypeSupport) -> Option<usize> {
     let _alone = LOOKING.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: type supports are constant and begin as the struct says; the function takes them with a C
-    // string. It returns null or the type support of that name, whose data are the members.
+    // SAFETY: type supports are constant and begin as the struct says. The function takes them with a C
+    // string, and returns null or the type support of that name. The data of that type support are the
+    // members.
     unsafe {
         let found = (handle.as_ref()?.find?)(handle, INTROSPECTION.as_ptr()).as_ref()?;
         if found.identifier.is_null() || CStr::from_ptr(found.identifier) != INTROSPECTION {

@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::clip::clip_or_empty;
 use super::tail::SEQUENCES_HAVE_FLAGS;
+use crate::in_place::InPlace;
 use crate::take::{TakeFrom, convert, convert_owned};
-use crate::value::InPlace;
-use crate::visit::Structure;
+use crate::value::Structure;
 use crate::{AssignError, AssignFrom};
 
 /// Converts a message to its C struct. An owned message hands over its memory where possible.
@@ -29,7 +29,7 @@ where
 
 /// Converts a C struct without bounds to its message. The struct hands over its memory where possible.
 ///
-/// A member whose elements are in a [`RosidlBuffer`](super::RosidlBuffer) is empty in the message, because
+/// A member whose elements are in a [`OpaqueBuffer`](crate::OpaqueBuffer) is empty in the message, because
 /// the caller cannot receive an error. A warning goes to standard error, once for each type of message.
 ///
 /// # Panics

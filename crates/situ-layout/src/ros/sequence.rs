@@ -7,27 +7,19 @@ use std::mem::{self, ManuallyDrop, MaybeUninit, needs_drop};
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 
-use super::given::GivenList;
 use super::memory::{allocate, may_change_hands, release, resize, try_resize};
-use super::tail::{SequenceTail, finalize};
+use super::tail::{PrimitiveTail, finalize};
 use super::{NO_BOUND, bound};
 use crate::api::{List, check};
 use crate::bulk::{BulkError, BulkField};
-use crate::error::{BoundError, ValidateError, ValidateProblem};
+use crate::error::{BoundError, OpaqueBuffer, ValidateError, ValidateProblem};
+use crate::in_place::{Composite, ElementClass, IfScalar, InPlace, clone_value};
 use crate::shared::NoMemory;
-use crate::value::{InPlace, Plain, Validation, Value, clone_value};
-use crate::visit::{Visitor, VisitorMut};
+use crate::value::{Plain, Validation, Value, Visitor, VisitorMut};
 
-/// The elements of a sequence are in a `rosidl::Buffer`, which may lie in the memory of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the elements are in a rosidl buffer ({size} bytes), which may be the memory of a device: copy them to the host with the \
-     library of the buffer's vendor, or subscribe without accepting buffers"
-)]
-pub struct RosidlBuffer {
-    /// The size in the C sequence.
-    pub size: usize,
-}
+/// The data after the three numbers of a C sequence. In C, the type of the elements decides what it is:
+/// sequences of messages have none.
+type Tail<T> = <<T as InPlace>::Class as ElementClass>::IfScalar<PrimitiveTail>;
 
 /// A sequence of at most `N` elements in memory of the C allocator. It is bit for bit a
 /// `rosidl_runtime_c__T__Sequence` or a `package__msg__T__Sequence`. Bounded and unbounded sequences are the
@@ -45,10 +37,10 @@ pub struct RosidlBuffer {
 // `capacity` elements, so the spare elements of types with a destructor are valid values too.
 #[repr(C)]
 pub struct RosSequence<T: InPlace, const N: usize = NO_BOUND> {
-    data: *mut T,
-    size: usize,
-    capacity: usize,
-    tail: T::CTail,
+    pub(super) data: *mut T,
+    pub(super) size: usize,
+    pub(super) capacity: usize,
+    pub(super) tail: Tail<T>,
 }
 
 // SAFETY: a sequence owns its elements and adds no interior mutability.
@@ -64,7 +56,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
 
     /// A sequence of C memory for `capacity` elements, of which the first `size` are the sequence.
     fn of(data: *mut T, size: usize, capacity: usize) -> Self {
-        Self { data, size, capacity, tail: T::CTail::default() }
+        Self { data, size, capacity, tail: Tail::<T>::default() }
     }
 
     /// A sequence of elements that it does not own. It may be read and must not be dropped.
@@ -80,12 +72,16 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
     /// an empty sequence and is published as the buffer that it is. Dropping the sequence or writing to it
     /// releases the buffer through ROS.
     pub fn is_rosidl_buffer(&self) -> bool {
-        self.tail.is_buffer()
+        self.tail.get().is_some_and(PrimitiveTail::is_buffer)
     }
 
     /// The elements. Fails if they are in a [buffer](Self::is_rosidl_buffer).
-    pub fn try_as_slice(&self) -> Result<&[T], RosidlBuffer> {
-        if self.is_rosidl_buffer() { Err(RosidlBuffer { size: self.size }) } else { Ok(self.as_slice()) }
+    pub fn try_as_slice(&self) -> Result<&[T], OpaqueBuffer> {
+        if self.is_rosidl_buffer() {
+            Err(OpaqueBuffer { kind: "rosidl buffer", size: self.size })
+        } else {
+            Ok(self.as_slice())
+        }
     }
 
     /// Releases a buffer before the sequence is written to.
@@ -351,9 +347,8 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
 impl<T: Value, const N: usize> List<T> for RosSequence<T, N> {
     const BOUND: Option<usize> = bound(N);
     const INLINE: bool = false;
-    const TAKES_BUFFERS: bool = true;
 
-    fn elements(&self) -> Result<&[T], RosidlBuffer> {
+    fn elements(&self) -> Result<&[T], OpaqueBuffer> {
         self.try_as_slice()
     }
 
@@ -447,25 +442,6 @@ impl<T: Value, const N: usize> List<T> for RosSequence<T, N> {
     fn try_assign(&mut self, elements: &[T]) -> Result<(), BoundError> {
         self.try_assign(elements)
     }
-
-    fn give(&mut self) -> GivenList<'_, T> {
-        let this = ManuallyDrop::new(mem::take(self));
-        GivenList::C(RosSequence {
-            data: this.data,
-            size: this.size,
-            capacity: this.capacity,
-            tail: this.tail,
-        })
-    }
-
-    fn take(&mut self, elements: GivenList<'_, T>) -> Result<(), BoundError> {
-        match elements {
-            GivenList::Lent(elements) => self.try_assign(elements)?,
-            GivenList::Rust(elements) => *self = Self::try_from_vec(elements)?,
-            GivenList::C(elements) => *self = elements.try_with_bound()?,
-        }
-        Ok(())
-    }
 }
 
 impl<T: Plain, const N: usize> BulkField<T> for RosSequence<T, N> {
@@ -501,7 +477,7 @@ impl<T: Plain, const N: usize> BulkField<T> for RosSequence<T, N> {
 
 // SAFETY: all functions write a whole value; an empty sequence owns no memory.
 unsafe impl<T: Value, const N: usize> InPlace for RosSequence<T, N> {
-    type CTail = crate::ros::NoTail;
+    type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
@@ -522,7 +498,7 @@ impl<T: Value, const N: usize> Value for RosSequence<T, N> {
     fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
         match self.try_as_slice() {
             Ok(elements) => visitor.sequence(elements),
-            Err(buffer) => visitor.rosidl_buffer(buffer),
+            Err(buffer) => visitor.opaque_buffer(buffer),
         }
     }
 

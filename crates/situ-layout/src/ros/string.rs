@@ -5,19 +5,18 @@ use std::borrow::{Borrow, Cow};
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::mem::{self, ManuallyDrop};
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr;
 use std::str::Utf8Error;
 
-use super::given::GivenText;
 use super::memory::{allocate, may_change_hands, release, resize, try_resize};
 use super::{NO_BOUND, bound};
 use crate::api::{Text, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
+use crate::in_place::{InPlace, Scalar};
 use crate::shared::NoMemory;
-use crate::value::{InPlace, Key, Validation, Value};
-use crate::visit::{Visitor, VisitorMut};
+use crate::value::{Key, Validation, Value, Visitor, VisitorMut};
 
 /// The smallest allocation, in bytes. A default string needs one byte, because C code that writes messages
 /// expects the terminating NUL even of an empty string. The C library gives at least this many bytes for an
@@ -46,9 +45,9 @@ fn checked(bytes: &[u8]) -> Result<&str, Utf8Error> {
 // bytes. Then the first `size` bytes are the text, and the next byte is a NUL.
 #[repr(C)]
 pub struct RosString<const N: usize = NO_BOUND> {
-    data: *mut u8,
-    size: usize,
-    capacity: usize,
+    pub(super) data: *mut u8,
+    pub(super) size: usize,
+    pub(super) capacity: usize,
 }
 
 // SAFETY: a string owns its bytes and has no interior mutability.
@@ -58,7 +57,7 @@ unsafe impl<const N: usize> Sync for RosString<N> {}
 
 impl<const N: usize> RosString<N> {
     /// A string without memory. C code must not receive it.
-    const VACANT: Self = Self { data: ptr::null_mut(), size: 0, capacity: 0 };
+    pub(super) const VACANT: Self = Self { data: ptr::null_mut(), size: 0, capacity: 0 };
 
     /// A string in memory that it does not own, with room for the text and a NUL. It may be read and must not
     /// be dropped.
@@ -247,30 +246,11 @@ impl<const N: usize> Text for RosString<N> {
     fn to_text(&self) -> Cow<'_, str> {
         self.to_string_lossy()
     }
-
-    fn give(&mut self) -> GivenText<'_> {
-        let this = ManuallyDrop::new(mem::replace(self, Self::VACANT));
-        GivenText::C(RosString { data: this.data, size: this.size, capacity: this.capacity })
-    }
-
-    fn take(&mut self, text: GivenText<'_>) -> Result<(), BoundError> {
-        match text {
-            GivenText::Lent(text) => self.try_assign(&text)?,
-            GivenText::Rust(text) => *self = Self::try_from_string(text)?,
-            GivenText::C(text) if text.data.is_null() => self.clear(),
-            GivenText::C(text) => {
-                check(bound(N), text.size)?;
-                let this = ManuallyDrop::new(text);
-                *self = Self { data: this.data, size: this.size, capacity: this.capacity };
-            }
-        }
-        Ok(())
-    }
 }
 
 // SAFETY: all functions write a whole value; a vacant one owns no memory.
 unsafe impl<const N: usize> InPlace for RosString<N> {
-    type CTail = crate::ros::PrimitiveTail;
+    type Class = Scalar;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.

@@ -8,18 +8,13 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// Whether this build uses the sequences of Lyrical and later. `ROS_DISTRO` decides this at build time.
 pub const SEQUENCES_HAVE_FLAGS: bool = cfg!(situ_ros_buffers);
 
-/// The data after the three numbers of a C sequence. In C, the type of the elements decides what it is.
-pub trait SequenceTail: Copy + Default + Send + Sync + 'static {
-    /// Whether `data` is the address of a `rosidl::Buffer`, not of elements.
-    fn is_buffer(self) -> bool;
-}
-
-/// An empty tail: that of sequences of messages, and of all sequences up to Kilted.
+/// An empty tail: that of all sequences up to Kilted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTail;
 
-impl SequenceTail for NoTail {
-    fn is_buffer(self) -> bool {
+impl NoTail {
+    /// Whether `data` is the address of a `rosidl::Buffer`, not of elements.
+    pub const fn is_buffer(self) -> bool {
         false
     }
 }
@@ -33,8 +28,9 @@ pub struct BufferFlags {
     owns_rosidl_buffer: u8,
 }
 
-impl SequenceTail for BufferFlags {
-    fn is_buffer(self) -> bool {
+impl BufferFlags {
+    /// Whether `data` is the address of a `rosidl::Buffer`, not of elements.
+    pub const fn is_buffer(self) -> bool {
         self.is_rosidl_buffer != 0
     }
 }

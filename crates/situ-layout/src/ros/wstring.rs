@@ -11,9 +11,9 @@ use super::memory::{allocate, release, try_resize};
 use super::{NO_BOUND, bound};
 use crate::api::{WideText, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
+use crate::in_place::{InPlace, Scalar};
 use crate::shared::NoMemory;
-use crate::value::{InPlace, Key, Validation, Value};
-use crate::visit::{Visitor, VisitorMut};
+use crate::value::{Key, Validation, Value, Visitor, VisitorMut};
 
 /// The smallest allocation, in 16-bit units.
 const LEAST: usize = 8;
@@ -170,7 +170,7 @@ impl<const N: usize> WideText for RosWString<N> {
 
 // SAFETY: all functions write a whole value; a vacant one owns no memory.
 unsafe impl<const N: usize> InPlace for RosWString<N> {
-    type CTail = crate::ros::PrimitiveTail;
+    type Class = Scalar;
 
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.

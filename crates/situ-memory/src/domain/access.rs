@@ -1,20 +1,21 @@
-//! What streams of devices look at before a driver is asked for anything: whose memory it is, who may write to it, and where it ends.
+//! The checks that streams of devices make before they call a driver: which device the memory is on, whether
+//! it may be written, and where it ends.
 
 use std::sync::Arc;
 
 use crate::domain::traits::{DomainError, DomainId, Memory, check_range};
 
-/// Memory of a device, as this process has it.
+/// Memory of a device, as this process uses it.
 pub(crate) trait DeviceMemory: Memory + Sized + 'static {
     /// Whether this process made it, and may write to it.
     fn owned(&self) -> bool;
 
-    /// What is told whoever wants what only its owner may.
+    /// The error for an action that only the memory's owner may do.
     fn not_owned(&self, action: &str, reason: &str) -> DomainError {
         DomainError::Refused { domain: self.domain(), action: action.to_owned(), reason: reason.to_owned() }
     }
 
-    /// [`Memory::back`] where the memory is one block that is there from the start.
+    /// [`Memory::back`] where the memory is one block that exists from the start.
     fn back_block(&self, offset: u64, len: u64) -> Result<(), DomainError> {
         if !self.owned() {
             return Err(self.not_owned("give memory to a pool", "it was imported: only its owner does"));
@@ -23,7 +24,7 @@ pub(crate) trait DeviceMemory: Memory + Sized + 'static {
     }
 }
 
-/// A stream of a device, by the memory that it works on.
+/// A stream of a device, by the kind of memory that it works on.
 pub(crate) trait DeviceStream {
     /// The memory of its device.
     type Memory: DeviceMemory;
@@ -31,7 +32,7 @@ pub(crate) trait DeviceStream {
     /// The domain that it works on.
     fn device(&self) -> DomainId;
 
-    /// Whether memory of this kind is of this device, as this process has that open.
+    /// Whether memory of this kind is of this device, as this process has opened it.
     fn is_here(&self, memory: &Self::Memory) -> bool;
 
     /// Memory of this device.
@@ -52,7 +53,7 @@ pub(crate) trait DeviceStream {
         Ok(own)
     }
 
-    /// The same for writing: only its owner may.
+    /// The same for writing: only the owner may write.
     fn writable<'m>(
         &self,
         memory: &'m Arc<dyn Memory>,

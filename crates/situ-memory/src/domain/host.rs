@@ -1,4 +1,5 @@
-//! The host's shared memory as a domain: files in a memory file system, mapped read-only by everybody but their owner.
+//! The host's shared memory as a domain: files in a memory file system, which all processes but their owner
+//! map read-only.
 
 use std::any::Any;
 use std::fs::File;
@@ -39,7 +40,7 @@ impl Domain for HostDomain {
     }
 
     fn create(&self, place: &Beneath, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
-        // It grows as slots get memory.
+        // The file grows as slots get memory.
         let file = create_file(place, &MemoryRequest { size: 0, ..request.clone() })?;
         Ok(Arc::new(HostMemory::own(place.path().to_owned(), file, request.size)?))
     }
@@ -74,7 +75,7 @@ impl HostMemory {
         Ok(Self { windows, backing: Backing::other(path) })
     }
 
-    /// The windows through which it is seen.
+    /// The windows through which this process uses it.
     pub(crate) fn windows(&self) -> &FileWindows {
         &self.windows
     }

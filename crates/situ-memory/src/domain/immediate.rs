@@ -7,20 +7,20 @@ use std::time::Duration;
 use crate::domain::traits::{DomainError, DomainId, Memory, Stream};
 use crate::sync::fence::{Fence, FenceState};
 
-/// A queue that is always empty, of a domain with [host access](crate::Capabilities::host_access). Its order is
-/// [`StreamOrder::Host`](crate::StreamOrder::Host): waiting for a fence is done in the call.
+/// A queue that is always empty, of a domain with [host access](crate::Capabilities::host_access). Its order
+/// is [`StreamOrder::Host`](crate::StreamOrder::Host): the call itself waits for a fence.
 #[derive(Debug)]
 pub struct ImmediateStream {
     domain: DomainId,
 }
 
 impl ImmediateStream {
-    /// A stream of this domain. It works on every memory that says it is of this domain and gives a host address.
+    /// A stream of this domain. It works on all memory of this domain that has a host address.
     pub fn new(domain: DomainId) -> Self {
         Self { domain }
     }
 
-    /// Where a range lies, for reading.
+    /// The address of a range, for reading.
     fn source(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<*mut u8, DomainError> {
         let foreign = DomainError::Foreign { domain: self.domain, found: memory.domain() };
         if memory.domain() != self.domain {
@@ -29,10 +29,10 @@ impl ImmediateStream {
         memory.host(offset, len)?.ok_or(foreign)
     }
 
-    /// Where a range lies, for writing.
+    /// The address of a range, for writing.
     fn target(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<*mut u8, DomainError> {
         let target = self.source(memory, offset, len)?;
-        // Only who owns memory may give a part of it, be it an empty one, something to lie in.
+        // Only the owner may back a range, even an empty one. This call checks that.
         memory.back(offset, 0)?;
         Ok(target)
     }

@@ -1,9 +1,9 @@
 //! Memory domains: their traits, the set that a process has, and each kind of domain.
 //!
 //! ```text
-//!   traits      Domain, Memory, Stream: the words in which all kinds are spoken of
-//!   set         the domains that a process has, and how they are found
-//!   access      the checks that streams of devices make before they ask a driver
+//!   traits      Domain, Memory, Stream: the terms that describe all kinds
+//!   set         the domains that a process has, and how to find them
+//!   access      the checks that streams of devices make before they call a driver
 //!   immediate   the stream of memory that the CPU may touch
 //!   host, emulated, vulkan, cuda
 //! ```

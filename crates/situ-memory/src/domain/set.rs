@@ -1,4 +1,4 @@
-//! The domains that a process has, and how those of Situ are found.
+//! The domains that a process has, and how to find those of Situ.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::domain::host::HostDomain;
 use crate::domain::traits::{Capabilities, Domain, DomainError, DomainId, DomainKind, HOST};
 use crate::domain::vulkan::VulkanDomain;
 
-/// The domains that a process has access to: the host, and what was found or added. Cheap to clone.
+/// The domains that a process has access to: the host, and those that were found or added. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Domains {
     all: Arc<[Arc<dyn Domain>]>,
@@ -27,13 +27,14 @@ impl Domains {
         Self { all: Arc::new([Arc::new(HostDomain)]) }
     }
 
-    /// The host and all devices that Situ finds; an emulated one is never found, but added. Opens their drivers: some hundred milliseconds the first time.
+    /// The host and all devices that Situ finds. An emulated one is never found, only added. This opens the
+    /// drivers, which takes some hundred milliseconds the first time.
     pub fn detect() -> Self {
         let devices = DETECTED.iter().filter_map(|(_, devices)| devices().ok()).flatten();
         devices.fold(Self::host_only(), Self::with)
     }
 
-    /// These and another one, which takes the place of one with the same id.
+    /// These and another domain, which replaces one with the same id.
     #[must_use]
     pub fn with(self, domain: Arc<dyn Domain>) -> Self {
         let id = domain.id();
@@ -58,7 +59,7 @@ impl Domains {
 /// All devices of a kind, or why there are none.
 type Devices = fn() -> Result<Vec<Arc<dyn Domain>>, DomainError>;
 
-/// The kinds of devices that are looked for.
+/// The kinds of devices that are searched.
 const DETECTED: [(DomainKind, Devices); 2] = [(DomainKind::CUDA, cuda), (DomainKind::VULKAN, vulkan)];
 
 fn cuda() -> Result<Vec<Arc<dyn Domain>>, DomainError> {
@@ -71,8 +72,8 @@ fn vulkan() -> Result<Vec<Arc<dyn Domain>>, DomainError> {
     Ok(devices.into_iter().map(|device| Arc::new(device) as Arc<dyn Domain>).collect())
 }
 
-/// Opens one of Situ's domains by its id: `host`, `emulated:0`, `vulkan:0`, `cuda:0`. Every number of an emulated device is
-/// there.
+/// Opens one of Situ's domains by its id: `host`, `emulated:0`, `vulkan:0`, `cuda:0`. An emulated device may
+/// have any number.
 pub fn find(id: DomainId) -> Result<Arc<dyn Domain>, DomainError> {
     if id.kind == DomainKind::EMULATED {
         let options = EmulatedOptions { number: id.number, ..EmulatedOptions::default() };
@@ -93,10 +94,10 @@ pub fn find(id: DomainId) -> Result<Arc<dyn Domain>, DomainError> {
         .ok_or_else(|| absent(format!("there are {there} of this kind, numbered from 0")))
 }
 
-/// What a domain is called and can do, or why it is absent.
+/// A domain's name and capabilities, or why it is absent.
 pub type Surveyed = (DomainId, Result<(String, Capabilities), DomainError>);
 
-/// All of Situ's domains: what they are called and can do, or why they are absent.
+/// All of Situ's domains: their names and capabilities, or why they are absent.
 pub fn survey() -> Vec<Surveyed> {
     let describe = |domain: &Arc<dyn Domain>| (domain.id(), Ok((domain.name(), domain.capabilities())));
     let always = Domains::host_only().with(Arc::new(EmulatedDomain::default()));

@@ -1,4 +1,4 @@
-//! What a memory domain is: memory, the streams that work on it, and the words in which both are spoken of.
+//! What a memory domain is: memory, the streams that work on it, and the terms that describe both.
 //!
 //! ```text
 //!   owner                                            importer (another process)
@@ -7,8 +7,8 @@
 //!                               \------- Fence: a word in host shared memory -------/
 //! ```
 //!
-//! `spec/domain.md` says the same in prose. Whatever implements [`Domain`] must pass the conformance suite
-//! (`tests/conformance`), which runs against every domain of this crate.
+//! `spec/domain.md` describes the same in prose. Every implementation of [`Domain`] must pass the conformance
+//! suite (`tests/conformance`), which runs against every domain of this crate.
 
 use std::any::Any;
 use std::fmt;
@@ -27,7 +27,7 @@ pub struct DomainKind(u32);
 impl DomainKind {
     /// Shared memory of the host.
     pub const HOST: Self = Self(0);
-    /// A device that is emulated in host memory which the CPU may not touch.
+    /// A device that is emulated in host memory, which the CPU may not touch.
     pub const EMULATED: Self = Self(1);
     /// A Vulkan device.
     pub const VULKAN: Self = Self(2);
@@ -59,7 +59,7 @@ impl fmt::Display for DomainKind {
     }
 }
 
-/// Which memory: its kind, and its number among those of that kind. Written `cuda:0`.
+/// Identifies memory: its kind, and its number within that kind. Written `cuda:0`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DomainId {
     /// The kind of memory.
@@ -80,10 +80,11 @@ impl fmt::Display for DomainId {
     }
 }
 
-/// How memory comes to another process.
+/// How another process gets the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// It is a file beside the pool's control file: whoever can open it has it, also after its owner's death.
+    /// It is a file beside the pool's control file: every process that can open the file has it, also after
+    /// its owner's death.
     File,
     /// By a descriptor that the living owner hands out.
     Descriptor,
@@ -94,29 +95,29 @@ pub enum Sharing {
 pub enum StreamOrder {
     /// The host waits, then enqueues: nothing overlaps.
     Host,
-    /// A thread of the stream looks at the words and hands what waits for them to the device: the caller does not wait, and
-    /// work of other streams goes on.
+    /// A thread of the stream polls the words, and hands work to the device when its word is reached. The
+    /// caller does not wait, and work of other streams goes on.
     Watched,
-    /// Events that both processes know.
+    /// By events that both processes have.
     Events,
     /// The device itself waits for a word in host shared memory, and writes one.
     Words,
 }
 
-/// What a domain's memory can do.
+/// The capabilities of a domain's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
     /// The CPU may load from and store to it.
     pub host_access: bool,
-    /// A pool outlives the process that made it, as long as somebody has it imported.
+    /// A pool outlives the process that made it, while any process has it imported.
     pub outlives_owner: bool,
-    /// How it comes to another process.
+    /// How another process gets it.
     pub sharing: Sharing,
     /// How streams of several processes are ordered.
     pub order: StreamOrder,
 }
 
-/// Why a domain could not do what it was asked.
+/// Why an operation of a domain failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DomainError {
@@ -138,7 +139,7 @@ pub enum DomainError {
         /// What the driver answered.
         reason: String,
     },
-    /// The device is lost: nothing that was on it can be used any more.
+    /// The device is lost: nothing on it can be used any more.
     #[error("domain {domain} is lost: {reason}; leave its topics and register again")]
     Lost {
         /// The domain.
@@ -146,7 +147,7 @@ pub enum DomainError {
         /// What the driver answered.
         reason: String,
     },
-    /// A range reaches out of the memory.
+    /// A range does not lie within the memory.
     #[error("bytes {offset}+{len} lie outside of the {size} bytes of this memory of domain {domain}")]
     OutOfRange {
         /// The domain.
@@ -163,7 +164,7 @@ pub enum DomainError {
     Foreign {
         /// The domain that was asked.
         domain: DomainId,
-        /// Whose memory it is.
+        /// The domain of the memory.
         found: DomainId,
     },
     /// Work did not complete in time.
@@ -171,7 +172,7 @@ pub enum DomainError {
     TimedOut {
         /// The domain.
         domain: DomainId,
-        /// How long it was waited.
+        /// How long the caller waited.
         waited: Duration,
     },
     /// A file of host memory cannot be made or used.
@@ -179,40 +180,41 @@ pub enum DomainError {
     Memory(#[from] MemoryError),
 }
 
-/// What memory is asked for.
+/// A request for memory.
 #[derive(Debug, Clone)]
 pub struct MemoryRequest {
-    /// At most so many bytes. Domains whose memory has a price from the start may take it piece by piece
+    /// The largest number of bytes. Domains whose memory costs from the start may take it piece by piece
     /// ([`Memory::back`]).
     pub size: u64,
     /// Permission bits of files.
     pub mode: u32,
-    /// The group of files, if not the process' own.
+    /// The group of files, if not the process's own.
     pub group: Option<u32>,
 }
 
 /// A kind of memory that bodies of messages can live in.
 ///
-/// The head of a message always lies in host shared memory; its body lies in a pool of the domain that its publisher
-/// chose. Implementations are cheap handles: what they open is shared and stays open as long as memory or streams of
-/// theirs live.
+/// The head of a message always lies in host shared memory. Its body lies in a pool of the domain that its
+/// publisher chose. Implementations are cheap handles: what they open is shared, and stays open while their
+/// memory or streams live.
 pub trait Domain: Send + Sync + fmt::Debug {
     /// Which memory this is.
     fn id(&self) -> DomainId;
 
-    /// What people call it, for instance the device's name.
+    /// Its name for users, for instance the device's name.
     fn name(&self) -> String;
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// Makes memory. With [`Sharing::File`] it is a new file at `place`; others ignore that.
+    /// Makes memory. With [`Sharing::File`] it is a new file at `place`; other domains ignore `place`.
     fn create(&self, place: &Beneath, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError>;
 
-    /// Imports memory that another process made and exported: for reading, as far as the domain can tell the
-    /// difference. `size` is what the pool's header says, and the descriptor may be anything: there must be
-    /// as much, or, with [`Sharing::File`], using a range that the file does not have must be an error
-    /// ([`Memory::host`], work of streams).
+    /// Imports memory that another process made and exported: for reading, if the domain can enforce that.
+    ///
+    /// `size` is what the pool's header says, and the descriptor may be anything. The memory must have that
+    /// size. With [`Sharing::File`] it may have less, but then using a range that the file does not have must
+    /// be an error ([`Memory::host`], work of streams).
     fn import(&self, descriptor: OwnedFd, size: u64) -> Result<Arc<dyn Memory>, DomainError>;
 
     /// A new queue of work.
@@ -223,8 +225,9 @@ pub trait Domain: Send + Sync + fmt::Debug {
         other == self.id()
     }
 
-    /// Its streams are going to wait for fences that lie in the same memory as this one, or to complete them: what that needs is made now. Making it
-    /// may wait for the device, which may by then wait for a fence.
+    /// Announces that its streams are going to wait for, or complete, fences in the same memory as this one.
+    /// The domain makes what they need now. Doing it later could wait for the device, which may then be
+    /// waiting for a fence.
     fn expect(&self, _fence: &Fence) {}
 
     /// Whether its streams copy faster from and to host memory that is [registered](Self::register).
@@ -232,10 +235,11 @@ pub trait Domain: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Registers whole pages of host memory with the driver: until the result is dropped, copies from and to them take no detour. They have memory
-    /// behind them, and keep it. No page is registered twice at a time.
+    /// Registers whole pages of host memory with the driver: until the result is dropped, copies from and to
+    /// them take no detour. They have memory behind them, and keep it. No page is registered twice at a time.
     ///
-    /// What is registered stays mapped, also after the result is dropped, if the driver cannot let go of it at once.
+    /// Registered memory stays mapped, also after the result is dropped, if the driver cannot release it at
+    /// once.
     fn register(
         &self,
         _memory: &Arc<dyn Memory>,
@@ -250,56 +254,58 @@ pub trait Domain: Send + Sync + fmt::Debug {
     }
 }
 
-/// Memory of a domain, as its owner or an importer has it. Dropping it unmaps it; its bytes live as long as anybody has
-/// them (see [`Capabilities::outlives_owner`]).
+/// Memory of a domain, as its owner or an importer uses it. Dropping it unmaps it. Its bytes live while any
+/// process has them (see [`Capabilities::outlives_owner`]).
 pub trait Memory: Send + Sync + fmt::Debug {
     /// The domain that it belongs to.
     fn domain(&self) -> DomainId;
 
-    /// How many bytes there are, with and without memory behind them.
+    /// Its size in bytes, with and without memory behind them.
     fn size(&self) -> u64;
 
-    /// The address of the first byte as work on the domain's streams sees it; where the CPU may touch the
-    /// memory, ask [`host`](Self::host).
+    /// The address of the first byte for work on the domain's streams. Where the CPU may touch the memory,
+    /// use [`host`](Self::host).
     fn address(&self) -> u64;
 
-    /// Where a range begins for the CPU; nothing where the CPU may not touch the memory. An error if the
-    /// range lies outside, or has no memory behind it although it should. The address stays good as long as
-    /// this lives, but another call may give another one: what is beside the range need not lie beside that
-    /// address. An importer may only read.
+    /// The CPU's address of a range; `None` where the CPU may not touch the memory. An error if the range
+    /// lies outside, or has no memory behind it although it should.
+    ///
+    /// The address stays valid while this lives. Another call may return another address, so bytes beside the
+    /// range need not lie beside that address. An importer may only read.
     fn host(&self, offset: u64, len: u64) -> Result<Option<*mut u8>, DomainError>;
 
-    /// Where an address of the memory, as [`host`](Self::host) gives them, lies in it.
+    /// The offset of an address that [`host`](Self::host) has returned.
     fn offset_of(&self, address: u64) -> Option<u64> {
         address.checked_sub(self.address()).filter(|offset| *offset <= self.size())
     }
 
-    /// Makes sure that a range that another process lends has memory behind it, so that reading it neither takes memory nor fails for
-    /// want of it. What was found once is not looked for again. Nothing to do where memory is taken as a whole.
+    /// Makes sure that a range that another process lends has memory behind it, so that reading it neither
+    /// takes memory nor fails for lack of it. A range that was found once is not checked again. Nothing to do
+    /// where memory is taken as a whole.
     fn find(&self, offset: u64, len: u64) -> Result<(), DomainError> {
         check(self.domain(), self.size(), offset, len)
     }
 
-    /// Sees to it that a range has one address from now on, whichever parts of it get memory later.
+    /// Gives a range one fixed address, whichever parts of it get memory later.
     fn keep_place(&self, offset: u64, len: u64) -> Result<(), DomainError> {
         check(self.domain(), self.size(), offset, len)
     }
 
-    /// Gives a range real memory: running out is an error here, not when it is used. Only the owner may; an importer is
-    /// refused, also for an empty range.
+    /// Gives a range real memory: a lack of memory is an error here, not at its first use. Only the owner may
+    /// do this; an importer gets an error, also for an empty range.
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError>;
 
-    /// Gives the memory behind a range back, as far as that is possible. Its bytes are lost.
+    /// Gives the memory behind a range back, if possible. Its bytes are lost.
     fn unback(&self, offset: u64, len: u64);
 
-    /// A descriptor by which another process can import it; nothing for [`Sharing::File`].
+    /// A descriptor by which another process can import it; `None` for [`Sharing::File`].
     fn export(&self) -> Result<Option<OwnedFd>, DomainError>;
 
     /// The implementation, for the domain that it came from.
     fn as_any(&self) -> &dyn Any;
 }
 
-/// A queue of work on a domain: done in order, and not waited for.
+/// A queue of work on a domain: the work is done in order, and calls do not wait for it.
 pub trait Stream: Send + Sync + fmt::Debug {
     /// The domain that it works on.
     fn domain(&self) -> DomainId;
@@ -307,8 +313,8 @@ pub trait Stream: Send + Sync + fmt::Debug {
     /// Enqueues a copy of host bytes into memory of this domain.
     ///
     /// # Safety
-    /// `from` must be readable for `len` bytes and unchanged until the stream has passed the copy; nobody else may use the
-    /// target meanwhile.
+    /// `from` must be readable for `len` bytes and unchanged until the stream has passed the copy. No other
+    /// code may use the target meanwhile.
     unsafe fn copy_from_host(
         &self,
         from: *const u8,
@@ -320,7 +326,8 @@ pub trait Stream: Send + Sync + fmt::Debug {
     /// Enqueues a copy of bytes of this domain to host memory.
     ///
     /// # Safety
-    /// `to` must be writable for `len` bytes, and nobody may use it until the stream has passed the copy.
+    /// `to` must be writable for `len` bytes, and no other code may use it until the stream has passed the
+    /// copy.
     unsafe fn copy_to_host(
         &self,
         from: &Arc<dyn Memory>,
@@ -339,19 +346,24 @@ pub trait Stream: Send + Sync + fmt::Debug {
         len: u64,
     ) -> Result<(), DomainError>;
 
-    /// Enqueues waiting for a fence. Where the order is [`StreamOrder::Host`], the call itself waits, at most `patience`.
+    /// Enqueues waiting for a fence. With [`StreamOrder::Host`] the call itself waits, for `patience` at
+    /// most.
     fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError>;
 
-    /// Enqueues completing a fence, after everything that was enqueued before.
+    /// Enqueues completing a fence, after all earlier work.
     fn signal(&self, fence: &Fence) -> Result<(), DomainError>;
 
-    /// Enqueues completing the fence of a copy, after everything that was enqueued before, for others who are going to read the copy.
-    /// If `source`, the fence of what was copied, is poisoned by then, what was copied is garbage: the copy's is poisoned instead.
-    /// `kept` is what the copy needs; it is dropped when the stream has passed, at the latest when the stream itself is.
+    /// Enqueues completing the fence of a copy, after all earlier work, for other processes that are going to
+    /// read the copy.
     ///
-    /// After an error the copy's fence is poisoned, and what was kept is kept for ever, because the copy may be under way.
+    /// If `source`, the fence of the copied bytes, is poisoned by then, the copy is garbage, and its fence is
+    /// poisoned instead. `kept` is what the copy needs. It is dropped when the stream has passed, at the
+    /// latest when the stream itself is dropped.
     ///
-    /// Unless a domain has something better, the call waits for what was enqueued.
+    /// After an error the copy's fence is poisoned, and `kept` is kept for ever, because the copy may be
+    /// under way.
+    ///
+    /// This default waits for all enqueued work. A domain with a better way overrides it.
     fn complete_copy(
         &self,
         fence: &Fence,
@@ -368,10 +380,10 @@ pub trait Stream: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Waits until everything that was enqueued is done, at most for `patience`.
+    /// Waits until all enqueued work is done, for `patience` at most.
     fn synchronize(&self, patience: Duration) -> Result<(), DomainError>;
 
-    /// The implementation, for those who enqueue kernels of their own.
+    /// The implementation, for programs that enqueue kernels of their own.
     fn as_any(&self) -> &dyn Any;
 }
 

@@ -1,11 +1,11 @@
-//! Windows: address ranges in which regions grow without moving, carved from one reservation per process.
+//! Address windows: ranges in which regions grow without moving, carved from one reservation per process.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect};
-use situ_layout::region::{Backing, MAX_SIZE, total_for};
+use situ_region::{Backing, MAX_SIZE, total_for};
 
 use crate::os::mapping::lock_as_used;
 
@@ -14,31 +14,34 @@ const SMALLEST: usize = 1 << 20;
 const LARGEST: usize = 1 << 32;
 /// How many sizes there are: the powers of two from the smallest to the largest.
 const SIZES: usize = (LARGEST.ilog2() - SMALLEST.ilog2() + 1) as usize;
-/// Windows become writable in steps of so many bytes at least, and of as many as are writable already, so that few of them cost
-/// a system call. Not in larger ones: `mlockall(MCL_CURRENT)` finds memory for everything that is writable.
+/// Windows become writable in steps of at least this many bytes, and of as many as are writable already, so
+/// that few windows cost a system call. Larger steps would be wrong: `mlockall(MCL_CURRENT)` finds memory for
+/// everything that is writable.
 const STEP: usize = 16 << 20;
 
-/// There is no window to be had.
+/// No window of this size is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no window of {bytes} bytes: the process may not reserve more address space (ulimit -v); use a heap region"
 )]
-pub struct NoWindow {
+pub struct NoAddressWindow {
     /// The bytes asked for.
     pub bytes: usize,
 }
 
 /// A range of addresses that costs nothing until it is touched. A region in it grows in place.
 ///
-/// Where the program locks its memory (`mlockall(MCL_FUTURE)`), the pages of windows are locked as they are used. A program
-/// that makes windows first and locks all memory then (`MCL_CURRENT`) should add `MCL_ONFAULT`: the kernel finds memory for
-/// everything that is mapped at that moment, and a window is as large as its region may become.
+/// Where the program locks its memory (`mlockall(MCL_FUTURE)`), the pages of windows are locked as they are
+/// used. A program that makes windows first and locks all memory then (`MCL_CURRENT`) should add
+/// `MCL_ONFAULT`. Otherwise the kernel finds memory for everything that is mapped at that moment, and a
+/// window is as large as its region may become.
 ///
 /// ```
-/// use situ_layout::region::{Options, Region, Vector};
-/// use situ_memory::Window;
+/// use situ_region::{Options, Region, Vector};
+/// use situ_memory::AddressWindow;
 ///
-/// let mut r = Region::<Vector<u32>, Window>::with_backing(Window::take(1 << 24)?, Options::default())?;
+/// let window = AddressWindow::take(1 << 24)?;
+/// let mut r = Region::<Vector<u32>, AddressWindow>::with_backing(window, Options::default())?;
 /// let begin = r.bytes().as_ptr();
 /// for i in 0..100_000 {
 ///     r.root_mut().push(i)?;
@@ -47,37 +50,38 @@ pub struct NoWindow {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Window {
+pub struct AddressWindow {
     begin: NonNull<u8>,
     size: usize,
 }
 
-// SAFETY: a window owns its memory, which is reached through it only.
-unsafe impl Send for Window {}
+// SAFETY: a window owns its memory, which is reached only through it.
+unsafe impl Send for AddressWindow {}
 // SAFETY: as above; nothing changes through a shared reference.
-unsafe impl Sync for Window {}
+unsafe impl Sync for AddressWindow {}
 
-impl Window {
+impl AddressWindow {
     /// A window in which a region can grow to at least `limit` bytes.
-    pub fn take(limit: u32) -> Result<Self, NoWindow> {
+    pub fn take(limit: u32) -> Result<Self, NoAddressWindow> {
         let bytes = total_for(limit.min(MAX_SIZE)).max(SMALLEST).next_power_of_two();
         let begin = POOL.lock().unwrap_or_else(PoisonError::into_inner).take(bytes);
-        begin.map(|begin| Self { begin, size: bytes }).ok_or(NoWindow { bytes })
+        begin.map(|begin| Self { begin, size: bytes }).ok_or(NoAddressWindow { bytes })
     }
 }
 
-impl Drop for Window {
+impl Drop for AddressWindow {
     fn drop(&mut self) {
-        // SAFETY: the window's pages are nobody else's. Private anonymous memory is zero when it is touched again.
+        // SAFETY: the window's pages belong to it alone. Private anonymous memory is zero when it is touched
+        // again.
         if unsafe { madvise(self.begin.as_ptr().cast(), self.size, Advice::LinuxDontNeed) }.is_ok() {
             POOL.lock().unwrap_or_else(PoisonError::into_inner).give(self.begin, self.size);
         }
     }
 }
 
-// SAFETY: the window lies at a multiple of the smallest one, is readable, writable and zero, and belongs to this value alone
-// until that is dropped; it never moves.
-unsafe impl Backing for Window {
+// SAFETY: the window lies at a multiple of the smallest one. It is readable, writable and zero, belongs to
+// this value alone until that is dropped, and never moves.
+unsafe impl Backing for AddressWindow {
     fn memory(&mut self) -> (NonNull<u8>, usize) {
         (self.begin, self.size)
     }
@@ -91,15 +95,16 @@ unsafe impl Backing for Window {
 
 static POOL: Mutex<Pool> = Mutex::new(Pool::new());
 
-/// One reservation, made inaccessible by the first window that is asked for, and writable from its front as windows are carved.
-/// Neighbours of the same access are one mapping to the kernel, so that there are two, however many windows there are. Memory
-/// counts when it is touched (`MAP_NORESERVE`), and huge pages are off, for a small region would occupy one each.
+/// One reservation, which the first window makes. It is inaccessible at first, and becomes writable from its
+/// front as windows are carved. The kernel treats neighbours of the same access as one mapping, so there are
+/// two, however many windows there are. Memory counts when it is touched (`MAP_NORESERVE`). Huge pages are
+/// off, because a small region would occupy one each.
 struct Pool {
     begin: Option<NonNull<u8>>,
     reserved: usize,
     writable: usize,
     carved: usize,
-    /// Windows that came back, by size, without memory.
+    /// Returned windows, by size, without memory.
     free: [Vec<NonNull<u8>>; SIZES],
 }
 
@@ -130,7 +135,7 @@ impl Pool {
             // SAFETY: within the reservation.
             let from = unsafe { all.add(self.writable) };
             lock_as_used(from, more).ok()?;
-            // SAFETY: the range is within the reservation, and nobody uses it yet.
+            // SAFETY: the range is within the reservation, and no window uses it yet.
             unsafe { mprotect(from.as_ptr().cast(), more, MprotectFlags::READ | MprotectFlags::WRITE) }
                 .ok()?;
             self.writable += more;
@@ -147,16 +152,18 @@ impl Pool {
         }
     }
 
-    /// 16 TiB is an eighth of the address space; where a limit forbids it, what is to be had.
+    /// Reserves 16 TiB, an eighth of the address space. Where a limit forbids it, halves the size until it
+    /// succeeds, down to 256 MiB.
     fn reserve(&mut self) -> Option<NonNull<u8>> {
         let mut size = 1_usize << 44;
         while size >= 1 << 28 {
             let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-            // SAFETY: a new mapping somewhere, which nobody uses.
+            // SAFETY: a new mapping at an address that the kernel chooses, so it replaces none.
             let at =
                 unsafe { mmap_anonymous(std::ptr::null_mut::<c_void>(), size, ProtFlags::empty(), flags) };
             if let Some(begin) = at.ok().and_then(|at| NonNull::new(at.cast::<u8>())) {
-                // SAFETY: the range was just mapped. If the advice is not taken, more memory is used, and nothing breaks.
+                // SAFETY: the range was just mapped. If the kernel ignores the advice, more memory is used,
+                // and nothing breaks.
                 let _ = unsafe { madvise(begin.as_ptr().cast(), size, Advice::LinuxNoHugepage) };
                 (self.begin, self.reserved) = (Some(begin), size);
                 return Some(begin);
@@ -169,14 +176,14 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use situ_layout::region::{Options, Region, Vector};
+    use situ_region::{Options, Region, Vector};
 
     use super::*;
 
-    type Numbers = Region<Vector<u64>, Window>;
+    type Numbers = Region<Vector<u64>, AddressWindow>;
 
     fn made(limit: u32) -> Numbers {
-        let window = Window::take(limit).unwrap();
+        let window = AddressWindow::take(limit).unwrap();
         Region::with_backing(window, Options { limit, ..Options::default() }).unwrap()
     }
 
@@ -205,7 +212,7 @@ mod tests {
             let canonical = r.canonical();
             let (mut window, size) = r.into_backing();
             let (begin, _) = window.memory();
-            // SAFETY: the window's front is the region's image, and nobody writes to it.
+            // SAFETY: the window's front is the region's image, and no code writes to it.
             let image = unsafe { std::slice::from_raw_parts(begin.as_ptr(), size) };
             assert_eq!(Region::<Vector<u64>>::adopt(image).unwrap().canonical(), canonical);
         }
@@ -217,7 +224,7 @@ mod tests {
         let first = made(1 << 20);
         let before = maps();
         let regions: Vec<_> = (0..5000).map(|_| made(1 << 20)).collect();
-        // Other tests of this process may map something meanwhile.
+        // Other tests of this process may map memory meanwhile.
         assert!(maps() < before + 100);
         drop((first, regions));
     }

@@ -1,14 +1,17 @@
-//! Paths below a directory that was opened and checked: opened, made, named and removed without following any link.
+//! Paths below a directory that was opened and checked: opening, creating, renaming and removing without
+//! following any link.
 //!
-//! A path that is looked up again is decided by everybody who may write to one of its directories: a link planted at any
-//! component leads elsewhere. A [`Beneath`] therefore holds the descriptor of the directory that was checked (see
-//! [`OpenRoot`](crate::OpenRoot)) and a relative path. The kernel resolves it from that descriptor with
-//! `openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)`. Kernels before 5.6 do not have that call,
-//! and some sandboxes forbid it: there each component is opened by itself with `O_NOFOLLOW`, which gives the same answer
-//! for paths without `..`.
+//! If a path is resolved again, every user who may write to one of its directories decides where it leads: a
+//! link planted at any component leads elsewhere. A [`Beneath`] therefore holds the descriptor of the checked
+//! directory (see [`OpenRoot`](crate::OpenRoot)) and a relative path. The kernel resolves the path from that
+//! descriptor with `openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)`.
 //!
-//! What changes a directory (`unlinkat`, `renameat`, `mkdirat`) takes one name relative to a descriptor of that directory, which is
-//! opened in the same way just before. These calls never follow a link at the name itself.
+//! Kernels before 5.6 do not have that call, and some sandboxes forbid it. There each component is opened
+//! separately with `O_NOFOLLOW`, which has the same result for paths without `..`.
+//!
+//! Calls that change a directory (`unlinkat`, `renameat`, `mkdirat`) take one name relative to a descriptor
+//! of that directory, which is opened in the same way just before. These calls never follow a link at the
+//! name itself.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -23,24 +26,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-/// A path below a checked directory; or, made [from a path](From), one of the caller's own choice, of which only the last
-/// component is not followed.
+/// A path below a checked directory. One that is made [from a path](From) is of the caller's own choice: only
+/// its last component is not followed.
 #[derive(Debug, Clone)]
 pub struct Beneath {
     base: Option<Arc<OwnedFd>>,
     relative: PathBuf,
-    /// For messages.
+    /// For error messages.
     path: PathBuf,
 }
 
-/// What the beginning of a file says of who made it.
+/// What the first bytes of a file say about its maker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beginning {
     /// It begins with the magic number.
     Ours,
-    /// It has not begun: empty, or zeroes. So is a file whose maker died before it wrote the header.
+    /// It is empty or begins with zeroes. A file whose maker died before it wrote the header looks like this,
+    /// too.
     Blank,
-    /// It is something else.
+    /// It begins with something else.
     Foreign,
 }
 
@@ -57,7 +61,7 @@ pub fn beginning(file: &File, magic: &[u8]) -> Beginning {
     }
 }
 
-/// Whether two looks were at the same file.
+/// Whether both refer to the same file.
 pub fn is_same(a: &Stat, b: &Stat) -> bool {
     (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
 }
@@ -68,7 +72,8 @@ fn open_beneath(base: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) ->
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match rustix::fs::openat2(base, path, flags, mode, resolve) {
             Err(Errno::NOSYS) => MISSING.store(true, Ordering::Relaxed),
-            // A sandbox may say so of a call that it does not know; if not, the other way gives the same answer.
+            // A sandbox may return this for a call that it does not know. If not, the other way has the same
+            // result.
             Err(Errno::PERM) => {}
             result => return result,
         }
@@ -97,7 +102,7 @@ fn open_by_components(
     Err(Errno::NOENT)
 }
 
-/// The directory of a path: that of the base, or one that was opened for it.
+/// The directory of a path: the base itself, or one that was opened for it.
 enum Parent<'a> {
     Base(BorrowedFd<'a>),
     Opened(OwnedFd),
@@ -113,13 +118,13 @@ impl AsFd for Parent<'_> {
 }
 
 impl Beneath {
-    /// What lies at a relative path below an open directory, whose path serves messages.
+    /// A relative path below an open directory. `base_path` is for error messages.
     pub fn new(base: Arc<OwnedFd>, base_path: &Path, relative: impl Into<PathBuf>) -> Self {
         let relative = relative.into();
         Self { base: Some(base), path: base_path.join(&relative), relative }
     }
 
-    /// What lies at an absolute path of which no component is a link, as the kernel names what is open.
+    /// An absolute path without links in any component, as the kernel names open files.
     pub fn without_links(path: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let base = Arc::new(rustix::fs::open("/", flags, Mode::empty())?);
@@ -127,7 +132,7 @@ impl Beneath {
         Ok(Self::new(base, Path::new("/"), relative))
     }
 
-    /// The whole path, for messages. What it leads to may have changed: it is not opened by it.
+    /// The whole path, for error messages. It is not used for opening, because it may lead elsewhere by now.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -137,18 +142,18 @@ impl Beneath {
         self.relative.file_name().unwrap_or_default()
     }
 
-    /// What has this name in the directory at this path.
+    /// The path of `name` in the directory at this path.
     pub fn join(&self, name: impl AsRef<Path>) -> Self {
         Self { base: self.base.clone(), relative: self.relative.join(&name), path: self.path.join(&name) }
     }
 
-    /// The directory that it lies in.
+    /// The directory that contains it.
     pub fn directory(&self) -> Self {
         let parent = |path: &Path| path.parent().unwrap_or(Path::new("")).to_owned();
         Self { base: self.base.clone(), relative: parent(&self.relative), path: parent(&self.path) }
     }
 
-    /// What has another extension beside it.
+    /// The path beside it with another extension.
     pub fn with_extension(&self, extension: &str) -> Self {
         Self {
             base: self.base.clone(),
@@ -181,8 +186,8 @@ impl Beneath {
         })
     }
 
-    /// Opens a file for reading, and for writing if asked for. Only regular files with a single name are opened: a pipe is not waited
-    /// for, and what was linked to this name from elsewhere is not ours.
+    /// Opens a file for reading, and for writing if `write` says so. Only regular files with a single name
+    /// are opened: this waits for no pipe, and a file that is linked to this name from elsewhere is not ours.
     pub fn open(&self, write: bool) -> io::Result<File> {
         let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
         let file = self.open_with(access | OFlags::NONBLOCK, Mode::empty())?;
@@ -190,10 +195,11 @@ impl Beneath {
         Ok(file.into())
     }
 
-    /// Makes a file, which must not be there, for reading and writing, with these permissions whatever the umask says for the group.
+    /// Creates a file, which must not exist, for reading and writing. With a group it gets these permissions
+    /// whatever the umask.
     pub fn create(&self, mode: u32, group: Option<u32>) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
-        // Not open to the group before it is the right one.
+        // Not open to a group before it has the right one.
         let first = if group.is_some() { mode & 0o700 } else { mode };
         let file = self.open_with(flags, Mode::from_raw_mode(first))?;
         if let Some(group) = group {
@@ -203,16 +209,18 @@ impl Beneath {
         Ok(file.into())
     }
 
-    /// Opens a directory, for reading its entries or locking it.
+    /// Opens a directory, to read its entries or to lock it.
     pub fn open_directory(&self) -> io::Result<File> {
         Ok(self.open_with(OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?.into())
     }
 
-    /// Makes a directory, if nothing is there. One that belongs to this user, is empty, and does not have its group and permissions yet gets
-    /// them: it was just made, or its maker died before.
+    /// Creates a directory, if the name is free. An existing directory gets its group and permissions if it
+    /// belongs to this user, is empty, and does not have them yet. It was just made, or its maker died before
+    /// that.
     ///
-    /// Owner and permissions are changed by the descriptor of what was looked at: somebody who may write to the parent and exchanges the
-    /// new directory for something else gains nothing, because anything but an empty directory of this user is left as it is.
+    /// Owner and permissions are changed by the descriptor of the directory that was checked. An attacker who
+    /// may write to the parent and exchanges the new directory gains nothing, because anything but an empty
+    /// directory of this user is left as it is.
     pub fn make_directory(&self, mode: u32, group: Option<u32>) -> io::Result<()> {
         let parent = self.parent()?;
         let first = if group.is_some() { 0o700 } else { mode };
@@ -225,7 +233,7 @@ impl Beneath {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let directory = match rustix::fs::openat(&parent, self.name(), flags, Mode::empty()) {
             Ok(directory) => directory,
-            // Somebody else's, or none: who goes on into it is told.
+            // It belongs to another user, or is no directory: later uses of it fail.
             Err(_) if !is_new => return Ok(()),
             Err(error) => return Err(error.into()),
         };
@@ -239,7 +247,7 @@ impl Beneath {
         Ok(())
     }
 
-    /// What is there, without opening it: a link is a link.
+    /// What has this name, without opening it: a link is reported as a link.
     pub fn stat(&self) -> io::Result<Stat> {
         Ok(rustix::fs::statat(&self.parent()?, self.name(), AtFlags::SYMLINK_NOFOLLOW)?)
     }
@@ -249,17 +257,17 @@ impl Beneath {
         names(&self.open_directory()?)
     }
 
-    /// Gives a file another name in the same directory, where it replaces what has it.
+    /// Gives a file another name in the same directory, and replaces the file that has that name.
     pub fn rename(&self, name: &Self) -> io::Result<()> {
         let parent = self.parent()?;
         Ok(rustix::fs::renameat(&parent, self.name(), &parent, name.name())?)
     }
 
-    /// Gives a file another name in the same directory, unless something has that.
+    /// Gives a file another name in the same directory, unless that name is taken.
     pub fn rename_new(&self, name: &Self) -> io::Result<()> {
         let parent = self.parent()?;
         match rustix::fs::renameat_with(&parent, self.name(), &parent, name.name(), RenameFlags::NOREPLACE) {
-            // A file system or kernel without it. The second name is taken away at once.
+            // The file system or the kernel does not support it. The old name is removed right after.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 rustix::fs::linkat(&parent, self.name(), &parent, name.name(), AtFlags::empty())?;
                 Ok(rustix::fs::unlinkat(&parent, self.name(), AtFlags::empty())?)
@@ -273,7 +281,7 @@ impl Beneath {
         Ok(rustix::fs::unlinkat(self.parent()?, self.name(), AtFlags::empty())?)
     }
 
-    /// Removes the name of a file that is ours by its content. Whether it is gone.
+    /// Removes the name of a file that is ours by its content. Returns whether the name is free.
     pub fn remove_if(&self, is_ours: impl FnOnce(&File) -> bool) -> bool {
         self.parent().is_ok_and(|parent| remove_if(parent.as_fd(), self.name(), is_ours))
     }
@@ -302,14 +310,14 @@ fn check_file(stat: &Stat) -> io::Result<()> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return refuse("it is not a regular file");
     }
-    // None, if it was removed meanwhile.
+    // There is no name, if it was removed meanwhile.
     if stat.st_nlink > 1 {
         return refuse("it has another name elsewhere (a hard link)");
     }
     Ok(())
 }
 
-/// The names in an open directory, but for `.` and `..`.
+/// The names in an open directory, except `.` and `..`.
 pub fn names(directory: impl AsFd) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory)? {
@@ -322,10 +330,11 @@ pub fn names(directory: impl AsFd) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Removes a name from an open directory, if it is that of a regular file without other names which is ours by its content. Whether it is
-/// gone.
+/// Removes a name from an open directory, if it is that of a regular file without other names that is ours by
+/// its content. Returns whether the name is free.
 ///
-/// Between the look and the removal somebody may put another file there: only one who may write to the directory, and so remove it himself.
+/// Between the check and the removal another user may put another file there. Only a user who may write to
+/// the directory can do so, and that user could remove the file anyway.
 pub fn remove_if(directory: BorrowedFd<'_>, name: &OsStr, is_ours: impl FnOnce(&File) -> bool) -> bool {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match rustix::fs::openat(directory, name, flags, Mode::empty()) {
@@ -345,12 +354,11 @@ mod tests {
     type Opener = fn(BorrowedFd<'_>, &Path, OFlags, Mode) -> rustix::io::Result<OwnedFd>;
 
     /// A directory `root` with `a/b/file`, beside a `secret` directory, in `/dev/shm`.
-    struct Scratch(PathBuf);
+    struct Scratch(situ_testkit::Scratch);
 
     impl Scratch {
-        fn new(name: &str) -> Self {
-            let path = PathBuf::from(format!("/dev/shm/situ-test-{name}-{}", std::process::id()));
-            let _ = std::fs::remove_dir_all(&path);
+        fn new() -> Self {
+            let path = situ_testkit::Scratch::created("beneath");
             std::fs::create_dir_all(path.join("root/a/b")).unwrap();
             std::fs::create_dir(path.join("secret")).unwrap();
             std::fs::write(path.join("root/a/b/file"), "inside").unwrap();
@@ -367,15 +375,9 @@ mod tests {
         }
     }
 
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-
     #[test]
     fn no_component_is_followed_with_and_without_openat2() {
-        let scratch = Scratch::new("beneath");
+        let scratch = Scratch::new();
         let root = scratch.0.join("root");
         symlink(scratch.0.join("secret"), root.join("link")).unwrap();
         symlink("a", root.join("within")).unwrap();
@@ -400,7 +402,7 @@ mod tests {
 
     #[test]
     fn what_is_linked_or_no_file_is_neither_opened_nor_removed() {
-        let scratch = Scratch::new("beneath-files");
+        let scratch = Scratch::new();
         let root = scratch.0.join("root");
         symlink(scratch.0.join("secret"), root.join("link")).unwrap();
         std::fs::hard_link(scratch.0.join("secret/file"), root.join("a/hard")).unwrap();
@@ -422,7 +424,7 @@ mod tests {
         assert!(scratch.at("link").names().is_err());
         assert_eq!(std::fs::read(scratch.0.join("secret/file")).unwrap(), b"outside");
         assert_eq!(std::fs::read_dir(scratch.0.join("secret")).unwrap().count(), 1);
-        // By its content.
+        // Removed by its content.
         let file = scratch.at("a/b/file");
         assert!(!file.remove_if(|file| beginning(file, b"SITU") != Beginning::Foreign));
         assert!(file.remove_if(|file| beginning(file, b"insi") == Beginning::Ours));

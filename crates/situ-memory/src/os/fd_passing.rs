@@ -1,16 +1,17 @@
-//! Handing out descriptors: how memory that is no file comes to another process.
+//! Hands memory that is no file to other processes, by descriptors.
 //!
-//! The owner of such a pool listens on a Unix socket whose name, in the abstract name space, follows from the pool's
-//! number. Whoever connects and may have it gets one message with the descriptor, and that is all: the owner reads nothing
-//! and waits for nobody, so that one who stalls or never stops connecting delays no one for long. One thread does it for all pools
-//! of a process; it comes with the first and ends with the last.
+//! The owner of such a pool listens on a Unix socket. Its name, in the abstract name space, follows from the
+//! pool's number. A client that connects and has access gets one message with the descriptor, and nothing
+//! else. The owner reads nothing and waits for no client, so a client that stalls or never stops connecting
+//! delays the others only briefly. One thread does this for all pools of a process. It starts with the first
+//! pool and ends with the last.
 //!
-//! Both sides ask the kernel who the other is. The owner answers its own user, the superuser, and members of the group that
-//! the pool's files belong to. The importer believes only the user whom the pool's control file belongs to: anybody could
-//! have taken the name.
+//! Both sides ask the kernel for the other's user. The owner answers its own user, the superuser, and members
+//! of the group that the pool's files belong to. The importer trusts only the user that owns the pool's
+//! control file, and the superuser: any user could have taken the name.
 //!
-//! When the owner dies the kernel closes the socket: who comes then is refused, and knows that the pool is gone. A
-//! descriptor that is on its way when the owner dies still arrives.
+//! When the owner dies, the kernel closes the socket. Later connections are refused, which shows that the
+//! pool is gone. A descriptor that is on its way when the owner dies still arrives.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -32,11 +33,11 @@ use crate::os::fork::Process;
 use crate::os::mapping::MemoryError;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"SITUPASS");
-/// How many may wait to be answered.
+/// How many clients may wait for an answer.
 const BACKLOG: i32 = 128;
-/// How many of one pool are answered before it is another's turn.
+/// How many clients of one pool are answered before the next pool's turn.
 const TURN: usize = 32;
-/// How long to wait for better times when there are no descriptors left.
+/// How long to wait when no descriptors are left.
 const REST: Duration = Duration::from_millis(20);
 
 /// A pool whose descriptor is handed out until this is dropped.
@@ -56,14 +57,14 @@ struct Shared {
     descriptor: Arc<OwnedFd>,
 }
 
-/// What the thread and those who come and go share.
+/// What the thread and the [`Share`]s have in common.
 #[derive(Debug)]
 struct Server {
     shared: Vec<Shared>,
     /// Wakes the thread when `shared` has changed; made with the first thread, and kept.
     wake: Option<Arc<OwnedFd>>,
     running: bool,
-    /// Whose thread that is.
+    /// The process that runs the thread.
     process: Option<Process>,
 }
 
@@ -106,7 +107,8 @@ impl Share {
         let mut server = server();
         let process = Process::this();
         if server.process != Some(process) {
-            // A forked child begins with its parent's list, whose sockets are its parent's, and without the thread.
+            // A forked child begins with its parent's list, with its parent's sockets, and without the
+            // thread.
             *server = Server { shared: Vec::new(), wake: None, running: false, process: Some(process) };
         }
         let wake = match &server.wake {
@@ -139,7 +141,7 @@ impl Drop for Share {
         server.shared.retain(|shared| shared.id != self.id);
         let wake = server.wake.clone();
         drop(server);
-        // The thread lets go of the socket when it wakes up.
+        // The thread closes the socket when it wakes up.
         wake.iter().for_each(|wake| ring(wake));
     }
 }
@@ -148,13 +150,13 @@ fn ring(wake: &OwnedFd) {
     let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
 }
 
-/// What the thread does, until there is nothing left to share.
+/// The thread's loop, until there is nothing left to share.
 fn serve(wake: &OwnedFd) {
     loop {
         let shared = {
             let mut server = server();
             if server.shared.is_empty() {
-                // Under the lock: whoever comes next starts another.
+                // Under the lock: the next `begin` starts another thread.
                 server.running = false;
                 return;
             }
@@ -184,12 +186,13 @@ fn serve(wake: &OwnedFd) {
     }
 }
 
-/// Answers those who wait for a pool, a turn of them; false if there is no descriptor left to accept one with.
+/// Answers up to [`TURN`] waiting clients of a pool. Returns false if no descriptor is left to accept one
+/// with.
 fn answer_some(shared: &Shared) -> bool {
     for _ in 0..TURN {
         match accept_with(&shared.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
             Ok(client) => {
-                // Whoever does not take its answer goes without one.
+                // A client that does not take its answer gets none.
                 let _ = answer(shared, client.as_fd());
             }
             Err(Errno::INTR | Errno::CONNABORTED) => {}
@@ -211,23 +214,20 @@ fn answer(shared: &Shared, client: BorrowedFd<'_>) -> rustix::io::Result<()> {
     if allowed {
         control.push(SendAncillaryMessage::ScmRights(&descriptors));
     }
-    let mut message = [0u8; 24];
-    for (word, value) in message.chunks_exact_mut(8).zip([MAGIC, shared.id, shared.size]) {
-        word.copy_from_slice(&value.to_le_bytes());
-    }
-    // It fits the socket's empty buffer, so nothing is waited for.
+    let message = [MAGIC, shared.id, shared.size].map(u64::to_le_bytes);
+    // It fits the socket's empty buffer, so this waits for nothing.
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-    sendmsg(client, &[IoSlice::new(&message)], &mut control, flags).map(drop)
+    sendmsg(client, &[IoSlice::new(message.as_flattened())], &mut control, flags).map(drop)
 }
 
-/// What an owner said.
+/// The owner's answer.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// The descriptor.
     Descriptor(OwnedFd),
-    /// Nobody listens: the owner is dead, or has let go of the pool.
+    /// No process listens: the owner is dead, or has dropped the pool.
     Gone,
-    /// It did not answer in time: it is stopped, or asked by too many.
+    /// The owner did not answer in time: it is stopped, or too many clients ask it.
     Late,
 }
 
@@ -237,7 +237,7 @@ pub(crate) fn ask(id: u64, owner: u32, size: u64, patience: Duration) -> Result<
     let left = || patience.saturating_sub(start.elapsed()).max(Duration::from_millis(1));
     let asked = || {
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        // Connecting waits where too many are waiting already.
+        // Connecting waits if too many clients are waiting already.
         set_socket_timeout(&socket, Timeout::Send, Some(left()))?;
         let address = address(id)?;
         while let Err(error) = connect(&socket, &address) {
@@ -285,7 +285,7 @@ pub(crate) fn ask(id: u64, owner: u32, size: u64, patience: Duration) -> Result<
     });
     match descriptors {
         Some(descriptor) => Ok(Answer::Descriptor(descriptor)),
-        // It knows us, and will not have us.
+        // The owner refused access to this user.
         None => Err(system("import memory from", id, Errno::ACCESS)),
     }
 }
@@ -324,7 +324,7 @@ mod tests {
             let Ok(Answer::Descriptor(got)) = ask(id, me(), 77, PATIENCE) else { panic!("no descriptor") };
             assert_eq!(inode(&got), inode(&file()));
             drop(share);
-            // The socket goes when the thread wakes up; then nobody listens.
+            // The socket goes when the thread wakes up; then no process listens.
             let start = Instant::now();
             while !matches!(ask(id, me(), 77, PATIENCE), Ok(Answer::Gone)) {
                 assert!(start.elapsed() < PATIENCE);
@@ -356,11 +356,11 @@ mod tests {
         let listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
         bind(&listener, &address(id).unwrap()).unwrap();
         listen(&listener, 1).unwrap();
-        // Another user than the one to whom the control file belongs, as far as the importer can tell.
+        // Another user than the owner of the control file, as far as the importer can tell.
         if me() != 0 {
             assert!(matches!(ask(id, me() + 1, 1, PATIENCE), Err(MemoryError::System { .. })));
         }
-        // The right user, who does not answer, and then answers nonsense.
+        // The right user, which does not answer, and then answers nonsense.
         assert!(matches!(ask(id, me(), 1, Duration::from_millis(20)), Ok(Answer::Late)));
         let talk = std::thread::spawn(move || {
             for _ in 0..3 {

@@ -14,28 +14,28 @@ use crate::pool::{malformed, system};
 
 /// The smallest window: enough for most topics.
 const LEAST: u64 = 2 << 20;
-/// A window is so many times as large as what was needed when it was made: then few windows follow it.
+/// A new window is this many times as large as needed, so that few windows follow it.
 const AHEAD: u64 = 16;
 /// No file is mapped beyond this offset, whatever its pool's header says.
 pub(crate) const MOST: u64 = 1 << 38;
-/// So many bytes of other processes' files are mapped in one process at most: a quarter of its addresses. A
-/// peer can make a file large for nothing.
-const MOST_OF_OTHERS: u64 = 1 << 45;
+/// The limit on the bytes of other processes' files that are mapped in one process: a quarter of its
+/// addresses. A peer can make a file large at no cost.
+const MAX_OF_OTHERS: u64 = 1 << 45;
 
-/// How much of other processes' files is mapped at the moment.
+/// The bytes of other processes' files that are mapped at the moment.
 static OF_OTHERS: AtomicU64 = AtomicU64::new(0);
 
-/// Where the file comes from when more of it is to be mapped.
+/// Where the file comes from when more of it must be mapped.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     /// This process made it and keeps it open.
     Own(Arc<File>),
-    /// Another process' file. It is opened again when it is needed, which is seldom: a subscriber to a
-    /// thousand topics would otherwise need a thousand more open files.
+    /// Another process's file. It is opened again when it is needed, which is seldom. Otherwise a subscriber
+    /// to a thousand topics would need a thousand more open files.
     Other {
-        /// The device and inode by which it is known to be the same.
+        /// The device and inode that identify it.
         identity: (u64, u64),
-        /// Whether it was opened for writing, which drivers that register its pages want.
+        /// Whether it was opened for writing, which drivers that register its pages need.
         writable: bool,
     },
 }
@@ -44,19 +44,19 @@ pub(crate) enum Source {
 ///
 /// ```text
 ///   file       |##########################|          grows as its owner gives slots memory
-///   window 1   |-------|                             the first; stays, because samples and loans point into it
-///   window 2   |-----------------------------------| the newest: has all offsets from 0, also such as the file lacks yet
+///   window 1   |-------|                             the first; stays, samples and loans point into it
+///   window 2   |-----------------------------------| the newest: all offsets, and more than the file has
 ///                                         ^ reach: what the newest window and the file both have
 /// ```
 ///
-/// A window is a plain mapping from offset 0, larger than what is used: addresses behind the end of the file
+/// A window is a plain mapping from offset 0, larger than what is used. Addresses behind the end of the file
 /// cost nothing, and become usable when the file grows. When a window is too small, a larger one is mapped
-/// beside it. Pages are shared, so a pointer into an older window goes on to see the same bytes; older
-/// windows are unmapped with the newest one. Each is at least 16 times as large as the one before: there is
-/// one for nearly every pool, and all of them together are hardly larger than the newest.
+/// beside it. Pages are shared, so a pointer into an older window still sees the same bytes. Older windows
+/// are unmapped with the newest one. Each is at least 16 times as large as the one before. Nearly every pool
+/// therefore has one window, and all windows together are hardly larger than the newest.
 ///
-/// The alternative, one reservation of addresses that is filled with `MAP_FIXED`, would need as many
-/// addresses as the largest pool from the start, and a system call for each step.
+/// The alternative, one reservation of addresses that is filled with `MAP_FIXED`, would need the addresses of
+/// the largest possible pool from the start, and a system call for each step.
 ///
 /// Windows hold no memory that the file does not have, also where `mlockall(MCL_FUTURE)` applies: see
 /// [`Mapping::without_filling`].
@@ -75,7 +75,7 @@ pub(crate) struct FileWindows {
 }
 
 impl FileWindows {
-    /// Of a file of which `limit` bytes are used at most. Maps nothing yet.
+    /// For a file of which at most `limit` bytes are used. Maps nothing yet.
     pub(crate) fn new(
         path: PathBuf,
         source: Source,
@@ -93,7 +93,7 @@ impl FileWindows {
         Ok(Self { path, source, access, limit, base, reach, windows, found })
     }
 
-    /// How much may be used at most.
+    /// The largest number of bytes that may be used.
     pub(crate) fn limit(&self) -> u64 {
         self.limit
     }
@@ -107,19 +107,19 @@ impl FileWindows {
         self.base.load(Ordering::Acquire)
     }
 
-    /// The first byte of a window that has everything before `end`, of which the file has all.
+    /// The first byte of a window that has everything before `end`. The file must have all of that.
     pub(crate) fn reach(&self, end: u64) -> Result<*mut u8, MemoryError> {
-        // Acquire: whoever stored this `reach` stored the base of a window that has it before.
+        // Acquire: the thread that stored this `reach` had stored the base of a window that has it.
         if end <= self.reach.load(Ordering::Acquire) {
             let base = self.base();
-            // Nothing is at any address.
+            // Nothing is mapped, so any address will do.
             return Ok(if base.is_null() { std::ptr::dangling_mut() } else { base });
         }
         self.reach_further(end, true)
     }
 
-    /// The first byte of a window that has everything before `end`, be it in the file already or not: what
-    /// comes to lie there later can be used by addresses in this window.
+    /// The first byte of a window that has everything before `end`, whether the file has it already or not.
+    /// What the file gets there later can be used by addresses in this window.
     pub(crate) fn cover(&self, end: u64) -> Result<*mut u8, MemoryError> {
         self.reach_further(end, false)
     }
@@ -132,7 +132,7 @@ impl FileWindows {
             let file = self.file()?;
             let file = file.as_ref();
             let size = file.metadata().map_err(|source| system("look at", &self.path, source))?.len();
-            // Its last page can be used as a whole.
+            // All of its last page can be used.
             let size = size.next_multiple_of(4096);
             if end > self.limit || (in_file && end > size) {
                 let has = size.min(self.limit);
@@ -144,7 +144,7 @@ impl FileWindows {
         Ok(self.base())
     }
 
-    /// Adds a window with everything before `end`; gives its size.
+    /// Adds a window with everything before `end`; returns its size.
     fn map(
         &self,
         windows: &mut MutexGuard<'_, Vec<Mapping>>,
@@ -154,7 +154,7 @@ impl FileWindows {
         let exactly = end.next_multiple_of(LEAST);
         let ample = end.next_power_of_two().saturating_mul(AHEAD).clamp(LEAST, MOST);
         let ample = ample.min(self.limit.next_multiple_of(4096)).max(exactly);
-        // Where addresses are limited, the least has to do.
+        // Where addresses are limited, the smallest window must do.
         let window = self.window(file, ample).or_else(|error| match error {
             _ if ample > exactly => self.window(file, exactly),
             error => Err(error),
@@ -174,14 +174,14 @@ impl FileWindows {
         })
     }
 
-    /// Counts what is mapped of other processes' files, and refuses what is too much.
+    /// Counts what is mapped of other processes' files, and refuses more than the limit.
     fn count(&self, len: u64) -> Result<(), MemoryError> {
         if let Source::Own(_) = self.source {
             return Ok(());
         }
-        let add = |mapped: u64| mapped.checked_add(len).filter(|sum| *sum <= MOST_OF_OTHERS);
+        let add = |mapped: u64| mapped.checked_add(len).filter(|sum| *sum <= MAX_OF_OTHERS);
         OF_OTHERS.try_update(Ordering::Relaxed, Ordering::Relaxed, add).map(drop).map_err(|mapped| {
-            let (path, limit) = (self.path.clone(), MOST_OF_OTHERS);
+            let (path, limit) = (self.path.clone(), MAX_OF_OTHERS);
             MemoryError::TooMuchMapped { path, wanted: len, mapped, limit }
         })
     }
@@ -210,10 +210,11 @@ impl FileWindows {
         Ok(Arc::new(file))
     }
 
-    /// Makes sure that a range of the file is no hole. In a memory file system, reading a hole through a mapping takes memory, on this
-    /// process' account, and is a `SIGBUS` where there is none.
+    /// Makes sure that a range of the file is no hole. In a memory file system, reading a hole through a
+    /// mapping takes memory on this process's account, and raises `SIGBUS` where there is none.
     ///
-    /// What was found is remembered. An owner that makes a hole there later is not noticed: that one may as well shorten the file.
+    /// Ranges with memory are looked for only once. This does not see an owner that makes a hole there later,
+    /// but such an owner could as well shorten the file.
     pub(crate) fn find(&self, offset: u64, end: u64) -> Result<(), MemoryError> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let at = found.partition_point(|(_, until)| *until < offset);
@@ -223,13 +224,13 @@ impl FileWindows {
         let file = self.file()?;
         let hole = match rustix::fs::seek(&*file, rustix::fs::SeekFrom::Hole(offset)) {
             Ok(hole) => hole,
-            // Behind the end of the file.
+            // The offset is behind the end of the file.
             Err(rustix::io::Errno::NXIO) => offset,
             // A file system that knows of no holes has none.
             Err(rustix::io::Errno::INVAL) => end,
             Err(error) => return Err(system("look for memory in", &self.path, error.into())),
         };
-        // Its last page can be used as a whole.
+        // All of its last page can be used.
         let hole = if hole > offset { hole.next_multiple_of(4096) } else { hole };
         if hole > offset {
             let touched = found[at..].iter().take_while(|(from, _)| *from <= hole).count();
@@ -241,7 +242,7 @@ impl FileWindows {
         if hole >= end { Ok(()) } else { Err(MemoryError::Hole { path: self.path.clone(), offset, end }) }
     }
 
-    /// Where in the file an address in one of the windows is.
+    /// The offset in the file of an address in one of the windows.
     pub(crate) fn offset_of(&self, address: u64) -> Option<u64> {
         let windows = self.windows();
         windows.iter().rev().find_map(|window| {
@@ -281,8 +282,8 @@ impl Drop for FileWindows {
     }
 }
 
-/// Opens a file of another process again, by the path that the kernel gave for it when it was open: no component of that was a
-/// link, and none is followed now. A pipe is not waited for.
+/// Opens another process's file again, by the path that the kernel gave for it when it was open. No component
+/// of that path was a link, and none is followed now. This waits for no pipe.
 fn reopen(path: &Path, write: bool) -> io::Result<File> {
     Beneath::without_links(path)?.open(write)
 }
@@ -293,20 +294,19 @@ mod tests {
 
     #[test]
     fn what_is_opened_again_is_not_looked_for_behind_links() {
-        let scratch = PathBuf::from(format!("/dev/shm/situ-test-windows-{}", std::process::id()));
+        let scratch = situ_testkit::Scratch::new("windows");
         let (first, second) = (scratch.join("first"), scratch.join("second"));
         std::fs::create_dir_all(&first).unwrap();
         std::fs::write(first.join("data"), [7; 8192]).unwrap();
         let path = first.join("data").canonicalize().unwrap();
         let source = crate::os::shared_file::identify(&File::open(&path).unwrap(), &path).unwrap();
         let windows = || FileWindows::new(path.clone(), source.clone(), Access::Read, 8192).unwrap();
-        // SAFETY: the window has the byte, and nobody changes it.
+        // SAFETY: the window has the byte, and no code changes it.
         assert_eq!(unsafe { windows().reach(8192).unwrap().add(8191).read() }, 7);
-        // The same file, by a directory that is a link now.
+        // The same file, through a directory that is a link now.
         std::fs::rename(&first, &second).unwrap();
         std::os::unix::fs::symlink(&second, &first).unwrap();
         let refused = windows().reach(8192);
-        std::fs::remove_dir_all(&scratch).unwrap();
         assert!(matches!(&refused, Err(MemoryError::System { action: "open", .. })), "{refused:?}");
     }
 }

@@ -1,13 +1,17 @@
-//! What a forked child must not do: write into its parent's memory, keep its parent's locks, or take its parent's handles for its own.
+//! What a forked child must not do: write into its parent's memory, keep its parent's locks, or use its
+//! parent's handles as its own.
 //!
-//! A child begins with everything that its parent had mapped and open. So between `fork` and the child's first own
-//! instruction, each mapping of shared memory is replaced by private zeroes at the same address, the descriptors that carry locks are
-//! closed, and the words that say whether there is something to do are cleared. Whatever the child then does with its parent's handles,
-//! it does to memory that nobody else sees; and each handle knows, by [`Process`], that it is not this process' own.
+//! A child begins with everything that its parent had mapped and open. Handlers therefore change three things
+//! between `fork` and the child's first own instruction. They replace each mapping of shared memory by
+//! private zeroes at the same address. They close the descriptors that carry locks. They clear the words that
+//! say whether there is work to do.
 //!
-//! The handlers run around `fork` in the thread that calls it. The first one waits for `HELD` to be free, so that the
-//! child finds the list whole. (Calling `clone` beside the C library runs no handlers: such a child must call `exec`. Whether its parent
-//! lives is seen all the same, see [`process`](crate::process).)
+//! If the child then uses its parent's handles, it changes only memory that no other process sees. Each
+//! handle can tell, by [`Process`], that another process made it.
+//!
+//! The handlers run around `fork` in the thread that calls it. The first one waits until `HELD` is free, so
+//! that the child finds a complete list. Calling `clone` without the C library runs no handlers: such a child
+//! must call `exec`. Whether its parent lives is seen nevertheless, see [`process`](crate::process).
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
@@ -21,10 +25,10 @@ use rustix::fs::FlockOperation;
 
 use crate::os::extent::Extent;
 
-/// How often this process' line of ancestors has forked since the first handle was made.
+/// How many forks lie between this process and the ancestor that made the first handle.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// A process, as a handle remembers it that was made there: a forked child is another one than its parent.
+/// Identifies the process that made a handle: a forked child is another process than its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process(u32);
 
@@ -35,20 +39,20 @@ impl Process {
         Self(GENERATION.load(Ordering::Relaxed))
     }
 
-    /// Whether it is this process, and not one that this was forked from: one relaxed load.
+    /// Whether it is this process, and not an ancestor that this was forked from: one relaxed load.
     #[inline(always)]
     pub fn is_this(self) -> bool {
-        // Relaxed: it changes in a child that has one thread only, before that thread goes on.
+        // Relaxed: it changes in a child that has one thread only, before that thread continues.
         self.0 == GENERATION.load(Ordering::Relaxed)
     }
 
-    /// Which of the line of ancestors it is.
+    /// Its number in the line of ancestors.
     pub(crate) fn generation(self) -> u32 {
         self.0
     }
 }
 
-/// Something that a child must give up.
+/// A resource that a child must give up.
 #[derive(Debug)]
 pub enum Hold {
     /// A descriptor that carries a lock.
@@ -64,7 +68,7 @@ struct Held {
     list: UnsafeCell<List>,
 }
 
-/// What children give up, by number; numbers that came back are given again.
+/// The resources that children give up, by number. Returned numbers are given again.
 struct List {
     holds: Vec<Option<Hold>>,
     free: Vec<usize>,
@@ -112,26 +116,26 @@ extern "C" fn let_go() {
     give_back();
 }
 
-/// Has the handlers run at each `fork` from now on.
+/// Makes the handlers run at each `fork` from now on.
 fn prepare() {
     static ONCE: Once = Once::new();
-    // It fails only where there is no memory; then children that go on without `exec` are not protected.
+    // This fails only where there is no memory; then children that continue without `exec` are not protected.
     // SAFETY: the handlers may run at any time from now on.
     ONCE.call_once(|| _ = unsafe { pthread_atfork(Some(take), Some(give_back), Some(let_go)) });
 }
 
-/// Takes part until it is dropped.
+/// An entry in the list of resources, until it is dropped.
 #[derive(Debug)]
 pub struct Registered(usize);
 
 impl Registered {
-    /// Nobody else's as long as this takes part.
+    /// A number that no other entry has while this one lives.
     pub(crate) fn number(&self) -> usize {
         self.0
     }
 }
 
-/// Has children let go of something.
+/// Makes children give up `hold`.
 pub fn register(hold: Hold) -> Registered {
     prepare();
     take();
@@ -158,7 +162,8 @@ impl Drop for Registered {
     }
 }
 
-/// A file whose lock is this process' alone: a forked child has it closed from the start. Dropping it unlocks it.
+/// A file that this process alone keeps locked: a forked child has it closed from the start. Dropping it
+/// unlocks it.
 #[derive(Debug)]
 pub struct LockedFile {
     file: ManuallyDrop<File>,
@@ -178,7 +183,7 @@ impl LockedFile {
         &self.file
     }
 
-    /// Whether it was locked by this process, and not by one that this was forked from.
+    /// Whether this process locked it, and not an ancestor that this was forked from.
     pub fn is_ours(&self) -> bool {
         self.process.is_this()
     }
@@ -190,8 +195,9 @@ impl Drop for LockedFile {
             self.held = None;
             return;
         }
-        // In this order. A child that is forked while this is being closed has the descriptor, and could keep a lock by it; and the
-        // descriptor's number may be somebody else's as soon as it is closed.
+        // The order matters. A child that is forked while this file is being closed has the descriptor, and
+        // could keep the lock by it. And the descriptor's number may be another file's as soon as it is
+        // closed.
         let _ = rustix::fs::flock(&*self.file, FlockOperation::Unlock);
         self.held = None;
         // SAFETY: it is dropped once, here.

@@ -1,26 +1,34 @@
-//! Surviving files that are made shorter while they are mapped: a handler of `SIGBUS`, for programs that ask for it.
+//! Survives files that are shortened while they are mapped: a handler of `SIGBUS`, for programs that ask for
+//! it.
 //!
-//! Touching a page of a mapping that its file no longer has raises `SIGBUS`. With the guard [installed](install), the handler
-//! looks for the address among this process' mappings of shared memory. From the faulting page on, it replaces that mapping by
-//! private zero pages, marks it as damaged, and the access goes on. What reads the mapping reads zeroes there, which it has to
-//! cope with anyway, since others may write there whatever they like; and operations on a damaged mapping are errors
-//! ([`MemoryError::Truncated`](crate::MemoryError::Truncated)) from then on. Every other `SIGBUS` goes to the handler that was there before.
+//! Touching a page of a mapping that its file no longer has raises `SIGBUS`. With the guard
+//! [installed](install), the handler looks for the address among this process's mappings of shared memory.
+//! From the faulting page on, it replaces that mapping by private zero pages, marks it as damaged, and the
+//! access goes on.
 //!
-//! # What happens at the same time
+//! Code that reads the mapping then reads zeroes. It must cope with that anyway, because other processes may
+//! write any bytes there. From then on operations on a damaged mapping are errors
+//! ([`MemoryError::Truncated`](crate::MemoryError::Truncated)). Every other `SIGBUS` goes to the former
+//! handler.
 //!
-//! The handler takes no lock and allocates nothing. It makes system calls (`mmap`, `nanosleep`, `sigaction`), and reads a table of mappings
-//! whose places are never freed. A mapping enters the table after it is mapped and leaves it before it is unmapped.
+//! # Concurrency
 //!
-//! - A thread that faults in a mapping uses it. So that mapping's place was filled before, the thread knows of it by what made the
-//!   mapping known to it, and the place is not emptied while it faults: the handler finds it. (An access to a mapping that is unmapped
-//!   meanwhile is none of safe code. After it left the table, the fault is the former handler's.)
-//! - Places that the handler passes may be filled and emptied meanwhile. Each has a version, which is odd while it changes; a place whose
-//!   version is odd, or another one after it was read, is not the mapping of the fault, and is passed. So begin and end of different
-//!   mappings are never taken for one.
-//! - Threads that fault in the same mapping agree by `intact`, the address from which it is replaced: the one that lowers it replaces
-//!   what lies between the two values. One that faults behind it returns after a pause, and its access is tried again: it
-//!   neither does the work twice nor wipes out what was written to the zero pages since.
-//! - Should the kernel have no room for another mapping, nothing can be replaced, and the former handler decides.
+//! The handler takes no lock and allocates nothing. It makes system calls (`mmap`, `nanosleep`, `sigaction`),
+//! and reads a table of mappings whose places are never freed. A mapping enters the table after it is mapped
+//! and leaves it before it is unmapped.
+//!
+//! * A thread that faults in a mapping uses that mapping. The mapping's place was filled before the thread
+//!   could learn of the mapping, and is not emptied while the thread faults, so the handler finds it. (Safe
+//!   code does not access a mapping that is being unmapped. After the mapping left the table, a fault in it
+//!   goes to the former handler.)
+//! * Other places may be filled and emptied while the handler reads them. Each has a version, which is odd
+//!   while it changes. The handler skips a place whose version is odd, or changed while it was read: such a
+//!   place is not the mapping of the fault. It therefore never combines begin and end of different mappings.
+//! * Threads that fault in the same mapping agree by `intact`, the address from which on it is replaced. The
+//!   thread that lowers it replaces the range between the two values. A thread that faults behind it returns
+//!   after a pause, and its access is tried again. It neither does the work twice nor overwrites what was
+//!   written to the zero pages since.
+//! * If the kernel has no room for another mapping, nothing can be replaced, and the former handler decides.
 
 use std::ffi::{c_int, c_void};
 use std::io;
@@ -29,13 +37,13 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The fault is one of an address, and not of broken memory or a signal that somebody sent.
+/// The fault is one of an address, and not of broken memory or a signal that a process sent.
 const BUS_ADRERR: c_int = 2;
 
 /// A place of the table. All zeroes are an empty one.
 #[derive(Debug)]
 struct Entry {
-    /// Odd while the rest changes.
+    /// Odd while the other fields change.
     version: AtomicUsize,
     begin: AtomicUsize,
     /// A multiple of the page size; 0 for none.
@@ -47,20 +55,22 @@ struct Entry {
 
 /// How many places the first chunk has; each further one has twice as many as the one before.
 const FIRST: usize = 64;
-/// More than there can be mappings.
+/// More than mappings can need.
 const CHUNKS: usize = 24;
 
 static TABLE: [AtomicPtr<Entry>; CHUNKS] = [const { AtomicPtr::new(null_mut()) }; CHUNKS];
 /// How many mappings are damaged.
 static DAMAGED: AtomicUsize = AtomicUsize::new(0);
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
-/// What is done about other faults.
+/// The handler for other faults.
 static FORMER: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Has this process survive that files of shared memory are made shorter while it has them mapped: see the [module](self).
+/// Lets this process survive files of shared memory that are shortened while it has them mapped: see the
+/// [module](self).
 ///
-/// A library should leave that to its program: a handler of a signal is the whole process'. Calling it again does nothing. A handler that the program
-/// installs later comes first; it should pass on what is not its own.
+/// A library should leave that to its program, because a signal's handler belongs to the whole process.
+/// Calling it again does nothing. A handler that the program installs later comes first; it should pass on
+/// the faults that are not its own.
 pub fn install() -> io::Result<()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +90,8 @@ pub fn install() -> io::Result<()> {
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = handler as libc::sighandler_t;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-    // SAFETY: the set may be written. No other handler runs inside this one: it could fault, too, and wait for it.
+    // SAFETY: the set may be written. No other handler runs inside this one: it could fault, too, and wait
+    // for it.
     unsafe { libc::sigfillset(&mut action.sa_mask) };
     // SAFETY: the handler does only what may be done in one, see the module.
     if unsafe { libc::sigaction(libc::SIGBUS, &action, null_mut()) } != 0 {
@@ -89,10 +100,11 @@ pub fn install() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether any mapping of this process is damaged: one relaxed load. Then it is worth looking which.
+/// Whether any mapping of this process is damaged: one relaxed load. If so, look which one.
 #[inline(always)]
 pub fn has_damage() -> bool {
-    // Relaxed: a thread that met the damage was its handler, and knows; another one learns of it a little later.
+    // Relaxed: a thread that met the damage has run the handler, and sees it; another thread sees it a little
+    // later.
     DAMAGED.load(Ordering::Relaxed) != 0
 }
 
@@ -102,11 +114,11 @@ pub fn is_damaged_at(address: *const u8) -> bool {
 }
 
 impl Entry {
-    /// The end of the mapping in it, if the address lies in it.
+    /// The end of the entry's mapping, if the address lies in it.
     fn has(&self, address: usize) -> Option<usize> {
         let version = self.version.load(Ordering::Acquire);
         let (begin, end) = (self.begin.load(Ordering::Relaxed), self.end.load(Ordering::Relaxed));
-        // The loads above come before the one below: what they read belongs to one version.
+        // The loads above come before the one below, so the values belong to one version.
         fence(Ordering::Acquire);
         let is_one = version.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == version;
         (is_one && (begin..end).contains(&address)).then_some(end)
@@ -116,11 +128,11 @@ impl Entry {
         self.intact.load(Ordering::Acquire) < end
     }
 
-    /// By the one who has the place: one thread at a time.
+    /// Only for the holder of the place: one thread at a time.
     fn set(&self, begin: usize, end: usize, protection: usize) {
         let version = self.version.load(Ordering::Relaxed);
         self.version.store(version.wrapping_add(1), Ordering::Relaxed);
-        // Who sees one of the values below sees that the version is odd, or a later one.
+        // A thread that sees one of the values below sees that the version is odd, or a later version.
         fence(Ordering::Release);
         self.begin.store(begin, Ordering::Relaxed);
         self.end.store(end, Ordering::Relaxed);
@@ -129,15 +141,15 @@ impl Entry {
         self.version.store(version.wrapping_add(2), Ordering::Release);
     }
 
-    /// Puts private zeroes in the place of everything from the page of an address on. In the handler.
+    /// Replaces everything from the page of an address on by private zeroes. Runs in the handler.
     fn replace(&self, address: usize, end: usize) -> bool {
         let page = address & !(PAGE.load(Ordering::Relaxed) - 1);
         let mut intact = self.intact.load(Ordering::Acquire);
         loop {
             if page >= intact {
-                // Another thread does it right now, or has done it. It may have a lower priority than this one.
+                // Another thread replaces it right now, or has done so. Its priority may be lower, so sleep.
                 let pause = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
-                // SAFETY: what it may read is there, and it writes nothing.
+                // SAFETY: the argument is readable, and nothing is written.
                 unsafe { libc::nanosleep(&pause, null_mut()) };
                 return true;
             }
@@ -148,17 +160,18 @@ impl Entry {
         }
         let is_first = intact == end;
         if is_first {
-            // Before there are zeroes to be read.
+            // Before any thread can read zeroes.
             DAMAGED.fetch_add(1, Ordering::SeqCst);
         }
         let protection = self.protection.load(Ordering::Relaxed) as c_int;
         let put = |protection| {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
-            // SAFETY: the range is the end of a mapping that the faulting thread uses, so that it is not unmapped. What points into it
-            // goes on pointing to memory of the same extent, which is no Rust object but bytes that others may change at any time.
+            // SAFETY: the range is the end of a mapping that the faulting thread uses, so it is not unmapped.
+            // Pointers into it stay pointers to memory of the same extent. It holds no Rust objects, only
+            // bytes that others may change at any time.
             unsafe { libc::mmap(page as *mut c_void, intact - page, protection, flags, -1, 0) }
         };
-        // Where the system counts all memory that could be written, there may be none left for that.
+        // Where the system accounts for all writable memory (no overcommit), there may be none left.
         let done =
             put(protection) != libc::MAP_FAILED || put(protection & libc::PROT_READ) != libc::MAP_FAILED;
         if !done {
@@ -176,8 +189,8 @@ impl Entry {
 pub(crate) struct Guarded(&'static Entry);
 
 impl Guarded {
-    /// Enters what was just mapped. The number is nobody else's until the value is dropped. Nothing if there is no memory for a larger
-    /// table: then the mapping is not guarded.
+    /// Enters a new mapping. No other mapping may have the number until this is dropped. `None` if there is
+    /// no memory for a larger table: then the mapping is not guarded.
     pub(crate) fn new(number: usize, begin: usize, len: usize, protection: u32) -> Option<Self> {
         let entry = place(number)?;
         let end = begin.checked_add(len)?.checked_next_multiple_of(rustix::param::page_size())?;
@@ -205,7 +218,7 @@ fn locate(number: usize) -> (usize, usize) {
     (chunk, number - FIRST * ((1 << chunk) - 1))
 }
 
-/// A place of the table, which grows for it.
+/// The place of a number; the table grows if needed.
 fn place(number: usize) -> Option<&'static Entry> {
     let (index, within) = locate(number);
     let chunk = TABLE.get(index)?;
@@ -217,21 +230,22 @@ fn place(number: usize) -> Option<&'static Entry> {
         if new.is_null() {
             return None;
         }
-        // Release: who sees the chunk sees that it is zero.
+        // Release: a thread that sees the chunk sees its zeroes.
         first = match chunk.compare_exchange(null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => new,
             Err(there) => {
-                // SAFETY: it was just allocated with this layout, and nobody has seen it.
+                // SAFETY: it was just allocated with this layout, and no other thread has seen it.
                 unsafe { std::alloc::dealloc(new.cast(), layout) };
                 there
             }
         };
     }
-    // SAFETY: the chunk has more than `within` places, which live as long as the process; all zeroes are a valid one.
+    // SAFETY: the chunk has more than `within` places, which live as long as the process; all zeroes are a
+    // valid one.
     Some(unsafe { &*first.add(within) })
 }
 
-/// All places that there are.
+/// All places of the table.
 fn entries() -> impl Iterator<Item = &'static Entry> {
     TABLE.iter().enumerate().flat_map(|(index, chunk)| {
         let first = chunk.load(Ordering::Acquire);
@@ -242,26 +256,26 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 }
 
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: it is this thread's.
+    // SAFETY: it belongs to this thread.
     let errno = unsafe { &mut *libc::__errno_location() };
     let before = *errno;
-    // SAFETY: the kernel gives a handler with `SA_SIGINFO` what is known of the signal; a fault has an address.
+    // SAFETY: the kernel gives a handler with `SA_SIGINFO` the details of the signal; a fault has an address.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
     let is_ours = || entries().find_map(|entry| Some(entry.replace(address, entry.has(address)?)));
     if code != BUS_ADRERR || is_ours() != Some(true) {
-        // SAFETY: they are what the kernel gave for this signal.
+        // SAFETY: these are the kernel's arguments for this signal.
         unsafe { pass_on(signal, info, context) };
     }
     *errno = before;
 }
 
-/// Has the former handler do what it would have done.
+/// Does what the former handler would have done.
 ///
 /// # Safety
 ///
-/// In a handler, with what it was given.
+/// Only in a handler, with the handler's arguments.
 unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: what the kernel gave.
+    // SAFETY: the kernel's argument.
     let was_sent = unsafe { (*info).si_code } <= 0;
     let former = FORMER.get();
     let handler = former.map_or(libc::SIG_DFL, |former| former.sa_sigaction);
@@ -269,8 +283,9 @@ unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
         if was_sent && handler == libc::SIG_IGN {
             return;
         }
-        // SAFETY: all zeroes are the default action. A fault comes again when this returns, and ends the process; a signal that
-        // was sent is sent again, and comes when it is no longer blocked, which is then, too.
+        // SAFETY: all zeroes are the default action. A fault recurs when this returns, and ends the process.
+        // A signal that a process sent is sent again; it arrives when it is no longer blocked, which is also
+        // after this returns.
         unsafe {
             let default: libc::sigaction = MaybeUninit::zeroed().assume_init();
             libc::sigaction(signal, &default, null_mut());

@@ -1,4 +1,4 @@
-//! A file of shared memory, mapped: the only place that maps files.
+//! Maps files of shared memory. No other code maps files.
 
 use std::ffi::c_void;
 use std::io;
@@ -17,12 +17,12 @@ use crate::os::guard::Guarded;
 
 const PAGE: usize = 4096;
 
-/// What a mapping may do with the bytes.
+/// What a mapping allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// None at all: any access dies by `SIGSEGV`. For memory that has an address but is not the CPU's.
+    /// No access: every access raises `SIGSEGV`. For memory that has an address but is not the CPU's.
     None,
-    /// Reading only: a write dies by `SIGSEGV`.
+    /// Reading only: a write raises `SIGSEGV`.
     Read,
     /// Reading and writing.
     ReadWrite,
@@ -38,7 +38,7 @@ impl Access {
     }
 }
 
-/// Why a file of shared memory could not be made or mapped.
+/// Why a file of shared memory could not be created or mapped.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     /// The kernel refused to create, size or map a file.
@@ -51,7 +51,8 @@ pub enum MemoryError {
         /// What the kernel answered.
         source: io::Error,
     },
-    /// Bytes that another process lends have no memory: reading them would take it from this process, or end it if there is none.
+    /// Bytes that another process lends have no memory. Reading them would take memory from this process, or
+    /// end it if there is none.
     #[error(
         "{path} has no memory from byte {offset} to {end}, where a message should lie; its owner is broken or hostile"
     )]
@@ -63,9 +64,9 @@ pub enum MemoryError {
         /// Where it ends.
         end: u64,
     },
-    /// A file was made shorter while it was mapped, and [the guard](crate::guard) kept the process alive.
+    /// A file was shortened while it was mapped, and [the guard](crate::guard) kept the process alive.
     #[error(
-        "{path} was made shorter while it was in use: what it held is lost here; find out which program did that, and start its owner anew"
+        "{path} was made shorter while it was in use, and its contents are lost; find out which program did that, and restart its owner"
     )]
     Truncated {
         /// The file.
@@ -79,7 +80,7 @@ pub enum MemoryError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Other processes' files take too many of this process' addresses.
+    /// Other processes' files take too many of this process's addresses.
     #[error(
         "{path} is not mapped: it would take {wanted} bytes of addresses, {mapped} are taken by other participants' files, and \
          at most {limit} may be; a participant has made its files too large: look for it with `situ doctor`"
@@ -87,16 +88,16 @@ pub enum MemoryError {
     TooMuchMapped {
         /// The file.
         path: PathBuf,
-        /// How much it would take, in bytes.
+        /// The bytes that it would take.
         wanted: u64,
-        /// How much is taken.
+        /// The bytes that are taken.
         mapped: u64,
-        /// How much may be.
+        /// The largest allowed number of bytes.
         limit: u64,
     },
 }
 
-/// What to do about the errors that people meet.
+/// What to do about the common errors.
 fn advice(error: &io::Error) -> &'static str {
     match rustix::io::Errno::from_io_error(error) {
         Some(rustix::io::Errno::NOSPC) => {
@@ -116,15 +117,16 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// Gives a range of a file of a memory file system real memory now: running out is an error here, where it would be a
-/// `SIGBUS` at the first access. On failure the range is left without.
+/// Gives a range of a file of a memory file system real memory now. Without memory this is an error here,
+/// where it would be a `SIGBUS` at the first access. On failure the range is left without memory.
 pub fn find_memory(file: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()> {
-    // Many kernels give up, and undo their work, when a signal comes. So in pieces that take less time than lies between
-    // the signals of any profiler, and each again until it is done.
+    // Many kernels give up, and undo their work, when a signal arrives. The range is therefore split into
+    // pieces that take less time than the interval between the signals of any profiler. Each is retried until
+    // it is done.
     const PIECE: u64 = 1 << 20;
     let end = offset.checked_add(len).ok_or(rustix::io::Errno::FBIG)?;
     if len > PIECE {
-        // What cannot be had must not be tried: piece by piece it would take all there is before it fails.
+        // Do not try what cannot succeed: piece by piece it would take all memory before it fails.
         let system = rustix::fs::fstatvfs(file)?;
         if system.f_blocks != 0 && len > system.f_bavail.saturating_mul(system.f_frsize) {
             return Err(rustix::io::Errno::NOSPC.into());
@@ -148,11 +150,13 @@ pub fn find_memory(file: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()
     Ok(())
 }
 
-/// Has the pages of a range locked as they are used (`MLOCK_ONFAULT`), if it is locked as a whole, as `mlockall` locks it: the
-/// kernel would find memory for all of it as soon as it becomes writable. The range is mapped, of one access, and begins at a page.
+/// Locks the pages of a range as they are used (`MLOCK_ONFAULT`), if the range is locked as a whole, as by
+/// `mlockall`. Otherwise the kernel would find memory for all of it as soon as it becomes writable. The range
+/// is mapped, has one access, and begins at a page.
 pub(crate) fn lock_as_used(begin: NonNull<u8>, len: usize) -> io::Result<()> {
     let first = begin.as_ptr().cast::<c_void>();
-    // SAFETY: the range is mapped; asking to invalidate pages changes nothing of those of a memory file system, and of private ones.
+    // SAFETY: the range is mapped. Asking to invalidate pages changes none of a memory file system's pages,
+    // and no private ones.
     let locked = unsafe { rustix::mm::msync(first, PAGE.min(len), rustix::mm::MsyncFlags::INVALIDATE) };
     if locked == Err(rustix::io::Errno::BUSY) {
         // SAFETY: as above; locking does not change contents.
@@ -165,16 +169,17 @@ pub(crate) fn lock_as_used(begin: NonNull<u8>, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// A range of a file in this process' address space. Unmapped on drop.
+/// A range of a file in this process's address space. Unmapped on drop.
 #[derive(Debug)]
 pub struct Mapping {
     extent: Extent,
     access: Access,
-    /// Nothing once it is about to be unmapped.
+    /// `None` once it is about to be unmapped.
     held: Option<Known>,
 }
 
-/// Where it is known that there is a mapping. In this order: the guard's place has the number of the other.
+/// The mapping's entries in the guard's table and in the list for forked children. They are dropped in this
+/// order, because the guard's place uses the other's number.
 #[derive(Debug)]
 struct Known {
     guarded: Option<Guarded>,
@@ -190,13 +195,14 @@ impl Known {
     }
 }
 
-// SAFETY: a mapping is an address range; what may be done with its bytes is argued where they are used.
+// SAFETY: a mapping is an address range; each access to its bytes says why it is sound.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; `Mapping` itself has no interior state.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps `len` bytes of `file` from `offset` (a multiple of the page size), shared with every other process.
+    /// Maps `len` bytes of `file` from `offset` (a multiple of the page size), shared with every other
+    /// process.
     pub fn new(file: BorrowedFd<'_>, offset: u64, len: usize, access: Access) -> io::Result<Self> {
         let protection = match access {
             Access::None => ProtFlags::empty(),
@@ -216,15 +222,15 @@ impl Mapping {
     /// Maps the first `len` bytes of `file`, which may be fewer, without taking memory for its holes.
     ///
     /// Where the program has called `mlockall(MCL_FUTURE)`, the kernel finds memory for every page of a new
-    /// mapping, those in holes of the file included: that would fill the file system. So the mapping begins
-    /// without access, of which nothing can be filled; then, if it is locked, it becomes one whose pages are
-    /// locked as they are used (`MLOCK_ONFAULT`).
+    /// mapping, those in holes of the file included. That would fill the file system. The mapping therefore
+    /// begins without access, so that nothing is filled. If it is locked, its pages then become locked as
+    /// they are used (`MLOCK_ONFAULT`).
     pub fn without_filling(file: BorrowedFd<'_>, len: usize, access: Access) -> io::Result<Self> {
         let mut map = Self::new(file, 0, len, Access::None)?;
         let first = map.base().cast::<c_void>();
         lock_as_used(map.extent.base, len)?;
         if access != Access::None {
-            // SAFETY: as above; nobody has a pointer to it yet.
+            // SAFETY: as above; no code has a pointer to it yet.
             unsafe { rustix::mm::mprotect(first, len, access.protection()) }?;
             map.access = access;
             map.extent.protection = ProtFlags::from_bits_retain(access.protection().bits());
@@ -247,13 +253,14 @@ impl Mapping {
         self.extent.len
     }
 
-    /// Whether this process may write here.
+    /// The access that this process has here.
     #[inline]
     pub fn access(&self) -> Access {
         self.access
     }
 
-    /// Whether its file was made shorter, as [the guard](crate::guard) has found: some of it is private zeroes.
+    /// Whether its file was shortened, as [the guard](crate::guard) has found: then some of it is private
+    /// zeroes.
     pub fn is_damaged(&self) -> bool {
         let guarded = self.held.as_ref().and_then(|held| held.guarded.as_ref());
         guarded.is_some_and(Guarded::is_damaged)
@@ -269,19 +276,20 @@ impl Mapping {
         Some(self.extent.base.as_ptr().wrapping_add(offset).cast())
     }
 
-    /// Puts private zeroes in the place of the shared bytes, at the same address: from then on this process reads and writes
-    /// memory that nobody else sees, and that cannot run out of a file system's space. A forked child has that done with all mappings. Other threads may use the mapping
-    /// meanwhile: each of their accesses finds the one or the other. May be called between `fork` and `exec`.
+    /// Replaces the shared bytes by private zeroes at the same address. From then on this process reads and
+    /// writes memory that no other process sees, and that cannot run out of a file system's space. In a
+    /// forked child this happens with all mappings. Other threads may use the mapping meanwhile: each of
+    /// their accesses finds either the old or the new memory. This may be called between `fork` and `exec`.
     pub fn detach(&self) -> io::Result<()> {
         self.extent.detach()
     }
 
-    /// Lets this process write whole pages of what it may otherwise only read as long as `work` takes. An error if the file was not opened
-    /// for writing.
+    /// Lets this process write whole pages that it may otherwise only read, while `work` runs. An error if
+    /// the file was not opened for writing.
     pub fn while_writable<T>(&self, offset: usize, len: usize, work: impl FnOnce() -> T) -> io::Result<T> {
         let allow = |flags: MprotectFlags| {
             let first = self.extent.base.as_ptr().wrapping_add(offset);
-            // SAFETY: the range lies in this mapping; whoever reads it goes on reading the same bytes.
+            // SAFETY: the range lies in this mapping, and readers of it still read the same bytes.
             unsafe { rustix::mm::mprotect(first.cast::<c_void>(), len, flags) }
         };
         if self.access != Access::Read {
@@ -294,8 +302,8 @@ impl Mapping {
         Ok(done)
     }
 
-    /// Makes pages present for writing, so that using them costs no page fault, and readers see that they are no holes. Where the
-    /// kernel has no call for that (before 5.14), each page is touched.
+    /// Makes pages present for writing. Using them then costs no page fault, and readers see that they are no
+    /// holes. Where the kernel has no call for that (before 5.14), each page is touched.
     pub fn populate(&self, offset: usize, len: usize) {
         let start = offset / PAGE * PAGE;
         let end = offset.saturating_add(len).min(self.extent.len);
@@ -310,8 +318,8 @@ impl Mapping {
             };
             if populated.is_err() {
                 for at in (start..end).step_by(PAGE) {
-                    // SAFETY: the byte lies in this mapping, which is readable and writable; it is changed to what it is, in one step,
-                    // because others may use the page already.
+                    // SAFETY: the byte lies in this mapping, which is readable and writable. It is set to its
+                    // own value in one step, because others may use the page already.
                     unsafe { &*self.extent.base.as_ptr().add(at).cast::<AtomicU8>() }.fetch_or(0, Relaxed);
                 }
             }
@@ -321,9 +329,10 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // First, or a child that is forked in between, or the guard, would replace what may lie there by then.
+        // This comes first: otherwise a child that is forked in between, or the guard, would replace another
+        // mapping that lies there by then.
         self.held = None;
-        // SAFETY: the range was mapped by `new` and nobody can hold a reference that outlives `self`.
+        // SAFETY: the range was mapped by `new`, and no reference to it can outlive `self`.
         let _ = unsafe { rustix::mm::munmap(self.extent.base.as_ptr().cast::<c_void>(), self.extent.len) };
     }
 }

@@ -8,8 +8,8 @@
 //!   file_windows     mappings that grow with the use of their file
 //!   address_window   address ranges in which private regions grow without moving
 //!   fd_passing       descriptors handed from process to process
-//!   fork             what becomes of all this in a forked child
-//!   guard            surviving files that are made shorter while they are mapped
+//!   fork             what happens to all this in a forked child
+//!   guard            survives files that are shortened while they are mapped
 //!   process, thread  the identity of a process, and threads of the library's own
 //! ```
 
@@ -26,7 +26,7 @@ pub mod runtime_dir;
 pub(crate) mod shared_file;
 pub mod thread;
 
-pub use address_window::{NoWindow, Window};
+pub use address_window::{AddressWindow, NoAddressWindow};
 pub use beneath::Beneath;
 pub use extent::Extent;
 pub use mapping::{Access, Mapping, MemoryError, find_memory};

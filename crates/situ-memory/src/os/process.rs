@@ -1,8 +1,8 @@
 //! Which process something in shared memory belongs to, and whether that process has ended.
 //!
-//! The number of a process says little by itself: it comes again, and in another namespace it is another process' number. So an
-//! [`Identity`] also says when the process began and in which namespaces both numbers were read, and where it was made in others than the
-//! caller's, nothing is concluded from it.
+//! The number of a process alone is not enough: it is reused, and in another namespace it is another
+//! process's number. An [`Identity`] therefore also says when the process began and in which namespaces both
+//! numbers were read. From an identity of other namespaces than the caller's this module concludes nothing.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -14,24 +14,25 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
 
 use crate::os::fork::Process;
 
-/// A process, as others can find out about it.
+/// A process's identity, as other processes can check it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// Its number.
     pub pid: u32,
-    /// When it began, in the kernel's ticks since the machine did; 0 if that is not known.
+    /// When it began, in the kernel's ticks since the machine's start; 0 if unknown.
     pub born: u64,
-    /// The namespaces in which these were read: the inode of that of processes in the upper half, that of clocks in the lower; 0 if they are
-    /// not known.
+    /// The namespaces in which these were read, 0 if unknown. The upper half is the inode of the process
+    /// namespace, the lower half that of the clock namespace.
     pub namespaces: u64,
 }
 
-/// What is known of a process.
+/// Whether a process has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It is there.
+    /// It exists.
     Runs,
-    /// It is not there any more, or has ended and is waited for by its parent: all it had open is closed.
+    /// It does not exist any more, or is a zombie that its parent has not waited for: all its files are
+    /// closed.
     Ended,
     /// It cannot be looked up from here: it is in another namespace, or this system does not show it.
     Unknown,
@@ -57,7 +58,7 @@ impl Identity {
     }
 }
 
-/// A process that is looked at again and again: by one system call, where the kernel has descriptors of processes.
+/// A process that is checked repeatedly: by one system call, where the kernel has descriptors of processes.
 #[derive(Debug)]
 pub struct Watch {
     identity: Identity,
@@ -69,7 +70,8 @@ impl Watch {
     pub fn of(identity: Identity) -> Self {
         let descriptor = identity.can_be_looked_up().then(|| {
             let descriptor = pidfd_open(Pid::from_raw(identity.pid as i32)?, PidfdFlags::empty()).ok()?;
-            // Looked at after the descriptor was had: if it is the right process now, the descriptor is of the right one.
+            // Checked after the descriptor was opened: if this number is the right process now, so is the
+            // descriptor.
             (born(identity.pid) == Some(identity.born)).then_some(descriptor)
         });
         Self { identity, descriptor: descriptor.flatten() }
@@ -100,7 +102,7 @@ impl Watch {
             // Its first thread may have ended while others have not.
             Some(_) if threads_ended(pid) => State::Ended,
             Some(_) => State::Runs,
-            // It is gone, or may not be shown to us.
+            // It does not exist, or the system hides it.
             None => match Pid::from_raw(pid as i32).map(test_kill_process) {
                 Some(Err(rustix::io::Errno::SRCH)) => State::Ended,
                 _ => State::Unknown,
@@ -124,18 +126,20 @@ fn born(pid: u32) -> Option<u64> {
     fields(&stat).nth(19)?.parse().ok()
 }
 
-/// What the kernel says of a process behind its name, which may hold anything: its state first.
+/// What the kernel writes behind a process's name, which may contain anything: its state first.
 fn fields(stat: &str) -> impl Iterator<Item = &str> {
     stat.rsplit(')').next().unwrap_or_default().split_whitespace()
 }
 
-/// The namespaces of this process, as in an [`Identity`]. They stay as long as it lives, so they are looked up once.
+/// The namespaces of this process, as in an [`Identity`]. They never change while it lives, so they are read
+/// once.
 fn namespaces() -> u64 {
     static OF: AtomicU64 = AtomicU64::new(0);
     static KNOWN: AtomicU64 = AtomicU64::new(0);
-    // A forked child may be in others. It is told apart by both numbers: in its own namespace it may have its parent's.
+    // A forked child may be in other namespaces. Both numbers distinguish it, because its pid in its own
+    // namespace may be its parent's.
     let this = u64::from(Process::this().generation()) << 32 | u64::from(std::process::id());
-    // Acquire: what is known was stored before that it is.
+    // Acquire: `KNOWN` was stored before `OF`.
     if OF.load(Ordering::Acquire) == this {
         return KNOWN.load(Ordering::Relaxed);
     }
@@ -146,14 +150,15 @@ fn namespaces() -> u64 {
 }
 
 fn look_up_namespaces() -> Option<u64> {
-    // A `/proc` of an outer namespace shows other processes under our numbers: there, we have a number of our own in it.
+    // In the `/proc` of an outer namespace our numbers are other processes'. There, this process has a second
+    // number.
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     if numbers.is_some_and(|numbers| numbers.split_whitespace().count() != 1) {
         return None;
     }
     let inode = |name: &str| fs::metadata(format!("/proc/self/ns/{name}")).map(|file| file.ino());
-    // Kernels give these inodes numbers of 32 bits. Before Linux 5.6 all have the same clocks.
+    // Kernels give these inodes numbers of 32 bits. Before Linux 5.6 all processes have the same clocks.
     Some(inode("pid").ok()? << 32 | inode("time").unwrap_or_default() & u64::from(u32::MAX))
 }
 

@@ -1,4 +1,4 @@
-//! The root directory: where what is running lies, who may look, and how names become file names.
+//! The root directory: where it is, which users have access, and how names become file names.
 
 use std::fs;
 use std::io;
@@ -12,8 +12,8 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 
 use crate::os::beneath::{Beneath, is_same};
 
-/// The directory under which nodes, topics and traces lie, and the permissions of what is made in it. A mere name: what
-/// lies there is reached through an [`OpenRoot`].
+/// The directory that contains nodes, topics and traces, and the permissions of what is made in it. This is
+/// only a name: its contents are reached through an [`OpenRoot`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     path: PathBuf,
@@ -35,7 +35,7 @@ pub enum RootError {
         /// What the kernel answered.
         source: io::Error,
     },
-    /// Somebody else could tamper with it.
+    /// Another user could tamper with it.
     #[error(
         "{path} is not safe to use: {reason}; remove it, or, for all programs that are to meet, set SITU_ROOT to another \
          directory"
@@ -43,13 +43,13 @@ pub enum RootError {
     Unsafe {
         /// The directory.
         path: PathBuf,
-        /// What is wrong with it: its owner and mode among that.
+        /// What is wrong with it, including its owner and mode.
         reason: String,
     },
     /// It was removed, or replaced by another directory, while it was in use.
     #[error(
-        "{path} was removed while it was in use: programs that start now do not meet this one; start it anew (systemd does so to a user \
-         who logs out: see RemoveIPC in logind.conf, or `loginctl enable-linger`; `situ doctor` tells more)"
+        "{path} was removed while it was in use: programs that start now do not find this one; restart it (systemd removes it when its \
+         user logs out: see RemoveIPC in logind.conf, or `loginctl enable-linger`; `situ doctor` tells more)"
     )]
     Removed {
         /// The directory.
@@ -61,9 +61,10 @@ pub enum RootError {
 }
 
 impl Root {
-    /// The root that the environment names: `SITU_ROOT`, otherwise the user's own: `/dev/shm/situ-<uid>`, or `situ` in the
-    /// runtime directory where another user has taken that name (`spec/topic.md`, *The root*). With `SITU_GROUP` (a name or
-    /// a number) everything is also open to that group; without it, to the user alone.
+    /// The root that the environment names: `SITU_ROOT`, otherwise the user's own. That is
+    /// `/dev/shm/situ-<uid>`, or `situ` in the runtime directory where another user has taken that name
+    /// (`spec/topic.md`, *The root*). With `SITU_GROUP` (a name or a number) everything is also open to that
+    /// group; without it, to the user alone.
     pub fn from_environment() -> Result<Self, RootError> {
         let group = match std::env::var("SITU_GROUP") {
             Ok(name) if !name.is_empty() => Some(group_number(&name)?),
@@ -96,23 +97,24 @@ impl Root {
         if self.group.is_some() { 0o660 } else { 0o600 }
     }
 
-    /// Those of the root and the directories right in it. Sticky for a group: a member may not remove, rename or replace
-    /// what another has there.
+    /// The permission bits of the root and the directories right in it. Sticky for a group: a member may not
+    /// remove, rename or replace another member's entries.
     fn top_mode(&self) -> u32 {
         if self.group.is_some() { 0o1770 } else { 0o700 }
     }
 
-    /// Those of a topic's or a session's directory. Not sticky: its members repair what the dead of other users left.
+    /// The permission bits of a topic's or a session's directory. Not sticky: members repair what dead
+    /// processes of other users left.
     fn inner_mode(&self) -> u32 {
         if self.group.is_some() { 0o770 } else { 0o700 }
     }
 
-    /// Opens the root and checks that nobody else can tamper with it. Nothing if it is not there.
+    /// Opens the root and checks that no other user can tamper with it. `None` if it does not exist.
     pub fn open(&self) -> Result<Option<OpenRoot>, RootError> {
         let system = |action, source| RootError::System { action, path: self.path.clone(), source };
         let unsafe_because = |reason| Err(RootError::Unsafe { path: self.path.clone(), reason });
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // Merely a handle at first, which also can be had of what may not be read.
+        // Only a handle at first, which can be opened also for what may not be read.
         let handle = match rustix::fs::open(&self.path, flags, Mode::empty()) {
             Ok(handle) => handle,
             Err(rustix::io::Errno::NOENT) => return Ok(None),
@@ -134,7 +136,7 @@ impl Root {
         let me = rustix::process::geteuid().as_raw();
         let (owner, group, mode) = (stat.st_uid, stat.st_gid, stat.st_mode & 0o7777);
         let why = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory if mode & 0o002 != 0 => "everybody may write to it".to_owned(),
+            FileType::Directory if mode & 0o002 != 0 => "all users may write to it".to_owned(),
             FileType::Directory if self.group == Some(group) => return None,
             FileType::Directory if owner != me => format!("you are user {me}"),
             FileType::Directory if mode & 0o020 != 0 => {
@@ -147,18 +149,19 @@ impl Root {
         Some(format!("it belongs to user {owner} and group {group}, with mode {mode:04o}, and {why}"))
     }
 
-    /// Makes the root and the directories of nodes and topics, if they are missing, and checks that nobody else can tamper
-    /// with them.
+    /// Creates the root and the directories of nodes and topics, if they are missing, and checks that no
+    /// other user can tamper with them.
     pub fn prepare(&self) -> Result<OpenRoot, RootError> {
         self.prepare_only(&["nodes", "topics"])
     }
 
-    /// Makes the root and some directories in it, if they are missing, and checks that nobody else can tamper with it.
+    /// Creates the root and some directories in it, if they are missing, and checks that no other user can
+    /// tamper with it.
     pub fn prepare_only(&self, directories: &[&str]) -> Result<OpenRoot, RootError> {
         let opened = loop {
             let system = |source| RootError::System { action: "create", path: self.path.clone(), source };
             Beneath::from(&self.path).make_directory(self.top_mode(), self.group).map_err(system)?;
-            // Not there: somebody has just removed it.
+            // If it is not there, another process has just removed it.
             if let Some(opened) = self.open()? {
                 break opened;
             }
@@ -168,15 +171,15 @@ impl Root {
     }
 }
 
-/// A root that was opened and checked. Everything in it is reached through this descriptor: should somebody put another directory in
-/// its place, this one stays in use, and [`check`](Self::check) tells.
+/// A root that was opened and checked. Its contents are reached through this descriptor. If another directory
+/// takes its place, this one stays in use, and [`check`](Self::check) reports that.
 #[derive(Debug, Clone)]
 pub struct OpenRoot(Arc<Opened>);
 
 #[derive(Debug)]
 struct Opened {
     root: Root,
-    /// Whatever becomes the working directory.
+    /// Stays valid when the working directory changes.
     absolute: PathBuf,
     handle: Arc<OwnedFd>,
     stat: Stat,
@@ -195,17 +198,17 @@ impl OpenRoot {
         Beneath::new(self.0.handle.clone(), &self.path, name)
     }
 
-    /// The descriptor, which names the directory but reads nothing.
+    /// The descriptor, which names the directory but cannot read it.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.0.handle.as_fd()
     }
 
-    /// Where the nodes' files lie.
+    /// The directory of the nodes' files.
     pub fn nodes(&self) -> Beneath {
         self.below("nodes")
     }
 
-    /// Where the topics' directories lie.
+    /// The directory of the topics' directories.
     pub fn topics(&self) -> Beneath {
         self.below("topics")
     }
@@ -215,18 +218,18 @@ impl OpenRoot {
         self.topics().join(file_name(name))
     }
 
-    /// Where whoever traces and whoever is traced find each other.
+    /// The directory in which the trace collector and traced processes find each other.
     pub fn trace(&self) -> Beneath {
         self.below("trace")
     }
 
-    /// Makes the directory of a topic or a session with the right permissions. One that is there is left as it is, unless its maker died
-    /// before it was open to the group.
+    /// Creates the directory of a topic or a session with the right permissions. An existing one is left as
+    /// it is, unless its maker died before it was open to the group.
     pub fn make(&self, directory: &Beneath) -> Result<(), RootError> {
         self.make_with(directory, self.inner_mode())
     }
 
-    /// Makes the directories of nodes and topics again, should somebody have removed them; fails if the root itself was.
+    /// Creates the directories of nodes and topics again, if they were removed; fails if the root itself was.
     pub fn complete(&self) -> Result<(), RootError> {
         self.check()?;
         [self.nodes(), self.topics()].iter().try_for_each(|it| self.make_with(it, self.top_mode()))
@@ -236,36 +239,39 @@ impl OpenRoot {
         directory.make_directory(mode, self.group).map_err(|source| {
             let path = directory.path().to_owned();
             match self.check() {
-                // In a directory that was removed nothing can be made.
+                // Nothing can be created in a directory that was removed.
                 Err(removed) if source.kind() == io::ErrorKind::NotFound => removed,
                 _ => RootError::System { action: "create", path, source },
             }
         })
     }
 
-    /// Whether others who come still find this directory. One system call.
+    /// Whether processes that start now still find this directory. One system call.
     pub fn check(&self) -> Result<(), RootError> {
         match rustix::fs::lstat(&self.0.absolute) {
             Ok(stat) if is_same(&stat, &self.0.stat) => Ok(()),
             Ok(_) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => {
                 Err(RootError::Removed { path: self.path.clone() })
             }
-            // In doubt it is there.
+            // In doubt, assume that it exists.
             Err(_) => Ok(()),
         }
     }
 }
 
-/// The root of a user for whom the environment names none: `/dev/shm/situ-<uid>`, or, where another user was there first, `situ` in
-/// the user's runtime directory.
+/// The root of a user whose environment names none: `/dev/shm/situ-<uid>`. If another user made that first,
+/// it is `situ` in the user's runtime directory.
 ///
-/// Anybody may make `/dev/shm/situ-<uid>` before its user does, and only its maker can remove it. The runtime directory cannot be
-/// planted: the system makes it. It is `/run/user/<uid>` where that is there, whatever the environment of a single process says,
-/// otherwise `$XDG_RUNTIME_DIR`; it counts only if it belongs to the user and is closed to all others.
+/// Any user may make `/dev/shm/situ-<uid>` before its user does, and only its maker can remove it. The
+/// runtime directory cannot be planted: the system makes it. It is `/run/user/<uid>` where that exists,
+/// whatever the environment of a single process says, otherwise `$XDG_RUNTIME_DIR`. It counts only if it
+/// belongs to the user and is closed to all others.
 ///
-/// All processes of a user must arrive at the same directory. So a `situ` that is there comes first, also when the planted directory
-/// has gone meanwhile, and it is made only where the name in `/dev/shm` is taken. Where there is no such runtime directory, the path is that
-/// in `/dev/shm`, which [`Root::open`] refuses with what to do. A root for a group has no second choice: others would not find it.
+/// All processes of a user must arrive at the same directory. An existing `situ` in the runtime directory
+/// therefore comes first, even if the planted directory is gone by now. It is created only where the name in
+/// `/dev/shm` is taken. Where there is no such runtime directory, the result is the path in `/dev/shm`, which
+/// [`Root::open`] refuses with advice. A root for a group has no second choice: other users would not find
+/// it.
 fn default_path(is_for_group: bool) -> PathBuf {
     let me = rustix::process::geteuid().as_raw();
     let usual = PathBuf::from(format!("/dev/shm/situ-{me}"));
@@ -304,7 +310,8 @@ fn group_number(name: &str) -> Result<u32, RootError> {
         .ok_or_else(|| RootError::UnknownGroup(name.to_owned()))
 }
 
-/// The file name of a topic: everything but letters, digits, `_`, `-` and inner dots is written as `%XX`.
+/// The file name of a topic: all characters but letters, digits, `_`, `-` and inner dots are written as
+/// `%XX`.
 pub fn file_name(topic: &str) -> String {
     let mut name = String::with_capacity(topic.len());
     for (index, byte) in topic.bytes().enumerate() {
@@ -317,7 +324,7 @@ pub fn file_name(topic: &str) -> String {
     name
 }
 
-/// The topic of a file name; nothing if [`file_name`] does not write it so.
+/// The topic of a file name; `None` if [`file_name`] does not write it like that.
 pub fn topic_name(file: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(file.len());
     let mut rest = file.bytes();
@@ -337,6 +344,8 @@ pub fn topic_name(file: &str) -> Option<String> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use situ_testkit::Scratch;
+
     use super::*;
 
     #[test]
@@ -354,7 +363,8 @@ mod tests {
 
     #[test]
     fn a_directory_of_others_or_for_all_is_refused() {
-        let path = PathBuf::from(format!("/dev/shm/situ-test-root-{}", std::process::id()));
+        let scratch = Scratch::new("root");
+        let path = scratch.path().to_owned();
         let root = Root::at(&path, None);
         assert!(root.open().unwrap().is_none());
         root.prepare().unwrap();
@@ -362,7 +372,7 @@ mod tests {
         assert_eq!(mode(&path), 0o700);
         root.prepare().unwrap();
         let me = rustix::process::geteuid().as_raw();
-        for (open, why) in [(0o777, "everybody"), (0o770, "SITU_GROUP")] {
+        for (open, why) in [(0o777, "all users"), (0o770, "SITU_GROUP")] {
             fs::set_permissions(&path, fs::Permissions::from_mode(open)).unwrap();
             let error = root.prepare().unwrap_err().to_string();
             assert!(error.contains(why) && error.contains(&format!("mode {open:04o}")), "{error}");
@@ -377,7 +387,8 @@ mod tests {
 
     #[test]
     fn a_root_that_was_removed_or_replaced_is_noticed_and_not_made_again() {
-        let path = PathBuf::from(format!("/dev/shm/situ-test-removed-{}", std::process::id()));
+        let scratch = Scratch::new("removed");
+        let path = scratch.path().to_owned();
         let opened = Root::at(&path, None).prepare().unwrap();
         opened.check().unwrap();
         fs::remove_dir_all(&path).unwrap();
@@ -386,12 +397,12 @@ mod tests {
         let second = Root::at(&path, None).prepare().unwrap();
         second.check().unwrap();
         assert!(matches!(opened.check(), Err(RootError::Removed { .. })));
-        fs::remove_dir_all(&path).unwrap();
     }
 
     #[test]
     fn a_group_gets_directories_that_are_sticky_at_the_top() {
-        let path = PathBuf::from(format!("/dev/shm/situ-test-group-{}", std::process::id()));
+        let scratch = Scratch::new("group");
+        let path = scratch.path().to_owned();
         let group = rustix::process::getegid().as_raw();
         let root = Root::at(&path, Some(group));
         // Its maker died before it had its permissions.
@@ -402,12 +413,12 @@ mod tests {
         let mode = |name: &str| fs::metadata(path.join(name)).unwrap().permissions().mode() & 0o7777;
         assert_eq!([mode(""), mode("nodes"), mode("topics")], [0o1770; 3]);
         assert_eq!(mode("topics/points"), 0o770);
-        fs::remove_dir_all(&path).unwrap();
     }
 
     #[test]
     fn where_the_usual_root_is_taken_all_go_to_the_runtime_directory() {
-        let path = PathBuf::from(format!("/dev/shm/situ-test-choice-{}", std::process::id()));
+        let scratch = Scratch::new("choice");
+        let path = scratch.path().to_owned();
         let (usual, first, other) = (path.join("usual"), path.join("run"), path.join("xdg"));
         let me = rustix::process::geteuid().as_raw();
         [&path, &first, &other].iter().for_each(|path| fs::create_dir(path).unwrap());
@@ -417,7 +428,7 @@ mod tests {
         assert_eq!(choose(usual.clone(), runtime(), me), usual);
         fs::create_dir(&usual).unwrap();
         assert_eq!(choose(usual.clone(), runtime(), me), usual);
-        // Another user's: `choose` is asked for one who is not the owner of anything here, then for the owner.
+        // Another user's: the first call asks for a user that owns nothing here, the next ones for the owner.
         assert_eq!(
             choose(usual.clone(), runtime(), me + 1),
             usual,
@@ -433,15 +444,14 @@ mod tests {
             assert_eq!(choose(foreign.clone(), [].into_iter(), me), foreign);
             close(&first, 0o700);
         }
-        // Once it is there, it stays the choice, whatever becomes of the usual one.
+        // Once it exists, it stays the choice, whatever happens to the usual one.
         fs::create_dir(first.join("situ")).unwrap();
         close(&first.join("situ"), 0o700);
         assert_eq!(choose(usual.clone(), runtime(), me), first.join("situ"));
         assert_eq!(choose(path.join("missing"), runtime(), me), first.join("situ"));
-        fs::remove_dir_all(&path).unwrap();
     }
 
-    /// Something of another user, which only the superuser can make.
+    /// A directory of another user, which only the superuser can make.
     fn others(path: &Path) -> PathBuf {
         let foreign = path.join("planted");
         fs::create_dir(&foreign).unwrap();

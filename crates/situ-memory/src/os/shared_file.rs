@@ -1,4 +1,5 @@
-//! Files of shared memory, for the domains whose memory they are: made, looked at, and given memory and holes by their owner.
+//! Files of shared memory, for the domains that use them: creation, checks, and the owner's adding of memory
+//! and holes.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
@@ -14,7 +15,7 @@ use crate::pool::{malformed, system};
 
 const PAGE: u64 = 4096;
 
-/// A new file of shared memory, of the size that was asked for but without memory behind it.
+/// A new file of shared memory, of the requested size but without memory behind it.
 pub(crate) fn create_file(place: &Beneath, request: &MemoryRequest) -> Result<File, MemoryError> {
     let file =
         place.create(request.mode, request.group).map_err(|source| system("create", place.path(), source))?;
@@ -22,8 +23,8 @@ pub(crate) fn create_file(place: &Beneath, request: &MemoryRequest) -> Result<Fi
     Ok(file)
 }
 
-/// What identifies a file that another process made: a regular one, and not a device or a pipe, which have no
-/// bytes to map. Whether it has the bytes that a header promises is looked at where they are used, since it
+/// The identity of a file that another process made. It must be a regular file: a device or a pipe has no
+/// bytes to map. Whether it has the bytes that a header promises is checked where they are used, because it
 /// grows.
 pub(crate) fn identify(file: &File, path: &Path) -> Result<Source, MemoryError> {
     let metadata = file.metadata().map_err(|source| system("look at", path, source))?;
@@ -35,13 +36,13 @@ pub(crate) fn identify(file: &File, path: &Path) -> Result<Source, MemoryError> 
     Ok(Source::Other { identity: (metadata.dev(), metadata.ino()), writable })
 }
 
-/// What a descriptor refers to, for errors.
+/// The path of the file that a descriptor refers to, for errors.
 pub(crate) fn path_of(file: &File) -> PathBuf {
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     std::fs::read_link(&link).unwrap_or_else(|_| link.into())
 }
 
-/// What is behind a mapping of a file. Only the owner needs the file itself, to find memory for it.
+/// The file behind a mapping. Only the owner needs the file itself, to find memory for it.
 #[derive(Debug)]
 pub(crate) struct Backing {
     path: PathBuf,
@@ -49,12 +50,12 @@ pub(crate) struct Backing {
 }
 
 impl Backing {
-    /// Of a file that this process made.
+    /// For a file that this process made.
     pub(crate) fn own(path: PathBuf, file: Arc<File>) -> Self {
         Self { path, owned: Some(file) }
     }
 
-    /// Of another process' file.
+    /// For another process's file.
     pub(crate) fn other(path: PathBuf) -> Self {
         Self { path, owned: None }
     }
@@ -63,18 +64,19 @@ impl Backing {
         self.owned.is_some()
     }
 
-    /// Owner: gives a range memory, also in its windows. The file grows if it ends before that.
+    /// Owner: gives a range memory, also in its windows. The file grows if it ends before the range.
     pub(crate) fn back(&self, windows: &FileWindows, offset: u64, len: u64) -> Result<(), MemoryError> {
         let Some(file) = self.owned.as_ref().filter(|_| len > 0) else { return Ok(()) };
         find_memory(file.as_fd(), offset, len)
             .map_err(|source| system("find memory for", &self.path, source))?;
-        // Memory that has no address is of no use.
+        // Memory without an address is of no use.
         windows.reach(offset + len).inspect_err(|_| self.unback(offset, len))?;
         windows.populate(offset, len);
         Ok(())
     }
 
-    /// Owner: gives the whole pages of a range back. Best effort: a file system without holes merely keeps the memory.
+    /// Owner: gives the whole pages of a range back. Best effort: a file system without holes keeps the
+    /// memory.
     pub(crate) fn unback(&self, offset: u64, len: u64) {
         let Some(file) = &self.owned else { return };
         let (start, end) = (offset.next_multiple_of(PAGE), offset.saturating_add(len) / PAGE * PAGE);

@@ -5,16 +5,16 @@ use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::thread::JoinHandle;
 
-/// Starts a thread that handles no signals: those that are sent to the process are the program's own threads', whose calls they are to
-/// interrupt. An error if the system has none to give.
+/// Starts a thread that handles no signals: signals to the process interrupt the calls of the program's own
+/// threads. An error if the system has no thread to give.
 pub fn spawn<T: Send + 'static>(
     name: &str,
     run: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: both may be written; the first call initializes what the second reads. Signals of faults are a
-    // thread's own and stay as they are: the program may handle them.
+    // SAFETY: both may be written; the first call initializes what the second reads. Signals of faults belong
+    // to a thread and stay unblocked: the program may handle them.
     let blocked = unsafe {
         libc::sigfillset(all.as_mut_ptr());
         for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP] {

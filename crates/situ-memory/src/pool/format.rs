@@ -1,4 +1,4 @@
-//! The bytes of a pool's control file: where its parts lie, and how a header is checked before it is believed.
+//! The bytes of a pool's control file: where its parts lie, and how a header is checked before use.
 
 use std::fs::File;
 use std::io;
@@ -15,9 +15,9 @@ pub(crate) const PAGE: usize = 4096;
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUPOOL");
 const VERSION: u32 = 4;
 /// The slot's number in a row has 16 bits.
-pub(crate) const MOST_SLOTS: u32 = 1 << 16;
-/// The most bytes of memory: those who allocate count granules in 32 bits.
-pub(crate) const MOST_CAPACITY: u64 = ((u32::MAX as u64 - 64) * GRANULE as u64) / PAGE as u64 * PAGE as u64;
+pub(crate) const MAX_SLOTS: u32 = 1 << 16;
+/// The largest number of bytes of memory: the allocators count granules in 32 bits.
+pub(crate) const MAX_CAPACITY: u64 = ((u32::MAX as u64 - 64) * GRANULE as u64) / PAGE as u64 * PAGE as u64;
 
 /// The first page of a pool's control file.
 #[repr(C)]
@@ -33,25 +33,27 @@ pub struct PoolHeader {
     domain_kind: u32,
     domain_number: u32,
     strategy: u32,
-    /// How many slots there can be.
+    /// The largest number of slots.
     pub slots: u32,
     pub(crate) directory_offset: u64,
     pub(crate) controls_offset: u64,
-    /// How many bytes of memory there are at most; as many as the memory has, with a domain that shares descriptors.
+    /// The largest number of bytes of memory. With a domain that shares descriptors, it is the size of the
+    /// memory.
     pub capacity: u64,
 }
 
 const _: () = assert!(size_of::<PoolHeader>() == 72);
 
-/// How a pool's owner allocates. Others need not know.
+/// How a pool's owner allocates. Readers need not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u32)]
 pub enum Strategy {
     /// Size classes over an offset allocator: slots come free in any order.
     #[default]
     SizeClasses = 1,
-    /// A strict ring of bytes: allocated at its head, freed from its tail. Least waste and no search, but a slot that
-    /// is held for long keeps everything behind it, and in its first lap the ring takes all of its capacity: choose it.
+    /// A strict ring of bytes: allocated at its head, freed from its tail. It wastes the least and needs no
+    /// search. But a slot that is held for long keeps everything behind it, and in its first lap the ring
+    /// takes all of its capacity. Hence it must be chosen.
     Ring = 2,
 }
 
@@ -93,7 +95,7 @@ impl PoolHeader {
         DomainId { kind: DomainKind::from_number(self.domain_kind), number: self.domain_number }
     }
 
-    /// How its owner allocates; nothing if that is a later version's invention.
+    /// How its owner allocates; `None` for a strategy of a later version.
     pub fn strategy(&self) -> Option<Strategy> {
         [Strategy::SizeClasses, Strategy::Ring].into_iter().find(|known| *known as u32 == self.strategy)
     }
@@ -126,13 +128,13 @@ pub(crate) fn read_header(file: &File, path: &Path) -> Result<PoolHeader, Memory
     file.read_exact_at(&mut bytes, 0).map_err(|source| system("read", path, source))?;
     // SAFETY: a header is plain numbers without padding; the bytes need no alignment for an unaligned read.
     let header = unsafe { bytes.as_ptr().cast::<PoolHeader>().read_unaligned() };
-    let (directory, controls, end) = parts(header.slots.clamp(64, MOST_SLOTS));
+    let (directory, controls, end) = parts(header.slots.clamp(64, MAX_SLOTS));
     let size = file.metadata().map_err(|source| system("look at", path, source))?.len();
     let checks = [
         (header.magic == MAGIC, "it does not begin with SITUPOOL"),
         (header.version == VERSION, "it was written by another version of Situ"),
         (
-            (64..=MOST_SLOTS).contains(&header.slots) && header.slots.is_multiple_of(64),
+            (64..=MAX_SLOTS).contains(&header.slots) && header.slots.is_multiple_of(64),
             "impossible number of slots",
         ),
         (header.directory_offset == directory as u64, "the directory is not where it belongs"),
@@ -143,9 +145,9 @@ pub(crate) fn read_header(file: &File, path: &Path) -> Result<PoolHeader, Memory
         return Err(malformed(path, *reason));
     }
     let capacity = header.capacity;
-    if !(1..=MOST_CAPACITY).contains(&capacity) || !capacity.is_multiple_of(PAGE as u64) {
+    if !(1..=MAX_CAPACITY).contains(&capacity) || !capacity.is_multiple_of(PAGE as u64) {
         let reason =
-            format!("impossible capacity of {capacity} bytes: at most {MOST_CAPACITY}, in whole pages");
+            format!("impossible capacity of {capacity} bytes: at most {MAX_CAPACITY}, in whole pages");
         return Err(malformed(path, reason));
     }
     Ok(header)
@@ -200,7 +202,7 @@ mod tests {
         );
         assert_eq!(table("Control"), crate::sync::slot_control::FIELDS);
         assert_eq!(size_of::<DirectoryEntry>(), 16);
-        // Worked out by hand for 64 slots: a page; 64 x 16, to a whole page; 64 x 128.
+        // Calculated by hand for 64 slots: a page; 64 x 16, rounded up to a page; 64 x 128.
         assert_eq!(parts(64), (4096, 8192, 16384));
         assert_eq!(parts(65536), (4096, 1_052_672, 9_441_280));
     }

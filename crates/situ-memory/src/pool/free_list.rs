@@ -1,12 +1,13 @@
-//! Free slots of one kind: the most recently freed first, and how many of them were not needed for a while.
+//! Free slots of one kind: the most recently freed first. Also counts how many were not needed for a while.
 
 use super::SlotId;
 
 #[derive(Default)]
 pub(super) struct FreeList {
-    /// The most recently freed, whose lines are warm, is last.
+    /// The most recently freed slot, whose cache lines are warm, is last.
     slots: Vec<SlotId>,
-    /// So many at the beginning have been free since the last [`take_idle`](Self::take_idle): slots come and go at the end.
+    /// This number of slots at the beginning has been free since the last [`take_idle`](Self::take_idle),
+    /// because slots are added and removed at the end.
     idle: usize,
 }
 
@@ -16,7 +17,7 @@ impl FreeList {
         self.slots.push(slot);
     }
 
-    /// The most recently freed.
+    /// Takes the most recently freed slot.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<SlotId> {
         let slot = self.slots.pop();
@@ -24,7 +25,7 @@ impl FreeList {
         slot
     }
 
-    /// The most recently freed of those that will do.
+    /// Takes the most recently freed slot that `will_do` accepts.
     #[inline]
     pub(super) fn pop_if(&mut self, will_do: impl Fn(SlotId) -> bool) -> Option<SlotId> {
         let at = self.slots.iter().rposition(|slot| will_do(*slot))?;
@@ -42,15 +43,15 @@ impl FreeList {
         std::mem::take(&mut self.slots)
     }
 
-    /// Those that have been free since the last call, but for as many as are to be kept; as long as `more` wants them, the
-    /// longest free first.
+    /// Takes the slots that have been free since the last call, but leaves `keep` slots. Takes the longest
+    /// free first, and stops when `more` returns false.
     pub(super) fn take_idle(&mut self, keep: usize, more: impl FnMut(SlotId) -> bool) -> Vec<SlotId> {
         let taken = self.take_first(self.idle.min(self.slots.len().saturating_sub(keep)), more);
         self.idle = self.slots.len();
         taken
     }
 
-    /// As long as `more` wants them, the longest free first.
+    /// Takes the longest free slots first, until `more` returns false.
     pub(super) fn take_oldest(&mut self, more: impl FnMut(SlotId) -> bool) -> Vec<SlotId> {
         let taken = self.take_first(self.slots.len(), more);
         self.idle = self.idle.saturating_sub(taken.len());

@@ -1,14 +1,14 @@
-//! Slots that grow in their place: regions are built in them, whose references shall stay good.
+//! Slots that grow in their place. Regions are built in them, and references into a region must stay valid.
 //!
 //! ```text
 //!   file  | slot a: memory |   room without memory    | slot b: memory |   room without memory    |
 //!         ^ offset         ^ size                     ^
 //! ```
 //!
-//! The file is sparse, so room costs nothing but addresses, of which a window has them all from the start
-//! ([`FileWindows`](crate::os::file_windows::FileWindows)). A slot keeps its room as long as it is one, and the
-//! memory that it was given: the next message finds it warm, without a system call. What much exceeds the
-//! last messages goes back when the message is published, or the slot is freed.
+//! The file is sparse, so room costs only addresses, and a window has all of them from the start
+//! ([`FileWindows`](crate::os::file_windows::FileWindows)). A slot keeps its room for its lifetime, and the
+//! memory that it was given. The next message finds that memory warm, without a system call. Memory far
+//! beyond the size of the last messages goes back when the message is published or the slot is freed.
 
 use super::free_list::FreeList;
 use super::table::Table;
@@ -18,30 +18,31 @@ use crate::pool::size_class::{class_of, class_size};
 
 /// The class of slots that grow.
 pub(super) const GROWS: u8 = u8::MAX;
-/// Memory comes and goes in pages, of so many granules.
+/// Granules per page: memory is added and given back in pages.
 const PAGE: u32 = (4096 / GRANULE) as u32;
-/// So much more than what is usual is kept in any case: a system call for each message would cost more.
+/// A slot keeps this much more than usual in any case: a system call for each message would cost more.
 const SLACK: u32 = 16 * PAGE;
 
 #[derive(Default)]
 pub(super) struct Growing {
-    /// By slot, in granules: how large it can become. 0 for those that do not grow.
+    /// By slot, in granules: the size that it can grow to. 0 for slots that do not grow.
     rooms: Vec<u32>,
-    /// Those that are free.
+    /// The free ones.
     pub(super) free: FreeList,
-    /// What the last messages used, in granules: at once more, little by little less.
+    /// What the last messages used, in granules: rises at once, falls gradually.
     usual: u32,
-    /// Somebody has registered a slot of the pool with a device: no memory is given back any more.
+    /// A process has registered a slot of the pool with a device: no memory is given back any more.
     keeps_all: bool,
 }
 
 impl Growing {
-    /// A slot has so many granules more of the file than its room, for whole pages; and because slots begin
-    /// at different places of their first pages: their headers would compete for the same lines of the cache.
+    /// How many more granules of the file a slot has than its room. They round it to whole pages, and let
+    /// slots begin at different offsets in their first pages. Otherwise the slots' headers would compete for
+    /// the same cache lines.
     pub(super) const STAGGER: u32 = 3 * PAGE;
 
-    /// The room in granules for one of `granules` now that shall grow to `room` bytes: the same for most, so
-    /// that slots can be used again.
+    /// The room in granules for a slot of `granules` that shall grow to `room` bytes. Most requests get the
+    /// same room, so that slots can be reused.
     pub(super) fn room_for(&self, table: &Table, granules: u32, room: usize) -> u32 {
         let most = table.granules() / 2;
         let wanted =
@@ -49,18 +50,18 @@ impl Growing {
         class_size(class_of(wanted.max(PAGE)))
     }
 
-    /// The most recently freed slot that can grow so far.
+    /// Takes the most recently freed slot that has that room.
     #[inline]
     pub(super) fn reuse(&mut self, room: u32) -> Option<SlotId> {
         self.free.pop_if(|slot| self.rooms[slot as usize] >= room)
     }
 
-    /// Free again: it was not lent after all.
+    /// Frees a slot that was not lent after all.
     pub(super) fn put_back(&mut self, slot: SlotId) {
         self.free.push(slot);
     }
 
-    /// Gives a slot a place with room, but no memory. What it has of the file is larger than the room by
+    /// Gives a slot a place with room, but without memory. Its part of the file is larger than the room by
     /// [`STAGGER`](Self::STAGGER).
     pub(super) fn place(
         &mut self,
@@ -72,7 +73,7 @@ impl Growing {
         let end = (offset + room + Self::STAGGER) / PAGE * PAGE;
         let begin = first + slot * 5 % 16 * 3;
         let room = end - begin;
-        // What other slots left in these pages goes, so that memory comes as zeroes.
+        // The old memory in these pages goes, so that new memory is zero.
         self.keeps_all = self.keeps_all || table.is_registered();
         table.unback(first, end - first);
         table.keep_place(begin, room)?;
@@ -85,12 +86,12 @@ impl Growing {
         Ok(())
     }
 
-    /// Whether memory that a slot is given may hold what was there before.
+    /// Whether memory that a slot is given may hold old bytes.
     pub(super) fn is_unclean(&self) -> bool {
         self.keeps_all
     }
 
-    /// Gives a slot memory for so many granules at least.
+    /// Gives a slot memory for at least `granules`.
     pub(super) fn back(
         &mut self,
         table: &mut Table,
@@ -114,13 +115,13 @@ impl Growing {
         Ok(())
     }
 
-    /// A slot came back.
+    /// Takes back a returned slot.
     pub(super) fn deallocate(&mut self, table: &mut Table, slot: SlotId) {
         self.shrink(table, slot, 0);
         self.free.push(slot);
     }
 
-    /// A message was published that uses so many bytes of its slot.
+    /// Called when a message was published that uses `used` bytes of its slot.
     #[inline]
     pub(super) fn give_tail_back(&mut self, table: &mut Table, slot: SlotId, used: usize) {
         let used = used.div_ceil(GRANULE) as u32;
@@ -140,7 +141,7 @@ impl Growing {
         }
     }
 
-    /// Readers of the message may hold it: they look at what it uses, and nowhere behind that.
+    /// Readers may hold the message: they read only the bytes that it uses.
     #[cold]
     fn shrink_to(&mut self, table: &mut Table, slot: SlotId, size: u32) {
         if table.is_registered() {
@@ -154,7 +155,7 @@ impl Growing {
     }
 }
 
-/// So many granules from an offset on, and those up to the end of the last page.
+/// `granules` from an offset on, and those up to the end of the last page.
 fn whole_pages(offset: u32, granules: u32) -> u32 {
     (offset + granules).next_multiple_of(PAGE) - offset
 }

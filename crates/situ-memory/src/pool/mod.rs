@@ -1,9 +1,10 @@
-//! A pool: memory of a domain that one process owns and others read, and the slots it is cut into.
+//! A pool: memory of a domain that one process owns and others read, and the slots that it is cut into.
 //!
-//! The format is `spec/pool.md`. Only the owner allocates and frees, and what it needs for that lives in its own
-//! memory: nobody else can corrupt it, and there is no lock to die with. What others need to find a slot's bytes is
-//! the directory, which they map read-only and whose entries they check before use. Directory and controls lie in host
-//! shared memory whatever the domain: nothing about a slot is ever stored where the CPU may not look.
+//! The format is `spec/pool.md`. Only the owner allocates and frees. What it needs for that lies in its own
+//! memory, so no other process can corrupt it, and there is no lock to die with. Other processes find a
+//! slot's bytes by the directory, which they map read-only and whose entries they check before use. Directory
+//! and controls lie in host shared memory whatever the domain: nothing about a slot is ever stored where the
+//! CPU may not look.
 
 mod format;
 mod free_list;
@@ -30,7 +31,8 @@ pub(crate) use format::{malformed, system};
 /// The unit of allocation in bytes: a cache line.
 pub const GRANULE: usize = 64;
 
-/// What slots of memory that the CPU may not touch are aligned to, in bytes: enough for every kind of access of a device.
+/// The alignment in bytes of slots in memory that the CPU may not touch: enough for every kind of access of a
+/// device.
 pub const DEVICE_GRANULE: usize = 256;
 
 /// The number of a slot in its pool.
@@ -43,19 +45,19 @@ pub struct PoolOptions {
     pub id: u64,
     /// The node that owns it.
     pub owner: u64,
-    /// At most so many slots; rounded up to a multiple of 64, at most 65,536.
+    /// The largest number of slots; rounded up to a multiple of 64, at most 65,536.
     pub slots: u32,
-    /// At most so many bytes, at most 256 GiB. Host memory is not used before it is allocated.
+    /// The largest number of bytes, at most 256 GiB. Host memory is not used before it is allocated.
     pub capacity: u64,
-    /// Whether slots are to be had that grow in their place ([`PoolOwner::allocate_growing`]): only with size
-    /// classes, in memory that is a file. The file then has room for them without having memory: `capacity`
+    /// Whether slots can grow in their place ([`PoolOwner::allocate_growing`]). This takes size classes, in
+    /// memory that is a file. The file then has room for growth without having memory there: `capacity`
     /// limits the memory, not the file.
     pub grows: bool,
     /// How slots are allocated.
     pub strategy: Strategy,
     /// Permission bits of the files.
     pub mode: u32,
-    /// The group of the files, if not the process' own.
+    /// The group of the files, if not the process's own.
     pub group: Option<u32>,
 }
 
@@ -70,7 +72,7 @@ pub struct PoolStatistics {
     pub bytes: u64,
 }
 
-/// Why a slot could not be allocated.
+/// Why the allocation of a slot failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AllocateError {
     /// The message can never fit.
@@ -80,7 +82,7 @@ pub enum AllocateError {
     TooLarge {
         /// What was asked for, in bytes.
         size: u64,
-        /// What the pool can hold at most.
+        /// The most that the pool can hold, in bytes.
         capacity: u64,
     },
     /// Everything is in use.
@@ -93,21 +95,21 @@ pub enum AllocateError {
         size: u64,
         /// Slots handed out.
         in_use: usize,
-        /// The most slots there can be.
+        /// The largest possible number of slots.
         slots: u32,
         /// Bytes of memory behind the pool's slots.
         bytes: u64,
-        /// The most bytes there can be.
+        /// The largest possible number of bytes.
         capacity: u64,
     },
-    /// A slot has been lent with less room than it should grow to now.
+    /// The slot was lent with less room than it needs now.
     #[error(
-        "the slot was lent to grow to {room} bytes, and {size} are needed; ask for as much when it is lent"
+        "the slot was lent to grow to {room} bytes, but {size} bytes are needed; ask for that room when it is lent"
     )]
     NoRoom {
         /// What is needed, in bytes.
         size: u64,
-        /// How large the slot can become.
+        /// The size that the slot can grow to.
         room: u64,
     },
     /// The system has no memory left.
@@ -127,7 +129,7 @@ impl From<DomainError> for AllocateError {
     }
 }
 
-/// Why another process' pool could not be imported.
+/// Why another process's pool could not be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     /// It is gone: its owner ended and its last message was dropped.

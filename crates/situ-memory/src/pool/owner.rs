@@ -1,10 +1,10 @@
-//! A pool as the process that owns it sees it.
+//! A pool, as used by the process that owns it.
 
 use std::os::fd::AsFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::format::{MOST_CAPACITY, MOST_SLOTS, PAGE, data_path, parts, system};
+use super::format::{MAX_CAPACITY, MAX_SLOTS, PAGE, data_path, parts, system};
 use super::ring::Ring;
 use super::size_classes::SizeClasses;
 use super::table::{Place, Table};
@@ -17,24 +17,24 @@ use crate::os::shared_file::create_file;
 use crate::sync::fence::Fence;
 use crate::sync::slot_control::SlotControl;
 
-// Large, but inline: no pointer stands between a loan and its free list, and there is one a pool.
+// Large, but inline: no pointer stands between a loan and its free list, and a pool has only one.
 #[allow(clippy::large_enum_variant)]
 enum Allocation {
     SizeClasses(SizeClasses),
     Ring(Ring),
 }
 
-/// A pool, seen by the process that owns it. Dropping it leaves the files; [`unlink`](Self::unlink) removes them. Memory
-/// that is shared by descriptors is handed out only as long as this lives.
+/// A pool, as used by the process that owns it. Dropping it leaves the files; [`unlink`](Self::unlink)
+/// removes them. Memory that is shared by descriptors is handed out only while this lives.
 pub struct PoolOwner {
     place: Beneath,
     table: Table,
     allocation: Allocation,
     /// Whether there is room for slots that grow.
     grows: bool,
-    /// Whether the domain gives memory back by parts, as files do.
+    /// Whether the domain gives memory back in parts, as files do.
     gives_back: bool,
-    /// Hands out the memory's descriptor, if that is how it is shared.
+    /// Hands out the memory's descriptor, if the memory is shared in that way.
     _share: Option<Share>,
 }
 
@@ -47,26 +47,28 @@ impl PoolOwner {
     ) -> Result<Self, DomainError> {
         let place = place.into();
         let control_path = place.path();
-        let slots = options.slots.clamp(64, MOST_SLOTS).next_multiple_of(64);
-        let limit = options.capacity.clamp(PAGE as u64, MOST_CAPACITY).next_multiple_of(PAGE as u64);
+        let slots = options.slots.clamp(64, MAX_SLOTS).next_multiple_of(64);
+        let limit = options.capacity.clamp(PAGE as u64, MAX_CAPACITY).next_multiple_of(PAGE as u64);
         let is_file = domain.capabilities().sharing == Sharing::File && domain.capabilities().host_access;
         let grows = options.grows && is_file && options.strategy == Strategy::SizeClasses;
-        let capacity = if grows { MOST_CAPACITY } else { limit };
+        let capacity = if grows { MAX_CAPACITY } else { limit };
         let (.., end) = parts(slots);
         let request = MemoryRequest { size: end as u64, mode: options.mode, group: options.group };
         let control_file = create_file(&place, &request)?;
-        // The directory and the controls are written, also by readers, at moments when no error could be told.
+        // The directory and the controls are written, also by readers, in places that could not report an
+        // error.
         find_memory(control_file.as_fd(), 0, end as u64)
             .map_err(|source| system("find memory for", control_path, source))?;
         let control = Mapping::new(control_file.as_fd(), 0, end, Access::ReadWrite)
             .map_err(|source| system("map", control_path, source))?;
         let bytes = domain.create(&data_path(&place), &MemoryRequest { size: capacity, ..request })?;
-        // A device may have made more of it, in its own units.
-        let capacity = bytes.size().min(MOST_CAPACITY) / PAGE as u64 * PAGE as u64;
+        // A device may have rounded the size up to its own units.
+        let capacity = bytes.size().min(MAX_CAPACITY) / PAGE as u64 * PAGE as u64;
         let limit = if grows { limit } else { capacity };
         let header =
             PoolHeader::new((options.id, options.owner), domain.id(), options.strategy, slots, capacity);
-        // SAFETY: the mapping is larger than a header, page aligned, writable, and nobody else knows the file yet.
+        // SAFETY: the mapping is larger than a header, page aligned and writable, and no other process uses
+        // the file yet.
         unsafe { control.base().cast::<PoolHeader>().write(header) };
         let share = match (domain.capabilities().sharing, bytes.export()?) {
             (Sharing::Descriptor, Some(descriptor)) => {
@@ -109,8 +111,9 @@ impl PoolOwner {
         &self.table.bytes
     }
 
-    /// A slot of at least `size` bytes, aligned to [`GRANULE`], or to [`DEVICE_GRANULE`](super::DEVICE_GRANULE) where
-    /// the CPU may not touch it. Its contents are whatever was there before.
+    /// Allocates a slot of at least `size` bytes, aligned to [`GRANULE`], or to
+    /// [`DEVICE_GRANULE`](super::DEVICE_GRANULE) where the CPU may not touch it. Its bytes are those of the
+    /// slot's last use.
     #[inline]
     pub fn allocate(&mut self, size: usize) -> Result<SlotId, AllocateError> {
         let granules = self.table.granules_of(size)?;
@@ -120,9 +123,9 @@ impl PoolOwner {
         }
     }
 
-    /// A slot of at least `size` bytes that [`grow`](Self::grow) makes larger in its place, up to `room`
-    /// bytes, or as much as there is room for in the pool. Its file has room for all of that, and its address
-    /// is kept; memory it has as it grows. In a pool whose slots do not grow it is one like any other.
+    /// Allocates a slot of at least `size` bytes that [`grow`](Self::grow) can enlarge in its place, up to
+    /// `room` bytes or the room that the pool has. The file has room for all of that and its addresses stay
+    /// the same. It gets memory as it grows. In a pool whose slots do not grow, this is a plain slot.
     pub fn allocate_growing(&mut self, size: usize, room: usize) -> Result<SlotId, AllocateError> {
         let granules = self.table.granules_of(size)?;
         match &mut self.allocation {
@@ -133,8 +136,8 @@ impl PoolOwner {
         }
     }
 
-    /// Makes a slot that is lent larger, in its place: at least `size` bytes. Gives from which byte on those
-    /// that were added are zero.
+    /// Enlarges a lent slot in its place to at least `size` bytes. Returns the offset from which on the added
+    /// bytes are zero.
     pub fn grow(&mut self, slot: SlotId, size: usize) -> Result<usize, AllocateError> {
         let has = self.place(slot).1;
         if size as u64 <= has {
@@ -150,8 +153,8 @@ impl PoolOwner {
         }
     }
 
-    /// Gives memory of a slot that grew back to the system, if much more of it was needed meanwhile than what
-    /// its message, which may be published, uses now, and than the last messages used.
+    /// Gives unneeded memory of a grown slot back to the system. It does so if the slot has much more than
+    /// its message, which may be published, uses now, and much more than the last messages used.
     #[inline]
     pub fn give_tail_back(&mut self, slot: SlotId, used: usize) {
         if let Allocation::SizeClasses(classes) = &mut self.allocation {
@@ -159,22 +162,25 @@ impl PoolOwner {
         }
     }
 
-    /// Gives the memory of free slots back to the system: that of a ring if nothing of it is lent. How many bytes that are.
-    /// None of a device's memory, which is one block, and none of what is registered with a device.
+    /// Gives the memory of free slots back to the system, and that of a ring if no slot of it is lent.
+    /// Returns the number of bytes. A device's memory is one block and stays, and so does memory that is
+    /// registered with a device.
     ///
-    /// Nobody holds a free slot, nor can anybody pin it: it was never shared, or was retired under a generation that no row
-    /// names. Where it lay, a reader of an older message that looks all the same finds no memory, and is told so.
+    /// No reader holds a free slot and none can pin it. It was never shared, or it was retired under a
+    /// generation that no row names. If a reader of an older message looks at its bytes all the same, it
+    /// finds no memory and gets an error.
     pub fn trim(&mut self) -> u64 {
         let given = match &mut self.allocation {
             Allocation::SizeClasses(classes) => classes.trim(&mut self.table),
             Allocation::Ring(ring) => ring.trim(&mut self.table),
         };
-        // Slots of other sizes can be cut from what was freed, also where the system gets nothing.
+        // Slots of other sizes can be cut from the freed memory, even if the system gets none.
         if self.gives_back { given } else { 0 }
     }
 
-    /// The same with slots that have been free all the time since the last call, about so many bytes at most. Whoever
-    /// calls it every few seconds keeps what was needed at any moment of them. A ring keeps its memory.
+    /// The same for slots that have been free since the last call, about `most` bytes at most. A caller that
+    /// does this every few seconds keeps the largest amount that it needed within such a period. A ring keeps
+    /// its memory.
     pub fn give_idle_back(&mut self, most: u64) -> u64 {
         match &mut self.allocation {
             Allocation::SizeClasses(classes) if self.gives_back => {
@@ -184,8 +190,8 @@ impl PoolOwner {
         }
     }
 
-    /// The same with as many slots as it takes for the free ones to have no more than so many bytes: large ones first, and of
-    /// each size those that have been free for longest. A ring keeps its memory.
+    /// The same until the free slots have at most `bytes` bytes: large slots first, and of each size the
+    /// longest free ones. A ring keeps its memory.
     #[cold]
     pub fn give_back_down_to(&mut self, bytes: u64) -> u64 {
         match &mut self.allocation {
@@ -196,7 +202,7 @@ impl PoolOwner {
         }
     }
 
-    /// How many bytes of memory free slots have that [`give_back_down_to`](Self::give_back_down_to) can give back.
+    /// The bytes of free slots that [`give_back_down_to`](Self::give_back_down_to) can give back.
     #[inline]
     pub fn free_bytes(&self) -> u64 {
         match &self.allocation {
@@ -205,14 +211,15 @@ impl PoolOwner {
         }
     }
 
-    /// The generation under which an allocated slot may be pinned, once the caller has published it.
+    /// The generation under which readers may pin an allocated slot, once the caller has published it.
     #[inline]
     pub fn share(&self, slot: SlotId) -> u64 {
         self.control(slot).generation()
     }
 
-    /// Returns a slot that was allocated, and that was never shared or that no reader holds any more (see
-    /// [`SlotControl::retire`]): it may be handed out again at once. One that is not handed out is left alone.
+    /// Returns an allocated slot that was never shared or that no reader holds any more (see
+    /// [`SlotControl::retire`]). It may be handed out again at once. A slot that is not handed out stays
+    /// unchanged.
     #[inline]
     pub fn deallocate(&mut self, slot: SlotId) {
         match &mut self.allocation {
@@ -227,7 +234,7 @@ impl PoolOwner {
         self.table.control(slot)
     }
 
-    /// The fence of what an allocated slot is being filled with.
+    /// The fence of the bytes that an allocated slot is being filled with.
     pub fn fence(&self, slot: SlotId) -> Fence {
         let control = self.control(slot);
         let (words, end) = (NonNull::from(control.fence()), NonNull::from(control.fence_end()));
@@ -236,20 +243,20 @@ impl PoolOwner {
         unsafe { Fence::new(words, value, self.table.mapped.clone()).noting(end) }
     }
 
-    /// The first byte of an allocated slot, and how many there are: none where the CPU may not touch them.
+    /// The first byte of an allocated slot, and its size: 0 where the CPU may not touch its bytes.
     #[inline]
     pub fn memory(&self, slot: SlotId) -> (*mut u8, usize) {
         self.table.memory(slot)
     }
 
-    /// Where an allocated slot begins in the pool's [`bytes`](Self::bytes), and how many it has.
+    /// The offset of an allocated slot in the pool's [`bytes`](Self::bytes), and its size.
     #[inline]
     pub fn place(&self, slot: SlotId) -> (u64, u64) {
         let Place { offset, size, .. } = self.table.places[slot as usize];
         (u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64)
     }
 
-    /// Removes the files. Those who have them mapped keep them.
+    /// Removes the files. Processes that have mapped them keep their mappings.
     pub fn unlink(&self) {
         super::PoolView::unlink(&self.place);
     }

@@ -6,20 +6,21 @@
 //!                                ^ returned early: waits until everything before it was returned
 //! ```
 //!
-//! A slot that does not fit before the end begins at 0 again, and what it left out there belongs to it. When everything
-//! was returned the ring begins anew at 0, so that a message of its whole size always fits an empty one.
+//! A slot that does not fit before the end begins at 0 again, and the bytes skipped at the end belong to it.
+//! When everything was returned, the ring begins anew at 0, so that a message of its whole size always fits
+//! an empty one.
 
 use super::format::PAGE;
 use super::table::Table;
 use super::{AllocateError, GRANULE, SlotId};
 
-/// How many granules get memory at a time, at least: 1 MiB, so that hardly any message pays for it.
+/// The smallest number of granules that get memory at a time: 1 MiB, so that hardly any message pays for it.
 const STEP: u32 = (1 << 20) / GRANULE as u32;
 
 #[derive(Default)]
 pub(super) struct Ring {
-    /// How many slots were ever handed out, and how many of them the tail has passed; modulo the number of slots, the next
-    /// number and the oldest.
+    /// The number of slots that were ever handed out, and of those that the tail has passed. Modulo the
+    /// number of slots they are the next slot and the oldest one.
     next: u64,
     oldest: u64,
     /// Positions in granules, counted on past the end.
@@ -27,7 +28,7 @@ pub(super) struct Ring {
     tail: u64,
     /// By number: the head after the slot.
     ends: Vec<u64>,
-    /// So many granules from 0 have memory.
+    /// The number of granules from 0 that have memory.
     backed: u32,
 }
 
@@ -48,7 +49,7 @@ impl Ring {
         self.back_up_to(table, offset + granules)?;
         let slot = (self.next % slots) as SlotId;
         if slot as usize >= table.places.len() {
-            // The numbers are used in turns, so this is the next one; and it is below the number of slots.
+            // Slot numbers are used in turn, so this is the next one; and it is below the number of slots.
             table.new_slot();
             self.ends.push(0);
         }
@@ -60,7 +61,7 @@ impl Ring {
         Ok(slot)
     }
 
-    /// Makes sure that everything before `end` has memory: on its first lap the ring takes it in steps.
+    /// Makes sure that everything before `end` has memory: on its first lap the ring takes memory in steps.
     #[inline]
     fn back_up_to(&mut self, table: &mut Table, end: u32) -> Result<(), AllocateError> {
         if end <= self.backed {
@@ -96,13 +97,13 @@ impl Ring {
         }
     }
 
-    /// Gives all memory back if nothing is lent. How many bytes the system has again.
+    /// Gives all memory back if nothing is lent. Returns how many bytes the system got.
     pub(super) fn trim(&mut self, table: &mut Table) -> u64 {
         if self.oldest != self.next || table.is_registered() {
             return 0;
         }
         table.statistics.bytes = 0;
-        // Up to the end of its last page, of which nothing is used.
+        // Up to the end of its last page, of which no byte is used.
         let backed = std::mem::take(&mut self.backed).next_multiple_of((PAGE / GRANULE) as u32);
         table.unback(0, backed);
         u64::from(backed) * GRANULE as u64

@@ -1,4 +1,5 @@
-//! Size classes in front, an offset allocator behind: slots come free in any order, at most a quarter is wasted.
+//! Size classes in front, an offset allocator behind: slots are freed in any order, and at most a quarter is
+//! wasted.
 
 use offset_allocator::{Allocation, Allocator};
 
@@ -10,14 +11,14 @@ use crate::pool::size_class::{class_of, class_size};
 
 /// How many small slots are cut at once: a power of two.
 const SLAB: usize = 16;
-/// Up to which size in bytes a slot counts as small.
-const SLAB_MOST_SIZE: usize = 1024;
+/// The largest size in bytes of a slot that counts as small.
+const SLAB_MAX_SIZE: usize = 1024;
 
 #[derive(Default)]
 pub(super) struct SizeClasses {
-    /// Made when the first slot is: a topic that never publishes should cost nothing.
+    /// Made with the first slot: a topic that never publishes should cost nothing.
     ranges: Option<Allocator<u32>>,
-    /// What each slot has of `ranges`.
+    /// The range in `ranges` of each slot.
     allocations: Vec<Option<Allocation>>,
     /// Numbers of slots that have no memory at present.
     spare: Vec<SlotId>,
@@ -28,8 +29,8 @@ pub(super) struct SizeClasses {
 }
 
 impl SizeClasses {
-    /// Takes the most recently freed slot of the size class; only when there is none does it cut a new one, and only
-    /// then does it call the system.
+    /// Takes the most recently freed slot of the size class. If there is none, it cuts a new one; only then
+    /// does it call the system.
     #[inline]
     pub(super) fn allocate(&mut self, table: &mut Table, granules: u32) -> Result<SlotId, AllocateError> {
         let class = class_of(granules);
@@ -47,7 +48,7 @@ impl SizeClasses {
         if class == GROWS {
             return self.growing.deallocate(table, slot);
         }
-        // There since the slot was cut.
+        // The list exists since the slot was cut.
         if let Some(free) = self.free.get_mut(usize::from(class)) {
             free.push(slot);
         }
@@ -55,16 +56,16 @@ impl SizeClasses {
 
     /// Cuts new slots out of the pool's memory; the slow path of [`allocate`](Self::allocate).
     ///
-    /// Small slots are cut by the slab, and handed out in an order in which neighbours do not follow each other:
-    /// publishers use their slots in turn, and where turns have a constant stride, the readers' processors prefetch the
-    /// next slot's lines away from the owner, who is just about to write them.
+    /// Small slots are cut by the slab and handed out in an order that separates neighbours. Publishers use
+    /// their slots in turn. If the turns had a constant stride, the readers' processors would prefetch the
+    /// next slot's lines away from the owner, which is just about to write them.
     #[cold]
     fn cut(&mut self, table: &mut Table, class: usize, granules: u32) -> Result<SlotId, AllocateError> {
         let first = self.cut_one(table, class, granules)?;
-        if class_size(class) as usize * GRANULE <= SLAB_MOST_SIZE {
+        if class_size(class) as usize * GRANULE <= SLAB_MAX_SIZE {
             let slab: Vec<SlotId> =
                 (1..SLAB).map_while(|_| self.cut_one(table, class, granules).ok()).collect();
-            // From the end of the list they come out in steps of 7, modulo the slab.
+            // The slots leave the end of the list in steps of 7, modulo the slab.
             let turns = (1..SLAB).rev().map(|turn| turn * 7 % SLAB);
             turns.filter_map(|turn| slab.get(turn - 1)).for_each(|slot| self.free[class].push(*slot));
         }
@@ -94,7 +95,7 @@ impl SizeClasses {
         };
         let mut backed = table.back(allocation.offset, size);
         if backed.is_err() && self.free.iter().any(|class| !class.is_empty()) {
-            // The system has nothing left, but free slots of other classes have.
+            // The system has no memory left, but free slots of other classes do.
             self.trim(table);
             backed = table.back(allocation.offset, size);
         }
@@ -104,7 +105,8 @@ impl SizeClasses {
             return Err(error.into());
         }
         table.place_at(slot, allocation.offset, size);
-        // The class by which slots of this very size are found: rounding down for one that was cut to the capacity.
+        // The class whose list finds slots of this very size: rounded down for a slot that was cut to the
+        // capacity.
         let found = class_of(size);
         let found = if class_size(found) > size { found.saturating_sub(1) } else { found };
         table.places[slot as usize].class = found as u8;
@@ -142,8 +144,8 @@ impl SizeClasses {
         Ok(slot)
     }
 
-    /// Gives a growing slot room in the file, but no memory yet: as much as is wanted, or what is there of
-    /// it.
+    /// Gives a growing slot room in the file, but no memory yet: `room`, or the largest part of it that is
+    /// available.
     #[cold]
     fn cut_growing(&mut self, table: &mut Table, granules: u32, room: u32) -> Result<SlotId, AllocateError> {
         if self.spare.is_empty() && table.places.len() as u32 >= table.header.slots {
@@ -170,8 +172,8 @@ impl SizeClasses {
                     }
                 }
             }
-            // There is not so much room in the file, or not so many addresses. One that was cut smaller
-            // before does.
+            // The file has less room, or the process has fewer addresses. A slot that was cut smaller before
+            // will do.
             if let Some(reused) = self.growing.reuse(granules) {
                 self.spare.push(slot);
                 return Ok(reused);
@@ -194,7 +196,7 @@ impl SizeClasses {
     ) -> Result<(), AllocateError> {
         match self.growing.back(table, slot, granules) {
             Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
-                // Free slots have memory.
+                // Free slots have memory that can be used.
                 self.trim(table);
                 self.growing.back(table, slot, granules)
             }
@@ -228,14 +230,14 @@ impl SizeClasses {
         }
     }
 
-    /// Gives the memory of all free slots back. How many bytes the system has again.
+    /// Gives the memory of all free slots back. Returns how many bytes the system got.
     pub(super) fn trim(&mut self, table: &mut Table) -> u64 {
         let lists = self.free.iter_mut().chain([&mut self.growing.free]);
         let slots = lists.flat_map(FreeList::take_all).collect();
         self.release(table, slots)
     }
 
-    /// Gives the memory of slots back that have been free since the last call, about so many bytes at most.
+    /// Gives back the memory of slots that have been free since the last call, about `most` bytes at most.
     pub(super) fn give_idle_back(&mut self, table: &mut Table, most: u64) -> u64 {
         let mut taken = 0;
         let mut more = |slot: SlotId| {
@@ -245,14 +247,14 @@ impl SizeClasses {
         };
         let mut slots = self.growing.free.take_idle(0, &mut more);
         for (class, free) in self.free.iter_mut().enumerate().rev() {
-            // Small slots are cut by the slab, so there are always some more than are needed.
-            let small = class_size(class) as usize * GRANULE <= SLAB_MOST_SIZE;
+            // Small slots are cut by the slab, so some of them are always unused.
+            let small = class_size(class) as usize * GRANULE <= SLAB_MAX_SIZE;
             slots.append(&mut free.take_idle(if small { SLAB } else { 0 }, &mut more));
         }
         self.release(table, slots)
     }
 
-    /// Gives memory of free slots back until they have so many bytes at most: large ones first.
+    /// Gives back memory of free slots until they have at most `mark` bytes: large ones first.
     pub(super) fn give_back_down_to(&mut self, table: &mut Table, mark: u64) -> u64 {
         let mut left = table.free_bytes();
         let mut more = |slot: SlotId| {
@@ -267,7 +269,7 @@ impl SizeClasses {
         self.release(table, slots)
     }
 
-    /// Takes free slots, which are in no list any more, their memory and their ranges.
+    /// Takes their memory and their ranges from free slots that are in no list any more.
     fn release(&mut self, table: &mut Table, slots: Vec<SlotId>) -> u64 {
         let mut ranges = Vec::with_capacity(slots.len());
         for slot in slots {

@@ -1,4 +1,5 @@
-//! What both strategies of a pool's owner work on: the mapped control file, the memory, and where each slot lies.
+//! What both strategies of a pool's owner work on: the mapped control file, the memory, and where each slot
+//! lies.
 
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::fence::POISON;
 use crate::sync::slot_control::SlotControl;
 
-/// The first byte of memory that a field beside it keeps mapped; null for memory that the CPU may not touch. Cached, so
-/// that neither a second pointer nor a virtual call stands between a slot and its bytes.
+/// The first byte of memory that a field beside it keeps mapped; null for memory that the CPU may not touch.
+/// It is cached, so that neither a second pointer nor a virtual call stands between a slot and its bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Base(pub(super) *mut u8);
 
@@ -20,33 +21,33 @@ unsafe impl Send for Base {}
 // SAFETY: as above.
 unsafe impl Sync for Base {}
 
-/// Where a slot lies, in granules; a size of 0: it has no memory.
+/// Where a slot lies, in granules. A size of 0: it has no memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Place {
     pub(super) offset: u32,
     pub(super) size: u32,
     pub(super) lent: bool,
-    /// The size class among whose free slots it is found, where there are such.
+    /// The size class whose list of free slots it belongs to, with the strategy that has classes.
     pub(super) class: u8,
 }
 
-/// A pool's files as their owner has them, and its private list of slots.
+/// A pool's files as their owner maps them, and its private list of slots.
 pub(super) struct Table {
     pub(super) header: PoolHeader,
     pub(super) mapped: Arc<Mapping>,
     control: Base,
     pub(super) bytes: Arc<dyn Memory>,
-    /// Where the CPU finds all slots that have memory; null where it may not touch them, and before the first
-    /// one.
+    /// The address of the pool for the CPU, valid for all slots that have memory. Null where the CPU may not
+    /// touch them, and before the first slot.
     data: Base,
     host: bool,
-    /// So many bytes of memory there are at most. Less than the capacity where slots grow in their place.
+    /// The largest number of bytes of memory. Less than the capacity where slots grow in their place.
     pub(super) limit: u64,
     pub(super) places: Vec<Place>,
     pub(super) statistics: PoolStatistics,
-    /// Sizes are multiples of so many granules, a power of two, and with them offsets.
+    /// Sizes, and with them offsets, are multiples of this number of granules, a power of two.
     unit: u32,
-    /// How many granules those slots have that are not handed out.
+    /// The granules of the slots that are not handed out.
     free: u64,
 }
 
@@ -68,12 +69,12 @@ impl Table {
         }
     }
 
-    /// How many granules the pool has.
+    /// The number of granules of the pool.
     pub(super) fn granules(&self) -> u32 {
         (self.header.capacity / GRANULE as u64) as u32
     }
 
-    /// A size in bytes in granules, rounded up, if the pool can ever hold it.
+    /// A size in bytes as granules, rounded up, if the pool can ever hold it.
     #[inline]
     pub(super) fn granules_of(&self, size: usize) -> Result<u32, AllocateError> {
         let too_large = || AllocateError::TooLarge { size: size as u64, capacity: self.limit };
@@ -82,7 +83,7 @@ impl Table {
         if u64::from(granules) * GRANULE as u64 > self.limit { Err(too_large()) } else { Ok(granules) }
     }
 
-    /// Whether there may be so many granules of memory more.
+    /// Whether the limit allows `granules` more of memory.
     pub(super) fn allows(&self, granules: u32) -> bool {
         self.statistics.bytes + u64::from(granules) * GRANULE as u64 <= self.limit
     }
@@ -102,20 +103,20 @@ impl Table {
     pub(super) fn back(&mut self, offset: u32, size: u32) -> Result<(), DomainError> {
         let (offset, size) = (u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64);
         self.bytes.back(offset, size)?;
-        // All that had memory before is found from there, too; loans go on with the address that they have.
+        // The new address is valid for all older memory, too; loans continue with the address that they have.
         if let Some(data) = self.bytes.host(0, offset + size)? {
             self.data = Base(data);
         }
         Ok(())
     }
 
-    /// Whether somebody has registered any slot with a device.
+    /// Whether any process has registered a slot with a device.
     pub(super) fn is_registered(&self) -> bool {
         (0..self.places.len()).any(|slot| self.control(slot as SlotId).is_registered())
     }
 
-    /// Gives the memory behind a range in granules back. Not of a pool of which somebody has registered a slot with a device: a range may be
-    /// another slot's by now than the one that was registered.
+    /// Gives the memory behind a range in granules back. It does nothing for a pool of which a process has
+    /// registered a slot with a device: the range may belong to another slot by now than the registered one.
     pub(super) fn unback(&self, offset: u32, size: u32) {
         if self.is_registered() {
             return;
@@ -123,10 +124,11 @@ impl Table {
         self.bytes.unback(u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64);
     }
 
-    /// Gives the memory behind ranges in granules back that are no slot's any more. How many bytes the system has again.
+    /// Gives back the memory behind ranges in granules that belong to no slot any more. Returns how many
+    /// bytes the system got.
     ///
-    /// Memory goes by the page, and small slots share pages: one goes back when the last slot in it does. Whatever of a page is no
-    /// slot's holds nothing.
+    /// Memory goes by the page, and small slots share pages: a page goes back with its last slot. The parts
+    /// of a page that belong to no slot hold nothing.
     pub(super) fn unback_free(&self, mut ranges: Vec<(u32, u32)>) -> u64 {
         const GRANULES: u32 = (PAGE / GRANULE) as u32;
         if ranges.is_empty() || self.is_registered() {
@@ -152,7 +154,7 @@ impl Table {
                 given += bytes(last - first);
             }
         };
-        // Neighbours in one call of the system.
+        // Adjacent pages go in one system call.
         let mut run = (0, 0);
         for (first, last) in whole_pages {
             if first <= run.1 {
@@ -166,13 +168,14 @@ impl Table {
         given
     }
 
-    /// How many bytes those slots have that are not handed out. Not of a ring, whose slots overlap those that were there before.
+    /// The bytes of the slots that are not handed out. Not valid for a ring, whose slots overlap earlier
+    /// ones.
     #[inline]
     pub(super) fn free_bytes(&self) -> u64 {
         self.free * GRANULE as u64
     }
 
-    /// How many bytes a slot has.
+    /// The size of a slot in bytes.
     pub(super) fn bytes_of(&self, slot: SlotId) -> u64 {
         bytes(self.places[slot as usize].size)
     }
@@ -189,35 +192,35 @@ impl Table {
         let slot = self.places.len() as u32;
         (slot < self.header.slots).then(|| {
             self.places.push(Place::default());
-            // Generations of different pools begin at different numbers, so that a row which is left over from
-            // an earlier pool of the same place in the topic does not match by chance.
+            // Generations of different pools begin at different numbers. A row that is left from an earlier
+            // pool at the same place in the topic therefore does not match by chance.
             self.control(slot).start_at(self.header.id & 0xffff);
             slot
         })
     }
 
-    /// Says where a slot lies that nobody can pin.
+    /// Records where a slot lies that no reader can pin.
     ///
-    /// What begins there is zeroed: a reader may come for a message of 65,536 generations ago, whose row looks like one of now, and what
-    /// others have left there must not look like what it wants.
+    /// The first granule is zeroed. A reader may come for a message of 65,536 generations ago, whose row
+    /// looks like a current one. The bytes that other slots left there must not look like that message.
     pub(super) fn place_at(&mut self, slot: SlotId, offset: u32, size: u32) {
         self.take_place(slot);
         self.places[slot as usize] = Place { offset, size, lent: false, class: 0 };
         self.free += u64::from(size);
         if let (begin, GRANULE..) = self.memory(slot) {
             for word in 0..GRANULE / size_of::<AtomicU64>() {
-                // SAFETY: the slot has at least a granule, which is aligned to its size, and nobody but such a reader accesses it, by
-                // atomics.
+                // SAFETY: the slot has at least a granule, which is aligned to its size. Only such a reader
+                // accesses it at the same time, by atomics.
                 unsafe { &*begin.cast::<AtomicU64>().add(word) }.store(0, Ordering::Relaxed);
             }
         }
         let entry = self.entry(slot);
-        // Release: who finds the slot there finds what was zeroed.
+        // Release: a reader that finds the slot there finds it zeroed.
         entry.offset.store(u64::from(offset) * GRANULE as u64, Ordering::Release);
         entry.capacity.store(u64::from(size) * GRANULE as u64, Ordering::Relaxed);
     }
 
-    /// Says that a slot, which may be pinned, has more or less memory than before, behind what is used of it.
+    /// Records that a slot, which may be pinned, has more or less memory behind its used bytes.
     pub(super) fn resize(&mut self, slot: SlotId, size: u32) {
         self.entry(slot).capacity.store(u64::from(size) * GRANULE as u64, Ordering::Relaxed);
         let place = &mut self.places[slot as usize];
@@ -227,7 +230,7 @@ impl Table {
         place.size = size;
     }
 
-    /// Sees to it that a range in granules has one address, whichever parts of it have memory.
+    /// Makes sure that a range in granules has one fixed address, whichever parts of it have memory.
     pub(super) fn keep_place(&self, offset: u32, size: u32) -> Result<(), DomainError> {
         self.bytes.keep_place(u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64)
     }
@@ -244,9 +247,9 @@ impl Table {
         self.statistics.in_use += 1;
     }
 
-    /// Work of a device that failed leaves its fence poisoned, although its owner lives. Nobody can pin the slot now and
-    /// nothing is enqueued for it, so its word may begin again: at the present generation, which is as much as saying
-    /// that everything before is over, and less than what the next message completes.
+    /// Repairs a poisoned fence whose owner lives: failed work of a device leaves it so. No reader can pin
+    /// the slot now and nothing is enqueued for it, so its word may begin again at the present generation.
+    /// That value says that everything before is over, and is less than what the next message completes.
     fn heal(&self, slot: SlotId) {
         let control = self.control(slot);
         if control.fence().word().load(Ordering::Relaxed) == POISON {
@@ -268,8 +271,9 @@ impl Table {
     pub(super) fn control(&self, slot: SlotId) -> &SlotControl {
         assert!(slot < self.header.slots);
         let offset = self.header.controls_offset as usize + slot as usize * size_of::<SlotControl>();
-        // SAFETY: `parts` laid the controls of all slots out within the mapping, which `mapped` keeps, aligned; they
-        // consist of atomics, so that sharing them with other processes is no data race, and any bits are valid.
+        // SAFETY: `parts` laid the controls of all slots out within the mapping, which `mapped` keeps,
+        // aligned. They consist of atomics, so sharing them with other processes is no data race, and any
+        // bits are valid.
         unsafe { &*self.control.0.add(offset).cast::<SlotControl>() }
     }
 
@@ -280,7 +284,7 @@ impl Table {
         unsafe { &*self.control.0.add(offset).cast::<DirectoryEntry>() }
     }
 
-    /// The first byte of a slot and how many there are: none where the CPU may not touch them.
+    /// The first byte of a slot and its size: 0 where the CPU may not touch its bytes.
     #[inline]
     pub(super) fn memory(&self, slot: SlotId) -> (*mut u8, usize) {
         match self.places[slot as usize] {

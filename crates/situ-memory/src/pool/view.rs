@@ -1,4 +1,5 @@
-//! A pool as everybody but its owner sees it: its metadata, and with access to its domain its bytes.
+//! A pool, as used by processes that do not own it: its metadata, and its bytes if they have access to its
+//! domain.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -24,18 +25,18 @@ use crate::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use crate::sync::fence::Fence;
 use crate::sync::slot_control::{Held, SlotControl};
 
-/// How long an owner may take to hand out a descriptor: it does nothing else, unless it is stopped.
+/// How long an owner may take to hand out a descriptor: its thread does nothing else, unless it is stopped.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is known of another process' pool without its bytes: for pinning, repair and looking. It lies in host shared
-/// memory, so it can be had without the pool's domain.
+/// What a process can see of another process's pool without its bytes: for pinning, repair and inspection. It
+/// lies in host shared memory, so it needs no access to the pool's domain.
 #[derive(Debug)]
 pub struct PoolMetadata {
     place: Beneath,
     header: PoolHeader,
-    /// How many bytes of its memory are looked at: all, or what the reader limits itself to.
+    /// How many bytes of its memory this reader uses: all, or the limit that it was opened with.
     within: u64,
-    /// Whom the control file belongs to.
+    /// The user that owns the control file.
     user: u32,
     /// See [`PoolView::is_only_ours`].
     only_ours: bool,
@@ -55,7 +56,7 @@ fn open(control: &Beneath, place: &Beneath, write: bool) -> Result<File, ViewErr
     }
 }
 
-/// Whether only this process' user, and the superuser, may write to a file.
+/// Whether only this process's user and the superuser may write to a file.
 fn is_only_ours(metadata: &Metadata) -> bool {
     let trusted = [rustix::process::geteuid().as_raw(), 0];
     trusted.contains(&metadata.uid()) && metadata.mode() & 0o022 == 0
@@ -64,7 +65,7 @@ fn is_only_ours(metadata: &Metadata) -> bool {
 impl PoolMetadata {
     /// Maps a pool's control file: the directory read-only, the controls for pinning.
     ///
-    /// Everything in the header is checked against the size of the file, so that no later access can leave it.
+    /// The header is checked against the size of the file, so that no later access can leave the file.
     pub fn open(place: impl Into<Beneath>) -> Result<Self, ViewError> {
         let place = place.into();
         let (file, control_path) = (open(&place, &place, true)?, place.path());
@@ -92,18 +93,18 @@ impl PoolMetadata {
         &self.header
     }
 
-    /// The control of a slot, or nothing for a number that the pool does not have.
+    /// The control of a slot; `None` for a number that the pool does not have.
     #[inline]
     pub fn control(&self, slot: SlotId) -> Option<&SlotControl> {
         if slot >= self.header.slots {
             return None;
         }
-        // SAFETY: the controls of all slots lie in the mapping, which `controls` keeps, aligned; a control consists of
-        // atomics, and any bits are valid.
+        // SAFETY: the controls of all slots lie in the mapping, which `controls` keeps, aligned. A control
+        // consists of atomics, and any bits are valid.
         Some(unsafe { &*self.base.0.add(slot as usize * size_of::<SlotControl>()).cast::<SlotControl>() })
     }
 
-    /// The fence of what a pinned slot holds.
+    /// The fence of a pinned slot's bytes.
     pub fn fence(&self, slot: SlotId) -> Option<Fence> {
         let control = self.control(slot)?;
         let value = control.generation().wrapping_add(1);
@@ -112,7 +113,7 @@ impl PoolMetadata {
         Some(unsafe { Fence::new(words, value, self.controls.clone()).noting(end) })
     }
 
-    /// What the directory, which another process writes, says of a slot: offset and length.
+    /// A slot's offset and length as in the directory, which another process writes.
     #[inline]
     fn entry(&self, slot: SlotId) -> Option<(u64, u64)> {
         if slot >= self.header.slots {
@@ -123,12 +124,12 @@ impl PoolMetadata {
         )?;
         // SAFETY: `at` checked bounds and alignment; an entry consists of atomics.
         let entry = unsafe { &*entry };
-        // Acquire: what begins there was zeroed before.
+        // Acquire: the slot's first granule was zeroed before.
         Some((entry.offset.load(Ordering::Acquire), entry.capacity.load(Ordering::Relaxed)))
     }
 
-    /// Where a pinned slot lies in the pool's memory: offset and length. Nothing if the directory, which another process
-    /// writes, names a place outside of the pool.
+    /// Offset and length of a pinned slot in the pool's memory. `None` if the directory, which another
+    /// process writes, names a place outside of the pool.
     #[inline]
     pub fn place(&self, slot: SlotId) -> Option<(u64, u64)> {
         let (offset, len) = self.entry(slot)?;
@@ -136,20 +137,20 @@ impl PoolMetadata {
         fits.then_some((offset, len))
     }
 
-    /// Where a slot ends that lies in the pool, but further in it than this reader goes.
+    /// The end of a slot that lies in the pool but beyond this reader's limit.
     pub fn beyond_reach(&self, slot: SlotId) -> Option<u64> {
         let (offset, len) = self.entry(slot)?;
         offset.checked_add(len).filter(|end| (self.within + 1..=self.header.capacity).contains(end))
     }
 
-    /// Lets go of every slot that `place` holds: for a reader that is known to be dead and whose place is not given
-    /// to anybody else meanwhile. Gives how many it held.
+    /// Releases every slot that `place` holds: for a reader that is known to be dead and whose place is not
+    /// given to another reader meanwhile. Returns how many it held.
     pub fn release_all(&self, place: usize) -> usize {
         self.controls().filter(|control| control.holds(place)).map(|control| control.release(place)).count()
     }
 
-    /// Poisons the fences that are pending: for an owner that is known to be dead, so that nobody waits for it for ever.
-    /// Gives how many there were, those of slots included that were never published.
+    /// Poisons the pending fences of an owner that is known to be dead, so that no process waits for it for
+    /// ever. Returns how many there were, those of slots that were never published included.
     pub fn poison(&self) -> usize {
         (0..self.header.slots)
             .take_while(|slot| matches!(self.place(*slot), Some((_, 1..))))
@@ -158,12 +159,12 @@ impl PoolMetadata {
             .count()
     }
 
-    /// Whether the control file was made shorter while it was mapped, as [the guard](crate::guard) has found.
+    /// Whether the control file was shortened while it was mapped, as [the guard](crate::guard) has found.
     pub fn is_damaged(&self) -> bool {
         self.directory.is_damaged() || self.controls.is_damaged()
     }
 
-    /// How many slots are held by anybody, and how many there are.
+    /// How many slots readers hold, and how many there are.
     pub fn usage(&self) -> (usize, usize) {
         let there = (0..self.header.slots).take_while(|slot| matches!(self.place(*slot), Some((_, 1..))));
         there.fold((0, 0), |(held, all), slot| {
@@ -180,37 +181,40 @@ impl PoolMetadata {
 /// Where the bytes of a slot are.
 #[derive(Debug, Clone, Copy)]
 pub struct Lent {
-    /// Where in the pool's memory.
+    /// Their offset in the pool's memory.
     pub offset: u64,
     /// Their address.
     pub memory: *const u8,
-    /// How many there are.
+    /// Their number.
     pub len: usize,
 }
 
-/// A pool, seen by a process that reads from it.
+/// A pool, as used by a process that reads from it.
 #[derive(Debug)]
 pub struct PoolView {
     metadata: PoolMetadata,
     bytes: Arc<dyn Memory>,
     /// Whether the CPU may touch the bytes.
     host: bool,
-    /// Where the CPU finds everything before `reach`. Stored before that, both under the lock.
+    /// The address at which the CPU finds everything before `reach`. Stored before `reach`, both under the
+    /// lock.
     base: AtomicPtr<u8>,
     reach: AtomicU64,
     reaching: Mutex<()>,
-    /// For each slot, of which place so much was found to have memory: the offset and the length in granules of 64 bytes, as two halves.
+    /// For each slot, the place that was found to have memory: offset and length in granules of 64 bytes, as
+    /// two halves.
     found: Box<[std::sync::atomic::AtomicU64]>,
     only_ours: bool,
 }
 
 impl PoolView {
-    /// Opens another process' pool and imports its memory, which one of `domains` must know.
+    /// Opens another process's pool and imports its memory, whose domain must be one of `domains`.
     pub fn open(domains: &Domains, place: impl Into<Beneath>) -> Result<Self, ViewError> {
         Self::open_within(domains, place, u64::MAX)
     }
 
-    /// The same, but no more than the first `most` bytes of its memory are mapped: slots that reach further have no place.
+    /// The same, but maps at most the first `most` bytes of its memory: slots that reach further have no
+    /// place.
     pub fn open_within(domains: &Domains, place: impl Into<Beneath>, most: u64) -> Result<Self, ViewError> {
         let mut metadata = PoolMetadata::open(place)?;
         metadata.within = metadata.within.min(most / PAGE as u64 * PAGE as u64).max(PAGE as u64);
@@ -221,18 +225,19 @@ impl PoolView {
         }
         let host = bytes.host(0, 0)?.is_some();
         let (base, reach) = (AtomicPtr::new(std::ptr::null_mut()), AtomicU64::new(0));
-        // SAFETY: all zeroes are an atomic number. (Pages that are never used are never made.)
+        // SAFETY: all zeroes are an atomic number. (Pages that are never used get no memory.)
         let found = unsafe { Box::new_zeroed_slice(metadata.header.slots as usize).assume_init() };
         Ok(Self { metadata, bytes, host, base, reach, reaching: Mutex::new(()), found, only_ours })
     }
 
-    /// Whether only this process' user, and the superuser, may write to the pool, as its files' owner and permission bits were when they
-    /// were opened. If not, what is read of it may change at any time.
+    /// Whether only this process's user and the superuser may write to the pool, by the owner and the
+    /// permission bits that its files had when they were opened. If not, the bytes that this process reads
+    /// may change at any time.
     pub fn is_only_ours(&self) -> bool {
         self.only_ours
     }
 
-    /// What is known of the pool without its bytes.
+    /// The part of the pool that needs no access to its bytes.
     pub fn metadata(&self) -> &PoolMetadata {
         &self.metadata
     }
@@ -242,44 +247,45 @@ impl PoolView {
         &self.metadata.header
     }
 
-    /// The memory that its slots are cut from. It is only to be read.
+    /// The memory that its slots are cut from. Only for reading.
     pub fn bytes(&self) -> &Arc<dyn Memory> {
         &self.bytes
     }
 
-    /// The control of a slot, or nothing for a number that the pool does not have.
+    /// The control of a slot; `None` for a number that the pool does not have.
     #[inline]
     pub fn control(&self, slot: SlotId) -> Option<&SlotControl> {
         self.metadata.control(slot)
     }
 
-    /// The fence of what a pinned slot holds.
+    /// The fence of a pinned slot's bytes.
     pub fn fence(&self, slot: SlotId) -> Option<Fence> {
         self.metadata.fence(slot)
     }
 
-    /// Where a pinned slot lies in [`bytes`](Self::bytes): see [`PoolMetadata::place`]. From now on it can be
-    /// used, whatever becomes of the pool's files.
+    /// Offset and length of a pinned slot in [`bytes`](Self::bytes): see [`PoolMetadata::place`]. From now on
+    /// these bytes can be used, whatever happens to the pool's files.
     #[inline]
     pub fn place(&self, slot: SlotId) -> Option<(u64, u64)> {
         let (offset, len) = self.metadata.place(slot)?;
-        // Acquire: whoever stored this `reach` stored a base from which it can be reached before.
+        // Acquire: the thread that stored this `reach` had stored a base that covers it.
         if offset + len > self.reach.load(Acquire) && self.reach(offset + len).is_err() {
             return None;
         }
         Some((offset, len))
     }
 
-    /// The bytes of a pinned slot: where they begin and how many there are. Nothing where the CPU may not touch them, or
-    /// if the directory, which another process writes, names a place outside of the pool, or one without memory.
+    /// The first byte of a pinned slot and its length. `None` where the CPU may not touch the bytes, or if
+    /// the directory, which another process writes, names a place outside of the pool or without memory.
     ///
-    /// The first 64 bytes may be read; before more is, [`find`](Self::find) has to say that it is there.
+    /// The first 64 bytes may be read at once. Before reading further, call [`find`](Self::find) to make sure
+    /// that they have memory.
     #[inline]
     pub fn memory(&self, slot: SlotId) -> Option<(*const u8, usize)> {
         self.lent(slot).map(|lent| (lent.memory, lent.len))
     }
 
-    /// The same, with the place in the pool.
+    /// The same, with the offset in the pool.
     #[inline]
     pub fn lent(&self, slot: SlotId) -> Option<Lent> {
         let (offset, len) = self.place(slot)?;
@@ -290,8 +296,8 @@ impl PoolView {
         Some(Lent { offset, memory, len: len as usize })
     }
 
-    /// Makes sure that so many bytes of a pinned slot, which lie at `offset`, have memory: see [`Memory::find`]. Looked for once for each
-    /// place that a slot has.
+    /// Makes sure that the `len` bytes at `offset` of a pinned slot have memory: see [`Memory::find`]. This
+    /// looks once for each place that a slot has.
     #[inline]
     pub fn find(&self, slot: SlotId, offset: u64, len: u64) -> Result<(), ViewError> {
         let granules = (offset / GRANULE as u64, len.div_ceil(GRANULE as u64));
@@ -317,15 +323,15 @@ impl PoolView {
             }
             error => error.into(),
         })?;
-        // Two readers may find different lengths: the other is found again.
+        // Two readers may find different lengths; the one that is overwritten is looked for again.
         if let Some(found) = self.found.get(slot as usize) {
             found.store(granules.0 << 32 | granules.1 & 0xffff_ffff, Relaxed);
         }
         Ok(())
     }
 
-    /// Why [`memory`](Self::memory) gives nothing of a slot whose place lies in the pool, if the reason is
-    /// that it cannot be mapped.
+    /// Why [`memory`](Self::memory) returns nothing for a slot whose place lies in the pool, if it cannot be
+    /// mapped.
     pub fn unreachable(&self, slot: SlotId) -> Option<ViewError> {
         let (offset, len) = self.metadata.place(slot)?;
         let reached = self.reach(offset + len).map_err(|error| match error {
@@ -339,7 +345,7 @@ impl PoolView {
         reached.and_then(|()| self.find(slot, offset, (GRANULE as u64).min(len))).err()
     }
 
-    /// Maps everything before `end`, if that was not done before.
+    /// Maps everything before `end`, if it is not mapped yet.
     #[cold]
     fn reach(&self, end: u64) -> Result<(), DomainError> {
         let _alone = self.reaching.lock().unwrap_or_else(PoisonError::into_inner);
@@ -350,7 +356,7 @@ impl PoolView {
         Ok(())
     }
 
-    /// Which of its files was made shorter while it was mapped, if [the guard](crate::guard) has found one.
+    /// Which of its files was shortened while it was mapped, if [the guard](crate::guard) has found one.
     #[cold]
     pub fn damage(&self) -> Option<MemoryError> {
         let base = self.base.load(Relaxed);
@@ -374,8 +380,8 @@ impl PoolView {
         self.metadata.usage()
     }
 
-    /// How many bytes of memory the pool at this path takes: what its files do and, if its memory is none, all of that, because it was
-    /// taken as a whole. 0 if it is gone.
+    /// The bytes of memory that the pool at this path takes: that of its files. If its memory is no file,
+    /// this adds its whole capacity, because such memory is taken as a whole. 0 if the pool is gone.
     pub fn memory_bytes(place: impl Into<Beneath>) -> u64 {
         let place = place.into();
         let blocks = |place: &Beneath| place.stat().ok().map(|stat| stat.st_blocks as u64 * 512);
@@ -387,9 +393,11 @@ impl PoolView {
         control + memory.unwrap_or(0)
     }
 
-    /// Removes the files of the pool at this path, if the control file begins as one. Those who have them mapped keep them.
+    /// Removes the files of the pool at this path, if the control file begins as one. Processes that have
+    /// mapped them keep their mappings.
     ///
-    /// The memory has no mark of its own, so it goes first: as long as it is there, the control file tells whose it is.
+    /// The data file has no mark of its own, so it goes first: while it exists, the control file says which
+    /// pool it belongs to.
     pub fn unlink(place: impl Into<Beneath>) {
         let control = place.into();
         let is_pool = |file: &File| beginning(file, &MAGIC.to_le_bytes()) != Beginning::Foreign;
@@ -400,19 +408,21 @@ impl PoolView {
     }
 }
 
-/// Imports the memory of a pool, and makes sure that it is as large as its header says. Also whether only our user may write to it.
+/// Imports the memory of a pool, and checks that it is as large as its header says. Also returns whether only
+/// our user may write to it.
 fn import(domain: &dyn Domain, metadata: &PoolMetadata) -> Result<(Arc<dyn Memory>, bool), ViewError> {
     let (place, capacity) = (&metadata.place, metadata.within);
     let path = place.path();
     let (descriptor, only_ours) = match domain.capabilities().sharing {
-        // For writing, if that is allowed: not to write, but because drivers register nothing that nobody here may write.
+        // For writing, if that is allowed. This process does not write, but drivers register only memory that
+        // it may write.
         Sharing::File => {
             let data = data_path(place);
             let file = open(place, &data, true).or_else(|_| open(place, &data, false))?;
             let found = file.metadata().map_err(|source| system("look at", data.path(), source))?;
             (file.into(), metadata.only_ours && is_only_ours(&found))
         }
-        // Who hands it out was asked for being the owner of the control file.
+        // The sender must be the user that owns the control file.
         Sharing::Descriptor => {
             match fd_passing::ask(metadata.header.id, metadata.user, capacity, PATIENCE)? {
                 Answer::Descriptor(descriptor) => (descriptor, metadata.only_ours),
@@ -423,8 +433,7 @@ fn import(domain: &dyn Domain, metadata: &PoolMetadata) -> Result<(Arc<dyn Memor
             }
         }
     };
-    // A file has as much as its owner has used so far: what is beyond is looked at when a slot is said to lie
-    // there.
+    // A file has only as much as its owner has used so far: the rest is checked when a slot lies there.
     let bytes = domain.import(descriptor, capacity)?;
     if bytes.size() < capacity {
         return Err(malformed(path, format!("{} bytes, {capacity} promised", bytes.size())).into());

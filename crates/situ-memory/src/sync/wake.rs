@@ -1,44 +1,47 @@
-//! Sleeping and waking between processes: one futex word that costs the waker a load unless somebody sleeps.
+//! Sleeping and waking between processes, on one futex word. Without sleepers, waking costs one load.
 //!
-//! The lowest bit says that somebody sleeps or is about to, the second that somebody does until something is *complete*; the rest counts
-//! wake-ups, so that the value changes.
+//! The lowest bit says that a process sleeps or is about to. The second bit says that one sleeps until
+//! something is *complete*. The other bits count wake-ups, so that each wake-up changes the value.
 //!
 //! ```text
 //!   sleeper                                    waker
 //!   1. word |= 1             (SeqCst)          1. publish             (SeqCst, the row)
 //!   2. anything new? (SeqCst, the row)         2. word & 3?           (SeqCst)
-//!      yes: do not sleep                          no: nobody sleeps, done
+//!      yes: do not sleep                          no: none sleeps, done
 //!   3. futex_wait(word, value of 1)            3. word = (word & !3) + 4
 //!                                              4. futex_wake(all)
 //! ```
 //!
-//! Either the sleeper's 2 sees what was published, or the waker's 2 sees the bit. The bit must be cleared before the
-//! wake-up and not after it: a sleeper that comes in between would find the old value, sleep, and lose its bit.
+//! Either the sleeper's 2 sees what was published, or the waker's 2 sees the bit. The bit must be cleared
+//! before the wake-up and not after it. Otherwise a sleeper that comes in between would find the old value,
+//! sleep, and lose its bit.
 //!
-//! Who has use only for what is complete sets the second bit instead. A waker that has published what a device is still filling looks at
-//! the first bit alone, clears no other, and names those whom it means in 4 ([`WakeWord::notify_early`]): it makes no system call for
-//! those who would sleep on. Completing it wakes everybody. A sleeper of either kind that announced itself before a 3 finds another
-//! value, and looks again.
+//! A sleeper that can only use complete messages sets the second bit instead. A waker that has published a
+//! message that a device is still filling looks at the first bit alone and clears only that. In step 4 it
+//! wakes only the sleepers of the first kind ([`WakeWord::notify_early`]), so it makes no system call for
+//! sleepers that would sleep on. Completing the message wakes all sleepers. A sleeper of either kind that
+//! announced itself before a 3 finds another value, and looks again.
 //!
-//! A waker that dies between 3 and 4 has woken nobody: hence sleepers never sleep longer than [`SLICE`] without looking
-//! again. A sleeper that dies leaves the bit set: the next waker makes one system call too many, and clears it.
+//! A waker that dies between 3 and 4 has woken no process. Sleepers therefore never sleep longer than
+//! [`SLICE`] without looking again. A sleeper that dies leaves its bit set: the next waker makes one
+//! unnecessary system call and clears it.
 
 use std::time::Duration;
 
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::between_sequentially_consistent;
 
-/// The longest sleep without a look around.
+/// The longest sleep before a sleeper looks again.
 pub const SLICE: Duration = Duration::from_millis(100);
 
-/// Somebody sleeps until there is anything.
+/// A process sleeps until there is anything new.
 const SLEEPING: u32 = 1;
-/// Somebody sleeps until something is complete.
+/// A process sleeps until something is complete.
 const UNTIL_COMPLETE: u32 = 2;
 /// One wake-up.
 const WOKEN: u32 = 4;
 
-/// A word to sleep on. Alone on its cache line; zeroed memory is a valid one.
+/// A word to sleep on, alone on its cache line. Zeroed memory is a valid one.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct WakeWord {
@@ -52,14 +55,14 @@ impl WakeWord {
         Self { word: AtomicU32::new(0) }
     }
 
-    /// Sleeper, step 1: announces that it will sleep, and gives the value to sleep on. Look at the condition after
-    /// this and before sleeping.
+    /// Sleeper, step 1: announces that it will sleep, and returns the value to sleep on. Check the condition
+    /// after this and before sleeping.
     #[inline]
     pub fn announce(&self) -> u32 {
         self.set(SLEEPING)
     }
 
-    /// The same for one who has use only for what is complete.
+    /// The same for a sleeper that can only use what is complete.
     #[inline]
     pub fn announce_until_complete(&self) -> u32 {
         self.set(UNTIL_COMPLETE)
@@ -78,7 +81,7 @@ impl WakeWord {
         self.count(SLEEPING | UNTIL_COMPLETE)
     }
 
-    /// The same, before `wake_early`: whoever that does not wake keeps its bit.
+    /// The same before `wake_early`: sleepers that it does not wake keep their bit.
     #[inline]
     pub fn must_wake_early(&self) -> bool {
         self.count(SLEEPING)
@@ -113,7 +116,7 @@ mod system {
 
     use rustix::thread::futex;
 
-    /// How the kernel tells sleepers that have use only for what is complete from all others, who sleep with every bit.
+    /// The futex bit that sleepers until completion wait for. All other sleepers wait for every bit.
     const COMPLETE: NonZeroU32 = NonZeroU32::MIN;
     const EARLY: NonZeroU32 = NonZeroU32::new(!COMPLETE.get()).expect("all bits but one");
 
@@ -125,7 +128,7 @@ mod system {
     }
 
     impl WakeWord {
-        /// Waker: steps 2 to 4. Returns whether anybody had to be woken.
+        /// Waker, steps 2 to 4. Returns whether any process had to be woken.
         #[inline]
         pub fn notify(&self) -> bool {
             let must = self.must_wake();
@@ -135,13 +138,13 @@ mod system {
             must
         }
 
-        /// Waker, step 4: wakes everybody.
+        /// Waker, step 4: wakes all sleepers.
         #[cold]
         pub fn wake(&self) {
             let _ = futex::wake(self.futex(), futex::Flags::empty(), i32::MAX as u32);
         }
 
-        /// Waker: steps 2 to 4 for what is not complete yet. Returns whether anybody had to be woken.
+        /// Waker, steps 2 to 4 for a message that is not complete yet. Returns whether any process had to be woken.
         pub fn notify_early(&self) -> bool {
             let must = self.must_wake_early();
             if must {
@@ -150,15 +153,15 @@ mod system {
             must
         }
 
-        /// Waker, step 4: wakes everybody who does not sleep until something is complete.
+        /// Waker, step 4: wakes all sleepers but those that wait until something is complete.
         fn wake_early(&self) {
             let _ = futex::wake_bitset(self.futex(), futex::Flags::empty(), i32::MAX as u32, EARLY);
         }
 
-        /// Sleeper, step 3, of one who [has use only for what is complete](Self::announce_until_complete): as [`sleep`](Self::sleep), but
-        /// early wake-ups do not count.
+        /// Sleeper, step 3, after [`announce_until_complete`](Self::announce_until_complete): as
+        /// [`sleep`](Self::sleep), but early wake-ups do not end it.
         pub fn sleep_until_complete(&self, announced: u32, time: Duration) {
-            // With bits the kernel takes a moment of its clock, and not how long.
+            // With bits the kernel takes a point in time of this clock, not a duration.
             let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
             let until = timespec(Duration::new(now.tv_sec as u64, now.tv_nsec as u32).saturating_add(time));
             let _ =

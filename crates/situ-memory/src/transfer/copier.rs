@@ -1,4 +1,4 @@
-//! Copies from any domain to any other, on the shortest way there is.
+//! Copies from any domain to any other, by the shortest available route.
 //!
 //! ```text
 //!   the target's domain reaches the source       one copy by the target's stream       direct
@@ -15,13 +15,13 @@ use crate::domain::set::Domains;
 use crate::domain::traits::{DomainError, DomainId, Memory, Stream, StreamOrder, check_range};
 use crate::sync::fence::{Fence, FenceState};
 
-/// How much goes through host memory at a time.
+/// How many bytes go through host memory at a time.
 const PIECE: u64 = 8 << 20;
 
-/// Which way a copy went.
+/// The route of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Route {
-    /// Straight from memory to memory, by the target's domain.
+    /// Directly from memory to memory, by the target's domain.
     Direct,
     /// From host memory, by the target's domain.
     FromHost,
@@ -31,10 +31,11 @@ pub enum Route {
     Staged,
 }
 
-/// Between which domains, and whether the CPU may touch the memory: of the source, then of the target.
+/// The domains of source and target, each with whether the CPU may touch the memory.
 type Ends = ((DomainId, bool), (DomainId, bool));
 
-/// Which way copies between two domains go, whose stream makes them, and whether that can be enqueued.
+/// The route of copies between two domains, the domain of the stream that makes them, and whether they can be
+/// enqueued.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     by: DomainId,
@@ -42,15 +43,15 @@ struct Way {
     enqueues: bool,
 }
 
-/// Copies between domains. Keeps the streams that it has used in each, and the memory to stage in.
+/// Copies between domains. Keeps the streams that it has used in each, and memory for staging.
 #[derive(Debug)]
 pub struct Copier {
     domains: Domains,
-    /// Those that were asked for.
+    /// The ways that were looked up before.
     ways: Vec<(Ends, Way)>,
-    /// Those on which it copies in the call.
+    /// The streams for copies that the call waits for.
     streams: Vec<Arc<dyn Stream>>,
-    /// Those on which it enqueues copies: others, because those may wait for what takes its time.
+    /// The streams for enqueued copies: separate ones, because they may wait for slow work.
     queues: Vec<Arc<Queue>>,
     staging: Vec<u8>,
 }
@@ -61,11 +62,13 @@ impl Copier {
         Self { domains, ways: Vec::new(), streams: Vec::new(), queues: Vec::new(), staging: Vec::new() }
     }
 
-    /// Copies `len` bytes of `from`, at an offset, to `to`, at another, after a fence if one is given, and waits until it
-    /// is done, at most for `patience`. Tells the way that it went. Whether the fence was poisoned is the caller's to ask.
+    /// Copies `len` bytes of `from`, at an offset, to `to`, at another, after a fence if one is given. Waits
+    /// until the copy is done, for `patience` at most. Returns the route. The caller checks whether the fence
+    /// was poisoned.
     ///
-    /// After an error the target holds anything; after [`DomainError::TimedOut`] the work may still be under way, and the
-    /// target must not be used again (this keeps both memories mapped for ever, so that nothing worse comes of it).
+    /// After an error the target may hold anything. After [`DomainError::TimedOut`] the work may still be
+    /// under way, and the target must not be used again. This then keeps both memories mapped for ever, so
+    /// that the work does no harm.
     pub fn copy(
         &mut self,
         (from, from_offset): (&Arc<dyn Memory>, u64),
@@ -79,13 +82,14 @@ impl Copier {
         let result = self.route((from, from_offset), (to, to_offset), len, after, patience);
         if let Err(DomainError::TimedOut { .. }) = &result {
             std::mem::forget((from.clone(), to.clone(), std::mem::take(&mut self.staging)));
-            // What is stuck must not hold up the copies to come.
+            // Stuck work must not delay later copies.
             self.streams.clear();
         }
         result
     }
 
-    /// The way from memory to memory: asked for once, as who takes a message waits for the answer.
+    /// The way from memory to memory. It is looked up once, because the taker of a message waits for the
+    /// answer.
     fn way(&mut self, from: &Arc<dyn Memory>, to: &Arc<dyn Memory>) -> Result<Way, DomainError> {
         let end = |memory: &Arc<dyn Memory>| -> Result<_, DomainError> {
             Ok((memory.domain(), memory.host(0, 0)?.is_some()))
@@ -108,8 +112,9 @@ impl Copier {
         Ok(way)
     }
 
-    /// The stream on which [`enqueue`](Self::enqueue) can copy from one memory to the other: the one that is given if it can, else
-    /// one of this copier's. Nothing if the copy is staged, or if such streams do everything in the call.
+    /// The stream on which [`enqueue`](Self::enqueue) can copy from one memory to the other: `given` if it
+    /// can, else one of this copier's. `None` if the copy is staged, or if such streams do all work in the
+    /// call.
     pub fn stream_for<'s>(
         &mut self,
         given: Option<&'s dyn Stream>,
@@ -126,8 +131,8 @@ impl Copier {
         }))
     }
 
-    /// Enqueues a copy on a stream that [`stream_for`](Self::stream_for) gave for these memories, then its completion: see
-    /// [`Stream::complete_copy`]. Waits for nothing.
+    /// Enqueues a copy on a stream that [`stream_for`](Self::stream_for) returned for these memories, then
+    /// its completion: see [`Stream::complete_copy`]. Waits for nothing.
     ///
     /// After an error the copy's fence is poisoned, and the target must not be used again.
     pub fn enqueue(
@@ -146,7 +151,7 @@ impl Copier {
         let begun = check_range(from.as_ref(), from_offset, len)
             .and_then(|()| check_range(to.as_ref(), to_offset, len))
             .and_then(|()| begin(stream, route, (from, from_offset), (to, to_offset), len));
-        // The memories too: what is copied must stay mapped, whatever becomes of whoever enqueued it.
+        // The memories too: source and target must stay mapped, also if the caller is gone.
         let kept = Box::new((kept, from.clone(), to.clone()));
         if let Err(error) = begun {
             fence.poison();
@@ -192,8 +197,8 @@ impl Copier {
         while done < len {
             let piece = PIECE.min(len - done);
             let left = || patience.saturating_sub(start.elapsed());
-            // SAFETY: the buffer has room for a piece, and each stream is waited for before it is touched again; if that
-            // fails for want of time, `copy` gives the buffer up instead of freeing it.
+            // SAFETY: the buffer has room for a piece, and each stream is waited for before the buffer is
+            // touched again. If that times out, `copy` gives the buffer up instead of freeing it.
             unsafe {
                 down.copy_to_host(from, from_offset + done, buffer, piece)?;
                 down.synchronize(left())?;
@@ -205,7 +210,7 @@ impl Copier {
         Ok(Route::Staged)
     }
 
-    /// The queue that it uses in a domain; a new one if the last copy failed, or what it copied.
+    /// The queue that it uses in a domain; a new one if the last copy or its source failed.
     fn queue(&mut self, domain: DomainId) -> Result<Arc<Queue>, DomainError> {
         self.queues.retain(|queue| queue.stream.domain() != domain || !queue.has_failed());
         if let Some(queue) = self.queues.iter().find(|queue| queue.stream.domain() == domain) {
@@ -227,7 +232,7 @@ impl Copier {
     }
 }
 
-/// A stream for copies that are enqueued. Nobody synchronizes with it: what becomes of its copies, their fences say.
+/// A stream for enqueued copies. No caller synchronizes with it: the fences of its copies tell their results.
 #[derive(Debug)]
 struct Queue {
     stream: Arc<dyn Stream>,
@@ -240,7 +245,7 @@ impl Queue {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it may have failed: then what is behind it would fail, too.
+    /// Whether it may have failed: then later copies would fail, too.
     fn has_failed(&self) -> bool {
         self.last().as_ref().is_some_and(|fence| fence.state() == FenceState::Poisoned)
     }
@@ -268,14 +273,14 @@ impl Enqueuing<'_> {
         }
     }
 
-    /// Whether it is the one that was given: what is enqueued on that comes after the copy by itself.
+    /// Whether it is the given one: later work on that stream comes after the copy without a wait.
     pub fn is_given(&self) -> bool {
         matches!(self.stream, Chosen::Given(_))
     }
 }
 
-/// Enqueues a copy that takes one stream's work, on a stream of the domain that goes this way. Ranges are checked. The caller
-/// keeps both memories until the stream has passed the copy.
+/// Enqueues a copy that takes one stream's work, on a stream of the domain that the route needs. Ranges are
+/// checked. The caller keeps both memories until the stream has passed the copy.
 fn begin(
     stream: &dyn Stream,
     route: Route,
@@ -285,13 +290,13 @@ fn begin(
 ) -> Result<(), DomainError> {
     match route {
         Route::FromHost if let Some(source) = from.host(from_offset, len)? => {
-            // SAFETY: the range is checked, and mapped as long as `from` is, which the caller keeps. That nobody writes it meanwhile
-            // is the bus' protocol; if somebody does all the same, the copy holds a mixture, as with any message of a
-            // broken publisher.
+            // SAFETY: the range is checked, and mapped while `from` is, which the caller keeps. By the bus's
+            // protocol no process writes it meanwhile. If one does so nevertheless, the copy holds a mixture,
+            // as with any message of a broken publisher.
             unsafe { stream.copy_from_host(source, to, to_offset, len) }
         }
         Route::ToHost if let Some(target) = to.host(to_offset, len)? => {
-            // SAFETY: as above; the target is the caller's own.
+            // SAFETY: as above; the target belongs to the caller.
             unsafe { stream.copy_to_host(from, from_offset, target, len) }
         }
         _ => stream.copy(from, from_offset, to, to_offset, len),

@@ -1,7 +1,9 @@
-//! Which pages of a mapping of host memory are registered with a device's driver: each once, slot by slot, until the mapping goes.
+//! Which pages of a mapping of host memory are registered with a device's driver: each once, slot by slot,
+//! until the mapping goes.
 //!
-//! Pools of the host are larger than what is used of them, by far, so they cannot be registered as a whole: the driver would find memory for all of it.
-//! But slots are used again and again, so that after some messages all copies are from and to pages that are registered.
+//! Pools of the host are far larger than the part in use, so they cannot be registered as a whole: the driver
+//! would find memory for all of it. But slots are reused, so after some messages all copies are from and to
+//! registered pages.
 
 use std::any::Any;
 use std::fmt;
@@ -12,15 +14,16 @@ use crate::domain::traits::{Domain, DomainKind, Memory};
 use crate::sync::slot_control::SlotControl;
 
 const PAGE: u64 = 4096;
-/// From this size on a copy is worth registering its pages.
+/// From this size on, registering the pages of a copy pays.
 const LEAST: u64 = 64 << 10;
-/// After so many refusals nothing more is offered to a domain: drivers and systems have limits.
-const MOST_REFUSALS: u32 = 4;
+/// After this many refusals no more pages are offered to a domain: drivers and systems have limits.
+const MAX_REFUSALS: u32 = 4;
 
-/// The registered pages of one mapping. To be dropped after the mapping was given up, so that it can go at once.
+/// The registered pages of one mapping. To be dropped after the mapping was given up, so that it can be
+/// unmapped at once.
 #[derive(Default)]
 pub struct Registered {
-    /// In bytes of the mapping, whole pages, those of a kind apart from each other.
+    /// In bytes of the mapping, whole pages; the ranges of one kind do not overlap.
     ranges: Vec<(DomainKind, Range<u64>)>,
     registrations: Vec<Box<dyn Any + Send>>,
     refusals: u32,
@@ -33,8 +36,12 @@ impl fmt::Debug for Registered {
 }
 
 impl Registered {
-    /// Registers what is not yet of a slot that streams of `domain` copy `len` bytes from or to, if that is of use. The caller holds the slot, whose
-    /// control this is, and knows that its place, an offset and a length, lies in the memory. What is registered for one device is so for all of its kind.
+    /// Registers the pages of a slot that are not registered yet, if that helps streams of `domain` to copy
+    /// `len` bytes from or to it.
+    ///
+    /// The caller holds the slot and passes its control. The caller also knows that the slot's place, an
+    /// offset and a length, lies in the memory. Pages that are registered for one device are registered for
+    /// all devices of its kind.
     pub fn add(
         &mut self,
         domain: &dyn Domain,
@@ -43,7 +50,7 @@ impl Registered {
         (slot, (offset, size)): (&SlotControl, (u64, u64)),
     ) {
         if len < LEAST
-            || self.refusals >= MOST_REFUSALS
+            || self.refusals >= MAX_REFUSALS
             || !matches!(memory.host(0, 0), Ok(Some(_)))
             || !domain.registers()
         {
@@ -56,7 +63,8 @@ impl Registered {
         for pages in without(pages, taken) {
             match domain.register(memory, pages.start, pages.end - pages.start) {
                 Ok(registration) => {
-                    // While the slot is held its pages stay the file's, and from here on for good. Who dies in between uses them no more.
+                    // While the slot is held, its pages stay the file's, and from here on for good. A process
+                    // that dies in between uses them no more.
                     slot.note_registered();
                     self.registrations.push(registration);
                     self.ranges.push((kind, pages));
@@ -68,7 +76,7 @@ impl Registered {
     }
 }
 
-/// The parts of a range that lie in none of these.
+/// The parts of a range that lie in none of `taken`.
 fn without<'r>(range: Range<u64>, taken: impl IntoIterator<Item = &'r Range<u64>>) -> Vec<Range<u64>> {
     let mut left = vec![range];
     for taken in taken {

@@ -1,4 +1,4 @@
-//! The part of the suite that takes other processes: who reads, and who owns and dies.
+//! The part of the suite with other processes: readers, and owners that die.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -12,10 +12,10 @@ const ROLE: &str = "SITU_TEST_ROLE";
 const POOL: &str = "SITU_TEST_POOL";
 const LEN: usize = 700_001;
 
-/// A pool with one message in it, shared, and the slot that it is in.
+/// A pool with one message in it, shared, and the message's slot.
 fn pool_with_a_message(path: &Path, domain: &dyn situ_memory::Domain, seed: u64) -> (PoolOwner, u32) {
     let mut pool = create_pool(domain, path.to_owned(), 64, 2 << 20, Strategy::SizeClasses);
-    // Not the first, so that its place says something.
+    // Not the first slot, so that its place matters.
     pool.allocate(5000).unwrap();
     let slot = pool.allocate(LEN).unwrap();
     let stream = domain.stream().unwrap();
@@ -38,7 +38,7 @@ fn take(view: &PoolView, domain: &dyn situ_memory::Domain, slot: u32) -> Vec<u8>
     bytes
 }
 
-/// What a process that was started for it does, as the environment says.
+/// The part of a process that a test has started, as the environment says.
 pub fn child(open: Open) {
     let (Ok(role), Some(path)) = (std::env::var(ROLE), std::env::var_os(POOL)) else { return };
     let (domain, path) = (open().unwrap(), Path::new(&path));
@@ -51,7 +51,7 @@ pub fn child(open: Open) {
             let (_pool, slot) = pool_with_a_message(path, domain.as_ref(), 2);
             println!("\nslot {slot}");
             std::io::stdout().flush().unwrap();
-            // Until it is killed, or nobody is left to kill it.
+            // Until the test kills it, or ends.
             let _ = std::io::stdin().read_line(&mut String::new());
         }
         _ => unreachable!("{role}"),
@@ -83,7 +83,7 @@ fn owner(site: &Site, path: &Path) -> (Child, u32) {
     (owner, slot.expect("the owner got so far"))
 }
 
-/// As `SIGKILL` does it: nothing is cleaned up.
+/// As `SIGKILL` does: nothing is cleaned up.
 fn kill(mut owner: Child) {
     owner.kill().unwrap();
     owner.wait().unwrap();

@@ -1,5 +1,5 @@
-//! Every domain is held to the same assertions (`suite.rs`). One that is not there says why, and is passed over, unless
-//! `SITU_TEST_REQUIRE` names it (`host,vulkan`).
+//! All domains must pass the same assertions (`suite.rs`). A domain that is absent prints why and is skipped,
+//! unless `SITU_TEST_REQUIRE` names it (`host,vulkan`).
 #![cfg(not(loom))]
 
 #[macro_use]

@@ -6,7 +6,7 @@ use situ_memory::{AllocateError, Held, PoolOwner, PoolView, SlotId, Strategy};
 
 use super::{Site, read, write};
 
-/// Numbers that only look random: the same in every run.
+/// Numbers that look random but are the same in every run.
 pub struct Random(pub u64);
 
 impl Random {
@@ -30,7 +30,7 @@ fn overlap(one: (u64, u64), other: (u64, u64)) -> bool {
     one.0 < other.0 + other.1 && other.0 < one.0 + one.1
 }
 
-/// An owner and readers do what comes to their minds; whatever is held keeps its bytes, and nobody else gets it.
+/// An owner and readers act at random. Held slots keep their bytes, and are not handed out again.
 pub fn what_somebody_holds_is_never_handed_out(site: &Site) {
     for strategy in [Strategy::SizeClasses, Strategy::Ring] {
         let mut pool = site.pool(&format!("{strategy:?}.pool"), 64, 256 << 10, strategy);
@@ -84,7 +84,8 @@ pub fn what_somebody_holds_is_never_handed_out(site: &Site) {
                     }
                 }
                 _ if !lent.is_empty() => {
-                    // The owner takes one back, as it may: it retires it, or looks at one that was held.
+                    // The owner takes one back, as it may: it retires it, or looks again at one that was
+                    // held.
                     let index = random.below(lent.len());
                     let one = &mut lent[index];
                     let control = pool.control(one.slot);
@@ -115,7 +116,7 @@ pub fn what_somebody_holds_is_never_handed_out(site: &Site) {
     }
 }
 
-/// Offsets of a ring follow each other, around the end, and what is held keeps what lies behind it.
+/// Slots of a ring follow each other, around the end, and a held slot keeps everything behind it.
 pub fn a_ring_comes_free_in_order(site: &Site) {
     let mut pool = site.pool("p.pool", 64, 64 << 10, Strategy::Ring);
     let size = pool.header().capacity / 4;
@@ -124,7 +125,7 @@ pub fn a_ring_comes_free_in_order(site: &Site) {
     };
     let slots: Vec<_> = (0..4).map(|_| take(&mut pool, 1).unwrap()).collect();
     assert_eq!(slots.iter().map(|(_, quarter)| *quarter).collect::<Vec<_>>(), [0, 1, 2, 3]);
-    // Returned out of order: nothing comes free before the oldest does.
+    // Returned out of order: nothing is freed before the oldest slot is.
     pool.deallocate(slots[1].0);
     pool.deallocate(slots[2].0);
     assert!(matches!(take(&mut pool, 1), Err(AllocateError::Exhausted { in_use: 2, .. })));
@@ -150,7 +151,8 @@ pub fn a_ring_comes_free_in_order(site: &Site) {
     assert!(take(&mut pool, 2).is_err(), "the oldest, at the end, is still lent");
     pool.deallocate(around.0);
     pool.deallocate(after.0);
-    // What does not fit before the end begins at 0, and what it left out there is not lent until it comes free.
+    // A slot that does not fit before the end begins at 0, and the skipped part is not lent until the slot is
+    // freed.
     let (two, one) = (take(&mut pool, 2).unwrap(), take(&mut pool, 1).unwrap());
     pool.deallocate(two.0);
     let over = take(&mut pool, 2).unwrap();

@@ -1,7 +1,8 @@
-//! What every memory domain must do. `conformance!(name, open)` makes a module of tests for the domain that `open` gives.
+//! What every memory domain must do. `conformance!(name, open)` makes a module of tests for the domain that
+//! `open` returns.
 //!
-//! A crate that brings a domain of its own includes this file and `children.rs` beside it:
-//! `#[macro_use] #[path = ".../suite.rs"] mod suite;`.
+//! A crate with a domain of its own includes this file and `children.rs` beside it: `#[macro_use] #[path =
+//! ".../suite.rs"] mod suite;`.
 
 #[path = "children.rs"]
 mod children;
@@ -24,13 +25,13 @@ use situ_memory::{
 pub use children::*;
 pub use pools::*;
 
-/// How a domain is had, in this process and in others.
+/// Opens a domain, in this process and in others.
 pub type Open = fn() -> Result<Arc<dyn Domain>, DomainError>;
 
-/// More than anything here takes, on a machine that does other things too.
+/// Longer than any step here takes, even on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The tests of a domain. `open` gives a fresh handle, or tells why there is none.
+/// The tests of a domain. `open` returns a fresh handle, or says why there is none.
 macro_rules! conformance {
     ($name:ident, $open:expr) => {
         mod $name {
@@ -39,7 +40,7 @@ macro_rules! conformance {
 
             const OPEN: crate::suite::Open = $open;
 
-            /// What other processes do: not a test by itself.
+            /// The role of other processes: alone it has nothing to do.
             #[test]
             fn child() {
                 crate::suite::child(OPEN);
@@ -69,7 +70,7 @@ macro_rules! conformance {
     };
 }
 
-/// Where a test works, and what it tests.
+/// The domain that a test uses, and its directory.
 pub struct Site {
     /// The module of the domain's tests, as the test harness names it.
     pub module: String,
@@ -90,7 +91,7 @@ pub fn unique() -> u64 {
     u64::from(std::process::id()) << 32 | NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Runs a test on a domain, if it is there.
+/// Runs a test on a domain, if it exists.
 pub fn with(module_path: &str, open: Open, test: fn(&Site)) {
     let module = module_path.split_once("::").map_or(module_path, |(_, module)| module).to_owned();
     let required = std::env::var("SITU_TEST_REQUIRE").unwrap_or_default();
@@ -156,7 +157,7 @@ pub fn create_pool(
     PoolOwner::create(domain, &path, &options).unwrap()
 }
 
-/// Bytes of which no two neighbours of a word are the same.
+/// Bytes in which neighbouring words differ.
 pub fn pattern(len: usize, seed: u64) -> Vec<u8> {
     let words = 0..len.div_ceil(8) as u64;
     let mut bytes: Vec<u8> = words
@@ -229,7 +230,7 @@ pub fn ranges_outside_are_refused(site: &Site) {
             assert!(matches!(error, DomainError::OutOfRange { .. }), "{offset}+{len}: {error}");
         }
     }
-    stream.synchronize(PATIENCE).expect("and the stream is as good as before");
+    stream.synchronize(PATIENCE).expect("the stream works as before");
     write(&*stream, &memory, size - 8, &[3; 8]);
     assert_eq!(read(&*stream, &memory, size - 8, 8), [3; 8]);
 }
@@ -273,7 +274,7 @@ pub fn memory_of_others_is_foreign(site: &Site) {
     let to = unsafe { stream.copy_to_host(&strange, 0, byte.as_mut_ptr(), 8) };
     let (there, back) = (stream.copy(&ours, 0, &strange, 0, 8), stream.copy(&strange, 0, &ours, 0, 8));
     for result in [from, to, there, back] {
-        let error = result.expect_err("memory of a domain that nobody knows");
+        let error = result.expect_err("memory of an unknown domain");
         assert!(matches!(error, DomainError::Foreign { found, .. } if found == strange.domain()), "{error}");
     }
     assert!(!site.domain.reaches(strange.domain()));
@@ -295,12 +296,12 @@ pub fn host_access_is_as_promised(site: &Site) {
         return;
     }
     assert!(host_len as u64 == len && (base as usize).is_multiple_of(64));
-    // SAFETY: the slot is lent to us, and has so many bytes.
+    // SAFETY: the slot is lent to this test, and has at least 1000 bytes.
     unsafe { base.write_bytes(9, 1000) };
     assert_eq!(read(&*site.stream(), pool.bytes(), offset, 1000), [9; 1000]);
 }
 
-/// The memory again, as an importer has it.
+/// The memory again, as an importer uses it.
 fn import(site: &Site, name: &str, memory: &Arc<dyn Memory>) -> Arc<dyn Memory> {
     let descriptor = match site.domain.capabilities().sharing {
         Sharing::File => File::open(site.path(name)).unwrap().into(),
@@ -330,7 +331,7 @@ pub fn only_the_owner_gives_memory(site: &Site) {
     for (offset, len) in [(0, 0), (0, 4096), (65_536, 0)] {
         assert!(imported.back(offset, len).is_err(), "{offset}+{len}");
     }
-    // By mistake, not by force: what belongs to it is untouched.
+    // A mistake, not an attack: the owner's memory is untouched.
     write(&*site.stream(), &memory, 0, &[5; 64]);
     imported.unback(0, 65_536);
     assert_eq!(read(&*site.stream(), &memory, 0, 64), [5; 64]);
@@ -363,8 +364,8 @@ pub fn descriptors_of_anything_are_errors(site: &Site) {
     }
 }
 
-/// Whether it is an error to import so many bytes, or to use the last of them: files grow, so what is not
-/// there is noticed when it is used.
+/// Whether it is an error to import `size` bytes, or to use the last of them. Files grow, so a missing part
+/// is an error only when it is used.
 fn has_less(site: &Site, descriptor: OwnedFd, size: u64) -> bool {
     let Ok(imported) = site.domain.import(descriptor, size) else { return true };
     assert!(site.domain.capabilities().sharing == Sharing::File, "{size} bytes are promised");
@@ -388,7 +389,7 @@ pub fn a_stream_keeps_its_order(site: &Site) {
     let fence = pool.fence(slot);
     stream.signal(&fence).unwrap();
     assert_eq!(fence.wait(PATIENCE), FenceState::Complete);
-    // Through another stream: the fence alone says that the bytes are there.
+    // Through another stream: only the fence says that the bytes are complete.
     assert!(read(&*site.stream(), pool.bytes(), offset, 50_000) == versions[19]);
 }
 
@@ -410,7 +411,7 @@ pub fn a_stream_waits_for_a_fence(site: &Site) {
             unsafe { waiting.copy_to_host(bytes, offset, target.as_mut_ptr(), 1 << 20) }.unwrap();
             waiting.synchronize(PATIENCE).unwrap();
         });
-        // The reader has every chance to be too early.
+        // Long enough for the reader to be too early.
         std::thread::sleep(Duration::from_millis(20));
         assert_eq!(fence.state(), FenceState::Pending);
         // SAFETY: the bytes live until the stream is synchronized.
@@ -446,10 +447,10 @@ pub fn patience_ends(site: &Site) {
     let (fence, stream) = (pool.fence(slot), site.stream());
     let short = Duration::from_millis(20);
     let waited = stream.wait(&fence, short).and_then(|()| stream.synchronize(short));
-    let error = waited.expect_err("nobody completes it");
+    let error = waited.expect_err("no thread completes it");
     assert!(matches!(error, DomainError::TimedOut { .. }), "{error}");
     if site.domain.capabilities().order == StreamOrder::Host {
-        stream.synchronize(short).expect("what was not enqueued is not waited for");
+        stream.synchronize(short).expect("nothing was enqueued, so nothing is waited for");
     }
     fence.complete();
     stream.synchronize(PATIENCE).unwrap();
@@ -504,7 +505,7 @@ pub fn memory_and_streams_outlive_their_handle(site: &Site) {
     assert_eq!(read(&*stream, &memory, 0, 4096), [8; 4096]);
 }
 
-/// Says when it is dropped.
+/// Counts its drop.
 struct Kept(Arc<AtomicU64>);
 
 impl Drop for Kept {
@@ -543,7 +544,7 @@ pub fn copies_are_completed_for_others(site: &Site) {
         }
         pool.control(source).fence().word().store(0, Ordering::SeqCst);
     }
-    // A stream that goes away still does what it was given.
+    // A stream that is dropped still does its enqueued work.
     drop(stream);
     let stream = site.stream();
     pool.control(target).fence().word().store(0, Ordering::SeqCst);
@@ -566,14 +567,14 @@ pub fn copies_to_and_from_the_host(site: &Site) {
     let memory = site.memory("m.data", 1 << 20);
     let base = host.host(0, host.size()).unwrap().unwrap();
     let bytes = pattern(1 << 20, 6);
-    // SAFETY: the memory has so many bytes, and nobody else uses it.
+    // SAFETY: the memory has 1 MiB, and no other code uses it.
     unsafe { base.copy_from_nonoverlapping(bytes.as_ptr(), 1 << 20) };
     let mut copier = Copier::new(site.domains());
     let there = copier.copy((&host, 3), (&memory, 77), 1_000_000, None, PATIENCE).unwrap();
     // SAFETY: as above.
     unsafe { base.write_bytes(0, 1 << 20) };
     let back = copier.copy((&memory, 77), (&host, 3), 1_000_000, None, PATIENCE).unwrap();
-    // SAFETY: as above; nobody writes it any more.
+    // SAFETY: as above; no code writes it any more.
     assert!(unsafe { std::slice::from_raw_parts(base, 1_000_003) }[3..] == bytes[3..1_000_003]);
     let direct = |there: Route| there == Route::Direct;
     assert_eq!(direct(there), site.domain.reaches(HOST));

@@ -1,13 +1,17 @@
-// A CUDA driver that plays two devices in host memory: what the `cuda` domain does is tested on machines
+// A CUDA driver that emulates two devices in host memory. With it the `cuda` domain is tested on machines
 // without a GPU.
 //
-// It is stricter than the real one where that finds mistakes: a call without a context is an error, host
-// memory that is given to an asynchronous copy must be pinned, a word that a stream waits for must still
-// be registered when its turn comes, and nothing may be freed, unmapped or unregistered while a stream waits
-// for a word: the real one may wait for the device then, and the device for the word for ever.
-// FAKE_CUDA_NO_WORDS=1 plays a device without stream memory operations, FAKE_CUDA_NO_DESCRIPTORS=1 one
-// without exportable blocks. FAKE_CUDA_STRICT=1: nothing may be allocated or registered while a stream waits,
-// either.
+// To find mistakes, it is stricter than the real driver:
+//   * A call without a context is an error.
+//   * Host memory of an asynchronous copy must be pinned.
+//   * A word that a stream waits for must still be registered when the wait begins.
+//   * Nothing may be freed, unmapped or unregistered while a stream waits for a word. The real driver may
+//   wait
+//     for the device then, and the device for the word for ever.
+//
+// FAKE_CUDA_NO_WORDS=1 emulates a device without stream memory operations, FAKE_CUDA_NO_DESCRIPTORS=1 one
+// without exportable blocks. With FAKE_CUDA_STRICT=1, nothing may be allocated or registered either while a
+// stream waits.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -63,8 +67,8 @@ struct Range {
 };
 static struct Range ranges[MOST];
 
-// What tests ask: how often host memory was registered and let go of, but for that of words, which devices
-// map; and how many copies went straight from or to what was registered.
+// Counters for tests: how often host memory was registered and unregistered (not that of words, which devices
+// map), and how many copies went directly from or to registered memory.
 static int registered, unregistered, straight;
 void fakeCudaCounts(int counts[3]) {
   pthread_mutex_lock(&table);
@@ -74,7 +78,7 @@ void fakeCudaCounts(int counts[3]) {
   pthread_mutex_unlock(&table);
 }
 
-// And what there is: memory of devices, and registered ranges with words.
+// Resources for tests: memory of devices, and registered ranges with words.
 void fakeCudaLive(int live[2]) {
   live[0] = live[1] = 0;
   pthread_mutex_lock(&table);
@@ -102,9 +106,8 @@ static struct Range* add(enum Kind kind, uintptr_t at, size_t len, int device) {
   DIE("too many ranges");
 }
 
-// Blocks: files in memory, so that they outlive whoever made them. A handle is a descriptor plus one. The
-// name ends with the device's number, or x if the block lies elsewhere: with a type of location that is none
-// of ours.
+// Blocks: files in memory, so that they outlive their makers. A handle is a descriptor plus one. The name
+// ends with the device's number, or with x for a block at an unknown type of location.
 static const char NAME[] = "/memfd:fake-cuda-block-";
 struct Location {
   int type, id;
@@ -161,13 +164,13 @@ static struct Stream* streams;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int reached(const struct Work* wait) {
-  // As CUDA says: cyclic, by the signed difference.
+  // As in CUDA: cyclic, by the signed difference.
   return (int64_t)(*(volatile uint64_t*)wait->from - wait->value) >= 0;
 }
 
 static int is_pending(const struct Work* work) { return work && work->what == WAIT && !reached(work); }
 
-// Whether a stream has been told to wait for a word that is not there yet.
+// Whether a stream was told to wait for a word that is not reached yet.
 static int somebody_waits(void) {
   int pending = 0;
   pthread_mutex_lock(&streams_lock);
@@ -570,7 +573,7 @@ Result cuPointerGetAttribute(void* data, int attribute, Pointer at) {
   struct Range found = range ? *range : (struct Range){.kind = FREE};
   pthread_mutex_unlock(&table);
   if (found.kind == FREE || found.kind == RESERVED) return INVALID_VALUE;
-  // Where registered memory begins and ends is not promised anywhere.
+  // CUDA does not promise begin and end of registered memory.
   if (found.kind == REGISTERED && attribute != 2) return INVALID_VALUE;
   switch (attribute) {
     case 2:

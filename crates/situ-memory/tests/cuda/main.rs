@@ -1,5 +1,6 @@
-//! The `cuda` domain: where there is a GPU, on that; and on every machine, against a driver that plays devices in host memory
-//! (`driver.c`). The real one cannot be had everywhere, and what this library asks of it should not go untested.
+//! The `cuda` domain: on a GPU where there is one, and on every machine against a driver that emulates
+//! devices in host memory (`driver.c`). Not every machine has the real driver, and this library's calls to it
+//! should not go untested.
 #![cfg(not(loom))]
 
 #[macro_use]
@@ -95,7 +96,8 @@ fn nothing_is_waited_for_when_it_is_enqueued() {
     let (memory, more) = (create(&domain, 12 << 20), create(&domain, 1 << 20));
     let (bytes, mut back) = (pattern(12 << 20, 5), vec![0_u8; 12 << 20]);
     let (stream, other) = (domain.stream().unwrap(), domain.stream().unwrap());
-    // All of it on one thread, which completes the fence in the end: who waits anywhere before waits for ever.
+    // All of this runs on one thread, which completes the fence at the end: any earlier wait would last for
+    // ever.
     stream.wait(&fences[0], Duration::ZERO).unwrap();
     // SAFETY: both live until the stream is synchronized.
     unsafe {
@@ -103,7 +105,7 @@ fn nothing_is_waited_for_when_it_is_enqueued() {
         stream.copy_to_host(&memory, 0, back.as_mut_ptr(), 12 << 20).unwrap();
     }
     stream.signal(&fences[1]).unwrap();
-    // Others go on meanwhile, come, and go away.
+    // Other streams work meanwhile, are made, and are dropped.
     drop(domain.stream().unwrap());
     write(&*other, &more, 0, &pattern(1 << 20, 6));
     other.signal(&fence_of_another).unwrap();
@@ -123,7 +125,7 @@ fn what_goes_while_a_stream_waits_is_let_go_of_when_none_does() {
         return;
     };
     if !is_played() || std::env::var_os("FAKE_CUDA_STRICT").is_none() {
-        // What the driver has is that of all tests of the process.
+        // The driver's counters are those of all tests of the process.
         return;
     }
     let before = live();
@@ -141,12 +143,12 @@ fn what_goes_while_a_stream_waits_is_let_go_of_when_none_does() {
     stream.synchronize(PATIENCE).unwrap();
     assert_eq!(live(), Live { memory: before.memory + 1, words: before.words + 1 });
     drop((stream, fence, pool_of_fence));
-    // The pool's memory is the last to go; with a stream, what it needed.
+    // The pool's memory goes last; a stream's end releases what it needed.
     domain.stream().unwrap().synchronize(PATIENCE).unwrap();
     assert_eq!(live(), before);
 }
 
-/// What the driver of ours has.
+/// The resources of the emulating driver.
 #[derive(Debug, PartialEq, Eq)]
 struct Live {
     /// Memory of devices.
@@ -185,7 +187,7 @@ fn registered_host_memory_is_read_and_written_without_a_detour() {
     host.back(0, 1 << 20).unwrap();
     let base = host.host(0, host.size()).unwrap().unwrap();
     let bytes = pattern(600_000, 8);
-    // SAFETY: the memory has so many bytes, and nobody else uses it.
+    // SAFETY: the memory has 1 MiB, and no other code uses it.
     unsafe { base.add(5000).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     let registration = domain.register_host(&host, 4096, 700_000).unwrap();
     assert!(domain.register_host(&host, 1 << 20, 1).is_err(), "out of range");
@@ -211,7 +213,7 @@ fn a_stream_lets_go_of_what_it_has_passed_also_if_nobody_synchronizes() {
     stream.signal(&fence).unwrap();
     assert_eq!(fence.wait(PATIENCE), FenceState::Complete);
     let begin = Instant::now();
-    // It looks only when it keeps many.
+    // It checks only when it keeps many resources.
     while memories.iter().filter(|memory| Arc::strong_count(memory) > 1).count() >= 32 {
         assert!(begin.elapsed() < PATIENCE, "it is kept for ever");
         copy(&memories[0]);
@@ -231,7 +233,7 @@ fn a_stream_forgets_copies_that_are_complete_also_if_nobody_synchronizes() {
         words.push(Arc::downgrade(fence.mapped()));
     }
     let begin = Instant::now();
-    // The last may be on its way.
+    // The last one may not be complete yet.
     while words.iter().filter(|words| words.strong_count() > 0).count() > 1 {
         assert!(begin.elapsed() < PATIENCE, "their fences are kept for ever");
         stream.complete_copy(&Fence::of_process(0, 1), None, Box::new(())).unwrap();
@@ -239,7 +241,7 @@ fn a_stream_forgets_copies_that_are_complete_also_if_nobody_synchronizes() {
     }
 }
 
-/// What this process may do with a page, as the kernel says it.
+/// The access rights of a page, as the kernel lists them.
 fn protection(address: usize) -> String {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let found = maps.lines().find_map(|line| {
@@ -260,7 +262,7 @@ fn memory_of_others_is_registered_if_its_file_may_be_written_or_the_device_only_
     let owner = HostDomain.create(&Beneath::from(&path), &request).unwrap();
     owner.back(0, 1 << 20).unwrap();
     let bytes = pattern(600_000, 8);
-    // SAFETY: the memory has so many bytes, and nobody else uses it.
+    // SAFETY: the memory has 1 MiB, and no other code uses it.
     unsafe {
         owner
             .host(0, owner.size())
@@ -291,7 +293,8 @@ fn memory_that_lies_elsewhere_is_refused() {
     if !is_played() {
         return;
     }
-    // What the driver of ours takes for its blocks: on this device, on the other, and on none that there is a word for.
+    // Names that the emulating driver takes for its blocks: on this device, on the other one, and at an
+    // unknown kind of location.
     for (place, fits) in [("0", true), ("1", false), ("x", false)] {
         let block =
             rustix::fs::memfd_create(format!("fake-cuda-block-{place}"), MemfdFlags::CLOEXEC).unwrap();

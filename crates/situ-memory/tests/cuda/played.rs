@@ -1,17 +1,18 @@
-//! A driver of ours (`driver.c`) that plays CUDA devices in host memory: compiled, and a test program run again with it.
+//! An emulating driver (`driver.c`) that has CUDA devices in host memory: compiles it, and runs a test
+//! program again with it.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Set where the tests run against the driver of ours.
+/// Set where the tests run against the emulating driver.
 const PLAYED: &str = "SITU_TEST_PLAYED_CUDA";
 
-/// Whether this process runs against the driver of ours.
+/// Whether this process runs against the emulating driver.
 pub fn is_played() -> bool {
     std::env::var_os(PLAYED).is_some()
 }
 
-/// The devices that the driver plays: as it is, and what others cannot do, or can.
+/// The devices that the driver emulates: the default, and devices with fewer or other capabilities.
 const MODES: [&[(&str, &str)]; 5] = [
     &[],
     &[("FAKE_CUDA_NO_WORDS", "1")],
@@ -19,10 +20,10 @@ const MODES: [&[(&str, &str)]; 5] = [
     &[("FAKE_CUDA_READ_ONLY", "1")],
     &STRICT,
 ];
-/// One test after the other, with a driver that suffers nothing to be made while a stream waits.
+/// One test after the other, with a driver that allows no allocation while a stream waits.
 const STRICT: [(&str, &str); 2] = [("FAKE_CUDA_STRICT", "1"), ("RUST_TEST_THREADS", "1")];
 
-/// A function of the driver of ours, which was loaded.
+/// A function of the emulating driver, which was loaded.
 ///
 /// # Safety
 /// It has this type, a pointer to a function.
@@ -38,7 +39,7 @@ pub unsafe fn called<F: Copy>(name: &std::ffi::CStr) -> F {
     }
 }
 
-/// Runs all tests of this program again, with the driver of ours, once for each of its modes.
+/// Runs all tests of this program again with the emulating driver, once in each of its modes.
 pub fn play() {
     let directory = std::env::temp_dir().join(format!("situ-cuda-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();

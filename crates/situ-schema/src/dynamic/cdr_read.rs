@@ -23,7 +23,7 @@ pub fn from_cdr(schema: &Schema, id: TypeId, bytes: &[u8]) -> Outcome<Value> {
     Decoder { schema, reader, defaults, text: TextBuffer::default() }.value(&Type::Named(id))
 }
 
-/// The extensibility of a definition in the words of the wire.
+/// The extensibility of a definition, as `situ-wire` names it.
 pub(super) fn wire_extensibility(schema: &Schema, id: TypeId) -> situ_layout::visit::Extensibility {
     let own = match &schema.definition(id).kind {
         Kind::Struct(it) => it.extensibility,
@@ -284,7 +284,7 @@ impl<'a> Decoder<'a> {
         Ok(Value::Union { discriminator: Box::new(discriminator), case })
     }
 
-    /// A union whose value is missing, or whose discriminator is missing as well.
+    /// The value of a union whose value is missing. If `discriminator` is `None`, that is missing too.
     fn default_union(&mut self, it: &'a Union, discriminator: Option<Value>) -> Outcome<Value> {
         let discriminator = discriminator.unwrap_or_else(|| {
             let value = self.schema.default_discriminator(it);

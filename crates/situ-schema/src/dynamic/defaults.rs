@@ -1,4 +1,4 @@
-//! New values: what members hold before anything is said about them.
+//! New values: the defaults of members and types.
 
 use situ_layout::NoMemory;
 

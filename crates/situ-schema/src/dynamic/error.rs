@@ -32,10 +32,10 @@ pub enum ReadProblem {
     #[error("the type cannot be flat: {0}")]
     NotFlat(String),
     /// The type has no region form.
-    #[error("the type does not lie in regions: {0}")]
+    #[error("the type has no region form: {0}")]
     NoRegion(String),
     /// The bytes are not those of a region.
-    #[error("the bytes are no region of version 1")]
+    #[error("the bytes are not a region of version 1")]
     NotARegion,
     /// The image does not say which members of a struct it has.
     #[error("the image has no version of {0} in its table")]
@@ -71,10 +71,10 @@ pub enum ReadProblem {
     #[error("the text is not UTF-8 from byte {0} on")]
     NotUtf8(usize),
     /// A string without its terminating zero.
-    #[error("there is no zero behind the {0} characters of the text")]
+    #[error("there is no zero after the {0} characters of the text")]
     NotTerminated(u64),
     /// Bulk elements that do not lie within the body.
-    #[error("{len} elements at offset {offset} do not lie within the body of {body} bytes")]
+    #[error("{len} elements at offset {offset} are not within the body of {body} bytes")]
     OutsideBody {
         /// Where they should begin.
         offset: u64,

@@ -4,7 +4,7 @@ use super::defaults::{bitmask_value, enum_value};
 use super::error::{ReadError, ReadProblem};
 use super::value::{Numbers, Record, Value};
 use super::{Budget, Names, Shape, number, shape};
-use crate::flat_layout::{ContainerLayout, Extent, FlatReason, optional};
+use crate::layout::flat::{ContainerLayout, Extent, FlatReason, optional};
 use crate::model::{Kind, Member, Primitive, Type, TypeId};
 use crate::schema::Schema;
 
@@ -12,7 +12,8 @@ type Outcome<T> = Result<T, ReadError>;
 
 /// Reads a flat message from its head and its body, which is empty for types without bulk fields.
 ///
-/// The bytes should be a snapshot or be held: what another process changes meanwhile is read half old, half new.
+/// The bytes should be a snapshot or be held: if another process changes them, the value mixes old and new
+/// data.
 pub fn from_flat(schema: &Schema, id: TypeId, head: &[u8], body: &[u8]) -> Outcome<Value> {
     if let Some(obstacle) = schema.flat_obstacle(id) {
         return Err(ReadProblem::NotFlat(obstacle.to_string()).into());

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::error::{WriteError, WriteProblem};
 use super::value::Value;
 use super::{Shape, number, shape};
-use crate::flat_layout::{BULK_ALIGN, ContainerLayout, Extent, FlatReason, optional};
+use crate::layout::flat::{BULK_ALIGN, ContainerLayout, Extent, FlatReason, optional};
 use crate::model::{Case, Kind, Member, Primitive, Type, TypeId, Union};
 use crate::schema::Schema;
 
@@ -14,9 +14,9 @@ type Outcome<T> = Result<T, WriteError>;
 /// The bytes of a flat message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlatMessage {
-    /// The head: as many bytes as the type has, those that nothing occupies 0.
+    /// The head, as large as the type. Padding is 0.
     pub head: Vec<u8>,
-    /// The body: the bulk fields, each at a multiple of 64 bytes; empty for types without.
+    /// The body: the bulk fields, each at a multiple of 64 bytes. Empty for types without bulk fields.
     pub body: Vec<u8>,
 }
 
@@ -326,7 +326,7 @@ impl<'s> Writer<'s> {
         self.value(&case.member.ty, at + offset, value).map_err(|error| error.in_member(&case.member.name))
     }
 
-    /// The elements go to the end of the body, what describes them to the head.
+    /// The elements are appended to the body, and their descriptor is written to the head.
     fn bulk(&mut self, member: &'s Member, at: u64, value: &Value) -> Outcome<()> {
         let Shape::Sequence { element, bound } = shape(self.schema, &member.ty) else {
             return self.value(&member.ty, at, value);

@@ -1,8 +1,8 @@
 //! Messages without compiled types: read by their schema, printed, and written back.
 //!
-//! A [`Value`] is read from the bytes of a flat message, of a region, or from CDR, printed as YAML or JSON, made from YAML or JSON,
-//! and turned into bytes again. No input makes these functions panic, read out of bounds, or take memory beyond
-//! [`MAX_VALUES`] values besides what the input pays for itself.
+//! A [`Value`] is read from the bytes of a flat message, of a region, or from CDR, printed as YAML or JSON,
+//! made from YAML or JSON, and turned into bytes again. No input makes these functions panic, read out of
+//! bounds, or take memory beyond [`MAX_VALUES`] values besides what the input pays for itself.
 //!
 //! ```
 //! use situ_schema::{Schema, dynamic};
@@ -46,7 +46,7 @@ use std::sync::Arc;
 use crate::model::{Kind, Member, Primitive, Type, TypeId};
 use crate::schema::Schema;
 
-/// How many values one message may have, besides one for each byte that is read.
+/// How many values one message may have, in addition to one for each byte that is read.
 pub const MAX_VALUES: u64 = 1 << 20;
 
 /// A type as dynamic readers and writers look at it: no typedefs, arrays of arrays joined.
@@ -75,7 +75,8 @@ fn shape<'s>(schema: &'s Schema, ty: &'s Type) -> Shape<'s> {
     }
 }
 
-/// The primitive that elements of this type are stored as in [`Numbers`]: integers and floating-point numbers.
+/// The primitive that elements of this type are stored as in [`Numbers`]: integers and floating-point
+/// numbers.
 fn number(schema: &Schema, ty: &Type) -> Option<Primitive> {
     match schema.resolve(ty) {
         Type::Primitive(Primitive::Bool | Primitive::Char8 | Primitive::WChar) => None,
@@ -118,7 +119,7 @@ impl Budget {
         Self { left: MAX_VALUES.saturating_add(input as u64) }
     }
 
-    /// Takes `count` values; `false` if there are not so many left.
+    /// Takes `count` values. Returns `false` if fewer are left.
     fn take(&mut self, count: u64) -> bool {
         let enough = count <= self.left;
         self.left = self.left.saturating_sub(count);

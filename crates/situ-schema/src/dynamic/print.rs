@@ -18,8 +18,8 @@ pub struct PrintOptions {
 }
 
 impl Value {
-    /// As YAML, as `ros2 topic echo` prints it, but for numbers in one line: `data: [1, 2, 3]`. What is cut off says
-    /// how much there was: `[1, 2, '...'] # 512 elements`.
+    /// As YAML, as `ros2 topic echo` prints it, but for numbers in one line: `data: [1, 2, 3]`. If elements
+    /// are cut off, a comment says how many there are: `[1, 2, '...'] # 512 elements`.
     pub fn to_yaml(&self, options: &PrintOptions) -> String {
         let mut printer = Printer { options, text: String::new() };
         match self {
@@ -33,10 +33,10 @@ impl Value {
         printer.text
     }
 
-    /// As JSON, in one line and complete. Enumerators are names (numbers if they have none), bitmasks lists of
-    /// flags, absent optional members `null`; so are numbers that are infinite or none.
+    /// As JSON, in one line and complete. Enumerators are names (numbers if they have none), bitmasks lists
+    /// of flags, and absent optional members `null`. Infinite numbers and NaN are `null`, too.
     pub fn to_json(&self) -> String {
-        // Values have nothing that JSON cannot hold: keys are strings, and numbers that are none become `null`.
+        // This cannot fail: keys are strings, and NaN becomes `null`.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
@@ -82,7 +82,7 @@ fn yaml_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// A character as text, if it is one that can be seen.
+/// A character as text, if it is printable.
 fn character(unit: u16) -> Option<String> {
     char::from_u32(unit.into()).filter(|c| !is_steering(*c) && !c.is_whitespace()).map(String::from)
 }
@@ -146,14 +146,14 @@ impl Printer<'_> {
                 }
                 self.cut(shown, values.len());
             }
-            // These have lines of their own; within one line there is nothing but an empty one.
+            // Only empty ones are printed within a line; others have lines of their own.
             Value::Record(_) | Value::Union { .. } | Value::Map(_) => self.push("{}"),
         }
     }
 
     fn unit(&mut self, unit: u16, printable: bool) {
         match character(unit).filter(|_| printable) {
-            // In quotes, as a digit would be a number otherwise.
+            // In quotes, because a digit would be read as a number otherwise.
             Some(text) => self.push(format!("'{}'", text.replace('\'', "''"))),
             None => self.push(unit),
         }
@@ -171,7 +171,7 @@ impl Printer<'_> {
         self.cut(shown, numbers.len());
     }
 
-    /// Closes a list, and says what is missing.
+    /// Closes a list, and says how many elements there are if some are cut off.
     fn cut(&mut self, shown: usize, length: usize) {
         if shown < length {
             self.push(if shown > 0 { ", " } else { "" });

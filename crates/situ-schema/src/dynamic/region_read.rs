@@ -7,11 +7,11 @@ use super::error::{ReadError, ReadProblem};
 use super::flat_read::{array_at, part, primitive};
 use super::value::{Numbers, Record, Value};
 use super::{Budget, Names};
-use crate::flat_layout::Extent;
+use crate::identity::signature::text_hash;
+use crate::layout::flat::Extent;
+use crate::layout::region::RegionType;
 use crate::model::{Kind, Lookup, Member, Primitive, Type, TypeId};
-use crate::region_layout::RegionType;
 use crate::schema::Schema;
-use crate::signature::text_hash;
 
 type Outcome<T> = Result<T, ReadError>;
 
@@ -20,13 +20,14 @@ const TABLE_AT: u64 = 60;
 /// Where the root begins.
 const ROOT: u64 = 64;
 /// How many links may lead from one to the next.
-const MOST_LINKS: u32 = 64;
+const MAX_LINKS: u32 = 64;
 
-/// Reads a region. Its layout is taken for that of the schema: what else the image says of itself is not looked at, but its size,
-/// and how many members its writer knew of structs that can be appended to. Those that it did not know have their defaults, those
-/// that the schema does not know are passed over.
+/// Reads a region. The layout must be the schema's: the hash in the image is not checked. The image says its
+/// size, and how many members its writer knew of each struct that can be appended to. Members that the writer
+/// did not know get their defaults. Members that the schema does not know are skipped.
 ///
-/// The bytes should be a snapshot or be held: what another process changes meanwhile is read half old, half new.
+/// The bytes should be a snapshot or be held: if another process changes them, the value mixes old and new
+/// data.
 pub fn from_region(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<Value> {
     if let Some(obstacle) = schema.region_obstacle(id) {
         return Err(ReadProblem::NoRegion(obstacle.to_string()).into());
@@ -91,7 +92,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Where the link at an offset leads; nothing if it leads nowhere.
+    /// The target of the link at an offset, `None` for an empty link.
     fn target(&self, at: u64) -> Outcome<Option<u64>> {
         let link = i64::from(self.u32(at)? as i32);
         match u64::try_from(at as i64 + link) {
@@ -108,9 +109,9 @@ impl Reader<'_> {
         Ok((block, length))
     }
 
-    /// What lies behind a link.
+    /// The value behind a link.
     fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
-        if self.links == MOST_LINKS {
+        if self.links == MAX_LINKS {
             return Err(ReadProblem::TooManyValues.into());
         }
         self.links += 1;
@@ -226,7 +227,7 @@ impl Reader<'_> {
             && !matches!(of, Primitive::Bool | Primitive::Char8 | Primitive::WChar)
             && let Some(numbers) = Numbers::from_bytes(*of, part(self.image, at, length * size)?, false)
         {
-            // Several vectors that are one block would make much of little.
+            // Vectors that share one block would yield many values from few bytes.
             self.charge(length * size)?;
             return Ok(Value::Numbers(numbers));
         }
@@ -238,7 +239,8 @@ impl Reader<'_> {
         Ok(Value::List(elements))
     }
 
-    /// Where the keys or entries of a set or map lie: in the order of the keys, of a hash table in that of its slots.
+    /// The offsets of the keys or entries of a set or map, in the order of the keys, or of the slots of a
+    /// hash table.
     fn places(&mut self, lookup: Lookup, entry: Extent, at: u64) -> Outcome<Vec<u64>> {
         match lookup {
             Lookup::Flat => {

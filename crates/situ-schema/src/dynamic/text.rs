@@ -7,15 +7,16 @@ use super::error::TextError;
 use super::tree::{Tree, TreeKind, parse};
 use super::value::{Record, Value};
 use super::{Budget, Names, Shape, all_members, shape};
-use crate::diagnostic::did_you_mean;
 use crate::model::{Bitmask, Enum, Kind, Member, Primitive, Type, TypeId, Union};
 use crate::schema::Schema;
+use crate::source::diagnostic::did_you_mean;
 
 type Outcome<T> = Result<T, TextError>;
 
-/// Reads a value from YAML or JSON: structs and maps as maps, sequences and arrays as lists, enumerators by name or
-/// number, bitmasks as a list of flags, as `A | B` or as a number, absent optional members as `null`, unions as a map
-/// of the selected case (and, where several labels select it, of `discriminator`).
+/// Reads a value from YAML or JSON. Structs and maps are maps, and sequences and arrays are lists.
+/// Enumerators are names or numbers. Bitmasks are a list of flags, `A | B`, or a number. Absent optional
+/// members are `null`. A union is a map of the selected case and, if several labels select it, of
+/// `discriminator`.
 pub fn from_text(schema: &Schema, id: TypeId, text: &str) -> Outcome<Value> {
     let defaults = Defaults { schema, names: Names::default(), budget: Budget::new(text.len()) };
     let mut reader = TextReader { schema, defaults };
@@ -61,7 +62,7 @@ fn float(text: &str) -> Option<f64> {
     }
 }
 
-/// Whether a scalar says that there is nothing.
+/// Whether a scalar means null.
 fn is_null(tree: &Tree) -> bool {
     matches!(&tree.kind, TreeKind::Scalar { text, quoted: false } if matches!(text.as_str(), "" | "~" | "null" | "Null"))
 }
@@ -161,7 +162,7 @@ impl<'s> TextReader<'s> {
             _ => Err(mismatch(
                 tree,
                 "text",
-                "write text, in quotes if it has other signs than letters and digits",
+                "write text, in quotes if it has other characters than letters and digits",
             )),
         }
     }
@@ -213,7 +214,7 @@ impl<'s> TextReader<'s> {
         let (smallest, largest) = primitive.integer_range().unwrap_or((0, 0));
         if number < smallest || number > largest {
             let message = format!("{number} does not fit the type {}", primitive.idl());
-            return Err(tree.error(message, format!("it goes from {smallest} to {largest}")));
+            return Err(tree.error(message, format!("the range is {smallest} to {largest}")));
         }
         Ok(discriminator_value(self.schema, &Type::Primitive(primitive), number))
     }
@@ -251,7 +252,7 @@ impl<'s> TextReader<'s> {
                 return Err(key.error(message, help));
             };
             if given[at].replace(value).is_some() {
-                return Err(key.error(format!("the member `{name}` is there twice"), "delete one of them"));
+                return Err(key.error(format!("the member `{name}` appears twice"), "delete one of them"));
             }
         }
         let mut values = Vec::with_capacity(members.len());
@@ -379,7 +380,7 @@ fn bitmask(it: &Bitmask, tree: &Tree) -> Outcome<Value> {
                 };
                 if !seen.insert(text) {
                     return Err(
-                        element.error(format!("the flag `{text}` is there twice"), "delete one of them")
+                        element.error(format!("the flag `{text}` appears twice"), "delete one of them")
                     );
                 }
                 bits |= flag(element, text)?;

@@ -1,4 +1,4 @@
-//! YAML (and JSON, which is YAML) as a tree with positions, before it is known what it means.
+//! Parses YAML, and with it JSON, into a tree with positions, without regard to types.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 
@@ -40,7 +40,7 @@ impl Tree {
         }
     }
 
-    /// What it is, in words for messages.
+    /// A description for messages.
     pub fn describe(&self) -> String {
         match &self.kind {
             TreeKind::Scalar { text, quoted: true } => format!("the text {text:?}"),
@@ -60,7 +60,7 @@ fn syntax(error: &ScanError) -> TextError {
     at(error.marker().line(), error.marker().col() + 1, message, "check quotes, brackets and indentation")
 }
 
-/// A list or map that is open; of a map the key that waits for its value.
+/// A list or map that is not closed yet, and for a map the key that has no value yet.
 struct Open {
     tree: Tree,
     key: Option<Tree>,
@@ -98,7 +98,12 @@ pub(super) fn parse(text: &str) -> Result<Option<Tree>, TextError> {
             }
             Event::SequenceStart(..) | Event::MappingStart(..) => {
                 if open.len() >= MAX_DEPTH {
-                    return Err(at(line, column, "this is nested too deep", "no message is nested so deep"));
+                    return Err(at(
+                        line,
+                        column,
+                        "this is nested too deep",
+                        "no message is nested this deep",
+                    ));
                 }
                 let is_list = matches!(event, Event::SequenceStart(..));
                 let kind = if is_list { TreeKind::List(Vec::new()) } else { TreeKind::Map(Vec::new()) };

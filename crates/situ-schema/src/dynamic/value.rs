@@ -107,7 +107,7 @@ pub enum Numbers {
     F64(Vec<f64>),
 }
 
-/// Does the same for the vector of every kind.
+/// Runs the same expression on the vector of each kind.
 macro_rules! each {
     ($numbers:expr, $vector:ident => $body:expr) => {
         match $numbers {
@@ -153,8 +153,8 @@ impl Numbers {
         }
     }
 
-    /// From bytes, in little or big endian. Bytes behind the last whole number are ignored. `None` for booleans and
-    /// characters.
+    /// From bytes, in little or big endian. Bytes behind the last whole number are ignored. `None` for
+    /// booleans and characters.
     pub(super) fn from_bytes(primitive: Primitive, bytes: &[u8], big_endian: bool) -> Option<Self> {
         macro_rules! read {
             ($kind:ty) => {
@@ -208,7 +208,7 @@ impl Numbers {
 }
 
 impl Value {
-    /// What it is, in words for messages.
+    /// A description for messages.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Bool(_) => "a boolean",
@@ -226,8 +226,8 @@ impl Value {
         }
     }
 
-    /// The member of a struct, the case of a union, or the value of an optional member, by names joined with dots:
-    /// `header.stamp.sec`.
+    /// The member of a struct, the case of a union, or the value of an optional member, by names joined with
+    /// dots: `header.stamp.sec`.
     pub fn find(&self, path: &str) -> Option<&Value> {
         let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
         let inner = match self {

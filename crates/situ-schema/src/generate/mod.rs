@@ -1,5 +1,6 @@
-//! The generation driver: a schema in, source files out.
+//! Generates source files for a schema, in any language.
 
+pub(crate) mod build_script;
 pub(crate) mod cpp;
 pub(crate) mod naming;
 pub(crate) mod rust;
@@ -17,7 +18,8 @@ pub enum Language {
     Cpp,
     /// A Rust crate for each package of ROS, for rclrs.
     Rclrs,
-    /// Sources for the crate ros-env, which holds the messages that rclrs itself uses. See [`ros_env_obstacle`].
+    /// Sources for the crate ros-env, which holds the messages that rclrs itself uses. See
+    /// [`ros_env_obstacle`].
     RosEnv,
 }
 
@@ -28,18 +30,23 @@ pub struct Options {
     pub language: Language,
     /// Rust: the path under which the generated code finds Situ, `::situ` by default.
     pub situ_path: String,
-    /// Whether to generate included types too, or only those in files that were asked for by name.
+    /// Whether to generate included types too, or only those in files that were requested by name.
     pub included: bool,
-    /// The name of the single output file without its extension, where the language writes a single one: `messages`.
+    /// The name of the single output file without its extension, where the language writes a single one:
+    /// `messages`.
     pub file_stem: String,
     /// Crates for rclrs: how their `Cargo.toml` names the crate `situ-layout`, a version by default.
     pub layout_dependency: String,
-    /// Crates for rclrs: the packages that crates are made of, all if empty. What they need of others is then named by `*`.
+    /// As `layout_dependency`, for the crate `situ-region`.
+    pub region_dependency: String,
+    /// Crates for rclrs: the packages that crates are made of, all if empty. Dependencies on other packages
+    /// then have the version `*`.
     pub only: Vec<String>,
     /// C++: folders that the headers' own folders are relative to, usually the search path: the header of
     /// `<root>/robot/arm.idl` is `robot/arm.hpp`.
     pub roots: Vec<PathBuf>,
-    /// C++: a namespace around everything, such as `a::b`, whose names are also the folders of the headers. Empty for none.
+    /// C++: a namespace around everything, such as `a::b`. Its names are also the folders of the headers.
+    /// Empty for none.
     pub namespace: String,
 }
 
@@ -52,6 +59,7 @@ impl Options {
             included: true,
             file_stem: "messages".into(),
             layout_dependency: concat!("\"", env!("CARGO_PKG_VERSION"), "\"").into(),
+            region_dependency: concat!("\"", env!("CARGO_PKG_VERSION"), "\"").into(),
             only: Vec::new(),
             roots: Vec::new(),
             namespace: String::new(),
@@ -78,7 +86,8 @@ pub fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile> {
     }
 }
 
-/// Why [`Language::RosEnv`] does not take this schema, if it does not: actions, and types that messages of ROS lack.
+/// Why code for [`Language::RosEnv`] cannot be generated: the schema has actions, or types that ROS messages
+/// do not have. `None` if it can.
 pub fn ros_env_obstacle(schema: &Schema) -> Option<String> {
     rust::ros_env::obstacle(schema)
 }

@@ -1,20 +1,20 @@
 //! One rule for names in generated code, whatever the language.
 //!
-//! Names of a schema share their scope with words of the language, with what the generated type has anyway, and with names that are
-//! made from other names of the schema (`has_x` from `x`). In each scope:
+//! Names of a schema share their scope with the language's keywords, with fixed members of the generated
+//! type, and with names derived from other names of the schema (`has_x` from `x`). In each scope:
 //!
 //! 1. A name of the schema stays as it is, unless the language or the type reserves it.
-//! 2. A reserved one gets as many underscores behind it as it takes until it is free, in the order of declaration.
-//! 3. A name that is made from one of the schema gets underscores likewise where the schema declares that name itself.
+//! 2. A reserved one gets as many trailing underscores as it needs to be free, in the order of declaration.
+//! 3. A derived name gets trailing underscores, too, where the schema declares that name itself.
 //!
-//! So no name of a schema depends on names that were made from others, and what is generated once for a schema is generated again.
+//! So no name of a schema depends on derived names, and the same schema always gets the same names.
 
 use std::collections::{HashMap, HashSet};
 
 /// The names of one scope.
 #[derive(Debug, Default)]
 pub struct Scope<'a> {
-    /// What each name of the schema is called.
+    /// The generated name for each name of the schema.
     declared: HashMap<&'a str, String>,
     taken: HashSet<String>,
 }
@@ -46,17 +46,18 @@ impl<'a> Scope<'a> {
         self.declared.entry(name).or_insert(called);
     }
 
-    /// What a name of the schema is called.
+    /// The generated name for a name of the schema.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.declared.get(name).map(String::as_str)
     }
 
-    /// A name that is made from one of the schema: this one, or with underscores behind it.
+    /// Reserves a derived name: `wanted`, with trailing underscores if it is taken.
     pub fn made(&mut self, wanted: String) -> String {
         self.stem(wanted, &[""])
     }
 
-    /// What several names that are made from one of the schema begin with, with these ends: this, or with underscores behind it.
+    /// Reserves several derived names that share a stem and end with `ends`. The stem is `wanted`, with
+    /// trailing underscores if one of the names is taken.
     pub fn stem(&mut self, wanted: String, ends: &[&str]) -> String {
         let mut stem = wanted;
         while ends.iter().any(|end| self.taken.contains(&format!("{stem}{end}"))) {
@@ -66,7 +67,7 @@ impl<'a> Scope<'a> {
         stem
     }
 
-    /// Takes names that the generated code has anyway.
+    /// Reserves names that the generated code has in any case.
     pub fn take<T: Into<String>>(&mut self, names: impl IntoIterator<Item = T>) {
         self.taken.extend(names.into_iter().map(Into::into));
     }

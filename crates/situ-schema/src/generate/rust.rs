@@ -1,12 +1,15 @@
 //! Rust code for a schema: one file with the modules of the schema, which is included where it is wanted.
 //!
-//! Types are written in plain Rust; what is the same for all of them comes from the macros of `situ-layout`, which are
-//! told the members of each type once.
+//! Types and their traits are written in plain Rust. What lies in regions comes from macros.
 
+mod call;
 mod composite;
+mod conversion;
 mod enumeration;
+mod members;
+mod message;
 mod names;
-mod page;
+pub(crate) mod page;
 pub mod rclrs;
 mod region;
 pub mod ros_env;
@@ -136,6 +139,11 @@ impl Generator<'_> {
         format!("{}::layout::{name}", self.situ)
     }
 
+    /// The path of something in `situ::region`.
+    fn region_crate(&self, name: &str) -> String {
+        format!("{}::region::{name}", self.situ)
+    }
+
     /// The message whose constant this is, for those of ROS.
     fn owner(&self, constant: &Constant) -> Option<TypeId> {
         let owner = self.schema.find(constant.name.scope().strip_suffix("_Constants")?)?;
@@ -236,7 +244,7 @@ impl Generator<'_> {
         });
     }
 
-    /// The canonical schemas, out of the way of who reads the types.
+    /// The canonical schemas, after the types, so that readers find the types first.
     fn schemas(&self, page: &mut Page, root: &Module) {
         let mut structs = Vec::new();
         root.structs(self.schema, &mut structs);

@@ -1,4 +1,4 @@
-//! What the methods that belong to a message's fields are called, in whatever language, by the rule of
+//! Names of the methods of a message's fields, in any language, by the rule of
 //! [`naming`](crate::generate::naming).
 
 use std::collections::HashMap;
@@ -15,12 +15,12 @@ pub struct Methods {
     pub has: String,
     /// Sets it, or adds to it.
     pub set: String,
-    /// Begins to set it, or to add to it, in pieces.
+    /// Begins to set it, or to add to it, piece by piece.
     pub pieces: String,
 }
 
-/// The methods of a message's writer and reader, by the names of its fields. `in_reader` and `in_writer` are what these have besides;
-/// no method may be called as what `is_reserved`.
+/// The methods of a message's writer and reader, by the names of its fields. `in_reader` and `in_writer` are
+/// further names in these. No method gets a name for which `is_reserved` is true.
 pub fn methods<'a>(
     it: &'a Message,
     is_reserved: impl Fn(&str) -> bool,

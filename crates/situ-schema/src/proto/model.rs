@@ -1,12 +1,12 @@
-//! What the generators need to know of `.proto` files, out of their descriptors.
+//! The model of `.proto` files that the generators read, made from descriptors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use prost_types::field_descriptor_proto::{Label, Type};
 
-use super::ProtoError;
-use super::descriptor::{self, EDITION_2023, EDITION_2024, EnumType, Features, MessageType};
-use super::rules::defaults;
+use super::error::ProtoError;
+use super::frontend::descriptor::{self, EDITION_2023, EDITION_2024, EnumType, Features, MessageType};
+use super::frontend::rules::defaults;
 
 /// A scalar type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// How a single one is stored, if it is no group.
+    /// The wire type of a single value that is not a group.
     fn wire(&self) -> &'static str {
         match self {
             Self::Scalar(Scalar::Fixed32 | Scalar::Sfixed32 | Scalar::Float) => "Fixed32",
@@ -53,28 +53,28 @@ pub struct Field {
     pub name: String,
     pub number: u32,
     pub kind: Kind,
-    /// Of a message's type, with a tag at its end instead of a length in front.
+    /// Whether it is a message with an end tag instead of a length.
     pub is_group: bool,
     pub is_repeated: bool,
     pub is_packed: bool,
-    /// The index of the oneof, if it is a real one.
+    /// The index of the oneof, unless it is the synthetic one of a proto3 optional field.
     pub oneof: Option<usize>,
-    /// As it stands in the descriptor.
+    /// The default, as written in the descriptor.
     pub default: Option<String>,
 }
 
 impl Field {
-    /// How a single one is stored.
+    /// The wire type of a single value.
     pub fn wire(&self) -> &'static str {
         if self.is_group { "GroupStart" } else { self.kind.wire() }
     }
 
-    /// What the names of methods that write it begin with.
+    /// The verb of the methods that write it.
     pub fn verb(&self) -> &'static str {
         if self.is_repeated && !self.is_packed { "add" } else { "set" }
     }
 
-    /// Whether it is a field of numbers, which can be packed.
+    /// Whether its values are numbers, which can be packed.
     pub fn is_numeric(&self) -> bool {
         matches!(self.kind, Kind::Scalar(_) | Kind::Enum(_))
     }
@@ -82,13 +82,14 @@ impl Field {
 
 #[derive(Debug)]
 pub struct Message {
-    /// With a dot in front.
+    /// With a leading dot.
     pub full_name: String,
-    /// Those of the messages that it lies in, and its own.
+    /// The names of the enclosing messages, and its own.
     pub path: Vec<String>,
     pub fields: Vec<Field>,
     pub is_map_entry: bool,
-    /// The full name of the message that this extends. Such a message has one field, and is none of its own.
+    /// The full name of the message that this extends. Such an extension is represented as a message with one
+    /// field.
     pub extends: Option<String>,
 }
 
@@ -97,7 +98,7 @@ pub struct Enum {
     pub full_name: String,
     pub path: Vec<String>,
     pub values: Vec<(String, i32)>,
-    /// Numbers that it does not have are unknown fields.
+    /// Whether it is closed: other numbers are then unknown fields.
     pub is_closed: bool,
 }
 
@@ -107,13 +108,13 @@ pub struct File {
     pub imports: Vec<String>,
     /// The namespace around everything, and the package.
     pub package: Vec<String>,
-    /// How many of these are the namespace around everything.
+    /// The number of parts of `package` that are the namespace around everything.
     pub around: usize,
     pub messages: Vec<Message>,
     pub enums: Vec<Enum>,
 }
 
-/// For each slot the first slot of its oneof, and the one behind the last; twice zero if it is in none.
+/// For each slot, the range of slots of its oneof; `(0, 0)` if it is in none.
 pub fn oneofs(slots: &[&Field]) -> Vec<(usize, usize)> {
     let place = |field: &&Field| {
         let Some(oneof) = field.oneof else { return (0, 0) };
@@ -123,12 +124,12 @@ pub fn oneofs(slots: &[&Field]) -> Vec<(usize, usize)> {
     slots.iter().map(place).collect()
 }
 
-/// What those that use a message or an enum need to know of it.
+/// Facts about a message or an enum for its users.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub is_map_entry: bool,
     pub is_closed: bool,
-    /// For an enum, its numbers, the first in front.
+    /// The numbers of an enum, in declaration order.
     pub numbers: Vec<i32>,
 }
 
@@ -201,7 +202,7 @@ impl Model {
         Ok(model)
     }
 
-    /// Descriptors that no protoc makes are refused: generators look types up without asking.
+    /// Refuses descriptors that protoc never makes, because the generators rely on what they refer to.
     fn check(&self) -> Result<(), ProtoError> {
         for file in &self.files {
             for it in &file.messages {
@@ -220,7 +221,7 @@ impl Model {
         Ok(())
     }
 
-    /// What a file imports, directly or through others.
+    /// The files that a file imports, directly or through others.
     pub fn imported(&self, file: &File) -> Vec<&File> {
         let mut names: Vec<&str> = file.imports.iter().map(String::as_str).collect();
         let mut next = 0;
@@ -255,7 +256,7 @@ impl Model {
     }
 }
 
-/// The full names of messages whose extensions are elements of a set, in a form of its own
+/// The full names of messages whose extensions are encoded as elements of a message set
 /// (`message_set_wire_format`).
 fn message_sets(descriptors: &[descriptor::File]) -> BTreeSet<String> {
     fn search(messages: &[MessageType], scope: &str, found: &mut BTreeSet<String>) {
@@ -274,7 +275,7 @@ fn message_sets(descriptors: &[descriptor::File]) -> BTreeSet<String> {
     found
 }
 
-/// The package with a dot in front, if there is one.
+/// The package with a leading dot, or an empty string.
 fn scope_of(file: &descriptor::File) -> String {
     if file.package.is_empty() { String::new() } else { format!(".{}", file.package) }
 }
@@ -310,8 +311,7 @@ impl File {
         self.extensions(&it.extension, &full_name, &path, features);
     }
 
-    /// Each extension as a message of one field. Their names are those of nothing else in their scope, whatever other
-    /// files have in it.
+    /// Adds each extension as a message with one field.
     fn extensions(&mut self, all: &[descriptor::Field], scope: &str, outer: &[String], around: Features) {
         for it in all {
             let own = format!("{}Extension", camel(&it.name));
@@ -346,7 +346,7 @@ fn camel(name: &str) -> String {
     words.map(capital).collect()
 }
 
-/// A field. `has_length`: it is no group, whatever an edition says.
+/// Makes a field. `has_length`: it is not a group, whatever an edition's features say.
 fn field(it: &descriptor::Field, around: Features, has_length: bool) -> Field {
     let features = Features::within(it.options.as_ref().and_then(|it| it.features), around);
     let kind_of = Type::try_from(it.r#type).unwrap_or(Type::Message);

@@ -1,4 +1,4 @@
-//! Puts the packets of one writer together from fragments, in order.
+//! Assembles the packets of one writer from fragments, in order.
 
 use situ_wire::protobuf::Fields;
 
@@ -7,16 +7,16 @@ use crate::shm::format::{PATCH, PATCHES, PREFIX};
 
 use super::summary::WriterSummary;
 
-/// The most bytes of a packet that is put together.
+/// The maximum size of an assembled packet, in bytes.
 pub(super) const MAX_PACKET: usize = 64 << 20;
-/// A length that waits for its patch.
+/// A length that is not patched yet.
 const UNPATCHED: [u8; 5] = [0x80, 0x80, 0x80, 0x80, 0];
 /// Fields of `TracePacket` that only a collector may set.
 const SEQUENCE: u32 = 10;
 const DROPPED: u32 = 42;
 const FIRST: u32 = 87;
 
-/// Takes whole packets.
+/// Receives whole packets.
 pub(super) trait PacketSink {
     /// Takes a packet, and the fields that the collector appends to it.
     fn put(&mut self, sequence: u32, packet: &[u8], added: &[u8]);
@@ -43,7 +43,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Writes lengths in place of unpatched ones; anything else is an error.
+    /// Writes lengths in place of unpatched ones. Any other patch is an error.
     fn patch(&mut self, patches: &[u8]) -> Result<(), ()> {
         for patch in patches.chunks(PATCH) {
             let (number, rest) = patch.split_first_chunk::<4>().ok_or(())?;
@@ -60,20 +60,20 @@ impl Partial {
     }
 }
 
-/// Puts the packets of one writer together.
+/// Assembles the packets of one writer.
 #[derive(Debug)]
 pub(super) struct Assembler {
     /// The writer's number in its ring.
     pub(super) number: u32,
     pub(super) summary: WriterSummary,
     partial: Option<Partial>,
-    /// How many packets the writer had lost when it took its last chunk.
+    /// The number of packets that the writer had lost when it took its last chunk.
     lost: u32,
     /// Packets were lost after the last one that was taken.
     has_lost: bool,
 }
 
-/// A copy of words from a chunk's header.
+/// A copy of some words of a chunk's header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkHead {
     pub(super) word: Word,
@@ -86,7 +86,7 @@ impl Assembler {
         Self { number, summary, partial: None, lost: 0, has_lost: false }
     }
 
-    /// Begins a chunk, which continues the partial packet or shows that it was given up.
+    /// Begins a chunk. It continues the partial packet, or shows that the writer gave the packet up.
     pub(super) fn begin_chunk(&mut self, head: ChunkHead) {
         if head.lost != self.lost {
             (self.lost, self.has_lost) = (head.lost, true);
@@ -117,8 +117,8 @@ impl Assembler {
     }
 
     /// Reads fragments from `bytes`, a copy of the chunk: from fragment `from`, at offset `at`, up to the
-    /// number that the word counts. Returns the offset behind them, and how many parts were malformed. A
-    /// packet that the next chunk continues stays partial.
+    /// count in the word. Returns the offset behind them, and the number of malformed parts. A packet that
+    /// the next chunk continues stays partial.
     pub(super) fn read(
         &mut self,
         bytes: &[u8],
@@ -128,7 +128,7 @@ impl Assembler {
         to: &mut dyn PacketSink,
     ) -> (usize, u64) {
         let mut malformed = 0;
-        // In such a chunk, everything up to the first fragment of bytes belongs to the previous chunk's
+        // In a chunk that continues a packet, all bytes up to the first fragment of bytes belong to that
         // packet.
         let mut goes_on = word.first_continues() && from == 0;
         // A packet that began in this chunk. A packet from an earlier chunk is in `partial`.
@@ -144,7 +144,7 @@ impl Assembler {
                 // A packet within one chunk has no patches.
                 match &mut self.partial {
                     Some(partial) if alone.is_none() => partial.patch(fragment),
-                    // Patches for a packet whose beginning was lost.
+                    // Patches for a packet with a lost beginning.
                     None if goes_on || self.has_lost => Ok(()),
                     _ => Err(()),
                 }
@@ -164,8 +164,8 @@ impl Assembler {
             }
         }
         if !word.last_continues() {
-            // A chunk that continues a packet has no bytes of it: the packet was given up, or the writer has
-            // not come that far.
+            // The chunk continues a packet but has no bytes of it: the writer gave the packet up, or has not
+            // written the bytes yet.
             if !goes_on {
                 malformed += self.put(alone, to);
             } else if word.state() == Some(crate::shm::chunk_state::State::Complete) {
@@ -180,7 +180,8 @@ impl Assembler {
         (at, malformed)
     }
 
-    /// Hands over the partial packet, then `alone`: both are complete. Returns how many were malformed.
+    /// Passes the partial packet on, then `alone`: both are complete. Returns the number of malformed
+    /// packets.
     fn put(&mut self, alone: Option<&[u8]>, to: &mut dyn PacketSink) -> u64 {
         let malformed = self.put_partial(to);
         malformed + alone.map_or(0, |packet| self.give(packet, to))
@@ -209,7 +210,7 @@ impl Assembler {
     }
 }
 
-/// The fragment at an offset, whether it holds patches, and the offset of the next.
+/// Returns the fragment at an offset, whether it holds patches, and the offset of the next fragment.
 fn fragment(bytes: &[u8], at: usize) -> Option<(&[u8], bool, usize)> {
     let (prefix, rest) = bytes.get(at..)?.split_first_chunk::<PREFIX>()?;
     let prefix = u16::from_le_bytes(*prefix);
@@ -217,7 +218,7 @@ fn fragment(bytes: &[u8], at: usize) -> Option<(&[u8], bool, usize)> {
     Some((rest.get(..len)?, prefix & PATCHES != 0, at + PREFIX + len))
 }
 
-/// Whether a packet consists of whole fields, and has none that only a collector may set.
+/// Returns whether a packet consists of whole fields, and has no field that only a collector may set.
 fn is_well_formed(packet: &[u8]) -> bool {
     Fields::new(packet)
         .all(|field| field.is_ok_and(|field| !matches!(field.number, SEQUENCE | DROPPED | FIRST)))
@@ -280,7 +281,7 @@ mod tests {
     const PATCHED: [u8; 11] = [0, 0, 0, 0, 1, 0, 0x82, 0x80, 0x80, 0x80, 0];
 
     #[test]
-    fn a_packet_across_chunks_is_put_together_and_patched() {
+    fn a_packet_across_chunks_is_assembled_and_patched() {
         let (mut assembler, mut kept) = (Assembler::new(1, 2, 0), Kept::default());
         let first = chunk(&[(&[0x18, 1], false), (BEGUN, false)]);
         assert_eq!(read(&mut assembler, DONE.plus(2).continued(), &first, &mut kept), 0);
@@ -297,12 +298,12 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_is_given_up_is_no_packet() {
+    fn an_abandoned_packet_is_dropped() {
         for next in [DONE, GOES_ON] {
             let (mut assembler, mut kept) = (Assembler::new(1, 2, 0), Kept::default());
             let begun = chunk(&[(&[0x18, 1, 0x18], false)]);
             read(&mut assembler, DONE.plus(1).continued(), &begun, &mut kept);
-            // The next chunk does not continue it, or has no bytes of it.
+            // The next chunk does not continue the packet, or has no bytes of it.
             read(&mut assembler, next, &chunk(&[]), &mut kept);
             assert_eq!((kept.0.len(), assembler.summary.unfinished, assembler.partial_bytes()), (0, 1, 0));
         }
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_read_to_its_end() {
+    fn random_bytes_are_read_to_their_end() {
         let mut seed = 7u64;
         let mut random = move || {
             seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);

@@ -1,4 +1,4 @@
-//! Removes what sessions leave behind: rings, and the control file.
+//! Removes files that sessions leave: rings, and the control file.
 
 use std::fs::File;
 
@@ -22,8 +22,8 @@ fn is_number(name: &str) -> bool {
     name.len() == 16 && u64::from_str_radix(name, 16).is_ok()
 }
 
-/// Removes a session's directory with its rings. Files whose name or content is not that of a ring stay, and
-/// then so does the directory.
+/// Removes a session's directory with its rings. A file without a ring's name or content stays, and then the
+/// directory stays.
 pub(super) fn remove_rings(directory: &Beneath) {
     let is_ring = |file: &File| beginning(file, &MAGIC) != Beginning::Foreign;
     for name in directory.names().unwrap_or_default() {
@@ -39,8 +39,8 @@ pub(super) fn remove_rings(directory: &Beneath) {
     let _ = directory.remove_directory();
 }
 
-/// Removes the rings of sessions whose collector died. Where no node lives, it also removes the control file.
-/// While a collector lives, it removes nothing.
+/// Removes the rings of sessions with a dead collector. If no node lives in the root, also removes the
+/// control file. While a collector lives, removes nothing.
 ///
 /// Fails if other users could tamper with the root directory.
 pub fn clean(root: &Root) -> Result<(), RootError> {

@@ -1,4 +1,4 @@
-//! Clock snapshots: they relate the clocks of timestamps to each other.
+//! Clock snapshots, which relate the clocks of timestamps to each other.
 
 use rustix::time::ClockId;
 use situ_wire::protobuf::{Fixed, Writer};

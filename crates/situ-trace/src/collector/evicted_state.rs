@@ -1,4 +1,4 @@
-//! Keeps what evicted packets said and later packets need: interned names, defaults, tracks, clocks.
+//! Keeps the state from evicted packets that later packets need: interned names, defaults, tracks, clocks.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -19,37 +19,38 @@ mod field {
     pub(super) const UUID: u32 = 1;
 }
 
-/// In `sequence_flags`: the reader forgets what earlier packets of the sequence said.
+/// In `sequence_flags`: the reader discards the state from earlier packets of the sequence.
 const CLEARED: u64 = 1;
 
 /// A packet and its number in the order of arrival.
 type Numbered = (u64, Box<[u8]>);
 
-/// What the evicted packets of one sequence said.
+/// The state from the evicted packets of one sequence.
 #[derive(Debug, Default)]
 struct Sequence {
-    /// How many of its packets are still kept: they may need this state.
+    /// The number of its packets that are still kept. They may need this state.
     kept: u64,
-    /// No more packets come.
+    /// The sequence has ended.
     has_ended: bool,
-    /// State that came after the last clearing was dropped, so all state up to the next clearing is useless.
+    /// State from after the last clearing was dropped. All state up to the next clearing is therefore
+    /// useless.
     is_given_up: bool,
-    /// Names and defaults that came after the last clearing.
+    /// Packets with names and defaults from after the last clearing.
     packets: Vec<Numbered>,
-    /// Tracks that it has described after the last clearing.
+    /// Tracks that the sequence has described after the last clearing.
     tracks: HashSet<u64>,
 }
 
-/// A track. It belongs to no single sequence.
+/// A track. Several sequences may describe it.
 #[derive(Debug)]
 struct Track {
     /// Its last description.
     packet: Numbered,
-    /// How many sequences have described it.
+    /// The number of sequences that have described it.
     sequences: usize,
 }
 
-/// What all evicted packets said, as packets without events.
+/// The state from all evicted packets, as packets without events.
 #[derive(Debug, Default)]
 pub(super) struct EvictedState {
     /// The last number of a packet.
@@ -71,12 +72,12 @@ fn cost(bytes: &[u8]) -> usize {
 }
 
 impl EvictedState {
-    /// How much memory it takes.
+    /// Returns the memory that the state takes, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// A packet of the sequence is kept.
+    /// Counts a packet of the sequence that is kept.
     pub(super) fn packet_kept(&mut self, sequence: u32) {
         let known = self.sequences.entry(sequence).or_insert_with(|| {
             self.bytes += SEQUENCE;
@@ -85,7 +86,7 @@ impl EvictedState {
         known.kept += 1;
     }
 
-    /// The sequence has ended: its state is dropped together with its last packet.
+    /// Marks the sequence as ended: its state is dropped together with its last packet.
     pub(super) fn sequence_ended(&mut self, sequence: u32) {
         if let Some(known) = self.sequences.get_mut(&sequence) {
             known.has_ended = true;
@@ -93,8 +94,8 @@ impl EvictedState {
         }
     }
 
-    /// A packet is evicted: keeps what it said. If the state then takes more than `limit` bytes, the state of
-    /// the largest sequences is dropped, and with it the packets that need it become unreadable.
+    /// Keeps the state from a packet that is evicted. If the state then takes more than `limit` bytes, the
+    /// state of the largest sequences is dropped. Packets that need the dropped state become unreadable.
     pub(super) fn packet_evicted(&mut self, sequence: u32, packet: &[u8], limit: usize) {
         if let Some(known) = self.sequences.get_mut(&sequence) {
             known.kept = known.kept.saturating_sub(1);
@@ -144,7 +145,8 @@ impl EvictedState {
             }
         }
         if self.bytes > limit {
-            // Somewhat below the limit, so that the search for the largest is not repeated for each packet.
+            // Somewhat below the limit, so that the search for the largest sequence is not repeated for each
+            // packet.
             self.give_up_largest(limit - limit / 8);
         }
     }
@@ -154,7 +156,7 @@ impl EvictedState {
         self.next
     }
 
-    /// For an unknown sequence (its packets leave, although none came) there is nothing to keep.
+    /// Keeps a packet of state. Ignores an unknown sequence: its packets leave, although none came.
     fn keep_state(&mut self, sequence: u32, clears: bool, packet: Box<[u8]>) {
         let number = self.number();
         let Some(known) = self.sequences.get_mut(&sequence) else { return };
@@ -183,7 +185,7 @@ impl EvictedState {
         }
     }
 
-    /// Drops a sequence's names and defaults, and tracks that no other sequence has described.
+    /// Drops a sequence's names and defaults, and the tracks that no other sequence has described.
     fn clear_sequence(&mut self, sequence: u32) {
         let Some(known) = self.sequences.get_mut(&sequence) else { return };
         for (_, packet) in std::mem::take(&mut known.packets) {
@@ -199,7 +201,7 @@ impl EvictedState {
         }
     }
 
-    /// Drops a sequence that has ended and of which no packet is kept. Returns whether it did.
+    /// Drops a sequence that has ended and has no kept packets. Returns whether it did.
     fn remove_if_done(&mut self, sequence: u32) -> bool {
         let is_done = self.sequences.get(&sequence).is_some_and(|known| known.has_ended && known.kept == 0);
         if is_done {
@@ -210,7 +212,7 @@ impl EvictedState {
         is_done
     }
 
-    /// Drops the state of the largest sequences, one after another, down to `limit` bytes.
+    /// Drops the state of the largest sequences, one after another, until `limit` bytes remain.
     fn give_up_largest(&mut self, limit: usize) {
         let size = |sequence: &Sequence| {
             let tracks = sequence.tracks.iter().filter_map(|uuid| self.tracks.get(uuid));
@@ -230,7 +232,7 @@ impl EvictedState {
         }
     }
 
-    /// All state packets, in the order of arrival.
+    /// Returns all state packets, in the order of arrival.
     pub(super) fn packets(&self) -> Vec<&[u8]> {
         let of_sequences = self.sequences.values().flat_map(|known| &known.packets);
         let of_tracks = self.tracks.values().map(|track| &track.packet);
@@ -245,7 +247,7 @@ fn has_clocks(packet: &[u8]) -> bool {
     Fields::new(packet).flatten().any(|found| found.number == field::CLOCK_SNAPSHOT)
 }
 
-/// The number of a track.
+/// Returns the number of a track.
 fn uuid(descriptor: &[u8]) -> u64 {
     let is_uuid = |found: &Field<'_>| found.number == field::UUID;
     match Fields::new(descriptor).flatten().filter(is_uuid).last().map(|found| found.value) {

@@ -1,7 +1,7 @@
-//! Interprets any bytes as what a producer does to its ring: for fuzzing, and for regression tests.
+//! Interprets any bytes as the actions of a producer on its ring: for fuzzing, and for regression tests.
 //!
-//! The bytes are a program. It creates a ring and stores any values into it; between its stores the collector
-//! reads. The result is checked against what the collector promises for every producer, honest or not.
+//! The bytes are a program. It creates a ring and stores any values into it. Between its stores the collector
+//! reads. The result is checked against the collector's guarantees for every producer, honest or not.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -31,7 +31,7 @@ impl Program<'_> {
         self.0.split_off_first().copied().unwrap_or(0)
     }
 
-    /// Usually a small number, sometimes a large one.
+    /// Returns a number, usually small and sometimes large.
     fn number(&mut self) -> u64 {
         match self.byte() {
             small @ 0..=250 => small.into(),
@@ -99,7 +99,7 @@ pub fn collect_any(bytes: &[u8]) -> Vec<u8> {
     let written = SharedBuffer::default();
     let mut both = FileAndRing {
         file: TraceOutput::to_writer(Box::new(written.clone())),
-        ring: TraceOutput::to_ring(Path::new("/dev/null"), KEPT).expect("it takes everything"),
+        ring: TraceOutput::to_ring(Path::new("/dev/null"), KEPT).expect("/dev/null accepts every write"),
         packets: 0,
     };
     let (mut now, mut sequences) = (0u64, 1);
@@ -117,15 +117,15 @@ pub fn collect_any(bytes: &[u8]) -> Vec<u8> {
     let mut rounds = 0;
     while reader.drain(u64::MAX, u64::MAX, true, &mut sequences, &mut both) == Drained::Turn {
         rounds += 1;
-        assert!(rounds <= chunks, "nobody writes any more, and there is no end");
+        assert!(rounds <= chunks, "no writer is left, but reading does not end");
     }
     let summary = reader.finish(true, &mut both);
     both.file.finish().expect("memory");
-    both.ring.finish().expect("it takes everything");
+    both.ring.finish().expect("/dev/null accepts every write");
 
     let trace = std::mem::take(&mut *written.0.lock().unwrap_or_else(PoisonError::into_inner));
     let read = ReadTrace::read(&trace);
-    assert_eq!(read.troubles.unread_bytes, 0, "what was written consists of whole packets");
+    assert_eq!(read.troubles.unread_bytes, 0, "the trace consists of whole packets");
     assert_eq!(read.packets, both.packets);
     assert_eq!(summary.writers.iter().map(|writer| writer.packets).sum::<u64>(), both.packets);
     trace
@@ -188,13 +188,13 @@ mod tests {
 
     #[test]
     fn a_program_writes_a_packet() {
-        // Timestamp (8) 7, on sequence (10) 2, which it begins (87).
+        // Timestamp (8) 7, on sequence (10) 2, and the mark of its first packet (87).
         let packet = [0x40, 7, 0x50, 2, 0xb8, 5, 1];
         assert_eq!(collect_any(&SENSIBLE), [&[0x0a, packet.len() as u8][..], &packet].concat());
     }
 
     #[test]
-    fn what_fuzzing_has_learned_breaks_nothing() {
+    fn inputs_found_by_fuzzing_break_no_guarantee() {
         let learned = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/trace_collector");
         let programs: Vec<_> =
             std::fs::read_dir(learned).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_at_random_break_nothing() {
+    fn random_programs_break_no_guarantee() {
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
         let mut next = || {
             state ^= state << 13;

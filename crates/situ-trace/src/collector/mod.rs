@@ -3,14 +3,14 @@
 //! ```text
 //! session            begins and ends a session, which one thread collects
 //!   worker           that thread: rounds over all rings
-//!     ring_reader    one producer's ring; checks everything that it reads
+//!     ring_reader    one producer's ring; checks all data that it reads
 //!       assembler    fragments of one writer -> packets
 //!     sink           packets -> a file, or memory that keeps the newest
-//!       evicted_state  what evicted packets said and newer ones need
+//!       evicted_state  the state from evicted packets that newer ones need
 //!     clocks         snapshots of the clocks
-//! options summary    what goes in and what comes out
+//! options summary    the settings and the result of a session
 //! cleanup            removes rings that a dead collector left
-//! fuzz               any bytes as a producer
+//! fuzz               any bytes as the actions of a producer
 //! ```
 
 mod assembler;

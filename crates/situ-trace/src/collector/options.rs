@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use crate::shm::session::Policy;
 
-/// Where a trace goes.
+/// The destination of a trace.
 pub enum Sink {
     /// Into a file, packet by packet.
     File(PathBuf),
-    /// Into memory that keeps the newest packets, and into the file at the end of the session. What evicted
-    /// packets said and kept ones need (names, tracks, defaults, clocks) is kept too.
+    /// Into memory that keeps the newest packets, and into the file at the end of the session. The state from
+    /// evicted packets that kept ones need (names, tracks, defaults, clocks) is kept too.
     Ring {
         /// The file.
         path: PathBuf,
-        /// How much memory, in bytes.
+        /// The size of the memory, in bytes.
         bytes: usize,
     },
     /// Into any writer.
@@ -38,7 +38,7 @@ impl fmt::Debug for Sink {
 /// The options of a session.
 #[derive(Debug)]
 pub struct CollectorOptions {
-    /// Where the trace goes.
+    /// The destination of the trace.
     pub sink: Sink,
     /// The categories, for the producers to interpret; at most [`MAX_CATEGORIES`](crate::MAX_CATEGORIES)
     /// bytes.
@@ -47,14 +47,14 @@ pub struct CollectorOptions {
     pub ring_bytes: usize,
     /// The size of a chunk: 256 to 32,768 bytes, rounded up to a power of two.
     pub chunk_bytes: u32,
-    /// What writers do when no chunk is free.
+    /// The action of writers when no chunk is free.
     pub policy: Policy,
-    /// How long finished packets may lie in a ring that is less than half full.
+    /// The maximum time that finished packets lie in a ring that is less than half full.
     pub period: Duration,
 }
 
 impl CollectorOptions {
-    /// A session with rings of 4 MiB, whose writers lose packets when the ring is full.
+    /// A session with rings of 4 MiB. When a ring is full, its writers lose packets.
     pub fn new(sink: Sink) -> Self {
         Self {
             sink,
@@ -83,7 +83,7 @@ impl CollectorOptions {
         self
     }
 
-    /// Sets what writers do when no chunk is free.
+    /// Sets the action of writers when no chunk is free.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;

@@ -1,8 +1,8 @@
 //! Reads a producer's ring without trusting it.
 //!
-//! It copies bytes before it checks them, and compares numbers with records of its own. What does not fit
-//! ends the reading of a chunk, or of the ring. A process that may write the ring file may also shorten it.
-//! No check prevents that: see [`guard`](situ_memory::guard).
+//! It copies bytes before it checks them, and compares numbers with its own records. Invalid data ends the
+//! reading of a chunk, or of the ring. A process that may write the ring file may also shorten it. No check
+//! prevents that: see [`guard`](situ_memory::guard).
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -24,19 +24,19 @@ use crate::system::is_locked;
 use super::assembler::{Assembler, ChunkHead, MAX_PACKET, PacketSink};
 use super::summary::{ProducerSummary, WriterSummary};
 
-/// The most writers of a producer that the summary lists; further ones are added to the last.
+/// The maximum number of a producer's writers that the summary lists. Further ones are added to the last.
 const MAX_WRITER_SUMMARIES: usize = 65_536;
-/// How many chunks of a ring are read before the next ring's turn.
+/// The number of chunks of a ring that are read before the next ring's turn.
 const MAX_CHUNKS_PER_TURN: usize = 64;
 
 /// A chunk that a writer has taken.
 #[derive(Debug)]
 struct TakenChunk {
     chunk: u32,
-    /// How many of its fragments were read, and the offset of the next.
+    /// The number of its fragments that were read, and the offset of the next.
     read: u32,
     at: usize,
-    /// The last value of the word, and when it changed.
+    /// The last value of the word, and the time at which it changed.
     word: Word,
     since: u64,
     is_begun: bool,
@@ -48,17 +48,17 @@ pub(super) struct RingReader {
     parts: MappedRing,
     place: Beneath,
     producer: Watch,
-    /// For checking the producer's lock.
+    /// Used to check the producer's lock.
     file: File,
     /// A copy of the numbers in the list, in order.
     free: VecDeque<u32>,
-    /// How many chunks were taken, as far as this side knows, and how many were freed.
+    /// The number of chunks that this side has seen taken, and the number of freed chunks.
     taken: u64,
     given: u64,
     out: VecDeque<TakenChunk>,
     /// By entry. Boxed: most entries are never used.
     assemblers: Vec<Option<Box<Assembler>>>,
-    /// The entries whose state was LEFT at the last check.
+    /// The entries that were LEFT at the last check.
     left: Vec<bool>,
     /// Writers with an unfinished chunk in this round: their later chunks must wait.
     waits: Vec<bool>,
@@ -67,17 +67,17 @@ pub(super) struct RingReader {
     pub(super) summary: ProducerSummary,
 }
 
-/// What one turn has read.
+/// The amount of data that one turn has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drained {
-    /// All that was there.
+    /// All data that was there.
     All,
-    /// As much as one turn allows: there may be more.
+    /// As much as one turn allows. There may be more.
     Turn,
 }
 
 impl RingReader {
-    /// Opens a ring. `None` if it no longer exists; the reason if it is no ring.
+    /// Opens a ring. Returns `None` if it no longer exists, and the reason if it is not a ring.
     pub(super) fn open(place: &Beneath, session: u64) -> Result<Option<Self>, String> {
         let file = match place.open(true) {
             Ok(file) => file,
@@ -128,13 +128,13 @@ impl RingReader {
         }
     }
 
-    /// Whether the producer lives. In doubt, true. The lock alone does not decide: a child that was cloned
-    /// from the producer holds it too.
+    /// Returns whether the producer lives. In doubt, returns true. The lock alone is not sufficient: a child
+    /// that was cloned from the producer holds it too.
     pub(super) fn is_alive(&self) -> bool {
         is_locked(&self.file) && self.producer.state() != Life::Ended
     }
 
-    /// Whether the producer has noticed the session's end.
+    /// Returns whether the producer has reacted to the session's end.
     pub(super) fn is_quiet(&self) -> bool {
         self.parts.words().status.load(Ordering::Acquire) == QUIET
     }
@@ -149,8 +149,8 @@ impl RingReader {
         Drained::All
     }
 
-    /// Reads what is finished. `now` is in milliseconds. A chunk that was idle for `idle_limit` milliseconds
-    /// is reclaimed. If `is_dead`, no writer writes any more, and every chunk is reclaimed.
+    /// Reads finished fragments. `now` is in milliseconds. A chunk that was idle for `idle_limit`
+    /// milliseconds is reclaimed. If `is_dead`, no writer writes any more, and every chunk is reclaimed.
     pub(super) fn drain(
         &mut self,
         now: u64,
@@ -200,7 +200,7 @@ impl RingReader {
         self.free.push_back(chunk);
     }
 
-    /// Reads what is new in a chunk. Returns whether the chunk is done and can be freed.
+    /// Reads new fragments of a chunk. Returns whether the chunk is done and can be freed.
     fn visit(
         &mut self,
         index: usize,
@@ -218,7 +218,7 @@ impl RingReader {
         }
         let slot = word.writer() as usize;
         match word.state() {
-            // Taken but not yet begun, or the writer died in between.
+            // The writer has taken the chunk but not begun it, or died in between.
             Some(State::Free) => return is_dead,
             Some(_) if slot < self.assemblers.len() => {}
             _ => {
@@ -278,7 +278,7 @@ impl RingReader {
             (out.is_begun, out.at) = (true, CHUNK_HEADER);
             assembler.begin_chunk(ChunkHead { word, lost });
         }
-        // A count that has decreased is corrupt; it yields nothing new.
+        // A count that has decreased is corrupt, and yields no new fragments.
         let word = if is_done { word.with(State::Complete) } else { word };
         let fragments = word.count().saturating_sub(out.read);
         let end = copy(&self.parts, out.chunk, fragments, out.at, &mut self.buffer);
@@ -293,7 +293,7 @@ impl RingReader {
         }
     }
 
-    /// Finds writers that have left, and ends their sequences when none of their chunks is taken any more.
+    /// Ends the sequences of writers that have left, when none of their chunks is taken any more.
     pub(super) fn free_left_entries(&mut self, to: &mut dyn PacketSink) {
         if self.is_given_up() {
             return;
@@ -307,10 +307,12 @@ impl RingReader {
         }
         for slot in 0..self.parts.header.writers {
             let entry = self.parts.entry(slot);
-            // Acquire: also loads the writer's last counts, and that its last chunk was handed in.
+            // Acquire: also loads the writer's last counts, and the word of its last chunk, which was handed
+            // in before.
             let has_left = entry.state.load(Ordering::Acquire) == EntryState::Left as u32;
             let known = &mut self.left[slot as usize];
-            // What the writer handed in was taken before it left, so it is read before the second check.
+            // The chunks that the writer handed in were taken before it left, so they are read before the
+            // second check.
             if has_left && *known && !self.waits[slot as usize] {
                 self.end_writer(slot, to);
                 self.left[slot as usize] = false;
@@ -349,7 +351,7 @@ impl RingReader {
         }
     }
 
-    /// Makes the summary final, and removes the file.
+    /// Completes the summary, and removes the file.
     pub(super) fn finish(&mut self, ended: bool, to: &mut dyn PacketSink) -> ProducerSummary {
         (0..self.parts.header.writers).for_each(|slot| self.end_writer(slot, to));
         let words = self.parts.words();
@@ -393,7 +395,7 @@ fn add_writer(summary: &mut ProducerSummary, writer: WriterSummary) {
 /// behind them.
 ///
 /// Finished fragments do not change, and the word that counts them was loaded with acquire ordering, so this
-/// is no race. A process that changes them all the same corrupts only its own packets.
+/// is not a race. A process that changes them nevertheless corrupts only its own packets.
 fn copy(parts: &MappedRing, chunk: u32, fragments: u32, at: usize, buffer: &mut [u8]) -> usize {
     let start = parts.map.base().wrapping_add(parts.chunk_offset(chunk));
     let mut end = at;
@@ -425,7 +427,7 @@ mod tests {
     use crate::shm::ring::Ring;
     use crate::shm::session::{Policy, Session};
 
-    /// How many packets came, by sequence. Each packet says how many came before it.
+    /// The number of packets that came, by sequence. Each packet contains the number of packets before it.
     struct Counted(Vec<u64>);
 
     impl PacketSink for Counted {

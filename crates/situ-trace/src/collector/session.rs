@@ -21,7 +21,7 @@ use super::sink::TraceOutput;
 use super::summary::Summary;
 use super::worker::{SharedSession, Worker};
 
-/// Why a session could not begin.
+/// The reason that a session could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The control file cannot be used.
@@ -59,11 +59,11 @@ pub enum StartError {
     },
 }
 
-/// Why a trace is incomplete.
+/// The reason that a trace is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
     /// Writing it failed.
-    #[error("cannot write the trace: {0}; the packets before are complete")]
+    #[error("cannot write the trace: {0}; the packets before the error are complete")]
     Write(#[from] io::Error),
     /// The collector's thread panicked.
     #[error("the collector's thread has failed; the trace ends at that point")]
@@ -144,12 +144,12 @@ impl Collector {
         &self.shared.session
     }
 
-    /// How many producers take part now.
+    /// Returns the number of producers that take part now.
     pub fn producers(&self) -> usize {
         self.shared.producers.load(Ordering::Relaxed)
     }
 
-    /// Waits until a process asks for the session's end ([`request_stop`](crate::request_stop)) or writing
+    /// Waits until a process requests the session's end ([`request_stop`](crate::request_stop)) or writing
     /// the trace fails, at most for `time` (`None`: without a limit). Returns whether that happened.
     pub fn wait(&self, time: Option<Duration>) -> bool {
         let deadline = time.map(|time| Instant::now() + time);
@@ -170,7 +170,7 @@ impl Collector {
         true
     }
 
-    /// Ends the session. Every packet that was finished before is in the trace.
+    /// Ends the session. The trace contains every packet that was finished before.
     pub fn stop(mut self) -> Result<Summary, StopError> {
         self.end().unwrap_or(Err(StopError::Failed))
     }
@@ -184,7 +184,7 @@ impl Collector {
         }
         self.shared.stop.store(true, Ordering::Release);
         while !thread.is_finished() {
-            // Repeated until the thread has ended: a wake may come just before it sleeps.
+            // Repeated until the thread has ended, because a wake may come just before the thread sleeps.
             self.shared.control.work().wake();
             std::thread::sleep(Duration::from_micros(100));
         }
@@ -208,13 +208,14 @@ impl fmt::Debug for Collector {
     }
 }
 
-/// The session of a root directory, if its collector lives.
+/// Returns the session of a root directory, if its collector lives.
 pub fn running(root: &Root) -> Option<Session> {
     let control = Control::find(root).ok()??;
     control.session().filter(|_| control.has_collector())
 }
 
-/// Asks the collector of a root directory's session, in any process, to end it. Returns whether there is one.
+/// Requests that the collector of a root directory's session, in any process, ends it. Returns whether there
+/// is such a session.
 pub fn request_stop(root: &Root) -> bool {
     let Ok(Some(control)) = Control::find(root) else { return false };
     let Some(session) = control.session().filter(|_| control.has_collector()) else { return false };

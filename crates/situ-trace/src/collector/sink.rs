@@ -10,13 +10,13 @@ use super::evicted_state::EvictedState;
 
 /// The tag of `Trace.packet` (field 1, bytes), which precedes each packet.
 const PACKET_TAG: u8 = 0x0a;
-/// How many bytes are written at once.
+/// The number of bytes that are written at once.
 const BUFFER: usize = 256 << 10;
 
 /// Writes a trace.
 pub(super) struct TraceOutput {
     target: Target,
-    /// The first error; nothing is written after it.
+    /// The first error. Nothing is written after it.
     error: Option<io::Error>,
     pub(super) bytes: u64,
     pub(super) evicted: u64,
@@ -27,7 +27,7 @@ enum Target {
     Ring { path: PathBuf, ring: Box<PacketRing> },
 }
 
-/// The newest packets, and the state from evicted packets that they need.
+/// The newest packets, and the state from evicted packets that the newest ones need.
 struct PacketRing {
     limit: usize,
     packets: VecDeque<KeptPacket>,
@@ -93,7 +93,7 @@ impl TraceOutput {
         }
     }
 
-    /// Writes buffered packets to the file, so that other processes see them.
+    /// Writes buffered packets to the file, so that other processes can read them.
     pub(super) fn flush(&mut self) {
         if let Target::Stream(writer) = &mut self.target
             && self.error.is_none()

@@ -1,4 +1,4 @@
-//! The result of a session, in numbers.
+//! The result of a session, as numbers.
 
 use crate::shm::format::Lost;
 
@@ -16,7 +16,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// How much all writers lost.
+    /// Returns the losses of all writers together.
     pub fn lost(&self) -> Lost {
         let losses = self.producers.iter().flat_map(|producer| {
             producer.writers.iter().map(|writer| writer.lost).chain([producer.unregistered_writers])
@@ -35,15 +35,15 @@ pub struct ProducerSummary {
     pub name: String,
     /// Its process number.
     pub pid: u32,
-    /// Whether it ended, or died, before the session did.
+    /// Whether the process ended, or died, before the session did.
     pub ended: bool,
     /// Its writers, in the order of arrival.
     pub writers: Vec<WriterSummary>,
-    /// What threads lost that found no writer entry, because more than 1,024 were writing.
+    /// Losses of threads without a writer entry, because more than 1,024 threads were writing.
     pub unregistered_writers: Lost,
     /// Chunks and packets that were malformed and dropped: 0 unless a process overwrites a ring.
     pub malformed: u64,
-    /// What is wrong with the ring as a whole, so that the rest of it was not read.
+    /// The problem of the ring as a whole, because of which the rest of it was not read.
     pub given_up: Option<String>,
 }
 
@@ -54,13 +54,13 @@ pub struct WriterSummary {
     pub sequence: u32,
     /// The system's thread number.
     pub thread: u32,
-    /// How many of its packets were taken.
+    /// The number of its packets that were taken.
     pub packets: u64,
-    /// How many packets it finished, by its own count.
+    /// The number of packets that it finished, by its own count.
     pub finished: u64,
-    /// How much it lost, by its own count.
+    /// Its losses, by its own count.
     pub lost: Lost,
-    /// Packets that were begun and never finished, because of a loss or a death. Lost ones also count in
+    /// Packets that were begun and never finished, because of a loss or a death. Lost packets also count in
     /// `lost`.
     pub unfinished: u64,
 }

@@ -1,4 +1,4 @@
-//! The collector's thread: makes rounds over all rings until the session ends.
+//! The collector's thread. It makes rounds over all rings until the session ends.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -20,14 +20,14 @@ use super::ring_reader::{Drained, RingReader};
 use super::sink::TraceOutput;
 use super::summary::{ProducerSummary, Summary};
 
-/// How often producers are checked for death, and writers for leaving.
+/// The interval between checks for dead producers, and for writers that have left.
 const LIVENESS_INTERVAL: Duration = Duration::from_millis(100);
-/// How often a clock snapshot is written.
+/// The interval between clock snapshots.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
-/// An idle chunk is reclaimed after this time, in milliseconds.
+/// The time after which an idle chunk is reclaimed, in milliseconds.
 const IDLE_MS: u64 = 200;
-/// How long the thread waits for producers to notice the session's end. They are woken, but may be stopped,
-/// or the machine may be busy.
+/// The time limit for producers to react to the session's end. They are woken, but may be stopped, or the
+/// machine may be busy.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// State that the collector's thread and its owner share.
@@ -37,7 +37,7 @@ pub(super) struct SharedSession {
     pub(super) session: Session,
     pub(super) stop: AtomicBool,
     pub(super) producers: AtomicUsize,
-    /// A process has asked for the end, or writing has failed.
+    /// A process has requested the end, or writing has failed.
     pub(super) should_end: Mutex<bool>,
     pub(super) ended: Condvar,
 }
@@ -97,7 +97,7 @@ impl Worker {
             if self.shared.control.is_stop_requested(&self.shared.session) || self.output.has_failed() {
                 self.signal_end();
             }
-            // While there is more to read, sleeping costs more than it saves.
+            // While more data is there, sleeping costs more than it saves.
             if everything == Drained::All && !self.shared.stop.load(Ordering::Acquire) {
                 self.shared.control.work().sleep(announced, self.period);
             }
@@ -153,7 +153,7 @@ impl Worker {
 
     /// Reads a ring to its present end.
     fn drain_to_the_end(ring: &mut RingReader, is_dead: bool, sequences: &mut u32, output: &mut TraceOutput) {
-        // Bounded: a producer may go on writing. The bound is several times the length of a ring.
+        // Bounded, because a producer may continue to write. The bound is several times the length of a ring.
         for _ in 0..10_000 {
             if ring.drain(u64::MAX, u64::MAX, is_dead, sequences, output) == Drained::All {
                 return;

@@ -1,9 +1,9 @@
-//! Puts the bytes of a writer's packets into chunks of the ring, or into private memory while no chunk is
+//! Writes the bytes of a writer's packets into chunks of the ring, or into private memory while no chunk is
 //! free.
 //!
 //! A packet that fits into half a chunk lies in one chunk: if the rest of a chunk is too short for it, it
-//! moves to the next. A longer packet is cut. The lengths of messages that cross a cut follow as patches, in
-//! fragments of their own, before the packet is finished.
+//! moves to the next chunk. A longer packet is cut. The lengths of messages that cross a cut follow as
+//! patches, in fragments of their own, before the packet is finished.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use crate::system::{monotonic_ns, thread_id};
 
 use super::session_state::SessionState;
 
-/// A packet begins only where at least this many bytes are left: room for a timestamp and the beginning of an
-/// event.
+/// A packet begins only if at least this number of bytes is left: room for a timestamp and the beginning of
+/// an event.
 const MIN_ROOM: usize = 64;
-/// The most fragments that one packet adds to a chunk: its last patches and its bytes.
+/// The maximum number of fragments that one packet adds to a chunk: its last patches and its bytes.
 const MAX_FRAGMENTS_OF_PACKET: u32 = 4;
 /// The size of the private memory that takes the bytes of lost packets.
 const DISCARD_SIZE: usize = 4096;
-/// The most pending patches: each open message leaves at most one for each chunk, and all are written when a
-/// chunk is left.
+/// The maximum number of pending patches. Each open message leaves at most one for each chunk, and all are
+/// written when a chunk is left.
 const MAX_PATCHES: usize = MAX_LEVELS;
-/// A writer without an entry looks for one again each time that it has lost this many packets.
+/// A writer without an entry requests one again each time that it has lost this number of packets.
 const ENTRY_RETRY_INTERVAL: u64 = 64;
 
-/// The state of a writer. All but `ring` and `shared` is plain data, allocated once.
+/// The state of a writer. All members except `ring` and `shared` are plain data, allocated once.
 pub(crate) struct ChunkWriter {
     /// The generation of its session; 0: none.
     session: u32,
@@ -54,9 +54,9 @@ pub(crate) struct ChunkWriter {
     is_cut: bool,
     finished: u64,
     lost: Lost,
-    /// How many bytes of the packet the encoder has handed over.
+    /// The number of bytes of the packet that the encoder has passed on.
     bytes: u64,
-    /// How many chunks the writer has taken.
+    /// The number of chunks that the writer has taken.
     sequence: u32,
     /// The index of the writer's entry; `None` if all entries were in use.
     slot: Option<u32>,
@@ -67,7 +67,7 @@ pub(crate) struct ChunkWriter {
     pending_patches: usize,
     discarded: Box<[u8; DISCARD_SIZE]>,
     ring: Option<Arc<Ring>>,
-    /// For noticing the session's end while waiting for a chunk.
+    /// Used to detect the session's end while the writer waits for a chunk.
     shared: Option<Arc<SessionState>>,
 }
 
@@ -107,7 +107,7 @@ impl ChunkWriter {
     #[inline]
     pub(crate) fn epoch(&mut self) -> u64 {
         if self.is_open {
-            // It was leaked, so it is lost.
+            // The packet was leaked, so it is lost.
             self.lose();
         }
         u64::from(self.session) << 32 | (self.lost.packets & 0xffff_ffff)
@@ -121,11 +121,11 @@ impl ChunkWriter {
         self.finished
     }
 
-    /// Leaves the current session, and takes part in another one; 0: in none.
+    /// Leaves the current session, and joins another one; 0: none.
     #[cold]
     pub(crate) fn attach(&mut self, session: u32, shared: &Arc<SessionState>) {
         self.leave();
-        // The session may have changed again since the caller loaded the word. Then the next packet calls
+        // The session may have changed again since the caller loaded the word. The next packet then calls
         // this again.
         let Some(ring) = (session != 0).then(|| shared.ring(session)).flatten() else { return };
         self.session = session;
@@ -144,14 +144,14 @@ impl ChunkWriter {
         }
     }
 
-    /// Stores the calling thread into the entry.
+    /// Stores the number of the calling thread into the entry.
     pub(crate) fn adopt(&mut self) {
         if let (Some(ring), Some(slot)) = (&self.ring, self.slot) {
             ring.parts.entry(slot).thread.store(thread_id(), Ordering::Relaxed);
         }
     }
 
-    /// Leaves the session: hands in what is finished, and releases the entry.
+    /// Leaves the session: hands in the chunk, and releases the entry.
     pub(crate) fn leave(&mut self) {
         if self.is_open {
             self.lose();
@@ -160,8 +160,8 @@ impl ChunkWriter {
         if let Some(ring) = self.ring.take()
             && let Some(slot) = self.slot.take()
         {
-            // Release: the collector that loads this sees the last counts, and that the last chunk was handed
-            // in.
+            // Release: a collector that loads this value also sees the last counts, and the word of the last
+            // chunk, which was handed in before.
             ring.parts.entry(slot).state.store(EntryState::Left as u32, Ordering::Release);
         }
         self.session = 0;
@@ -184,7 +184,7 @@ impl ChunkWriter {
             .then(|| unsafe { &(*self.chunk.cast::<crate::shm::format::ChunkHeader>()).word })
     }
 
-    /// Begins a packet in the current chunk if there is room, otherwise in another.
+    /// Begins a packet in the current chunk if there is room, otherwise in another chunk.
     #[inline]
     pub(crate) fn begin(&mut self) {
         if self.is_open {
@@ -204,7 +204,7 @@ impl ChunkWriter {
         self.fragment = self.cursor;
     }
 
-    /// The chunk is full, or reclaimed.
+    /// Takes another chunk, because the current one is full or reclaimed.
     #[cold]
     #[inline(never)]
     fn begin_elsewhere(&mut self) {
@@ -212,7 +212,7 @@ impl ChunkWriter {
         self.is_lost = !self.take_or_wait(false);
     }
 
-    /// Takes a chunk and makes it BUSY. False: none is free.
+    /// Takes a chunk and makes it BUSY. Returns false if no chunk is free.
     fn take(&mut self, first_continues: bool) -> bool {
         let Some(ring) = self.ring.clone() else { return false };
         if self.slot.is_none() && self.lost.packets.is_multiple_of(ENTRY_RETRY_INTERVAL) {
@@ -224,7 +224,7 @@ impl ChunkWriter {
         if taken.is_none_or(|(_, left)| left < chunks / 2) {
             ring.wake_collector();
         }
-        // Only a producer that overwrites its own list finds a number out of range.
+        // A number is out of range only if the producer overwrites its own list.
         let Some((number, _)) = taken.filter(|(number, _)| u64::from(*number) < chunks) else { return false };
         let header = ring.parts.chunk(number);
         header.number.store(self.number, Ordering::Relaxed);
@@ -241,7 +241,7 @@ impl ChunkWriter {
         true
     }
 
-    /// Takes a chunk, and waits for one as long as the session's policy and the process' budget allow.
+    /// Takes a chunk, and waits for one as long as the session's policy and the process's budget allow.
     fn take_or_wait(&mut self, first_continues: bool) -> bool {
         if self.take(first_continues) {
             return true;
@@ -258,8 +258,8 @@ impl ChunkWriter {
             let now = monotonic_ns();
             let left = asked.saturating_sub(now - begun);
             let portion = shared.stall_budget().take(left);
-            // The word that it sleeps on is in shared memory, and may change all the time. Only the time
-            // limit ends the loop.
+            // The word on which the writer sleeps is in shared memory, and may change all the time. Only the
+            // time limit ends the loop.
             if portion == 0 || shared.session().load(Ordering::Relaxed) != self.session {
                 shared.stall_budget().give_back(portion);
                 return false;
@@ -325,7 +325,7 @@ impl ChunkWriter {
         self.pending_patches = 0;
     }
 
-    /// The memory for the fragment that begins now.
+    /// Returns the memory for the fragment that begins now.
     #[inline]
     fn memory(&mut self) -> Chunk {
         if self.is_lost {
@@ -337,8 +337,8 @@ impl ChunkWriter {
         Chunk { start, len: self.end - at }
     }
 
-    /// Moves the packet into a chunk of its own, if it is short. The old chunk keeps what was finished before
-    /// the packet.
+    /// Moves the packet into a chunk of its own, if it is short. The old chunk keeps the packets that were
+    /// finished before.
     fn grow(&mut self, used: usize, more: usize) -> Option<Chunk> {
         let ring = self.ring.as_ref()?;
         let needed = used.saturating_add(more).saturating_add(PREFIX);
@@ -348,7 +348,7 @@ impl ChunkWriter {
             return None;
         }
         let (old, old_word, old_fragment) = (self.chunk, self.word, self.fragment);
-        // Without waiting: another writer may be waiting for the chunk that this one holds.
+        // Does not wait: another writer may be waiting for the chunk that this one holds.
         if !self.take(false) {
             return None;
         }
@@ -364,7 +364,7 @@ impl ChunkWriter {
         Some(self.memory())
     }
 
-    /// The encoder has filled its memory.
+    /// Provides more memory: the encoder has filled its memory.
     fn next(&mut self, used: usize) -> Chunk {
         self.bytes += used as u64;
         if !self.is_lost {
@@ -379,7 +379,7 @@ impl ChunkWriter {
         self.memory()
     }
 
-    /// The encoder has finished; the last fragment has `used` bytes.
+    /// Finishes the packet. The last fragment has `used` bytes.
     #[inline]
     fn last(&mut self, used: usize) {
         self.bytes += used as u64;
@@ -401,7 +401,7 @@ impl ChunkWriter {
         self.word = self.word.with(crate::shm::chunk_state::State::Idle);
         self.cursor = self.fragment;
         if let Some(word) = self.chunk_word() {
-            // From here on the packet is safe, whatever happens to this process.
+            // From here on the packet is not lost if this process dies.
             word.publish(self.word);
         }
         self.finished += 1;
@@ -428,8 +428,8 @@ impl ChunkWriter {
                 }
             }
         }
-        // If the packet began in a chunk, that chunk is handed in with what was finished before. The next
-        // chunk tells of the loss.
+        // If the packet began in a chunk, that chunk is handed in with the packets that were finished before.
+        // The header of the next chunk counts the loss.
         if let Some(word) = self.chunk_word() {
             word.publish(self.word.with(crate::shm::chunk_state::State::Complete));
             self.chunk = std::ptr::null_mut();
@@ -437,7 +437,7 @@ impl ChunkWriter {
     }
 }
 
-/// Gives the encoder memory from a chunk writer.
+/// Provides the encoder with memory from a chunk writer.
 pub(crate) struct ChunkDelegate {
     chunks: NonNull<ChunkWriter>,
 }
@@ -454,8 +454,9 @@ impl ChunkDelegate {
     }
 }
 
-// SAFETY: a writer owns a chunk from taking it until publishing it COMPLETE. It does so in `next`, in `grow`
-// after the bytes have moved, and after `finish`. The memory for lost packets belongs to the chunk writer.
+// SAFETY: a writer owns a chunk from taking it until publishing it COMPLETE. The writer publishes it in
+// `next`, in `grow` after the bytes have moved, and after `finish`. The memory for lost packets belongs to
+// the chunk writer.
 unsafe impl Delegate for ChunkDelegate {
     #[inline]
     fn first(&mut self) -> Option<Chunk> {

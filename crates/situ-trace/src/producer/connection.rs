@@ -1,4 +1,4 @@
-//! A process that can be traced: its thread waits for sessions and creates a ring for each.
+//! A traced process: its thread waits for sessions and creates a ring for each.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -17,18 +17,18 @@ use super::limits::Limits;
 use super::session_state::SessionState;
 use super::writer::Writer;
 
-/// Without a session, the control file is checked this often.
+/// The interval between checks of the control file without a session.
 const IDLE_INTERVAL: Duration = Duration::from_secs(1);
-/// In a session, the collector is checked this often.
+/// The interval between checks of the collector in a session.
 const SESSION_INTERVAL: Duration = Duration::from_millis(100);
-/// The shortest time between two checks of the control file, and between the beginnings of two sessions. They
-/// limit what a process that keeps writing to the control file can cost this one.
+/// The minimum time between two checks of the control file, and between the beginnings of two sessions. These
+/// limits bound the cost that a process can cause by writing to the control file all the time.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(1);
 const MIN_SESSION_INTERVAL: Duration = Duration::from_millis(50);
-/// The most rings of ended sessions that are kept until their collectors have read them.
+/// The maximum number of rings of ended sessions that are kept until their collectors have read them.
 const MAX_ENDED_RINGS: usize = 4;
 
-/// Why a process cannot be traced.
+/// The reason that a process cannot be traced.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The control file cannot be used.
@@ -39,14 +39,14 @@ pub enum ConnectError {
     Thread(std::io::Error),
 }
 
-/// A process that can be traced. It takes part in the sessions of its root directory until it is dropped.
+/// A traced process. It takes part in the sessions of its root directory until this is dropped.
 pub struct Producer {
     shared: Arc<SessionState>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Producer {
-    /// Takes part in sessions, a running one included. `name` appears in the trace (its first 256 bytes).
+    /// Takes part in sessions, including a running one. `name` appears in the trace (its first 256 bytes).
     ///
     /// `changed` is called on the producer's thread: with a session when it has begun and writers write, with
     /// `None` when it has ended. The limits are those of [`Limits::from_environment`].
@@ -84,23 +84,23 @@ impl Producer {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Creates a writer for the calling thread, or for the thread that it is sent to.
+    /// Creates a writer for the calling thread, or for the thread to which it is sent.
     pub fn writer(&self) -> Writer {
         Writer::new(self.shared.clone())
     }
 
-    /// Whether there is a session: one relaxed load.
+    /// Returns whether there is a session: one relaxed load.
     #[inline]
     pub fn is_enabled(&self) -> bool {
         self.shared.session().load(Ordering::Relaxed) != 0
     }
 
-    /// The current session.
+    /// Returns the current session.
     pub fn session(&self) -> Option<Session> {
         self.shared.lock().ring.as_ref().map(|ring| ring.session.clone())
     }
 
-    /// How long all writers together have waited for chunks in this session.
+    /// Returns the time that all writers together have waited for chunks in this session.
     pub fn stalled(&self) -> Duration {
         self.shared.stall_budget().waited()
     }
@@ -115,8 +115,8 @@ impl Producer {
         self.shared.wait(time, false)
     }
 
-    /// Whether this is a copy in a forked child. It writes nothing there. To trace the child too, connect
-    /// another one.
+    /// Returns whether this is a copy in a forked child. Such a copy writes nothing. To trace the child too,
+    /// connect another producer in it.
     pub fn is_inherited(&self) -> bool {
         self.shared.is_inherited()
     }
@@ -138,7 +138,7 @@ impl Drop for Producer {
         }
         self.shared.closing.store(true, Ordering::Release);
         while !thread.is_finished() {
-            // Repeated until the thread has ended: a wake may come just before it sleeps.
+            // Repeated until the thread has ended, because a wake may come just before the thread sleeps.
             let control = self.shared.lock().control.clone();
             if let Some(control) = control {
                 control.wake();
@@ -154,7 +154,7 @@ struct SessionThread<F> {
     root: Root,
     name: String,
     limits: Limits,
-    /// When the last session began, and when the writers' budget was last full.
+    /// The time at which the last session began, and the time at which the writers' budget was last full.
     begun: Option<Instant>,
     refilled: Instant,
     shared: Arc<SessionState>,
@@ -178,13 +178,14 @@ impl<F: Fn(Option<&Session>)> SessionThread<F> {
             std::thread::sleep(MIN_POLL_INTERVAL.saturating_sub(polled.elapsed()));
         }
         self.end();
-        // A collector removes the rings of producers that are gone. Without one, this process does.
+        // A collector removes the rings of dead producers. Without a collector, this process removes its
+        // rings.
         if !self.control.has_collector() {
             self.ended.iter().for_each(|ring| ring.abandon());
         }
     }
 
-    /// Whether a session began so recently that the next one must wait.
+    /// Returns whether a session began so recently that the next one must wait.
     fn has_just_begun(&self) -> bool {
         self.begun.is_some_and(|begun| begun.elapsed() < MIN_SESSION_INTERVAL)
     }
@@ -220,9 +221,9 @@ impl<F: Fn(Option<&Session>)> SessionThread<F> {
         }
     }
 
-    /// Opens the control file's successor after it was removed, because on the old file no collector wakes
-    /// this process. Does not create one: perhaps the whole directory was removed on purpose. The next
-    /// collector creates it.
+    /// Opens the control file's successor after the file was removed, because no collector wakes this process
+    /// on the old file. Does not create a file: the whole directory may have been removed on purpose. The
+    /// next collector creates it.
     fn reopen(&mut self) {
         if let Ok(Some(control)) = Control::find(&self.root) {
             self.control = Arc::new(control);
@@ -231,9 +232,9 @@ impl<F: Fn(Option<&Session>)> SessionThread<F> {
         }
     }
 
-    /// Whether the session's owner may trace this process. The owner is the directory's, which only the
-    /// kernel sets. Everything else in the session may come from any process that can write to the control
-    /// file.
+    /// Returns whether the session's owner may trace this process. The owner is the owner of the directory,
+    /// which only the kernel sets. All other data of the session may come from any process that can write to
+    /// the control file.
     fn is_allowed(&self, directory: &Beneath) -> bool {
         let own = rustix::process::geteuid().as_raw();
         let found = directory.open_directory().and_then(|directory| directory.metadata());
@@ -255,7 +256,7 @@ impl<F: Fn(Option<&Session>)> SessionThread<F> {
             &Session { ring_bytes: session.ring_bytes.min(self.limits.ring_bytes), ..session.clone() };
         let made = Ring::create(&self.root, &directory, session, &self.name, &self.control);
         let Ok(ring) = made else {
-            // No memory, or the session has ended meanwhile.
+            // There is no memory, or the session has ended meanwhile.
             self.refused = session.generation;
             return;
         };

@@ -1,19 +1,19 @@
-//! Limits on what a process gives to a session.
+//! Limits on the resources that a process gives to a session.
 
 use std::time::Duration;
 
-/// The most that a traced process gives to a session, whatever the session asks for. Other processes write
-/// the session into shared memory; the process sets its limits itself.
+/// The maximum resources that a traced process gives to a session, regardless of the session's requests.
+/// Other processes write the session into shared memory; the process sets its limits itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How long all its writers together wait for chunks in one session, and in each period of
+    /// The maximum time that all its writers together wait for chunks in one session, and in each period of
     /// [`REFILL`](Self::REFILL), even if several sessions begin in that period.
     pub stall: Duration,
-    /// The most bytes of chunks in a ring.
+    /// The maximum size of all chunks in a ring, in bytes.
     pub ring_bytes: u64,
-    /// Whether it takes part in sessions of other users. It always does in those of its own user and of the
-    /// superuser.
+    /// Whether it takes part in sessions of other users. It always takes part in sessions of its own user and
+    /// of the superuser.
     pub other_users: bool,
 }
 
@@ -32,14 +32,14 @@ impl Limits {
         Self { other_users, ..Self::new() }
     }
 
-    /// Sets how long writers wait.
+    /// Sets the maximum time that writers wait.
     #[must_use]
     pub const fn stall(mut self, time: Duration) -> Self {
         self.stall = time;
         self
     }
 
-    /// Sets the bytes of chunks.
+    /// Sets the maximum size of all chunks in a ring, in bytes.
     #[must_use]
     pub const fn ring_bytes(mut self, bytes: u64) -> Self {
         self.ring_bytes = bytes;

@@ -1,12 +1,12 @@
-//! The producer: a process that can be traced, and the writers of its threads.
+//! The producer: a traced process, and the writers of its threads.
 //!
 //! ```text
 //! connection       waits for sessions on a thread of its own, creates a ring for each
 //! writer           a thread's writer and its packets
-//!   chunk_writer   puts the bytes of packets into chunks of the ring
+//!   chunk_writer   writes the bytes of packets into chunks of the ring
 //! session_state    the current session: the connection's thread sets it, the writers read it
-//! stall_budget     how long the writers of the process may still wait for chunks
-//! limits           the most that the process gives to a session
+//! stall_budget     the time that the writers of the process may still wait for chunks
+//! limits           the maximum resources that the process gives to a session
 //! ```
 
 mod chunk_writer;

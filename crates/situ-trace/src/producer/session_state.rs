@@ -21,7 +21,7 @@ pub(crate) struct SessionState {
     changed: Condvar,
     pub(super) closing: AtomicBool,
     stall_budget: StallBudget,
-    /// The process that takes part: a forked child has neither its thread nor its rings.
+    /// The process that takes part. A forked child has neither its thread nor its rings.
     process: Process,
     _session: Registered,
 }
@@ -35,7 +35,7 @@ pub(super) struct Current {
 }
 
 impl SessionState {
-    /// In the session of a ring, or in none.
+    /// Creates the state in the session of a ring, or without a session.
     pub(crate) fn new(ring: Option<Arc<Ring>>, control: Option<Arc<Control>>, stall: Duration) -> Arc<Self> {
         let session = Arc::new(AtomicU32::new(ring.as_ref().map_or(0, |ring| ring.session.generation)));
         Arc::new(Self {
@@ -54,7 +54,7 @@ impl SessionState {
         &self.session
     }
 
-    /// How long the writers may still wait for chunks.
+    /// Returns the time that the writers may still wait for chunks.
     pub(crate) fn stall_budget(&self) -> &StallBudget {
         &self.stall_budget
     }
@@ -63,12 +63,12 @@ impl SessionState {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The ring of a session, if that is still the current one.
+    /// Returns the ring of a session, if that is still the current one.
     pub(crate) fn ring(&self, session: u32) -> Option<Arc<Ring>> {
         self.lock().ring.clone().filter(|ring| ring.session.generation == session)
     }
 
-    /// Whether this is a copy in a forked child.
+    /// Returns whether this is a copy in a forked child.
     pub(super) fn is_inherited(&self) -> bool {
         !self.process.is_this()
     }
@@ -91,13 +91,14 @@ impl SessionState {
         Some(ring)
     }
 
-    /// Wakes those that wait for a session, or for its end: the callback has returned.
+    /// Wakes threads that wait for a session, or for its end, after the callback has returned.
     pub(super) fn notify(&self) {
         self.lock().is_notified = true;
         self.changed.notify_all();
     }
 
-    /// Waits at most `time` until there is a session, or none. Returns whether that is so.
+    /// Waits at most `time` until there is a session, or none. Returns whether the expected state was
+    /// reached.
     pub(super) fn wait(&self, time: Duration, session: bool) -> bool {
         let deadline = Instant::now() + time;
         let mut current = self.lock();

@@ -1,14 +1,15 @@
-//! How long the writers of a process may still wait for chunks. The process sets this limit, not the session.
+//! The time that the writers of a process may still wait for chunks. The process sets this limit, not the
+//! session.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The most that a writer takes at once, so that other waiting writers find something left.
+/// The maximum time that a writer takes at once, so that time is left for other waiting writers.
 const MAX_PORTION: u64 = 1_000_000;
 
 /// Nanoseconds that all writers of a process share. A writer takes its time out before it sleeps, so all
-/// writers together never wait longer than the limit. Every access may be relaxed: the number orders nothing
-/// but itself.
+/// writers together never wait longer than the limit. Every access may be relaxed: the number orders only
+/// itself.
 #[derive(Debug)]
 pub(crate) struct StallBudget {
     limit: u64,
@@ -25,7 +26,7 @@ impl StallBudget {
         Self { limit, left: AtomicU64::new(limit) }
     }
 
-    /// Takes at most `wanted` of what is left; 0 if nothing is left.
+    /// Takes at most `wanted` of the remaining time. Returns 0 if no time is left.
     pub(crate) fn take(&self, wanted: u64) -> u64 {
         let wanted = wanted.min(MAX_PORTION);
         let taken = self.left.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
@@ -34,9 +35,9 @@ impl StallBudget {
         taken.map_or(0, |left| left.min(wanted))
     }
 
-    /// Returns time that was taken and not waited.
+    /// Returns time that was taken and not used for waiting.
     pub(crate) fn give_back(&self, rest: u64) {
-        // At most up to the limit: a refill may have come in between.
+        // At most up to the limit, because a refill may have come in between.
         self.left
             .update(Ordering::Relaxed, Ordering::Relaxed, |left| left.saturating_add(rest).min(self.limit));
     }
@@ -46,7 +47,7 @@ impl StallBudget {
         self.left.store(self.limit, Ordering::Relaxed);
     }
 
-    /// How much was taken since the budget was full.
+    /// Returns the time that was taken since the budget was full.
     pub(crate) fn waited(&self) -> Duration {
         Duration::from_nanos(self.limit.saturating_sub(self.left.load(Ordering::Relaxed)))
     }
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_together_get_no_more_than_there_is() {
+    fn all_writers_together_get_no_more_than_the_budget() {
         let budget = StallBudget::new(Duration::from_micros(2500));
         assert_eq!(budget.take(u64::MAX), 1_000_000);
         assert_eq!(budget.take(300_000), 300_000);

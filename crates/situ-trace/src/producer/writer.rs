@@ -13,25 +13,26 @@ use crate::shm::format::Lost;
 use super::chunk_writer::{ChunkDelegate, ChunkWriter};
 use super::session_state::SessionState;
 
-/// Writes packets into its process' ring. Each thread has its own; its packets are one sequence of the trace.
+/// Writes packets into its process's ring. Each thread has its own; its packets are one sequence of the
+/// trace.
 ///
-/// Dropping it (at a thread's end) hands in what is finished. Without that nothing is lost either, because
-/// the collector reads it anyway.
+/// Dropping it (at a thread's end) hands in the chunk. Without a drop no packet is lost either, because the
+/// collector reads the chunk nevertheless.
 pub struct Writer {
     inner: NonNull<Inner>,
     owned: PhantomData<Inner>,
 }
 
-/// What must not move: the encoder points to the delegate, and the delegate to the chunk writer.
+/// Memory that must not move: the encoder points to the delegate, and the delegate to the chunk writer.
 struct Inner {
     encoder: protobuf::Writer<'static>,
-    /// Gives the encoder its memory; only the encoder uses it.
+    /// Provides the encoder with memory. Only the encoder uses it.
     delegate: NonNull<ChunkDelegate>,
     chunks: NonNull<ChunkWriter>,
     shared: Arc<SessionState>,
 }
 
-// SAFETY: nothing in it belongs to a thread; it owns what its pointers lead to.
+// SAFETY: no part of it belongs to a thread, and it owns the memory that its pointers lead to.
 unsafe impl Send for Writer {}
 
 impl Writer {
@@ -45,11 +46,11 @@ impl Writer {
         Self { inner: NonNull::from(Box::leak(Box::new(inner))), owned: PhantomData }
     }
 
-    /// Begins a packet, which ends when it is dropped. `None` without a session, which costs one relaxed
-    /// load.
+    /// Begins a packet, which ends when it is dropped. Returns `None` without a session; this costs one
+    /// relaxed load.
     ///
-    /// If the writer gets no chunk, the packet is lost and counted. When it has ended,
-    /// [`state_epoch`](Self::state_epoch) has changed.
+    /// If the writer gets no chunk, the packet is lost and counted. [`state_epoch`](Self::state_epoch) has
+    /// changed when the packet has ended.
     #[inline]
     pub fn packet(&mut self) -> Option<Packet<'_>> {
         let inner = self.inner.as_ptr();
@@ -72,11 +73,11 @@ impl Writer {
         }
     }
 
-    /// Changes whenever readers of the trace forget what earlier packets of this writer said (interned names,
-    /// defaults): with each session, and after each loss. 0: there is no session.
+    /// Returns a number that changes with each session and after each loss: readers of the trace then discard
+    /// the state from earlier packets of this writer (interned names, defaults). 0: there is no session.
     ///
-    /// Compare it before each packet. If it has changed, the packet must say everything again, with bit 1 of
-    /// `sequence_flags` (field 13) set: incremental state cleared.
+    /// Compare it before each packet. If it has changed, the packet must contain the whole state again, with
+    /// bit 1 of `sequence_flags` (field 13) set: incremental state cleared.
     #[inline]
     pub fn state_epoch(&mut self) -> u64 {
         let inner = self.inner.as_ptr();
@@ -91,32 +92,31 @@ impl Writer {
         }
     }
 
-    /// The generation of its session; 0: none.
+    /// Returns the generation of its session; 0: none.
     pub(crate) fn session(&self) -> u32 {
         // SAFETY: no packet is open, because it would borrow the writer.
         unsafe { (*self.inner.as_ref().chunks.as_ptr()).session() }
     }
 
-    /// How much was lost in this session.
+    /// Returns the losses in this session.
     pub fn lost(&self) -> Lost {
         // SAFETY: no packet is open, because it would borrow the writer.
         unsafe { (*self.inner.as_ref().chunks.as_ptr()).lost() }
     }
 
-    /// How many packets it finished in this session.
+    /// Returns the number of packets that it finished in this session.
     pub fn finished(&self) -> u64 {
         // SAFETY: as above.
         unsafe { (*self.inner.as_ref().chunks.as_ptr()).finished() }
     }
 
-    /// Makes the writer the calling thread's.
+    /// Assigns the writer to the calling thread.
     pub(crate) fn adopt(&mut self) {
         // SAFETY: no packet is open, and there is no other reference.
         unsafe { (*self.inner.as_ref().chunks.as_ptr()).adopt() }
     }
 
-    /// Hands in what is finished, so that the chunk can serve another writer. The collector soon reclaims it
-    /// otherwise.
+    /// Hands in the chunk, so that another writer can use it. Otherwise the collector soon reclaims it.
     pub fn flush(&mut self) {
         // SAFETY: no packet is open, and there is no other reference.
         unsafe { (*self.inner.as_ref().chunks.as_ptr()).hand_in() }
@@ -126,7 +126,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         // SAFETY: `new` leaked all of it, and no packet is open. The encoder has no destructor, and is not
-        // used after the delegate is gone.
+        // used after the delegate is dropped.
         unsafe {
             let inner = Box::from_raw(self.inner.as_ptr());
             drop(Box::from_raw(inner.delegate.as_ptr()));
@@ -149,8 +149,8 @@ pub struct Packet<'w> {
 }
 
 impl Packet<'_> {
-    /// The packet's fields: those of Perfetto's `TracePacket`, except the fields that only the collector sets
-    /// (10, 42, 87).
+    /// Returns the packet's fields: those of Perfetto's `TracePacket`, except the fields that only the
+    /// collector sets (10, 42, 87).
     #[inline]
     pub fn message(&mut self) -> protobuf::Message<'_> {
         self.message.reborrow()

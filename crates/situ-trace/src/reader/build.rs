@@ -19,7 +19,7 @@ const NEEDS_STATE: u32 = 2;
 /// The clock of timestamps, unless a packet names another.
 const BOOT_TIME: u32 = 6;
 
-/// The state of a sequence: what its packets have said so far.
+/// The state of a sequence from its packets so far.
 #[derive(Default)]
 struct Sequence {
     is_valid: bool,
@@ -61,13 +61,13 @@ struct Builder {
     processes: HashMap<u64, usize>,
     parents: HashMap<u64, u64>,
     pids: HashMap<u64, i32>,
-    /// By how much a clock is behind the boot time, by the clock's number.
+    /// The nanoseconds by which a clock is behind the boot time, by the clock's number.
     behind: HashMap<u32, i128>,
     raw: Vec<RawEvent>,
 }
 
 impl ReadTrace {
-    /// Reads the bytes of a file. [`troubles`](Self::troubles) counts what it does not understand.
+    /// Reads the bytes of a file. [`troubles`](Self::troubles) counts packets and events that cannot be used.
     pub fn read(bytes: &[u8]) -> Self {
         let mut builder = Builder::default();
         let mut packets = PacketReader::new(bytes);
@@ -174,7 +174,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The index of a track. An unknown track is added.
+    /// Returns the index of a track. Adds an unknown track.
     fn track(&mut self, uuid: u64) -> usize {
         let tracks = &mut self.trace.tracks;
         *self.tracks.entry(uuid).or_insert_with(|| {

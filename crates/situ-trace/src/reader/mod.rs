@@ -1,12 +1,12 @@
-//! Reads traces: any file that Perfetto opens, as far as it has what Situ writes. No file makes it panic, and
-//! its memory stays in proportion to the file.
+//! Reads traces: the parts that Situ writes, from any file that Perfetto opens. No file causes a panic, and
+//! the memory is in proportion to the file.
 //!
 //! ```text
 //! packets   cuts the file into packets
 //! build     packets -> a trace
 //! trace     a trace: processes, tracks, slices, instants, samples
 //! strings   its texts, each once
-//! summary   a trace in numbers
+//! summary   a trace as numbers
 //! ```
 
 mod build;

@@ -3,12 +3,12 @@
 /// The tag of `Trace.packet`.
 const PACKET: u32 = 1;
 
-/// The packets of a file, in order. If the file ends within a packet (the recorder was killed), the packets
-/// before it.
+/// The packets of a file, in order. If the file ends within a packet (the recorder was killed), the iteration
+/// ends before that packet.
 #[derive(Debug)]
 pub(super) struct PacketReader<'a> {
     rest: &'a [u8],
-    /// How many bytes at the end are no whole packet.
+    /// The number of bytes at the end that are an incomplete packet.
     pub(super) unread: u64,
 }
 
@@ -35,7 +35,7 @@ impl<'a> PacketReader<'a> {
         Some(taken)
     }
 
-    /// The next field. The inner value is `None` if it is not a packet.
+    /// Returns the next field. The inner value is `None` if it is not a packet.
     fn field(&mut self) -> Option<Option<&'a [u8]>> {
         let tag = self.varint()?;
         match tag & 7 {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_are_no_packets_are_passed_over() {
+    fn fields_that_are_not_packets_are_skipped() {
         assert_eq!(read(b"\x10\x96\x01\x0a\x01x\x1d1234\x21abcdefgh\x12\x01y"), (vec![&b"x"[..]], 0));
     }
 }

@@ -1,10 +1,10 @@
-//! A trace in numbers: durations, latencies, losses.
+//! A trace as numbers: durations, latencies, losses.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::trace::{ArgumentValue, ReadTrace, SliceEnd, TextId, TimedSlice, Troubles};
 
-/// The category of the bus' events.
+/// The category of the bus's events.
 const BUS: &str = "bus";
 
 /// All slices of one name.
@@ -14,7 +14,7 @@ pub struct NameSummary {
     pub category: String,
     /// Their name.
     pub name: String,
-    /// How many there were.
+    /// The number of slices.
     pub count: u64,
     /// Their total time, in nanoseconds. An open slice counts up to the trace's end.
     pub total_ns: u64,
@@ -29,7 +29,7 @@ pub struct NameSummary {
 /// Latencies in nanoseconds, from the beginning of publishing until a subscriber has the message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
-    /// How many were measured.
+    /// The number of measured latencies.
     pub count: u64,
     /// The median.
     pub p50_ns: u64,
@@ -75,10 +75,10 @@ pub struct CounterSummary {
     pub last: f64,
 }
 
-/// A trace in numbers.
+/// A trace as numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceSummary {
-    /// From the first event to the last, in nanoseconds.
+    /// The time from the first event to the last, in nanoseconds.
     pub duration_ns: u64,
     /// The number of packets in the file.
     pub packets: u64,
@@ -92,11 +92,11 @@ pub struct TraceSummary {
     pub topics: Vec<TopicSummary>,
     /// Counters by process and name.
     pub counters: Vec<CounterSummary>,
-    /// What the trace lacks.
+    /// The defects of the trace.
     pub troubles: Troubles,
 }
 
-/// The smallest number that at least `share` of the sorted numbers do not exceed.
+/// Returns the smallest number that at least `share` of the sorted numbers do not exceed.
 fn percentile(sorted: &[u64], share: f64) -> u64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).or(sorted.last()).copied().unwrap_or_default()
@@ -163,14 +163,14 @@ fn names(trace: &ReadTrace, end: u64) -> Vec<NameSummary> {
     names
 }
 
-/// The topic in the name of a bus event, behind `word`.
+/// Returns the topic in the name of a bus event, behind `word`.
 pub(super) fn of_topic<'n>(name: &'n str, word: &str) -> Option<&'n str> {
     name.strip_prefix(word)?.strip_prefix(' ')
 }
 
 fn topics(trace: &ReadTrace) -> Vec<TopicSummary> {
     let mut topics: BTreeMap<&str, (TopicSummary, Vec<u64>)> = BTreeMap::new();
-    // When the publishing of each message began, by flow number.
+    // The times at which the publishing of each message began, by flow number.
     let mut published: HashMap<u64, u64> = HashMap::new();
     let of_bus = |slice: &&TimedSlice| trace.text(slice.category) == BUS;
     for slice in trace.slices.iter().filter(of_bus) {

@@ -30,7 +30,7 @@ pub struct ProcessTrack {
     pub name: TextId,
 }
 
-/// What a track shows.
+/// The content of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrackKind {
     /// A thread, with its number.
@@ -50,11 +50,11 @@ pub struct Track {
     pub process: Option<usize>,
     /// Its name; empty if the trace has none.
     pub name: TextId,
-    /// What it shows.
+    /// Its content.
     pub kind: TrackKind,
 }
 
-/// How a slice ended.
+/// The end of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceEnd {
     /// At this time, in nanoseconds.
@@ -63,16 +63,16 @@ pub enum SliceEnd {
     Open,
 }
 
-/// A slice: something that took time.
+/// A slice: an activity with a duration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimedSlice {
     /// Its track, as an index of [`ReadTrace::tracks`].
     pub track: usize,
-    /// How many slices of its track enclose it.
+    /// The number of slices of its track that enclose it.
     pub depth: u32,
-    /// When it began, in nanoseconds.
+    /// The time at which it begins, in nanoseconds.
     pub begin_ns: u64,
-    /// When it ended.
+    /// Its end.
     pub end: SliceEnd,
     /// Its category; empty if it has none.
     pub category: TextId,
@@ -84,7 +84,7 @@ pub struct TimedSlice {
     pub flows: Vec<u64>,
 }
 
-/// An instant: something that happened.
+/// An instant: an event without a duration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instant {
     /// Its track, as an index of [`ReadTrace::tracks`].
@@ -112,7 +112,7 @@ pub struct Sample {
     pub value: f64,
 }
 
-/// What a trace lacks, or what its reader does not understand.
+/// Defects of a trace, and data that its reader cannot use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Troubles {
     /// Packets that follow a loss.
@@ -123,7 +123,7 @@ pub struct Troubles {
     pub malformed: u64,
     /// Ends of slices that began before the trace.
     pub ends_without_begin: u64,
-    /// Bytes at the end of the file that are no whole packet.
+    /// Bytes at the end of the file that are an incomplete packet.
     pub unread_bytes: u64,
 }
 
@@ -140,7 +140,7 @@ pub struct ReadTrace {
     pub instants: Vec<Instant>,
     /// The values of counters, by time.
     pub samples: Vec<Sample>,
-    /// What the trace lacks.
+    /// The defects of the trace.
     pub troubles: Troubles,
     /// The number of packets.
     pub packets: u64,
@@ -148,12 +148,12 @@ pub struct ReadTrace {
 }
 
 impl ReadTrace {
-    /// The text of an id.
+    /// Returns the text of an id.
     pub fn text(&self, id: TextId) -> &str {
         self.texts.get(id)
     }
 
-    /// The first and the last time in the trace, in nanoseconds.
+    /// Returns the first and the last time in the trace, in nanoseconds.
     pub fn span(&self) -> (u64, u64) {
         let times = || {
             let slices = self.slices.iter().flat_map(|slice| match slice.end {

@@ -1,4 +1,4 @@
-//! The word in front of each chunk: its owner, and how much of it is finished.
+//! The word in front of each chunk: its owner, and the number of finished fragments.
 //!
 //! ```text
 //!  31            16 15          5   4      3    2     0
@@ -24,29 +24,29 @@
 //! |---|---|---|---|
 //! | take | writer | store, release | the chunk's header. The writer owns the chunk since it took its number from the [list](crate::shm::free_list) |
 //! | end | writer | store, release | the fragments counted |
-//! | begin | writer | compare and swap, relaxed | nothing: it only has to fail if the collector has reclaimed |
+//! | begin | writer | compare and swap, relaxed | nothing: it only has to fail if the collector has reclaimed the chunk |
 //! | leave | writer | store, release | the fragments counted |
-//! | hand in | writer | compare and swap, relaxed | nothing: *end* has published what is finished |
+//! | hand in | writer | compare and swap, relaxed | nothing: *end* has published the finished fragments |
 //! | reclaim | collector | compare and swap, acquire | nothing |
 //! | scrape | collector | store | nothing: the writer is dead, only the collector writes the word |
 //! | free | collector | store, relaxed | nothing: the list publishes it |
 //!
 //! In any state, the collector loads the word with acquire ordering and then reads the first `count`
-//! fragments: a swap that follows a release store belongs to its release sequence. The collector need not own
-//! the chunk for that, because finished fragments do not change, and because only the collector frees chunks.
-//! So the collector reads everything that is finished, even if the chunk's writer is in the middle of a
+//! fragments. A swap that follows a release store belongs to its release sequence. The collector need not own
+//! the chunk for this read: finished fragments do not change, and only the collector frees chunks. The
+//! collector therefore reads every finished fragment, even if the chunk's writer is in the middle of a
 //! packet, hangs, or is dead.
 //!
 //! The collector can take a chunk away only between packets (IDLE). *Begin* and *reclaim* are swaps of the
-//! same word, so one of them fails. A writer whose swap fails takes another chunk. So no silent thread keeps
-//! a chunk from others, and no thread loses its chunk within a packet.
+//! same word, so one of them fails. A writer whose swap fails takes another chunk. Therefore no silent thread
+//! blocks a chunk for other threads, and no thread loses its chunk within a packet.
 //!
 //! The word names its writer, and a writer has one chunk at a time (two while it moves a packet, and it
-//! begins no packet meanwhile). After a chunk has had other owners, the word therefore cannot by chance hold
-//! the value that a writer expects (IDLE, its own number). So there is no ABA problem, however long the
-//! writer slept.
+//! begins no packet meanwhile). After a chunk has had other owners, the word therefore cannot by chance have
+//! the value that a writer expects (IDLE, its own number). There is no ABA problem, however long the writer
+//! slept.
 //!
-//! A death between any two steps leaves the word in a state from which the collector continues, see *scrape*.
+//! A death between any two steps leaves the word in a state from which the collector continues: see *scrape*.
 
 use situ_memory::sync::atomic::{AtomicU32, Ordering};
 
@@ -157,27 +157,27 @@ impl ChunkWord {
         self.0.store(word.0, Ordering::Release);
     }
 
-    /// Writer: begin. `idle` is the word that the writer published last. False: the collector owns the chunk,
-    /// or owned it since.
+    /// Writer: begin. `idle` is the word that the writer published last. Returns false if the collector owns
+    /// the chunk, or has owned it since.
     #[inline]
     #[must_use]
     pub fn begin(&self, idle: Word) -> bool {
         self.swap(idle, State::Busy, Ordering::Relaxed)
     }
 
-    /// Writer: hand in. False: the collector has reclaimed the chunk.
+    /// Writer: hand in. Returns false if the collector has reclaimed the chunk.
     #[inline]
     pub fn hand_in(&self, idle: Word) -> bool {
         self.swap(idle, State::Complete, Ordering::Relaxed)
     }
 
-    /// Collector: loads the word, and with it everything that is finished.
+    /// Collector: loads the word, and with it all finished fragments.
     #[inline]
     pub fn load(&self) -> Word {
         Word(self.0.load(Ordering::Acquire))
     }
 
-    /// Collector: reclaim a chunk that was seen idle. False: its writer has begun another packet.
+    /// Collector: reclaim a chunk that was seen idle. Returns false if its writer has begun another packet.
     #[must_use]
     pub fn reclaim(&self, idle: Word) -> bool {
         self.swap(idle, State::Complete, Ordering::Acquire)

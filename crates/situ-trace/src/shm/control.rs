@@ -1,4 +1,4 @@
-//! The control file: here a collector announces its session, and producers wait for one.
+//! The control file: collectors announce their session in it, and producers wait for a session on it.
 //!
 //! ```text
 //!   collector (holds the file's lock)            producer
@@ -35,11 +35,11 @@ const MAGIC: u64 = u64::from_le_bytes(*b"SITUTRAC");
 const VERSION: u32 = 2;
 const SIZE: usize = 4096;
 const TEXT_OFFSET: usize = 1024;
-/// The most bytes that a session's categories may have.
+/// The maximum size of a session's categories, in bytes.
 pub const MAX_CATEGORIES: usize = SIZE - TEXT_OFFSET;
 const FILE: &str = "control";
-/// How often a starting collector tries to take the lock, which processes hold for a moment when they check
-/// it.
+/// The number of attempts of a starting collector to take the lock. Other processes hold the lock for a
+/// moment when they check it.
 const LOCK_ATTEMPTS: u32 = 100;
 
 /// The words of the file. Zeroed memory announces no session.
@@ -80,12 +80,12 @@ pub(crate) struct Control {
     root: OpenRoot,
     directory: Beneath,
     map: Mapping,
-    /// For checking whether the lock is held.
+    /// Used to check whether the lock is held.
     file: File,
     inode: u64,
 }
 
-/// Why the control file cannot be used.
+/// The reason that the control file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// The root directory cannot be used.
@@ -106,11 +106,12 @@ impl Control {
             if let Some(control) = Self::open_existing(&root)? {
                 return Ok(control);
             }
-            // The file is complete before it gets its name, and gets it only if no other process was faster.
+            // The file is complete before it gets its name. It gets the name only if no other process was
+            // faster.
             let hidden = directory.join(format!("{:016x}.new", system::unique()));
             let made = Self::make(&root, &hidden).and_then(|()| match hidden.rename_new(&place) {
                 Ok(()) => Ok(()),
-                // Another process was faster, or cleans up.
+                // Another process was faster, or removes the file.
                 Err(error)
                     if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound)
                         && root.check().is_ok() =>
@@ -181,7 +182,7 @@ impl Control {
     ///
     /// The content is unknown, so the name and kind (see [`Beneath::remove_if`]), the size and the lock
     /// decide: a file that is larger than a control file, or locked by a collector, stays. A file of another
-    /// version stays if `in_use`. A producer that has the file mapped and sleeps on it notices as it does
+    /// version stays if `in_use`. A producer that sleeps on the mapped file finds the next file as it does
     /// after [`remove`](Self::remove).
     pub(crate) fn remove_broken(root: &OpenRoot, in_use: bool) -> bool {
         root.trace().join(FILE).remove_if(|file| {
@@ -225,7 +226,7 @@ impl Control {
         &self.directory
     }
 
-    /// Whether the file still has its name in the directory.
+    /// Returns whether the file still has its name in the directory.
     pub(crate) fn is_current(&self) -> bool {
         self.directory.join(FILE).stat().is_ok_and(|now| now.st_ino == self.inode)
     }
@@ -250,10 +251,10 @@ impl Control {
         self.page().generation.load(Ordering::Acquire)
     }
 
-    /// The announced session, whether its collector lives or not.
+    /// Returns the announced session. Its collector may be dead.
     pub(crate) fn session(&self) -> Option<Session> {
         let page = self.page();
-        // Bounded: a process that writes to the file without end must not keep this one here.
+        // Bounded: a process that writes to the file without end must not hold this process here.
         for _ in 0..1000 {
             let generation = self.generation();
             if generation.is_multiple_of(2) {
@@ -286,9 +287,10 @@ impl Control {
         None
     }
 
-    /// Whether a collector lives. In doubt, true. The lock alone does not decide: a child that was cloned
-    /// from the collector holds it too. If another collector has taken the lock and not yet announced itself,
-    /// this asks about the previous one, whose session is over; so the answer is right.
+    /// Returns whether a collector lives. In doubt, returns true. The lock alone is not sufficient: a child
+    /// that was cloned from the collector holds it too. If another collector has taken the lock and not yet
+    /// announced itself, the result is about the previous collector. Its session is over, so the result is
+    /// correct.
     pub(crate) fn has_collector(&self) -> bool {
         let page = self.page();
         system::is_locked(&self.file)
@@ -315,8 +317,8 @@ impl Control {
         let _ = futex::wake(&self.page().generation, futex::Flags::empty(), i32::MAX as u32);
     }
 
-    /// Collector: takes the lock, through a descriptor of its own. `None` if another collector holds it,
-    /// `NotFound` if the file has lost its name. While the lock is held, the file keeps its name.
+    /// Collector: takes the lock, through a descriptor of its own. Returns `None` if another collector holds
+    /// it, and `NotFound` if the file has lost its name. While the lock is held, the file keeps its name.
     pub(crate) fn lock(&self) -> io::Result<Option<LockedFile>> {
         let file = self.directory.join(FILE).open(true)?;
         if file.metadata()?.ino() != self.inode {
@@ -327,7 +329,7 @@ impl Control {
                 Ok(()) if self.is_current() => return Ok(Some(LockedFile::new(file))),
                 // Removed before this process had the lock.
                 Ok(()) => return Err(io::ErrorKind::NotFound.into()),
-                // Perhaps a process that only checks the lock.
+                // Possibly a process that only checks the lock.
                 Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
                 Err(error) => return Err(error.into()),
             }
@@ -335,8 +337,8 @@ impl Control {
         Ok(None)
     }
 
-    /// With the lock: removes the file. A producer that sleeps on it notices by itself, and uses the next
-    /// file.
+    /// With the lock: removes the file. A producer that sleeps on it checks the name from time to time, and
+    /// then opens the next file.
     pub(crate) fn remove(&self) {
         let _ = self.directory.join(FILE).remove();
     }
@@ -379,13 +381,13 @@ impl Control {
         self.wake();
     }
 
-    /// Any process: asks the session's collector to end it.
+    /// Any process: requests that the session's collector ends it.
     pub(crate) fn request_stop(&self, session: &Session) {
         self.page().stop.store(session.generation, Ordering::Release);
         self.work().notify();
     }
 
-    /// Whether a process has asked for the session's end.
+    /// Returns whether a process has requested the session's end.
     pub(crate) fn is_stop_requested(&self, session: &Session) -> bool {
         self.page().stop.load(Ordering::Acquire) == session.generation
     }

@@ -11,9 +11,9 @@ use crate::shm::free_list::End;
 pub const MAGIC: [u8; 8] = *b"SITURING";
 /// The version of the format.
 pub const VERSION: u32 = 2;
-/// The number of writer entries: as many threads of a producer may write at once.
+/// The number of writer entries: the maximum number of threads of a producer that write at once.
 pub const WRITERS: u32 = 1024;
-/// The most bytes that a producer's name may have.
+/// The maximum length of a producer's name, in bytes.
 pub const MAX_NAME: usize = 256;
 
 pub(crate) const PAGE: usize = 4096;
@@ -58,9 +58,9 @@ pub struct Header {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Words {
-    /// How many chunks writers have taken: see [`free_list`](crate::shm::free_list).
+    /// The number of chunks that writers have taken: see [`free_list`](crate::shm::free_list).
     pub head: End,
-    /// How many chunks the collector has freed.
+    /// The number of chunks that the collector has freed.
     pub tail: End,
     /// The word on which writers sleep until a chunk is free.
     pub room: WakeWord,
@@ -68,12 +68,12 @@ pub struct Words {
     /// 0, or [`QUIET`].
     pub status: AtomicU32,
     reserved2: [u32; 31],
-    /// Packets, and bytes of packets, lost by threads that found no writer entry.
+    /// Packets, and bytes of packets, lost by threads without a writer entry.
     pub unregistered_packets: AtomicU64,
     pub unregistered_bytes: AtomicU64,
 }
 
-/// The producer has noticed that the session ended: packets may still end, but none begins.
+/// The producer has reacted to the session's end: packets may still end, but none begins.
 pub const QUIET: u32 = 1;
 
 /// A writer's entry. Only its thread stores into it, except for `state`.
@@ -87,21 +87,21 @@ pub struct WriterEntry {
     /// The system's thread number.
     pub thread: AtomicU32,
     reserved: u32,
-    /// How many packets the writer finished.
+    /// The number of packets that the writer finished.
     pub packets: AtomicU64,
-    /// How many packets it lost.
+    /// The number of packets that the writer lost.
     pub lost_packets: AtomicU64,
-    /// How many bytes the lost packets had.
+    /// The size of the lost packets, in bytes.
     pub lost_bytes: AtomicU64,
     reserved2: [u64; 3],
 }
 
-/// How much was lost.
+/// The amount of lost data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// The number of packets.
     pub packets: u64,
-    /// The number of bytes that they had, encoded.
+    /// The size of the packets, encoded, in bytes.
     pub bytes: u64,
 }
 
@@ -121,13 +121,13 @@ pub enum EntryState {
 #[repr(C)]
 #[derive(Debug)]
 pub struct ChunkHeader {
-    /// The owner, and how much is finished.
+    /// The owner, and the number of finished fragments.
     pub word: ChunkWord,
     /// The writer's number.
     pub number: AtomicU32,
     /// The number of the chunk among the writer's chunks, from 0, modulo 2^32.
     pub sequence: AtomicU32,
-    /// How many packets the writer had lost when it took the chunk, modulo 2^32.
+    /// The number of packets that the writer had lost when it took the chunk, modulo 2^32.
     pub lost: AtomicU32,
 }
 
@@ -187,7 +187,7 @@ impl Header {
         self.chunks_offset as usize + self.chunks as usize * self.chunk_size as usize
     }
 
-    /// Checks a header that another process wrote into a file of `size` bytes, and returns what is wrong.
+    /// Checks a header that another process wrote into a file of `size` bytes. Returns the problem.
     pub fn check(&self, size: u64) -> Result<(), &'static str> {
         if self.magic != MAGIC {
             return Err("it is not a ring file");
@@ -208,7 +208,7 @@ impl Header {
             return Err("its offsets do not match its sizes");
         }
         if size < self.len() as u64 {
-            return Err("it is shorter than its header says");
+            return Err("it is shorter than its header states");
         }
         Ok(())
     }
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_lies_is_refused() {
+    fn an_inconsistent_header_is_refused() {
         let header = Header::new(1, 2, 1 << 20, 4096, 5);
         assert_eq!((header.chunks, header.writers_offset, header.chunks_offset), (256, 8192, 8192 + 65536));
         assert_eq!(header.len(), 8192 + 65536 + (1 << 20));

@@ -9,23 +9,23 @@
 //!                                               4. swap head: h -> h+1  (acquire, release)  failed: again from 1
 //! ```
 //!
-//! The writer's step 2 pairs with the collector's step 3. So the number loaded in step 3 is the one that the
-//! collector put there, and the collector's reads of the chunk come before the writer's writes. The collector
-//! does not write the place `h % n` again while `head` is `h`: `tail` would have to be `h + n`, and then all
-//! `n` chunks are free already. Numbers of 64 bits do not wrap around, so the swap is safe however long a
-//! writer slept.
+//! The writer's step 2 pairs with the collector's step 3. The number loaded in step 3 is therefore the one
+//! that the collector stored there, and the collector's reads of the chunk come before the writer's writes.
+//! The collector does not write the place `h % n` again while `head` is `h`: `tail` would have to be `h + n`,
+//! and then all `n` chunks are free already. Numbers of 64 bits do not wrap around, so the swap is safe
+//! however long a writer slept.
 //!
-//! The collector remembers which numbers it put where. From `head` alone (acquire, paired with the swap of
-//! step 4) it knows which chunks are taken, and in which order. It never looks at the others, and trusts
-//! nothing in the list.
+//! The collector has a private copy of the numbers in the list, in order. With `head` alone (acquire, paired
+//! with the swap of step 4) it derives which chunks are taken, and in which order. It never reads the other
+//! chunks, and trusts no number in the list.
 //!
-//! A writer that dies after step 4 owns a chunk that does not show it: the collector sees it FREE although it
-//! is taken. The collector gets it back with the rest when the whole process is dead.
+//! A writer that dies after step 4 owns a chunk whose word does not show the owner: the collector sees it
+//! FREE although it is taken. The collector frees it with the other chunks when the whole process is dead.
 
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// How often a taker tries. Each failed attempt means that another writer of the process took a chunk. So
-/// attempts run out only if another process writes to the list.
+/// The number of attempts to take a chunk. A failed attempt means that another writer of the process took a
+/// chunk. All attempts fail only if another process writes to the list.
 const MAX_ATTEMPTS: u32 = 4096;
 
 /// One end of the list, alone on a pair of cache lines (processors fetch lines in pairs).
@@ -44,17 +44,17 @@ impl End {
 /// A list of free chunks.
 #[derive(Clone, Copy, Debug)]
 pub struct FreeList<'a> {
-    /// How many chunks were taken.
+    /// The number of chunks that were taken.
     pub head: &'a End,
-    /// How many chunks were freed.
+    /// The number of chunks that were freed.
     pub tail: &'a End,
-    /// The numbers: as many places as there are chunks.
+    /// The numbers: one place per chunk.
     pub list: &'a [AtomicU32],
 }
 
 impl FreeList<'_> {
-    /// Writer: takes a free chunk. Returns its number and how many chunks are left, or `None` if none is
-    /// free.
+    /// Writer: takes a free chunk. Returns its number and the number of chunks left. Returns `None` if none
+    /// is free.
     pub fn take(&self) -> Option<(u32, u64)> {
         for _ in 0..MAX_ATTEMPTS {
             let head = self.head.0.load(Ordering::Acquire);
@@ -62,7 +62,7 @@ impl FreeList<'_> {
             // In this order `tail` is at least what it was when `head` was `head`.
             let left = tail.wrapping_sub(head);
             if left == 0 || left > self.list.len() as u64 {
-                // More than there are: other writers took chunks in between, or the words are corrupt.
+                // More than exist: other writers took chunks in between, or the words are corrupt.
                 if left == 0 || self.head.0.load(Ordering::Acquire) == head {
                     return None;
                 }
@@ -78,13 +78,13 @@ impl FreeList<'_> {
         None
     }
 
-    /// Collector: frees a chunk. `freed` is how many chunks it freed before.
+    /// Collector: frees a chunk. `freed` is the number of chunks that it freed before.
     pub fn give(&self, freed: u64, number: u32) {
         self.list[(freed % self.list.len() as u64) as usize].store(number, Ordering::Relaxed);
         self.tail.0.store(freed.wrapping_add(1), Ordering::Release);
     }
 
-    /// Collector: how many chunks were taken.
+    /// Collector: returns the number of chunks that were taken.
     pub fn taken(&self) -> u64 {
         self.head.0.load(Ordering::Acquire)
     }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_free_chunk() {
+    fn invalid_words_yield_no_free_chunk() {
         let (head, tail) = (End::new(), End::new());
         tail.0.store(77, Ordering::Relaxed);
         let list = [AtomicU32::new(0)];

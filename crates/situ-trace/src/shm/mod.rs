@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! control        one page for each root directory: announces the session
-//! session        what it announces
+//! session        the announced session
 //! format         the layout of a ring file; each producer has one in a session
 //! ring           that file created and mapped, its parts by name
 //!   free_list    numbers of free chunks: the collector fills it, the writers empty it
-//!   chunk_state  the word in front of each chunk: its owner, and how much of it is finished
+//!   chunk_state  the word in front of each chunk: its owner, and the number of finished fragments
 //! ```
 //!
 //! The model checker (`--cfg loom`) sees only `free_list` and `chunk_state`, which depend on nothing else

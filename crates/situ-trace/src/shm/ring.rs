@@ -22,8 +22,8 @@ pub(crate) const EXTENSION: &str = "ring";
 /// The extension while the file is created.
 pub(crate) const UNFINISHED: &str = "new";
 
-/// The parts of a mapped ring. Producer and collector have one each, with a mapping and a copy of the header
-/// of their own.
+/// The parts of a mapped ring. Producer and collector have one each, with their own mapping and their own
+/// copy of the header.
 #[derive(Debug)]
 pub(crate) struct MappedRing {
     pub(crate) map: Arc<Mapping>,
@@ -33,9 +33,9 @@ pub(crate) struct MappedRing {
 impl MappedRing {
     fn part<T>(&self, offset: usize) -> &T {
         debug_assert!(self.map.at::<T>(offset).is_some());
-        // SAFETY: offsets follow from the header, which was made for or checked against the mapping's length,
-        // and are aligned; all parts consist of atomics, for which any bits are valid and sharing is no data
-        // race.
+        // SAFETY: offsets follow from the header, and are aligned. The header was made for the mapping's
+        // length, or checked against it. All parts consist of atomics, for which any bits are valid and
+        // sharing is no data race.
         unsafe { &*self.map.base().add(offset).cast::<T>() }
     }
 
@@ -52,13 +52,13 @@ impl MappedRing {
         FreeList { head: &self.words().head, tail: &self.words().tail, list }
     }
 
-    /// A writer's entry; the number must be below [`WRITERS`](crate::shm::format::WRITERS).
+    /// Returns a writer's entry. The number must be below [`WRITERS`](crate::shm::format::WRITERS).
     pub(crate) fn entry(&self, slot: u32) -> &WriterEntry {
         assert!(slot < self.header.writers);
         self.part(self.header.writers_offset as usize + slot as usize * size_of::<WriterEntry>())
     }
 
-    /// The offset of a chunk in the mapping; `number` must be below the number of chunks.
+    /// Returns the offset of a chunk in the mapping. `number` must be below the number of chunks.
     pub(crate) fn chunk_offset(&self, number: u32) -> usize {
         assert!(number < self.header.chunks);
         self.header.chunks_offset as usize + number as usize * self.header.chunk_size as usize
@@ -75,10 +75,10 @@ pub(crate) struct Ring {
     pub(crate) parts: MappedRing,
     pub(crate) session: Session,
     place: Beneath,
-    /// Holds the lock that tells the collector that this process lives.
+    /// Holds the lock. While it is held, the collector considers this process alive.
     _locked: LockedFile,
     control: Arc<Control>,
-    /// The last number that a writer was given.
+    /// The last number given to a writer.
     numbers: AtomicU32,
 }
 
@@ -99,11 +99,11 @@ impl Ring {
         let hidden = unfinished.path();
         let made = (|| {
             let file = system::create(root, &unfinished)?;
-            // Locked before it has its name, so that other processes only ever see it locked.
+            // Locked before it has its name, so that other processes only see it locked.
             rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
                 .map_err(|error| failed("lock", hidden, error.into()))?;
             let len = header.len();
-            // Allocated as a whole, so that no writer can meet a full file system.
+            // Allocated as a whole, so that no writer can encounter a full file system.
             file.set_len(len as u64)
                 .and_then(|()| find_memory(file.as_fd(), 0, len as u64))
                 .map_err(|error| failed("allocate memory for", hidden, error))?;
@@ -163,12 +163,12 @@ impl Ring {
         self.parts.map.base().wrapping_add(self.parts.chunk_offset(number))
     }
 
-    /// How many bytes of fragments, with their lengths, a chunk holds.
+    /// Returns the number of bytes of fragments, with their lengths, that a chunk holds.
     pub(crate) fn capacity(&self) -> usize {
         self.parts.header.chunk_size as usize - CHUNK_HEADER
     }
 
-    /// How long a writer waits for a chunk; `None` if it does not wait.
+    /// Returns the time limit for a writer that waits for a chunk. Returns `None` if it does not wait.
     pub(crate) fn stall_timeout_ns(&self) -> Option<u64> {
         match self.session.policy {
             Policy::Drop => None,
@@ -176,7 +176,7 @@ impl Ring {
         }
     }
 
-    /// Tells the collector that no more packets begin.
+    /// Informs the collector that no more packets begin.
     pub(crate) fn mark_quiet(&self) {
         self.parts.words().status.store(QUIET, Ordering::Release);
         self.control.work().notify();
@@ -187,13 +187,14 @@ impl Ring {
         self.control.work().notify();
     }
 
-    /// Whether the collector has read the ring to its end.
+    /// Returns whether the collector has read the ring to its end.
     pub(crate) fn is_collected(&self) -> bool {
         self.place.stat().is_err()
     }
 
     /// Without a collector: removes the file's name, so that the memory is freed with the last mapping.
-    /// Writers that have not noticed continue in private zeroes, where they find no chunk of theirs.
+    /// Writers that have not left the session yet continue in private zeroes, where they find no chunk of
+    /// theirs.
     pub(crate) fn abandon(&self) {
         let _ = self.place.remove();
         // Fails unless it was the last ring.

@@ -1,8 +1,8 @@
 //! Events of the bus, as slices, instants, counters and flows of the category `bus`.
 //!
 //! A message has the same flow number in every process: it is computed from the topic's number and the
-//! message's. So arrows lead from the publisher's slice to copies and takes, although the message carries no
-//! flow number.
+//! message's number. Arrows therefore lead from the publisher's slice to copies and takes, although the
+//! message carries no flow number.
 
 use situ_bus::hook::{self, Event as BusEvent, Hook, Notice, Step, Subject};
 
@@ -71,7 +71,7 @@ fn write(thread: &mut Thread, notice: &Notice<'_>) {
                 _ => put(Kind::Begin, name, flow, if number.is_some() { &sizes } else { &sizes[1..] }),
             }
         }
-        // A take knows its message only at its end. Other steps have said theirs when they began.
+        // A take learns its message only at its end. Other steps have written theirs at the beginning.
         BusEvent::End { step: Step::Take, number: Some(number), bytes } => {
             put(Kind::End, None, flow(subject, number), &sizes(Some(number), bytes));
         }
@@ -109,7 +109,7 @@ fn sizes(number: Option<u64>, bytes: u64) -> [Argument<'static>; 2] {
     ]
 }
 
-/// The flow number of a message, the same in every process.
+/// Returns the flow number of a message. It is the same in every process.
 fn flow(subject: Option<Subject<'_>>, number: u64) -> Option<u64> {
     subject.map(|subject| mix(subject.id, number))
 }

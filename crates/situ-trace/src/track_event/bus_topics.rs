@@ -1,4 +1,4 @@
-//! The topics in events of the bus: the names of their events, and their counters.
+//! The topics of bus events: the names of their events, and their counters.
 
 use std::collections::HashMap;
 use std::ptr::null_mut;
@@ -11,14 +11,14 @@ use super::category::Category;
 use super::counter::{Counter, Unit};
 use super::names::Name;
 
-/// The category of the bus' events.
+/// The category of the bus's events.
 pub(super) static BUS: Category = Category::new("bus");
 
-/// The most topics whose names are kept; all others share one name.
+/// The maximum number of topics whose names are kept. All other topics share one name.
 const MAX_TOPICS: usize = 1024;
-/// The most members of a topic that have counters of their own.
+/// The maximum number of members of a topic that have counters of their own.
 const MAX_MEMBERS: usize = 256;
-/// How many topics a thread finds without a lock.
+/// The number of topics that a thread finds without a lock.
 const CACHED_TOPICS: usize = 16;
 
 /// The names of a topic's events, and its counters.
@@ -43,7 +43,7 @@ pub(super) struct Topic {
 #[derive(Default)]
 pub(super) struct TopicCache([Option<&'static Topic>; CACHED_TOPICS]);
 
-/// Text that lasts as long as the program. There are few topics.
+/// Returns a text that lasts as long as the program. There are few topics.
 fn leak(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
@@ -75,7 +75,7 @@ impl Topic {
             Step::Take => &self.take,
             Step::Copy { .. } => &self.copy,
             Step::WaitForRoom { .. } => &self.room,
-            // A step that a later bus adds.
+            // A step of a later version of the bus.
             _ => &self.wait,
         }
     }
@@ -89,8 +89,8 @@ impl Topic {
         }
     }
 
-    /// The counter of a member, created on first use. If two threads create it at once, one of the two is
-    /// never used.
+    /// Returns the counter of a member, created on first use. If two threads create it at once, one of the
+    /// two counters is never used.
     pub(super) fn counter(&self, member: u32, is_queue: bool) -> Option<&'static Counter> {
         let index = 2 * member as usize + usize::from(is_queue);
         let place = self.counters.get(index)?;
@@ -107,7 +107,7 @@ impl Topic {
     }
 }
 
-/// The topic of an event.
+/// Returns the topic of an event.
 pub(super) fn topic(known: &mut TopicCache, subject: Subject<'_>) -> &'static Topic {
     let place = &mut known.0[subject.id as usize % CACHED_TOPICS];
     match place {

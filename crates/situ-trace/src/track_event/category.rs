@@ -1,8 +1,8 @@
 //! Categories: groups of events that are switched on and off together.
 //!
 //! A category is added to a list when it is first used. The list only grows. The beginning or end of a
-//! session goes through the list under a lock. A category that is added later asks under the same lock what
-//! the session wants.
+//! session updates all categories of the list under a lock. A category that is added later compares itself
+//! with the session's patterns under the same lock.
 
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -37,7 +37,7 @@ unsafe impl Send for List {}
 static LIST: Mutex<List> = Mutex::new(List { first: std::ptr::null(), wanted: None });
 
 fn list() -> MutexGuard<'static, List> {
-    // A panic elsewhere cannot leave it inconsistent.
+    // A panic elsewhere cannot leave the list inconsistent.
     LIST.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -51,14 +51,14 @@ impl Category {
     #[doc(hidden)]
     pub const STATE_OFFSET: usize = std::mem::offset_of!(Self, state);
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &Name {
         &self.name
     }
 
-    /// Whether the session wants its events: one relaxed load. Relaxed is enough, although the answer may be
-    /// late for a few events at either end of a session: writers check by themselves whether there is a
-    /// session.
+    /// Returns whether the session records its events: one relaxed load. Relaxed is sufficient. The result
+    /// may be late for a few events at either end of a session, but writers check separately whether there is
+    /// a session.
     #[inline(always)]
     pub fn is_enabled(&'static self) -> bool {
         match self.state.load(Ordering::Relaxed) {
@@ -86,7 +86,7 @@ impl Category {
     }
 }
 
-/// Switches all categories as a session wants, or off without one.
+/// Switches all categories as the session's patterns say, or off without a session.
 pub(super) fn decide_all(wanted: Option<&str>) {
     let mut list = list();
     list.wanted = wanted.map(str::to_owned);
@@ -98,9 +98,9 @@ pub(super) fn decide_all(wanted: Option<&str>) {
     }
 }
 
-/// Whether a list of patterns, separated by commas, contains a category. A pattern is a name, or the
-/// beginning of names and `*`. With `-` in front it excludes what it matches. The last match decides. An
-/// empty list, or a list that begins with an exclusion, first includes all.
+/// Returns whether a list of patterns, separated by commas, contains a category. A pattern is a name, or the
+/// beginning of names and `*`. With `-` in front it excludes the names that it matches. The last match
+/// decides. An empty list, or a list that begins with an exclusion, first includes all categories.
 pub(super) fn is_wanted(patterns: &str, name: &str) -> bool {
     let mut patterns = patterns.split(',').map(str::trim).filter(|pattern| !pattern.is_empty()).peekable();
     let all = patterns.peek().is_none_or(|first| first.starts_with('-'));
@@ -119,7 +119,7 @@ mod tests {
     use super::is_wanted;
 
     #[test]
-    fn patterns_give_and_take() {
+    fn patterns_include_and_exclude() {
         for (patterns, wanted, unwanted) in [
             ("", &["bus", "planner"][..], &[][..]),
             ("*", &["bus", "planner"], &[]),

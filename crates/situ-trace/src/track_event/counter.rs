@@ -46,7 +46,7 @@ impl Counter {
         self.name.number()
     }
 
-    /// Stores the value as the last one. Returns whether it was the last one before.
+    /// Stores the value as the last one. Returns whether it equals the previous one.
     pub(super) fn is_repeated(&self, value: f64) -> bool {
         self.last.swap(value.to_bits(), Ordering::Relaxed) == value.to_bits()
     }

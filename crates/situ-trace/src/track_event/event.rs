@@ -19,7 +19,7 @@ pub enum Kind {
     Begin,
     /// The slice that began last on this thread ends.
     End,
-    /// Something happens.
+    /// An instant.
     Instant,
 }
 
@@ -52,7 +52,7 @@ pub struct Event<'a> {
 }
 
 impl Event<'_> {
-    /// The end of the slice that began last on this thread.
+    /// Creates the end of the slice that began last on this thread.
     #[inline]
     pub(super) const fn end(at_ns: u64) -> Self {
         let (kind, category, name) = (Kind::End, None, None);
@@ -94,7 +94,7 @@ impl Event<'_> {
         }
     }
 
-    /// Whether all its names were sent.
+    /// Returns whether all its names were sent.
     #[inline(always)]
     fn is_known(&self, sent: &Sent) -> bool {
         self.category.is_none_or(|category| sent.has(Table::Categories, category.name().number()))
@@ -102,7 +102,7 @@ impl Event<'_> {
             && self.arguments.iter().all(|argument| sent.has(Table::Arguments, argument.name.number()))
     }
 
-    /// Sends the names that were not, grouped by table.
+    /// Sends the missing names, grouped by table.
     #[cold]
     #[inline(never)]
     fn introduce(&self, data: &mut InternedDataWriter<'_>, sent: &mut Sent) {

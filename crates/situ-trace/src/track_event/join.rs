@@ -1,4 +1,4 @@
-//! Decides when a process takes part in sessions, and switches categories and the bus' events.
+//! Decides when a process takes part in sessions, and switches categories and the bus's events.
 
 use situ_bus::Root;
 
@@ -9,8 +9,8 @@ use crate::Session;
 /// trace. The process takes part in sessions of other users only with `SITU_TRACE_OTHER_USERS=1`. The first
 /// directory and the first name stay. A forked child must call this itself.
 ///
-/// Every node calls this under its own name. If it is not possible (no memory, no thread), the node works all
-/// the same, the process is not traced, and [`is_traced`](crate::is_traced) says so.
+/// Every node calls this under its own name. If it fails (no memory, no thread), the node works nevertheless,
+/// the process is not traced, and [`is_traced`](crate::is_traced) returns false.
 pub fn join(root: &Root, name: &str) {
     if std::env::var_os("SITU_TRACE").is_none_or(|value| value != "0") {
         process::connect(root, name, changed);
@@ -24,8 +24,8 @@ fn changed(session: Option<&Session>) {
 }
 
 /// Runs before `main`, so that every node takes part.
-// A program that only links the crate runs nothing else of it, and the bus does not know it. It stores one
-// pointer, which does not depend on what `main` sets up.
+// A program that only links the crate runs no other code of it, and the bus has no reference to it. The
+// function stores one pointer, which does not depend on the work of `main`.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static AT_START: extern "C" fn() = {
@@ -35,7 +35,7 @@ static AT_START: extern "C" fn() = {
     at_start
 };
 
-/// Makes the process take part with its first node. Programs do so by themselves before `main`. Libraries
+/// Makes the process take part with its first node. Programs do so automatically before `main`. Libraries
 /// call this, because a linker may drop their initializers.
 pub fn install() {
     situ_bus::hook::on_joined(join);

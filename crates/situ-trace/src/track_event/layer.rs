@@ -6,7 +6,7 @@
 //! tracing_subscriber::registry().with(situ_trace::layer::layer()).init();
 //! ```
 //!
-//! The category is the target of a span or event, so that `--category my_crate*` chooses a crate. The fields
+//! The category is the target of a span or event, so that `--category my_crate*` selects a crate. The fields
 //! that a span has when it is entered are the arguments of its slice.
 
 use std::cell::Cell;
@@ -40,7 +40,7 @@ pub struct TraceLayer {
     _private: (),
 }
 
-/// The names of a span or event, kept as long as the program.
+/// The names of a span or event. They last as long as the program.
 struct Site {
     category: &'static Category,
     name: Name,
@@ -56,7 +56,7 @@ struct Sites {
 
 static SITES: RwLock<Option<Sites>> = RwLock::new(None);
 
-/// The site of a span or event. It is never freed: there are only as many as the source has spans and events.
+/// Returns the site of a span or event. It is never freed, because the source has a limited number of them.
 fn site(metadata: &'static Metadata<'static>) -> &'static Site {
     let id = metadata.callsite();
     {

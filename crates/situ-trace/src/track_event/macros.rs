@@ -1,4 +1,4 @@
-//! Macros that create statics from what is known at compile time.
+//! Macros that create statics from names known at compile time.
 
 /// Declares a category: `category!(PLANNER, "planner");` creates a static.
 #[macro_export]
@@ -12,7 +12,7 @@ macro_rules! category {
 /// Begins a slice, which ends when the returned value is dropped: `let _slice = slice!(PLANNER, "plan",
 /// "goal" => 3.5);`
 ///
-/// Behind the name may follow `flow = number` (arrows connect events with the same number), `last_flow =
+/// After the name may follow `flow = number` (arrows connect events with the same number), `last_flow =
 /// number` (the arrow ends here), then arguments. They are evaluated only if the category is on.
 #[macro_export]
 macro_rules! slice {

@@ -4,13 +4,13 @@
 //! macros         for programs: category!, slice!, instant!, counter!
 //! record         slices, instants and counters on the calling thread
 //! layer          spans of `tracing` as slices
-//! join           when a process takes part in sessions
+//! join           decides when a process takes part in sessions
 //! bus            the events of the bus
-//!   thread       a thread's writer, and what it has sent
+//!   thread       a thread's writer, and the names that it has sent
 //!     bus_topics   the names of a topic's events, and its counters
-//!     counter event value   what is written, and how it is encoded
+//!     counter event value   the data of events, and its encoding
 //!     process    this process: its connection, its clock, its description
-//!     category   what is switched on and off together
+//!     category   groups of events that are switched on and off together
 //!     names      names as numbers, and which of them a writer has sent
 //! ```
 

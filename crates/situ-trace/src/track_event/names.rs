@@ -1,9 +1,9 @@
-//! Names that a writer sends once, and then refers to by number.
+//! Names that a writer sends once, and later refers to by number.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Names with numbers below this are interned; others are written out each time.
+/// Names with numbers below this are interned. Others are written out each time.
 pub(super) const MAX_INTERNED: u32 = 8192;
 
 static NEXT: AtomicU32 = AtomicU32::new(1);
@@ -30,16 +30,16 @@ impl Name {
         Self { text: text.as_ptr(), len: text.len(), number: AtomicU32::new(0) }
     }
 
-    /// The text. Invalid UTF-8, which only C can pass, is replaced by U+FFFD.
+    /// Returns the text. Invalid UTF-8, which only C can pass, is replaced by U+FFFD.
     pub fn text(&self) -> Cow<'_, str> {
         if self.text.is_null() {
             return Cow::Borrowed("");
         }
-        // SAFETY: a `&'static str`, or what C promised to be valid for as long; not null.
+        // SAFETY: a `&'static str`, or memory that C promised to be valid as long. The pointer is not null.
         String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(self.text, self.len) })
     }
 
-    /// Its number in this process.
+    /// Returns its number in this process.
     #[inline(always)]
     pub(super) fn number(&self) -> u32 {
         match self.number.load(Ordering::Relaxed) {
@@ -59,7 +59,7 @@ impl Name {
     }
 }
 
-/// A number that is unique in this process, from 1.
+/// Returns a number that is unique in this process, from 1.
 pub(super) fn take_number() -> u32 {
     NEXT.try_update(Ordering::Relaxed, Ordering::Relaxed, |next| next.checked_add(1)).unwrap_or(u32::MAX)
 }
@@ -83,8 +83,8 @@ pub(super) enum Table {
 const TABLES: u32 = 4;
 const WORDS: usize = (MAX_INTERNED * TABLES / 64) as usize;
 
-/// What a writer has sent since its state was last cleared: one bit for each table, with a name's bits side
-/// by side.
+/// The names that a writer has sent since its state was last cleared: one bit for each table, with a name's
+/// bits side by side.
 #[derive(Debug)]
 pub(super) struct Sent([u64; WORDS]);
 
@@ -97,14 +97,14 @@ impl Sent {
         self.0.fill(0);
     }
 
-    /// Whether the name was sent into this table. True for names that are never interned.
+    /// Returns whether the name was sent into this table. True for names that are never interned.
     #[inline(always)]
     pub(super) fn has(&self, table: Table, number: u32) -> bool {
         let (word, bit) = place(table, number);
         self.0.get(word).is_none_or(|word| word & bit != 0)
     }
 
-    /// Marks the name as sent into this table. Returns whether it was not before.
+    /// Marks the name as sent into this table. Returns whether it was not sent before.
     pub(super) fn add(&mut self, table: Table, number: u32) -> bool {
         let is_new = !self.has(table, number);
         let (word, bit) = place(table, number);
@@ -115,7 +115,7 @@ impl Sent {
     }
 }
 
-/// The index of the word with a name's bit, and the bit.
+/// Returns the index of the word with a name's bit, and the bit.
 #[inline(always)]
 fn place(table: Table, number: u32) -> (usize, u64) {
     let names = 64 / TABLES;
@@ -137,17 +137,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_utf8_is_replaced_and_nothing_else() {
+    fn only_invalid_utf8_is_replaced() {
         let name =
             |text: &'static [u8]| Name { text: text.as_ptr(), len: text.len(), number: AtomicU32::new(0) };
         assert_eq!(name(b"caf\xe9!").text(), "caf\u{fffd}!");
         assert_eq!(name("café!".as_bytes()).text(), "café!");
         let nothing = Name { text: std::ptr::null(), len: 5, number: AtomicU32::new(0) };
-        assert_eq!(nothing.text(), "", "C may leave it out");
+        assert_eq!(nothing.text(), "", "C may pass no text");
     }
 
     #[test]
-    fn what_was_sent_is_known_in_its_table_until_it_is_cleared() {
+    fn a_sent_name_is_marked_in_its_table_until_it_is_cleared() {
         use Table::{Arguments, Categories, Counters, Events};
         let mut sent = Sent::empty();
         let tables = [Categories, Events, Arguments, Counters];

@@ -1,4 +1,4 @@
-//! This process as one that can be traced: its connection, its clock, and its description.
+//! This process as a traced process: its connection, its clock, and its description.
 
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -22,11 +22,11 @@ pub(super) struct Process {
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());
 
-/// This process, if it takes part.
+/// Returns this process, if it takes part.
 #[inline(always)]
 pub(super) fn current() -> Option<&'static Process> {
     let process = PROCESS.load(Ordering::Acquire);
-    // SAFETY: `connect` stores only what it has leaked.
+    // SAFETY: `connect` stores only a pointer that it has leaked.
     unsafe { process.as_ref() }
 }
 
@@ -48,24 +48,25 @@ pub(super) fn connect(root: &Root, name: &str, changed: fn(Option<&Session>)) {
     PROCESS.store(Box::into_raw(Box::new(process)), Ordering::Release);
 }
 
-/// Whether this process takes part in sessions.
+/// Returns whether this process takes part in sessions.
 pub fn is_traced() -> bool {
     current().is_some_and(|process| !process.producer.is_inherited())
 }
 
-/// The clock of traces: nanoseconds since the machine started, including sleep (`CLOCK_BOOTTIME`).
+/// Returns the time of the clock of traces: nanoseconds since the machine started, including sleep
+/// (`CLOCK_BOOTTIME`).
 #[inline]
 pub fn now_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The number of this process' track.
+/// Returns the number of this process's track.
 pub(super) fn process_track() -> u64 {
     current().map_or(0, |process| process.track)
 }
 
-/// A thread's description in the trace. The system is asked once in a session, not after each loss.
+/// A thread's description in the trace. It is read from the system once in a session, not after each loss.
 pub(super) struct ThreadDescription {
     id: u32,
     track: u64,
@@ -79,7 +80,8 @@ impl ThreadDescription {
     }
 }
 
-/// Combines two numbers into one that other pairs hardly ever give (the finalizer of splitmix64); never 0.
+/// Combines two numbers into one that other pairs hardly ever give (the finalizer of splitmix64). Never
+/// returns 0.
 pub(super) fn mix(one: u64, other: u64) -> u64 {
     let mut mixed = one.wrapping_add(other.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -115,7 +117,7 @@ pub(super) fn describe_thread(message: Message<'_>, thread: &ThreadDescription) 
     description.set_thread_name(&thread.name);
 }
 
-/// The system's name of a thread.
+/// Returns the system's name of a thread.
 fn thread_name(id: u32) -> String {
     let path = format!("/proc/self/task/{id}/comm");
     let name = std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());

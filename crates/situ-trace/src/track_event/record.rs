@@ -15,7 +15,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// A slice of a category that is off.
+    /// Returns a slice of a category that is off.
     #[inline(always)]
     pub const fn none() -> Self {
         Self { is_open: false }

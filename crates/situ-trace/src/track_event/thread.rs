@@ -1,8 +1,8 @@
-//! What a thread keeps while it is traced: its writer, and which names it has sent.
+//! The state of a traced thread: its writer, and the names that it has sent.
 //!
-//! A thread that ends leaves this to a later thread. So a thousand threads one after another need one writer,
-//! one entry in the ring and one sequence of the trace, and the collector has one entry to free, not a
-//! thousand.
+//! A thread that ends leaves this state to a later thread. A thousand threads one after another therefore
+//! need one writer, one entry in the ring and one sequence of the trace, and the collector has one entry to
+//! free, not a thousand.
 
 use std::cell::RefCell;
 use std::sync::Mutex;
@@ -18,16 +18,16 @@ thread_local! {
     static THREAD: RefCell<OwnThread> = const { RefCell::new(OwnThread(None)) };
 }
 
-/// The most threads whose state is kept for reuse: more than begin and end at once. Each takes about 10 KiB,
-/// and an entry in the ring.
+/// The maximum number of threads whose state is kept for reuse: more than usually end before others begin.
+/// Each takes about 10 KiB, and an entry in the ring.
 const MAX_REUSABLE: usize = 256;
 
 /// The state of threads that have ended. It is locked for a moment when a thread begins to write and when it
-/// ends. A thread that does not get the lock at once does without. (In a forked child it may stay locked for
-/// ever.)
+/// ends. A thread that does not get the lock at once continues without it. (In a forked child the lock may
+/// stay held for ever.)
 static REUSABLE: Mutex<Vec<Box<Thread>>> = Mutex::new(Vec::new());
 
-/// A thread's own state; kept for reuse when the thread ends.
+/// A thread's own state. It is kept for reuse when the thread ends.
 struct OwnThread(Option<Box<Thread>>);
 
 impl Drop for OwnThread {
@@ -44,7 +44,7 @@ impl Drop for OwnThread {
 
 pub(super) struct Thread {
     writer: Writer,
-    /// The writer's process: a forked child has another one.
+    /// The writer's process. A forked child has another one.
     process: &'static Process,
     /// The writer's epoch in which `sent` is valid.
     epoch: u64,
@@ -81,11 +81,11 @@ pub(super) fn count(counter: &'static Counter, at_ns: u64, value: f64) {
 }
 
 impl Thread {
-    /// For a thread's first event.
+    /// Prepares the state for a thread's first event.
     #[cold]
     fn begin(process: &'static Process) -> Box<Self> {
         let left = REUSABLE.try_lock().ok().and_then(|mut left| left.pop());
-        // After a fork they are the parent's.
+        // After a fork they belong to the parent.
         let Some(mut thread) = left.filter(|thread| std::ptr::eq(thread.process, process)) else {
             return Self::new(process);
         };
@@ -134,7 +134,7 @@ impl Thread {
         }
     }
 
-    /// Whether there is a session, and its reader knows this thread's description.
+    /// Returns whether there is a session, and its reader has this thread's description.
     #[inline(always)]
     fn is_ready(&mut self) -> bool {
         let epoch = self.writer.state_epoch();
@@ -158,7 +158,7 @@ impl Thread {
         self.describe(process::describe_process) && self.describe(process::describe_thread)
     }
 
-    /// Writes a packet that others depend on. Returns whether it was not lost.
+    /// Writes a packet on which others depend. Returns whether it was not lost.
     fn describe(&mut self, write: impl FnOnce(situ_wire::protobuf::Message<'_>, &ThreadDescription)) -> bool {
         match self.writer.packet() {
             Some(mut packet) => write(packet.message(), &self.described.1),
@@ -166,7 +166,7 @@ impl Thread {
         }
         let is_delivered = self.writer.state_epoch() == self.epoch;
         if !is_delivered {
-            // The next event describes everything again.
+            // The next event repeats all descriptions.
             self.epoch = 0;
         }
         is_delivered

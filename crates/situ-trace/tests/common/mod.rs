@@ -1,16 +1,10 @@
-//! Shared by the tests of traces: a scratch root directory, packets that can be checked, and a reader of
-//! traces.
+//! Common parts of the tests of traces: a scratch root directory, packets that can be checked, and a reader
+//! of traces.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-// The same as in the tests of the bus.
-#[path = "../../../situ-bus/tests/common/process.rs"]
-pub mod process;
-#[path = "../../../situ-bus/tests/common/step.rs"]
-pub mod step;
-
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use situ_memory::Root;
@@ -20,31 +14,24 @@ use situ_wire::protobuf::{Fields, Message, Value};
 /// Longer than any step of a test takes.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Limits of a process that waits for its collector as long as the session wants.
+/// Limits of a process that waits for its collector as long as the session requests.
 pub const LONG_STALL: Limits = Limits::new().stall(Duration::from_secs(3600));
 
-/// A number that is seldom the same twice.
+/// Returns a number that is seldom the same twice.
 pub fn now_ns() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64
 }
 
-/// A root directory. Its creator removes it on drop.
-pub struct Scratch(pub PathBuf, bool);
+/// A root directory for a test.
+pub struct Scratch(situ_testkit::Scratch);
 
 impl Scratch {
     pub fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        Self(PathBuf::from(format!("/dev/shm/situ-test-trace-{}-{count}", std::process::id())), true)
-    }
-
-    /// The directory of another process, which removes it.
-    pub fn shared(path: PathBuf) -> Self {
-        Self(path, false)
+        Self(situ_testkit::Scratch::new("trace"))
     }
 
     pub fn root(&self) -> Root {
-        Root::at(&self.0, None)
+        Root::at(self.0.path(), None)
     }
 
     /// The path of the trace.
@@ -70,24 +57,30 @@ impl Scratch {
         Trace::read(&std::fs::read(self.file()).unwrap())
     }
 
-    /// How many packets of producers the file has so far; the last one may be incomplete.
+    /// Returns the number of packets of producers in the file so far. The last one may be incomplete.
     pub fn packets_so_far(&self) -> usize {
         let bytes = std::fs::read(self.file()).unwrap();
         Fields::new(&bytes).map_while(Result::ok).count().saturating_sub(1)
     }
 
-    /// The names in the directory of the sessions.
+    /// Returns the names in the directory of the sessions.
     pub fn left(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.root().path().join("trace")).unwrap().flatten();
         entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if self.1 {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
+/// The role of this process and its root directory, if a test has started it as a child.
+pub fn role() -> Option<(String, Scratch)> {
+    let (role, scratch) = situ_testkit::process::role_in_root()?;
+    Some((role, Scratch(scratch)))
+}
+
+impl Deref for Scratch {
+    type Target = situ_testkit::Scratch;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 
@@ -235,7 +228,7 @@ fn packets(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// A packet's fields, if it is of this sequence or `of` is `None`. Checks its content.
+/// Returns a packet's fields, if it is of this sequence or `of` is `None`. Checks its content.
 fn read(packet: &[u8], of: Option<u32>) -> Option<Found> {
     let mut found = Found::default();
     let mut content = None;

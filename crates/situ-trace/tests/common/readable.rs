@@ -1,4 +1,4 @@
-//! Rules that every trace keeps once it is read.
+//! Rules that every trace keeps after it is read.
 
 use situ_trace::reader::{ReadTrace, SliceEnd, TraceSummary};
 

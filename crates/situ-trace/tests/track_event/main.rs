@@ -1,5 +1,5 @@
 //! Traces decoded by another implementation of protobuf: tracks, slices, arguments, flows and counters.
-//! Nothing refers to what was not said before, even after losses.
+//! Packets refer only to earlier state, even after losses.
 
 mod perfetto;
 mod rules;
@@ -35,11 +35,11 @@ fn numbers() -> TypeDescription {
 
 /// All tests run in one process, which takes part in one session at a time. So they are one test.
 #[test]
-fn what_happens_is_in_the_trace() {
+fn events_of_programs_are_in_the_trace() {
     let recording = Recording::new();
     events_have_names_arguments_and_flows(&recording);
     a_name_may_be_that_of_an_event_and_of_an_argument(&recording);
-    categories_are_on_only_if_they_are_wanted(&recording);
+    categories_are_on_only_if_the_session_selects_them(&recording);
     threads_have_tracks_of_their_own(&recording);
     threads_that_follow_each_other_lose_nothing(&recording);
     threads_that_follow_each_other_leave_a_whole_ring(&recording);
@@ -54,7 +54,7 @@ fn events_have_names_arguments_and_flows(recording: &Recording) {
     {
         let _slice = slice!(PLANNER, "before", "never" => { looked_at = true; 1u32 });
     }
-    assert!(!looked_at, "arguments of what is off are not even looked at");
+    assert!(!looked_at, "arguments of a category that is off are not evaluated");
 
     let bytes = recording.record("", || {
         assert!(PLANNER.is_enabled());
@@ -108,7 +108,7 @@ fn events_have_names_arguments_and_flows(recording: &Recording) {
 }
 
 /// One `Name` for two uses, as C++ has one for each literal: its number is explained in each table that uses
-/// it.
+/// the name.
 fn a_name_may_be_that_of_an_event_and_of_an_argument(recording: &Recording) {
     static STEP: Name = Name::new("step");
     static TURN: Name = Name::new("turn");
@@ -139,7 +139,7 @@ fn a_name_may_be_that_of_an_event_and_of_an_argument(recording: &Recording) {
     }
 }
 
-fn categories_are_on_only_if_they_are_wanted(recording: &Recording) {
+fn categories_are_on_only_if_the_session_selects_them(recording: &Recording) {
     let bytes = recording.record("plan*", || {
         assert!(PLANNER.is_enabled() && !UNWANTED.is_enabled());
         let _wanted = slice!(PLANNER, "wanted");
@@ -213,7 +213,7 @@ fn threads_that_follow_each_other_leave_a_whole_ring(recording: &Recording) {
     let last = ("number".to_owned(), Value::Uint(THREADS - 1));
     assert!(trace.named("short").iter().any(|slice| slice.arguments == [last.clone()]));
     let count = trace.named("short").len();
-    assert!(count > 50, "{count} slices in {KEPT} bytes: what others need has displaced them");
+    assert!(count > 50, "{count} slices in {KEPT} bytes: state has displaced them");
 }
 
 fn messages_of_the_bus_have_arrows(recording: &Recording) {
@@ -314,6 +314,6 @@ fn losses_take_no_more_than_themselves(recording: &Recording) {
     // The rules are checked by reading.
     let trace = Checked::read(&bytes);
     let ticks = trace.events.iter().filter(|event| event.name == "tick").count() as u64;
-    assert!(trace.losses > 0, "the test wants losses: {ticks} came");
+    assert!(trace.losses > 0, "the test needs losses, but {ticks} ticks came");
     assert!(ticks > 0 && ticks < EVENTS);
 }

@@ -1,5 +1,5 @@
 //! Perfetto's messages for another implementation (prost), written by hand from the field numbers of the
-//! public schema. So the code that wrote a trace does not decide what it says.
+//! public schema. They are independent of the code that wrote the trace.
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Trace {

@@ -93,7 +93,7 @@ impl Checked {
             ]) {
                 for entry in entries {
                     let (iid, name) = (entry.iid.unwrap(), entry.name.clone().unwrap());
-                    assert!(iid != 0, "0 is no number: {packet:?}");
+                    assert!(iid != 0, "0 is not a number of a name: {packet:?}");
                     let old = names.insert(iid, name.clone());
                     assert!(old.is_none_or(|old| old == name), "{iid} has two names: {packet:?}");
                 }
@@ -111,13 +111,13 @@ impl Checked {
             }
         }
         let Some(event) = &packet.track_event else { return };
-        assert!(flags & 2 != 0, "who uses numbers needs the state: {packet:?}");
+        assert!(flags & 2 != 0, "a packet with numbers needs the state: {packet:?}");
         assert!(packet.timestamp_clock_id.is_none_or(|clock| clock == 6), "the boot time");
         let name = |which: usize, iid: &u64| {
             sequence.names[which]
                 .get(iid)
                 .cloned()
-                .unwrap_or_else(|| panic!("{iid} was never said: {packet:?}"))
+                .unwrap_or_else(|| panic!("{iid} was never explained: {packet:?}"))
         };
         let categories = event.category_iids.iter().map(|iid| name(0, iid)).chain(event.categories.clone());
         self.events.push(Said {
@@ -144,14 +144,15 @@ impl Checked {
         let mut last: HashMap<u64, u64> = HashMap::new();
         for event in &self.events {
             let known = self.threads.contains_key(&event.track) || self.counters.contains_key(&event.track);
-            assert!(known, "nobody described the track of {event:?}");
+            assert!(known, "no packet described the track of {event:?}");
             let last = last.entry(event.track).or_default();
             assert!(*last <= event.at, "time runs backwards at {event:?}");
             *last = event.at;
         }
         let parents =
             self.threads.values().map(|thread| thread.3).chain(self.counters.values().map(|it| it.1));
-        parents.for_each(|parent| assert!(self.processes.contains_key(&parent), "whose track is it?"));
+        parents
+            .for_each(|parent| assert!(self.processes.contains_key(&parent), "the parent track is unknown"));
     }
 
     fn pair(&mut self) {

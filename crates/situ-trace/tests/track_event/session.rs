@@ -1,27 +1,26 @@
 //! Sessions in a scratch directory.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use situ_memory::Root;
+use situ_testkit::Scratch;
 use situ_trace::{Category, Collector, CollectorOptions, category, instant};
 
 category!(PROBE, "probe");
 
 /// This process, connected to a scratch directory, which is removed at the end.
-pub struct Recording(PathBuf);
+pub struct Recording(Scratch);
 
 impl Recording {
     pub fn new() -> Self {
-        let path = PathBuf::from(format!("/dev/shm/situ-test-people-{}", std::process::id()));
-        let recording = Self(path);
+        let recording = Self(Scratch::new("track-event"));
         situ_trace::join(&recording.root(), "people at work");
         assert!(situ_trace::is_traced());
         recording
     }
 
     pub fn root(&self) -> Root {
-        Root::at(&self.0, None)
+        Root::at(self.0.path(), None)
     }
 
     /// The bytes of a trace of `work`.
@@ -51,13 +50,7 @@ impl Recording {
 fn until(category: &'static Category, state: bool) {
     let begin = Instant::now();
     while category.is_enabled() != state {
-        assert!(begin.elapsed() < Duration::from_secs(20), "the session is not heard of");
+        assert!(begin.elapsed() < Duration::from_secs(20), "the category does not change");
         std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-impl Drop for Recording {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

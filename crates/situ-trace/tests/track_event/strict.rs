@@ -1,4 +1,4 @@
-//! Checks every field of a trace against Perfetto's public schema: a number or type of field that the schema
+//! Checks every field of a trace against Perfetto's public schema. A number or type of field that the schema
 //! does not have at that place is a defect of the writer. Written by hand, like `perfetto.rs`, which skips
 //! unknown fields.
 

@@ -12,11 +12,11 @@ use super::encoding::Encoding;
 use super::error::{DecodeError, DecodeProblem};
 use super::reader::{Reader, Scope, TextBuffer};
 
-/// The most memory that one message may take, in addition to 64 times its own length.
+/// The maximum memory for one message, in addition to 64 times its own length.
 pub const MAX_MEMORY: usize = 64 << 20;
 
-/// Decodes a message over the previous content of `message`. Vectors keep their memory. After an error the
-/// message holds a mixture of both.
+/// Decodes a message over the previous content of `message`. Vectors keep their memory. After an error,
+/// `message` holds a mixture of old and new values.
 ///
 /// Bytes behind the message are ignored. If another process changes the bytes meanwhile, the result is an
 /// error or some valid message.
@@ -37,8 +37,8 @@ pub fn decode_with_body<'a, T: Structure>(
     run(message, Body::Write(body), bytes.into())
 }
 
-/// The lengths of the bulk members of an encoded message, for constructing the flat message into which it is
-/// then decoded.
+/// Returns the lengths of the bulk members of an encoded message, for constructing the flat message into
+/// which it is then decoded.
 pub fn bulk_lengths<'a, T: Message>(
     bytes: impl Into<SharedBytes<'a>>,
 ) -> Result<T::BulkLengths, DecodeError> {
@@ -74,7 +74,7 @@ fn run<T: Structure>(message: &mut T, body: Body<'_>, bytes: SharedBytes<'_>) ->
 /// The destination of the elements of bulk members.
 enum Body<'b> {
     Write(&'b mut [u8]),
-    /// None: only their number is needed.
+    /// No destination: only the lengths are needed.
     Measure,
 }
 
@@ -83,7 +83,7 @@ struct Decoder<'a, 'b> {
     reader: Reader<'a>,
     body: Body<'b>,
     bulk: BulkCursor,
-    /// How many bytes of memory elements may still take.
+    /// The number of bytes of memory that elements may still take.
     memory: usize,
     memory_limit: usize,
     /// The optional member to which the next value belongs, and whether its structure is mutable.
@@ -175,8 +175,8 @@ impl<'a> Decoder<'a, '_> {
         }
     }
 
-    /// The bytes of `count` elements, if the message has them in their layout in memory. For numbers, the
-    /// byte order may differ.
+    /// Returns the bytes of `count` elements, if the message has them in their layout in memory. For numbers,
+    /// the byte order may differ.
     fn dense<T: Value>(&mut self, count: usize) -> Result<Option<SharedBytes<'a>>, DecodeError> {
         let is_number = T::SHAPE.element != Element::Other;
         if count == 0 || !T::DENSE || (!is_number && self.reader.is_swapped()) {
@@ -208,7 +208,7 @@ impl<'a> Decoder<'a, '_> {
         Ok(())
     }
 
-    /// Counts memory for an element whose bytes in the message may be fewer.
+    /// Counts memory for an element that may have fewer bytes in the message.
     fn charge(&mut self, size: usize) -> Result<(), DecodeError> {
         self.memory = self
             .memory
@@ -232,7 +232,8 @@ impl<'a> Decoder<'a, '_> {
         }
     }
 
-    /// Reads the members of a mutable structure. `decode` gets each id, and returns whether it knows it.
+    /// Reads the members of a mutable structure. Passes each id to `decode`, which returns whether the id is
+    /// known.
     fn parameters(
         &mut self,
         mut decode: impl FnMut(&mut Self, u32) -> Result<bool, DecodeError>,
@@ -249,7 +250,7 @@ impl<'a> Decoder<'a, '_> {
         Ok(())
     }
 
-    /// Reads a structure or union: its nesting level and delimiter, and its parts with `read`.
+    /// Reads a structure or union: its nesting level and delimiter here, and its parts with `read`.
     fn composite(
         &mut self,
         info: &TypeInfo,

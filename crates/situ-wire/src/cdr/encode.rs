@@ -1,6 +1,6 @@
 //! The encoder: one visitor for all types.
 
-use situ_layout::ros::RosidlBuffer;
+use situ_layout::OpaqueBuffer;
 use situ_layout::visit::{
     Element, Extensibility, MemberInfo, MemberVisitor, Number, Structure, TypeInfo, Union, Visitor,
 };
@@ -10,12 +10,12 @@ use super::encoding::{ByteOrder, Encapsulation, Encoding};
 use super::error::{EncodeError, EncodeProblem};
 use super::writer::{BytesSink, Counter, Delimiter, Sink, SliceSink, Writer};
 
-/// The size of an encoded message, its header included.
+/// Returns the size of an encoded message, its header included.
 pub fn encoded_size<T: Structure>(message: &T, encoding: Encoding) -> Result<usize, EncodeError> {
     encoded_size_with_body(message, &[], encoding)
 }
 
-/// The encoded size of a flat message whose bulk members lie in `body`.
+/// Returns the encoded size of a flat message with its bulk members in `body`.
 pub fn encoded_size_with_body<T: Structure>(
     message: &T,
     body: &[u8],
@@ -33,7 +33,7 @@ pub fn encode_into<T: Structure>(
     encode_into_with_body(message, &[], buffer, encoding)
 }
 
-/// Encodes a flat message whose bulk members lie in `body` into a buffer, and returns its size.
+/// Encodes a flat message with its bulk members in `body` into a buffer, and returns its size.
 pub fn encode_into_with_body<T: Structure>(
     message: &T,
     body: &[u8],
@@ -56,7 +56,7 @@ pub fn encode_to_vec<T: Structure>(message: &T, encoding: Encoding) -> Result<Ve
     encode_to_vec_with_body(message, &[], encoding)
 }
 
-/// Encodes a flat message whose bulk members lie in `body`.
+/// Encodes a flat message with its bulk members in `body`.
 pub fn encode_to_vec_with_body<T: Structure>(
     message: &T,
     body: &[u8],
@@ -155,8 +155,7 @@ impl<S: Sink> Encoder<'_, S> {
                 self.writer.align(T::SHAPE.size)?;
                 return Ok(self.writer.bytes(bytes)?);
             }
-            // Dense structures have the same bytes in memory and on the wire, if they begin at their
-            // alignment.
+            // Dense structures that begin at their alignment have the same bytes in memory and on the wire.
             if self.writer.is_aligned(align_of::<T>()) {
                 return Ok(self.writer.bytes(bytes)?);
             }
@@ -186,8 +185,8 @@ impl<S: Sink> Encoder<'_, S> {
         Ok(())
     }
 
-    /// Writes a structure or union: its nesting level and delimiter, and its parts with `write`, whose
-    /// argument says whether they are parameters.
+    /// Writes a structure or union: its nesting level and delimiter here, and its parts with `write`. The
+    /// argument of `write` is whether the parts are parameters.
     fn composite(
         &mut self,
         info: &TypeInfo,
@@ -235,8 +234,8 @@ impl<S: Sink> Visitor for Encoder<'_, S> {
         Ok(())
     }
 
-    fn rosidl_buffer(&mut self, buffer: RosidlBuffer) -> Result<(), EncodeError> {
-        Err(EncodeProblem::RosidlBuffer(buffer).into())
+    fn opaque_buffer(&mut self, buffer: OpaqueBuffer) -> Result<(), EncodeError> {
+        Err(EncodeProblem::OpaqueBuffer(buffer).into())
     }
 
     fn array<T: Value>(&mut self, elements: &[T]) -> Result<(), EncodeError> {

@@ -5,7 +5,7 @@ use situ_layout::visit::Extensibility;
 /// The size of the encapsulation header, in bytes.
 pub const HEADER_SIZE: usize = 4;
 
-/// How deep values may be nested. Each structure, union, sequence, array and map counts as one level.
+/// The maximum nesting of values. Each structure, union, sequence, array and map counts as one level.
 pub const MAX_DEPTH: u32 = 128;
 
 /// The version of CDR.
@@ -49,12 +49,12 @@ pub struct Encapsulation {
     pub encoding: Encoding,
     /// The byte order.
     pub order: ByteOrder,
-    /// How the top-level type is encoded. In version 1, appendable types are encoded as final ones.
+    /// The extensibility of the top-level type. In version 1, appendable types are encoded as final ones.
     pub extensibility: Extensibility,
 }
 
 impl Encapsulation {
-    /// Decodes the first two bytes of a message; `None` if they name no CDR encoding.
+    /// Decodes the first two bytes of a message. Returns `None` if they name no CDR encoding.
     pub const fn from_id(id: u16) -> Option<Self> {
         let order = if id & 1 == 0 { ByteOrder::Big } else { ByteOrder::Little };
         let (encoding, extensibility) = match id & !1 {
@@ -68,7 +68,7 @@ impl Encapsulation {
         Some(Self { encoding, order, extensibility })
     }
 
-    /// The first two bytes of a message.
+    /// Returns the first two bytes of a message.
     pub const fn id(self) -> u16 {
         let kind = match (self.encoding, self.extensibility) {
             (Encoding::Xcdr1, Extensibility::Final | Extensibility::Appendable) => 0x0,
@@ -80,7 +80,7 @@ impl Encapsulation {
         kind | (matches!(self.order, ByteOrder::Little) as u16)
     }
 
-    /// Whether a message with this header can hold a value of a type with this extensibility.
+    /// Returns whether a message with this header can hold a value of a type with this extensibility.
     pub const fn fits(self, extensibility: Extensibility) -> bool {
         Self { extensibility, ..self }.id() == self.id()
     }

@@ -1,26 +1,26 @@
 //! The errors of encoding and decoding, with the place where they occurred.
 
-use situ_layout::ros::RosidlBuffer;
+use situ_layout::OpaqueBuffer;
 use situ_layout::visit::Extensibility;
 use situ_layout::{BoundError, BulkError, FieldPath, NoMemory};
 use thiserror::Error;
 
 use super::encoding::MAX_DEPTH;
 
-/// What is wrong with a message.
+/// A problem that the decoder finds in a message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DecodeProblem {
     /// The message ends too early.
     #[error("{needed} more bytes are needed, but only {left} are left")]
     Truncated {
-        /// How many bytes the next value needs.
+        /// The number of bytes that the next value needs.
         needed: usize,
-        /// How many bytes are left in the message, or in the enclosing part.
+        /// The number of bytes left in the message, or in the enclosing part.
         left: usize,
     },
     /// The first two bytes name no CDR encoding.
-    #[error("0x{id:04x} is not a CDR encapsulation; was the message encoded as CDR?")]
+    #[error("0x{id:04x} is not a CDR encapsulation; check that the message was encoded as CDR")]
     UnknownEncapsulation {
         /// The bytes.
         id: u16,
@@ -35,12 +35,12 @@ pub enum DecodeProblem {
         /// The extensibility of the reader's type.
         extensibility: Extensibility,
     },
-    /// The message announces more elements or characters than its rest can hold.
+    /// The message announces more elements or characters than its remaining bytes can hold.
     #[error("a length of {length} is impossible, with {left} bytes left")]
     LengthTooLong {
         /// The length.
         length: usize,
-        /// How many bytes are left.
+        /// The number of bytes left.
         left: usize,
     },
     /// The length exceeds the bound in the reader's schema.
@@ -60,7 +60,7 @@ pub enum DecodeProblem {
     /// A string is not UTF-8.
     #[error("the text is not UTF-8 from byte {valid_up_to} on")]
     NotUtf8 {
-        /// How many bytes are well formed.
+        /// The number of leading bytes that are well formed.
         valid_up_to: usize,
     },
     /// The length of a wide string is an odd number of bytes.
@@ -75,7 +75,7 @@ pub enum DecodeProblem {
         /// The unit.
         unit: u32,
     },
-    /// A header names another member than the optional one that is expected.
+    /// A header names another member than the expected optional one.
     #[error(
         "member {expected} belongs here, but the header names {found}; writer and reader have different types"
     )]
@@ -91,7 +91,7 @@ pub enum DecodeProblem {
         /// The length found.
         length: u16,
     },
-    /// The reader does not know a member that it must understand.
+    /// The reader does not know a member that it must not ignore.
     #[error("member {id} is unknown here, and its writer requires readers to understand it")]
     NotUnderstood {
         /// The member's id.
@@ -100,7 +100,7 @@ pub enum DecodeProblem {
     /// Values are nested deeper than [`MAX_DEPTH`].
     #[error("values are nested more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// The message would take more memory than its length justifies.
+    /// The message would take more memory than its length allows.
     #[error("the message would take more than {limit} bytes of memory")]
     TooMuchMemory {
         /// The limit.
@@ -109,7 +109,7 @@ pub enum DecodeProblem {
     /// There is no memory for a part of the message.
     #[error("there is no memory for the next {bytes} bytes of the decoded message")]
     NoMemory {
-        /// How many bytes were asked for.
+        /// The number of bytes requested.
         bytes: usize,
     },
     /// The body of the flat message has no room for its bulk members.
@@ -145,7 +145,7 @@ pub struct DecodeError {
     pub offset: usize,
     /// The member.
     pub path: FieldPath,
-    /// What is wrong.
+    /// The problem.
     pub problem: DecodeProblem,
 }
 
@@ -170,7 +170,7 @@ impl DecodeError {
     }
 }
 
-/// Why a message cannot be encoded.
+/// A problem that prevents the encoding of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EncodeProblem {
@@ -199,7 +199,7 @@ pub enum EncodeProblem {
     TooDeep,
     /// A sequence lies in memory that only ROS can read.
     #[error(transparent)]
-    RosidlBuffer(#[from] RosidlBuffer),
+    OpaqueBuffer(#[from] OpaqueBuffer),
     /// A bulk member cannot be read from the message's body.
     #[error(transparent)]
     Bulk(#[from] BulkError),
@@ -211,7 +211,7 @@ pub enum EncodeProblem {
 pub struct EncodeError {
     /// The member.
     pub path: FieldPath,
-    /// What is wrong.
+    /// The problem.
     pub problem: EncodeProblem,
 }
 

@@ -4,9 +4,9 @@
 //! encode     one visitor writes a message of any type and storage
 //!   writer   writes its parts: numbers, strings, delimited parts, parameters
 //! decode     one visitor reads a message of any type and storage
-//!   reader   reads its parts, checks each of them
+//!   reader   reads its parts and checks each of them
 //! encoding   the encodings, and the header that names them
-//! error      what can go wrong, and where
+//! error      the errors, and where they occurred
 //! ```
 
 mod decode;

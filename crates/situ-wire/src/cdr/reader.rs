@@ -1,8 +1,8 @@
 //! Reads the parts of a CDR message: numbers, strings, delimited parts and parameters. It never reads out of
 //! bounds.
 //!
-//! Another process may change the message at any time. So the reader copies everything out, reads each byte
-//! that decides something only once, and copies text before it checks it.
+//! Another process may change the message at any time. The reader therefore copies everything out, reads each
+//! byte that affects a decision only once, and copies text before it checks the text.
 
 use situ_layout::SharedBytes;
 use situ_layout::visit::Number;
@@ -51,7 +51,7 @@ pub struct Scope {
     outer_origin: usize,
 }
 
-/// Memory for the copy of a string, which is checked there. Short strings need no memory of the heap.
+/// Memory for the copy of a string, which is checked there. Short strings need no heap memory.
 #[derive(Debug)]
 pub struct TextBuffer {
     short: [u8; 128],
@@ -87,8 +87,8 @@ pub struct WideUnits<'a> {
 }
 
 impl Iterator for WideUnits<'_> {
-    /// If the message has changed after the check, a unit may be larger than 16 bits. It is then replaced by
-    /// U+FFFD.
+    /// If the message has changed after the check, a unit may be larger than 16 bits. Such a unit is replaced
+    /// by U+FFFD.
     type Item = u16;
 
     #[inline]
@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// The number of bytes to the end of the message, or of the part that was entered.
+    /// Returns the number of bytes to the end of the message, or of the part that was entered.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.end - self.at
@@ -196,7 +196,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Gives one level of nesting back.
+    /// Releases one level of nesting.
     #[inline]
     pub fn ascend(&mut self) {
         self.depth = self.depth.saturating_sub(1);
@@ -214,14 +214,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The number of padding bytes in front of a number of this size.
+    /// Returns the number of padding bytes in front of a number of this size.
     #[inline]
     fn padding(&self, size: usize) -> usize {
         let align = size.min(self.encoding.max_align()).max(1);
         (self.at - self.origin).next_multiple_of(align) - (self.at - self.origin)
     }
 
-    /// Whether a number of this size needs no padding here.
+    /// Returns whether a number of this size needs no padding here.
     #[inline]
     pub fn is_aligned(&self, size: usize) -> bool {
         self.padding(size) == 0
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
         const { assert!(size_of::<T>() <= 8, "numbers have at most 8 bytes") };
         let bytes = &mut bytes[..size_of::<T>()];
         self.bytes(size_of::<T>())?.copy_to(bytes);
-        // The slice has T's size, so the default is never used.
+        // The slice has the size of T, so the default is never used.
         let number = T::from_ne_slice(bytes).unwrap_or_else(situ_layout::default_value);
         Ok(if self.swap { number.swapped() } else { number })
     }
@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the length of a sequence, string or map whose elements take at least `element` bytes each (at
+    /// Reads the length of a sequence, string or map. Its elements take at least `element` bytes each (at
     /// least 1).
     #[inline]
     pub fn length(&mut self, element: usize) -> Result<usize, DecodeError> {
@@ -314,7 +314,7 @@ impl<'a> Reader<'a> {
         Ok(scope)
     }
 
-    /// Continues behind the part, however much of it was read.
+    /// Continues behind the part, regardless of how much of it was read.
     #[inline]
     pub fn leave(&mut self, scope: Scope) {
         self.at = scope.end;
@@ -329,8 +329,8 @@ impl<'a> Reader<'a> {
         self.enter(length)
     }
 
-    /// Reads the header of the next member of a mutable type, or of an optional member in version 1; `None`
-    /// behind the last.
+    /// Reads the header of the next member of a mutable type, or of an optional member in version 1. Returns
+    /// `None` behind the last member.
     pub fn parameter(&mut self) -> Result<Option<Parameter>, DecodeError> {
         match self.encoding {
             Encoding::Xcdr1 => self.parameter1(),
@@ -405,7 +405,7 @@ impl<'a> Reader<'a> {
         Ok(scope)
     }
 
-    /// Skips the value of an unknown parameter. An error if it must be understood.
+    /// Skips the value of an unknown parameter. Returns an error if the reader must not ignore the parameter.
     pub fn skip_parameter(&mut self, parameter: &Parameter) -> Result<(), DecodeError> {
         if parameter.must_understand {
             return Err(self.error(DecodeProblem::NotUnderstood { id: parameter.id }));

@@ -11,7 +11,7 @@ use super::reader::{
 #[cfg(target_endian = "big")]
 compile_error!("Situ's memory layouts and its encoder are little endian");
 
-/// The largest member id that fits a short parameter header.
+/// The largest member id that fits into a short parameter header.
 const MAX_SHORT_ID: u32 = 0x3f00;
 
 /// The destination of a message's bytes.
@@ -30,7 +30,7 @@ pub trait Sink {
     /// Replaces bytes that were put before.
     fn patch(&mut self, at: usize, bytes: &[u8]);
 
-    /// Inserts `count` bytes at `at`, to be patched later.
+    /// Inserts `count` bytes at `at`, which are patched later.
     fn insert(&mut self, at: usize, count: usize) -> Result<(), EncodeProblem>;
 }
 
@@ -218,7 +218,7 @@ impl<S: Sink> Writer<S> {
         Ok(())
     }
 
-    /// Gives one level of nesting back.
+    /// Releases one level of nesting.
     #[inline]
     pub fn ascend(&mut self) {
         self.depth = self.depth.saturating_sub(1);
@@ -305,7 +305,7 @@ impl<S: Sink> Writer<S> {
     }
 
     /// Writes the header of a member of a mutable type, or of an optional member in version 1. `shape` is the
-    /// value's shape. [`end_parameter`](Self::end_parameter) sets the length.
+    /// shape of the value. [`end_parameter`](Self::end_parameter) sets the length.
     pub fn begin_parameter(
         &mut self,
         id: u32,

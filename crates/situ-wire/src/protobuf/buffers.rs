@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 
 use super::delegate::{Chunk, Delegate, Patch, PatchList, PatchListFull};
 
-/// An array of fixed size. A message that does not fit is an error.
+/// An array of fixed size. A message that does not fit causes an error.
 #[derive(Debug)]
 pub struct Fixed<'a> {
     start: NonNull<u8>,
@@ -39,7 +39,7 @@ impl<'a> Fixed<'a> {
     /// The last finished message; empty before the first.
     #[inline]
     pub fn written(&self) -> &[u8] {
-        // SAFETY: the writer has initialized that many bytes, which are borrowed for 'a.
+        // SAFETY: the writer has initialized that number of bytes, which are borrowed for 'a.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.written) }
     }
 }
@@ -87,8 +87,8 @@ impl Growing {
     }
 }
 
-// SAFETY: the vector is not used between the calls, and `reserve` keeps the first `len` bytes; `len` is set
-// to what is used.
+// SAFETY: the vector is not used between the calls, and `reserve` keeps the first `len` bytes. `len` is set
+// to the number of bytes in use.
 unsafe impl Delegate for Growing {
     fn first(&mut self) -> Option<Chunk> {
         self.bytes.clear();
@@ -167,7 +167,7 @@ unsafe impl Delegate for Scattered {
     }
 }
 
-/// What [`Streamed`] passes on.
+/// The argument of the sink of [`Streamed`].
 #[derive(Clone, Copy, Debug)]
 pub enum Piece<'a> {
     /// The next piece of the message.
@@ -176,7 +176,7 @@ pub enum Piece<'a> {
         number: u32,
         /// Its bytes.
         bytes: &'a [u8],
-        /// How many lengths in it are still to be patched.
+        /// The number of lengths in it that are patched later.
         pending: usize,
     },
     /// Lengths for chunks that were passed on before.

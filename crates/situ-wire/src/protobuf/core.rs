@@ -4,10 +4,10 @@
 //! chunk, the slot is *narrow*: as wide as the last length at this depth, at first one byte. If the length
 //! needs more or fewer bytes when the message ends, its content is moved, so that every length is minimal.
 //! For each open narrow slot, [`SPARE`] bytes at the end of the chunk stay free, so that widening always
-//! finds room: fields need to check one bound only. When the writer leaves the chunk, all narrow slots in it
-//! become *wide* ones of [`WIDE`] bytes, patched when their messages end.
+//! finds room. Fields therefore need to check only one bound. When the writer leaves the chunk, all narrow
+//! slots in it become *wide* ones of [`WIDE`] bytes, which are patched when their messages end.
 //!
-//! A group is a level, too, but has a tag at its end instead of a length: its slot has no bytes and never
+//! A group is a level, too, but has a tag at its end instead of a length. Its slot has no bytes and never
 //! grows.
 
 use std::mem::MaybeUninit;
@@ -20,10 +20,10 @@ use super::wire::{
     tag, varint_size,
 };
 
-/// How deep messages may nest below the first one. Readers commonly stop at 100.
+/// The maximum nesting of messages below the first one. Readers commonly stop at 100.
 pub const MAX_LEVELS: usize = 128;
 
-/// How many bytes a narrow slot may grow by.
+/// The number of bytes by which a narrow slot may grow.
 const SPARE: usize = WIDE - 1;
 
 /// The smallest chunk that a message can begin in, in bytes.
@@ -52,17 +52,17 @@ impl Level {
         if self.chunk_or_width == GROUP { 0 } else { self.chunk_or_width as usize }
     }
 
-    /// Narrow: by how many bytes the slot grows when it becomes wide.
+    /// Narrow: the number of bytes by which the slot grows when it becomes wide.
     fn growth(&self) -> usize {
         if self.chunk_or_width == GROUP { 0 } else { WIDE - self.chunk_or_width as usize }
     }
 }
 
-/// The state of a writer. What every field checks comes first. What begins as zero lies together: it is
-/// stored at once, and no load has to wait for two stores.
+/// The state of a writer. Members that every field checks come first. Members that begin as zero lie
+/// together: one store sets them, and no load has to wait for two stores.
 #[repr(C)]
 pub(super) struct Core {
-    /// Where the next byte goes: `start <= cursor <= end`.
+    /// The place of the next byte: `start <= cursor <= end`.
     pub(super) cursor: *mut u8,
     /// The limit for fields: the end of the chunk minus the spare bytes, or `cursor` after an error.
     pub(super) end: *mut u8,
@@ -118,13 +118,13 @@ impl Core {
         }
     }
 
-    /// How many bytes a field may have without more memory.
+    /// Returns the number of bytes that a field may have without more memory.
     #[inline(always)]
     pub(super) fn room(&self) -> usize {
         self.end as usize - self.cursor as usize
     }
 
-    /// The length of the whole message so far, in bytes.
+    /// Returns the length of the whole message so far, in bytes.
     #[inline]
     pub(super) fn position(&self) -> u64 {
         self.before + (self.cursor as usize - self.start as usize) as u64
@@ -135,7 +135,7 @@ impl Core {
         self.depth
     }
 
-    /// Keeps the first error. From then on there is no room for anything.
+    /// Stores the first error. From then on there is no room for any field.
     #[cold]
     #[inline(never)]
     pub(super) fn fail(&mut self, error: WriteError) {
@@ -155,7 +155,7 @@ impl Core {
         self.error
     }
 
-    /// Checks a field number, and fails if it is invalid.
+    /// Checks a field number. If it is invalid, stores the error and returns false.
     #[inline(always)]
     pub(super) fn check(&mut self, field: u32) -> bool {
         if field.wrapping_sub(1) < MAX_FIELD {
@@ -289,7 +289,7 @@ impl Core {
     #[inline(always)]
     pub(super) fn open(&mut self, field: u32) {
         if !self.check(field) {
-            // Counted, so that its end has a level to end.
+            // Counted, so that the matching end has a level to end.
             self.depth += 1;
             return;
         }
@@ -320,7 +320,7 @@ impl Core {
         self.begin_level(0, GROUP, tag(field, WireType::GroupEnd));
     }
 
-    /// The expected width of the length of a message at this depth.
+    /// Returns the expected width of the length of a message at this depth.
     #[inline(always)]
     fn width(&self) -> usize {
         if self.depth < WIDTH_LEVELS { 1 + (self.widths >> (3 * self.depth) & 7) as usize } else { 1 }
@@ -399,7 +399,7 @@ impl Core {
         }
     }
 
-    /// Ends the innermost message, whose level is `depth`.
+    /// Ends the innermost message, which has the level `depth`.
     #[inline(always)]
     fn close(&mut self, depth: u32) {
         self.depth = depth;
@@ -420,8 +420,8 @@ impl Core {
         unsafe { self.cursor.sub(length + 1).write(length as u8) };
     }
 
-    /// Writes a length into a slot of `width` bytes, moving the content if the length needs more or fewer.
-    /// For a group, writes its end.
+    /// Writes a length into a slot of `width` bytes, and moves the content if the length needs more or fewer
+    /// bytes. For a group, writes its end.
     #[inline(never)]
     fn close_moving(&mut self, width: u32, length: usize) {
         if width == GROUP {
@@ -498,7 +498,7 @@ impl Core {
         unsafe { self.delegate.as_mut() }
     }
 
-    /// Makes room if possible. False after an error.
+    /// Makes room if possible. Returns false after an error.
     #[cold]
     #[inline(never)]
     fn more(&mut self, wanted: usize) -> bool {
@@ -523,8 +523,8 @@ impl Core {
     }
 
     /// Begins the tight state: there are no spare bytes any more, and slots have one byte, so that a message
-    /// fits if its minimal form does. From the first slot to the last, what follows a slot moves by as much
-    /// as all slots up to it shrink.
+    /// fits if its minimal form does. From the first slot to the last, the bytes behind a slot move by the
+    /// sum by which all slots up to it shrink.
     fn tighten(&mut self) {
         let (from, to) = (self.narrow_from as usize, self.depth as usize);
         let mut shrunk = 0;
@@ -559,7 +559,7 @@ impl Core {
         (self.slow_below, self.quick_below) = (u32::MAX, 0);
     }
 
-    /// Asks the delegate to make the chunk larger, with room for `wanted` bytes. The chunk may move.
+    /// Requests a larger chunk from the delegate, with room for `wanted` bytes. The chunk may move.
     fn grow(&mut self, wanted: usize) -> bool {
         let used = self.cursor as usize - self.start as usize;
         let spare = self.chunk_end as usize - self.end as usize;
@@ -584,7 +584,7 @@ impl Core {
         true
     }
 
-    /// Leaves the chunk: narrow slots become wide, and the next chunk begins. False after an error.
+    /// Leaves the chunk: narrow slots become wide, and the next chunk begins. Returns false after an error.
     fn leave(&mut self) -> bool {
         let pending = self.widen();
         let used = self.cursor as usize - self.start as usize;
@@ -611,8 +611,8 @@ impl Core {
         true
     }
 
-    /// Makes the narrow slots wide, and returns how many there were. From the last slot to the first, what
-    /// follows a slot moves back by as much as all slots up to it grow.
+    /// Makes the narrow slots wide, and returns their number. From the last slot to the first, the bytes
+    /// behind a slot move back by the sum by which all slots up to it grow.
     fn widen(&mut self) -> usize {
         let (from, to) = (self.narrow_from as usize, self.depth as usize);
         let mut pending = to - from;
@@ -621,7 +621,7 @@ impl Core {
         let mut growth: usize = narrow.iter().map(Level::growth).sum();
         let start = self.start as usize;
         let mut behind = self.cursor as usize;
-        // SAFETY: for each slot, the chunk's end has as many spare bytes as it grows by.
+        // SAFETY: the chunk's end has a spare byte for each byte by which a slot grows.
         self.cursor = unsafe { self.cursor.add(growth) };
         for level in narrow.iter_mut().rev() {
             let (content, width) = (level.content as usize, level.width());

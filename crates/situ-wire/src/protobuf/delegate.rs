@@ -1,4 +1,4 @@
-//! How a writer gets memory: the contract between a writer and its delegate.
+//! The source of a writer's memory: the contract between a writer and its delegate.
 
 use std::ptr::NonNull;
 
@@ -11,7 +11,7 @@ use super::wire::WIDE;
 pub struct Chunk {
     /// Its first byte.
     pub start: NonNull<u8>,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub len: usize,
 }
 
@@ -45,9 +45,9 @@ impl Patch {
 
 /// Supplies a [`Writer`](super::Writer) with memory.
 ///
-/// A writer asks for the first chunk. Whenever a chunk is full, it asks whether the chunk can
-/// [`grow`](Self::grow). If not, it asks for the [`next`](Self::next) one, and leaves the full one. It ends
-/// with [`finish`](Self::finish), unless it is dropped before.
+/// A writer calls [`first`](Self::first) once for each message. When a chunk is full, it calls
+/// [`grow`](Self::grow). If the chunk cannot grow, the writer calls [`next`](Self::next) and leaves the
+/// chunk. At the end it calls [`finish`](Self::finish), unless it is dropped before.
 ///
 /// # Safety
 /// A chunk must be valid for writing until the writer leaves it (by `next`, `finish`, or a `grow` that moves
@@ -64,14 +64,14 @@ pub unsafe trait Delegate {
         None
     }
 
-    /// Whether [`next`](Self::next) can return another chunk.
+    /// Returns whether [`next`](Self::next) can return another chunk.
     fn has_next(&mut self) -> bool {
         false
     }
 
-    /// Takes the current chunk, whose first `used` bytes are written, and returns the next one. `pending`
-    /// lengths in the current chunk are zero until they are [patched](Self::patch). `None`: there is no other
-    /// chunk.
+    /// Takes the current chunk and returns the next one. The first `used` bytes of the current chunk are
+    /// written. `pending` lengths in it are zero until they are [patched](Self::patch). `None`: there is no
+    /// other chunk.
     fn next(&mut self, used: usize, pending: usize) -> Option<Chunk> {
         let _ = (used, pending);
         None
@@ -83,7 +83,7 @@ pub unsafe trait Delegate {
         Err(PatchListFull)
     }
 
-    /// Takes the last chunk, whose first `used` bytes are written. All patches have come.
+    /// Takes the last chunk. Its first `used` bytes are written. All patches have come before.
     fn finish(&mut self, used: usize);
 }
 
@@ -92,7 +92,7 @@ pub unsafe trait Delegate {
 #[error("the patch list is full; give it more memory, or apply its patches earlier")]
 pub struct PatchListFull;
 
-/// Patches that wait to be applied, in memory that the caller allocated.
+/// Patches that are not applied yet, in memory that the caller allocated.
 #[derive(Debug)]
 pub struct PatchList<'a> {
     memory: &'a mut [Patch],
@@ -100,7 +100,7 @@ pub struct PatchList<'a> {
 }
 
 impl<'a> PatchList<'a> {
-    /// Creates an empty list with room for as many patches as the slice has.
+    /// Creates an empty list with room for one patch per element of the slice.
     pub fn new(memory: &'a mut [Patch]) -> Self {
         Self { memory, len: 0 }
     }
@@ -117,7 +117,7 @@ impl<'a> PatchList<'a> {
         &self.memory[..self.len]
     }
 
-    /// Whether there is no room for another patch.
+    /// Returns whether there is no room for another patch.
     pub fn is_full(&self) -> bool {
         self.len == self.memory.len()
     }

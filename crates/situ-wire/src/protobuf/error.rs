@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-/// Why a message could not be written. The writer keeps the first error, and discards what is written after
-/// it.
+/// The reason that a message could not be written. The writer stores the first error, and discards all later
+/// fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -42,7 +42,7 @@ pub enum WriteError {
     PatchListFull,
 }
 
-/// What is wrong with a message.
+/// A problem that the reader finds in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReadProblem {
@@ -53,7 +53,7 @@ pub enum ReadProblem {
     #[error("a varint has more than ten bytes")]
     LongVarint,
     /// A tag has field number 0, a wire type that does not exist, or more than 32 bits.
-    #[error("this is not a tag; is the message protobuf?")]
+    #[error("this is not a tag; check that the message is protobuf")]
     InvalidTag,
     /// A group ends that has not begun.
     #[error("a group ends here that has not begun")]
@@ -69,12 +69,12 @@ pub enum ReadProblem {
     NotUtf8,
 }
 
-/// Why a message could not be read, and where.
+/// The problem that a reader found, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("at byte {at}: {problem}")]
 pub struct ReadError {
     /// The offset in the message that is read, which may be a nested one or a packed field.
     pub at: usize,
-    /// What is wrong.
+    /// The problem.
     pub problem: ReadProblem,
 }

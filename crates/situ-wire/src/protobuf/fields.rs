@@ -3,7 +3,7 @@
 use super::error::{ReadError, ReadProblem};
 use super::wire::{MAX_LENGTH, WireType};
 
-/// How deep a reader follows groups, and messages within messages.
+/// The maximum depth of groups, and of messages within messages, that a reader follows.
 pub const MAX_READ_LEVELS: u32 = 100;
 
 /// The value of a field as it is stored.
@@ -164,7 +164,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Iterates over the fields of a message. It ends after an error.
+/// Iterates over the fields of a message. The iteration ends after an error.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a> {
     cursor: Cursor<'a>,

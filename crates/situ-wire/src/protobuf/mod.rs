@@ -72,13 +72,13 @@
 //!
 //! ```text
 //! writer      the writer and its handles: message, text, bytes, packed
-//!   core      its state: a cursor in a chunk, and the messages that are open
-//! delegate    how a writer gets memory
+//!   core      its state: a cursor in a chunk, and the open messages
+//! delegate    the source of a writer's memory
 //!   buffers   memory to write on: fixed, growing, scattered, streamed
 //! fields      the fields of an encoded message, one after the other
 //!   kinds     the scalar types that are read
 //!   table     fields found in one pass, looked up in one step
-//! wire error  tags and varints; what can go wrong
+//! wire error  tags and varints; the errors
 //! ```
 
 mod buffers;

@@ -11,23 +11,23 @@ use super::wire::WireType;
 
 /// The fields of a message type. Usually generated.
 pub trait Layout<const N: usize> {
-    /// The slot of a field, below `N`, by its number and wire type. `None`: the field is unknown.
+    /// Returns the slot of a field, below `N`, by its number and wire type. `None`: the field is unknown.
     fn slot(number: u32, wire: WireType) -> Option<usize>;
 
-    /// Whether the enum of a slot has a number. Always true for an open enum. Other numbers of a closed enum
-    /// are unknown fields, or are skipped in packed fields.
+    /// Returns whether the enum of a slot has a number. Always true for an open enum. Other numbers of a
+    /// closed enum are unknown fields. In packed fields they are skipped.
     #[inline]
     fn accepts(slot: usize, number: i32) -> bool {
         let _ = (slot, number);
         true
     }
 
-    /// For each slot, the first slot of its oneof, and the one behind its last. Both are equal if it belongs
-    /// to no oneof.
+    /// For each slot, the first slot of its oneof, and the slot behind its last. Both are equal if the slot
+    /// belongs to no oneof.
     const ONEOFS: [(u16, u16); N] = [(0, 0); N];
 }
 
-/// The slot of a field, if it is known.
+/// Returns the slot of a field, if it is known.
 #[inline]
 fn slot_of<L: Layout<N>, const N: usize>(field: &Field<'_>) -> Option<usize> {
     let slot = L::slot(field.number, field.wire_type())?;
@@ -48,7 +48,7 @@ struct Entry {
     is_repeated: bool,
 }
 
-/// A message whose fields can be looked up in one step. A nested message is parsed when it is asked for.
+/// A message with fields that can be looked up in one step. A nested message is parsed when it is requested.
 ///
 /// `N` is the number of known fields, which `L` describes.
 pub struct Table<'a, L, const N: usize> {
@@ -112,44 +112,44 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
         Ok(Self { bytes, entries, depth, layout: PhantomData })
     }
 
-    /// Whether a field occurs.
+    /// Returns whether a field occurs.
     #[inline]
     pub fn has(&self, slot: usize) -> bool {
         self.entries[slot].last != 0
     }
 
-    /// A scalar field; if it is repeated, the last one.
+    /// Returns a scalar field. If it is repeated, returns the last value.
     #[inline]
     pub fn get<K: Kind>(&self, slot: usize) -> Option<K::Value> {
         let mut cursor = self.value(slot)?;
         K::Stored::read(&mut cursor).ok().map(K::value)
     }
 
-    /// A field of type `bytes`; if it is repeated, the last one.
+    /// Returns a field of type `bytes`. If it is repeated, returns the last value.
     #[inline]
     pub fn bytes(&self, slot: usize) -> Option<&[u8]> {
         self.value(slot)?.delimited().ok()
     }
 
-    /// A field of type `string`; if it is repeated, the last one.
+    /// Returns a field of type `string`. If it is repeated, returns the last value.
     #[inline]
     pub fn string(&self, slot: usize) -> Result<Option<&str>, ReadError> {
         self.bytes(slot).map(|bytes| self.text(bytes)).transpose()
     }
 
-    /// A nested message. If it is repeated, the occurrences are merged; only then are bytes copied.
+    /// Returns a nested message. If it is repeated, the occurrences are merged. Only then are bytes copied.
     pub fn nested(&self, slot: usize) -> Result<Option<Nested<'_>>, ReadError> {
         let Some(last) = self.bytes(slot) else { return Ok(None) };
         self.merged(slot, last).map(Some)
     }
 
-    /// A nested message that is a group; otherwise like [`nested`](Self::nested).
+    /// Returns a nested message that is a group, otherwise like [`nested`](Self::nested).
     pub fn group(&self, slot: usize) -> Result<Option<Nested<'_>>, ReadError> {
         let Some(first) = self.all_messages(slot).next() else { return Ok(None) };
         self.merged(slot, first).map(Some)
     }
 
-    /// All occurrences of a nested message merged, or `single` if there is only one.
+    /// Merges all occurrences of a nested message. Returns `single` if there is only one.
     fn merged<'s>(&'s self, slot: usize, single: &'s [u8]) -> Result<Nested<'s>, ReadError> {
         let depth = self.deeper()?;
         let bytes = if self.entries[slot].is_repeated {
@@ -160,7 +160,7 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
         Ok(Nested { bytes, depth })
     }
 
-    /// The numbers of a repeated field, packed or not.
+    /// Returns the numbers of a repeated field, packed or not.
     #[inline]
     pub fn all<K: Kind>(&self, slot: usize) -> Numbers<'_, K, L, N> {
         let packed = Cursor { bytes: &[], at: 0 };
@@ -192,12 +192,12 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
         self.occurrences(slot).filter_map(|field| field.value.as_bytes().or(field.value.as_group()))
     }
 
-    /// The same message with another layout, for its extensions.
+    /// Returns the same message with another layout, for its extensions.
     pub fn with_layout<M: Layout<K>, const K: usize>(&self) -> Result<Table<'_, M, K>, ReadError> {
         Table::build(Cow::Borrowed(&self.bytes), self.depth)
     }
 
-    /// The fields that the layout does not know, in order.
+    /// Returns the fields that the layout does not know, in order.
     pub fn unknown(&self) -> impl Iterator<Item = Field<'_>> {
         let fields = Fields::new(&self.bytes).filter_map(Result::ok);
         fields.filter(|field| slot_of::<L, N>(field).is_none())
@@ -222,7 +222,7 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
         Ok(self.depth + 1)
     }
 
-    /// A cursor at the last value.
+    /// Returns a cursor at the last value.
     #[inline]
     fn value(&self, slot: usize) -> Option<Cursor<'_>> {
         let last = self.entries[slot].last;
@@ -270,7 +270,7 @@ impl<'t, L: Layout<N>, const N: usize> Iterator for Occurrences<'t, L, N> {
     }
 }
 
-/// The numbers of a repeated field. It ends after an error.
+/// The numbers of a repeated field. The iteration ends after an error.
 pub struct Numbers<'t, K, L, const N: usize> {
     occurrences: Occurrences<'t, L, N>,
     packed: Cursor<'t>,
@@ -306,7 +306,7 @@ impl<'t, K: Kind, L: Layout<N>, const N: usize> Iterator for Numbers<'t, K, L, N
 }
 
 impl<'a> Value<'a> {
-    /// A string, bytes, message or packed field; `None` for others.
+    /// Returns the content of a string, bytes, message or packed field; `None` for other fields.
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         match self {
             Self::Bytes(bytes) => Some(bytes),
@@ -314,7 +314,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The fields of a group; `None` for others.
+    /// Returns the fields of a group; `None` for other fields.
     pub fn as_group(&self) -> Option<&'a [u8]> {
         match self {
             Self::Group(fields) => Some(fields),

@@ -34,7 +34,7 @@ pub enum WireType {
 }
 
 impl WireType {
-    /// The wire type with this number; `None` for 6 and 7.
+    /// Returns the wire type with this number; `None` for 6 and 7.
     #[inline]
     pub const fn from_bits(bits: u32) -> Option<Self> {
         Some(match bits {
@@ -49,7 +49,7 @@ impl WireType {
     }
 }
 
-/// The tag in front of a field. The number must be valid.
+/// Returns the tag in front of a field. The number must be valid.
 #[inline(always)]
 pub const fn tag(field: u32, wire: WireType) -> u32 {
     field << 3 | wire as u32
@@ -79,7 +79,7 @@ pub const fn unzigzag64(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// The length of a number as a varint: 1 to 10 bytes.
+/// Returns the length of a number as a varint: 1 to 10 bytes.
 #[inline(always)]
 pub const fn varint_size(value: u64) -> usize {
     ((63 - (value | 1).leading_zeros()) as usize * 9 + 73) / 64
@@ -145,14 +145,14 @@ unsafe fn put_four(at: *mut u8, value: u64) -> *mut u8 {
 }
 
 /// Writes a varint, and returns the address behind it. It writes four bytes at a time, without a branch for
-/// each byte. It is not inlined, so that the many places that write numbers stay small.
+/// each byte. It is not inlined, so that its many callers stay small.
 ///
 /// # Safety
 /// There must be room for four bytes, or for [`MAX_VARINT`] if it has more than four.
 #[inline(never)]
 pub(super) unsafe fn put_many(mut at: *mut u8, mut value: u64) -> *mut u8 {
-    // SAFETY: four bytes are written first, and four more behind them only if the number has more; behind
-    // eight follow one or two.
+    // SAFETY: four bytes are written first, and four more behind them only if the number has more. Behind
+    // eight bytes follow one or two.
     unsafe {
         if value >= FOUR_BYTE_LIMIT {
             (at, value) = (put_four(at, value), value >> 28);
@@ -164,15 +164,15 @@ pub(super) unsafe fn put_many(mut at: *mut u8, mut value: u64) -> *mut u8 {
     }
 }
 
-/// Writes a varint, and returns the address behind it. One byte is written inline, and so are five, which
-/// nearly all large numbers of 32 bits have.
+/// Writes a varint, and returns the address behind it. Numbers of one byte are written inline, and so are
+/// numbers of five bytes, which nearly all large 32-bit numbers have.
 ///
 /// # Safety
 /// There must be room for [`MAX_VARINT`] bytes, or for five if it is below 2^32.
 #[inline(always)]
 pub(super) unsafe fn put_number(at: *mut u8, value: u64) -> *mut u8 {
-    // SAFETY: a number of five bytes is written here, so that those below 2^32 that `put_many` gets have at
-    // most four.
+    // SAFETY: a number of five bytes is written here. Numbers below 2^32 that are passed to `put_many`
+    // therefore have at most four.
     unsafe {
         if value < 0x80 {
             at.write(value as u8);

@@ -26,26 +26,27 @@ impl<'d> Writer<'d> {
     pub fn new<D: Delegate + 'd>(delegate: &'d mut D) -> Self {
         let first = delegate.first();
         let delegate: NonNull<dyn Delegate + 'd> = NonNull::from(delegate);
-        // SAFETY: only the lifetime changes; the writer keeps the pointer to itself, and does not outlive 'd.
+        // SAFETY: only the lifetime changes. The writer does not pass the pointer on, and does not outlive
+        // 'd.
         let delegate =
             unsafe { std::mem::transmute::<NonNull<dyn Delegate + 'd>, NonNull<dyn Delegate>>(delegate) };
         // SAFETY: the delegate is borrowed exclusively for 'd.
         Self { core: unsafe { Core::new(delegate, first) }, delegate: PhantomData }
     }
 
-    /// The message itself, for writing fields. A second call continues the same message.
+    /// Returns the message itself, for writing fields. A second call continues the same message.
     #[inline(always)]
     pub fn message(&mut self) -> Message<'_> {
         self.core.close_above(0);
         Message { depth: 0, core: &mut self.core }
     }
 
-    /// The length so far, in bytes. The lengths of open messages are estimated.
+    /// Returns the length so far, in bytes. The lengths of open messages are estimated.
     pub fn position(&self) -> u64 {
         self.core.position()
     }
 
-    /// The first error so far.
+    /// Returns the first error so far.
     pub fn error(&self) -> Option<WriteError> {
         self.core.error()
     }
@@ -70,7 +71,7 @@ impl fmt::Debug for Writer<'_> {
     }
 }
 
-/// An open message. It borrows its parent, so that the parent can be written only when this message has
+/// An open message. It borrows its parent, so that the parent can be written only after this message has
 /// ended. Dropping the handle ends it. (A leaked handle ends with its parent.)
 ///
 /// Fields are appended in the order of the calls. [`Writer::finish`] reports errors.
@@ -262,7 +263,7 @@ impl<'w> Message<'w> {
 
     /// Writes a packed field of `bool`; nothing for an empty slice.
     pub fn packed_bool(&mut self, field: u32, values: &[bool]) {
-        // A bool is one byte of 0 or 1, also on the wire.
+        // A bool is one byte, 0 or 1, in memory and on the wire.
         self.packed_fixed(field, values);
     }
 
@@ -286,7 +287,7 @@ impl<'w> Message<'w> {
         }
     }
 
-    /// Borrows the message for a shorter time, to pass it on by value.
+    /// Borrows the message for a shorter time, so that it can be passed by value.
     #[inline]
     pub fn reborrow(&mut self) -> Message<'_> {
         // With depth 0, dropping the handle ends nothing.
@@ -372,7 +373,7 @@ impl std::io::Write for Bytes<'_> {
     }
 }
 
-/// A packed field that is written number by number; all numbers must be of the field's type.
+/// A packed field that is written number by number. All numbers must be of the field's type.
 #[derive(Debug)]
 pub struct Packed<'w> {
     message: Message<'w>,

@@ -21,7 +21,7 @@ impl Random {
         (self.next() % limit as u64) as usize
     }
 
-    /// A number of any magnitude.
+    /// Returns a number of any magnitude.
     pub fn number(&mut self) -> u64 {
         let shift = self.below(65) as u32;
         self.next().checked_shr(shift).unwrap_or(0)
@@ -270,7 +270,7 @@ impl Everything {
             it.get::<K>(slot).unwrap_or_default()
         }
         if it.unknown().any(|field| matches!(field.number, 2048 | 536_870_911)) {
-            // Prost takes these for entries, so they cannot be compared.
+            // Prost reads these as entries, so they cannot be compared.
             return Err(ReadError { at: 0, problem: ReadProblem::InvalidTag });
         }
         let mut message = Self {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the corpus of hostile names: names.idl, the packages of ROS `std` and `names`, and names.proto with plain.proto. Each name that a schema may
-declare and that means something in Rust, in C++, in one of their libraries, or in what Situ generates, stands in each place where
-a schema may have it. That the generated code compiles is the test."""
+"""Writes the corpus of hostile names: names.idl, the packages of ROS `std` and `names`, and names.proto with
+plain.proto. A hostile name means something in Rust, in C++, in one of their libraries, or in generated code. The
+corpus has each of them in each place where a schema may have it. The test is that the generated code compiles."""
 
 import pathlib
 
@@ -45,7 +45,7 @@ def idl(word):
 
 
 def apart(words):
-    """Names that differ in their case alone may not stand in one scope of IDL: of those, the first, then those that are left."""
+    """IDL forbids names that differ only in case within a scope. Returns the first of each such group, then the others."""
     seen, first, rest = set(), [], []
     for word in words:
         (rest if word.lower() in seen else first).append(word)
@@ -64,7 +64,7 @@ def write_idl():
     for number, words in enumerate(apart(types)):
         lines += [f"module types{number} {{"]
         for at, word in enumerate(words):
-            # Each in turn is used by the next, in containers too.
+            # The next one uses each in turn, in containers too.
             used = idl(words[at - 1]) if at % 16 else "long"
             if at % 8 == 1:
                 lines += [f"enum {idl(word)} {{ one_{at}, two_{at} }};"]
@@ -97,7 +97,7 @@ def write_idl():
         lines += ["module constants {"] + [f"const long {idl(it)} = {at};" for at, it in enumerate(words)] + ["};"]
         lines += ["@flat struct Bulks {"] + [f"  @bulk sequence<uint8> {idl(it)};" for it in words[::8]] + ["};"]
         lines += ["};"]
-    # Modules that lie in each other, and modules of their own.
+    # Nested modules, and separate ones.
     for word in ["std", "core", "alloc", "S", "T", "self", "class", "crate", "template", "Storage", "detail", "mod", "super",
                  "errno", "NULL", "exp", "open", "read", "index", "main", "situ_held", "situ_schemas", "SituStorage"]:  # fmt: skip
         lines += [f"module {idl(word)} {{"]
@@ -150,7 +150,7 @@ def write_proto():
         it message nested new new_ number parent_ place_ raw s_in_pieces set_s_in_pieces string table take_over try_from wire wire_type
         FieldsLayout FieldsReader FieldsReader_ FieldsWriter __FILE__ __LINE__ _Bool SITU_PROTOBUF_INLINE""".split()
     words = list(dict.fromkeys(WORDS + own))
-    # Without a package: enums of these names, as only theirs stand as they are beside other types.
+    # Without a package: enums of these names, as only an enum's name does not change beside other types.
     lines = ["// Written by corpus.py: enums in no package.", 'syntax = "proto2";', ""]
     lines += [f"enum {word} {{ V{at} = {at}; }}" for at, word in enumerate(words) if word != "std"]
     (HERE / "plain.proto").write_text(blocks(lines))
@@ -159,20 +159,20 @@ def write_proto():
     lines += ["", "package std.template.self.situ;", "", 'import "plain.proto";', ""]
     kinds = ["optional int32", "optional string", "repeated string", "optional bytes", "optional Words", "repeated Words",
              "optional Fields", "repeated int32", "repeated double"]  # fmt: skip
-    # A lonely line is no name in any case.
+    # A single underscore is no name.
     fields = []
     for at, word in enumerate(words):
         kind = kinds[at % len(kinds)]
         end = f" [default = {word}]" if kind == "optional Words" else " [packed = true]" if "double" in kind else ""
         fields.append(f"{kind} {word} = {at + 1}{end};")
     lines += ["message Fields {", "  enum Words {"] + [f"    {it} = {at};" for at, it in enumerate(words)]
-    # Names of enumerators and of fields are of one scope.
+    # Names of enumerators and of fields share one scope.
     lines[lines.index("message Fields {")] = "message Enumerators {"
     lines += ["  }", "}", "message Fields {"]
     lines += [f"  {it}".replace("Words ", "Enumerators.Words ") for it in fields] + ["}"]
     lines += ["message Types {"]
     lines += [f"  optional .{it} field_{at} = {at + 1};" for at, it in enumerate(words) if it != "std"] + ["}"]
-    # Each with something in it, so that it is a module too.
+    # Each has content, so that it is a module too.
     modules = """self Self super crate type mod fn core std alloc u8 str Outer outer situ class template and Result Option Clone it
         key value other f state __FILE__ NULL errno""".split()
     for at, word in enumerate(modules):

@@ -1,5 +1,5 @@
-//! Counts the allocations of this program: its own functions stand before those of the C library, so that Rust's allocations, those of
-//! ROS storage and those of C libraries are all counted.
+//! Counts the allocations of this program. Its functions replace those of the C library, so it counts the
+//! allocations of Rust, of ROS storage and of C libraries.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -19,14 +19,14 @@ fn count_one() {
     ALLOCATIONS.set(ALLOCATIONS.get() + 1);
 }
 
-/// Counts, and calls the C library's.
+/// Counts, and calls the C library's function.
 ///
 /// # Safety
 /// None needed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
     count_one();
-    // SAFETY: the function behind malloc takes the same.
+    // SAFETY: the function behind malloc takes the same arguments.
     unsafe { __libc_malloc(size) }
 }
 
@@ -59,12 +59,12 @@ pub unsafe extern "C" fn realloc(memory: *mut c_void, size: usize) -> *mut c_voi
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn posix_memalign(memory: *mut *mut c_void, align: usize, size: usize) -> c_int {
     count_one();
-    // SAFETY: the caller gives a place to write to.
+    // SAFETY: the caller passes a writable place.
     unsafe { *memory = __libc_memalign(align, size) };
     0
 }
 
-/// What a function gives, and how often this thread allocates meanwhile, growing included.
+/// The result of a function, and the number of this thread's allocations meanwhile, growing included.
 pub fn counting<T>(run: impl FnOnce() -> T) -> (T, usize) {
     let before = ALLOCATIONS.get();
     let value = run();

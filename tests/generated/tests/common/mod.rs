@@ -1,4 +1,5 @@
-//! The values that the vectors of `spec/vectors` hold (`kitchen.py` lists them), and memory for flat messages.
+//! The values that the vectors of `spec/vectors` hold (`kitchen.py` lists them), and memory for flat
+//! messages.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -90,7 +91,7 @@ fn label2() -> Label<Heap> {
     label
 }
 
-/// `T::<Heap>::default()`, where the type of the literal would be flat.
+/// `T::<Heap>::default()`. The type of the literal would be flat.
 trait NewIn: Sized {
     fn new_in() -> Self;
 }

@@ -5,7 +5,8 @@ use situ::layout::visit::{
 };
 use situ::layout::{BulkRef, Key, List, Maybe, Plain, Table, Text, Value, WideText};
 
-/// What strings hold: nothing, little, characters of all lengths, and more than fits a small allocation.
+/// The lengths of strings: empty, short, characters of all lengths, and more than a small allocation has room
+/// for.
 const TEXTS: [&str; 4] =
     ["", "front", "ünï©ødé 😀", "a text that is longer than most texts of a message are"];
 

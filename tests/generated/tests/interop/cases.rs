@@ -1,4 +1,5 @@
-//! Messages that other implementations wrote, their values, and the Python programs that write and check them.
+//! Messages that other implementations wrote, their values, and the Python programs that write and check
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,15 +11,15 @@ use crate::compare::difference;
 
 /// One message of another implementation.
 pub struct Case {
-    /// The type, what kind of value it is, and how it is encoded: names the case in messages.
+    /// The type, the kind of value, and the encoding: the name of the case in error texts.
     pub title: String,
     /// The name of the type.
     pub type_name: String,
-    /// How it is encoded.
+    /// The encoding.
     pub encoding: Encoding,
     /// Whether the bytes are little endian.
     pub little: bool,
-    /// Why Situ writes other bytes for the same value, if it does.
+    /// The reason why Situ writes other bytes for the same value, if it does.
     pub differs: Option<String>,
     /// The bytes.
     pub cdr: Vec<u8>,
@@ -54,7 +55,7 @@ impl Case {
         json.to_string() + "\n"
     }
 
-    /// Whether the value is the one of a message that nobody has touched.
+    /// Whether the value is the one of an untouched message.
     pub fn is_default(&self) -> bool {
         self.json["case"] == "default"
     }
@@ -66,8 +67,8 @@ impl Case {
         }
     }
 
-    /// Checks the bytes that Situ wrote for the value. ROS 2 reserves more room than some messages need, and leaves it
-    /// at their end.
+    /// Checks the bytes that Situ wrote for the value. ROS 2 reserves more room than some messages need, and
+    /// leaves it at their end.
     pub fn check_bytes(&self, bytes: &[u8]) {
         if self.little && self.differs.is_none() {
             let (same, rest) = self.cdr.split_at(bytes.len().min(self.cdr.len()));
@@ -104,7 +105,7 @@ pub fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// A program in `tests/interop`, run by the Python that has the other implementations.
+/// A program in `tests/interop`, run by the Python with the other implementations.
 pub struct Peer {
     python: PathBuf,
     program: PathBuf,
@@ -112,8 +113,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Finds the Python: `SITU_TEST_PYTHON`, or the one that `scripts/setup.sh python` makes. `None`, and a word to
-    /// the reader, if there is none.
+    /// Finds the Python interpreter: `SITU_TEST_PYTHON`, or the one that `scripts/setup.sh python` installs.
+    /// `None`, and a line for the reader of the output, if there is none.
     pub fn new(program: &str) -> Option<Self> {
         let prepared = root().join("build/venv/.ready").exists();
         let python = match std::env::var_os("SITU_TEST_PYTHON") {
@@ -130,8 +131,8 @@ impl Peer {
         Some(Self { python, program: root().join("tests/interop").join(program), folder })
     }
 
-    /// Lets it write its messages, and reads them; also those that have other padding, if padding means nothing to
-    /// the peer.
+    /// Lets the peer write its messages, and reads them. Also reads messages with other padding, if the peer
+    /// ignores padding.
     pub fn write(&self) -> Vec<Case> {
         let folder = self.folder.join("theirs");
         self.run(&["write".into(), folder.clone()]);
@@ -143,7 +144,7 @@ impl Peer {
         cases
     }
 
-    /// Lets it check messages that Situ wrote.
+    /// Lets the peer check messages that Situ wrote.
     pub fn check(&self, lines: &[String]) {
         let file = self.folder.join("ours.jsonl");
         std::fs::write(&file, lines.concat()).unwrap();

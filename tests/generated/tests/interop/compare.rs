@@ -4,14 +4,15 @@ use std::convert::Infallible;
 
 use serde_json::{Map, Value as Json, json};
 use situ::layout::BulkRef;
-use situ::layout::ros::RosidlBuffer;
+use situ::layout::OpaqueBuffer;
 use situ::layout::visit::{
     Bitmask, Enumeration, MemberInfo, MemberVisitor, Number, Structure, Union, Visitor,
 };
 use situ::layout::{Key, Plain, Table, Value};
 use situ_schema::dynamic;
 
-/// Where two values differ, if they do. Dynamic values join arrays of arrays, which is not a difference.
+/// The place at which two values differ, if they do. Dynamic values join arrays of arrays, which is not a
+/// difference.
 pub fn difference(found: &Json, wanted: &Json, path: &str) -> Option<String> {
     match (found, wanted) {
         (Json::Object(left), Json::Object(right)) if left.len() == right.len() => {
@@ -138,7 +139,7 @@ impl Visitor for ToJson {
         Ok(())
     }
 
-    fn rosidl_buffer(&mut self, _: RosidlBuffer) -> Result<(), Infallible> {
+    fn opaque_buffer(&mut self, _: OpaqueBuffer) -> Result<(), Infallible> {
         panic!("no other implementation has rosidl buffers")
     }
 

@@ -1,8 +1,9 @@
-//! CDR against independent implementations, both directions: rclpy with the middleware's type supports, and Cyclone DDS.
+//! CDR against independent implementations, both directions: rclpy with the middleware's type supports, and
+//! Cyclone DDS.
 //!
-//! They write messages of every type with extreme and random values. Situ reads them with generated types in every storage,
-//! and without compiled types, compares values, and writes them again, which gives the same bytes; the other side reads what
-//! Situ wrote. See "Checked against" in `spec/cdr.md`.
+//! They write messages of every type with extreme and random values. Situ reads them with generated types in
+//! every storage, and without compiled types. It compares the values and writes them again, which gives the
+//! same bytes. The other side reads the messages that Situ wrote. See "Checked against" in `spec/cdr.md`.
 
 mod cases;
 mod compare;
@@ -38,7 +39,7 @@ fn round_trip<T: Message>(case: &Case) -> Vec<u8> {
     let fails = |error| -> () { panic!("{}: {error}\n{}", case.title, cases::hex(&case.cdr)) };
     decode(&mut message, &case.cdr).unwrap_or_else(fails);
     case.check_value(&compare::of_generated(&message));
-    // What was in the message before makes no difference.
+    // The former content of the message makes no difference.
     let once = message.clone();
     decode(&mut message, &case.cdr).unwrap_or_else(fails);
     case.check_value(&compare::of_generated(&message));
@@ -60,7 +61,7 @@ fn dynamic_round_trip(schema: &Schema, case: &Case) -> Vec<u8> {
     dynamic::to_cdr(schema, id, &value, case.encoding).unwrap()
 }
 
-/// Reads a case in every way, and checks what is written. Returns that.
+/// Reads a case in every way, and checks the written bytes. Returns them.
 fn check(schema: &Schema, generated: &Generated, case: &Case) -> Vec<u8> {
     let bytes = dynamic_round_trip(schema, case);
     case.check_bytes(&bytes);
@@ -101,7 +102,7 @@ fn cyclone_messages() {
     exchange(&peer, &schema, &kinds_types!(generated));
 }
 
-/// What they wrote once, kept in `spec/vectors`: these are read and written wherever the tests run.
+/// Messages that they wrote once, kept in `spec/vectors`: these are read and written wherever the tests run.
 #[test]
 fn kept_messages() {
     let vectors = root().join("spec/vectors/cdr");

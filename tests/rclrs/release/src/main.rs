@@ -1,4 +1,4 @@
-//! Asks for the type support of a message with a sequence, as a publisher does before anything is sent.
+//! Requests the type support of a message with a sequence, as a publisher does before it sends.
 
 use rosidl_runtime_rs::RmwMessage;
 use std_msgs::msg::rmw::UInt8MultiArray;

@@ -1,5 +1,5 @@
-//! Sends a message, calls a service and asks for a goal, all of a package whose crate was generated while it was built; then
-//! says what the program in C++ says of the same type.
+//! Sends a message, calls a service and requests a goal of a package whose crate was generated during its
+//! build. Then prints what the C++ program prints for the same type.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use scan_msgs::msg::{self, Scan};
 use scan_msgs::srv::{Measure, Measure_Request, Measure_Response};
 use situ_layout::{Flat, Message};
 
-/// How long anything may take.
+/// The time limit of every step.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn scan() -> Scan {
@@ -25,7 +25,7 @@ fn scan() -> Scan {
     scan
 }
 
-/// Turns by the goal, a half of it first.
+/// Turns by the goal's angle, first by a half of it.
 async fn turn(goal: RequestedGoal<Turn>) -> TerminatedGoal {
     let angle = goal.goal().angle;
     match goal.accept().begin() {

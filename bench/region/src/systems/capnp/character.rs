@@ -1,4 +1,4 @@
-//! The character in Cap'n Proto, after `bench/peers/region/character.capnp`.
+//! The character in Cap'n Proto, as in `bench/peers/region/character.capnp`.
 
 use std::hint::black_box;
 
@@ -14,7 +14,7 @@ use crate::systems::native;
 
 type Segment = ScratchSpaceHeapAllocator<'static>;
 
-/// The first segment, which is used again, and the message in one piece.
+/// The reused first segment, and the message in one piece.
 struct Writer {
     segment: Segment,
     out: Vec<u8>,
@@ -22,7 +22,7 @@ struct Writer {
 
 impl Default for Writer {
     fn default() -> Self {
-        // It is there until the program ends.
+        // The segment lives until the program ends.
         let words = Word::allocate_zeroed_vec(1024).leak();
         let segment = ScratchSpaceHeapAllocator::new(Word::words_to_bytes_mut(words));
         Self { segment, out: Vec::with_capacity(8192) }
@@ -100,7 +100,7 @@ impl Writer {
 
 impl Encoder for Writer {
     fn build(&mut self, from: &impl Shape) -> Outcome<()> {
-        // The segments as they are, without the copy behind each other.
+        // The segments without the copy that joins them.
         self.write(from, |message, _| {
             black_box(message.get_segments_for_output().len());
         });
@@ -197,7 +197,7 @@ fn native_of(c: cp::character::Reader<'_>) -> Outcome<native::Character> {
     })
 }
 
-/// Adds what is measured of characters.
+/// Adds the measurements of characters.
 pub fn add(suite: &mut Suite) -> Outcome<()> {
     fn with_root<R>(bytes: &[u8], then: fn(cp::character::Reader<'_>) -> Outcome<R>) -> Outcome<R> {
         let message = read_message_from_flat_slice(&mut &bytes[..], ReaderOptions::new())?;

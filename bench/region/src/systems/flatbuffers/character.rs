@@ -1,4 +1,4 @@
-//! The character in FlatBuffers, after `bench/peers/region/character.fbs`.
+//! The character in FlatBuffers, as in `bench/peers/region/character.fbs`.
 
 use std::hint::black_box;
 
@@ -40,7 +40,7 @@ fn position(from: [f32; 3]) -> Position {
     made.0
 }
 
-/// A builder, and the tables of equips until they become a vector.
+/// A builder, and the tables of equips before they become a vector.
 struct Writer {
     builder: Builder,
     equips: Vec<WIPOffset<Equip<'static>>>,
@@ -172,7 +172,7 @@ fn native_of(c: Character<'_>) -> Option<native::Character> {
     })
 }
 
-/// Adds what is measured of characters.
+/// Adds the measurements of characters.
 pub fn add(suite: &mut Suite) -> Outcome<()> {
     characters::add::<Writer>(
         suite,

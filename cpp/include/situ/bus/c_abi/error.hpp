@@ -21,7 +21,7 @@ enum class errc : int {
   unsafe = SITU_ERROR_UNSAFE,            ///< other users could tamper with the shared memory
   malformed = SITU_ERROR_MALFORMED,      ///< a file or a message in shared memory is not valid
   type = SITU_ERROR_TYPE,                ///< the topic carries another type, or another layout of it
-  qos = SITU_ERROR_QOS,                  ///< the other side offers or asks for another quality of service
+  qos = SITU_ERROR_QOS,                  ///< the other side offers or requests another quality of service
   no_place = SITU_ERROR_NO_PLACE,        ///< the topic has no room for another publisher or subscriber
   busy = SITU_ERROR_BUSY,                ///< another process holds the topic's lock
   no_memory = SITU_ERROR_NO_MEMORY,      ///< all of the publisher's memory is in use
@@ -36,7 +36,7 @@ enum class errc : int {
   removed = SITU_ERROR_REMOVED,  ///< the root, the topic or the node's file was removed while in use
 };
 
-/// An operation of the bus failed. `what()` says what happened, with the values, and what to do.
+/// The error of a failed operation. `what()` describes the failure, with the values, and what to do.
 class error : public std::runtime_error {
  public:
   error(errc code, const std::string& text) : std::runtime_error(text), code_(code) {}

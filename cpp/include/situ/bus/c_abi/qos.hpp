@@ -16,23 +16,25 @@ inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::ma
 /// Whether messages may be lost between a publisher and a subscriber.
 enum class reliability : std::uint32_t {
   best_effort =
-      SITU_BEST_EFFORT,  ///< a publisher never waits; a slow subscriber loses messages and learns how many
+      SITU_BEST_EFFORT,      ///< a publisher never waits; a slow subscriber loses messages, which are counted
   reliable = SITU_RELIABLE,  ///< a publisher waits for reliable subscribers that keep all messages
 };
 
-/// Which messages a subscriber finds that joins late.
+/// Which earlier messages a subscriber receives when it joins.
 enum class durability : std::uint32_t {
-  volatile_ = SITU_VOLATILE,              ///< only messages published after it joined
-  transient_local = SITU_TRANSIENT_LOCAL  ///< also the last messages that publishers keep
+  volatile_ = SITU_VOLATILE,              ///< none
+  transient_local = SITU_TRANSIENT_LOCAL  ///< the last messages that publishers keep
 };
 
-/// What a publisher offers: `{.reliability = situ::reliability::reliable, .depth = 4}`.
+/// The quality of service that a publisher offers:
+/// `{.reliability = situ::reliability::reliable, .depth = 4}`.
 struct publisher_qos {
   situ::reliability reliability = situ::reliability::best_effort;
   situ::durability durability = situ::durability::volatile_;
-  /// The number of last messages that stay available. A reliable publisher runs ahead by at most this number.
+  /// The number of last messages that stay available. A reliable publisher is ahead of its reliable
+  /// subscribers by at most this number.
   std::size_t depth = 8;
-  /// How long publishing may wait for a reliable subscriber; zero fails at once.
+  /// The longest time that publishing waits for a reliable subscriber. Zero: publishing fails at once.
   std::chrono::nanoseconds block = std::chrono::seconds(1);
   /// The publisher promises to publish at least this often. Zero: no promise.
   std::chrono::nanoseconds deadline{0};
@@ -40,23 +42,24 @@ struct publisher_qos {
   std::chrono::nanoseconds lifespan{0};
   /// False: messages carry no time stamps, and publishing does not read the clock.
   bool stamps = true;
-  /// If a slot comes back and more than this many bytes are free, all but half of this many go back to the
-  /// system at once. Otherwise memory goes back after some seconds without use, and when `trim` is called.
+  /// When a slot becomes free and more than this number of bytes are free, the publisher at once returns free
+  /// memory to the system, down to half of this number. Otherwise memory returns to the system after some
+  /// seconds without use, and when `trim` is called.
   std::uint64_t trim_above = UINT64_MAX;
 };
 
 /// Which publishers' messages a subscriber reads in place. All other messages are copied to private memory on
 /// take, so that their publisher cannot change them after the check.
 enum class trust : std::uint32_t {
-  /// Messages in memory that only this process' user and the superuser may write, and no group.
+  /// Messages in memory that only the user of this process and the superuser may write, and no group.
   same_user = SITU_SAME_USER,
-  /// All messages, whoever may write to their memory.
+  /// All messages, even if other users may write to their memory.
   everyone = SITU_EVERYONE,
   /// No messages: each is copied.
   nobody = SITU_NOBODY,
 };
 
-/// What a subscriber asks for.
+/// The quality of service that a subscriber requests.
 struct subscriber_qos {
   situ::reliability reliability = situ::reliability::best_effort;
   situ::durability durability = situ::durability::volatile_;

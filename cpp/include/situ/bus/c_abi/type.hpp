@@ -40,8 +40,8 @@ class type_description {
   }
 
  private:
-  /// The layout of flat messages that can be read. A message on the heap is also read from flat ones if it
-  /// has a flat form; then this is the layout of that form.
+  /// The layout of the flat messages that a subscriber of T reads. If T is a message on the heap with a flat
+  /// form, this is the layout of that form.
   template <message T>
   static std::uint64_t layout_of() {
     if constexpr (T::layout_hash == 0 && requires { typename rebind<T, flat>; }) {

@@ -15,7 +15,7 @@
 
 namespace situ {
 
-/// What the library counts for a publisher; see situ.h.
+/// The statistics of a publisher: see situ.h.
 using publisher_statistics = situ_publisher_statistics;
 
 /// Base of all publishers: memory, interruption and statistics.

@@ -17,13 +17,13 @@
 
 namespace situ {
 
-/// What the library counts for a subscriber; see situ.h.
+/// The statistics of a subscriber: see situ.h.
 using subscriber_statistics = situ_subscriber_statistics;
 
 /// Base of all subscribers: waiting, the file descriptor and statistics.
 class any_subscriber {
  public:
-  /// Waits until a message can be taken. False if the timeout passes first. Zero only checks.
+  /// Waits until a message can be taken. Returns false if the timeout passes first. Zero only checks.
   [[nodiscard]] bool wait(std::chrono::nanoseconds timeout = forever) {
     situ_error raw;
     detail::failed why;

@@ -40,9 +40,9 @@ struct placement {
 
 /// The state of a message's fence.
 enum class fence_state : int {
-  complete = SITU_COMPLETE,  ///< the bytes are there
-  pending = SITU_PENDING,    ///< they are still being written
-  poisoned = SITU_POISONED,  ///< their writer failed: they never will be
+  complete = SITU_COMPLETE,  ///< all bytes are written
+  pending = SITU_PENDING,    ///< bytes are still being written
+  poisoned = SITU_POISONED,  ///< the writer failed: the message never becomes complete
 };
 
 /// The point at which a message is complete: see situ.h.
@@ -56,7 +56,7 @@ inline situ_placement to_c(const placement& where) noexcept {
           static_cast<std::uint32_t>(where.strategy)};
 }
 
-/// The part of a payload that a bulk field names. Empty if the field lies outside the payload.
+/// The part of a payload that belongs to a bulk field. Empty if the field lies outside the payload.
 template <class U, class Field>
 device_span<U> part_of(const situ_span& payload, const Field& field) noexcept {
   if (!field.fits(payload.size)) return device_span<U>({});
@@ -100,7 +100,7 @@ class stream {
   /// As the constructor, without an exception.
   [[nodiscard]] static result<stream, error> try_create(const node& on, const std::string& domain);
 
-  /// Waits until all enqueued work is done. False if the timeout passes first. Throws if work failed.
+  /// Waits until all enqueued work is done. Returns false if the timeout passes first. Throws if work failed.
   bool synchronize(std::chrono::nanoseconds timeout = forever) const {
     situ_error raw;
     detail::failed why;

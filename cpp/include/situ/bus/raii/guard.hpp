@@ -1,4 +1,4 @@
-// Lets a process survive that files of shared memory are made shorter while it uses them.
+// Keeps a process alive when files of shared memory are made shorter while it uses them.
 #pragma once
 
 #include "situ/bus/c_abi/error.hpp"
@@ -13,11 +13,11 @@ namespace situ {
   return {};
 }
 
-/// Lets this process survive when files of shared memory are made shorter while it has them mapped. The lost
+/// Keeps this process alive when files of shared memory are made shorter while it has them mapped. The lost
 /// part of a file reads as zeroes, and the next take or publication fails: with `errc::malformed` for a
-/// publisher's memory, with `errc::removed` for the topic. Off by default, because it installs a handler of
-/// SIGBUS, which belongs to the program. Faults elsewhere go to the previous handler. Calling it again does
-/// nothing.
+/// publisher's memory, with `errc::removed` for the topic. Off by default, because it installs a SIGBUS
+/// handler, and signal handlers belong to the program. Faults elsewhere go to the previous handler. Calling
+/// it again does nothing.
 inline void install_guard() {
   situ_error raw;
   detail::failed why;

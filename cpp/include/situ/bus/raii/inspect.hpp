@@ -1,4 +1,4 @@
-// Inspecting the bus: topics, nodes, waiting publishers and copies; and removing what dead nodes left.
+// Inspects the bus: topics, nodes, waiting publishers and copies. Removes the files that dead nodes left.
 #pragma once
 
 #include <chrono>
@@ -93,7 +93,7 @@ struct wait_info {
   return found;
 }
 
-/// What `clean` removed.
+/// The numbers of nodes and topics whose files `clean` removed.
 struct cleaned {
   std::size_t nodes = 0;
   std::size_t topics = 0;

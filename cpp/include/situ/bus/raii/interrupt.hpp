@@ -1,4 +1,4 @@
-// Ending waits from another thread or from a signal handler.
+// Ends waits from another thread or from a signal handler.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace situ {
 
-/// Ends waits from another thread, or from a signal's handler:
+/// Ends waits from another thread, or from a signal handler:
 ///
 ///   static situ::interrupter stop;
 ///   std::signal(SIGINT, [](int) { stop.interrupt(); });
@@ -42,7 +42,7 @@ class interrupter {
   detail::owner<situ_interrupter> handle_;
 };
 
-/// How long to wait, and what else ends the wait. By default a wait goes on after a signal was handled.
+/// How long to wait, and what else ends the wait. By default a wait continues after a signal was handled.
 struct waiting {
   std::chrono::nanoseconds timeout = forever;
   /// An interrupter that ends the wait.
@@ -62,7 +62,7 @@ inline situ_waiting to_c(const waiting& how) noexcept {
           how.until_a_signal ? 1U : 0U};
 }
 
-/// How a wait ended, from the status of C. Any error except an interruption goes to `why`.
+/// Returns how a wait ended, from the status of C. Stores any error except an interruption in `why`.
 inline waited ended(situ_status status, const situ_error& raw, failed& why) {
   if (status == SITU_ERROR_INTERRUPTED) return waited::interrupted;
   succeeded(status, raw, why);

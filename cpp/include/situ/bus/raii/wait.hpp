@@ -1,4 +1,4 @@
-// Waiting for several subscribers at once.
+// Waits for several subscribers at once.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ requires(sizeof...(Subscribers) > 0)
 }
 
 /// The same, with an interrupter or a signal that may end the wait even when a message is available. The
-/// result is then nothing, as after a timeout; ask the interrupter which it was.
+/// result is then nothing, as after a timeout; `interrupter::interrupted` distinguishes the two.
 template <std::derived_from<any_subscriber>... Subscribers>
 requires(sizeof...(Subscribers) > 0)
     [[nodiscard]] std::optional<std::size_t> wait_any(const waiting& how, Subscribers&... subscribers) {

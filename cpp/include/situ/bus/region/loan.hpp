@@ -67,8 +67,8 @@ class loan<T> : region_detail::growth {
       return operation(**this);
     }
   }
-  /// Allocates memory for an image of `bytes` bytes now. False if there is not enough memory, or if the loan
-  /// may not grow that far.
+  /// Allocates memory for an image of `bytes` bytes now. Returns false if there is not enough memory, or if
+  /// the loan may not grow that far.
   [[nodiscard]] bool reserve(std::size_t bytes) {
     if (bytes <= region_->capacity()) return true;
     return bytes <= region_detail::max_size && grow_to(room_for(bytes));
@@ -83,7 +83,7 @@ class loan<T> : region_detail::growth {
   void compact() {
     if (!try_compact()) detail::raise(region_error(region_fault::full, region_->capacity()));
   }
-  /// The same. False, and unchanged, if the slot has no room for it.
+  /// The same. Returns false and changes nothing if the slot has no room for it.
   [[nodiscard]] bool try_compact() {
     const bool done = region_->try_compact();
     grows();
@@ -117,7 +117,7 @@ class loan<T> : region_detail::growth {
   [[nodiscard]] region_detail::header* header() noexcept {
     return reinterpret_cast<region_detail::header*>(const_cast<std::byte*>(region_->bytes().data()));
   }
-  /// Lets operations that find no room in the region grow the slot.
+  /// Makes operations that find no room in the region grow the slot.
   [[gnu::noinline]] void grows() noexcept {  // Inlined, GCC 12 warns of an access that does not happen.
     if (region_) region_detail::own_state(header())->growth = this;
   }
@@ -128,8 +128,9 @@ class loan<T> : region_detail::growth {
     // The bitmap also covers its own memory.
     return bytes + region_detail::state_size(bytes + bytes / 64) + region_detail::granule * 2;
   }
-  /// Grows the slot to twice its size or, if that fails, to the size that the failed operation needed. False
-  /// if the operation failed for another reason, if no region can be so large, or if there is no memory.
+  /// Grows the slot to twice its size or, if that fails, to the size that the failed operation needed.
+  /// Returns false if the operation failed for another reason, if no region can be so large, or if there is
+  /// no memory.
   [[nodiscard]] bool grow() {
     const std::size_t wanted = region_detail::own_state(header())->wanted;
     const std::size_t needed = room_for(region_->size() + region_detail::in_granules(wanted));

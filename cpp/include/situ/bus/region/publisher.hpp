@@ -44,8 +44,8 @@ class publisher<T> : public any_publisher {
     return detail::result_of(std::move(made), std::move(why));
   }
 
-  /// Lends a region with a new value. Its memory is what the last messages needed, and at least `bytes`. It
-  /// can grow to eight times as much, and to at least 256 MiB.
+  /// Lends a region with a new value. It has the memory that the last messages needed, and at least `bytes`.
+  /// It can grow to eight times as much, and to at least 256 MiB.
   [[nodiscard]] situ::loan<T> loan(std::size_t bytes = 0) {
     detail::failed why;
     situ::loan<T> lent(*this);
@@ -151,7 +151,7 @@ class publisher<T> : public any_publisher {
     lent.grows();
     return true;
   }
-  /// Notes how much memory an image needed. The hint rises at once, and falls by an eighth of the difference.
+  /// Records the memory that an image needed. The hint rises at once, and falls by 1/8 of the difference.
   void learn(std::size_t needed) noexcept { hint_ = needed > hint_ ? needed : hint_ - (hint_ - needed) / 8; }
 
   std::size_t hint_ = min_room;

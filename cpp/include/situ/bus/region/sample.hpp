@@ -21,8 +21,8 @@ namespace situ {
 ///
 /// After the check, reading follows links without further checks. The image therefore lies in memory that
 /// does not change: messages that other users may write are copied to private memory before the check
-/// (`situ::trust` of the subscriber). Only a hostile process of the same user can change what is read in
-/// place; subscribe with `situ::trust::nobody` where there may be one.
+/// (`situ::trust` of the subscriber). Only a hostile process of the same user can change messages that are
+/// read in place. Where such a process may run, subscribe with `situ::trust::nobody`.
 template <region_message T>
 class sample<T> {
  public:

@@ -81,7 +81,7 @@ class loan {
     detail::raise_if(why);
     return sequence;
   }
-  /// The fence that completes the body, for streams that Situ does not know: enqueue a write of `value` to
+  /// The fence that completes the body, for streams of other libraries: enqueue a write of `value` to
   /// the word after the work that fills the body, then call `publish_signalled`.
   [[nodiscard]] situ::fence fence() {
     detail::failed why;

@@ -54,7 +54,7 @@ class sample {
   [[nodiscard]] std::span<const U> bulk(const bulk_ref<U, N>& field) const noexcept {
     return field.try_span(body()).value_or(std::span<const U>());
   }
-  /// The same for a message on the heap, whose field is a vector.
+  /// The same for a message on the heap. Its field is a vector.
   template <detail::sequence V>
   [[nodiscard]] std::span<const typename V::value_type> bulk(V T::*member) const noexcept {
     return value_->*member;
@@ -87,7 +87,7 @@ class sample {
   [[nodiscard]] fence_state state() const noexcept {
     return static_cast<fence_state>(copy_ ? SITU_COMPLETE : situ_sample_state(&raw_));
   }
-  /// The fence that completes the message, for streams that Situ does not know. A null word: it is complete.
+  /// The fence that completes the message, for streams of other libraries. A null word: it is complete.
   [[nodiscard]] situ::fence fence() const {
     situ_error raw;
     detail::failed why;
@@ -96,8 +96,8 @@ class sample {
     detail::raise_if(why);
     return found;
   }
-  /// Waits until the message is complete. False if the timeout passes first. Throws if the message never
-  /// becomes complete.
+  /// Waits until the message is complete. Returns false if the timeout passes first. Throws if the message
+  /// never becomes complete.
   bool synchronize(std::chrono::nanoseconds timeout = forever) const {
     situ_error raw;
     return waited(situ_sample_synchronize(&raw_, detail::limit_of(timeout), &raw), raw);

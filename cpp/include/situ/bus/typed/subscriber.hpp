@@ -97,7 +97,7 @@ class subscriber : public any_subscriber {
     return taken;
   }
   /// The same, with an interrupter or a signal that may end the wait even when a message is available. The
-  /// result is then nothing, as after a timeout; ask the interrupter which it was.
+  /// result is then nothing, as after a timeout; `interrupter::interrupted` distinguishes the two.
   [[nodiscard]] std::optional<sample<T>> receive(const waiting& how) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();

@@ -79,7 +79,7 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
   }
   template <class... Args>
   [[nodiscard]] std::pair<iterator, bool> situ_insert(key_view key, const Args&... args) {
-    // Keys often arrive in order: then no search is needed.
+    // Keys often arrive in order. Then no search is needed.
     const bool last = !entries_.empty() && traits::of(entries_.back().first) < key;
     const size_type where = last ? size() : place(key);
     if (is_at(where, key)) return {iterator(entries_.begin() + where), false};
@@ -87,7 +87,7 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
     if constexpr (sizeof...(Args) <= 1) {
       made = entries_.try_emplace(entries_.begin() + where, key, args...);
     } else {
-      // The arguments may be part of entries that are about to move.
+      // The arguments may be part of entries that move below.
       region_detail::staged_value<V> fresh(situ_region());
       if (!fresh.make([&args...](V& value) { return region_detail::store_all(value, args...); })) {
         return {end(), false};

@@ -67,7 +67,7 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
     return keys_.situ_erase_if([&is_gone](const K& key) { return is_gone(key); });
   }
   [[nodiscard]] std::pair<const_iterator, bool> situ_insert(key_view key) {
-    // Keys often arrive in order: then no search is needed.
+    // Keys often arrive in order. Then no search is needed.
     const bool last = !keys_.empty() && traits::of(keys_.back()) < key;
     const const_iterator at = last ? end() : lower_bound(key);
     if (at != end() && traits::of(*at) == key) return {at, false};

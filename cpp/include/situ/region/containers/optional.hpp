@@ -46,7 +46,7 @@ class region_optional {
                                      [&](auto& here) { return here.situ_store(value) ? &here : nullptr; });
   }
 
-  /// The same without exceptions. False, and unchanged, when there is no room.
+  /// The same without exceptions. Returns false and changes nothing if there is no room.
   template <class U>
   [[nodiscard]] bool try_assign(const U& value) {
     return situ_store(value);
@@ -65,18 +65,19 @@ class region_optional {
     return **this;
   }
   [[nodiscard]] const T& value() const { return const_cast<region_optional*>(this)->value(); }
-  /// The value, or null.
+  /// Returns the value, or null.
   [[nodiscard]] T* try_value() noexcept { return has_value() ? value_at() : nullptr; }
   [[nodiscard]] const T* try_value() const noexcept {
     return const_cast<region_optional*>(this)->try_value();
   }
-  /// A copy of the value, or of `otherwise` if there is none. Of a string, a view of its text in place.
+  /// Returns a copy of the value, or of `otherwise` if there is none. For a string, returns a view of its
+  /// text in place.
   [[nodiscard]] region_detail::argument_of<T> value_or(region_detail::argument_of<T> otherwise) const {
     if (has_value()) return **this;
     return otherwise;
   }
 
-  /// Constructs a new value in place of the old one. Null, and unchanged, when there is no room.
+  /// Constructs a new value in place of the old one. Returns null and changes nothing if there is no room.
   template <class... Args>
   [[nodiscard]] T* try_emplace(const Args&... args) {
     region_detail::staged_value<T> fresh(region());
@@ -109,7 +110,7 @@ class region_optional {
   requires is_value<U>
   friend bool operator==(const region_optional& a, const U& b) { return a.has_value() && *a == b; }
   friend bool operator==(const region_optional& a, std::nullopt_t) noexcept { return !a.has_value(); }
-  /// As for std::optional: none comes before all values.
+  /// As for std::optional: an absent value comes before all values.
   template <std::same_as<T> U>
   requires std::three_way_comparable<U>
   friend std::compare_three_way_result_t<U> operator<=>(const region_optional& a,
@@ -213,7 +214,7 @@ template <class T, class U>
 bool operator==(const region_optional<T>& a, const std::optional<U>& b) {
   return a.has_value() == b.has_value() && (!a.has_value() || *a == *b);
 }
-/// As for std::optional: none comes before all values.
+/// As for std::optional: an absent value comes before all values.
 template <class T, class U>
 auto operator<=>(const region_optional<T>& a, const std::optional<U>& b) -> decltype(*a <=> *b) {
   if (a.has_value() && b.has_value()) return *a <=> *b;

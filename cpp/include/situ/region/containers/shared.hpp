@@ -15,7 +15,8 @@ namespace situ {
 /// A link to a value, or none, with the interface of std::shared_ptr. The value lives as long as a link leads
 /// to it. Links of one region share values; a link of another region gets a copy. No value can contain a link
 /// to itself: `share` and assignment refuse it. If values of type T can contain links to other values of type
-/// T, only these two make links share, and only links in place: `children.emplace_back().share(other)`.
+/// T, only `share` and assignment make links share, and only links in place:
+/// `children.emplace_back().share(other)`.
 template <class T>
 class region_shared {
  public:
@@ -35,7 +36,7 @@ class region_shared {
     return *this;
   }
 
-  /// For a link, as `try_share`. For anything else, makes a new value from it.
+  /// For a link, as `try_share`. For any other argument, makes a new value from it.
   template <class U>
   [[nodiscard]] bool try_assign(const U& from) {
     if constexpr (std::is_same_v<U, region_shared>) {
@@ -52,12 +53,13 @@ class region_shared {
   [[nodiscard]] const T& operator*() const noexcept { return *get(); }
   [[nodiscard]] T* operator->() noexcept { return get(); }
   [[nodiscard]] const T* operator->() const noexcept { return get(); }
-  /// The number of links to the value, or 0 without a value.
+  /// Returns the number of links to the value, or 0 without a value.
   [[nodiscard]] std::uint32_t use_count() const noexcept {
     return data_ == 0 ? 0 : *const_cast<region_shared*>(this)->links();
   }
 
-  /// Makes a new value for this link, which leaves its old value. Null, and unchanged, when there is no room.
+  /// Makes a new value for this link, which leaves its old value. Returns null and changes nothing if there
+  /// is no room.
   template <class... Args>
   [[nodiscard]] T* try_emplace(const Args&... args) {
     auto* const made_block = static_cast<std::byte*>(region_detail::allocate(region(), block_bytes()));
@@ -75,8 +77,8 @@ class region_shared {
       made = region_detail::in_larger(this, region(), [&](auto& here) { return here.try_emplace(args...); });
     return *made;
   }
-  /// Makes this link lead to the value of another link. False, and unchanged, if that value would then
-  /// contain a link to itself, or if it lies in another region and there is no room for a copy.
+  /// Makes this link lead to the value of another link. Returns false and changes nothing if that value would
+  /// then contain a link to itself, or if it lies in another region and there is no room for a copy.
   [[nodiscard]] bool try_share(const region_shared& other) {
     if (get() == other.get()) return true;
     if (other.data_ == 0) {

@@ -20,9 +20,9 @@
 
 namespace situ {
 
-/// UTF-8 text in the region that the string lies in. It reads like a std::string_view and changes like a
+/// UTF-8 text in the region that contains the string. It reads like a std::string_view and changes like a
 /// std::string. There is no terminating zero. Positions are in bytes: text that is cut within a character is
-/// not UTF-8, and readers refuse it. Operations that need memory throw `region_error` when there is none; the
+/// not UTF-8, and readers refuse it. Operations that need memory throw `region_error` if there is none; the
 /// `try_` forms return false, and the string is unchanged. Text to store may be part of the string.
 class region_string : public detail::text_search<region_string, char> {
  public:
@@ -43,8 +43,8 @@ class region_string : public detail::text_search<region_string, char> {
 
   region_string() noexcept = default;
   region_string(const region_string&) = delete;
-  /// The text if it has up to 11 bytes, otherwise an empty string: for a value that is about to lie in a
-  /// region.
+  /// Returns the text if it has up to 11 bytes, otherwise an empty string: for a value that is moved into a
+  /// region next.
   [[nodiscard]] static region_string situ_short(std::string_view text) noexcept {
     return region_string(text);
   }
@@ -95,7 +95,7 @@ class region_string : public detail::text_search<region_string, char> {
     return data()[index];
   }
   [[nodiscard]] const char& at(size_type index) const { return const_cast<region_string*>(this)->at(index); }
-  /// The character, or null.
+  /// Returns the character, or null.
   [[nodiscard]] char* try_at(size_type index) noexcept { return index < size() ? data() + index : nullptr; }
   [[nodiscard]] const char* try_at(size_type index) const noexcept {
     return const_cast<region_string*>(this)->try_at(index);
@@ -105,19 +105,19 @@ class region_string : public detail::text_search<region_string, char> {
   [[nodiscard]] char& back() noexcept { return data()[size() - 1]; }
   [[nodiscard]] const char& back() const noexcept { return data()[size() - 1]; }
 
-  /// A view of part of the text in place. `from` is at most the size.
+  /// Returns a view of part of the text in place. `from` is at most the size.
   [[nodiscard]] std::string_view substr(size_type from = 0, size_type count = npos) const {
     check_position(from);
     return {data() + from, std::min(count, size() - from)};
   }
-  /// The same. Nothing when the string is shorter than `from`.
+  /// The same. Returns nothing if the string is shorter than `from`.
   [[nodiscard]] std::optional<std::string_view> try_substr(size_type from, size_type count = npos) const {
     if (from > size()) return std::nullopt;
     return substr(from, count);
   }
 
-  /// Becomes a copy of the text, which may be part of this string. False, and unchanged, when there is no
-  /// room.
+  /// Becomes a copy of the text, which may be part of this string. Returns false and changes nothing if there
+  /// is no room.
   [[nodiscard]] bool try_assign(std::string_view text) {
     if (region_ == 0) return text.empty();
     if (text.size() > region_detail::max_size) return region_detail::refuse_size(region());
@@ -134,7 +134,7 @@ class region_string : public detail::text_search<region_string, char> {
     if (!try_assign(text))
       region_detail::in_larger(this, region(), [&](auto& here) { return here.try_assign(text); });
   }
-  /// Becomes `count` copies of one character. False, and unchanged, when there is no room.
+  /// Becomes `count` copies of one character. Returns false and changes nothing if there is no room.
   [[nodiscard]] bool try_assign(size_type count, char c) {
     if (region_ == 0) return count == 0;
     if (count > region_detail::max_size) return region_detail::refuse_size(region());
@@ -184,8 +184,8 @@ class region_string : public detail::text_search<region_string, char> {
   void push_back(char c) { append({&c, 1}); }
   void pop_back() noexcept { set_size(is_here(), size(), size() - 1); }
 
-  /// Replaces `count` bytes, or all that follow if they are fewer, from `from` on. False, and unchanged, when
-  /// there is no room, or when the string is shorter than `from`.
+  /// Replaces `count` bytes, or all following bytes if they are fewer, from `from` on. Returns false and
+  /// changes nothing if there is no room, or if the string is shorter than `from`.
   [[nodiscard]] bool try_replace(size_type from, size_type count, std::string_view text) {
     const size_type before = size();
     if (from > before) return false;
@@ -219,7 +219,7 @@ class region_string : public detail::text_search<region_string, char> {
   /// Inserts text before a position; see `try_replace`.
   [[nodiscard]] bool try_insert(size_type at, std::string_view text) { return try_replace(at, 0, text); }
   region_string& insert(size_type at, std::string_view text) { return replace(at, 0, text); }
-  /// Needs no memory. False only when the string is shorter than `from`.
+  /// Needs no memory. Returns false only if the string is shorter than `from`.
   [[nodiscard]] bool try_erase(size_type from, size_type count = npos) {
     return try_replace(from, count, {});
   }
@@ -417,10 +417,11 @@ class region_string : public detail::text_search<region_string, char> {
     const size_type good = utf8_valid_up_to({text, count});
     return good == count || check.fail(region_problem::not_utf8, at, good);
   }
-  /// Whether the characters lie in the string itself. Ask before writing characters: they overlap the link.
+  /// Whether the characters lie in the string itself. Call this before writing characters, because they
+  /// overlap the link.
   [[nodiscard]] bool is_here() const noexcept { return is_short() || u_.far.data == 0; }
-  /// Sets the size after the characters are written to the place that `here` indicates. Characters no longer
-  /// in use become zero.
+  /// Sets the size after the characters are written to the place that `here` indicates. Characters that are
+  /// no longer used become zero.
   void set_size(bool here, size_type before, size_type count) noexcept {
     if (!here) {
       if (count < before) std::memset(characters() + count, 0, before - count);
@@ -441,7 +442,7 @@ class region_string : public detail::text_search<region_string, char> {
   [[nodiscard]] bool is_part(std::string_view text) const noexcept {
     return !std::less<>()(text.data(), data()) && std::less<>()(text.data(), data() + size());
   }
-  /// Allocates a new block for three texts and for `needed` bytes: as large as the growth policy says, or
+  /// Allocates a new block for three texts and for `needed` bytes: as large as the growth policy requires, or
   /// smaller if there is no room for that.
   [[nodiscard, gnu::noinline]] bool replace_by_less(std::string_view first, std::string_view second,
                                                     std::string_view third, size_type needed) {

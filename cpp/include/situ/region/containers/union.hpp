@@ -64,8 +64,8 @@ struct region_case {
   }
 };
 
-/// Base of unions in regions: one of several members, which a discriminator selects. `Cases` says which
-/// member a discriminator selects (`index_of`), which discriminator a new union has (`initial`), and the
+/// The base of unions in regions: one of several members, which a discriminator selects. `Cases` has the
+/// member that a discriminator selects (`index_of`), the discriminator of a new union (`initial`), and the
 /// names.
 template <class Cases, class D, class... Ts>
 class basic_region_union {
@@ -94,11 +94,11 @@ class basic_region_union {
                                      [&](auto& here) { return here.situ_store(other) ? &here : nullptr; });
   }
 
-  /// The same without exceptions. False, and unchanged, when there is no room.
+  /// The same without exceptions. Returns false and changes nothing if there is no room.
   [[nodiscard]] bool try_assign(const basic_region_union& other) { return situ_store(other); }
 
   [[nodiscard]] D discriminator() const noexcept { return discriminator_; }
-  /// The number of the selected member, or `no_alternative` when there is no value.
+  /// Returns the number of the selected member, or `no_alternative` if there is no value.
   [[nodiscard]] std::size_t index() const noexcept { return Cases::index_of(discriminator_); }
   [[nodiscard]] bool has_value() const noexcept { return index() != no_alternative; }
   /// Calls `visit` with the selected member and returns its result, which has one type for all members.
@@ -231,7 +231,7 @@ class basic_region_union {
       (visit.template need<Ts>(), ...);
     }
   }
-  /// Calls `line` with the name, the kind of labels and the type of each member; see the layout hash.
+  /// Calls `line` with the name, the kind of labels and the type of each member: see the layout hash.
   template <class Line>
   static void situ_describe(const Line& line) {
     std::size_t i = 0;
@@ -268,8 +268,8 @@ class basic_region_union {
   [[nodiscard]] alternative<I>* try_set(D discriminator, const Value& value) {
     return try_emplace_at<I>(discriminator, value);
   }
-  /// Makes a new value of a member in place of the old one. Null, and unchanged, when there is no room, or
-  /// when the discriminator selects another member.
+  /// Makes a new value of a member in place of the old one. Returns null and changes nothing if there is no
+  /// room, or if the discriminator selects another member.
   template <std::size_t I, class... Args>
   [[nodiscard]] alternative<I>* try_emplace_at(D discriminator, const Args&... args) {
     if (Cases::index_of(discriminator) != I) return nullptr;
@@ -451,7 +451,7 @@ class region_union
   [[nodiscard]] const member_type<Wanted>* get_if() const noexcept {
     return base::template get_if<checked_index<Wanted>()>();
   }
-  /// The member. Throws `bad_union_access` when it is not selected.
+  /// The member. Throws `bad_union_access` if it is not selected.
   template <region_name Wanted>
   [[nodiscard]] member_type<Wanted>& get() {
     return base::template get<checked_index<Wanted>()>();

@@ -33,8 +33,8 @@ class region_unique {
     return *this;
   }
 
-  /// The same without exceptions, or with a new value made from another one. False, and unchanged, when there
-  /// is no room.
+  /// The same without exceptions, or with a new value made from another one. Returns false and changes
+  /// nothing if there is no room.
   template <class U>
   [[nodiscard]] bool try_assign(const U& from) {
     return situ_store(from);
@@ -50,7 +50,7 @@ class region_unique {
   [[nodiscard]] T* operator->() noexcept { return get(); }
   [[nodiscard]] const T* operator->() const noexcept { return get(); }
 
-  /// Makes a new value in place of the old one. Null, and unchanged, when there is no room.
+  /// Makes a new value in place of the old one. Returns null and changes nothing if there is no room.
   template <class... Args>
   [[nodiscard]] T* try_emplace(const Args&... args) {
     void* block = region_detail::allocate(region(), sizeof(T));

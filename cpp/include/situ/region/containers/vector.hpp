@@ -21,10 +21,10 @@
 
 namespace situ {
 
-/// A vector whose elements lie in the region that the vector lies in. It finds the region's memory through a
-/// link to the header. It is not copied or moved by value; assignment copies the elements, also across
-/// regions. Operations that need memory throw `region_error` when there is none; the `try_` forms return
-/// false or null, and the vector is unchanged.
+/// A vector with elements in the region that contains the vector. It finds the region's memory through a link
+/// to the header. It is not copied or moved by value; assignment copies the elements, also across regions.
+/// Operations that need memory throw `region_error` if there is none; the `try_` forms return false or null,
+/// and the vector is unchanged.
 template <class T>
 class region_vector : public region_detail::vector_order<region_vector<T>, T> {
  public:
@@ -54,7 +54,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     assign_range(values);
     return *this;
   }
-  /// Copies any range whose elements can be stored.
+  /// Copies any range with elements that can be stored.
   template <class R>
   requires(!std::is_same_v<std::remove_cvref_t<R>, region_vector> &&
            std::ranges::input_range<R>) region_vector&
@@ -68,7 +68,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   /// The number of elements that fit into the largest region.
   [[nodiscard]] static constexpr size_type max_size() noexcept { return max_elements; }
   [[nodiscard]] bool empty() const noexcept { return len_ == 0; }
-  /// The elements. The pointer is never null, even for a vector that never had elements: this saves a check.
+  /// Returns the elements. The pointer is never null, even for a vector that never had elements: this saves a
+  /// check.
   [[nodiscard]] T* data() noexcept { return reinterpret_cast<T*>(region_detail::bytes_of(this) + data_); }
   [[nodiscard]] const T* data() const noexcept {
     return reinterpret_cast<const T*>(region_detail::bytes_of(this) + data_);
@@ -94,7 +95,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return data()[index];
   }
   [[nodiscard]] const T& at(size_type index) const { return const_cast<region_vector*>(this)->at(index); }
-  /// The element, or null.
+  /// Returns the element, or null.
   [[nodiscard]] T* try_at(size_type index) noexcept { return index < len_ ? data() + index : nullptr; }
   [[nodiscard]] const T* try_at(size_type index) const noexcept {
     return const_cast<region_vector*>(this)->try_at(index);
@@ -158,13 +159,13 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     len_ = count;
   }
 
-  /// Inserts a new element before `position`. Null when there is no room.
+  /// Inserts a new element before `position`. Returns null if there is no room.
   template <class... Args>
   [[nodiscard]] iterator try_emplace(const_iterator position, const Args&... args) {
     const auto index = static_cast<size_type>(position - cbegin());
     if constexpr (!region_detail::has_links<T>) {
       if (len_ < cap_) [[likely]] {
-        // Made outside the vector, because the arguments may be part of it. This needs no memory.
+        // Made outside the vector, because the arguments may be part of the vector. This needs no memory.
         alignas(T) std::byte kept[sizeof(T)]{};
         static_cast<void>(region_detail::store_all(*region_detail::begin<T>(nullptr, kept), args...));
         T* const at = data() + index;
@@ -212,8 +213,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   [[nodiscard]] bool try_insert(const_iterator position, std::initializer_list<argument> values) {
     return try_insert_range(position, values);
   }
-  /// Inserts a copy of a range, which may be part of this vector, before `position`. False, and unchanged,
-  /// when there is no room.
+  /// Inserts a copy of a range, which may be part of this vector, before `position`. Returns false and
+  /// changes nothing if there is no room.
   template <std::ranges::forward_range R>
   [[nodiscard]] bool try_insert_range(const_iterator position, R&& range) {
     const auto index = static_cast<size_type>(position - cbegin());
@@ -262,7 +263,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   /// Erases the elements for which `is_gone` is true, and returns their number; see `erase_if`.
   template <class Predicate>
   size_type situ_erase_if(const Predicate& is_gone) {
-    // Closes the gap also when the predicate throws, so that no element lies in two places.
+    // Closes the gap even if the predicate throws, so that no element lies in two places.
     struct closing {
       region_vector& vector;
       std::uint32_t to = 0;
@@ -331,8 +332,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     if (cap_ == 0) data_ = 0;
   }
 
-  /// Becomes a copy of a range, which may be part of this vector. False, and unchanged, when there is no
-  /// room.
+  /// Becomes a copy of a range, which may be part of this vector. Returns false and changes nothing if there
+  /// is no room.
   template <std::ranges::input_range R>
   [[nodiscard]] bool try_assign_range(R&& range) {
     if constexpr (std::is_same_v<std::remove_cvref_t<R>, region_vector>) {
@@ -386,7 +387,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](const T& x, const T& y) { return region_detail::equal(x, y); });
   }
-  /// As std::erase_if and std::erase: the number of erased elements.
+  /// As std::erase_if and std::erase: returns the number of erased elements.
   template <class Predicate>
   friend size_type erase_if(region_vector& vector, const Predicate& is_gone) {
     return vector.situ_erase_if(is_gone);
@@ -465,8 +466,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
       std::memmove(static_cast<void*>(to), static_cast<const void*>(from), count * sizeof(T));
     }
   }
-  /// The last `Left` bytes of a copy. The bytes after a piece are read before the piece is written, so that
-  /// each piece is a variable of its own and stays in a register.
+  /// Copies the last `Left` bytes. The bytes after a piece are read before the piece is written, so that each
+  /// piece is a variable of its own and stays in a register.
   template <std::size_t Left>
   [[gnu::always_inline]] static void put_bytes(std::byte* to, const std::byte* from) noexcept {
     if constexpr (Left != 0) {
@@ -483,7 +484,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return region_ == 0 ? nullptr
                         : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
   }
-  /// Makes bytes without elements zero, as all unused memory.
+  /// Sets bytes without elements to zero, like all unused memory.
   static void discard(T* from, std::uint32_t count) noexcept {
     if (count != 0) std::memset(static_cast<void*>(from), 0, bytes(count));
   }
@@ -510,8 +511,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     set_data(block);
     cap_ = static_cast<std::uint32_t>(capacity);
   }
-  /// Becomes a copy of a range that is built beside the old elements: the range may be made of them, and a
-  /// failure changes nothing.
+  /// Becomes a copy of a range. The copy is built beside the old elements: the range may be made of them, and
+  /// a failure changes nothing.
   template <std::ranges::input_range R>
   [[nodiscard, gnu::noinline]] bool replace_by(R& range) {
     staged fresh(region());
@@ -525,8 +526,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     fresh.move_to(*this);
     return true;
   }
-  /// Room for more elements: the old block made longer (`here`), or a new block, to which no element has
-  /// moved yet; or no room.
+  /// Room for more elements: the old block made longer (`here`), a new block without elements yet, or no
+  /// room.
   struct new_room {
     bool here = false;
     T* block = nullptr;
@@ -549,7 +550,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
         }));
     return found;
   }
-  /// The arguments may be part of an element that is about to move, so the new element is made first.
+  /// The arguments may be part of an element that moves below. The new element is therefore made first.
   template <class... Args>
   [[nodiscard, gnu::noinline]] T* grow_and_emplace(const Args&... args) {
     const std::uint64_t capacity =
@@ -603,8 +604,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   template <class R>
   static constexpr bool is_bytes = region_detail::is_dense<T>&& std::ranges::contiguous_range<R>&&
       std::is_same_v<std::ranges::range_value_t<R>, T>;
-  /// Makes `count` elements of a range in zeroed memory. When there is no room, or the range throws, none
-  /// remain.
+  /// Makes `count` elements of a range in zeroed memory. If there is no room, or the range throws, none of
+  /// them remain.
   template <class R>
   [[nodiscard]] bool make_elements(T* at, size_type count, R& range) {
     if constexpr (is_bytes<R>) {
@@ -640,7 +641,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
         return true;
       }
     }
-    // First made after the existing elements, because the range may refer to those.
+    // Made after the existing elements first, because the range may refer to those.
     if (!make_elements(data() + len_, count, range)) return false;
     const size_type before = len_;
     len_ += static_cast<std::uint32_t>(count);
@@ -669,7 +670,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return true;
   }
 
-  /// Elements under construction, which are released unless the vector takes them.
+  /// Elements under construction. They are released unless the vector takes them.
   class staged {
    public:
     explicit staged(region_detail::header* h) noexcept : header_(h) {}

@@ -17,7 +17,7 @@
 namespace situ::region_detail {
 
 /// Open addressing with linear probing. The block holds u32 hash[capacity], 0 for an empty slot, and then the
-/// slots. Along a run of occupied slots the home slots ascend, and so do the keys within one home: an entry
+/// slots. Along a run of occupied slots the home slots ascend, and so do the keys within one home. An entry
 /// that is farther from its home, or has the smaller key, comes first. `Key::of` finds the key of a `Slot`.
 template <class Slot, class K, class KeyOf>
 class hash_table {
@@ -48,8 +48,8 @@ class hash_table {
     return at.found ? at.slot : none;
   }
 
-  /// The slot of a key. If the key is new, `make` constructs the slot's content in the memory that it is
-  /// given, and returns whether there was room. If there was none, the result is `none` and nothing changes.
+  /// Returns the slot of a key. If the key is new, `make` constructs the slot's content in the given memory,
+  /// and returns whether there was room. If there was none, the result is `none` and nothing changes.
   template <class Make>
   [[nodiscard]] std::uint32_t insert(view key, bool& is_new, const Make& make) {
     is_new = false;
@@ -70,7 +70,7 @@ class hash_table {
     return at;
   }
 
-  /// Erases a slot, and moves later entries that are not at home.
+  /// Erases a slot, and moves later entries that are not in their home slot.
   void erase(std::uint32_t at) noexcept {
     release(*slot(at));
     std::uint32_t hole = at;
@@ -97,8 +97,8 @@ class hash_table {
   /// Erases the slots between two slots, in the order of iteration. Returns the slot after them.
   std::uint32_t erase_between(std::uint32_t first, std::uint32_t last) noexcept {
     if (first == last) return last;
-    // Entries that move into a hole were not visited yet. Counted from the slot where `erase_if` begins,
-    // their number stays the same.
+    // Entries that move into a hole were not visited yet. Their number, counted from the slot where
+    // `erase_if` begins, stays the same.
     std::uint32_t start = 0;
     while (is_full(start)) ++start;
     const auto full_between = [this](std::uint32_t from, std::uint32_t to) {
@@ -130,8 +130,8 @@ class hash_table {
   template <class Predicate>
   std::size_t erase_if(const Predicate& is_gone) {
     if (len_ == 0) return 0;
-    // Starts after an empty slot and wraps around at the end, so that entries that move into a hole were not
-    // visited yet.
+    // Starts after an empty slot and wraps around at the end. Entries that move into a hole were therefore
+    // not visited yet.
     std::uint32_t start = 0;
     while (is_full(start)) ++start;
     const std::uint32_t mask = cap_ - 1;
@@ -174,14 +174,14 @@ class hash_table {
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
-  /// Compaction keeps a table's capacity unless it is empty: a smaller capacity has another order, which
-  /// depends on keys.
+  /// Compaction keeps a table's capacity unless the table is empty: a smaller capacity has another order,
+  /// which depends on keys.
   template <class Walk>
   void situ_compact(Walk& walk) noexcept {
     if (walk.trims() && len_ == 0) situ_release();
     walk.back_link(this, region_);
     if (data_ == 0) return;
-    // The capacity is not trimmed, so slots are found from the block's present place.
+    // The capacity is not trimmed. Slots are therefore found from the block's present place.
     auto* const hash = reinterpret_cast<std::uint32_t*>(walk.link(data_));
     auto* const first = reinterpret_cast<Slot*>(bytes_of(hash) + hashes_bytes(cap_));
     for (std::uint32_t i = 0; i < cap_; ++i) {
@@ -288,7 +288,7 @@ class hash_table {
     return (index - (hashes()[index] & (cap_ - 1))) & (cap_ - 1);
   }
 
-  /// The position of a key, or the position at which it belongs.
+  /// Returns the position of a key, or the position at which it belongs.
   [[nodiscard]] position locate(std::uint32_t hash, view key) const noexcept {
     const std::uint32_t mask = cap_ - 1;
     std::uint32_t here = hash & mask;
@@ -351,8 +351,8 @@ class hash_table {
       if (!check.value(*slot(i), slot_at)) return check.enter_element(i);
     }
     if (full != len_) return check.fail(region_problem::wrong_count, at, len_, full);
-    // All keys are valid now. Each entry follows the entry that must precede it, so all keys are found, and
-    // none twice.
+    // All keys are valid here. Each entry follows the entry that must precede it, so all keys are found, and
+    // no key occurs twice.
     for (std::uint32_t i = 0; i < cap_; ++i) {
       if (hashes()[i] == 0) continue;
       const std::uint32_t away = distance(i);
@@ -449,8 +449,8 @@ class hash_container {
     if (try_reserve(count)) return;
     in_larger(this, situ_region(), [count](auto& here) { return here.try_reserve(count); });
   }
-  /// Reduces the capacity to the smallest. False, and unchanged, when there is no room for the smaller table
-  /// beside the old one.
+  /// Reduces the capacity to the smallest possible one. Returns false and changes nothing if there is no room
+  /// for the smaller table beside the old one.
   [[nodiscard]] bool try_shrink_to_fit() { return table().shrink(); }
   void shrink_to_fit() { static_cast<void>(try_shrink_to_fit()); }
 

@@ -82,14 +82,14 @@ struct key_traits<region_string> {
 template <class K>
 using key_view = typename key_traits<K>::view;
 
-/// The first of `count` elements whose key is not greater than the key before it, or `count` when all ascend.
-/// `KeyOf::of` finds the key of an element.
+/// Returns the index of the first of `count` elements whose key is not greater than the key before it, or
+/// `count` if all keys ascend. `KeyOf::of` finds the key of an element.
 template <class KeyOf, class T>
 std::size_t first_not_ascending(const T* elements, std::size_t count) noexcept {
   using K = std::remove_cvref_t<decltype(KeyOf::of(*elements))>;
   using traits = key_traits<K>;
   if constexpr (!std::is_same_v<K, region_string>) {
-    // No branch per element: nearly always all are in order.
+    // No branch per element, because nearly always all keys are in order.
     bool ascending = true;
     for (std::size_t i = 1; i < count; ++i) {
       ascending &= KeyOf::of(elements[i - 1]) < KeyOf::of(elements[i]);
@@ -110,7 +110,7 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
 /// The initial value of the hash: the fraction of the golden ratio, as in SplitMix64.
 inline constexpr std::uint64_t seed = 0x9E37'79B9'7F4A'7C15U;
 
-/// The 32-bit hash that a table stores for a key. Never 0, which marks an empty slot.
+/// Returns the 32-bit hash that a table stores for a key. Never returns 0, which marks an empty slot.
 template <class V>
 std::uint32_t hash_of(const V& key) noexcept {
   std::uint64_t h = 0;
@@ -129,7 +129,7 @@ std::uint32_t hash_of(const V& key) noexcept {
   return high == 0 ? 1 : high;
 }
 
-/// How sets and maps find the keys of their elements.
+/// Finds the keys of elements: of sets (`key_is_slot`) and of maps (`key_is_first`).
 struct key_is_slot {
   template <class K>
   static const K& of(const K& slot) noexcept {
@@ -143,8 +143,8 @@ struct key_is_first {
   }
 };
 
-/// The position of a key among sorted elements, or the position at which it belongs. The halves cannot be
-/// predicted, so the search is written for code without branches.
+/// Returns the position of a key among sorted elements, or the position at which it belongs. The direction of
+/// each step cannot be predicted, so the search is written for code without branches.
 template <class KeyOf, class E, class V>
 std::size_t lower_bound(const E* elements, std::size_t count, const V& key) noexcept {
   const auto is_less = [&key](const E& element) {

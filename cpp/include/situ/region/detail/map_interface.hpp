@@ -1,4 +1,4 @@
-// The interfaces that all maps of a region share, and those that all sets share.
+// The common interface of all maps of a region, and that of all sets.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace situ::region_detail {
 
 /// Replaces a set or map by the elements of a range. `insert(container, element)` adds one element and
-/// returns whether there was room. Of elements with the same key the first wins, as for std::map. The result
-/// is built beside the old container, of which the range may be part; a failure changes nothing.
+/// returns whether there was room. Of elements with the same key the first is used, as for std::map. The
+/// result is built beside the old container, because the range may be part of it; a failure changes nothing.
 template <class Self, class R, class Insert>
 [[nodiscard]] bool replace_by(Self& self, R& range, const Insert& insert) {
   auto at = std::ranges::begin(range);
@@ -47,8 +47,8 @@ template <class Self, class R, class Insert>
   return true;
 }
 
-/// Adds those elements of a range whose keys are new, with `insert(container, element)`, which returns
-/// whether there was room: all of them or none. New elements are first gathered outside the container.
+/// Adds the elements of a range with new keys: all of them or none. `insert(container, element)` returns
+/// whether there was room. New elements are first collected outside the container.
 template <class Self, class R, class KeyOf, class Insert>
 [[nodiscard]] bool insert_all(Self& self, R& range, const KeyOf& key_of, const Insert& insert) {
   const auto is_new = [&](const auto& element) { return !self.contains(key_of(element)); };
@@ -152,8 +152,8 @@ concept entry_like = requires(const E& entry) {
 template <class It, class C>
 concept place_in = std::is_convertible_v<It, typename C::const_iterator>;
 
-/// The interface of std::map that follows from three operations of `Self`: `find`, `erase` and
-/// `situ_insert(key, args...)`. The last returns the entry's iterator (the end when there is no room) and
+/// The parts of the interface of std::map that follow from three operations of `Self`: `find`, `erase` and
+/// `situ_insert(key, args...)`. The last returns the entry's iterator (the end if there is no room) and
 /// whether the entry is new. Iterators have `address()`.
 template <class Self, class K, class V>
 class map_interface : public iteration<Self> {
@@ -179,7 +179,7 @@ class map_interface : public iteration<Self> {
     return found.address()->second;
   }
   [[nodiscard]] const V& at(key_view key) const { return const_cast<map_interface*>(this)->at(key); }
-  /// The value of a key, or null.
+  /// Returns the value of a key, or null.
   [[nodiscard]] V* try_at(key_view key) noexcept {
     const auto found = self().find(key);
     return found == self().end() ? nullptr : &found.address()->second;
@@ -190,8 +190,8 @@ class map_interface : public iteration<Self> {
   [[nodiscard]] auto equal_range(key_view key) noexcept { return places_of(self(), key); }
   [[nodiscard]] auto equal_range(key_view key) const noexcept { return places_of(self(), key); }
 
-  /// The value of a key, made from the arguments if the key is new, and whether it is new. Null, and
-  /// unchanged, when there is no room.
+  /// Returns the value of a key, made from the arguments if the key is new, and whether it is new. Returns
+  /// null and changes nothing if there is no room.
   template <class... Args>
   [[nodiscard]] std::pair<V*, bool> try_insert(key_view key, const Args&... args) {
     const auto [place, is_new] = self().situ_insert(key, args...);
@@ -282,7 +282,7 @@ class map_interface : public iteration<Self> {
   /// Exchanges two maps of one region, as `situ::swap` does.
   void swap(Self& other) { situ::swap(self(), other); }
 
-  /// As std::erase_if: the number of erased entries.
+  /// As std::erase_if: returns the number of erased entries.
   template <class Predicate>
   friend size_type erase_if(Self& map, const Predicate& is_gone) {
     return map.situ_erase_if(is_gone);
@@ -308,7 +308,7 @@ class map_interface : public iteration<Self> {
       return to.try_insert(key_view_of(key), value).first != nullptr;
     });
   }
-  /// The entry, and whether it is new. Nothing, and unchanged, when there is no room.
+  /// Returns the entry, and whether it is new. Returns nothing and changes nothing if there is no room.
   template <class U>
   [[nodiscard]] auto situ_insert_or_assign(key_view key, const U& value) {
     const auto [place, is_new] = self().situ_insert(key, value);
@@ -346,7 +346,7 @@ class set_interface : public iteration<Self> {
   [[nodiscard]] size_type count(key_view key) const noexcept { return contains(key) ? 1 : 0; }
   [[nodiscard]] auto equal_range(key_view key) const noexcept { return places_of(self(), key); }
 
-  /// The key in the set, and whether it is new. Null, and unchanged, when there is no room.
+  /// Returns the key in the set, and whether it is new. Returns null and changes nothing if there is no room.
   [[nodiscard]] std::pair<const K*, bool> try_insert(key_view key) {
     const auto [place, is_new] = self().situ_insert(key);
     return {place == self().end() ? nullptr : &*place, is_new};
@@ -367,7 +367,7 @@ class set_interface : public iteration<Self> {
   template <class Hint>
   requires place_in<Hint, Self>
   auto emplace_hint(const Hint& /*hint*/, key_view key) { return insert(key).first; }
-  /// Inserts the keys of a range that are new. Without room for all of them, nothing changes.
+  /// Inserts the new keys of a range. Without room for all of them, nothing changes.
   template <std::ranges::forward_range R>
   [[nodiscard]] bool try_insert_range(R&& range) {
     return insert_all(
@@ -392,7 +392,7 @@ class set_interface : public iteration<Self> {
   /// Exchanges two sets of one region, as `situ::swap` does.
   void swap(Self& other) { situ::swap(self(), other); }
 
-  /// As std::erase_if: the number of erased keys.
+  /// As std::erase_if: returns the number of erased keys.
   template <class Predicate>
   friend size_type erase_if(Self& set, const Predicate& is_gone) {
     return set.situ_erase_if(is_gone);

@@ -1,4 +1,4 @@
-// Questions about all types within a type, answered once per program.
+// Properties of all types within a type, computed once per program.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ inline constexpr char type_mark = 0;
 /// The set of types visited so far.
 class met_types {
  public:
-  /// Adds a type. Whether it is new.
+  /// Adds a type. Returns whether it is new.
   template <class T>
   bool is_new() {
     if (std::find(met_.begin(), met_.end(), &type_mark<T>) != met_.end()) return false;
@@ -68,7 +68,7 @@ bool has() {
 }
 
 /// Containers that are trees. A tree's canonical image can be larger than its live one, by the rounding of a
-/// few more nodes; everything else becomes smaller.
+/// few more nodes. All other containers become smaller.
 struct trees {
   template <class T>
   static constexpr bool is = container<T>&& requires {

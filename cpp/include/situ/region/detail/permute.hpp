@@ -1,5 +1,5 @@
-// Exchanging and reordering values of a region: two of them, or the elements of a vector. Nothing is copied,
-// and no memory of the region is needed.
+// Exchanges and reorders values of a region: two of them, or the elements of a vector. It copies no value,
+// and needs no memory of the region.
 #pragma once
 
 #include <algorithm>

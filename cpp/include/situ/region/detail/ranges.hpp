@@ -1,5 +1,5 @@
-// Ranges that containers of regions make of their arguments: between two iterators, and one value repeated.
-// (Clang 14 cannot compile the views of libstdc++.)
+// Ranges that containers of regions create from their arguments: between two iterators, and one value
+// repeated. (Clang 14 cannot compile the views of libstdc++.)
 #pragma once
 
 #include <cstddef>

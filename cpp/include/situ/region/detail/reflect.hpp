@@ -189,7 +189,7 @@ consteval bool find_dense() {
     return true;
   }
 }
-/// Types that are copied as bytes, and valid whatever the bytes are.
+/// Types that are copied as bytes, and are valid for any bytes.
 template <class T>
 inline constexpr bool is_plain = find_plain<T>();
 template <class T>
@@ -247,8 +247,8 @@ void release(T& value) noexcept {
 }
 
 #if defined(__GNUC__) && !defined(__clang__)
-// GCC takes the target of a link for a part of the member that holds the link, and warns that it is too
-// small.
+// GCC considers the target of a link to be part of the member that contains the link, and warns that the
+// member is too small.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
@@ -289,7 +289,8 @@ consteval std::uint64_t schema_hash_of() {
   }
 }
 
-/// Stores `from` as the value of `to`. False when the region has no room; `to` then holds some valid value.
+/// Stores `from` as the value of `to`. Returns false if the region has no room; `to` then holds some valid
+/// value.
 template <class T, class U>
 [[nodiscard]] bool store(T& to, const U& from) {
   if constexpr (container<T>) {
@@ -358,7 +359,7 @@ template <class T>
 }
 
 /// Runs an operation that found no room again, `operation(self)`, after the region got more memory in place.
-/// Throws when there is no more, or when the operation failed for another reason.
+/// Throws if there is no more, or if the operation failed for another reason.
 template <class Self, class Operation>
 [[gnu::cold, gnu::noinline]] auto in_larger(Self* self, header* h, const Operation& operation) {
   for (;;) {
@@ -409,7 +410,7 @@ void swap(T& a, T& b);
   SITU_REGION(Type, __VA_ARGS__)
 
 // Structs with bases, and structs that contain them, are not of standard layout. The offsets of their members
-// are known nevertheless, and checked. `swap` is found where the struct is.
+// are known nevertheless, and checked. `swap` is found in the namespace of the struct.
 #define SITU_REGION_AS(Type, ...)                                                                        \
   _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"")                \
       [[maybe_unused]] constexpr ::std::string_view                                                      \

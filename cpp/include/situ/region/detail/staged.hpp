@@ -1,4 +1,4 @@
-// Values that are made outside their final place, so that a failure changes nothing.
+// Values that are made outside their final place, so that a failure changes no other value.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace situ::region_detail {
 
-/// A value on its way into a container. It is made first, because its arguments may be part of values that
-/// are about to move or be released. Values with links are made in a block of the region, others in the
+/// A value that will be moved into a container. It is made first, because its arguments may be part of values
+/// that are moved or released next. Values with links are made in a block of the region, others in the
 /// staging object itself.
 template <class T>
 class staged_value {
@@ -26,7 +26,7 @@ class staged_value {
     end();
   }
 
-  /// Makes the value. `make` fills it and returns whether there was room; so does this function.
+  /// Makes the value. `make` fills it and returns whether there was room. This function returns the same.
   template <class Make>
   [[nodiscard]] bool make(const Make& make) {
     void* at = here_;
@@ -57,8 +57,8 @@ class staged_value {
   alignas(T) std::byte here_[has_links<T> ? 1 : sizeof(T)] = {};
 };
 
-/// A value under construction in its final place. Unless it is kept, and also if its source throws, the
-/// blocks that it holds are freed, and so is its own block, or its bytes become zero.
+/// A value under construction in its final place. Unless it is kept, the blocks that it holds are freed, and
+/// its own block is freed or its bytes become zero. This also happens if its source throws.
 template <class T>
 class unfinished {
  public:
@@ -87,8 +87,8 @@ class unfinished {
   std::uint64_t bytes_ = 0;
 };
 
-/// Makes a value with `make(value)` and replaces the value at `to`, in the region of `h`, by it. False, and
-/// unchanged, when there is no room.
+/// Makes a value with `make(value)` and replaces the value at `to`, in the region of `h`, by it. Returns
+/// false and changes nothing if there is no room.
 template <class T, class Make>
 [[nodiscard]] bool replace_whole(header* h, T& to, const Make& make) {
   staged_value<T> fresh(h);
@@ -98,7 +98,7 @@ template <class T, class Make>
   return true;
 }
 
-/// Stores as `store` does, but all or nothing. Containers do this by themselves; structs and arrays, which
+/// Stores as `store` does, but all or nothing. Containers do this by themselves. Structs and arrays, which
 /// are stored member by member, are made outside their place. The source may be part of the old value.
 template <class T, class U>
 [[nodiscard]] bool store_whole(header* h, T& to, const U& from) {
@@ -131,10 +131,10 @@ template <class T>
 namespace situ {
 
 /// Assigns without exceptions: `try_assign(*region, *other)`, `try_assign(r->equips[1], r->equips[0])`.
-/// False, and unchanged, when there is no room. Structs and arrays are assigned as a whole, for which both
+/// Returns false and changes nothing if there is no room. Structs and arrays are assigned as a whole, so both
 /// the old and the new value need room; `to = from` assigns member by member. `from` is any value that can be
-/// stored in `to`, in any region, or part of `to`. (A copy of a struct does not share its links to values
-/// whose type can contain links to its own kind: see `region_shared`.)
+/// stored in `to`, in any region, or part of `to`. (A copy of a struct does not share its links to values if
+/// their type can contain links to its own kind: see `region_shared`.)
 template <region_detail::storable T, class U>
 requires(!region_detail::described<T> || std::is_same_v<T, U>)
     [[nodiscard]] bool try_assign(T& to, const U& from) {
@@ -144,7 +144,7 @@ requires(!region_detail::described<T> || std::is_same_v<T, U>)
     return region_detail::store_whole(region_detail::header_of(to), to, from);
   }
 }
-/// The same. Throws `region_error` when there is no room.
+/// The same. Throws `region_error` if there is no room.
 template <region_detail::storable T, class U>
 requires(!region_detail::described<T> || std::is_same_v<T, U>) void assign(T& to, const U& from) {
   if (try_assign(to, from)) return;

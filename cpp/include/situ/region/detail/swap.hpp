@@ -1,4 +1,4 @@
-// Exchanging two values that lie in a region.
+// Exchanges two values that lie in a region.
 #pragma once
 
 #include "situ/region/detail/permute.hpp"
@@ -26,7 +26,7 @@ template <class T>
 }  // namespace region_detail
 
 /// Exchanges two values of one region without a copy: strings, containers, or structs and arrays of these.
-/// False, and unchanged, when they lie in two regions, or when one lies within the other.
+/// Returns false and changes nothing if they lie in two regions, or if one lies within the other.
 template <class T>
 requires region_detail::has_links<T>
 [[nodiscard]] bool try_swap(T& a, T& b) {

@@ -45,7 +45,7 @@ class tree {
     path way;
     return locate(key, way) ? way.last() : position{};
   }
-  /// The first slot whose key is not less (or, with `Behind`, is greater) than `key`.
+  /// Returns the first slot whose key is not less (or, with `Behind`, is greater) than `key`.
   template <bool Behind>
   [[nodiscard]] position bound(view key) const noexcept {
     position found;
@@ -70,7 +70,7 @@ class tree {
     if (here.index + 1 < here.at->len) return {here.at, static_cast<std::uint16_t>(here.index + 1), 0};
     return bound<true>(traits::of(KeyOf::of(*here.slot())));
   }
-  /// The previous position, or the last one for the end.
+  /// Returns the previous position, or the last one for the end.
   [[nodiscard]] position before(position here) const noexcept {
     if (here.at == nullptr) return back();
     if (here.level != 0) return rightmost(here.at->child(here.index), here.level - 1U);
@@ -86,8 +86,8 @@ class tree {
     return found;
   }
 
-  /// The slot of a key. If the key is new, `make` constructs the slot's content and returns whether there was
-  /// room. If there was none, the result is no position, and nothing changes.
+  /// Returns the slot of a key. If the key is new, `make` constructs the slot's content and returns whether
+  /// there was room. If there was none, the result is no position, and nothing changes.
   template <class Make>
   [[nodiscard]] position insert(view key, bool& is_new, const Make& make) {
     is_new = false;
@@ -114,7 +114,7 @@ class tree {
     path way;
     if (!locate(key, way)) return 0;
     Slot* const erased = way.last().slot();
-    // Elements of inner nodes are replaced by the element before them, which is the last one of some leaf.
+    // An element of an inner node is replaced by the element before it, which is the last one of some leaf.
     const bool in_leaf = way.depth == levels_;
     while (way.depth != levels_) {
       node* const at = way.steps[way.depth - 1].at->child(way.steps[way.depth - 1].index);
@@ -185,7 +185,7 @@ class tree {
     [[nodiscard]] position last() const noexcept { return steps[depth - 1]; }
   };
 
-  /// Blocks allocated before any change. Unused ones are given back.
+  /// Blocks that are allocated before any change. Unused ones are freed.
   class spare_nodes {
    public:
     explicit spare_nodes(header* h) noexcept : header_(h) {}
@@ -251,7 +251,7 @@ class tree {
   [[nodiscard]] node* mutable_root() const noexcept { return const_cast<tree*>(this)->root(); }
   void set_root(node* to) noexcept { data_ = static_cast<std::int32_t>(bytes_of(to) - bytes_of(this)); }
 
-  /// The first slot of a node whose key is not less (or, with `Behind`, is greater) than `key`.
+  /// Returns the first slot of a node whose key is not less (or, with `Behind`, is greater) than `key`.
   template <bool Behind>
   static std::uint32_t lower(const node* at, view key) noexcept {
     std::uint32_t from = 0;
@@ -284,11 +284,11 @@ class tree {
     return {at, static_cast<std::uint16_t>(at->len - 1), 0};
   }
 
-  /// Puts a new slot into the leaf at the end of the path. Full nodes are split, and their middle slot goes
-  /// up.
+  /// Inserts a new slot into the leaf at the end of the path. Full nodes are split, and their middle slot
+  /// moves up.
   position insert_at(const path& way, staged_value<Slot>& fresh, spare_nodes& spares) noexcept {
     position made;
-    node* behind = nullptr;  // the child after the slot that goes up
+    node* behind = nullptr;  // the child after the slot that moves up
     for (std::uint32_t i = way.depth; i-- > 0;) {
       node* at = way.steps[i].at;
       const std::uint32_t index = way.steps[i].index;
@@ -329,16 +329,17 @@ class tree {
     deallocate(region(), at, node::bytes(at->cap, leaf));
     return to;
   }
-  /// Divides a full node and the new slot, which belongs at `index` with the child `behind` it, between the
-  /// node and another one. `fresh` becomes the middle slot, `behind` the other node. Returns the position of
-  /// the new slot, or none if it is the middle slot itself.
+  /// Divides a full node and the new slot between the node and another one. The new slot belongs at `index`,
+  /// with the child `behind` it. `fresh` becomes the middle slot, `behind` the other node. Returns the
+  /// position of the new slot, or none if it is the middle slot itself.
   position split(node* at, position where, node* other, node*& behind, staged_value<Slot>& fresh) noexcept {
     constexpr std::uint32_t middle = (node::max_len + 1) / 2;
     const std::uint32_t index = where.index;
     const bool leaf = where.level == 0;
     position made;
     if (index > middle) {
-      // The slot at `middle` goes up. The slots after it, with the new one among them, move over.
+      // The slot at `middle` moves up. The slots after it, with the new one among them, move to the other
+      // node.
       const std::uint32_t count = node::max_len - middle - 1;
       relocate(other->slot(0), at->slot(middle + 1), count);
       if (!leaf) other->take_children(0, at, middle + 1, count + 1);
@@ -361,7 +362,7 @@ class tree {
       } else {
         if (!leaf) other->set_child(0, at->child(middle));
         at->cut(middle, leaf);
-        // The last remaining slot goes up in exchange for the new one, which then moves to its place.
+        // The last remaining slot moves up in exchange for the new one, which then moves to its place.
         fresh.exchange(at->slot(middle - 1));
         rotate_last_to(at, index);
         if (!leaf) {
@@ -383,9 +384,9 @@ class tree {
     moved(*at->slot(index), static_cast<std::int32_t>((last - index) * sizeof(Slot)));
   }
 
-  /// Gives a child that has become too small an element of a neighbour, or merges the two. Returns whether
-  /// they merged. If there is no memory for that, the child stays small. It never becomes empty: it takes
-  /// over its neighbour's elements, or has room for its only element.
+  /// Moves an element of a neighbour to a child that has become too small, or merges the two. Returns whether
+  /// they merged. Without memory for that, the child stays small. It never becomes empty: it takes its
+  /// neighbour's elements, or has room for its only element.
   [[nodiscard]] bool balance(node* above, std::uint32_t child, bool leaf) noexcept {
     node* const at = above->child(child);
     for (const std::uint32_t than : {node::min_len, std::uint32_t{1}}) {
@@ -426,8 +427,8 @@ class tree {
     }
     right->close_gap(0, leaf);
   }
-  /// Merges two neighbours and the element between them. False, and unchanged, when this needs memory and
-  /// there is none.
+  /// Merges two neighbours and the element between them. Returns false and changes nothing if this needs
+  /// memory and there is none.
   [[nodiscard]] bool merge(node* above, std::uint32_t child, bool leaf) noexcept {
     node* left = above->child(child);
     node* const right = above->child(child + 1);

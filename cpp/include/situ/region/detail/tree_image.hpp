@@ -1,4 +1,4 @@
-// Trees of ordered maps and sets in images: writing the canonical one, checking both.
+// Trees of ordered maps and sets in images: writes the canonical tree, checks canonical and live trees.
 #pragma once
 
 #include <cstdint>

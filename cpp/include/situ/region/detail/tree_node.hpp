@@ -51,7 +51,7 @@ struct tree_node {
   void set_child(std::uint32_t index, tree_node* to) noexcept {
     *link(index) = static_cast<std::int32_t>(bytes_of(to) - bytes_of(link(index)));
   }
-  /// Takes `count` children over from another node.
+  /// Takes `count` children from another node.
   void take_children(std::uint32_t to, tree_node* from, std::uint32_t at, std::uint32_t count) noexcept {
     for (std::uint32_t i = 0; i < count; ++i) set_child(to + i, from->child(at + i));
   }
@@ -63,7 +63,7 @@ struct tree_node {
     }
     ++len;
   }
-  /// Closes the gap of element `index`, which has been moved or released, and of the child after it.
+  /// Closes the gap of element `index`, which was moved or released, and of the child after it.
   void close_gap(std::uint32_t index, bool leaf) noexcept {
     relocate(slot(index), slot(index + 1), len - index - 1);
     if (!leaf) {
@@ -71,7 +71,7 @@ struct tree_node {
     }
     cut(len - 1U, leaf);
   }
-  /// Keeps the first `count` elements. The rest has been moved, and becomes zero.
+  /// Keeps the first `count` elements. The others were moved, and become zero.
   void cut(std::uint32_t count, bool leaf) noexcept {
     std::memset(static_cast<void*>(slot(count)), 0, (len - count) * sizeof(Slot));
     if (!leaf) std::memset(link(count + 1), 0, (len - count) * sizeof(std::int32_t));

@@ -25,8 +25,8 @@ class vector_order {
   void swap(Vector& other) { situ::swap(self(), other); }
   /// Exchanges two elements.
   void swap(std::size_t i, std::size_t j) noexcept { exchange(self().data()[i], self().data()[j]); }
-  /// Sorts; equal elements keep their order. The arguments are those of std::ranges::sort. If a comparison
-  /// throws, nothing changes. Takes slightly more than 4 bytes of the heap per element.
+  /// Sorts. Equal elements keep their order. The arguments are those of std::ranges::sort. If a comparison
+  /// throws, the order is unchanged. Takes slightly more than 4 bytes of the heap per element.
   template <class Compare = std::less<>, class Projection = std::identity>
   void sort(const Compare& compare = {}, const Projection& projection = {}) {
     const T* const first = self().data();

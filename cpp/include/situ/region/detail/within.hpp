@@ -1,4 +1,4 @@
-// Whether a value lies within another one, in its blocks or behind its links.
+// Finds whether a value lies within another one, in its blocks or behind its links.
 #pragma once
 
 #include <cstddef>

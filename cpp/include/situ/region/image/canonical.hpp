@@ -12,7 +12,7 @@
 
 namespace situ::region_detail {
 
-/// A new value in a region without memory. It needs none.
+/// Returns a new value in a region without memory. It needs none.
 template <class T>
 class fresh_value {
  public:
@@ -27,13 +27,13 @@ class fresh_value {
   T* value_;
 };
 
-/// Writes to memory that is large enough. Every byte of the image is written, whatever the memory held
-/// before. Without `Writes`, only counts the size.
+/// Writes to memory that is large enough. Every byte of the image is written, regardless of the previous
+/// content of the memory. Without `Writes`, only counts the size.
 template <bool Writes>
 class canonical_writer {
  public:
-  /// `versions` describes a source whose appendable structs are in other versions than this program's;
-  /// otherwise null.
+  /// `versions` describes a source with appendable structs in other versions than this program's. Otherwise
+  /// it is null.
   canonical_writer(std::byte* image, std::uint64_t cursor, const image_versions* versions) noexcept
       : image_(image), cursor_(cursor), versions_(versions) {}
 
@@ -48,30 +48,30 @@ class canonical_writer {
   }
   void put_byte(std::uint32_t at, std::uint8_t value) noexcept { put_bytes(at, &value, 1); }
   void put_u32(std::uint32_t at, std::uint32_t value) noexcept { put_bytes(at, &value, sizeof(value)); }
-  /// The link at `link_at` from the container at `at` back to the header.
+  /// Writes the link at `link_at` from the container at `at` back to the header.
   void put_back_link(std::uint32_t at, std::uint32_t link_at) noexcept { put_u32(link_at, 0U - at); }
-  /// A container of 16 bytes, without its link.
+  /// Writes a container of 16 bytes, without its link.
   void put_container(std::uint32_t at, std::uint32_t len, std::uint32_t cap) noexcept {
     put_u32(at, 0);
     put_u32(at + 4, len);
     put_u32(at + 8, cap);
     put_back_link(at, at + 12);
   }
-  /// The place of the next block, of `bytes` that the caller writes.
+  /// Returns the place of the next block, of `bytes` that the caller writes.
   [[nodiscard]] std::uint32_t place_first(std::uint64_t bytes) noexcept {
     const auto block = static_cast<std::uint32_t>(cursor_);
     cursor_ += in_granules(bytes);
     put_zeros(static_cast<std::uint32_t>(cursor_) - granule, granule);
     return block;
   }
-  /// The place of the next block, of `bytes` that the caller writes. Sets the link at `at` to it.
+  /// Returns the place of the next block, of `bytes` that the caller writes. Sets the link at `at` to it.
   [[nodiscard]] std::uint32_t place(std::uint32_t at, std::uint64_t bytes) noexcept {
     const std::uint32_t block = place_first(bytes);
     put_u32(at, block - at);
     return block;
   }
 
-  /// The value in a shared block. The first link to the block places it at the cursor.
+  /// Writes the value in a shared block. The first link to the block places it at the cursor.
   template <class T>
   void put_shared(std::uint32_t at, const void* block, std::uint32_t offset, const T& value) {
     const auto [known, is_new] =
@@ -109,7 +109,7 @@ class canonical_writer {
         put_zeros(end, begin_at - end);
         end = begin_at + std::uint32_t{sizeof(M)};
         if constexpr (appendable<T>) {
-          // Members that the source does not know have their default values.
+          // Members that the source does not contain have their default values.
           if (left == 0) {
             const fresh_value<T> fresh;
             this->put(begin_at, m.of(*fresh));

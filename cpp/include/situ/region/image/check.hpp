@@ -55,7 +55,7 @@ class check_bitmap {
       words_ = for_large_.data();
     }
   }
-  /// Null if the image is canonical, so that nothing was marked.
+  /// Returns null if the image is canonical, because then no granule was marked.
   [[nodiscard]] std::uint64_t* words() noexcept { return words_; }
 
  private:
@@ -64,15 +64,15 @@ class check_bitmap {
   std::uint64_t small_[64];
 };
 
-/// Checks an image. In a canonical image each block must begin at the end of the block before it, so that
-/// nothing overlaps and no bytes are left over. In a live image each block marks its bits of a zeroed bitmap.
+/// Checks an image. In a canonical image each block must begin at the end of the block before it, so that no
+/// blocks overlap and no bytes are left over. In a live image each block marks its bits of a zeroed bitmap.
 template <bool Canonical>
 class checker {
  public:
   static constexpr bool canonical = Canonical;
 
-  /// `versions` describes an image whose appendable structs are in other versions than this program's;
-  /// otherwise null.
+  /// `versions` describes an image with appendable structs in other versions than this program's. Otherwise
+  /// it is null.
   checker(const std::byte* image, std::uint32_t size, std::uint32_t root_size, std::uint64_t* bits,
           const image_versions* versions) noexcept
       : image_(image),
@@ -87,8 +87,8 @@ class checker {
   [[nodiscard]] std::uint32_t cursor() const noexcept { return cursor_; }
   [[nodiscard]] region_invalid take_error() noexcept { return std::move(error_); }
 
-  // Separate functions store the problem, and their callers return a literal false, so that compilers see
-  // that the checked path ends there.
+  // Separate functions store the problem, and their callers return a literal false. Compilers can therefore
+  // see that the checked path ends there.
   [[gnu::always_inline]] bool fail(region_problem problem, std::uint32_t at, std::uint64_t found,
                                    std::uint64_t limit = 0) {
     note(problem, at, found, limit);
@@ -121,15 +121,15 @@ class checker {
     if (cap != wanted_cap) return fail(region_problem::not_trimmed, at, cap, wanted_cap);
     return true;
   }
-  /// In canonical images, checks that the link at `at` leads to the place of the next block, which is about
-  /// to be claimed.
+  /// In canonical images, checks that the link at `at` leads to the place of the next block, which is claimed
+  /// next.
   [[nodiscard]] bool placed(std::uint32_t at, std::int32_t link) {
     const std::int64_t to = std::int64_t{at} + link;
     return !Canonical || is_placed(to) ||
            fail(region_problem::misplaced, at, static_cast<std::uint64_t>(to), cursor_);
   }
-  /// The block to which the link at `at` leads. At least one granule of it lies in the image, so that its
-  /// size can be read there. The block is not claimed yet.
+  /// Finds the block to which the link at `at` leads. At least one granule of it lies in the image, so that
+  /// its size can be read there. The block is not claimed yet.
   [[nodiscard]] bool peek(std::uint32_t at, std::int32_t link, std::uint32_t& block) {
     const std::int64_t to = std::int64_t{at} + link;
     if (to < root_offset || to + granule > std::int64_t{size_})
@@ -147,7 +147,7 @@ class checker {
   [[gnu::always_inline]] void take_next(std::uint32_t bytes) noexcept {
     cursor_ += static_cast<std::uint32_t>(in_granules(bytes));
   }
-  /// Claims the block of `bytes` to which the link at `at` leads, of which `used` bytes are in use.
+  /// Claims the block of `bytes` to which the link at `at` leads. `used` bytes of the block are in use.
   [[nodiscard, gnu::always_inline]] bool claim(std::uint32_t at, std::int32_t link, std::uint64_t bytes,
                                                std::uint64_t used, std::uint32_t& block) {
     const std::int64_t to = std::int64_t{at} + link;
@@ -184,7 +184,7 @@ class checker {
     }
     return true;
   }
-  /// Whether the image may contain blocks that this program does not know.
+  /// Whether the image may contain blocks that are unknown to this program.
   [[nodiscard]] bool is_newer() const noexcept { return versions_ != nullptr && versions_->newer; }
   /// In canonical images, checks that unused bytes are zero.
   [[nodiscard, gnu::always_inline]] bool zero(std::uint32_t from, std::uint32_t to) {
@@ -194,7 +194,7 @@ class checker {
     }
     return true;
   }
-  /// Checks that the block that ends at the cursor is zero from `used` on. That is usually a part of its last
+  /// Checks that the block that ends at the cursor is zero from `used` on. Usually this is a part of its last
   /// granule.
   [[nodiscard, gnu::always_inline]] bool rest_is_zero(std::uint32_t used) {
     const std::uint32_t rest = cursor_ - used;
@@ -247,7 +247,7 @@ class checker {
     deepest_ = std::max(before, deepest_);
     return good;
   }
-  /// Whether the number of links found to each shared value equals its count. To be called at the end.
+  /// Whether the number of links found to each shared value equals its count. Called at the end.
   [[nodiscard]] bool shared_counts() {
     const std::pair<const std::uint32_t, shared_value>* wrong = nullptr;
     for (const auto& each : shared_) {
@@ -292,7 +292,7 @@ class checker {
     } else {
       const auto each = [&] {
         if constexpr (boolean<T>) {
-          // Tests all bytes at once: nearly always, all are valid booleans.
+          // Tests all bytes at once, because nearly always all of them are valid booleans.
           constexpr std::uint64_t ones = 0x0101'0101'0101'0101U;
           if ((any_bits(image_ + at, count) & ~ones) == 0) return true;
         }

@@ -49,7 +49,7 @@ struct header {
   std::uint32_t root;
   std::uint32_t capacity;
   std::int32_t state;
-  /// Not 0: an operation was refused because it would have made a cycle, not for lack of memory.
+  /// Not 0: an operation was refused because it would have made a cycle. There was no lack of memory.
   std::uint32_t refused;
   std::uint32_t unused[4];
   /// The offset of the table of versions, in images of appendable types. This is part of the format.

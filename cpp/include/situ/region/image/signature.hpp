@@ -36,8 +36,8 @@ class layout_writer {
     });
   }
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
-  /// The name of a struct or union in the text. If several types from different namespaces have one name, all
-  /// except the first have a number appended.
+  /// Returns the name of a struct or union in the text. If several types from different namespaces have one
+  /// name, all except the first have a number appended.
   template <class T>
   std::string name_of() {
     return known<T>().text;
@@ -166,7 +166,7 @@ class layout_writer {
   std::vector<named> named_;
 };
 
-/// The text whose hash is the layout hash.
+/// Returns the text whose hash is the layout hash.
 template <described T>
 std::string layout_text() {
   layout_writer writer;

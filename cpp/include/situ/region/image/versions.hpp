@@ -1,5 +1,5 @@
-// Appendable structs: the history of their members, and the table in an image that says which members its
-// writer knew.
+// Appendable structs: the history of their members, and the table in an image with the members that were
+// known to its writer.
 #pragma once
 
 #include <algorithm>
@@ -143,7 +143,7 @@ struct image_versions {
 
   /// Empty when all versions are this program's.
   std::vector<known> structs;
-  /// A struct has members that this program does not know.
+  /// A struct has members that are unknown to this program.
   bool newer = false;
   std::optional<difference> differs;
   /// The first struct that has fewer members in the image.
@@ -164,7 +164,7 @@ struct image_versions {
   }
 };
 
-/// Refuses an image whose versions differ from this program's, where only equal ones are accepted.
+/// Refuses an image with other versions than this program's, for callers that accept only equal ones.
 inline bool refuse_version(const std::optional<image_versions::difference>& by, region_invalid& error) {
   if (!by) return true;
   error.problem = region_problem::other_version;

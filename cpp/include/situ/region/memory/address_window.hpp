@@ -16,27 +16,27 @@
 
 namespace situ::region_detail {
 
-/// A range of writable memory that costs nothing until it is touched.
+/// A range of writable memory that takes no memory until it is touched.
 struct address_window {
   std::byte* begin = nullptr;
   std::size_t size = 0;
-  /// Differs for each window of a size. It selects where in the first page a region begins, so that the
-  /// headers of many regions do not compete for the same cache lines.
+  /// A number that differs for each window of a size. It selects the place in the first page at which a
+  /// region begins, so that the headers of many regions do not compete for the same cache lines.
   std::uint32_t number = 0;
   /// The number of image bytes from the window's last use that may not be zero. All other bytes are zero.
   std::uint32_t dirty = 0;
 };
 
-/// One reservation, made inaccessible for the first window and writable from its front as windows are carved.
-/// The kernel merges neighbours with the same access into one mapping: there are two mappings, however many
-/// windows there are. Memory is counted when it is touched (MAP_NORESERVE). Huge pages are off, because a
-/// small region would occupy one each.
+/// One reservation. It is made inaccessible for the first window, and becomes writable from its front as
+/// windows are carved. The kernel merges neighbours with the same access into one mapping: there are two
+/// mappings, regardless of the number of windows. Memory is counted when it is touched (MAP_NORESERVE). Huge
+/// pages are off, because each small region would occupy one.
 class address_window_pool {
  public:
   static constexpr std::size_t smallest = std::size_t{1} << 20;
   static constexpr std::size_t largest = std::size_t{1} << 32;
 
-  /// Never destroyed: regions with static duration may outlive all else.
+  /// Never destroyed: regions with static duration may outlive all other objects.
   static address_window_pool& instance() {
     static address_window_pool* const pool = new address_window_pool();
     return *pool;
@@ -98,8 +98,8 @@ class address_window_pool {
   }
 
  private:
-  /// At least this number of bytes becomes writable at a time, and as much as is writable already. Not more:
-  /// mlockall(MCL_CURRENT) allocates memory for everything that is writable.
+  /// The minimum number of bytes that become writable at a time. At least as many bytes become writable as
+  /// are writable already. No more do, because mlockall(MCL_CURRENT) allocates memory for all writable bytes.
   static constexpr std::size_t least_step = std::size_t{16} << 20;
   static constexpr std::uint32_t keep_resident = std::uint32_t{64} << 10;
 
@@ -107,8 +107,8 @@ class address_window_pool {
     return static_cast<std::size_t>(std::countr_zero(size) - std::countr_zero(smallest));
   }
 
-  /// If the range is locked as a whole, as mlockall(MCL_FUTURE) locks it, locks its pages only when they are
-  /// used. Otherwise the kernel would allocate all of it as soon as it becomes writable.
+  /// If the range is locked as a whole, as mlockall(MCL_FUTURE) locks it, makes its pages locked only when
+  /// they are used. Otherwise the kernel would allocate the whole range as soon as it becomes writable.
   static bool lock_as_used(std::byte* begin, std::size_t bytes) noexcept {
     // A request to invalidate private pages changes nothing. It is refused for locked pages.
     if (msync(begin, smallest, MS_INVALIDATE) == 0 || errno != EBUSY) return true;

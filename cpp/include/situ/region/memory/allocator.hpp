@@ -1,5 +1,5 @@
 // The memory within a region: a bitmap of granules with ctz and clz scans, behind small caches by size. Its
-// state lies outside the image, so that it is neither sent nor trusted.
+// state lies outside the image. It is therefore neither sent nor trusted.
 #pragma once
 
 #include <algorithm>
@@ -20,30 +20,31 @@ inline constexpr std::uint32_t cached_sizes = 8;
 inline constexpr std::uint32_t cache_depth = 7;
 
 /// Extends a region that is full: `larger` makes room for `wanted` bytes after the region's memory, which
-/// does not move. False when there is no more memory.
+/// does not move. Returns false if there is no more memory.
 struct growth {
   bool (*larger)(growth* self);
 };
 
-/// The allocator state of the process that edits a region. The bitmap follows: one bit per granule of the
-/// image, set if the granule is in use. All bits from the image's end on are clear.
+/// The allocator state of the process that edits a region. The bitmap follows the state: one bit per granule
+/// of the image, set if the granule is in use. All bits from the image's end on are clear.
 struct state {
-  /// Extends the region's memory. Null if that is fixed.
+  /// Extends the region's memory. Null if the memory is fixed.
   struct growth* growth;
   /// Clear bits below the image's end.
   std::uint32_t free_granules;
   /// No bit is clear in the words before this one.
   std::uint32_t first_word;
-  /// While nothing is freed, every run of clear bits is shorter than this.
+  /// While no block is freed, every run of clear bits is shorter than this.
   std::uint32_t no_run;
-  /// Memory beyond the image is zero from this offset on. Before it, memory becomes zero when it is taken.
+  /// Memory beyond the image is zero from this offset on. Memory before this offset becomes zero when it is
+  /// taken.
   std::uint32_t clean_from;
-  /// The growth of containers, in percent of their old capacity.
+  /// The new capacity of a full container, in percent of the old one.
   std::uint16_t growth_percent;
   bool zero_on_free;
   /// 0 for the bitmap's own allocator, otherwise a number in the `allocator_table`.
   std::uint8_t allocator;
-  /// The size of the last block that found no room since the region got more memory, or 0.
+  /// The size of the last block that found no room after the region last got more memory, or 0.
   std::uint32_t wanted;
   /// Freed blocks of one, two ... granules, still marked as in use.
   struct cache {
@@ -109,7 +110,7 @@ void mark_bits(std::uint64_t* bits, std::uint32_t from, std::uint32_t count) noe
   }
 }
 
-/// Sets `count` bits from `from` on if all are clear. False if they are not; then some may be set.
+/// Sets `count` bits from `from` on if all are clear. Returns false if they are not; then some may be set.
 inline bool take_bits(std::uint64_t* bits, std::uint32_t from, std::uint32_t count) noexcept {
   while (count != 0) {
     const std::uint32_t shift = from % 64;
@@ -220,17 +221,17 @@ class region_granules {
 };
 
 /// Decides which granules a block takes: `take` returns the first of `count` granules that it took with
-/// `region_granules::take` or `grow`, or 0. Freed granules are free again; an optional `freed` is called with
-/// them. An allocator is a type without state: it sees only the granules.
+/// `region_granules::take` or `grow`, or 0. Freed granules are free again. An optional `freed` is called with
+/// them. An allocator is a type without state. It has access only to the granules.
 template <class A>
 concept region_allocator = requires(region_granules& granules, std::uint32_t count) {
   { A::take(granules, count) }
   noexcept->std::same_as<std::uint32_t>;
 };
 
-/// Takes each block after the last one, and reuses no freed block: the fewest instructions, for regions that
-/// are built, sent and discarded. Freed memory at the end is reused; the rest is reclaimed when the region is
-/// compacted.
+/// Takes each block after the last one, and reuses no freed block. This takes the fewest instructions, for
+/// regions that are built, sent and discarded. Freed memory at the end is reused. Other freed memory is
+/// reclaimed when the region is compacted.
 struct monotonic_allocator {
   static std::uint32_t take(region_granules& granules, std::uint32_t count) noexcept {
     return granules.grow(count);
@@ -311,8 +312,8 @@ class region_allocation {
 
 namespace situ::region_detail {
 
-/// A block of `bytes`, or null when the region is full, frozen or absent. It is zero, except the first
-/// `written` bytes, which the caller writes. (The talk's mallocN.)
+/// Returns a block of `bytes`, or null if the region is full, frozen or absent. The block is zero, except the
+/// first `written` bytes, which the caller writes. (The talk's mallocN.)
 inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0) noexcept {
   state* s = h == nullptr ? nullptr : state_of(h);
   if (s == nullptr || bytes == 0 || bytes > max_size) return nullptr;
@@ -352,7 +353,7 @@ inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0)
   return block;
 }
 
-/// Refuses sizes that no region can hold, so that no larger memory is tried.
+/// Refuses sizes that no region can have, so that larger memory is not tried.
 inline bool refuse_size(header* h) noexcept {
   if (state* s = h == nullptr ? nullptr : state_of(h); s != nullptr) {
     h->refused = 0;
@@ -361,7 +362,7 @@ inline bool refuse_size(header* h) noexcept {
   return false;
 }
 
-/// Takes back a block of `bytes` that `allocate` gave. (The talk's freeN.)
+/// Frees a block of `bytes` that `allocate` returned. (The talk's freeN.)
 inline void deallocate(header* h, void* block, std::uint64_t bytes) noexcept {
   state* s = state_of(h);
   if (s == nullptr) return;
@@ -378,7 +379,7 @@ inline void deallocate(header* h, void* block, std::uint64_t bytes) noexcept {
   give_back(h, s, from, count);
 }
 
-/// Makes a block longer in place, with zeroed bytes. False when another block follows.
+/// Makes a block longer in place, with zeroed bytes. Returns false if another block follows.
 inline bool extend(header* h, void* block, std::uint64_t old_bytes, std::uint64_t new_bytes) noexcept {
   state* s = state_of(h);
   if (s == nullptr || new_bytes > max_size) return false;
@@ -397,7 +398,7 @@ inline bool extend(header* h, void* block, std::uint64_t old_bytes, std::uint64_
   return true;
 }
 
-/// Gives back the end of a block.
+/// Frees the end of a block.
 inline void shorten(header* h, void* block, std::uint64_t old_bytes, std::uint64_t new_bytes) noexcept {
   const std::uint64_t keep = in_granules(new_bytes);
   if (keep < in_granules(old_bytes)) {
@@ -405,8 +406,8 @@ inline void shorten(header* h, void* block, std::uint64_t old_bytes, std::uint64
   }
 }
 
-/// The new capacity, in elements of `element` bytes, of a container with the given `capacity` that needs
-/// `needed`: as its growth policy says, in whole granules.
+/// Returns the new capacity, in elements of `element` bytes, of a container with the given `capacity` that
+/// needs `needed`: as the growth policy requires, in whole granules.
 inline std::uint64_t next_capacity(header* h, std::uint64_t capacity, std::uint64_t needed,
                                    std::uint64_t element) noexcept {
   const state* s = h == nullptr ? nullptr : state_of(h);
@@ -416,7 +417,7 @@ inline std::uint64_t next_capacity(header* h, std::uint64_t capacity, std::uint6
 
 /// Calls `take(capacity)` with the capacity of the growth policy for a container with room for `capacity`
 /// elements that needs `needed`. While `take` returns false, tries less, down to the needed size, so that a
-/// value that fits is not refused because twice its size does not.
+/// value that fits is not refused because twice its size does not fit.
 template <class Take>
 [[nodiscard]] bool with_room(header* h, std::uint64_t capacity, std::uint64_t needed, std::uint64_t element,
                              const Take& take) {

@@ -1,4 +1,5 @@
-// Compaction in place: blocks slide down over the gaps between them, in their order, and all links follow.
+// Compaction in place: blocks slide down over the gaps between them, in their order, and all links are
+// updated.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +41,7 @@ class compacted_places {
   compacted_places& operator=(const compacted_places&) = delete;
   ~compacted_places() = default;
 
-  /// The future place of the byte at `at`, whose granule is in use.
+  /// The future place of the byte at `at`. Its granule is in use.
   [[nodiscard]] std::uint32_t of(std::uint32_t at) const noexcept {
     const std::uint32_t word = at / granule / 64;
     const std::uint32_t part = word / part_;
@@ -82,9 +83,9 @@ class compaction_walk {
   void back_link(const void* at, std::int32_t& link) noexcept {
     if (places_ != nullptr) link = static_cast<std::int32_t>(0U - place(at));
   }
-  /// Whether this walk meets a shared value, whose block begins with its count, for the first time. The first
-  /// walk sets the highest bit of the count, the second clears it. No count reaches that bit, because 2 GiB
-  /// have no room for that number of links.
+  /// Whether this walk meets a shared value for the first time. The value's block begins with its count. The
+  /// first walk sets the highest bit of the count, the second clears it. No count reaches that bit, because 2
+  /// GiB have no room for that number of links.
   [[nodiscard]] bool meets(std::byte* block) noexcept {
     constexpr std::uint32_t met = std::uint32_t{1} << 31U;
     auto& count = *reinterpret_cast<std::uint32_t*>(block);

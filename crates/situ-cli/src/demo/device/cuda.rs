@@ -1,5 +1,5 @@
 //! The demo's filter on an NVIDIA GPU. It is written in PTX, the assembly language that every driver compiles
-//! for its device. Building this program needs nothing of CUDA, and running it needs only the driver.
+//! for its device. Building this program needs no part of CUDA, and running it needs only the driver.
 
 use std::ffi::c_void;
 

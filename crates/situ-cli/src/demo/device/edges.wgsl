@@ -1,5 +1,5 @@
-// The demo's filter on a Vulkan device: the edges of an image, by the operator of Sobel, four pixels a thread. The same
-// arithmetic as `edges` in mod.rs, to the bit.
+// The demo's filter on a Vulkan device: the edges of an image, by the operator of Sobel, four pixels a
+// thread. The arithmetic is the same as that of `edges` in mod.rs, to the bit.
 
 struct Shape {
     width: u32,

@@ -27,17 +27,17 @@ use crate::commands::{Context, Interrupt};
 use crate::error::CliError;
 use crate::messages::situ::sensor::Image;
 
-/// The number of images that the filter may be ahead of the viewer.
+/// The number of images by which the filter may be ahead of the viewer.
 const DEPTH: usize = 8;
 /// A viewer may be busy for a long time.
 const PATIENT: WhenFull = WhenFull::Block(Some(Duration::from_secs(30)));
-/// The number of images in the filter's memory: those that are ahead, those that are held, and some more.
+/// The number of images in the filter's memory: those that are ahead, those that are held, and a margin.
 const ROOM: u64 = 32;
 /// The longest wait for an image before the filter checks whether to stop.
 const GLANCE: Duration = Duration::from_millis(20);
 /// The interval between reports.
 const PERIOD: Duration = Duration::from_millis(100);
-/// The time that a device may take for an image.
+/// The time limit for a device to process an image.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The options of the filter.
@@ -216,13 +216,16 @@ pub fn run(context: &Context, options: &FilterOptions) -> Result<(), CliError> {
             let from = image.span(FlatFrame::place);
             let shape = Shape { width, height, step: image.step as usize / width.max(1) };
             if shape.bytes() > from.len() || shape.step == 0 {
-                return Err(CliError::Failed(format!("image {} is smaller than it says", image.sequence())));
+                return Err(CliError::Failed(format!(
+                    "image {} has less data than its header states",
+                    image.sequence()
+                )));
             }
             let grey = Shape { step: 1, ..shape };
             let mut loan =
                 publisher.loan_with(<Image<Flat>>::lengths(grey.bytes())).map_err(CliError::failed)?;
             loan.describe(&grey).map_err(CliError::failed)?;
-            // The stamp is that of the image, so that the latency covers the way from the camera to the
+            // The stamp is that of the image, so that the latency covers the path from the camera to the
             // viewer.
             *loan.stamp() = image.header.stamp;
             image.wait_on(&*device.stream, PATIENCE).map_err(CliError::failed)?;
@@ -250,7 +253,7 @@ mod tests {
 
     /// A bright square in the middle of black: 5 x 4 pixels, grey.
     const IMAGE: [u8; 20] = [0, 0, 0, 0, 0, 0, 9, 9, 0, 0, 0, 9, 9, 0, 0, 0, 0, 0, 0, 0];
-    /// Worked out by hand.
+    /// Computed by hand.
     const EDGES: [u8; 20] = [18, 36, 36, 18, 0, 36, 54, 54, 36, 0, 36, 54, 54, 36, 0, 18, 36, 36, 18, 0];
 
     #[test]
@@ -309,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_that_makes_no_sense_or_is_not_there_is_told() {
+    fn an_invalid_or_absent_domain_is_reported() {
         assert!(matches!(choose("gpu"), Err(CliError::Usage(_))));
         assert!(matches!(choose("kind99:1"), Err(CliError::NotFound(_))));
         assert_ne!(choose("auto").unwrap(), memory::HOST);

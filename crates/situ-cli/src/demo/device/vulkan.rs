@@ -13,7 +13,7 @@ const CODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/edges.spv"));
 /// The pixels of a work group, as in the shader: 64 threads with four pixels each.
 const GROUP: u64 = 256;
 /// The number of groups in a dimension that every device supports.
-const MOST_GROUPS: u64 = 65_535;
+const MAX_GROUPS: u64 = 65_535;
 
 /// The loaded shader. It processes one image at a time: each launch must be complete before the next.
 pub struct Kernel {
@@ -92,7 +92,7 @@ impl Kernel {
             .downcast_ref::<VulkanStream>()
             .ok_or_else(|| refused(id, "launch the demo's filter", "not a stream of Vulkan"))?;
         let groups = to.len.div_ceil(GROUP);
-        if groups > MOST_GROUPS {
+        if groups > MAX_GROUPS {
             return Err(refused(id, "launch the demo's filter", "the image has more than 16 million pixels"));
         }
         let range = |place: &Place| {

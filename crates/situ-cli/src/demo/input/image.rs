@@ -8,11 +8,11 @@ use super::Pixels;
 const LARGEST: usize = 512 << 20;
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// Why bytes are not an image that the demo can play.
+/// The reason that bytes are not an image that the demo can play.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// The decoder refused the bytes.
-    #[error("not a whole PNG image: {0}")]
+    #[error("not a complete PNG image: {0}")]
     Decode(#[from] png::DecodingError),
     /// It would need too much memory.
     #[error("an image of {width} x {height} pixels needs more than the 512 MiB that the demo allows")]

@@ -5,7 +5,7 @@ use super::Point;
 /// The size of one point in bytes.
 const POINT: usize = 16;
 
-/// Why bytes are not a KITTI scan.
+/// The reason that bytes are not a KITTI scan.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KittiError {
     /// The file is empty.
@@ -13,7 +13,7 @@ pub enum KittiError {
     Empty,
     /// The last point is cut off.
     #[error(
-        "{size} bytes are {points} points of 16 bytes and {rest} bytes more; the file is cut short or is no KITTI scan (float32 x, y, z, intensity)"
+        "{size} bytes are {points} points of 16 bytes and {rest} bytes more; the file is truncated or not a KITTI scan (float32 x, y, z, intensity)"
     )]
     Partial {
         /// Size of the file.
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_file_says_how_much_is_left() {
+    fn a_truncated_file_is_reported_with_its_rest() {
         let error = decode(&file()[..20]).unwrap_err();
         assert_eq!(error, KittiError::Partial { size: 20, points: 1, rest: 4 });
         assert_eq!(decode(&[]), Err(KittiError::Empty));

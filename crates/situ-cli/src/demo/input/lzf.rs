@@ -1,6 +1,6 @@
 //! LZF decompression, for PCD files with `DATA binary_compressed`.
 
-/// Why compressed bytes cannot be expanded.
+/// The reason that compressed bytes cannot be expanded.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LzfError {
     /// The input ends inside a literal run or a back-reference.
@@ -31,8 +31,8 @@ pub enum LzfError {
 
 /// Expands `input` to exactly `expected` bytes.
 pub fn decompress(input: &[u8], expected: usize) -> Result<Vec<u8>, LzfError> {
-    // One instruction of 3 bytes gives at most 264, so the output cannot be larger, whatever size was
-    // announced.
+    // One instruction of 3 bytes expands to at most 264 bytes. This limits the output, regardless of the
+    // announced size.
     let mut out: Vec<u8> = Vec::with_capacity(expected.min(input.len().saturating_mul(88)));
     let mut at = 0;
     let mut next = |count: usize, output: usize| {

@@ -7,10 +7,10 @@ pub mod pcd;
 
 use std::path::{Path, PathBuf};
 
-/// The picture that comes with the demo.
+/// The demo's built-in picture.
 const PICTURE: &[u8] = include_bytes!("../../../assets/camera.png");
 
-/// The picture that comes with the demo: a man and his camera.
+/// The demo's built-in picture: a man and his camera.
 pub fn picture() -> Result<Pixels, image::ImageError> {
     image::decode(PICTURE)
 }
@@ -40,7 +40,7 @@ pub struct Pixels {
     pub data: Vec<u8>,
 }
 
-/// Why a file cannot be played.
+/// The reason that a file cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// The file cannot be read at all.
@@ -53,7 +53,7 @@ pub enum InputError {
     },
     /// The file is none of the kinds that the demo plays.
     #[error(
-        "{}: not a file the demo can play; it takes a KITTI velodyne scan (.bin), a point cloud (.pcd) or a PNG image (.png)",
+        "{}: not a file that the demo can play; it takes a KITTI velodyne scan (.bin), a point cloud (.pcd) or a PNG image (.png)",
         path.display()
     )]
     UnknownKind {
@@ -65,7 +65,7 @@ pub enum InputError {
     Kitti {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The damage.
         source: kitti::KittiError,
     },
     /// A point cloud is damaged.
@@ -73,7 +73,7 @@ pub enum InputError {
     Pcd {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The damage.
         source: pcd::PcdError,
     },
     /// An image is damaged.
@@ -81,12 +81,12 @@ pub enum InputError {
     Image {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The damage.
         source: image::ImageError,
     },
 }
 
-/// Reads a file. Its first bytes give its kind. A KITTI scan has no such mark, so its name gives the kind.
+/// Reads a file. Its first bytes determine its kind. A KITTI scan has no such mark: its name determines it.
 pub fn read(path: &Path) -> Result<Frame, InputError> {
     let bytes = std::fs::read(path).map_err(|source| InputError::Read { path: path.to_owned(), source })?;
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();

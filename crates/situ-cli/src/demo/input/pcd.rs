@@ -4,14 +4,14 @@ use super::{Point, lzf};
 
 /// The longest header that is read.
 const LONGEST_HEADER: usize = 64 << 10;
-/// The greatest number of fields in a header.
-const MOST_FIELDS: usize = 256;
+/// The maximum number of fields in a header.
+const MAX_FIELDS: usize = 256;
 
-/// Why bytes are not a PCD file that the demo can play.
+/// The reason that bytes are not a PCD file that the demo can play.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PcdError {
     /// There is no `DATA` line.
-    #[error("no DATA line in the first {searched} bytes; is this a PCD file, and whole?")]
+    #[error("no DATA line in the first {searched} bytes; the file is truncated or not a PCD file")]
     NoData {
         /// The number of bytes searched.
         searched: usize,
@@ -22,15 +22,15 @@ pub enum PcdError {
         /// The line.
         keyword: &'static str,
     },
-    /// A header line cannot be understood.
+    /// A header line is invalid.
     #[error("header line `{line}`: {reason}")]
     Header {
         /// The line as it is in the file.
         line: String,
-        /// What is wrong with it.
+        /// The defect of the line.
         reason: &'static str,
     },
-    /// Not a point cloud with coordinates.
+    /// The cloud has no coordinates.
     #[error("the cloud has no field `{name}`; its fields are: {fields}")]
     NoField {
         /// The missing field.
@@ -48,9 +48,9 @@ pub enum PcdError {
         /// Its size in bytes.
         size: usize,
     },
-    /// There is less data than the header says.
+    /// There is less data than the header announces.
     #[error(
-        "the header announces {points} points ({expected} bytes), the file holds {found} bytes of them: it is cut short"
+        "the header announces {points} points ({expected} bytes), the file holds {found} bytes of them: it is truncated"
     )]
     Short {
         /// Points announced.
@@ -60,7 +60,7 @@ pub enum PcdError {
         /// The number of bytes present.
         found: usize,
     },
-    /// There are fewer lines than the header says.
+    /// There are fewer lines than the header announces.
     #[error("the header announces {points} points, the file ends after {found}")]
     FewLines {
         /// Points announced.
@@ -69,7 +69,7 @@ pub enum PcdError {
         found: usize,
     },
     /// A number in an ascii file cannot be read.
-    #[error("point {index}: `{text}` is no number for field `{name}`")]
+    #[error("point {index}: `{text}` is not a number for field `{name}`")]
     Number {
         /// The point.
         index: usize,
@@ -89,8 +89,8 @@ pub enum PcdError {
         /// The size that follows from points and fields.
         expected: usize,
     },
-    /// No valid point at all.
-    #[error("the cloud holds no point with finite coordinates")]
+    /// No point is valid.
+    #[error("the cloud has no point with finite coordinates")]
     Empty,
 }
 
@@ -192,7 +192,7 @@ fn header(bytes: &[u8]) -> Result<(Header, &[u8]), PcdError> {
                 let sizes = sizes.ok_or(PcdError::Missing { keyword: "SIZE" })?;
                 let kinds = kinds.ok_or(PcdError::Missing { keyword: "TYPE" })?;
                 let counts = counts.unwrap_or_else(|| vec![1; names.len()]);
-                if names.is_empty() || names.len() > MOST_FIELDS {
+                if names.is_empty() || names.len() > MAX_FIELDS {
                     return Err(wrong("the header names no field, or more than 256"));
                 }
                 if sizes.len() != names.len() || kinds.len() != names.len() || counts.len() != names.len() {

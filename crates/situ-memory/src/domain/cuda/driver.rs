@@ -12,7 +12,8 @@ use super::stream_pool::StreamPool;
 use crate::domain::traits::{DomainError, DomainId};
 use crate::os::fork::Process;
 
-/// What this module calls. The binding panics where a function is missing, so they are looked for first.
+/// The functions that this module calls. The binding panics where a function is missing, so `start` checks
+/// for them first.
 const NEEDED: &[&str] = &[
     "cuInit",
     "cuDriverGetVersion",
@@ -91,11 +92,11 @@ fn start() -> Result<(), String> {
         .clone()
 }
 
-/// What the driver calls an error.
+/// The driver's name and text for an error.
 pub fn describe(error: CUresult) -> String {
     let (mut name, mut text) = (std::ptr::null(), std::ptr::null());
-    // SAFETY: both give static texts, or leave null for errors that they do not know; the library is loaded, as somebody
-    // got an error from it.
+    // SAFETY: both give static texts, or leave null for unknown errors; the library is loaded, because a call
+    // of it returned the error.
     unsafe {
         let _ = sys::cuGetErrorName(error, &mut name);
         let _ = sys::cuGetErrorString(error, &mut text);
@@ -109,7 +110,7 @@ pub fn describe(error: CUresult) -> String {
     }
 }
 
-/// How many devices there are.
+/// The number of devices.
 pub fn count() -> Result<u32, DomainError> {
     let absent = |reason: String| DomainError::Absent { domain: id(0), reason };
     start().map_err(absent)?;
@@ -149,18 +150,18 @@ pub fn reaches(device: u32, memory: u32) -> Result<bool, DomainError> {
     Ok(result == CUresult::CUDA_SUCCESS && can != 0)
 }
 
-/// What a device can do, asked without making a context.
+/// What a device can do, found without making a context.
 #[derive(Debug, Clone)]
 pub struct Facts {
     device: sys::CUdevice,
     pub name: String,
     /// Streams can wait for and write 64-bit words of host memory.
     pub words: bool,
-    /// Blocks of memory go out as descriptors.
+    /// Blocks of memory can be exported as descriptors.
     pub descriptors: bool,
     /// Host memory can be registered.
     pub registers: bool,
-    /// Host memory can be registered that may only be read.
+    /// Read-only host memory can be registered.
     pub read_only: bool,
     attributes: Vec<(&'static str, i64)>,
 }
@@ -177,7 +178,7 @@ impl Facts {
         };
         let ask = |attribute: Attribute| {
             let mut value = 0;
-            // SAFETY: as above. A driver that does not know the attribute says so.
+            // SAFETY: as above. A driver that does not know the attribute returns an error.
             let result = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) };
             if result == CUresult::CUDA_SUCCESS { i64::from(value) } else { -1 }
         };
@@ -230,7 +231,7 @@ impl Facts {
     }
 }
 
-/// What the driver answered, as an error of the domain.
+/// The driver's error as an error of the domain.
 fn refused(domain: DomainId, action: &str, error: CUresult) -> DomainError {
     let reason = describe(error);
     match error {
@@ -251,7 +252,7 @@ fn refused(domain: DomainId, action: &str, error: CUresult) -> DomainError {
     }
 }
 
-/// Whether an error leaves the context unusable: CUDA reports such errors for everything that follows.
+/// Whether an error makes the context unusable: CUDA reports such errors for all later calls.
 fn is_lost(error: CUresult) -> bool {
     matches!(
         error,
@@ -275,12 +276,13 @@ fn is_lost(error: CUresult) -> bool {
     )
 }
 
-/// Locks, also after a panic: what is guarded here is consistent at every step.
+/// Locks, also after a panic: the guarded data is consistent at every step.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A device with its primary context retained. All domains, memory and streams of a process with the same number share it.
+/// A device with its primary context retained. All domains, memory and streams of a process with the same
+/// number share it.
 #[derive(Debug)]
 pub struct Device {
     pub number: u32,
@@ -289,12 +291,12 @@ pub struct Device {
     pub words: bool,
     pub descriptors: bool,
     pub read_only: bool,
-    /// Devices that may access this one's memory, itself first.
+    /// Devices that may access this one's memory, this device first.
     pub accessors: Vec<sys::CUdevice>,
-    /// The driver's streams, for those of this device.
+    /// The driver's streams, for the streams of this device.
     pub streams: StreamPool,
     lost: AtomicBool,
-    /// Drivers do not survive a fork: a child calls nothing.
+    /// Drivers do not survive a fork: a child makes no call.
     process: Process,
 }
 
@@ -304,7 +306,7 @@ unsafe impl Send for Device {}
 unsafe impl Sync for Device {}
 
 impl Device {
-    /// The device with this number: the one that is open, or else a new one.
+    /// The device with this number: the open one, or else a new one.
     pub fn open(number: u32, facts: &Facts) -> Result<Arc<Self>, DomainError> {
         static OPEN: Mutex<Option<HashMap<u32, Weak<Device>>>> = Mutex::new(None);
         let mut open = lock(&OPEN);
@@ -348,7 +350,7 @@ impl Device {
         self.context
     }
 
-    /// What the driver answered, as an error if it is one.
+    /// The driver's result as an error of the domain, if it is one.
     pub fn check(&self, action: &str, result: CUresult) -> Result<(), DomainError> {
         if result == CUresult::CUDA_SUCCESS {
             return Ok(());
@@ -364,7 +366,7 @@ impl Device {
         DomainError::Refused { domain: self.id(), action: action.to_owned(), reason: reason.into() }
     }
 
-    /// Makes the context this thread's until the result is dropped. An error if the device is lost.
+    /// Makes the context current on this thread until the result is dropped. An error if the device is lost.
     pub fn enter(&self) -> Result<Entered, DomainError> {
         if self.lost.load(Ordering::Relaxed) {
             let reason = "an earlier error left its context unusable".to_owned();
@@ -373,7 +375,7 @@ impl Device {
         self.enter_anyway()
     }
 
-    /// The same, for giving things back.
+    /// The same also if the device is lost, for releasing resources.
     pub fn enter_anyway(&self) -> Result<Entered, DomainError> {
         if !self.process.is_this() {
             let reason = "it was opened by the process that this one was forked from".to_owned();
@@ -393,12 +395,12 @@ impl Drop for Device {
         if let Ok(_entered) = self.enter_anyway() {
             self.streams.end();
         }
-        // SAFETY: retained once when it was opened; all memory and streams hold the device, so nothing is left.
+        // SAFETY: retained once when it was opened; all memory and streams hold the device, so none is left.
         let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.handle) };
     }
 }
 
-/// While it lives, a device's context is this thread's.
+/// While it lives, a device's context is current on this thread.
 pub struct Entered {
     _not_send: std::marker::PhantomData<*const ()>,
 }
@@ -418,7 +420,8 @@ mod tests {
     #[test]
     fn a_device_is_lost_after_errors_that_cuda_reports_for_everything_that_follows() {
         use CUresult as Code;
-        // cuda.h says of each: "any further CUDA work will return the same error", or that the process has to be relaunched.
+        // cuda.h says of each: "any further CUDA work will return the same error", or that the process must
+        // be relaunched.
         let last = [
             Code::CUDA_ERROR_CONTAINED,
             Code::CUDA_ERROR_ILLEGAL_ADDRESS,
@@ -429,7 +432,7 @@ mod tests {
         ];
         assert_eq!(last.map(|code| code as u32), [226, 700, 719, 721, 810, 911]);
         assert!(last.into_iter().all(is_lost));
-        // And of these, that it was this call, or is so for the time being.
+        // It says of these that only this call failed, or that the condition is temporary.
         let pass = [
             Code::CUDA_ERROR_OUT_OF_MEMORY,
             Code::CUDA_ERROR_DEVICE_UNAVAILABLE,

@@ -1,14 +1,18 @@
-//! Words of fences as devices see them: host shared memory that is registered with the driver. And what must not be done while a stream waits for
-//! one.
+//! Words of fences for devices: host shared memory that is registered with the driver. Also what must not be
+//! done while a stream waits for one.
 //!
-//! A pool's control is registered as a whole: when the pool is made or opened, if its bodies are the device's, else when one of its words is first
-//! used. Of fences that a program makes by itself it is the word's page. What is registered is kept mapped.
+//! A pool's control is registered as a whole. This happens when the pool is made or opened, if its bodies are
+//! the device's, else when one of its words is first used. For fences that a program makes by itself, the
+//! word's page is registered. Registered memory is kept mapped.
 //!
-//! **While a stream of this process waits for a fence, nothing is unregistered, unmapped or freed.** The driver waits for the device then, the device for
-//! the fence, and the fence perhaps for this very thread. So it is put off ([`leave`]) until no stream waits. Registering and
-//! allocating may wait for the device too: that is done as early as possible, and without a lock that who completes a fence needs.
+//! **While a stream of this process waits for a fence, nothing is unregistered, unmapped or freed.** In such
+//! a call the driver waits for the device, the device for the fence, and the fence perhaps for this very
+//! thread. Such calls are therefore deferred ([`leave`]) until no stream waits. Registering and allocating
+//! may wait for the device too. They are done as early as possible, and without a lock that the completer of
+//! a fence needs.
 //!
-//! Pools of the host are registered by their slots, for copies ([`Registered`](crate::Registered)), and let go of by the same rule.
+//! Pools of the host are registered by their slots, for copies ([`Registered`](crate::Registered)), and
+//! released by the same rule.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -30,24 +34,24 @@ pub type Mapped = Arc<dyn Any + Send + Sync>;
 /// Registered words.
 struct Words {
     end: usize,
-    /// What they belong to: one pool's control, unless a program makes fences of its own.
+    /// The mappings that they belong to: one pool's control, unless a program makes fences of its own.
     mapped: Vec<Mapped>,
-    /// The device that registered them; nothing if they were registered already, by the program itself.
+    /// The device that registered them; `None` if the program itself had registered them already.
     by: Option<Arc<Device>>,
-    /// Where devices see the first byte, by their number.
+    /// The devices' addresses of the first byte, by device number.
     pointers: Vec<(u32, sys::CUdeviceptr)>,
 }
 
-/// What goes when no stream waits.
+/// A resource that is released when no stream waits.
 struct Leaving {
-    /// Has the driver let go of it.
+    /// Releases it in the driver.
     end: Box<dyn FnMut() + Send>,
-    /// Streams keep the memory that they still copy from or to: nobody else may have this one.
+    /// Streams keep the memory that they still copy from or to, so no other code may have this memory.
     after: Option<Arc<dyn Memory>>,
 }
 
 struct Table {
-    /// By their first byte.
+    /// By the address of their first byte.
     words: BTreeMap<usize, Words>,
     /// Fences that streams were told to wait for, and that may still be pending.
     waited: Vec<Fence>,
@@ -57,22 +61,22 @@ struct Table {
 static TABLE: Mutex<Table> =
     Mutex::new(Table { words: BTreeMap::new(), waited: Vec::new(), leaving: Vec::new() });
 
-/// Host memory that is registered for copies: where each registration begins, and where it ends.
+/// Host memory that is registered for copies: begin and end of each registration.
 static RANGES: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
-/// How many bytes are registered for copies, at once, from here on.
+/// How many bytes from `address` on are registered for copies, in one range.
 pub fn registered_from(address: u64) -> u64 {
     let address = address as usize;
     let ranges = lock(&RANGES);
     ranges.range(..=address).next_back().map_or(0, |(_, end)| end.saturating_sub(address) as u64)
 }
 
-/// Whether two are the same.
+/// Whether both are the same mapping.
 pub fn same(one: &Mapped, other: &Mapped) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
 }
 
-/// Where the device sees the fence's word. The device's context must be current.
+/// The device's address of the fence's word. The device's context must be current.
 pub fn pointer(device: &Arc<Device>, fence: &Fence) -> Result<sys::CUdeviceptr, DomainError> {
     const ACTION: &str = "register the word of a fence";
     static ONE: Mutex<()> = Mutex::new(());
@@ -80,14 +84,14 @@ pub fn pointer(device: &Arc<Device>, fence: &Fence) -> Result<sys::CUdeviceptr, 
         return Ok(pointer);
     }
     tidy();
-    // The table stays free: others complete meanwhile what the driver may wait for.
+    // The table stays unlocked: other threads may complete what the driver waits for.
     let _one = lock(&ONE);
     if let Some(pointer) = known(device, fence, ACTION)? {
         return Ok(pointer);
     }
     let (begin, end) = extent(fence);
     let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
-    // SAFETY: it is mapped, since the word is; the fence's mapping is kept below as long as it is registered.
+    // SAFETY: it is mapped, since the word is; the fence's mapping is kept below while it is registered.
     let by = match unsafe { sys::cuMemHostRegister_v2(begin as *mut _, end - begin, flags) } {
         CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED => None,
         result => {
@@ -100,7 +104,7 @@ pub fn pointer(device: &Arc<Device>, fence: &Fence) -> Result<sys::CUdeviceptr, 
     known(device, fence, ACTION)?.ok_or_else(|| device.refuse(ACTION, "it vanished"))
 }
 
-/// What is registered for a word: where it begins, and where it ends.
+/// The range to register for a word: begin and end.
 fn extent(fence: &Fence) -> (usize, usize) {
     match fence.mapped().downcast_ref::<Mapping>() {
         Some(control) => {
@@ -114,7 +118,7 @@ fn extent(fence: &Fence) -> (usize, usize) {
     }
 }
 
-/// Where the device sees the fence's word, if that is registered.
+/// The device's address of the fence's word, if it is registered.
 fn known(device: &Arc<Device>, fence: &Fence, action: &str) -> Result<Option<sys::CUdeviceptr>, DomainError> {
     let word = fence.word().as_ptr() as usize;
     let mut table = lock(&TABLE);
@@ -135,7 +139,7 @@ fn known(device: &Arc<Device>, fence: &Fence, action: &str) -> Result<Option<sys
     Ok(Some(pointer + within))
 }
 
-/// A stream will wait for this fence.
+/// Notes that a stream will wait for this fence.
 pub fn waiting(fence: &Fence) {
     let mut table = lock(&TABLE);
     table.look();
@@ -147,27 +151,28 @@ pub fn nothing_waits() -> bool {
     lock(&TABLE).look()
 }
 
-/// Has the driver let go of something, now or as soon as no stream waits for a fence and nobody else has the memory.
+/// Calls `end`, which releases a resource in the driver. This happens now, or as soon as no stream waits for
+/// a fence and no other code has the memory `after`.
 pub fn leave(end: impl FnMut() + Send + 'static, after: Option<Arc<dyn Memory>>) {
     lock(&TABLE).leaving.push(Leaving { end: Box::new(end), after });
     tidy();
 }
 
-/// Lets go of what nobody needs any more.
+/// Releases unused mappings.
 pub fn tidy() {
-    // What goes may be the last to have something whose end comes back here: not under the lock.
+    // Dropping these may call back into this module, so drop them without the lock.
     let gone = lock(&TABLE).sweep();
     drop(gone);
 }
 
 impl Table {
-    /// Forgets the fences that are over. Whether none is left.
+    /// Drops the fences that have ended. Returns whether none is left.
     fn look(&mut self) -> bool {
         self.waited.retain(|waited| waited.state() == FenceState::Pending);
         self.waited.is_empty()
     }
 
-    /// Lets go of what it can. Under the lock: so no stream can be told to wait meanwhile.
+    /// Releases all it can. It holds the lock, so no stream can be told to wait meanwhile.
     fn sweep(&mut self) -> (Vec<Leaving>, Vec<Words>) {
         if !self.look() {
             return Default::default();
@@ -181,7 +186,8 @@ impl Table {
                 leaving.push(one);
             }
         }
-        // Streams keep the mappings whose words they may still use. Ours alone: nobody else can come by it any more.
+        // Streams keep the mappings whose words they may still use. If only the table has a mapping, no other
+        // code can get it any more.
         let idle = |_: &usize, words: &mut Words| words.mapped.iter().all(|it| Arc::strong_count(it) == 1);
         let words = self.words.extract_if(.., idle).map(|(begin, words)| {
             if let Some(by) = &words.by
@@ -197,15 +203,15 @@ impl Table {
     }
 }
 
-/// A range of host memory that the device reads and writes without a detour. Ends when it is dropped, which may wait for
-/// the device; so not before no stream of this process waits for a fence.
+/// A range of host memory that the device reads and writes without a detour. It ends when this is dropped.
+/// That may wait for the device, so it happens only when no stream of this process waits for a fence.
 #[derive(Debug)]
 pub struct HostRegistration {
     device: Arc<Device>,
     first: usize,
-    /// Mapped as long as it is registered.
+    /// Kept mapped while it is registered.
     memory: Option<Arc<dyn Memory>>,
-    /// Whether it ends only when nobody else has the memory any more.
+    /// Whether it ends only when no other code has the memory any more.
     lasting: bool,
 }
 
@@ -220,18 +226,20 @@ impl HostRegistration {
         let Some(begin) = memory.host(offset, len)?.filter(|_| len > 0) else {
             return Err(device.refuse(ACTION, "there is nothing that the CPU may touch"));
         };
-        // Whole pages: the driver pins no less, and two registrations may not share one. Mappings are whole pages too.
+        // Whole pages: the driver pins no less, and two registrations may not share one. Mappings are whole
+        // pages too.
         let begin = begin as usize;
         let first = begin / PAGE * PAGE;
         let end = (begin + len as usize).next_multiple_of(PAGE);
         let entered = device.enter()?;
         let register = |flags: u32| {
-            // SAFETY: the range is mapped, and kept so as long as it is registered.
+            // SAFETY: the range is mapped, and kept so while it is registered.
             unsafe { sys::cuMemHostRegister_v2(first as *mut _, end - first, flags) }
         };
         let portable = sys::CU_MEMHOSTREGISTER_PORTABLE;
         let result = match memory.as_any().downcast_ref::<HostMemory>().map(HostMemory::windows) {
-            // Of another process' pool. Most drivers register only what may be written; it may be that, but for this moment.
+            // Another process's pool. Most drivers register only writable memory, so it becomes writable for
+            // this moment.
             Some(windows) if windows.access() == Access::Read && !device.read_only => {
                 let allowed = windows.while_writable(first as u64, end - first, || register(portable));
                 allowed.map_err(|error| {
@@ -249,7 +257,7 @@ impl HostRegistration {
         Ok(Self { device, first, memory: Some(memory.clone()), lasting: false })
     }
 
-    /// The same, until nobody else has the memory any more.
+    /// The same, until no other code has the memory any more.
     pub(super) fn lasting(mut self) -> Self {
         self.lasting = true;
         self

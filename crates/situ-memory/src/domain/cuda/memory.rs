@@ -1,7 +1,8 @@
-//! Memory of a CUDA device: one block, mapped, that goes to other processes as a descriptor.
+//! Memory of a CUDA device: one mapped block, which other processes get as a descriptor.
 //!
-//! Where the driver cannot export blocks as descriptors, memory is shared by a legacy IPC handle. That is 64 bytes; they travel in
-//! a sealed file in memory, so that sharing is by descriptor there too. Such memory ends with its owner.
+//! Where the driver cannot export blocks as descriptors, memory is shared by a legacy IPC handle. That is 64
+//! bytes. They travel in a sealed file in memory, so sharing is by descriptor there too. Such memory ends
+//! with its owner.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -18,9 +19,10 @@ use super::fence_mapping;
 use crate::domain::access::DeviceMemory;
 use crate::domain::traits::{DomainError, DomainId, Memory};
 
-/// Legacy blocks are whole ones of the allocator underneath, so that a handle names a block of ours and nothing else.
+/// Legacy blocks are whole ones of the allocator underneath, so that a handle names exactly one block of
+/// ours.
 const LEGACY_GRANULARITY: u64 = 2 << 20;
-/// What a descriptor with a legacy handle begins with.
+/// The first bytes of a descriptor with a legacy handle.
 const LEGACY_MAGIC: [u8; 8] = *b"SITUCIPC";
 
 /// Memory of a CUDA device, made by this process or imported.
@@ -39,11 +41,11 @@ enum Block {
     Mapped(Mapped),
     /// Memory of cuMemAlloc.
     Legacy(Arc<Legacy>),
-    /// Another process' memory of cuMemAlloc.
+    /// Another process's memory of cuMemAlloc.
     Opened(Opened),
 }
 
-/// A block that is mapped, and its handle if this process made it.
+/// A mapped block, and its handle if this process made it.
 #[derive(Debug)]
 struct Mapped {
     device: Arc<Device>,
@@ -64,7 +66,7 @@ struct Opened {
     address: sys::CUdeviceptr,
 }
 
-/// The legacy blocks of this process by their handles: a process cannot open its own.
+/// The legacy blocks of this process by their handles: a process cannot open its own handles.
 static LEGACY: Mutex<Option<HashMap<[u8; 64], Weak<Legacy>>>> = Mutex::new(None);
 
 /// A handle that is released unless it is kept.
@@ -119,7 +121,7 @@ impl CudaMemory {
             FileType::Fifo | FileType::Socket | FileType::Directory | FileType::Symlink => {
                 return Err(device.refuse(&action, format!("the descriptor is a {kind:?}, not memory")));
             }
-            // The driver knows its own.
+            // The driver recognizes its own descriptors.
             _ => Block::Mapped(import_block(&device, &descriptor, size, &action)?),
         };
         drop(_entered);
@@ -153,7 +155,7 @@ impl CudaMemory {
         Ok(block)
     }
 
-    /// Where the block begins on the device: a `CUdeviceptr`.
+    /// The device's address of the block: a `CUdeviceptr`.
     pub fn device_pointer(&self) -> u64 {
         match &self.block {
             Block::Mapped(mapped) => mapped.address,
@@ -163,7 +165,7 @@ impl CudaMemory {
     }
 }
 
-/// The legacy handle that a file carries.
+/// The legacy handle in a file.
 fn legacy_handle(descriptor: &OwnedFd) -> Option<[u8; 64]> {
     let mut content = [0; 72];
     match rustix::io::pread(descriptor, &mut content, 0) {
@@ -172,7 +174,7 @@ fn legacy_handle(descriptor: &OwnedFd) -> Option<[u8; 64]> {
     }
 }
 
-/// What blocks are asked for.
+/// The properties of new blocks.
 fn properties(device: &Device) -> sys::CUmemAllocationProp {
     sys::CUmemAllocationProp {
         type_: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -192,7 +194,7 @@ fn location(device: sys::CUdevice) -> sys::CUmemLocation {
     sys::CUmemLocation { type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: device }
 }
 
-/// The size of the block for so many bytes. Owner and importers come to the same.
+/// The size of the block for `size` bytes. Owner and importers calculate the same.
 fn padded(device: &Device, size: u64, action: &str) -> Result<usize, DomainError> {
     let properties = properties(device);
     let minimum = sys::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
@@ -201,10 +203,10 @@ fn padded(device: &Device, size: u64, action: &str) -> Result<usize, DomainError
     let result = unsafe { sys::cuMemGetAllocationGranularity(&mut granularity, &properties, minimum) };
     device.check(action, result)?;
     round(size, granularity as u64)
-        .ok_or_else(|| device.refuse(action, "no device has so many bytes, or none"))
+        .ok_or_else(|| device.refuse(action, "the size is 0, or larger than any device's memory"))
 }
 
-/// The next multiple; nothing for sizes that cannot be.
+/// The next multiple; `None` for impossible sizes.
 fn round(size: u64, granularity: u64) -> Option<usize> {
     if size == 0 || granularity == 0 {
         return None;
@@ -214,7 +216,7 @@ fn round(size: u64, granularity: u64) -> Option<usize> {
         .and_then(|len| usize::try_from(len).ok())
 }
 
-/// Imports a block. The descriptor stays the caller's: the driver takes what it needs from it.
+/// Imports a block. The descriptor stays the caller's: the driver makes its own reference.
 fn import_block(
     device: &Arc<Device>,
     descriptor: &OwnedFd,
@@ -228,7 +230,8 @@ fn import_block(
     let number = descriptor.as_raw_fd() as usize as *mut c_void;
     let kind = sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     let mut raw = 0;
-    // SAFETY: the descriptor is open across the call; the driver checks what it is. A descriptor is given as its number.
+    // SAFETY: the descriptor is open across the call; the driver checks what it is. A descriptor is passed as
+    // its number.
     device.check(action, unsafe { sys::cuMemImportFromShareableHandle(&mut raw, number, kind) })?;
     let handle = Handle { _device: device, raw };
     if let Some((kind, place)) = location_of(raw)
@@ -244,14 +247,15 @@ fn import_block(
     Mapped::new(device, &handle, len, action, false)
 }
 
-/// Where a block lies, if the driver tells: the type of the location, and its number. As integers: a driver may be newer than
-/// our list of types.
+/// A block's location, if the driver returns it: its type and its number. As integers, because a driver may
+/// be newer than our list of types.
 fn location_of(handle: sys::CUmemGenericAllocationHandle) -> Option<(i32, i32)> {
     let mut found = MaybeUninit::<sys::CUmemAllocationProp>::zeroed();
     // SAFETY: the handle is the caller's; there is room for what the driver writes.
     let asked = unsafe { sys::cuMemGetAllocationPropertiesFromHandle(found.as_mut_ptr(), handle) };
     let location = found.as_ptr();
-    // SAFETY: both lie in `found`, every byte of which has a value; they are read as what C has there, an enum and an int.
+    // SAFETY: both lie in `found`, every byte of which has a value; they are read as what C has there, an
+    // enum and an int.
     let (kind, place) = unsafe {
         (
             (&raw const (*location).location.type_).cast::<i32>().read(),
@@ -262,7 +266,7 @@ fn location_of(handle: sys::CUmemGenericAllocationHandle) -> Option<(i32, i32)> 
 }
 
 impl Mapped {
-    /// Maps a block; what is mapped keeps it, so that the handle may go.
+    /// Maps a block. The mapping keeps the block, so the handle may be released.
     fn new(
         device: &Arc<Device>,
         handle: &Handle<'_>,
@@ -273,14 +277,14 @@ impl Mapped {
         let mut address = 0;
         // SAFETY: the driver chooses the address.
         device.check(action, unsafe { sys::cuMemAddressReserve(&mut address, len, 0, 0, 0) })?;
-        // SAFETY: the range was reserved just now; the handle is a block's, whose size the driver checks.
+        // SAFETY: the range was just reserved; the handle is a block's, whose size the driver checks.
         let result = unsafe { sys::cuMemMap(address, len, 0, handle.raw, 0) };
         if let Err(error) = device.check(action, result) {
             // SAFETY: reserved above, nothing is mapped there.
             let _ = unsafe { sys::cuMemAddressFree(address, len) };
             return Err(error);
         }
-        // From here on dropping it unmaps.
+        // From here on, dropping this unmaps the block.
         let mapped = Self { device: device.clone(), address, len, handle: None };
         use sys::CUmemAccess_flags::{CU_MEM_ACCESS_FLAGS_PROT_READ, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
         let allow = |accessors: &[sys::CUdevice], flags| {
@@ -291,7 +295,7 @@ impl Mapped {
             // SAFETY: the range is mapped; the list lives across the call.
             unsafe { sys::cuMemSetAccess(address, len, access.as_ptr(), access.len()) }
         };
-        // An importer reads; not every driver can tell the difference. And peers may be out of reach after all.
+        // An importer only reads, but not every driver supports that. Peers may turn out to be unreachable.
         let all = device.accessors.as_slice();
         let mut tries = vec![];
         if !writable {
@@ -313,14 +317,15 @@ impl Mapped {
     }
 }
 
-// Streams keep the memory that their work uses until it is done. But the driver may wait for all of them when it lets go of it.
+// Streams keep the memory that their work uses until it is done. But the driver may wait for all of them in a
+// release.
 
 impl Drop for Mapped {
     fn drop(&mut self) {
         let (device, address, len, handle) = (self.device.clone(), self.address, self.len, self.handle);
         let end = move || {
             let Ok(_entered) = device.enter_anyway() else { return };
-            // SAFETY: mapped and reserved by `new`; nothing uses it any more.
+            // SAFETY: mapped and reserved by `new`; no work uses it any more.
             unsafe {
                 let _ = sys::cuMemUnmap(address, len);
                 let _ = sys::cuMemAddressFree(address, len);
@@ -398,9 +403,9 @@ impl Memory for CudaMemory {
                 // SAFETY: for this kind of handle the driver writes an int, the number of a new descriptor.
                 let result = unsafe { sys::cuMemExportToShareableHandle(target, *handle, kind, 0) };
                 self.device.check(ACTION, result)?;
-                // SAFETY: it is new, and ours.
+                // SAFETY: it is new, and this process owns it.
                 let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
-                // Programs that we start have no business with it.
+                // Programs that this process starts must not inherit it.
                 let _ = rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC);
                 Ok(Some(descriptor))
             }

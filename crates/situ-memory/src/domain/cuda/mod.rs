@@ -1,34 +1,39 @@
-//! The `cuda` domain: memory of an NVIDIA GPU. The driver's library is found at run time, so that a program that may use
-//! CUDA also runs where there is none. Nothing but the driver is needed.
+//! The `cuda` domain: memory of an NVIDIA GPU. The driver's library is loaded at run time, so a program that
+//! may use CUDA also runs on machines without it. Only the driver is needed.
 //!
 //! ```text
 //!   driver.rs   the library, devices and their primary contexts, errors
-//!   memory.rs   a pool's memory: a block of cuMemCreate that goes out as a descriptor; legacy IPC where that is missing
-//!   fence_mapping.rs  fence words of host shared memory, registered with the driver; what is put off while a stream waits for one
-//!   stream_pool.rs, stream_supply.rs  the driver's streams that streams are made of, with pinned memory
+//!   memory.rs   a pool's memory: a block of cuMemCreate, exported as a descriptor, or else legacy IPC
+//!   fence_mapping.rs  fence words, registered with the driver; what is deferred while a stream waits
+//!   stream_pool.rs, stream_supply.rs  the driver's streams for our streams, with pinned memory
 //!   stream.rs   a CUDA stream: copies, and waits and writes of words that the device does itself
 //! ```
 //!
-//! A pool is one block of device memory, a multiple of the driver's granularity (2 MiB). It has its price from the start, so
-//! [`Memory::back`] only looks at the range.
+//! A pool is one block of device memory, a multiple of the driver's granularity (2 MiB). It costs from the
+//! start, so [`Memory::back`] only checks the range.
 //!
-//! **Order of streams**, as the device allows it: [`StreamOrder::Words`] if it has 64-bit stream memory operations and
-//! can register host memory, else [`StreamOrder::Host`]: waiting is then done in the call, and completing by a function
-//! that the driver calls.
+//! **Order of streams**: [`StreamOrder::Words`] if the device has 64-bit stream memory operations and can
+//! register host memory, else [`StreamOrder::Host`]. With the latter, the call waits, and a function that the
+//! driver calls completes fences.
 //!
-//! Things to know about CUDA, for those who enqueue work of their own:
-//! * **While a stream waits for a fence, the driver may wait in some calls**, and with it everybody who needs a lock of the driver's: `cudaFree`, `cudaFreeHost`,
-//!   `cudaHostUnregister`, `cudaDeviceSynchronize`, perhaps `cudaMalloc`, `cudaHostAlloc` and `cudaHostRegister`; anything on the default stream. If this
-//!   process is to complete the fence, it may then wait for ever. Situ puts its own such calls off; those of others it cannot. So have memory, streams,
-//!   publishers and subscribers before work begins, let an allocator that caches (PyTorch's does) warm up, and do not empty its cache meanwhile.
-//! * Kernels should be loaded before anything waits for a fence (`CUDA_MODULE_LOADING=EAGER`): the first launch of one that is
-//!   loaded lazily may wait for the whole context, and holds its lock.
-//! * Streams share hardware queues, eight of them unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise (at most 32). One that
-//!   waits for a fence may hold up others of the same process that share its queue, so a process must not make many
-//!   streams wait for fences that it completes itself.
-//! * A call that enqueues waits when the driver's queue is full, at about a thousand commands. A copy is one command; from or to host memory that is
-//!   not registered, two for each 4 MiB. `CUDA_SCALE_LAUNCH_QUEUES=4x` makes the queue larger.
-//! * CUDA does not survive `fork`: a child must not use what its parent has. Start programs instead, or fork before CUDA is used.
+//! Rules of CUDA for programs that enqueue work of their own:
+//! * **While a stream waits for a fence, the driver may wait in some calls.** Every thread that needs one of
+//!   the driver's locks then waits, too. The calls are `cudaFree`, `cudaFreeHost`, `cudaHostUnregister` and
+//!   `cudaDeviceSynchronize`, perhaps `cudaMalloc`, `cudaHostAlloc` and `cudaHostRegister`, and anything on
+//!   the default stream. If this process is to complete the fence, it may wait for ever. Situ defers such
+//!   calls of its own, but cannot defer the program's. Make memory, streams, publishers and subscribers
+//!   before work begins. Let a caching allocator (as PyTorch's) warm up, and do not empty its cache
+//!   meanwhile.
+//! * Load kernels before anything waits for a fence (`CUDA_MODULE_LOADING=EAGER`). The first launch of a
+//!   kernel that is loaded lazily may wait for the whole context, and holds its lock.
+//! * Streams share hardware queues, eight of them unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise (at
+//!   most 32). A stream that waits for a fence may block others of the same process that share its queue. A
+//!   process must therefore not make many streams wait for fences that it completes itself.
+//! * A call that enqueues waits when the driver's queue is full, at about a thousand commands. A copy is one
+//!   command; from or to host memory that is not registered, two for each 4 MiB.
+//!   `CUDA_SCALE_LAUNCH_QUEUES=4x` makes the queue larger.
+//! * CUDA does not survive `fork`: a child must not use its parent's handles. Start programs instead, or fork
+//!   before CUDA is used.
 //! * All processes must see the same devices in the same order (`CUDA_VISIBLE_DEVICES`).
 
 mod driver;
@@ -60,8 +65,8 @@ fn id(number: u32) -> DomainId {
     DomainId { kind: DomainKind::CUDA, number }
 }
 
-/// A CUDA device. Cheap to clone. Its context, which costs some hundred milliseconds and megabytes, is made when something is
-/// first asked of it; it is the primary one, which the CUDA runtime uses too.
+/// A CUDA device. Cheap to clone. Its context, which costs some hundred milliseconds and megabytes, is made
+/// at the first use. It is the primary context, which the CUDA runtime uses too.
 #[derive(Debug, Clone)]
 pub struct CudaDomain {
     number: u32,
@@ -70,12 +75,12 @@ pub struct CudaDomain {
 }
 
 impl CudaDomain {
-    /// The devices of this machine; if there is none, why.
+    /// The devices of this machine, or why there is none.
     pub fn all() -> Result<Vec<Self>, DomainError> {
         (0..driver::count()?).map(Self::find).collect()
     }
 
-    /// The device with this number, as CUDA counts them.
+    /// The device with this number in CUDA's order.
     pub fn find(number: u32) -> Result<Self, DomainError> {
         Ok(Self { number, facts: Facts::of(number)?, open: Arc::default() })
     }
@@ -88,19 +93,19 @@ impl CudaDomain {
         Ok(self.open.get_or_init(|| device))
     }
 
-    /// What the device was asked about itself, as name and value: for people.
+    /// The device's attributes as name and value, for reports to users.
     pub fn attributes(&self) -> Vec<(&'static str, i64)> {
         self.facts.attributes()
     }
 
-    /// The device's primary context, a `CUcontext`. It stays valid as long as this domain, or memory or a stream of it,
-    /// lives.
+    /// The device's primary context, a `CUcontext`. It stays valid while this domain, or memory or a stream
+    /// of it, lives.
     pub fn context(&self) -> Result<*mut c_void, DomainError> {
         Ok(self.device()?.context().cast())
     }
 
-    /// A stream of yours, a `CUstream` of this device's primary context, as a stream of Situ: it is not destroyed when the result
-    /// is dropped.
+    /// Uses a stream of the program's, a `CUstream` of this device's primary context, as a stream of Situ.
+    /// Dropping the result does not destroy it.
     ///
     /// # Safety
     /// The stream must live as long as the result.
@@ -109,9 +114,9 @@ impl CudaDomain {
         Ok(Arc::new(unsafe { CudaStream::adopt(self.device()?.clone(), stream.cast()) }?))
     }
 
-    /// Registers a range of host memory with the driver, once: from then on, until the result is dropped, the device
-    /// reads and writes it without a detour. It must be backed, and stay so ([`Memory::unback`]): the device would go on with
-    /// the old pages.
+    /// Registers a range of host memory with the driver, once. Until the result is dropped, the device reads
+    /// and writes it without a detour. The range must be backed, and stay so ([`Memory::unback`]): the device
+    /// would go on with the old pages.
     pub fn register_host(
         &self,
         memory: &Arc<dyn Memory>,
@@ -134,7 +139,8 @@ impl Domain for CudaDomain {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             host_access: false,
-            // A block lives as long as anybody has a descriptor or a mapping of it. Legacy IPC ends with its owner.
+            // A block lives while any process has a descriptor or a mapping of it. Legacy IPC ends with its
+            // owner.
             outlives_owner: self.facts.descriptors,
             sharing: Sharing::Descriptor,
             order: if self.facts.words { StreamOrder::Words } else { StreamOrder::Host },
@@ -153,7 +159,7 @@ impl Domain for CudaDomain {
         Ok(Arc::new(CudaStream::new(self.device()?.clone())?))
     }
 
-    /// Its own memory, the host's, and that of devices which it can access.
+    /// Its own memory, the host's, and that of devices that it can access.
     fn reaches(&self, other: DomainId) -> bool {
         let peer = |number: u32| {
             other.kind == DomainKind::CUDA && driver::reaches(self.number, number).unwrap_or(false)
@@ -166,7 +172,7 @@ impl Domain for CudaDomain {
             && let Ok(device) = self.device()
             && let Ok(_entered) = device.enter()
         {
-            // If it cannot be had now, the stream that needs it says why.
+            // If this fails now, the stream that needs it reports why.
             let _ = fence_mapping::pointer(device, fence);
         }
     }
@@ -175,7 +181,8 @@ impl Domain for CudaDomain {
         self.facts.registers
     }
 
-    /// See [`register_host`](Self::register_host). It is let go of when nobody else has the memory, and no stream of this process waits for a fence.
+    /// See [`register_host`](Self::register_host). It is released when no other code has the memory, and no
+    /// stream of this process waits for a fence.
     fn register(
         &self,
         memory: &Arc<dyn Memory>,

@@ -1,12 +1,13 @@
 //! A stream of a CUDA device.
 //!
-//! Everything is enqueued and nothing is waited for, as long as the driver's queue has room, also where host memory is not registered with the driver. Then the driver's own
-//! copies would wait for the stream, and so for the fences that it waits for. So such bytes go through pinned memory of the
-//! stream's, by functions that the driver calls when their turn comes:
+//! All work is enqueued without waiting while the driver's queue has room, also where host memory is not
+//! registered with the driver. For such memory the driver's own copies would wait for the stream, and so for
+//! the fences that it waits for. Its bytes therefore go through pinned memory of the stream, by functions
+//! that the driver calls in the stream's order:
 //!
 //! ```text
-//!   to the device     [function: memory -> pinned] [copy: pinned -> device]     4 MiB at a time; the stream's order keeps
-//!   to the host       [copy: device -> pinned] [function: pinned -> memory]     one piece from overtaking another
+//!   to the device     [function: memory -> pinned] [copy: pinned -> device]    4 MiB at a time; the stream's
+//!   to the host       [copy: device -> pinned] [function: pinned -> memory]    order separates the pieces
 //! ```
 
 use std::any::Any;
@@ -27,20 +28,22 @@ use crate::domain::access::DeviceStream;
 use crate::domain::traits::{DomainError, DomainId, Memory, Stream, check_range};
 use crate::sync::fence::{Fence, FenceState};
 
-/// From so many things that work may still use on, it is asked whether the stream has done everything.
+/// From this number of kept resources on, a call asks the driver whether the stream has done everything.
 const MANY_KEPT: usize = 32;
-/// How long a stream that is dropped is waited for, before it is left to the driver.
+/// How long dropping a stream waits for its work, before it is left to the driver.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// A queue of work on a CUDA device. Errors of the device come with a later call; they leave the device lost, and the fences that were
-/// to be signalled behind them are poisoned when that is noticed.
+/// A queue of work on a CUDA device. A later call returns errors of the device. They leave the device lost,
+/// and that call poisons the fences that were to be signalled behind them.
 ///
-/// Dropping it waits for its work, at most for a second: what is stuck then is left to the driver, with the memory that it uses.
+/// Dropping it waits for its work, for a second at most. Work that is stuck is then left to the driver, with
+/// the memory that it uses.
 #[derive(Debug)]
 pub struct CudaStream {
     device: Arc<Device>,
     raw: sys::CUstream,
-    /// Where `raw` is from, unless somebody else made it. And what copies from and to host memory that the driver does not know go through.
+    /// Where `raw` comes from, unless the program made it. Also the pinned memory for copies from and to host
+    /// memory that the driver does not know.
     pooled: Option<PooledStream>,
     state: Mutex<State>,
 }
@@ -52,7 +55,7 @@ unsafe impl Sync for CudaStream {}
 
 #[derive(Debug, Default)]
 struct State {
-    /// What enqueued work may still use.
+    /// Resources that enqueued work may still use.
     kept: Vec<Kept>,
     /// Fences whose completion is enqueued, in order.
     signals: VecDeque<Fence>,
@@ -61,7 +64,7 @@ struct State {
 enum Kept {
     Memory(Arc<dyn Memory>),
     Mapped(Mapped),
-    /// What a copy needs, its fences among it, until the stream says that it has passed it.
+    /// The resources of a copy, its fences among them, until the stream says that it has passed it.
     Copy(Arc<AtomicBool>, #[allow(dead_code, reason = "it is only kept")] Box<dyn Any + Send>),
 }
 
@@ -91,7 +94,7 @@ impl State {
     }
 }
 
-/// A copy that the CPU does when the stream comes to it.
+/// A copy that the CPU does in the stream's order.
 struct HostCopy {
     from: *const u8,
     to: *mut u8,
@@ -101,7 +104,8 @@ struct HostCopy {
 /// Called by the driver.
 ///
 /// # Safety
-/// `data` is a `HostCopy` in a box, which nobody else has; its ranges are usable (see where it is enqueued).
+/// `data` is a `HostCopy` in a box, which no other code has; its ranges are usable (see where it is
+/// enqueued).
 unsafe extern "C" fn copy_on_host(data: *mut c_void) {
     // SAFETY: by the contract above.
     unsafe {
@@ -113,16 +117,16 @@ unsafe extern "C" fn copy_on_host(data: *mut c_void) {
 /// Called by the driver.
 ///
 /// # Safety
-/// `data` is a fence in a box, which nobody else has.
+/// `data` is a fence in a box, which no other code has.
 unsafe extern "C" fn complete_on_host(data: *mut c_void) {
     // SAFETY: by the contract above.
     let fence = unsafe { Box::from_raw(data.cast::<Fence>()) };
-    // Everything before it in the stream is done, and visible to whoever sees the word. The mapping is kept by the stream
-    // too: nothing is unmapped, and no driver called, from here.
+    // All earlier work of the stream is done, and visible to every thread that sees the word. The stream
+    // keeps the mapping too, so this function unmaps nothing and calls no driver.
     fence.complete();
 }
 
-/// The end of a copy that others are going to read.
+/// The end of a copy that other processes are going to read.
 struct CopyEnd {
     fence: Fence,
     source: Option<Fence>,
@@ -132,7 +136,7 @@ struct CopyEnd {
 /// Called by the driver.
 ///
 /// # Safety
-/// `data` is a `CopyEnd` in a box, which nobody else has.
+/// `data` is a `CopyEnd` in a box, which no other code has.
 unsafe extern "C" fn complete_copy_on_host(data: *mut c_void) {
     // SAFETY: by the contract above.
     let end = unsafe { Box::from_raw(data.cast::<CopyEnd>()) };
@@ -140,7 +144,8 @@ unsafe extern "C" fn complete_copy_on_host(data: *mut c_void) {
     // As in `complete_on_host`: the stream keeps both fences too.
     fence.complete_unless_poisoned(source.as_ref());
     drop((fence, source));
-    // Last: what the copy needs may go from here on, which a caller of the stream does, and not this thread.
+    // Last: from here on the copy's resources may be released. A caller of the stream does that, and not this
+    // thread.
     passed.store(true, Ordering::Release);
 }
 
@@ -150,7 +155,7 @@ impl CudaStream {
         Ok(Self { device, raw: pooled.raw(), pooled: Some(pooled), state: Mutex::default() })
     }
 
-    /// A stream that somebody else made.
+    /// Uses a stream that the program made.
     ///
     /// # Safety
     /// It is one of the device's primary context, and lives as long as the result.
@@ -174,7 +179,8 @@ impl CudaStream {
         Ok(self.writable(memory, offset, len)?.device_pointer() + offset)
     }
 
-    /// Enqueues something, under the stream's lock and in the device's context. A failure poisons what was to be signalled.
+    /// Enqueues work, under the stream's lock and in the device's context. A failure that loses the device
+    /// poisons the fences that were to be signalled.
     fn enqueue(&self, work: impl FnOnce(&mut State) -> Result<(), DomainError>) -> Result<(), DomainError> {
         let mut state = lock(&self.state);
         while state.signals.front().is_some_and(|fence| fence.state() != FenceState::Pending) {
@@ -199,7 +205,8 @@ impl CudaStream {
     /// Enqueues a copy of host bytes to the device.
     ///
     /// # Safety
-    /// `from` stays readable and unchanged until the stream has passed it; `to` is a range of memory that is kept.
+    /// `from` stays readable and unchanged until the stream has passed it; `to` is a range of memory that is
+    /// kept.
     unsafe fn upload(&self, from: *const u8, to: u64, len: u64) -> Result<(), DomainError> {
         let action = "copy to the device";
         for piece in Pieces::of(from, len) {
@@ -208,8 +215,8 @@ impl CudaStream {
             let mut source_of_copy = source;
             if !piece.is_pinned {
                 let pinned = self.staging()?;
-                // SAFETY: by the caller's promise; the pinned memory has room for a piece, and the stream has passed the last one's
-                // use of it when it comes to this one.
+                // SAFETY: by the caller's promise. The pinned memory has room for a piece, and the stream has
+                // passed the last piece's use of it when it begins with this one.
                 unsafe {
                     let copy = HostCopy { from: source, to: pinned, len: piece.len as usize };
                     self.on_host(copy_on_host, Box::new(copy))?;
@@ -228,7 +235,8 @@ impl CudaStream {
     /// Enqueues a copy of bytes of the device to the host.
     ///
     /// # Safety
-    /// `to` stays writable and unused until the stream has passed it; `from` is a range of memory that is kept.
+    /// `to` stays writable and unused until the stream has passed it; `from` is a range of memory that is
+    /// kept.
     unsafe fn download(&self, from: u64, to: *mut u8, len: u64) -> Result<(), DomainError> {
         let action = "copy from the device";
         for piece in Pieces::of(to, len) {
@@ -250,17 +258,18 @@ impl CudaStream {
         Ok(())
     }
 
-    /// Enqueues a function of the CPU.
+    /// Enqueues a function for the CPU.
     ///
     /// # Safety
-    /// `function` takes a box of `T` and frees it; it calls no driver, and waits for nothing.
+    /// `function` takes a box of `T` and frees it. It calls no driver, and waits for nothing.
     unsafe fn on_host<T>(
         &self,
         function: unsafe extern "C" fn(*mut c_void),
         data: Box<T>,
     ) -> Result<(), DomainError> {
         let data = Box::into_raw(data);
-        // SAFETY: the function is called once, unless the context fails before: then the box is never freed, nor used.
+        // SAFETY: the function is called once, unless the context fails before: then the box is neither freed
+        // nor used.
         let result = unsafe { sys::cuLaunchHostFunc(self.raw, Some(function), data.cast()) };
         if result != CUresult::CUDA_SUCCESS {
             // SAFETY: it was not enqueued.
@@ -275,7 +284,7 @@ impl CudaStream {
         self.pooled.as_ref().map(PooledStream::pinned).ok_or_else(none)
     }
 
-    /// Whether everything is done; what it used is let go of then.
+    /// Whether all work is done; if so, releases what it used.
     fn is_done(&self) -> Result<bool, DomainError> {
         let mut state = lock(&self.state);
         let result = self.device.enter().and_then(|_entered| {
@@ -296,8 +305,8 @@ impl CudaStream {
         result
     }
 
-    /// Waits until everything is done. Looks, as the driver's own waiting knows no time limit: without a pause at first, then in
-    /// pauses that are a small part of the time that it takes.
+    /// Waits until all work is done. It polls, because the driver's own waiting has no time limit: without a
+    /// pause at first, then in pauses that are a small part of the time that has passed.
     fn finish(&self, patience: Duration) -> Result<(), DomainError> {
         const SPINNING: Duration = Duration::from_micros(200);
         let begin = Instant::now();
@@ -331,23 +340,23 @@ impl DeviceStream for CudaStream {
     }
 }
 
-/// The context is unusable: nothing that was enqueued is going to be done.
+/// The context is unusable: no enqueued work is going to be done.
 fn give_up(state: &mut State) {
     for fence in state.signals.drain(..) {
         fence.poison();
     }
 }
 
-/// A part of a copy from or to host memory, that goes in one piece.
+/// A part of a copy from or to host memory that goes in one piece.
 struct Piece {
     at: u64,
     len: u64,
-    /// Whether the driver knows it as pinned: else it goes through the stream's own.
+    /// Whether the driver has it pinned: if not, it goes through the stream's pinned memory.
     is_pinned: bool,
 }
 
-/// Cuts a copy into pieces: each lies in one range that the driver knows as pinned, which a copy must not leave, or in none and is no larger than
-/// the stream's pinned memory.
+/// Cuts a copy into pieces. Each lies in one range that the driver has pinned, which a copy must not leave,
+/// or in none. In the latter case it is no larger than the stream's pinned memory.
 struct Pieces {
     host: u64,
     at: u64,
@@ -377,18 +386,18 @@ impl Iterator for Pieces {
     }
 }
 
-/// How many bytes are pinned, in one range, from here on; none if these are not. The context must be current.
+/// How many bytes from `address` on are pinned, in one range; 0 if they are not. The context must be current.
 fn pinned_from(address: u64) -> u64 {
     use sys::CUpointer_attribute as Attribute;
-    // What was registered here. The driver is asked about the rest, which others have pinned.
+    // Ranges registered by Situ. For all others, which the program has pinned, ask the driver.
     let registered = fence_mapping::registered_from(address);
     if registered > 0 {
         return registered;
     }
     let ask = |attribute: Attribute| {
         let mut value = 0_u64;
-        // SAFETY: the driver writes an unsigned int or an address or a size, none of them larger than this. Addresses that it does not know
-        // are an error.
+        // SAFETY: the driver writes an unsigned int or an address or a size, none of them larger than this.
+        // For an address that it does not know it returns an error.
         let result = unsafe { sys::cuPointerGetAttribute((&raw mut value).cast(), attribute, address) };
         (result == CUresult::CUDA_SUCCESS).then_some(value)
     };
@@ -460,13 +469,14 @@ impl Stream for CudaStream {
             return self.enqueue(|state| {
                 state.keep_memory(from);
                 state.keep_memory(to);
-                // SAFETY: both memories are kept until the stream has passed the copy; nobody writes to a message that is
-                // held, which is the caller's to see to as with every copy.
+                // SAFETY: both memories are kept until the stream has passed the copy. No code writes to a
+                // message that is held, which the caller must ensure as for every copy.
                 unsafe { self.upload(host, target, len) }
             });
         }
         let foreign = || DomainError::Foreign { domain: self.device.id(), found: from.domain() };
-        // Memory of a peer is mapped for this device too, where it can access it; addresses are one space for all.
+        // Memory of a peer is mapped for this device too, where it can access it; all devices share one
+        // address space.
         let source =
             from.as_any().downcast_ref::<CudaMemory>().ok_or_else(foreign)?.device_pointer() + from_offset;
         let is_peer = from.domain() != self.device.id();
@@ -484,7 +494,8 @@ impl Stream for CudaStream {
     }
 
     fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
-        // What is over need not be waited for: this thread has seen it, and enqueues what follows only now.
+        // A fence that has ended need not be waited for: this thread has seen its end, and enqueues later
+        // work only now.
         if fence.state() != FenceState::Pending {
             return self.device.enter().map(drop);
         }
@@ -500,9 +511,10 @@ impl Stream for CudaStream {
             let word = fence_mapping::pointer(&self.device, fence)?;
             state.keep_mapped(fence.mapped());
             fence_mapping::waiting(fence);
-            // "At least" is cyclic: the signed difference is not negative. So it is also for a poisoned word, see `POISON`.
+            // "At least" is cyclic: the signed difference is not negative. That is true also for a poisoned
+            // word, see `POISON`.
             let flags = sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
-            // SAFETY: the word's page is registered, and stays so as long as its mapping is kept, by this stream.
+            // SAFETY: the word's page is registered, and stays so while this stream keeps its mapping.
             let result = unsafe { sys::cuStreamWaitValue64_v2(self.raw, word, fence.value(), flags) };
             self.device.check("wait for a fence", result)
         })
@@ -513,27 +525,27 @@ impl Stream for CudaStream {
             state.keep_mapped(fence.mapped());
             if self.device.words {
                 let word = fence_mapping::pointer(&self.device, fence)?;
-                // Without the flag that leaves the barrier out: everything before it in the stream is visible to whoever
-                // sees the word, on other devices and hosts too.
+                // Without the flag that omits the barrier: all earlier work of the stream is visible to every
+                // device and host that sees the word.
                 let flags = sys::CUstreamWriteValue_flags::CU_STREAM_WRITE_VALUE_DEFAULT as u32;
                 // SAFETY: as in `wait`.
                 let result = unsafe { sys::cuStreamWriteValue64_v2(self.raw, word, fence.value(), flags) };
                 self.device.check("complete a fence", result)?;
             } else {
-                // SAFETY: the function frees its fence, whose mapping this stream keeps, and calls nothing.
+                // SAFETY: the function frees its fence, whose mapping this stream keeps, and makes no call.
                 unsafe { self.on_host(complete_on_host, Box::new(fence.clone())) }?;
             }
             state.signals.push_back(fence.clone());
             Ok(())
         });
         if result.is_err() {
-            // It will not be completed; nobody is to wait for it.
+            // It will not be completed, so no process may wait for it.
             fence.poison();
         }
         result
     }
 
-    /// By a function of the host: the device cannot look whether what it has copied was complete.
+    /// By a function of the host: the device cannot check whether its source was complete.
     fn complete_copy(
         &self,
         fence: &Fence,
@@ -544,7 +556,7 @@ impl Stream for CudaStream {
         let end = CopyEnd { fence: fence.clone(), source: source.cloned(), passed: passed.clone() };
         let mut kept = Some((kept, fence.clone(), source.cloned()));
         let result = self.enqueue(|state| {
-            // SAFETY: the function frees what it is given, whose fences this stream keeps, and calls nothing.
+            // SAFETY: the function frees its argument, whose fences this stream keeps, and makes no call.
             unsafe { self.on_host(complete_copy_on_host, Box::new(end)) }?;
             state.signals.push_back(fence.clone());
             state.kept.extend(kept.take().map(|kept| Kept::Copy(passed, Box::new(kept))));
@@ -572,10 +584,10 @@ impl Drop for CudaStream {
         let mut state = std::mem::take(&mut *lock(&self.state));
         match finished {
             Ok(()) => {}
-            // Whatever it was, it does not run any more.
+            // The work does not run any more.
             Err(DomainError::Lost { .. }) => give_up(&mut state),
             Err(_) => {
-                // The device may still use what the stream keeps: it is never given back.
+                // The device may still use what the stream keeps: it is never released.
                 std::mem::forget(state);
                 std::mem::forget(self.device.clone());
                 return;

@@ -1,8 +1,9 @@
-//! A pool of the driver's streams, each with pinned memory for copies between the device and host memory that the driver does not know.
+//! A pool of the driver's streams, each with pinned memory for copies between the device and host memory that
+//! the driver does not know.
 //!
-//! When a driver makes or frees a stream or pinned memory, it may wait for the device, and so for the fences that streams wait for. The calling
-//! thread itself may have to complete such a fence. Streams are therefore made a few at a time (see `stream_supply.rs`), are used again,
-//! and end with the device.
+//! When a driver makes or frees a stream or pinned memory, it may wait for the device, and so for the fences
+//! that streams wait for. The calling thread itself may have to complete such a fence. Streams are therefore
+//! made a few at a time (see `stream_supply.rs`), are used again, and end with the device.
 
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,8 @@ pub struct PooledStream {
     pinned: *mut u8,
 }
 
-// SAFETY: a handle that any thread may use, and an address; the work of one stream alone uses the bytes there, in its order.
+// SAFETY: a handle that any thread may use, and an address; only the work of one stream uses the bytes there,
+// in its order.
 unsafe impl Send for PooledStream {}
 // SAFETY: as above.
 unsafe impl Sync for PooledStream {}
@@ -72,7 +74,8 @@ impl StreamPool {
         self.lock().blocks.push(Block(block));
     }
 
-    /// Ends all streams, and frees the pinned memory. The device's context must be current, and no stream in use.
+    /// Ends all streams, and frees the pinned memory. The device's context must be current, and no stream in
+    /// use.
     pub fn end(&self) {
         let mut parts = self.lock();
         for stream in parts.free.drain(..) {

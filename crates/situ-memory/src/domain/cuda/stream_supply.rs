@@ -1,4 +1,5 @@
-//! Supplies streams from a device's pool, and fills the pool, if possible at a moment when no stream waits for a fence.
+//! Supplies streams from a device's pool, and fills the pool, if possible at a moment when no stream waits
+//! for a fence.
 
 use std::ffi::c_void;
 

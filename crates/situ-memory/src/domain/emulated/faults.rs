@@ -3,10 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is going to fail. Each number says how many of its kind succeed before: 0 is the very next.
+/// What is going to fail. Each number says how many operations of its kind succeed before: 0 is the very
+/// next.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FaultPlan {
-    /// This allocation of memory is refused: making a pool is one, and so is giving a part of it memory.
+    /// This allocation of memory is refused. Making a pool is an allocation, and so is giving a part of it
+    /// memory.
     pub refuse_allocation: Option<u64>,
     /// This copy fails.
     pub fail_copy: Option<u64>,
@@ -31,12 +33,12 @@ impl Faults {
         Self { shared: Arc::new(Shared { plan: Mutex::new(plan), lost: AtomicBool::new(false) }) }
     }
 
-    /// Replaces the plan; what was planned and did not happen yet does not.
+    /// Replaces the plan; faults that have not happened yet are cancelled.
     pub fn plan(&self, plan: FaultPlan) {
         *self.shared.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
     }
 
-    /// Loses the device now. Work that is under way is not finished, its fences are poisoned, and every call fails.
+    /// Loses the device now. Its current work is not finished, its fences are poisoned, and every call fails.
     pub fn lose_device(&self) {
         self.shared.lost.store(true, Ordering::Release);
     }
@@ -56,7 +58,7 @@ impl Faults {
         self.strikes(|plan| &mut plan.fail_copy)
     }
 
-    /// Whether the device is lost, or gets lost at what is about to happen.
+    /// Whether the device is lost, or is lost by the operation that is about to happen.
     pub(super) fn strikes_device(&self) -> bool {
         if self.strikes(|plan| &mut plan.lose_device) {
             self.lose_device();

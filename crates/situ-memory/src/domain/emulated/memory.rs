@@ -1,4 +1,5 @@
-//! Memory of an emulated device: a file, mapped without access rights for the program and with them for the device.
+//! Memory of an emulated device: a file that is mapped without access rights for the program, and with them
+//! for the device.
 
 use std::any::Any;
 use std::fs::File;
@@ -17,9 +18,9 @@ use crate::os::shared_file::{Backing, create_file, identify, path_of};
 #[derive(Debug)]
 pub(super) struct EmulatedMemory {
     device: Arc<Device>,
-    /// What the program sees: an address to name bytes by, and a trap.
+    /// The program's mapping: addresses that name bytes, and trap every access.
     trap: FileWindows,
-    /// What the device sees.
+    /// The device's mapping.
     bytes: FileWindows,
     backing: Backing,
 }
@@ -35,7 +36,7 @@ impl EmulatedMemory {
             let action = format!("make memory of {} bytes", request.size);
             return Err(device.refused(action, "it was made to fail"));
         }
-        // It grows as slots get memory.
+        // The file grows as slots get memory.
         let file = Arc::new(create_file(place, &MemoryRequest { size: 0, ..request.clone() })?);
         let backing = Backing::own(place.path().to_owned(), file.clone());
         Self::of(device, place.path(), Source::Own(file), Access::ReadWrite, request.size, backing)
@@ -64,13 +65,13 @@ impl EmulatedMemory {
         Ok(Self { device: device.clone(), trap, bytes, backing })
     }
 
-    /// Where the device finds a range, for reading.
+    /// The device's address of a range, for reading.
     pub(super) fn source(&self, offset: u64, len: u64) -> Result<*const u8, DomainError> {
         check_range(self, offset, len)?;
         Ok(self.bytes.reach(offset + len)?.wrapping_add(offset as usize).cast_const())
     }
 
-    /// Where the device finds a range, for writing.
+    /// The device's address of a range, for writing.
     pub(super) fn target(&self, offset: u64, len: u64) -> Result<*mut u8, DomainError> {
         self.check_owned()?;
         Ok(self.source(offset, len)?.cast_mut())
@@ -98,7 +99,7 @@ impl Memory for EmulatedMemory {
     }
 
     fn host(&self, offset: u64, len: u64) -> Result<Option<*mut u8>, DomainError> {
-        // The program may not touch it, but from now on the device can, whatever becomes of the file.
+        // The program may not touch it. But from now on the device can, whatever happens to the file.
         self.source(offset, len)?;
         Ok(None)
     }

@@ -1,9 +1,9 @@
-//! A device that is not there: memory that the CPU may not touch, and work on it that takes its time.
+//! An emulated device: memory that the CPU may not touch, and work on it that takes time.
 //!
-//! The bytes are a file like the host's, mapped twice. The address that programs see has no access rights at all, so a
-//! program that dereferences device memory by mistake dies as it would on a device. The other mapping is the device's:
-//! only its streams use it, each a thread of its own. Latency and bandwidth are modelled, and everything that a device
-//! can refuse can be made to fail.
+//! The bytes are a file like the host's, mapped twice. The address that programs see has no access rights at
+//! all. A program that dereferences device memory by mistake therefore dies as it would on a device. The
+//! other mapping is the device's: only its streams use it, each a thread of its own. Latency and bandwidth
+//! are modelled, and everything that a device can refuse can be made to fail.
 
 mod faults;
 mod memory;
@@ -23,21 +23,22 @@ use crate::domain::traits::{
 use crate::os::beneath::Beneath;
 use memory::EmulatedMemory;
 
-/// What an emulated device is like.
+/// The properties of an emulated device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmulatedOptions {
     /// Its number among the emulated devices.
     pub number: u32,
-    /// How long each copy and each kernel takes before it begins, once it is enqueued and what is before it is done.
+    /// How long each copy and each kernel takes before it begins, after it is enqueued and all earlier work
+    /// is done.
     pub latency: Duration,
-    /// How many bytes a second it copies, all streams together; 0: as many as it can.
+    /// How many bytes a second it copies, all streams together; 0: no limit.
     pub bandwidth_bytes_per_s: u64,
     /// What is going to fail.
     pub fault: FaultPlan,
 }
 
 impl Default for EmulatedOptions {
-    /// A graphics card on a bus of today: 10 us and 12 GB/s. Nothing fails.
+    /// A graphics card on a present-day bus: 10 us and 12 GB/s. Nothing fails.
     fn default() -> Self {
         Self {
             number: 0,
@@ -55,12 +56,12 @@ struct Device {
     latency: Duration,
     bandwidth_bytes_per_s: u64,
     faults: Faults,
-    /// When the bus has carried everything that it was given.
+    /// When the bus has carried all the bytes that it was given.
     bus_free_at: Mutex<Instant>,
 }
 
 impl Device {
-    /// An error, if the device is lost.
+    /// An error if the device is lost.
     fn check(&self) -> Result<(), DomainError> {
         if self.faults.is_lost() { Err(self.lost()) } else { Ok(()) }
     }
@@ -73,7 +74,7 @@ impl Device {
         DomainError::Refused { domain: self.id, action: action.into(), reason: reason.into() }
     }
 
-    /// How long the bus carries so many bytes.
+    /// How long the bus carries `len` bytes.
     fn carries(&self, len: u64) -> Duration {
         if self.bandwidth_bytes_per_s == 0 {
             return Duration::ZERO;
@@ -82,14 +83,15 @@ impl Device {
         Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
     }
 
-    /// How long a copy of so many bytes takes that begins now, should nobody else take the bus.
+    /// How long a copy of `len` bytes takes that begins now, if no other copy takes the bus.
     fn time_of(&self, len: u64) -> Duration {
         let free_at = *self.bus_free_at.lock().unwrap_or_else(PoisonError::into_inner);
         let held_up = free_at.saturating_duration_since(Instant::now());
         self.latency.saturating_add(held_up).saturating_add(self.carries(len))
     }
 
-    /// Takes the bus for so many bytes, the latency after that moment: when it begins to carry them, and when it has.
+    /// Takes the bus for `len` bytes, the latency after `since`. Returns when the bus begins to carry them,
+    /// and when it ends.
     fn reserve(&self, since: Instant, len: u64) -> (Instant, Instant) {
         let begin = since + self.latency;
         if self.bandwidth_bytes_per_s == 0 {
@@ -103,8 +105,8 @@ impl Device {
     }
 }
 
-/// An emulated device. Clones are handles to the same one; two processes that make one of the same number share its
-/// memory, but not its streams and faults.
+/// An emulated device. Clones are handles to the same device. Two processes that make a device of the same
+/// number share its memory, but not its streams and faults.
 #[derive(Debug, Clone)]
 pub struct EmulatedDomain {
     device: Arc<Device>,
@@ -117,7 +119,7 @@ impl Default for EmulatedDomain {
 }
 
 impl EmulatedDomain {
-    /// A device as described.
+    /// A device with these properties.
     pub fn new(options: EmulatedOptions) -> Self {
         let device = Device {
             id: DomainId { kind: DomainKind::EMULATED, number: options.number },
@@ -129,7 +131,7 @@ impl EmulatedDomain {
         Self { device: Arc::new(device) }
     }
 
-    /// The handle by which a test makes it fail.
+    /// A handle that makes the device fail, for tests.
     pub fn faults(&self) -> Faults {
         self.device.faults.clone()
     }

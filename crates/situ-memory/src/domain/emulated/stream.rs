@@ -1,16 +1,20 @@
-//! Streams of an emulated device: a queue each, and a thread that works it off.
+//! Streams of an emulated device: each is a queue, and a thread that performs its commands.
 //!
-//! A thread for each stream and not one for the device: then the order within a stream is that of a loop, a wait holds up
-//! nobody else, and a long kernel runs beside copies as it does on a device. What streams share is the bus.
+//! Each stream has a thread, and not the device. The order within a stream is then that of a loop, a wait
+//! blocks no other stream, and a long kernel runs beside copies as it does on a device. Streams share only
+//! the bus.
 //!
-//! A device does not have to be scheduled before it begins: so the time that a command takes counts from when it was enqueued, or from when
-//! the one before it was done, if that is later, and not from when the thread came to it. Nor does it have to be scheduled to see that a wait is
-//! over: that is done when the device that completes the fence says it was, or else when somebody has seen it. Its threads go before those of
-//! programs, where that is allowed (it takes the right to raise priorities). And who waits for a stream takes its copies upon itself as long as the
-//! thread has not come to them.
+//! A device does not have to be scheduled before it begins. The time that a command takes therefore counts
+//! from when it was enqueued, or from when the command before it was done, if that is later. It does not
+//! count from when the thread came to it. A device does not have to be scheduled to see the end of a wait
+//! either: a wait ends when the completing device says it did, or else when a thread has seen it. The threads
+//! have a higher priority than those of programs, where that is allowed (it takes the right to raise
+//! priorities). A thread that synchronizes with a stream performs the copies itself that the stream's thread
+//! has not come to.
 //!
-//! When a command fails, those behind it are not done either: signals poison their fences, so that nobody takes garbage
-//! for a message. `synchronize` tells what failed, and the stream goes on with what comes after.
+//! When a command fails, the commands behind it are not done either: signals poison their fences, so that no
+//! reader takes garbage for a message. `synchronize` returns the failure, and the stream goes on with later
+//! commands.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -24,23 +28,24 @@ use super::memory::EmulatedMemory;
 use crate::domain::traits::{DomainError, DomainId, Memory, Stream};
 use crate::sync::fence::{Fence, FenceState};
 
-/// How long a wait looks at its fence before it asks whether the device is still there.
+/// How long a wait watches its fence before it checks whether the device is lost.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// The nice value of its threads: a device does not wait until those who use it are done with the core.
+/// The nice value of its threads: a device does not wait until the programs that use it leave the core.
 const PRIORITY: i32 = -10;
 
-/// From which patience on who waits helps.
+/// `synchronize` performs copies itself if this much time is left.
 const HELPFUL: Duration = Duration::from_secs(1);
 
 /// An address of the host that a command uses later.
 #[derive(Clone, Copy)]
 struct Host(*mut u8);
 
-// SAFETY: who enqueued the command promised that the range stays usable until it is done, by whichever thread.
+// SAFETY: the caller that enqueued the command promised that the range stays usable until it is done, by
+// whichever thread.
 unsafe impl Send for Host {}
 
-/// What a kernel of an emulated device is.
+/// A kernel of an emulated device.
 type Kernel = Box<dyn FnOnce(&EmulatedView<'_>) -> Result<(), DomainError> + Send>;
 
 enum Command {
@@ -63,16 +68,16 @@ enum Command {
         to_offset: u64,
         len: u64,
     },
-    /// With how long it may still take once nobody has the stream any more.
+    /// With the time that it may still take after the stream's handle was dropped.
     Wait(Fence, Duration),
     Signal(Fence),
-    /// The fence of a copy, that of what was copied, and what the copy needed.
+    /// The fence of a copy, that of its source, and the resources that the copy needed.
     CompleteCopy(Fence, Option<Fence>, Box<dyn Any + Send>),
     Launch(Kernel),
 }
 
 impl Command {
-    /// How many bytes it copies, if it takes no longer than that does.
+    /// How many bytes it copies, if it takes no longer than that copy.
     fn copies(&self) -> Option<u64> {
         match self {
             Self::FromHost { len, .. } | Self::ToHost { len, .. } | Self::Copy { len, .. } => Some(*len),
@@ -86,27 +91,27 @@ impl Command {
         matches!(self, Self::Signal(_) | Self::CompleteCopy(..))
     }
 
-    /// Whether it is a wait for what has come.
+    /// Whether it is a wait for a fence that has ended.
     fn is_over(&self) -> bool {
         matches!(self, Self::Wait(fence, _) if fence.state() != FenceState::Pending)
     }
 }
 
 struct Work {
-    /// Each with when it was enqueued.
+    /// Each with the time at which it was enqueued.
     commands: VecDeque<(Command, Instant)>,
-    /// When the device was done with the command before.
+    /// When the device was done with the previous command.
     free_at: Instant,
     enqueued: u64,
     done: u64,
-    /// Somebody performs a command; the next one is not begun before that is over.
+    /// A thread performs a command; the next one does not begin before that is done.
     busy: bool,
-    /// The first failure that nobody was told yet.
+    /// The first failure that was not returned yet.
     failed: Option<DomainError>,
     closed: bool,
-    /// The thread sleeps on `came`, and nobody has told it yet.
+    /// The thread sleeps on `came`, and was not notified yet.
     idle: bool,
-    /// The smallest number of commands done that somebody sleeps for on `went`; nothing if nobody does.
+    /// The smallest value of `done` that any thread sleeps for on `went`; `None` if none sleeps.
     awaited: Option<u64>,
 }
 
@@ -129,8 +134,9 @@ impl Work {
 struct Queue {
     device: Arc<Device>,
     work: Mutex<Work>,
-    /// Something was enqueued or closed; what was awaited is done. Told only to who sleeps, only once it can go on, and without the
-    /// lock, which it needs for that: with few cores every needless wake-up takes one from a kernel.
+    /// `came`: a command was enqueued, or the stream was closed. `went`: an awaited command is done. Notified
+    /// only if a thread sleeps that can go on, and without the lock, which that thread needs. With few cores
+    /// every needless wake-up takes a core from a kernel.
     came: Condvar,
     went: Condvar,
 }
@@ -140,7 +146,7 @@ impl Queue {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Performs the next command, without the lock. Whether somebody had slept until it was done.
+    /// Performs the next command, without the lock. Returns whether any thread had slept until it was done.
     fn step<'q>(
         &'q self,
         mut work: MutexGuard<'q, Work>,
@@ -150,8 +156,8 @@ impl Queue {
         let since = work.free_at.max(at);
         let skip = work.failed.is_some();
         drop(work);
-        // What it calls and drops may be others': a fence's `then`, what a kernel or a copy kept. Were a panic to leave it busy, the
-        // stream would stand still for ever.
+        // The command calls and drops code of others: a fence's `then`, the resources of a kernel or a copy.
+        // If a panic left `busy` set, the stream would stop for ever.
         let result = catch_unwind(AssertUnwindSafe(|| {
             if skip || self.device.faults.is_lost() {
                 abandon(command);
@@ -171,11 +177,11 @@ impl Queue {
         self.tell(work)
     }
 
-    /// Wakes who sleeps until what is done now is. Whether there is somebody.
+    /// Wakes the threads that sleep until the commands that are done now. Returns whether there were any.
     fn tell<'q>(&'q self, mut work: MutexGuard<'q, Work>) -> (MutexGuard<'q, Work>, bool) {
         let awaited = work.awaited.is_some_and(|awaited| work.done >= awaited);
         if awaited {
-            // Whoever waits for more says so again.
+            // A thread that waits for more sets it again.
             work.awaited = None;
             drop(work);
             self.went.notify_all();
@@ -184,7 +190,8 @@ impl Queue {
         (work, awaited)
     }
 
-    /// The same for somebody else than the thread, which may have been told of more while this was busy.
+    /// The same for other threads than the stream's. That thread may have found the stream busy, so this
+    /// wakes it if there is more work.
     fn step_aside<'q>(&'q self, work: MutexGuard<'q, Work>, command: (Command, Instant)) {
         let (work, _) = self.step(work, command);
         if !work.commands.is_empty() {
@@ -192,7 +199,7 @@ impl Queue {
         }
     }
 
-    /// Has the thread look for work, if it sleeps.
+    /// Wakes the thread to look for work, if it sleeps.
     fn rouse(&self, mut work: MutexGuard<'_, Work>) {
         let idle = std::mem::take(&mut work.idle);
         drop(work);
@@ -229,8 +236,8 @@ impl EmulatedStream {
         Ok(Self { queue })
     }
 
-    /// Enqueues a kernel: a function that may touch the device's memory, through the view that it is given. An error or
-    /// a panic in it is a failure of the stream.
+    /// Enqueues a kernel: a function that may touch the device's memory, through its view. An error or a
+    /// panic in it is a failure of the stream.
     pub fn launch(
         &self,
         kernel: impl FnOnce(&EmulatedView<'_>) -> Result<(), DomainError> + Send + 'static,
@@ -244,7 +251,7 @@ impl EmulatedStream {
         Ok(())
     }
 
-    /// Enqueues also on a device that is lost: what is in order behind a copy that may be under way.
+    /// Enqueues also on a device that is lost: for commands that end a copy, which may be under way.
     fn enqueue_anyway(&self, command: Command) {
         if command.is_over() {
             return;
@@ -255,7 +262,7 @@ impl EmulatedStream {
             && let Some((Command::Wait(fence, _), since)) =
                 work.commands.pop_front_if(|(command, _)| command.is_over())
         {
-            // No thread had to be woken for that.
+            // This needed no wake-up.
             work.free_at = work.free_at.max(since).max(end_of(&fence));
             work.done += 1;
             waited = true;
@@ -266,10 +273,10 @@ impl EmulatedStream {
         }
         work.enqueued += 1;
         if work.commands.is_empty() && !work.busy && command.is_instant() {
-            // Everything before it is done: no thread has to be woken for this.
+            // All earlier commands are done: performing it here needs no wake-up.
             return self.queue.step_aside(work, (command, at));
         }
-        // A wait that nothing is behind yet holds up nothing: it may be over when more comes.
+        // The last wait in the queue delays no command: it may have ended when the next command comes.
         let holds_up = !matches!(command, Command::Wait(..));
         work.commands.push_back((command, at));
         if holds_up {
@@ -277,14 +284,14 @@ impl EmulatedStream {
         }
     }
 
-    /// The range of memory of this device that a command will read, or write.
+    /// Checks the range of this device's memory that a command will read, or write.
     fn check(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64, write: bool) -> Result<(), DomainError> {
         let memory = emulated(&self.queue.device, memory)?;
         if write { memory.target(offset, len).map(drop) } else { memory.source(offset, len).map(drop) }
     }
 }
 
-/// Memory as this device's, if it is.
+/// The memory as this device's, if it is.
 fn emulated<'m>(device: &Device, memory: &'m Arc<dyn Memory>) -> Result<&'m EmulatedMemory, DomainError> {
     let ours = memory.as_any().downcast_ref::<EmulatedMemory>().filter(|memory| memory.domain() == device.id);
     ours.ok_or_else(|| DomainError::Foreign { domain: device.id, found: memory.domain() })
@@ -292,7 +299,8 @@ fn emulated<'m>(device: &Device, memory: &'m Arc<dyn Memory>) -> Result<&'m Emul
 
 impl Drop for EmulatedStream {
     fn drop(&mut self) {
-        // What was enqueued is still done, unless it waits for what never comes; then the thread ends.
+        // Enqueued commands are still done, unless they wait for a fence that never ends; then the thread
+        // ends.
         let mut work = self.queue.work();
         work.closed = true;
         self.queue.rouse(work);
@@ -362,7 +370,7 @@ impl Stream for EmulatedStream {
         let mut work = self.queue.work();
         let until = work.enqueued;
         if matches!(work.commands.front(), Some((Command::Wait(..), _))) {
-            // The thread may not know yet.
+            // The thread may not have been woken for it.
             self.queue.rouse(work);
             work = self.queue.work();
         }
@@ -371,8 +379,9 @@ impl Stream for EmulatedStream {
             if left.is_zero() {
                 return Err(DomainError::TimedOut { domain: self.domain(), waited: patience });
             }
-            // Waits and kernels may take any time, copies do not; who has little patience does nothing but wait all the same. What a copy takes
-            // is known, but for others that take the bus meanwhile, and the scheduler: hence the half.
+            // Waits and kernels may take any time, copies do not. With little time left this only waits. The
+            // time of a copy is known, except for other copies that take the bus meanwhile, and the
+            // scheduler: hence the half.
             let device = &self.queue.device;
             let copies =
                 work.commands.front().filter(|_| !work.busy).and_then(|(command, _)| command.copies());
@@ -398,13 +407,17 @@ impl Stream for EmulatedStream {
     }
 }
 
-/// What a stream's thread does. Before it sleeps it lets others go first, twice: who has enqueued one command often enqueues
-/// another at once, which then needs no wake-up. No more often: threads of two streams on one core that let each other go first take 3 us
-/// from everybody else each time. And not when it has just completed something, or told who waited for the end, with which most work ends: a
-/// core that still works when another one wakes somebody on it has to be interrupted, which takes five times as long as waking an idle one
-/// where cores are virtual.
+/// The loop of a stream's thread.
+///
+/// Before it sleeps it yields twice, because a caller that has enqueued one command often enqueues another at
+/// once, which then needs no wake-up. It does not yield more often: the threads of two streams on one core
+/// that yield to each other take 3 us from all other threads each time.
+///
+/// It does not yield when it has just completed a fence, or woken a thread that waited for the end, with
+/// which most work ends. If another core wakes a thread on a core that still works, that core must be
+/// interrupted. Where cores are virtual, that takes five times as long as waking an idle one.
 fn work_off(queue: &Queue) {
-    // Whether or not that is allowed.
+    // If that is not allowed, the priority stays as it is.
     let _ = rustix::process::setpriority_process(None, PRIORITY);
     const YIELDS: u32 = 2;
     let mut looks = 0;
@@ -434,14 +447,14 @@ fn work_off(queue: &Queue) {
     }
 }
 
-/// What is left of a command when the one before it failed: nobody may take the bytes for complete.
+/// Ends a command after an earlier one failed: no reader may take its bytes for complete.
 fn abandon(command: Command) {
     if let Command::Signal(fence) | Command::CompleteCopy(fence, ..) = command {
         fence.poison();
     }
 }
 
-/// Does what is to be done from that moment on, if the device does it. When it was done.
+/// Performs a command that begins at `since`, if the device works. Returns when it was done.
 fn perform(queue: &Queue, command: Command, since: Instant) -> Result<Instant, DomainError> {
     let device = &*queue.device;
     match command {
@@ -476,7 +489,7 @@ fn perform(queue: &Queue, command: Command, since: Instant) -> Result<Instant, D
         Command::CompleteCopy(fence, source, kept) => {
             fence.note_end(clock_ns(since));
             fence.complete_unless_poisoned(source.as_ref());
-            // Pins among it come free before anybody who waits for the stream goes on.
+            // This releases pins before any thread that waits for the stream goes on.
             drop(kept);
             Ok(since)
         }
@@ -491,21 +504,22 @@ fn perform(queue: &Queue, command: Command, since: Instant) -> Result<Instant, D
     }
 }
 
-/// When a fence ended that is complete: now, unless who completed it says so.
+/// When a complete fence ended: now, unless its completer noted the time.
 fn end_of(fence: &Fence) -> Instant {
     let now = Instant::now();
     let ago = fence.ended_at_ns().map_or(0, |at| clock_ns(now).saturating_sub(at));
     now.checked_sub(Duration::from_nanos(ago)).unwrap_or(now)
 }
 
-/// A moment that has been, in nanoseconds of `CLOCK_MONOTONIC`, which is the same in all processes.
+/// A past moment in nanoseconds of `CLOCK_MONOTONIC`, which is the same in all processes.
 fn clock_ns(at: Instant) -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let now = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
     now.saturating_sub(u64::try_from(at.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// A copy, in the time that it takes from that moment on. Both ranges were checked, or vouched for by who enqueued it.
+/// A copy, in the time that it takes from `since` on. Both ranges were checked, or the caller that enqueued
+/// it vouches for them.
 fn carry(
     device: &Device,
     since: Instant,
@@ -521,14 +535,14 @@ fn carry(
     }
     let (begin, end) = device.reserve(since, len);
     sleep_until(begin);
-    // SAFETY: ranges of the device are checked against their mappings, which the command keeps; ranges of the host are
-    // vouched for until the command is done. They may overlap.
+    // SAFETY: ranges of the device are checked against their mappings, which the command keeps. The caller
+    // vouches for ranges of the host until the command is done. They may overlap.
     unsafe { std::ptr::copy(from, to, len as usize) };
     sleep_until(end);
     Ok(Instant::now())
 }
 
-/// Sleeps to a few microseconds, as the scheduler alone does not.
+/// Sleeps with a precision of a few microseconds, which the scheduler alone does not have.
 fn sleep_until(due: Instant) {
     const COARSE: Duration = Duration::from_micros(150);
     loop {
@@ -543,7 +557,7 @@ fn sleep_until(due: Instant) {
     }
 }
 
-/// What a kernel of an emulated device may touch.
+/// The memory that a kernel of an emulated device may touch.
 #[derive(Debug)]
 pub struct EmulatedView<'d> {
     device: &'d Device,
@@ -553,8 +567,8 @@ impl EmulatedView<'_> {
     /// Bytes of the device's memory, for reading.
     ///
     /// # Safety
-    /// Nobody writes them while the slice lives: the kernel's stream has waited for the message's fence, and the message
-    /// is held until the stream has passed the kernel.
+    /// No code writes them while the slice lives: the kernel's stream has waited for the message's fence, and
+    /// the message is held until the stream has passed the kernel.
     pub unsafe fn bytes<'m>(
         &self,
         memory: &'m Arc<dyn Memory>,
@@ -562,16 +576,16 @@ impl EmulatedView<'_> {
         len: u64,
     ) -> Result<&'m [u8], DomainError> {
         let source = emulated(self.device, memory)?.source(offset, len)?;
-        // SAFETY: the range lies in the mapping, which `memory` keeps; pages of a file are always initialized; the caller
-        // vouches that nobody writes them.
+        // SAFETY: the range lies in the mapping, which `memory` keeps. Pages of a file are always
+        // initialized. The caller vouches that no code writes them.
         Ok(unsafe { std::slice::from_raw_parts(source, len as usize) })
     }
 
     /// Bytes of the device's memory, for writing. They must belong to this process.
     ///
     /// # Safety
-    /// Nobody else uses them while the slice lives: they belong to a loan, or to memory that was not shared, and work on
-    /// other streams is ordered against the kernel's.
+    /// No other code uses them while the slice lives: they belong to a loan, or to memory that was not
+    /// shared, and work on other streams is ordered against the kernel's.
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn bytes_mut<'m>(
         &self,
@@ -580,7 +594,8 @@ impl EmulatedView<'_> {
         len: u64,
     ) -> Result<&'m mut [u8], DomainError> {
         let target = emulated(self.device, memory)?.target(offset, len)?;
-        // SAFETY: as in `bytes`; the mapping is writable, and the caller vouches that nobody else uses the range.
+        // SAFETY: as in `bytes`; the mapping is writable, and the caller vouches that no other code uses the
+        // range.
         Ok(unsafe { std::slice::from_raw_parts_mut(target, len as usize) })
     }
 }
@@ -618,7 +633,7 @@ mod tests {
         let since = Instant::now().checked_sub(LONG).expect("the machine has run for so long");
         fence.complete();
         let before = Instant::now();
-        // Pending when it was enqueued, and over when the thread came to it.
+        // Pending when it was enqueued, and ended when the thread came to it.
         let done = perform(&stream.queue, Command::Wait(fence, PATIENCE), since).unwrap();
         assert!(done >= before);
     }
@@ -642,7 +657,7 @@ mod tests {
         // When it was completed, though that was before the thread looked; but not before the wait began.
         about(wait(&ended, ago(30)), ago(20));
         about(wait(&ended, ago(10)), ago(10));
-        // A moment that has yet to come is none.
+        // A moment in the future does not count.
         let mut late = Fence::of_process(0, 1);
         late.note_end(super::clock_ns(now) + 1_000_000_000_000);
         let before = Instant::now();
@@ -650,7 +665,7 @@ mod tests {
         assert!(before <= found && found <= Instant::now());
         late = Fence::of_process(0, 1);
         let before = Instant::now();
-        assert!(wait(&late, ago(30)) >= before, "nobody has said when");
+        assert!(wait(&late, ago(30)) >= before, "no completer has noted the time");
     }
 
     #[test]
@@ -679,14 +694,14 @@ mod tests {
         until_idle();
         stream.wait(&fence, PATIENCE).unwrap();
         let work = stream.queue.work();
-        assert!(work.idle && work.commands.len() == 1 && work.done == 0, "nobody has told the thread");
+        assert!(work.idle && work.commands.len() == 1 && work.done == 0, "the thread was not woken");
         drop(work);
         fence.complete();
-        // Who wants to know has it performed.
+        // Synchronizing performs it.
         stream.synchronize(PATIENCE).unwrap();
         until_idle();
         assert_eq!(stream.queue.work().done, 1);
-        // What is over when it is enqueued, or when something comes behind it, needs nobody.
+        // A wait that has ended when it is enqueued, or when the next command comes, needs no thread.
         stream.wait(&fence, PATIENCE).unwrap();
         assert_eq!(stream.queue.work().enqueued, 1);
         let fence = Fence::of_process(0, 1);
@@ -696,7 +711,7 @@ mod tests {
         stream.signal(&Fence::of_process(0, 1)).unwrap();
         let work = stream.queue.work();
         assert!(work.idle && work.commands.is_empty() && work.done == 3);
-        assert!(work.free_at >= before, "the device was held up until now, for all that can be known");
+        assert!(work.free_at >= before, "as far as is known, the device was held up until now");
     }
 
     /// Panics when it is dropped.
@@ -715,7 +730,7 @@ mod tests {
         for held_up in [false, true] {
             let gate = Fence::of_process(0, 1);
             if held_up {
-                // Then it is the thread's work, and not the call's.
+                // Then the thread performs it, and not the call.
                 stream.wait(&gate, PATIENCE).unwrap();
             }
             stream.complete_copy(&fence, None, Box::new(Bomb)).unwrap();
@@ -731,14 +746,12 @@ mod tests {
     fn who_helps_keeps_to_its_patience() {
         let options = EmulatedOptions { bandwidth_bytes_per_s: 1_000_000, ..EmulatedOptions::default() };
         let domain = EmulatedDomain::new(options);
-        let directory = std::env::temp_dir().join(format!("situ-patience-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let directory = situ_testkit::Scratch::created("patience");
         let request = MemoryRequest { size: 1 << 24, mode: 0o600, group: None };
         let memory = domain.create(&Beneath::from(&directory.join("memory.data")), &request).unwrap();
         memory.back(0, 1 << 24).unwrap();
-        std::fs::remove_dir_all(&directory).unwrap();
         let stream = EmulatedStream::new(&domain.device).unwrap();
-        // Sixteen seconds for the bus; nobody but who synchronizes could begin it.
+        // Sixteen seconds for the bus; only the thread that synchronizes could begin it.
         stream.queue.work().busy = true;
         stream.copy(&memory, 0, &memory, 0, 1 << 24).unwrap();
         stream.queue.work().busy = false;

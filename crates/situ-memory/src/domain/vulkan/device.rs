@@ -1,4 +1,4 @@
-//! An open Vulkan device: its queues, and which kinds of its memory serve what.
+//! An open Vulkan device: its queues, and which kinds of its memory to use.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,13 +11,13 @@ use super::{id, instance};
 use crate::domain::traits::{DomainError, DomainId};
 use crate::os::fork::Process;
 
-/// At most so many queues are used: streams take turns.
-const MOST_QUEUES: u32 = 4;
+/// The largest number of queues that are used: streams take turns.
+const MAX_QUEUES: u32 = 4;
 
 /// A device of this process. All domains, memory and streams with the same number share it.
 pub struct Device {
     pub number: u32,
-    /// Drivers do not survive a fork: a child gives nothing back to them.
+    /// Drivers do not survive a fork: a child makes no call.
     pub process: Process,
     pub physical: vk::PhysicalDevice,
     pub raw: ash::Device,
@@ -26,19 +26,19 @@ pub struct Device {
     queues: Vec<Mutex<vk::Queue>>,
     next_queue: AtomicUsize,
     pub external_memory: ash::khr::external_memory_fd::Device,
-    /// Only where host pages can be imported.
+    /// `Some` only if the device can import host pages.
     pub host_memory: Option<ash::ext::external_memory_host::Device>,
-    /// Which of them it knows.
+    /// The host pages that the device knows.
     pub host_pages: PageTable,
     memory: vk::PhysicalDeviceMemoryProperties,
     /// The largest block in bytes.
     pub most: u64,
-    /// So many blocks may there be.
+    /// The largest number of blocks.
     pub most_allocations: usize,
-    /// Blocks that are shared have to be made for one buffer.
+    /// Whether shared blocks must be made for one buffer.
     pub dedicated: bool,
     pub software: bool,
-    /// It was lost: nothing works on it any more.
+    /// Whether the device is lost: then nothing works on it any more.
     lost: AtomicBool,
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Device {
     }
 }
 
-/// What a driver answered, as an error of the domain.
+/// The driver's result as an error of the domain.
 pub fn refused(domain: DomainId, action: impl Into<String>, result: vk::Result) -> DomainError {
     if result == vk::Result::ERROR_DEVICE_LOST {
         return DomainError::Lost { domain, reason: result.to_string() };
@@ -65,13 +65,13 @@ pub fn refused(domain: DomainId, action: impl Into<String>, result: vk::Result) 
     DomainError::Refused { domain, action: action.into(), reason }
 }
 
-/// Locks, also after a panic: what is guarded here is consistent at every step.
+/// Locks, also after a panic: the guarded data is consistent at every step.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Device {
-    /// The device with this number: the one that is open, or else a new one.
+    /// The device with this number: the open one, or else a new one.
     pub fn open(number: u32) -> Result<Arc<Self>, DomainError> {
         static OPEN: Mutex<Option<HashMap<u32, Weak<Device>>>> = Mutex::new(None);
         let mut open = lock(&OPEN);
@@ -94,17 +94,17 @@ impl Device {
         found.usable.clone().map_err(absent)?;
         let physical = found.physical;
 
-        // SAFETY: the device is the instance's, here and below.
+        // SAFETY: the device belongs to the instance, here and below.
         let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
         // Compute implies transfer.
         let queue_family = families
             .iter()
             .position(|family| family.queue_flags.contains(vk::QueueFlags::COMPUTE) && family.queue_count > 0)
             .ok_or_else(|| absent(format!("{} has no queue for compute", found.name)))?;
-        let queue_count = families[queue_family].queue_count.min(MOST_QUEUES);
+        let queue_count = families[queue_family].queue_count.min(MAX_QUEUES);
         let queue_family = queue_family as u32;
 
-        let priorities = [1.0; MOST_QUEUES as usize];
+        let priorities = [1.0; MAX_QUEUES as usize];
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(queue_family)
             .queue_priorities(&priorities[..queue_count as usize])];
@@ -139,11 +139,11 @@ impl Device {
             .external_memory_features
             .contains(vk::ExternalMemoryFeatureFlags::DEDICATED_ONLY);
 
-        // SAFETY: the queues were asked for above.
+        // SAFETY: the queues were requested above.
         let queues = (0..queue_count)
             .map(|index| Mutex::new(unsafe { raw.get_device_queue(queue_family, index) }))
             .collect();
-        // SAFETY: the device is the instance's.
+        // SAFETY: the device belongs to the instance.
         let memory = unsafe { instance.get_physical_device_memory_properties(physical) };
         let external_memory = ash::khr::external_memory_fd::Device::new(instance, &raw);
         let host_memory =
@@ -173,7 +173,7 @@ impl Device {
         id(self.number)
     }
 
-    /// What a driver answered, as an error.
+    /// The driver's result as an error of the domain.
     pub fn refused(&self, action: impl Into<String>, result: vk::Result) -> DomainError {
         if result == vk::Result::ERROR_DEVICE_LOST {
             self.lost.store(true, Ordering::Relaxed);
@@ -181,7 +181,7 @@ impl Device {
         refused(self.id(), action, result)
     }
 
-    /// Whether it is still there.
+    /// An error if the device is lost.
     pub fn check(&self) -> Result<(), DomainError> {
         if self.lost.load(Ordering::Relaxed) {
             return Err(refused(self.id(), "go on", vk::Result::ERROR_DEVICE_LOST));
@@ -189,7 +189,7 @@ impl Device {
         Ok(())
     }
 
-    /// The number of the queue that the next stream is to use.
+    /// The number of the queue that the next stream uses.
     pub fn take_queue(&self) -> usize {
         self.next_queue.fetch_add(1, Ordering::Relaxed) % self.queues.len()
     }
@@ -205,7 +205,8 @@ impl Device {
             .map_err(|result| self.refused("submit work", result))
     }
 
-    /// The first kind of memory out of `bits` that has all of `wanted`, best one with all of `preferred` too.
+    /// The first kind of memory out of `bits` that has all of `wanted`, and if possible all of `preferred`
+    /// too.
     pub fn memory_type(
         &self,
         bits: u32,
@@ -227,7 +228,8 @@ impl Drop for Device {
         if !self.process.is_this() {
             return;
         }
-        // SAFETY: all memory and streams hold the device, and have waited for their work, so nothing is in use.
+        // SAFETY: all memory and streams hold the device, and have waited for their work, so nothing is in
+        // use.
         unsafe { self.raw.destroy_device(None) };
     }
 }

@@ -14,7 +14,7 @@ pub struct Found {
     pub name: String,
     /// Whether it can be used, or why not.
     pub usable: Result<(), String>,
-    /// A processor that plays a device: Mesa's lavapipe.
+    /// A processor that emulates a device: Mesa's lavapipe.
     pub software: bool,
     /// Whether it can import pages of the host.
     pub host_pages: bool,
@@ -46,7 +46,7 @@ pub fn devices() -> Result<&'static [Found], String> {
 fn load() -> Result<Library, String> {
     const ADVICE: &str =
         "install libvulkan1 and a driver (the GPU's, or mesa-vulkan-drivers for one on the CPU)";
-    // SAFETY: the loader's initialization is what every Vulkan program runs; `Library` keeps it loaded for ever.
+    // SAFETY: every Vulkan program runs the loader's initialization; `Library` keeps it loaded for ever.
     let entry = unsafe { ash::Entry::load() }
         .map_err(|error| format!("the Vulkan loader is not there ({error}); {ADVICE}"))?;
     let application = vk::ApplicationInfo::default()
@@ -65,20 +65,21 @@ fn load() -> Result<Library, String> {
     if devices.is_empty() {
         return Err(format!("there is no Vulkan device; {ADVICE}"));
     }
-    // The loader's order depends on the environment. This one is the same in every process that has the same drivers.
+    // The loader's order depends on the environment. This order is the same in all processes with the same
+    // drivers.
     devices.sort_by_key(|device| device.0);
     let devices = devices.into_iter().map(|(_, found)| found).collect();
     Ok(Library { _entry: entry, instance, devices })
 }
 
-/// Looks at a device: its place in the order, and what it can do.
+/// Examines a device: its place in the order, and its capabilities.
 fn examine(instance: &ash::Instance, physical: vk::PhysicalDevice) -> ((u32, [u8; 16]), Found) {
     let mut identity = vk::PhysicalDeviceIDProperties::default();
     let mut host = vk::PhysicalDeviceExternalMemoryHostPropertiesEXT::default();
     let mut properties =
         vk::PhysicalDeviceProperties2::default().push_next(&mut identity).push_next(&mut host);
-    // SAFETY: the device is the instance's; the chain lives across the call. Structures of extensions that the device
-    // does not have are left as they are.
+    // SAFETY: the device belongs to the instance; the chain lives across the call. Structures of extensions
+    // that the device does not have are left as they are.
     unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
     let properties = properties.properties;
     let kind = properties.device_type;
@@ -94,7 +95,7 @@ fn examine(instance: &ash::Instance, physical: vk::PhysicalDevice) -> ((u32, [u8
         .unwrap_or(c"a device without a name")
         .to_string_lossy()
         .into_owned();
-    // SAFETY: the device is the instance's.
+    // SAFETY: the device belongs to the instance.
     let extensions = unsafe { instance.enumerate_device_extension_properties(physical) }.unwrap_or_default();
     let has = |wanted: &CStr| {
         extensions
@@ -124,7 +125,7 @@ fn usable(
     }
     let mut features12 = vk::PhysicalDeviceVulkan12Features::default();
     let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut features12);
-    // SAFETY: the device is the instance's and of Vulkan 1.2; the chain lives across the call.
+    // SAFETY: the device belongs to the instance and supports Vulkan 1.2; the chain lives across the call.
     unsafe { instance.get_physical_device_features2(physical, &mut features) };
     if features12.timeline_semaphore == vk::FALSE {
         return lacks("timeline semaphores");

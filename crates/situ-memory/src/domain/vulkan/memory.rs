@@ -1,7 +1,7 @@
-//! Memory of a Vulkan device: one buffer over one block, which goes to other processes as an opaque descriptor.
+//! Memory of a Vulkan device: one buffer over one block, which other processes get as an opaque descriptor.
 //!
-//! Both sides come to the same kind of memory and the same size of the block by themselves, from the size of the
-//! buffer: Vulkan wants them equal.
+//! Vulkan requires that owner and importer use the same kind of memory and the same size of the block. Both
+//! calculate them from the size of the buffer.
 
 use std::any::Any;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
@@ -17,7 +17,7 @@ use crate::domain::traits::{DomainError, DomainId, Memory};
 /// How memory is shared: by descriptors that only the same driver on the same device understands.
 pub const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
 
-/// What buffers over pools are for.
+/// The usage of buffers over pools.
 pub const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::TRANSFER_SRC.as_raw()
         | vk::BufferUsageFlags::TRANSFER_DST.as_raw()
@@ -56,7 +56,7 @@ struct Unbound<'a> {
 
 impl Drop for Unbound<'_> {
     fn drop(&mut self) {
-        // SAFETY: nobody else knows the buffer.
+        // SAFETY: no other code has the buffer.
         unsafe { self.device.raw.destroy_buffer(self.buffer, None) };
     }
 }
@@ -78,7 +78,7 @@ impl<'a> Unbound<'a> {
         let buffer = unsafe { device.raw.create_buffer(&create, None) }
             .map_err(|result| device.refused(action, result))?;
         let mut unbound = Self { device, buffer, size: 0, kind: 0 };
-        // SAFETY: the buffer is the device's.
+        // SAFETY: the buffer belongs to the device.
         let needed = unsafe { device.raw.get_buffer_memory_requirements(buffer) };
         if needed.size > device.most {
             return Err(refuse(format!("a block has at most {} bytes on this device", device.most)));
@@ -94,7 +94,7 @@ impl<'a> Unbound<'a> {
         Ok(unbound)
     }
 
-    /// Takes a block for the buffer, `import` naming the descriptor to take it from.
+    /// Allocates a block for the buffer; `import` is the descriptor to take it from, if any.
     fn allocate(&self, import: Option<i32>) -> Result<vk::DeviceMemory, vk::Result> {
         let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().buffer(self.buffer);
         let mut addressed =
@@ -119,7 +119,7 @@ impl<'a> Unbound<'a> {
         unsafe { self.device.raw.allocate_memory(&allocate, None) }
     }
 
-    /// Puts the buffer onto its block.
+    /// Binds the buffer to its block.
     fn bind(
         self,
         device: &Arc<Device>,
@@ -127,17 +127,18 @@ impl<'a> Unbound<'a> {
         size: u64,
         owned: bool,
     ) -> Result<VulkanMemory, DomainError> {
-        // SAFETY: both are new and the device's, and the block has the size and kind that the buffer asked for.
+        // SAFETY: both are new and the device's, and the block has the size and kind that the buffer
+        // requires.
         if let Err(result) = unsafe { device.raw.bind_buffer_memory(self.buffer, block, 0) } {
-            // SAFETY: nobody else knows the block.
+            // SAFETY: no other code has the block.
             unsafe { device.raw.free_memory(block, None) };
             return Err(device.refused("use a block of memory", result));
         }
         let info = vk::BufferDeviceAddressInfo::default().buffer(self.buffer);
-        // SAFETY: the buffer was made for having an address, and is bound.
+        // SAFETY: the buffer was made with a usage that gives it an address, and is bound.
         let address = unsafe { device.raw.get_buffer_device_address(&info) };
         let buffer = self.buffer;
-        // From here on the memory destroys it.
+        // From here on the memory destroys the buffer.
         std::mem::forget(self);
         Ok(VulkanMemory { device: device.clone(), buffer, block, size, address, owned })
     }
@@ -156,17 +157,18 @@ impl VulkanMemory {
         let unbound = Unbound::new(&device, size, &action)?;
         let descriptor = examine(&device, descriptor, unbound.size)
             .map_err(|reason| DomainError::Refused { domain: device.id(), action: action.clone(), reason })?;
-        // The driver takes the descriptor if it succeeds, and is to leave it alone if it fails. Mesa 22.3's lavapipe closes
-        // it then too. Closing it twice could close somebody else's: so it is looked at again before.
+        // The driver takes the descriptor if it succeeds, and must leave it open if it fails. Mesa 22.3's
+        // lavapipe closes it then too. Closing it twice could close another file, so it is checked again
+        // before.
         let Ok(before) = rustix::fs::fstat(&descriptor) else {
             return Err(device.refused(action, vk::Result::ERROR_INVALID_EXTERNAL_HANDLE));
         };
         let number = descriptor.into_raw_fd();
         let block = unbound.allocate(Some(number)).map_err(|result| {
-            // SAFETY: looked at for a moment; if it is closed, that is the answer.
+            // SAFETY: borrowed only for this call; if it is closed, the call returns an error.
             let after = rustix::fs::fstat(unsafe { BorrowedFd::borrow_raw(number) });
             if after.is_ok_and(|after| (after.st_dev, after.st_ino) == (before.st_dev, before.st_ino)) {
-                // SAFETY: it is the descriptor that was to be imported, which is nobody else's.
+                // SAFETY: it is the descriptor that was to be imported, and no other code owns it.
                 drop(unsafe { OwnedFd::from_raw_fd(number) });
             }
             device.refused(action, result)
@@ -185,7 +187,7 @@ impl VulkanMemory {
     }
 }
 
-/// Refuses descriptors that drivers cannot be trusted with. Whoever sent it may have sent anything.
+/// Refuses descriptors that drivers cannot handle safely. The sender may have sent anything.
 fn examine(device: &Device, descriptor: OwnedFd, block: u64) -> Result<OwnedFd, String> {
     let no = |what: &str| Err(format!("the descriptor is {what}, not memory"));
     let status =
@@ -198,16 +200,17 @@ fn examine(device: &Device, descriptor: OwnedFd, block: u64) -> Result<OwnedFd, 
         _ => {}
     }
     if !device.software {
-        // A GPU's descriptors are known to its kernel driver, which checks them.
+        // A GPU's descriptors are checked by its kernel driver.
         return Ok(descriptor);
     }
-    // Lavapipe's memory is a file in memory, and it believes what is written at its beginning: the size of the mapping, and
-    // where the block begins in it. Nobody can make it shorter: it is sealed.
+    // Lavapipe's memory is a file in memory. It trusts the words at its beginning: the size of the mapping,
+    // and the offset of the block in it. The file cannot be shortened, because it is sealed.
     let seals = rustix::fs::fcntl_get_seals(&descriptor);
     if !seals.is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
         return no("a file that could be made shorter while it is mapped");
     }
-    // Lavapipe reads from the position of the descriptor, which all importers share. So with a position of our own.
+    // Lavapipe reads from the position of the descriptor, which all importers share. Hence a descriptor with
+    // a position of its own.
     let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
     let own = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, rustix::fs::Mode::empty())
         .map_err(|error| format!("the descriptor cannot be opened: {error}"))?;
@@ -265,7 +268,7 @@ impl Memory for VulkanMemory {
         // SAFETY: the block was made for export.
         let descriptor = unsafe { self.device.external_memory.get_memory_fd(&info) }
             .map_err(|result| self.device.refused("export memory", result))?;
-        // SAFETY: the driver gives a new descriptor, which is ours.
+        // SAFETY: the driver gives a new descriptor, which this process owns.
         Ok(Some(unsafe { OwnedFd::from_raw_fd(descriptor) }))
     }
 
@@ -279,7 +282,7 @@ impl Drop for VulkanMemory {
         if !self.device.process.is_this() {
             return;
         }
-        // SAFETY: streams keep the memory that their work uses until it is done, so nothing uses it any more.
+        // SAFETY: streams keep the memory that their work uses until it is done, so no work uses it any more.
         unsafe {
             self.device.raw.destroy_buffer(self.buffer, None);
             self.device.raw.free_memory(self.block, None);

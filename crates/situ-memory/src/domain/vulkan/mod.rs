@@ -1,9 +1,9 @@
-//! The `vulkan` domain: memory of a Vulkan device, shared by opaque descriptors. The loader is found at run time, so that a
-//! program that may use Vulkan also runs where there is none.
+//! The `vulkan` domain: memory of a Vulkan device, shared by opaque descriptors. The loader is found at run
+//! time, so a program that may use Vulkan also runs on machines without it.
 //!
 //! ```text
-//!   instance.rs   the loader, the instance, which devices there are and in which order they are numbered
-//!   device.rs     an open device: its queues, what kinds of memory to use, errors
+//!   instance.rs   the loader, the instance, the devices and the order of their numbers
+//!   device.rs     an open device: its queues, which kinds of memory to use, errors
 //!   memory.rs     a pool's memory: one block, exported and imported; and what a descriptor must be like
 //!   pages.rs      pages of the host, registered or imported for one copy
 //!   page_table.rs the pages that a device knows, by address
@@ -11,10 +11,11 @@
 //!   stream.rs     a queue of work with a thread that executes it in order
 //! ```
 //!
-//! A pool is one block of device memory. It has its price from the start, so [`Memory::back`] only looks at the range.
+//! A pool is one block of device memory. It costs from the start, so [`Memory::back`] only checks the range.
 //!
-//! Streams are ordered as [`StreamOrder::Watched`] says: a thread of the stream looks at the words of fences and submits what
-//! waits for them to the device, and completes fences when the device has told it that the work is done.
+//! The order of streams is [`StreamOrder::Watched`]. A thread of the stream watches the words of fences and
+//! submits the work that waits for them to the device. It completes fences when the device has told it that
+//! the work is done.
 
 mod device;
 mod instance;
@@ -47,8 +48,8 @@ fn id(number: u32) -> DomainId {
     DomainId { kind: DomainKind::VULKAN, number }
 }
 
-/// A Vulkan device. Cheap to clone; the device is opened when something is first asked of it, once in a process, and
-/// closed with the last memory and stream on it.
+/// A Vulkan device. Cheap to clone. The device is opened at the first use, once in a process, and closed with
+/// the last memory and stream on it.
 #[derive(Clone)]
 pub struct VulkanDomain {
     number: u32,
@@ -64,7 +65,7 @@ impl std::fmt::Debug for VulkanDomain {
     }
 }
 
-/// What those need who enqueue work of their own: see [`VulkanStream::submit`].
+/// The handles that programs need to enqueue work of their own: see [`VulkanStream::submit`].
 pub struct VulkanHandles<'a> {
     /// The instance.
     pub instance: &'a ash::Instance,
@@ -72,12 +73,12 @@ pub struct VulkanHandles<'a> {
     pub physical: ash::vk::PhysicalDevice,
     /// The device.
     pub device: &'a ash::Device,
-    /// The family of the queues that streams submit to. It can do compute and transfer.
+    /// The family of the queues that streams submit to. It supports compute and transfer.
     pub queue_family: u32,
 }
 
 impl VulkanDomain {
-    /// The devices of this machine that Situ can use; if there is none, why.
+    /// The devices of this machine that Situ can use, or why there is none.
     pub fn all() -> Result<Vec<Self>, DomainError> {
         let absent = |reason: String| DomainError::Absent { domain: id(0), reason };
         let found = instance::devices().map_err(absent)?;
@@ -89,7 +90,7 @@ impl VulkanDomain {
         }
     }
 
-    /// The device with this number: real ones come first.
+    /// The device with this number. Real devices come before emulated ones.
     pub fn find(number: u32) -> Result<Self, DomainError> {
         let absent = |reason: String| DomainError::Absent { domain: id(number), reason };
         let found = instance::devices().map_err(absent)?;
@@ -108,8 +109,8 @@ impl VulkanDomain {
         Ok(self.open.get_or_init(|| device))
     }
 
-    /// The handles of Vulkan: for pipelines of your own. They stay valid as long as this domain, or memory or a
-    /// stream of it, lives.
+    /// The handles of Vulkan, for pipelines of the program's own. They stay valid while this domain, or
+    /// memory or a stream of it, lives.
     pub fn handles(&self) -> Result<VulkanHandles<'_>, DomainError> {
         let device = self.device()?;
         Ok(VulkanHandles {
@@ -121,7 +122,7 @@ impl VulkanDomain {
         })
     }
 
-    /// What the device did with pages of the host so far.
+    /// Counters of the device's use of host pages.
     pub fn host_pages(&self) -> Result<HostPages, DomainError> {
         Ok(self.device()?.host_pages.counts())
     }
@@ -139,7 +140,7 @@ impl Domain for VulkanDomain {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             host_access: false,
-            // The descriptor holds the block, whoever made it.
+            // A descriptor keeps the block, also after its maker's death.
             outlives_owner: true,
             sharing: Sharing::Descriptor,
             order: StreamOrder::Watched,
@@ -158,7 +159,7 @@ impl Domain for VulkanDomain {
         Ok(Arc::new(VulkanStream::new(self.device()?.clone())?))
     }
 
-    /// Its own memory, and the host's: the device reads host pages itself where it can import them.
+    /// Its own memory, and the host's: the device itself reads host pages that it can import.
     fn reaches(&self, other: DomainId) -> bool {
         other == self.id() || other == HOST
     }
@@ -167,7 +168,8 @@ impl Domain for VulkanDomain {
         self.host_pages
     }
 
-    /// Copies from and to registered pages need no import. Work under way keeps them, and their memory, until it is done.
+    /// Copies from and to registered pages need no import. Work under way keeps them, and their memory, until
+    /// it is done.
     fn register(
         &self,
         memory: &Arc<dyn Memory>,

@@ -1,4 +1,5 @@
-//! The pages of the host that a device knows, by address. It has the buffers that were imported, but not the device.
+//! The pages of the host that a device knows, by address. The table has the imported buffers, but not the
+//! device.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -27,9 +28,9 @@ impl Import {
 pub struct Span {
     buffer: vk::Buffer,
     _keep: Arc<dyn Any + Send + Sync>,
-    /// Where they begin in the import.
+    /// Their offset in the import.
     pub at: u64,
-    /// How many there are.
+    /// Their number.
     pub len: u64,
 }
 
@@ -40,20 +41,20 @@ impl Span {
     }
 }
 
-/// What a device does with pages of the host: for people and tests.
+/// Counters of a device's use of host pages, for users and tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostPages {
-    /// How often it imported some since it was opened, for one copy or to be registered.
+    /// How often pages were imported since the device was opened, for one copy or to be registered.
     pub imported: u64,
     /// How many imports are registered.
     pub registered: usize,
-    /// Copies straight from or to such pages, of either kind, since the device was opened.
+    /// Copies directly from or to such pages, of either kind, since the device was opened.
     pub copies: u64,
 }
 
 /// Why pages were not registered.
 pub enum Unregistered {
-    /// They overlap pages that are.
+    /// They overlap registered pages.
     Overlap,
     /// The table is full.
     Full,
@@ -118,15 +119,15 @@ impl PageTable {
         Ok(())
     }
 
-    /// Removes the pages that begin at `first`. No copy finds them any more, and nothing else can come to lie at their
-    /// address yet. They are dropped without the lock.
+    /// Removes the pages that begin at `first`. From now on no copy finds them, and no other memory can be at
+    /// their address yet. They are dropped without the lock.
     pub fn unregister(&self, first: usize) {
         let import = self.lock().remove(&first);
         drop(import);
     }
 
-    /// Where these bytes lie on registered pages, piece by piece: two registrations may meet within them. Nothing if some
-    /// lie on none.
+    /// The parts of registered pages that hold these bytes: two registrations may meet within them. `None` if
+    /// some bytes lie on no registered page.
     pub fn find(&self, at: usize, len: u64) -> Option<Vec<Span>> {
         let end = at.checked_add(usize::try_from(len).ok()?)?;
         let registered = self.lock();

@@ -1,7 +1,8 @@
-//! Pages of the host as buffers of a device: registered for as long as a mapping is used, or imported for one copy.
+//! Pages of the host as buffers of a device: registered while a mapping is used, or imported for one copy.
 //!
-//! What is registered is found again by its address, which stays that mapping's meanwhile: a registration keeps its memory mapped, and leaves the
-//! table before it lets go of it. Work that is under way keeps the pages, and they their memory. If the process dies, the kernel ends all of that.
+//! Registered pages are found by their address, which belongs to that mapping meanwhile: a registration keeps
+//! its memory mapped, and leaves the table before it releases it. Work under way keeps the pages, and the
+//! pages keep their memory. If the process dies, the kernel ends all of that.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::domain::traits::{DomainError, Memory};
 /// From this size on, importing pages for one copy is cheaper than copying them.
 const IMPORT_FROM: u64 = 64 << 10;
 const PAGE: usize = 4096;
-/// After so many refusals, nothing more is imported for one copy.
+/// After this many refusals, no more pages are imported for one copy.
 const MAX_REFUSALS: u32 = 4;
 const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
 
@@ -24,7 +25,7 @@ struct Pages {
     device: Arc<Device>,
     buffer: vk::Buffer,
     block: vk::DeviceMemory,
-    /// What is registered is mapped as long as this lives. Dropped after the buffer is destroyed.
+    /// Registered memory stays mapped while this lives. Dropped after the buffer is destroyed.
     _memory: Option<Arc<dyn Memory>>,
 }
 
@@ -41,9 +42,10 @@ impl Drop for Pages {
     }
 }
 
-/// These bytes, for a copy by the device. Nothing if it does not take them, or if copying them first costs less.
+/// These bytes, for a copy by the device. `None` if the device refuses them, or if copying them first costs
+/// less.
 ///
-/// They are mapped until the copy is done: that is the promise given to the stream.
+/// They are mapped until the copy is done: the caller of the stream has promised that.
 pub fn spans(device: &Arc<Device>, at: *const u8, len: u64) -> Option<Vec<Span>> {
     let table = &device.host_pages;
     let spans = table.find(at as usize, len).or_else(|| import_for_one_copy(device, at as usize, len))?;
@@ -61,7 +63,7 @@ fn import_for_one_copy(device: &Arc<Device>, at: usize, len: u64) -> Option<Vec<
     Some(vec![imported.ok()?.span((at - first) as u64, len)])
 }
 
-/// The pages that bytes lie on: the address of the first one, and the size of all.
+/// The pages of these bytes: the address of the first one, and the size of all.
 fn whole_pages(at: usize, len: usize) -> Option<(usize, usize)> {
     let first = at / PAGE * PAGE;
     Some((first, at.checked_add(len)?.checked_next_multiple_of(PAGE)? - first))
@@ -95,7 +97,8 @@ impl Registration {
         };
         let pages = import(device, first, size, Some(memory.clone()))
             .map_err(|result| device.refused(ACTION, result))?;
-        // Each import is an allocation, and a process has a limited number of them. Most are left to the program.
+        // Each import is an allocation, and a process has a limited number of them. Most of them are left to
+        // the program.
         let limit = device.most_allocations / 4;
         device.host_pages.register(pages, limit).map_err(|unregistered| refuse(unregistered.reason()))?;
         Ok(Self { device: device.clone(), first })
@@ -108,7 +111,7 @@ impl Drop for Registration {
     }
 }
 
-/// Imports whole pages of this process, which are mapped as long as the result is used.
+/// Imports whole pages of this process, which must be mapped while the result is used.
 fn import(
     device: &Arc<Device>,
     first: usize,
@@ -123,8 +126,8 @@ fn import(
         .usage(vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST)
         .push_next(&mut external);
     let mut kinds = vk::MemoryHostPointerPropertiesEXT::default();
-    // SAFETY: the pages are mapped: they hold bytes that the caller may use. Everything that is passed lives across the calls, and
-    // what was made is destroyed again if a later step fails.
+    // SAFETY: the pages are mapped: they hold bytes that the caller may use. All arguments live across the
+    // calls, and what was made is destroyed again if a later step fails.
     unsafe {
         let properties = host.fp().get_memory_host_pointer_properties_ext;
         properties(host.device(), HANDLE, pointer, &mut kinds).result()?;

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!   copy, submit, wait, signal --> commands --> thread --> the device's queue
-//!                                                 |  wait:   looks at the fence's word until it is complete or poisoned
+//!                                                 |  wait:   watches the fence's word until it ends
 //!                                                 |  signal: waits for the device, then completes the word
 //! ```
 //!
-//! Why a thread, and not semaphores that the device waits for: devices have few queues (lavapipe has one), and a queue that
-//! waits for one stream's fence holds up all others, among them the one that is to complete it. So work reaches a queue
-//! only when nothing but earlier work of that queue stands before it.
+//! Why a thread, and not semaphores that the device waits for: devices have few queues (lavapipe has one). A
+//! queue that waits for one stream's fence blocks all others, perhaps the one that is to complete that fence.
+//! Work therefore reaches a queue only when nothing but earlier work of that queue stands before it.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -25,7 +25,7 @@ use crate::domain::access::DeviceStream;
 use crate::domain::traits::{DomainError, DomainId, Memory, Stream};
 use crate::sync::fence::{Fence, FenceState};
 
-/// How long a wait looks at its fence before it asks whether anybody still has the stream.
+/// How long a wait watches its fence before it checks whether the stream's handle was dropped.
 const SLICE: Duration = Duration::from_millis(20);
 
 type Record = Box<dyn FnOnce(&ash::Device, vk::CommandBuffer) + Send>;
@@ -33,8 +33,8 @@ type Record = Box<dyn FnOnce(&ash::Device, vk::CommandBuffer) + Send>;
 /// An address of the host, on its way to the stream's thread.
 struct HostAddress(*mut u8);
 
-// SAFETY: the promise given to the stream's methods is that the bytes stay usable until the stream has passed them, by whichever
-// thread.
+// SAFETY: the caller of the stream's methods promises that the bytes stay usable until the stream has passed
+// them, by whichever thread.
 unsafe impl Send for HostAddress {}
 
 enum Command {
@@ -65,41 +65,42 @@ enum Command {
     Signal {
         fence: Fence,
     },
-    /// The fence of a copy, that of what was copied, and what the copy needs.
+    /// The fence of a copy, that of its source, and the resources that the copy needs.
     CompleteCopy {
         fence: Fence,
         source: Option<Fence>,
         kept: Box<dyn Any + Send>,
     },
-    /// Somebody waits for everything before this.
+    /// A caller waits for all earlier commands.
     Drain,
 }
 
 #[derive(Default)]
 struct State {
     commands: VecDeque<Command>,
-    /// How many were ever enqueued, and how many of them are done.
+    /// How many commands were ever enqueued, and how many of them are done.
     enqueued: u64,
     done: u64,
-    /// The stream's handle is gone: waits end with their patience.
+    /// The stream's handle is gone: waits end when their time has passed.
     closing: bool,
-    /// The first failure that nobody was told yet.
+    /// The first failure that was not returned yet.
     failure: Option<DomainError>,
 }
 
 struct Shared {
     domain: DomainId,
     state: Mutex<State>,
-    /// There is something to do.
+    /// There are commands.
     work: Condvar,
-    /// Something is done.
+    /// A `Drain` is done.
     passed: Condvar,
 }
 
-/// A queue of work on a Vulkan device. Calls do not wait. When work fails, what is behind it is not done either, and signals poison
-/// their fences, until [`synchronize`](Stream::synchronize) has told the failure.
+/// A queue of work on a Vulkan device. Calls do not wait. When work fails, later work is not done either, and
+/// signals poison their fences, until [`synchronize`](Stream::synchronize) has returned the failure.
 ///
-/// Dropping it waits for its work, and for fences at most as long as the patience they were waited for with.
+/// Dropping it waits for its work. It waits for fences no longer than the time limits that the calls of
+/// `wait` gave.
 pub struct VulkanStream {
     device: Arc<Device>,
     shared: Arc<Shared>,
@@ -132,13 +133,13 @@ impl VulkanStream {
         Ok(Self { device, shared, thread: Some(thread) })
     }
 
-    /// Enqueues work of your own: `record` is called when its turn comes, with a command buffer that is being recorded. It
-    /// sees everything that was enqueued before on this stream. `memory` is what it works on (see
-    /// [`VulkanMemory::buffer`]); it is kept until the work is done.
+    /// Enqueues work of the program's own. `record` is called when its turn comes, with a command buffer that
+    /// is being recorded. It sees the results of all earlier work on this stream. `memory` is what it works
+    /// on (see [`VulkanMemory::buffer`]); it is kept until the work is done.
     ///
     /// # Safety
-    /// What is recorded must be valid on a queue that does compute and transfer; what it uses beside `memory`
-    /// (pipelines, descriptor sets) must live until the stream has passed it.
+    /// The recorded work must be valid on a queue that supports compute and transfer. What it uses beside
+    /// `memory` (pipelines, descriptor sets) must live until the stream has passed it.
     pub unsafe fn submit(
         &self,
         memory: Vec<Arc<dyn Memory>>,
@@ -164,13 +165,13 @@ impl VulkanStream {
         self.enqueue_numbered(command).map(|_| ())
     }
 
-    /// Enqueues, and gives how many commands there were by then.
+    /// Enqueues, and returns how many commands were enqueued by then.
     fn enqueue_numbered(&self, command: Command) -> Result<u64, DomainError> {
         self.device.check()?;
         Ok(self.enqueue_anyway(command))
     }
 
-    /// The same on a device that is lost.
+    /// The same also on a device that is lost.
     fn enqueue_anyway(&self, command: Command) -> u64 {
         let mut state = lock(&self.shared.state);
         state.commands.push_back(command);
@@ -183,7 +184,7 @@ impl VulkanStream {
 }
 
 impl Shared {
-    /// The stream's thread: executes commands until the handle is gone and nothing is left.
+    /// The stream's thread: executes commands until the handle is gone and none is left.
     fn execute(&self, mut transfer: Transfer) {
         loop {
             let mut state = lock(&self.state);
@@ -200,7 +201,7 @@ impl Shared {
             drop(state);
             let Some(command) = command else { return };
             let drains = matches!(command, Command::Drain);
-            // After a failure, what follows would work on bytes that are not there: nothing of it is done.
+            // After a failure, later commands would work on missing bytes, so none of them is done.
             let result = if failed {
                 abandon(command, &mut transfer);
                 Ok(())
@@ -220,8 +221,8 @@ impl Shared {
 
     fn perform(&self, command: Command, transfer: &mut Transfer) -> Result<(), DomainError> {
         match command {
-            // SAFETY: the promise given when it was enqueued. `Drain` and `Signal` wait for the device, so the stream
-            // has passed it only when the device has.
+            // SAFETY: the caller's promise when it was enqueued. `Drain` and `Signal` wait for the device, so
+            // the stream has passed it only when the device has.
             Command::Upload { from, keep, to, len } => unsafe {
                 transfer.upload(from.0.cast_const(), keep, to, len)
             },
@@ -241,8 +242,9 @@ impl Shared {
                     fence.poison();
                     return Err(error);
                 }
-                // The device is done, and the host has seen that: what it wrote is available to everybody who sees the word.
-                // If the process dies before, the word stays pending, and whoever finds it dead poisons it.
+                // The device is done, and the host has seen that: what it wrote is available to every reader
+                // that sees the word. If the process dies before this, the word stays pending, and a process
+                // that finds it dead poisons it.
                 fence.complete();
                 Ok(())
             }
@@ -259,7 +261,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a fence until it is complete or poisoned, and if the stream's handle is gone, until patience ends.
+    /// Waits for a fence until it is complete or poisoned, or until `until` if the stream's handle is gone.
     fn watch(&self, fence: &Fence, until: Instant) -> Result<(), DomainError> {
         let begin = Instant::now();
         while fence.wait(SLICE) == FenceState::Pending {
@@ -271,18 +273,18 @@ impl Shared {
     }
 }
 
-/// What is left of a command when one before it failed: nobody may take its bytes for complete.
+/// Ends a command after an earlier one failed: no reader may take its bytes for complete.
 fn abandon(command: Command, transfer: &mut Transfer) {
     match command {
         Command::Signal { fence } => _ = fence.poison(),
-        // What came before it may have been begun.
+        // Earlier commands may have been begun.
         Command::CompleteCopy { fence, kept, .. } if transfer.drain().is_err() => give_up_copy(&fence, kept),
         Command::CompleteCopy { fence, .. } => _ = fence.poison(),
         _ => {}
     }
 }
 
-/// Nobody knows whether the device still uses what a copy needs.
+/// The device may still use the copy's resources, so they are never released.
 fn give_up_copy(fence: &Fence, kept: Box<dyn Any + Send>) {
     fence.poison();
     std::mem::forget(kept);
@@ -350,7 +352,7 @@ impl Stream for VulkanStream {
             return self.enqueue(Command::Upload { from: from_host, keep: Some(from.clone()), to, len });
         }
         let place = self.source(from, from_offset, len)?;
-        // Vulkan does not allow a copy of nothing, nor one onto itself.
+        // Vulkan allows neither an empty copy nor one onto itself.
         if len == 0 {
             return Ok(());
         }
@@ -359,7 +361,8 @@ impl Stream for VulkanStream {
     }
 
     fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
-        // What is complete already need not be waited for: this thread has seen it, and hands what follows to the stream's.
+        // A fence that has ended need not be waited for: this thread has seen its end, and hands later work
+        // to the stream's thread.
         if fence.state() != FenceState::Pending {
             return self.device.check();
         }
@@ -414,7 +417,7 @@ impl Drop for VulkanStream {
         lock(&self.shared.state).closing = true;
         self.shared.work.notify_one();
         if let Some(thread) = self.thread.take() {
-            // The thread itself may drop the last handle, if somebody's `record` held one.
+            // The thread itself may drop the last handle, if a program's `record` held one.
             if thread.thread().id() != std::thread::current().id() {
                 let _ = thread.join();
             }

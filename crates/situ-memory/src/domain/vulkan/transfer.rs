@@ -1,5 +1,5 @@
-//! What a stream's thread does on the device: command buffers in order, copies over staging memory, and copies straight from
-//! and to pages of the host where the device can import them.
+//! The device's part of a stream: command buffers in order, and copies over staging memory. Where the device
+//! can import pages of the host, it copies directly from and to them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,10 +14,10 @@ use super::page_table::Span;
 use super::pages;
 use crate::domain::traits::{DomainError, Memory};
 
-/// Half of the staging memory in bytes: one half is copied by the CPU while the device copies the other.
+/// Half of the staging memory in bytes: the CPU copies one half while the device copies the other.
 const HALF: u64 = 2 << 20;
-/// At most so many command buffers are in flight.
-const MOST_IN_FLIGHT: usize = 32;
+/// The largest number of command buffers in flight.
+const MAX_IN_FLIGHT: usize = 32;
 
 /// A range of the device's memory.
 pub struct Place {
@@ -26,13 +26,13 @@ pub struct Place {
 }
 
 impl Place {
-    /// The memory; those who make places have looked that it is a Vulkan device's.
+    /// The memory; code that makes places has checked that it is a Vulkan device's.
     pub fn vulkan(&self) -> Option<&VulkanMemory> {
         self.memory.as_any().downcast_ref()
     }
 }
 
-/// What work keeps alive until it is done. Dropped in order: buffers, then what they lie on.
+/// What work keeps alive until it is done. Dropped in order: buffers, then the memory under them.
 #[derive(Default)]
 pub struct Kept {
     _pages: Vec<Span>,
@@ -40,13 +40,13 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Memory that has to stay.
+    /// Keeps memory.
     pub fn memory(memory: Vec<Arc<dyn Memory>>) -> Self {
         Self { _pages: Vec::new(), _memory: memory }
     }
 }
 
-/// A command buffer on its way.
+/// A command buffer in flight.
 struct Flight {
     /// The value of the timeline when it is done.
     value: u64,
@@ -64,7 +64,7 @@ struct Staging {
     turn: usize,
 }
 
-/// The device's side of a stream. Used by the stream's thread alone.
+/// The device's part of a stream. Only the stream's thread uses it.
 pub struct Transfer {
     device: Arc<Device>,
     queue: usize,
@@ -77,8 +77,8 @@ pub struct Transfer {
     staging: Option<Staging>,
 }
 
-// SAFETY: the pointer is to memory that is mapped as long as the value lives; the handles are used by one thread at a
-// time, because all methods that use them take `&mut self`.
+// SAFETY: the pointer is to memory that is mapped while the value lives. One thread at a time uses the
+// handles, because all methods that use them take `&mut self`.
 unsafe impl Send for Transfer {}
 
 impl Transfer {
@@ -95,7 +95,7 @@ impl Transfer {
         let create = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
         // SAFETY: as above.
         let timeline = unsafe { device.raw.create_semaphore(&create, None) }.map_err(|result| {
-            // SAFETY: nobody else knows the pool.
+            // SAFETY: no other code has the pool.
             unsafe { device.raw.destroy_command_pool(pool, None) };
             device.refused("make a stream", result)
         })?;
@@ -104,7 +104,7 @@ impl Transfer {
         Ok(Self { device, queue, pool, idle, flights, timeline, submitted: 0, staging: None })
     }
 
-    /// Records and submits work on places of pools, after everything that was submitted before.
+    /// Records and submits work on places of pools, after all work that was submitted before.
     pub fn run(
         &mut self,
         places: &[vk::Buffer],
@@ -116,8 +116,8 @@ impl Transfer {
         let commands = self.commands()?;
         let begin = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         let raw = &device.raw;
-        // SAFETY: the command buffer is idle and of this thread's pool; the buffers are kept alive by `kept` until it is
-        // done; what `record` enqueues is its author's promise (see `VulkanStream::submit`).
+        // SAFETY: the command buffer is idle and of this thread's pool. `kept` keeps the buffers alive until
+        // it is done. For what `record` enqueues, see the promise at `VulkanStream::submit`.
         unsafe {
             raw.begin_command_buffer(commands, &begin).map_err(fail)?;
             barrier(&device, commands, places, Side::Before);
@@ -132,7 +132,7 @@ impl Transfer {
             .command_buffers(&buffers)
             .signal_semaphores(&semaphores)
             .push_next(&mut timeline);
-        // SAFETY: the command buffer was recorded just now; what it uses is kept alive below.
+        // SAFETY: the command buffer was just recorded; what it uses is kept alive below.
         unsafe { device.submit(self.queue, submit) }?;
         self.submitted = value;
         self.flights.push_back(Flight { value, commands, _kept: kept });
@@ -142,7 +142,7 @@ impl Transfer {
     /// A command buffer that is not in flight.
     fn commands(&mut self) -> Result<vk::CommandBuffer, DomainError> {
         self.retire()?;
-        if self.flights.len() >= MOST_IN_FLIGHT {
+        if self.flights.len() >= MAX_IN_FLIGHT {
             self.pass(self.flights[0].value)?;
             self.retire()?;
         }
@@ -153,18 +153,18 @@ impl Transfer {
             .command_pool(self.pool)
             .level(vk::CommandBufferLevel::PRIMARY)
             .command_buffer_count(1);
-        // SAFETY: the pool is this thread's.
+        // SAFETY: the pool belongs to this thread.
         let commands = unsafe { self.device.raw.allocate_command_buffers(&allocate) }
             .map_err(|result| self.device.refused("make a command buffer", result))?;
         Ok(commands[0])
     }
 
-    /// Lets go of what is done.
+    /// Releases what is done.
     fn retire(&mut self) -> Result<(), DomainError> {
         if self.flights.is_empty() {
             return Ok(());
         }
-        // SAFETY: the semaphore is the device's.
+        // SAFETY: the semaphore belongs to the device.
         let done = unsafe { self.device.raw.get_semaphore_counter_value(self.timeline) }
             .map_err(|result| self.device.refused("look at its work", result))?;
         while self.flights.front().is_some_and(|flight| flight.value <= done) {
@@ -178,11 +178,11 @@ impl Transfer {
     fn pass(&self, value: u64) -> Result<(), DomainError> {
         let (semaphores, values) = ([self.timeline], [value]);
         let wait = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
-        // A device that hangs is reset by its driver, after seconds: that is the error which ends this.
+        // A driver resets a device that hangs, after seconds: that error ends this loop.
         const SLICE: Duration = Duration::from_secs(1);
         let begin = Instant::now();
         loop {
-            // SAFETY: the semaphore is the device's.
+            // SAFETY: the semaphore belongs to the device.
             match unsafe { self.device.raw.wait_semaphores(&wait, SLICE.as_nanos() as u64) } {
                 Ok(()) => return Ok(()),
                 Err(vk::Result::TIMEOUT) if begin.elapsed() < Duration::from_secs(60) => {}
@@ -194,7 +194,7 @@ impl Transfer {
         }
     }
 
-    /// Waits until the device has done everything.
+    /// Waits until the device has done all submitted work.
     pub fn drain(&mut self) -> Result<(), DomainError> {
         self.pass(self.submitted)?;
         self.retire()
@@ -212,7 +212,8 @@ impl Transfer {
         })
     }
 
-    /// Copies bytes of the host to the device. They may be changed again when everything submitted here is done.
+    /// Copies bytes of the host to the device. The caller may change them again when everything submitted
+    /// here is done.
     ///
     /// # Safety
     /// `from` is readable for `len` bytes until then; `keep` is what that needs, if anything.
@@ -233,7 +234,8 @@ impl Transfer {
             });
             return self.run(&[target], Kept { _pages: spans, _memory: memory }, |raw, commands| {
                 for (source, region) in regions {
-                    // SAFETY: the pages are kept until it is done; the ranges were checked when the copy was enqueued.
+                    // SAFETY: the pages are kept until it is done; the ranges were checked when the copy was
+                    // enqueued.
                     unsafe { raw.cmd_copy_buffer(commands, source, target, &[region]) };
                 }
             });
@@ -256,7 +258,7 @@ impl Transfer {
     /// Copies bytes of the device to the host. They are there when everything submitted here is done.
     ///
     /// # Safety
-    /// `to` is writable for `len` bytes until then, and nobody uses it.
+    /// `to` is writable for `len` bytes until then, and no other code uses it.
     pub unsafe fn download(&mut self, from: Place, to: *mut u8, len: u64) -> Result<(), DomainError> {
         let Some(source) = from.vulkan().map(VulkanMemory::buffer) else { return Ok(()) };
         let memory = vec![from.memory.clone()];
@@ -303,7 +305,8 @@ impl Transfer {
     unsafe fn empty(&self, full: (u64, *mut u8, Range<u64>), to: *mut u8) -> Result<(), DomainError> {
         let (value, mapped, piece) = full;
         self.pass(value)?;
-        // SAFETY: the half holds the piece and the device has left it; the target is writable by the caller's promise.
+        // SAFETY: the half holds the piece and the device has left it; the target is writable by the caller's
+        // promise.
         unsafe {
             let len = (piece.end - piece.start) as usize;
             std::ptr::copy_nonoverlapping(mapped.cast_const(), to.add(piece.start as usize), len);
@@ -311,7 +314,8 @@ impl Transfer {
         Ok(())
     }
 
-    /// The half of the staging memory whose turn it is, when it is free: the buffer, the half's bytes, where it begins, which.
+    /// The next half of the staging memory, when it is free: the buffer, the half's bytes, its offset, and
+    /// its number.
     fn half(&mut self) -> Result<(vk::Buffer, *mut u8, u64, usize), DomainError> {
         if self.staging.is_none() {
             self.staging = Some(Staging::new(&self.device)?);
@@ -327,7 +331,7 @@ impl Transfer {
         Ok((buffer, mapped, begin, turn))
     }
 
-    /// The half is in use until what was submitted last is done.
+    /// Notes that the half is in use until the last submission is done.
     fn took(&mut self, turn: usize) {
         if let Some(staging) = &mut self.staging {
             staging.free_at[turn] = self.submitted;
@@ -335,7 +339,8 @@ impl Transfer {
     }
 }
 
-/// The buffers of spans that follow each other, and what is copied of each: `region` is told where in it, how much came before, and how much it is.
+/// The buffers of consecutive spans, and the copy of each. The arguments of `region` are the offset in the
+/// span's buffer, how many bytes came before, and how many bytes the span has.
 fn regions(
     spans: &[Span],
     region: impl Fn(u64, u64, u64) -> vk::BufferCopy,
@@ -351,7 +356,7 @@ fn regions(
         .collect()
 }
 
-/// Cuts a copy into what half of the staging memory holds.
+/// Cuts a copy into pieces that fit half of the staging memory.
 fn pieces(len: u64) -> impl Iterator<Item = Range<u64>> {
     (0..len.div_ceil(HALF)).map(move |index| index * HALF..((index + 1) * HALF).min(len))
 }
@@ -361,14 +366,14 @@ enum Side {
     After,
 }
 
-/// Stands before and after all work of a stream: it sees what earlier work of this queue, other processes and the CPU wrote to
-/// these buffers, and later work, others and the CPU see what it wrote.
+/// Stands before and after all work of a stream. The work sees what earlier work of this queue, other
+/// processes and the CPU wrote to these buffers. Later work, other processes and the CPU see what it wrote.
 ///
 /// # Safety
 /// The command buffer is being recorded, and the buffers live until it is done.
 unsafe fn barrier(device: &Device, commands: vk::CommandBuffer, places: &[vk::Buffer], side: Side) {
     let everything = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
-    // To other processes the memory is handed over as to a foreign queue, and back.
+    // For other processes the memory is handed over as to a foreign queue, and back.
     let (source, target) = match side {
         Side::Before => (vk::QUEUE_FAMILY_EXTERNAL, device.queue_family),
         Side::After => (device.queue_family, vk::QUEUE_FAMILY_EXTERNAL),
@@ -401,8 +406,8 @@ impl Staging {
         let create = vk::BufferCreateInfo::default()
             .size(2 * HALF)
             .usage(vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST);
-        // SAFETY: everything that is passed lives across the calls; what was made is destroyed again if a later step
-        // fails, before anybody else knows it.
+        // SAFETY: all arguments live across the calls. What was made is destroyed again if a later step
+        // fails, before other code has it.
         unsafe {
             let buffer = device.raw.create_buffer(&create, None).map_err(fail)?;
             let needed = device.raw.get_buffer_memory_requirements(buffer);
@@ -441,7 +446,7 @@ impl Staging {
 
 impl Drop for Transfer {
     fn drop(&mut self) {
-        // What cannot be waited for is still in use by the device: it is left to it.
+        // If waiting failed, the device may still use these resources, so they are never released.
         if self.drain().is_err() && !self.flights.is_empty() {
             std::mem::forget(std::mem::take(&mut self.flights));
             std::mem::forget(self.device.clone());

@@ -1,11 +1,12 @@
 //! Structs, unions, aliases and constants.
 
 use super::names::{CaseNames, Idents, Named};
-use super::page::{Page, hash};
-use super::types::{self, named, primitive, spell, spell_member, value};
+use super::storage::is_template;
+use super::types::{self, hash, named, primitive, spell, spell_member, value};
+use super::writer::CodeWriter;
 use crate::model::{Case, Constant, Kind, Literal, Member, Primitive, Struct, Type, TypeId, Union};
 
-/// `template <class S>` with what the type asks of its storage.
+/// `template <class S>` with the type's requirement on its storage.
 pub fn template_head(schema: &Named, id: TypeId) -> String {
     let concept = if schema.is_flattable(id) { "storage_policy" } else { "unbounded_storage" };
     format!("template <::situ::{concept} S>")
@@ -24,51 +25,51 @@ pub fn constant(schema: &Named, constant: &Constant, name: &str, storage: &str) 
 }
 
 /// A typedef.
-pub fn alias(page: &mut Page, schema: &Named, id: TypeId, ty: &Type) {
+pub fn alias(code: &mut CodeWriter, schema: &Named, id: TypeId, ty: &Type) {
     let definition = schema.definition(id);
-    page.docs(&definition.docs);
+    code.docs(&definition.docs);
     let name = schema.simple(id);
-    if !types::is_template(schema, id) {
-        return page.line(format!("using {name} = {};", spell(schema, ty)));
+    if !is_template(schema, id) {
+        return code.line(format!("using {name} = {};", spell(schema, ty)));
     }
     let template = schema.template(id);
-    page.line(template_head(schema, id));
-    page.line(format!("using {template} = {};", spell(schema, ty)));
+    code.line(template_head(schema, id));
+    code.line(format!("using {template} = {};", spell(schema, ty)));
     let storage = match schema.as_struct(ty) {
         _ if schema.is_flat(id) => "flat",
         Some((_, it)) if it.region => "in_region",
         _ => "heap",
     };
-    page.line(format!("using {name} = {template}<::situ::{storage}>;"));
+    code.line(format!("using {name} = {template}<::situ::{storage}>;"));
 }
 
 /// The default storage of a struct or union.
-fn default_alias(page: &mut Page, schema: &Named, id: TypeId) {
+fn default_alias(code: &mut CodeWriter, schema: &Named, id: TypeId) {
     let storage = match &schema.definition(id).kind {
         Kind::Struct(it) if it.region => "in_region",
         _ if schema.is_flat(id) => "flat",
         _ => "heap",
     };
     let name = schema.simple(id);
-    page.gap();
-    page.line(format!("using {name} = {}<::situ::{storage}>;", schema.template(id)));
+    code.gap();
+    code.line(format!("using {name} = {}<::situ::{storage}>;", schema.template(id)));
 }
 
 /// The schema that a topic carries for a struct.
-pub fn schema_text(page: &mut Page, schema: &Named, id: TypeId) {
+pub fn schema_text(code: &mut CodeWriter, schema: &Named, id: TypeId) {
     let name = schema.name(id);
-    page.gap();
-    page.line(template_head(schema, id));
-    page.line(format!("struct schema_text<{}<S>> {{", schema.qualified(name, schema.template(id))));
-    page.edge(format!(
+    code.gap();
+    code.line(template_head(schema, id));
+    code.line(format!("struct schema_text<{}<S>> {{", schema.qualified(name, schema.template(id))));
+    code.edge(format!(
         "  static constexpr ::std::string_view value = R\"situ({})situ\";",
         schema.canonical(id)
     ));
-    page.line("};");
+    code.line("};");
 }
 
-/// The documentation of a member, with its unit.
-fn member_docs(page: &mut Page, member: &Member) {
+/// The documentation of a member, and its unit.
+fn member_docs(code: &mut CodeWriter, member: &Member) {
     let mut docs = member.docs.clone();
     if let Some(unit) = &member.unit {
         if !docs.is_empty() {
@@ -77,7 +78,7 @@ fn member_docs(page: &mut Page, member: &Member) {
         docs.push_str("Unit: ");
         docs.push_str(unit);
     }
-    page.docs(&docs);
+    code.docs(&docs);
 }
 
 /// `::situ::member_info{"height", 1}`.
@@ -93,13 +94,13 @@ fn member_info(member: &Member) -> String {
     }
 }
 
-/// What structs and unions say about themselves.
-fn traits(page: &mut Page, schema: &Named, id: TypeId, extensibility: &str) {
+/// What structs and unions say about themselves: how to change their storage, their name and extensibility.
+fn traits(code: &mut CodeWriter, schema: &Named, id: TypeId, extensibility: &str) {
     let definition = schema.definition(id);
-    page.line("template <class Other>");
-    page.line(format!("using situ_rebind = {}<Other>;", schema.template(id)));
-    page.line(format!("static constexpr ::std::string_view situ_name = \"{}\";", definition.name));
-    page.line(format!(
+    code.line("template <class Other>");
+    code.line(format!("using situ_rebind = {}<Other>;", schema.template(id)));
+    code.line(format!("static constexpr ::std::string_view situ_name = \"{}\";", definition.name));
+    code.line(format!(
         "static constexpr ::situ::extensibility situ_extensibility = ::situ::extensibility::{extensibility};"
     ));
 }
@@ -113,69 +114,69 @@ fn extensibility(of: crate::model::Extensibility) -> &'static str {
 }
 
 /// A struct.
-pub fn structure(page: &mut Page, schema: &Named, id: TypeId, it: &Struct) {
+pub fn structure(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct) {
     let definition = schema.definition(id);
     let (template, members) = (schema.template(id), schema.members(id));
-    page.docs(&definition.docs);
-    page.line(template_head(schema, id));
+    code.docs(&definition.docs);
+    code.line(template_head(schema, id));
     if it.is_appended_in_regions() {
-        page.line(format!("struct {template} : ::situ::appended<S> {{"));
+        code.line(format!("struct {template} : ::situ::appended<S> {{"));
     } else {
-        page.line(format!("struct {template} {{"));
+        code.line(format!("struct {template} {{"));
     }
-    page.indent();
+    code.indent();
     for constant in schema.constants_of(id) {
-        page.docs(&constant.docs);
-        page.line(self::constant(schema, constant, members.get(constant.name.simple()), "static"));
+        code.docs(&constant.docs);
+        code.line(self::constant(schema, constant, members.get(constant.name.simple()), "static"));
     }
-    page.gap();
+    code.gap();
     if let Some(base) = it.base {
-        page.line(format!("/// The members of {}.", schema.name(base)));
-        page.line(format!("{} base{{}};", named(schema, base)));
+        code.line(format!("/// The members of {}.", schema.name(base)));
+        code.line(format!("{} base{{}};", named(schema, base)));
     }
     for member in &it.members {
-        member_docs(page, member);
+        member_docs(code, member);
         let name = members.get(&member.name);
         let initial = types::initializer(schema, member);
-        page.line(format!("{} {name}{initial};", spell_member(schema, member)));
+        code.line(format!("{} {name}{initial};", spell_member(schema, member)));
     }
-    page.gap();
+    code.gap();
     if !schema.is_plain(&Type::Named(id)) {
-        page.line("/// Writes the members alone. (A defaulted constructor may zero the whole object first.)");
-        page.line(format!("{template}() {{}}"));
+        code.line("/// Writes the members alone. (A defaulted constructor may zero the whole object first.)");
+        code.line(format!("{template}() {{}}"));
     }
-    page.line(format!(
+    code.line(format!(
         "[[nodiscard]] friend bool operator==(const {template}&, const {template}&) = default;"
     ));
 
-    page.gap();
-    page.line("// What Situ knows about the type.");
-    page.line("using situ_storage = S;");
+    code.gap();
+    code.line("// What Situ knows about the type.");
+    code.line("using situ_storage = S;");
     let base = it.base.map(|_| "decltype(base)".to_owned());
     let own = it.members.iter().map(|member| format!("decltype({})", members.get(&member.name)));
     let member_types: Vec<String> = base.into_iter().chain(own).collect();
-    page.list("using situ_types = ::situ::type_list<", &member_types, ",", ">;");
-    traits(page, schema, id, extensibility(it.extensibility));
-    page.line(format!("static constexpr ::std::uint64_t schema_hash = {};", hash(schema.schema_hash(id))));
-    page.line(format!(
+    code.list("using situ_types = ::situ::type_list<", &member_types, ",", ">;");
+    traits(code, schema, id, extensibility(it.extensibility));
+    code.line(format!("static constexpr ::std::uint64_t schema_hash = {};", hash(schema.schema_hash(id))));
+    code.line(format!(
         "static constexpr ::std::uint64_t layout_hash = ::situ::if_flat<S>({});",
         hash(schema.layout_hash(id))
     ));
-    page.line(format!(
+    code.line(format!(
         "static constexpr ::std::string_view schema = ::situ::schema_text<{template}>::value;"
     ));
-    page.gap();
-    bulk(page, schema, id, it);
-    page.gap();
-    visitor(page, schema, it, &members);
-    region_parts(page, schema, id, it);
-    page.dedent();
-    page.line("};");
-    default_alias(page, schema, id);
+    code.gap();
+    bulk(code, schema, id, it);
+    code.gap();
+    visitor(code, schema, it, &members);
+    region_parts(code, schema, id, it);
+    code.dedent();
+    code.line("};");
+    default_alias(code, schema, id);
 }
 
-/// What a region knows the members by.
-fn region_parts(page: &mut Page, schema: &Named, id: TypeId, it: &Struct) {
+/// The members as regions name and place them.
+fn region_parts(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct) {
     if !schema.has_region(id) {
         return;
     }
@@ -189,29 +190,29 @@ fn region_parts(page: &mut Page, schema: &Named, id: TypeId, it: &Struct) {
             format!("Part<&{template}::{name}, offsetof({template}, {name})>{{\"{label}\"}}")
         })
         .collect();
-    page.line(format!("static constexpr bool situ_appended = {};", it.is_appended_in_regions()));
-    page.line("template <template <auto, ::std::size_t> class Part>");
-    page.line("static constexpr auto situ_region_parts() {");
-    page.indent();
-    page.list("return ::std::tuple{", &parts, ",", "};");
-    page.dedent();
-    page.line("}");
+    code.line(format!("static constexpr bool situ_appended = {};", it.is_appended_in_regions()));
+    code.line("template <template <auto, ::std::size_t> class Part>");
+    code.line("static constexpr auto situ_region_parts() {");
+    code.indent();
+    code.list("return ::std::tuple{", &parts, ",", "};");
+    code.dedent();
+    code.line("}");
 }
 
-/// One walk over the members of one or more messages, inherited members first.
-fn visitor(page: &mut Page, schema: &Named, it: &Struct, members: &Idents) {
-    page.line("template <class Visitor, class... Messages>");
-    page.line("static constexpr bool situ_members(Visitor&& visit, Messages&... messages) {");
-    page.indent();
+/// A function that visits the members of one or more messages, inherited members first.
+fn visitor(code: &mut CodeWriter, schema: &Named, it: &Struct, members: &Idents) {
+    code.line("template <class Visitor, class... Messages>");
+    code.line("static constexpr bool situ_members(Visitor&& visit, Messages&... messages) {");
+    code.indent();
     let base = it.base.map(|base| format!("{}::situ_members(visit, messages.base...)", named(schema, base)));
     let own = it
         .members
         .iter()
         .map(|member| format!("visit({}, messages.{}...)", member_info(member), members.get(&member.name)));
     let calls: Vec<String> = base.into_iter().chain(own).collect();
-    page.list("return ", &calls, " &&", ";");
-    page.dedent();
-    page.line("}");
+    code.list("return ", &calls, " &&", ";");
+    code.dedent();
+    code.line("}");
 }
 
 /// A member that has bulk fields, or is one.
@@ -230,65 +231,65 @@ fn bulk_members(schema: &Named, it: &Struct, members: &Idents) -> Vec<Bulk> {
 }
 
 /// The lengths of bulk fields, and construction with them.
-fn bulk(page: &mut Page, schema: &Named, id: TypeId, it: &Struct) {
+fn bulk(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct) {
     let template = schema.template(id);
     let fields = bulk_members(schema, it, &schema.members(id));
     if fields.is_empty() {
-        page.line("using bulk_lengths = ::situ::no_bulk;");
+        code.line("using bulk_lengths = ::situ::no_bulk;");
     } else {
-        page.line("/// How many elements each bulk field holds.");
-        page.line("struct bulk_lengths {");
-        page.indent();
+        code.line("/// How many elements each bulk field holds.");
+        code.line("struct bulk_lengths {");
+        code.indent();
         for field in &fields {
             if field.is_field {
-                page.line(format!("::std::size_t {} = 0;", field.name));
+                code.line(format!("::std::size_t {} = 0;", field.name));
             } else {
-                page.line(format!(
+                code.line(format!(
                     "typename decltype({template}::{})::bulk_lengths {}{{}};",
                     field.name, field.name
                 ));
             }
         }
-        page.line("friend constexpr bool operator==(const bulk_lengths&, const bulk_lengths&) = default;");
-        page.dedent();
-        page.line("};");
+        code.line("friend constexpr bool operator==(const bulk_lengths&, const bulk_lengths&) = default;");
+        code.dedent();
+        code.line("};");
     }
-    page.line(
+    code.line(
         "/// The size of a body with bulk fields of these lengths; nothing when they exceed their bounds.",
     );
-    page.line("[[nodiscard]] static constexpr ::std::optional<::std::size_t> body_size(");
-    page.line("    const bulk_lengths& lengths) noexcept {");
-    page.line(format!("  return ::situ::detail::body_size<{template}>(lengths);"));
-    page.line("}");
-    page.line("/// Constructs a message at an address: default values, and bulk fields of these lengths.");
-    page.line(format!("static {template}* init_at(void* place, const bulk_lengths& lengths) {{"));
-    page.line(format!("  return ::situ::detail::init_at<{template}>(place, lengths);"));
-    page.line("}");
-    page.line(format!(
+    code.line("[[nodiscard]] static constexpr ::std::optional<::std::size_t> body_size(");
+    code.line("    const bulk_lengths& lengths) noexcept {");
+    code.line(format!("  return ::situ::detail::body_size<{template}>(lengths);"));
+    code.line("}");
+    code.line("/// Constructs a message at an address: default values, and bulk fields of these lengths.");
+    code.line(format!("static {template}* init_at(void* place, const bulk_lengths& lengths) {{"));
+    code.line(format!("  return ::situ::detail::init_at<{template}>(place, lengths);"));
+    code.line("}");
+    code.line(format!(
         "static {template}* init_at(void* place) {{ return init_at(place, bulk_lengths{{}}); }}"
     ));
     if fields.is_empty() {
         return;
     }
-    page.gap();
+    code.gap();
     let parameters = [
         format!("{template}* message"),
         "const bulk_lengths& lengths".to_owned(),
         "::situ::body_layout& body".to_owned(),
     ];
-    page.list("static constexpr bool situ_place_bulk(", &parameters, ",", ") {");
-    page.indent();
+    code.list("static constexpr bool situ_place_bulk(", &parameters, ",", ") {");
+    code.indent();
     let calls: Vec<String> = fields
         .iter()
         .map(|Bulk { name, .. }| {
             format!("::situ::detail::place_bulk(message, &{template}::{name}, lengths.{name}, body)")
         })
         .collect();
-    page.list("return ", &calls, " &&", ";");
-    page.dedent();
-    page.line("}");
-    page.line(format!("static constexpr bulk_lengths situ_bulk_lengths(const {template}& message) {{"));
-    page.indent();
+    code.list("return ", &calls, " &&", ";");
+    code.dedent();
+    code.line("}");
+    code.line(format!("static constexpr bulk_lengths situ_bulk_lengths(const {template}& message) {{"));
+    code.indent();
     let lengths: Vec<String> = fields
         .iter()
         .map(|Bulk { name, is_field }| {
@@ -299,9 +300,9 @@ fn bulk(page: &mut Page, schema: &Named, id: TypeId, it: &Struct) {
             }
         })
         .collect();
-    page.list("return {", &lengths, ",", "};");
-    page.dedent();
-    page.line("}");
+    code.list("return {", &lengths, ",", "};");
+    code.dedent();
+    code.line("}");
 }
 
 /// The discriminator of a union in C++.
@@ -358,46 +359,46 @@ impl Discriminator {
 }
 
 /// A union.
-pub fn union(page: &mut Page, schema: &Named, id: TypeId, it: &Union) {
+pub fn union(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Union) {
     let definition = schema.definition(id);
     let (template, cases) = (schema.template(id), schema.cases_of(id));
     let discriminator = Discriminator::of(schema, it);
-    union_cases(page, schema, id, it, cases, &discriminator);
-    page.gap();
-    page.docs(&definition.docs);
-    page.line(template_head(schema, id));
-    page.line(format!("class {template}"));
-    page.indent();
-    page.indent();
+    union_cases(code, schema, id, it, cases, &discriminator);
+    code.gap();
+    code.docs(&definition.docs);
+    code.line(template_head(schema, id));
+    code.line(format!("class {template}"));
+    code.indent();
+    code.indent();
     let mut arguments = vec!["S".to_owned(), discriminator.ty.clone(), cases.to_owned()];
     arguments.extend(it.cases.iter().map(|case| spell(schema, &case.member.ty)));
     let head = ": public ::situ::union_of<";
-    page.list(head, &arguments, ",", "> {");
-    page.dedent();
-    page.dedent();
-    page.line(" public:");
-    page.indent();
-    page.line("// What Situ knows about the type.");
-    page.line("using situ_storage = S;");
-    traits(page, schema, id, extensibility(it.extensibility));
+    code.list(head, &arguments, ",", "> {");
+    code.dedent();
+    code.dedent();
+    code.line(" public:");
+    code.indent();
+    code.line("// What Situ knows about the type.");
+    code.line("using situ_storage = S;");
+    traits(code, schema, id, extensibility(it.extensibility));
     let infos: Vec<String> = it.cases.iter().map(|case| member_info(&case.member)).collect();
-    page.list(
+    code.list(
         &format!("static constexpr ::std::array<::situ::member_info, {}> situ_cases{{{{", it.cases.len()),
         &infos,
         ",",
         "}};",
     );
     for ((index, case), names) in it.cases.iter().enumerate().zip(schema.cases(id)) {
-        accessors(page, schema, it, (index, case, &names), &discriminator);
+        accessors(code, schema, it, (index, case, &names), &discriminator);
     }
-    page.dedent();
-    page.line("};");
-    default_alias(page, schema, id);
+    code.dedent();
+    code.line("};");
+    default_alias(code, schema, id);
 }
 
 /// Which alternative each value of the discriminator selects.
 fn union_cases(
-    page: &mut Page,
+    code: &mut CodeWriter,
     schema: &Named,
     id: TypeId,
     it: &Union,
@@ -405,42 +406,42 @@ fn union_cases(
     discriminator: &Discriminator,
 ) {
     let Discriminator { ty, switched } = discriminator;
-    page.line(format!("struct {cases} {{"));
-    page.indent();
+    code.line(format!("struct {cases} {{"));
+    code.indent();
     let initial = discriminator.value(schema, it, schema.default_discriminator(it));
-    page.line(format!("static constexpr {ty} initial = {initial};"));
-    page.line(format!("static constexpr ::std::size_t index_of({ty} value) noexcept {{"));
-    page.indent();
-    page.line(format!("switch (static_cast<{switched}>(value)) {{"));
-    page.indent();
+    code.line(format!("static constexpr {ty} initial = {initial};"));
+    code.line(format!("static constexpr ::std::size_t index_of({ty} value) noexcept {{"));
+    code.indent();
+    code.line(format!("switch (static_cast<{switched}>(value)) {{"));
+    code.indent();
     for (index, case) in it.cases.iter().enumerate().filter(|(_, case)| !case.labels.is_empty()) {
         for label in &case.labels {
-            page.line(format!("case {}:", discriminator.label(*label)));
+            code.line(format!("case {}:", discriminator.label(*label)));
         }
-        page.line(format!("  return {index};"));
+        code.line(format!("  return {index};"));
     }
-    page.line("default:");
+    code.line("default:");
     match it.cases.iter().position(|case| case.is_default) {
-        Some(index) => page.line(format!("  return {index};")),
-        None => page.line("  return ::situ::no_alternative;"),
+        Some(index) => code.line(format!("  return {index};")),
+        None => code.line("  return ::situ::no_alternative;"),
     }
-    page.dedent();
-    page.line("}");
-    page.dedent();
-    page.line("}");
-    page.line(format!("static constexpr ::std::string_view name = \"{}\";", schema.name(id)));
+    code.dedent();
+    code.line("}");
+    code.dedent();
+    code.line("}");
+    code.line(format!("static constexpr ::std::string_view name = \"{}\";", schema.name(id)));
     let count = it.cases.len();
-    let texts = |page: &mut Page, what: &str, texts: Vec<String>| {
+    let texts = |code: &mut CodeWriter, what: &str, texts: Vec<String>| {
         let head = format!("static constexpr ::std::array<::std::string_view, {count}> {what}{{{{");
-        page.list(&head, &texts, ",", "}};");
+        code.list(&head, &texts, ",", "}};");
     };
-    texts(page, "names", it.cases.iter().map(|case| types::text_literal(&case.member.name)).collect());
-    texts(page, "labels", it.cases.iter().map(|case| types::text_literal(&labels(case))).collect());
-    page.dedent();
-    page.line("};");
+    texts(code, "names", it.cases.iter().map(|case| types::text_literal(&case.member.name)).collect());
+    texts(code, "labels", it.cases.iter().map(|case| types::text_literal(&labels(case))).collect());
+    code.dedent();
+    code.line("};");
 }
 
-/// The labels of a case, as they stand in the lines of a region's layout.
+/// The labels of a case, in the spelling of a region's layout text.
 fn labels(case: &Case) -> String {
     let mut numbers = case.labels.clone();
     numbers.sort_unstable();
@@ -448,9 +449,9 @@ fn labels(case: &Case) -> String {
     numbers.chain(case.is_default.then(|| "default".to_owned())).collect::<Vec<_>>().join(",")
 }
 
-/// How one case is asked for, read and set.
+/// The methods that test, read and set one case.
 fn accessors(
-    page: &mut Page,
+    code: &mut CodeWriter,
     schema: &Named,
     union: &Union,
     (index, case, names): (usize, &Case, &CaseNames),
@@ -459,27 +460,27 @@ fn accessors(
     let CaseNames { get: name, has, get_if, set, try_set } = names;
     let label = case.labels.first().copied().or_else(|| schema.unlabelled(union));
     let label = label.map(|it| format!(" = {}", discriminator.value(schema, union, it))).unwrap_or_default();
-    page.gap();
-    member_docs(page, &case.member);
-    page.line(format!(
+    code.gap();
+    member_docs(code, &case.member);
+    code.line(format!(
         "[[nodiscard]] bool {has}() const noexcept {{ return this->template holds<{index}>(); }}"
     ));
-    page.line(format!("[[nodiscard]] auto& {name}() {{ return this->template get<{index}>(); }}"));
-    page.line(format!(
+    code.line(format!("[[nodiscard]] auto& {name}() {{ return this->template get<{index}>(); }}"));
+    code.line(format!(
         "[[nodiscard]] const auto& {name}() const {{ return this->template get<{index}>(); }}"
     ));
-    page.line(format!(
+    code.line(format!(
         "[[nodiscard]] auto* {get_if}() noexcept {{ return this->template get_if<{index}>(); }}"
     ));
-    page.line(format!(
+    code.line(format!(
         "[[nodiscard]] const auto* {get_if}() const noexcept {{ return this->template get_if<{index}>(); }}"
     ));
-    page.line("template <class Value>");
-    page.line(format!("auto& {set}(Value&& value, {} label{label}) {{", discriminator.ty));
-    page.line(format!("  return this->template set<{index}>(label, ::std::forward<Value>(value));"));
-    page.line("}");
-    page.line("template <class Value>");
-    page.line(format!("[[nodiscard]] auto* {try_set}(Value&& value, {} label{label}) {{", discriminator.ty));
-    page.line(format!("  return this->template try_set<{index}>(label, ::std::forward<Value>(value));"));
-    page.line("}");
+    code.line("template <class Value>");
+    code.line(format!("auto& {set}(Value&& value, {} label{label}) {{", discriminator.ty));
+    code.line(format!("  return this->template set<{index}>(label, ::std::forward<Value>(value));"));
+    code.line("}");
+    code.line("template <class Value>");
+    code.line(format!("[[nodiscard]] auto* {try_set}(Value&& value, {} label{label}) {{", discriminator.ty));
+    code.line(format!("  return this->template try_set<{index}>(label, ::std::forward<Value>(value));"));
+    code.line("}");
 }

@@ -1,11 +1,11 @@
-//! Assertions that the C++ compiler lays a flat type out as the model does.
+//! Assertions that the C++ compiler and the model agree on the layout of a flat type.
 
 use super::names::Named;
-use super::page::Page;
+use super::writer::CodeWriter;
 use crate::model::{Kind, TypeId};
 
 /// Size, alignment and offsets of a flat struct or union.
-pub fn assertions(page: &mut Page, schema: &Named, id: TypeId) {
+pub fn assertions(code: &mut CodeWriter, schema: &Named, id: TypeId) {
     let definition = schema.definition(id);
     let Some(layout) = schema.flat_layout(id) else { return };
     let flat = format!("{}<::situ::flat>", schema.qualified(&definition.name, schema.template(id)));
@@ -26,16 +26,16 @@ pub fn assertions(page: &mut Page, schema: &Named, id: TypeId) {
         Kind::Union(_) => Vec::new(),
         _ => return,
     };
-    page.gap();
-    page.line(format!("// The layout of a flat {}, as spec/flat.md says.", definition.name));
+    code.gap();
+    code.line(format!("// The layout of a flat {}, as spec/flat.md says.", definition.name));
     let extent = layout.extent;
-    page.line(format!("static_assert(::situ::is_flat_v<{flat}>);"));
-    page.line(format!("static_assert(sizeof({flat}) == {});", extent.size));
-    page.line(format!("static_assert(alignof({flat}) == {});", extent.align));
+    code.line(format!("static_assert(::situ::is_flat_v<{flat}>);"));
+    code.line(format!("static_assert(sizeof({flat}) == {});", extent.size));
+    code.line(format!("static_assert(alignof({flat}) == {});", extent.align));
     for (name, offset) in offsets {
-        page.line(format!("static_assert(offsetof({flat}, {name}) == {offset});"));
+        code.line(format!("static_assert(offsetof({flat}, {name}) == {offset});"));
     }
     if let (Kind::Union(_), Some(case)) = (&definition.kind, layout.members.get(1)) {
-        page.line(format!("static_assert(::situ::payload_offset<{flat}> == {});", case.offset));
+        code.line(format!("static_assert(::situ::payload_offset<{flat}> == {});", case.offset));
     }
 }

@@ -1,21 +1,21 @@
-//! Names in C++: what must not be called as the schema calls it, and where each header lies.
+//! Names in C++, which differ from the schema's where those are reserved, and the paths of headers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
 
-use super::types;
+use super::storage::is_template;
 use super::words::{is_global, is_reserved};
-use crate::files::interface_of;
+use crate::frontend::files::interface_of;
 use crate::generate::naming;
 use crate::model::{Bitmask, Constant, Enum, Kind, Name, TypeId};
 use crate::{FileId, Schema};
 
-/// What every generated struct has besides its members.
+/// Names in every generated struct, besides its members.
 const STRUCT_NAMES: &[&str] =
     &["S", "body_size", "bulk_lengths", "init_at", "layout_hash", "schema", "schema_hash"];
 
-/// What every generated union has besides its members.
+/// Names in every generated union, besides its members.
 const UNION_NAMES: &[&str] = &[
     "D",
     "S",
@@ -36,14 +36,14 @@ const UNION_NAMES: &[&str] = &[
     "visit_active",
 ];
 
-/// What every generated service or action has.
+/// Names in every generated service or action.
 const SERVICE_NAMES: &[&str] = &["Request", "Response"];
 const ACTION_NAMES: &[&str] = &["Feedback", "FeedbackMessage", "GetResult", "Goal", "Result", "SendGoal"];
 
 /// Functions that stand beside enums and bitmasks.
 const NAMESPACE_NAMES: &[&str] = &["enumerator_name", "situ_default"];
 
-/// What the members of a struct, the cases of a union, or the values of an enum are called.
+/// The C++ names of the members of a struct, the cases of a union, or the values of an enum.
 pub struct Idents<'a>(naming::Scope<'a>);
 
 impl<'a> Idents<'a> {
@@ -61,13 +61,13 @@ impl<'a> Idents<'a> {
         Self::of(it.flags.iter().map(|it| it.name.as_str()), |_| false)
     }
 
-    /// What a name of the schema is called.
+    /// The generated name for a name of the schema.
     pub fn get<'s>(&'s self, name: &'s str) -> &'s str {
         self.0.get(name).unwrap_or(name)
     }
 }
 
-/// What belongs to a case of a union.
+/// The methods of a union's case.
 pub struct CaseNames {
     /// The method that gives its value.
     pub get: String,
@@ -81,17 +81,17 @@ pub struct CaseNames {
     pub try_set: String,
 }
 
-/// What everything in namespaces is called, for the whole schema.
+/// The C++ names of everything in namespaces, for the whole schema.
 pub struct Table<'a> {
     namespaces: HashMap<&'a str, Idents<'a>>,
-    /// The templates of types that depend on the storage, and what says which cases a union has.
+    /// The templates of types that depend on the storage, and the lists of unions' cases.
     templates: HashMap<TypeId, String>,
     cases: HashMap<TypeId, String>,
 }
 
 impl<'a> Table<'a> {
     fn new(schema: &'a Schema) -> Self {
-        // What stands in each namespace, and which names its own members would hide.
+        // The content of each namespace, and which names its own members would hide.
         let mut namespaces: HashMap<&str, Vec<(&str, &[&str])>> = HashMap::new();
         let mut add = |name: &'a Name, own: &'static [&'static str]| {
             namespaces.entry(name.scope()).or_default().push((name.simple(), own));
@@ -131,7 +131,7 @@ impl<'a> Table<'a> {
         for (id, definition) in schema.definitions() {
             let simple = definition.name.simple();
             let Some(namespace) = namespaces.get_mut(definition.name.scope()) else { continue };
-            if types::is_template(schema, id) {
+            if is_template(schema, id) {
                 templates.insert(id, namespace.0.made(format!("{simple}_")));
             }
             if matches!(definition.kind, Kind::Union(_)) {
@@ -142,13 +142,13 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The message whose constant this is, for those of ROS.
+/// The ROS message that a constant belongs to.
 pub fn owner(schema: &Schema, constant: &Constant) -> Option<TypeId> {
     let owner = schema.find(constant.name.scope().strip_suffix("_Constants")?)?;
     schema.definition(owner).kind.as_struct().map(|_| owner)
 }
 
-/// A schema, and what everything in it is called in C++.
+/// A schema, and the C++ names of everything in it.
 pub struct Named<'a> {
     schema: &'a Schema,
     table: Table<'a>,
@@ -165,7 +165,7 @@ impl Deref for Named<'_> {
 }
 
 impl<'a> Named<'a> {
-    /// Names everything, in this namespace, which stays as it is.
+    /// Names everything in the schema. The namespace `root` around it keeps its name.
     pub fn new(schema: &'a Schema, root: &str) -> Self {
         let parts: Vec<&str> = root.split("::").map(str::trim).filter(|it| !it.is_empty()).collect();
         Self { schema, table: Table::new(schema), root: parts.join("::") }
@@ -176,7 +176,7 @@ impl<'a> Named<'a> {
         &self.root
     }
 
-    /// What a definition, a constant, a service or an action is called in its namespace.
+    /// The name of a definition, a constant, a service or an action in its namespace.
     pub fn ident<'s>(&'s self, name: &'s Name) -> &'s str {
         self.ident_in(name.scope(), name.simple())
     }
@@ -195,7 +195,7 @@ impl<'a> Named<'a> {
         self.table.templates.get(&id).map_or("", String::as_str)
     }
 
-    /// What says which cases a union has: `Shape_cases`.
+    /// The list of a union's cases: `Shape_cases`.
     pub fn cases_of(&self, id: TypeId) -> &str {
         self.table.cases.get(&id).map_or("", String::as_str)
     }
@@ -233,7 +233,7 @@ impl<'a> Named<'a> {
         })
     }
 
-    /// What belongs to the cases of a union, in their order.
+    /// The methods of a union's cases, in their order.
     pub fn cases(&self, id: TypeId) -> Vec<CaseNames> {
         let Kind::Union(it) = &self.schema.definition(id).kind else { return Vec::new() };
         let names = || it.cases.iter().map(|it| it.member.name.as_str());
@@ -276,10 +276,10 @@ pub fn snake_case(name: &str) -> String {
     snake
 }
 
-/// The header of every file that defines something, relative to the output folder. A ROS interface goes to
-/// `<package>/<kind>/<name>.hpp`, IDL beneath one of the `roots` to the same place beneath the output folder, other
-/// IDL to the output folder itself, with as many of its folders as it takes to keep headers apart. All of that in a folder for each
-/// namespace that is around everything.
+/// The header of every file that defines something, relative to the output folder. A ROS interface gets
+/// `<package>/<kind>/<name>.hpp`. An IDL file below one of the `roots` gets the same path below the output
+/// folder. Any other IDL file gets its name, with as many of its folders as keep headers apart. Each part of
+/// `namespace` is a folder around all headers.
 pub fn headers(schema: &Schema, roots: &[PathBuf], namespace: &str) -> BTreeMap<FileId, PathBuf> {
     let files: BTreeSet<FileId> = (schema.definitions().map(|(id, _)| schema.file_of(id)))
         .chain(schema.constants().iter().map(|it| it.span.file))
@@ -309,7 +309,7 @@ fn snake_case_file(path: &Path) -> PathBuf {
     path.with_file_name(format!("{}.hpp", snake_case(&stem)))
 }
 
-/// The places that a header of an IDL file may get, the best first.
+/// The paths that a header of an IDL file may get, the best first.
 fn candidates(path: &Path, roots: &[PathBuf]) -> Vec<PathBuf> {
     let shipped = path.strip_prefix("<situ>").ok();
     let beneath = roots.iter().filter_map(|root| path.strip_prefix(root).ok());

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::names::{Idents, Named};
+use super::storage::is_template;
 use crate::Schema;
 use crate::model::{Kind, Link, Literal, Lookup, Member, Primitive, Type, TypeId};
 
@@ -22,24 +23,6 @@ pub fn primitive(of: Primitive) -> &'static str {
         Primitive::F64 => "double",
         Primitive::Char8 => "char",
         Primitive::WChar => "char16_t",
-    }
-}
-
-/// Whether the C++ type depends on the storage policy: it is a template then.
-pub fn is_template(schema: &Schema, id: TypeId) -> bool {
-    match &schema.definition(id).kind {
-        Kind::Struct(_) | Kind::Union(_) => true,
-        Kind::Enum(_) | Kind::Bitmask(_) => false,
-        Kind::Alias(ty) => depends_on_storage(schema, ty),
-    }
-}
-
-fn depends_on_storage(schema: &Schema, ty: &Type) -> bool {
-    match ty {
-        Type::Primitive(_) => false,
-        Type::Array { element, .. } => depends_on_storage(schema, element),
-        Type::Named(id) => is_template(schema, *id),
-        Type::String { .. } | Type::WString { .. } | Type::Sequence { .. } | Type::Map { .. } => true,
     }
 }
 
@@ -111,7 +94,7 @@ pub fn spell_member(schema: &Named, member: &Member) -> String {
     }
 }
 
-/// What stands behind a member's name: ` = 0` or `{}`.
+/// The text after a member's name: ` = 0` or `{}`.
 pub fn initializer(schema: &Named, member: &Member) -> String {
     if member.optional || member.bulk {
         return "{}".to_owned();
@@ -223,6 +206,11 @@ pub fn integer(of: Primitive, value: i128) -> String {
     }
 }
 
+/// A hash.
+pub fn hash(value: u64) -> String {
+    format!("0x{value:016x}ULL")
+}
+
 fn float(value: f64, single: bool) -> String {
     let (name, suffix) = if single { ("float", "F") } else { ("double", "") };
     if value.is_nan() {
@@ -236,7 +224,7 @@ fn float(value: f64, single: bool) -> String {
     }
 }
 
-/// A string literal; everything but printable ASCII as octal escapes, which end after three digits.
+/// A string literal. All but printable ASCII is written as octal escapes, which end after three digits.
 pub fn text_literal(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -1,4 +1,5 @@
-//! Words that code in C++ may not use as names, for all that is generated: from IDL, from ROS's interfaces and from `.proto` files.
+//! Words that generated C++ code may not use as names, whether it is generated from IDL, from ROS interfaces
+//! or from `.proto` files.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -105,14 +106,14 @@ const KEYWORDS: &[&str] = &[
     "xor_eq",
 ];
 
-/// Names that a compiler, the C library or the C++ library defines as macros in the headers that Situ's include, and some more
-/// that those of older ones do: made with `g++ -E -dM`.
+/// Macros that compilers, the C library and the C++ library define in the headers that Situ's headers
+/// include, in older versions too. Made with `g++ -E -dM`.
 const MACROS: &str = include_str!("macros.txt");
 
-/// Names that these headers have outside of namespaces: types and functions of the C library, and `std`.
+/// Names in the global namespace of these headers: types and functions of the C library, and `std`.
 const GLOBALS: &str = include_str!("globals.txt");
 
-/// Whether no identifier may be called so.
+/// Whether no identifier may have this name.
 pub fn is_reserved(name: &str) -> bool {
     static MACRO_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| MACROS.split_whitespace().collect());
     let behind = name.len() - name.trim_end_matches('_').len();
@@ -122,12 +123,12 @@ pub fn is_reserved(name: &str) -> bool {
         || is_compilers(name) && (behind == 0 || behind == 2)
 }
 
-/// Whether only a compiler and its library may call something so: `__x`, `_X`, `__x__`.
+/// Whether the name is reserved for compilers and their libraries: `__x`, `_X`, `__x__`.
 fn is_compilers(name: &str) -> bool {
     name.strip_prefix('_').is_some_and(|it| it.starts_with(|it: char| it == '_' || it.is_ascii_uppercase()))
 }
 
-/// Whether nothing may be called so outside of namespaces.
+/// Whether nothing in the global namespace may have this name.
 pub fn is_global(name: &str) -> bool {
     static GLOBAL_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| GLOBALS.split_whitespace().collect());
     GLOBAL_NAMES.contains(name)

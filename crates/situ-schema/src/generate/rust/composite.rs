@@ -1,6 +1,7 @@
 //! Structs in Rust.
 
 use super::Generator;
+use super::call::Call;
 use super::names::{Idents, Scope};
 use super::page::Page;
 use super::types::{self, Dependence};
@@ -18,6 +19,17 @@ pub struct Spelling {
     pub listed: String,
     /// `Image<S>`.
     pub used: String,
+    /// `::situ::layout::Storage`, if there is a parameter.
+    pub bound: Option<String>,
+    /// Whether the storage must have room for members without a bound.
+    pub is_unbounded: bool,
+}
+
+impl Spelling {
+    /// The type with this storage.
+    pub fn with(&self, storage: &str) -> String {
+        if self.bound.is_some() { format!("{}<{storage}>", self.name) } else { self.name.clone() }
+    }
 }
 
 /// The name of the extensibility in the macros.
@@ -27,18 +39,6 @@ pub fn extensibility(of: Extensibility) -> &'static str {
         Extensibility::Appendable => "Appendable",
         Extensibility::Mutable => "Mutable",
     }
-}
-
-/// ` [key optional]`, or nothing.
-fn flags(member: &Member) -> String {
-    let all = [
-        ("key", member.key),
-        ("optional", member.optional),
-        ("must_understand", member.must_understand),
-        ("bulk", member.bulk),
-    ];
-    let set: Vec<&str> = all.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
-    if set.is_empty() { String::new() } else { format!(" [{}]", set.join(" ")) }
 }
 
 /// Whether a setter can fail: the type is a container with a bound.
@@ -78,6 +78,8 @@ impl Generator<'_> {
             default: with(format!(" = {default}")),
             listed: format!("{name}{}", with(format!("<{}: {}>", self.storage, bound.unwrap_or_default()))),
             used: format!("{name}{}", with(format!("<{}>", self.storage))),
+            bound: bound.map(|it| self.layout(it)),
+            is_unbounded: bound == Some("Unbounded"),
         }
     }
 
@@ -129,8 +131,7 @@ impl Generator<'_> {
         self.default_storage(page, scope, id, &spelling);
         self.setters(page, scope, id, it, &spelling);
         self.members(page, scope, id, it, &spelling);
-        let bulk = self.bulk_lengths(page, scope, id, it, &spelling);
-        self.message(page, scope, (id, it), &spelling, &bulk);
+        self.message(page, scope, id, it, &spelling);
         self.region(page, scope, id, it);
     }
 
@@ -262,132 +263,8 @@ impl Generator<'_> {
         let (field, quoted) = (format!("&mut self.{field}"), format!("\"{name}\""));
         let passed = setter.parameters.iter().filter_map(|it| it.split(':').next());
         let arguments: Vec<&str> = [field.as_str(), quoted.as_str()].into_iter().chain(passed).collect();
-        page.call(&self.layout(&format!("set::{}", setter.function)), &arguments);
+        page.call(&Call::new(self.layout(&format!("set::{}", setter.function)), &arguments), "");
         page.dedent();
         page.line("}");
-    }
-
-    /// The list of members from which the macros make the rest.
-    fn members(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Struct, spelling: &Spelling) {
-        let name = self.schema.name(id);
-        let fields = Idents::fields(it);
-        page.gap();
-        page.block(format!("{}!", self.layout("structure")), |page| {
-            let ros = if types::is_of_ros(self.schema, id) { "ros " } else { "" };
-            page.line(format!("{ros}{}: {} \"{name}\";", spelling.listed, extensibility(it.extensibility)));
-            if let Some(base) = it.base {
-                let conversion = self.conversion(&Type::Named(base));
-                page.block(format!("base base: {conversion}"), |page| {
-                    for (path, member) in self.inherited(base, "") {
-                        page.line(format!("{} \"{}\"{} {path};", member.id, member.name, flags(member)));
-                    }
-                });
-            }
-            for member in &it.members {
-                let default = self.default(scope, member).map_or(String::new(), |it| format!(" = {it}"));
-                let (field, conversion) = (fields.get(&member.name), self.member_conversion(member));
-                page.line(format!(
-                    "{} \"{}\" {field}: {conversion}{}{default};",
-                    member.id,
-                    member.name,
-                    flags(member),
-                ));
-            }
-        });
-    }
-
-    /// All members of a base and the paths that lead to them, those of its own base first.
-    fn inherited(&self, id: TypeId, path: &str) -> Vec<(String, &Member)> {
-        let Some((_, it)) = self.schema.as_struct(&Type::Named(id)) else { return Vec::new() };
-        let mut members =
-            it.base.map(|base| self.inherited(base, &format!("{path}base."))).unwrap_or_default();
-        let fields = Idents::fields(it);
-        let own = it.members.iter().map(|member| (format!("{path}{}", fields.get(&member.name)), member));
-        members.extend(own);
-        members
-    }
-
-    /// The structure that holds the lengths of bulk members, if there are any; returns what the macro is told of it.
-    fn bulk_lengths(
-        &self,
-        page: &mut Page,
-        scope: &Scope,
-        id: TypeId,
-        it: &Struct,
-        spelling: &Spelling,
-    ) -> Vec<String> {
-        if !self.schema.has_bulk(id) || !self.schema.is_flattable(id) {
-            return Vec::new();
-        }
-        let nested = |ty: &Type| {
-            let (id, _) = self.schema.as_struct(ty)?;
-            self.schema
-                .has_bulk(id)
-                .then(|| scope.beside(self.schema.name(id), &self.names.companion(id, "BulkLengths")))
-        };
-        let called = Idents::fields(it);
-        // The field, the member it speaks of, its type, and what the macro is told.
-        let mut fields: Vec<(String, &str, String, String)> = Vec::new();
-        if let Some(ty) = it.base.and_then(|base| nested(&Type::Named(base))) {
-            fields.push(("base".into(), "base", ty, "nested".into()));
-        }
-        for member in &it.members {
-            let field = called.get(&member.name);
-            if let Some((element, bound)) = self.bulk(scope, member) {
-                fields.push((field, &member.name, "usize".into(), format!("leaf({element}, {bound})")));
-            } else if let Some(ty) = nested(&member.ty).filter(|_| !member.optional) {
-                fields.push((field, &member.name, ty, "nested".into()));
-            }
-        }
-        let lengths = self.names.companion(id, "BulkLengths");
-        page.gap();
-        page.line(format!("/// How many elements the bulk members of [`{}`] hold.", spelling.name));
-        page.line("#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]");
-        page.block(format!("pub struct {lengths}"), |page| {
-            for (field, member, ty, _) in &fields {
-                page.line(format!("/// Of `{member}`."));
-                page.member(&format!("pub {field}"), ty);
-            }
-        });
-        let told = fields.iter().map(|(field, _, _, how)| format!("    {field}: {how},"));
-        [format!("bulk: {lengths} {{")].into_iter().chain(told).chain(["},".into()]).collect()
-    }
-
-    /// What a transport knows of the type.
-    fn message(
-        &self,
-        page: &mut Page,
-        scope: &Scope,
-        (id, it): (TypeId, &Struct),
-        spelling: &Spelling,
-        bulk: &[String],
-    ) {
-        let fields = Idents::fields(it);
-        let name = self.schema.name(id);
-        page.gap();
-        page.block(format!("{}!", self.layout("message")), |page| {
-            page.block(&spelling.listed, |page| {
-                page.line(format!("name: \"{name}\","));
-                page.line(format!("schema: {},", scope.schema(name)));
-                page.line(format!("schema_hash: 0x{:016x},", self.schema.schema_hash(id)));
-                page.line(format!("layout_hash: 0x{:016x},", self.schema.layout_hash(id)));
-                if let Some(layout) = self.schema.flat_layout(id) {
-                    let extent = layout.extent;
-                    page.line(format!("layout: {{ size: {}, align: {};", extent.size, extent.align));
-                    page.indent();
-                    let own = layout.members.len() - it.members.len();
-                    for (at, member) in layout.members.iter().enumerate() {
-                        let field = if at < own { "base".into() } else { fields.get(&member.name) };
-                        page.line(format!("{field}: {},", member.offset));
-                    }
-                    page.dedent();
-                    page.line("},");
-                }
-                if self.has_region(id) {
-                    page.line(format!("region: {},", self.region_path(scope, id)));
-                }
-                bulk.iter().for_each(|line| page.line(line));
-            });
-        });
     }
 }

@@ -1,5 +1,6 @@
 //! Enums and bitmasks in Rust: newtypes over integers, so that any value that arrives is a valid one.
 
+use super::call::Call;
 use super::names::Idents;
 use super::page::Page;
 use super::{Generator, types};
@@ -9,6 +10,47 @@ const DERIVES: &str = "#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Has
 
 /// The methods of bitmasks.
 const BITMASK_METHODS: &[&str] = &["contains", "empty", "insert", "is_empty", "remove"];
+
+/// The functions of every bitmask.
+const BITMASK_FUNCTIONS: &str = "/// No flag.
+pub const fn empty() -> Self {
+    Self(0)
+}
+
+/// Whether no flag is set.
+pub const fn is_empty(self) -> bool {
+    self.0 == 0
+}
+
+/// Whether all flags of `other` are set.
+pub const fn contains(self, other: Self) -> bool {
+    self.0 & other.0 == other.0
+}
+
+/// Sets the flags of `other`.
+pub const fn insert(&mut self, other: Self) {
+    self.0 |= other.0;
+}
+
+/// Clears the flags of `other`.
+pub const fn remove(&mut self, other: Self) {
+    self.0 &= !other.0;
+}";
+
+/// The operators of every bitmask.
+const BITMASK_OPERATORS: [(&str, &str, &str); 4] = [
+    ("BitOr", "bitor(self, other: Self)", "self.0 | other.0"),
+    ("BitAnd", "bitand(self, other: Self)", "self.0 & other.0"),
+    ("BitXor", "bitxor(self, other: Self)", "self.0 ^ other.0"),
+    ("Not", "not(self)", "!self.0"),
+];
+
+/// The assignments of every bitmask.
+const BITMASK_ASSIGNMENTS: [(&str, &str, &str); 3] = [
+    ("BitOrAssign", "bitor_assign", "|="),
+    ("BitAndAssign", "bitand_assign", "&="),
+    ("BitXorAssign", "bitxor_assign", "^="),
+];
 
 impl Generator<'_> {
     /// What the enumerators of an enum, or the flags of a bitmask, are called.
@@ -39,13 +81,20 @@ impl Generator<'_> {
                 page.line(format!("pub const {constant}: Self = Self({});", enumerator.value));
             }
         });
+        let default = constants.get(&it.default_enumerator().name);
+        let names = it.enumerators.iter();
+        let names = names.map(|it| format!("({}, \"{}\")", it.value, it.name)).collect::<Vec<_>>();
         page.gap();
-        page.block(format!("{}!", self.layout("enumeration")), |page| {
-            page.line(format!("{name}: {};", constants.get(&it.default_enumerator().name)));
-            for enumerator in &it.enumerators {
-                page.line(format!("\"{}\" {},", enumerator.name, constants.get(&enumerator.name)));
-            }
+        page.block(format!("impl {} for {name}", self.layout("visit::Enumeration")), |page| {
+            page.list("const NAMES: &'static [(i32, &'static str)] = &[", &names, "];");
+            page.gap();
+            page.block("fn from_value(value: i32) -> Self", |page| page.line("Self(value)"));
+            page.gap();
+            page.block("fn value(self) -> i32", |page| page.line("self.0"));
         });
+        self.newtype(page, &name, "i32", "enumeration", &format!("Self::{default}"));
+        page.gap();
+        page.line(format!("{}! {{ {name} }}", self.region_crate("region_enumeration")));
     }
 
     /// A bitmask.
@@ -66,12 +115,74 @@ impl Generator<'_> {
                 page.line(format!("pub const {constant}: Self = Self(1 << {});", flag.position));
             }
         });
+        let flags = it.flags.iter();
+        let flags = flags.map(|it| format!("({}, \"{}\")", it.position, it.name)).collect::<Vec<_>>();
         page.gap();
-        page.block(format!("{}!", self.layout("bitmask")), |page| {
-            page.line(format!("{name}: {bits};"));
-            for flag in &it.flags {
-                page.line(format!("\"{}\" {} {},", flag.name, constants.get(&flag.name), flag.position));
+        page.block(format!("impl {} for {name}", self.layout("visit::Bitmask")), |page| {
+            page.line(format!("type Bits = {bits};"));
+            page.gap();
+            page.list("const FLAGS: &'static [(u8, &'static str)] = &[", &flags, "];");
+            page.gap();
+            page.block(format!("fn from_bits(bits: {bits}) -> Self"), |page| page.line("Self(bits)"));
+            page.gap();
+            page.block(format!("fn bits(self) -> {bits}"), |page| page.line("self.0"));
+        });
+        page.gap();
+        page.block(format!("impl {name}"), |page| page.lines(BITMASK_FUNCTIONS));
+        for (operator, function, expression) in BITMASK_OPERATORS {
+            page.gap();
+            page.block(format!("impl ::core::ops::{operator} for {name}"), |page| {
+                page.line("type Output = Self;");
+                page.gap();
+                page.block(format!("fn {function} -> Self"), |page| page.line(format!("Self({expression})")));
+            });
+        }
+        for (operator, function, sign) in BITMASK_ASSIGNMENTS {
+            page.gap();
+            page.block(format!("impl ::core::ops::{operator} for {name}"), |page| {
+                page.block(format!("fn {function}(&mut self, other: Self)"), |page| {
+                    page.line(format!("self.0 {sign} other.0;"));
+                });
+            });
+        }
+        self.newtype(page, &name, bits, "bitmask", "Self::empty()");
+        page.gap();
+        page.line(format!("{}! {{ {name}({bits}) }}", self.region_crate("region_newtype")));
+    }
+
+    /// What enums and bitmasks have in common: they are numbers, which have a default and are printed by name.
+    fn newtype(&self, page: &mut Page, name: &str, number: &str, what: &str, default: &str) {
+        page.gap();
+        page.line("// SAFETY: the type is a transparent number, and any number is valid.");
+        page.block(format!("unsafe impl {} for {name}", self.layout("Newtype")), |page| {
+            page.line(format!("type Number = {number};"));
+            let functions =
+                [("visit_newtype", "Visitor", "self"), ("visit_newtype_mut", "VisitorMut", "&mut self")];
+            for (function, visitor, receiver) in functions {
+                page.gap();
+                page.function(
+                    &format!("fn {function}<V: {}>", self.layout(&format!("visit::{visitor}"))),
+                    &[receiver, "visitor: &mut V"],
+                    "::core::result::Result<(), V::Error>",
+                );
+                page.indent();
+                page.line(format!("visitor.{what}(self)"));
+                page.dedent();
+                page.line("}");
             }
+        });
+        page.gap();
+        page.block(format!("impl ::core::default::Default for {name}"), |page| {
+            page.block("fn default() -> Self", |page| page.line(default));
+        });
+        page.gap();
+        page.block(format!("impl ::core::fmt::Debug for {name}"), |page| {
+            let head = "fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result";
+            page.block(head, |page| {
+                let quoted = format!("\"{name}\"");
+                let function = self.layout(&format!("newtype::fmt_{what}"));
+                page.call(&Call::new(function, &["f", &quoted, "*self"]), "");
+            });
         });
     }
 }

@@ -13,7 +13,7 @@ pub const SCHEMAS: &str = "situ_schemas";
 /// The module of the names for what containers of recursive types hold.
 pub const HELD: &str = "situ_held";
 
-/// Names of variables in the macros of `situ-layout` and in generated functions, in alphabetical order: a constant or the
+/// Names of variables in the macros of `situ-layout` and `situ-region` and in generated functions, in alphabetical order: a constant or the
 /// constructor of an enum or bitmask may not be called so, as a pattern would mean it and not a new variable.
 const VARIABLES: &[&str] = &[
     "align",
@@ -185,6 +185,8 @@ pub struct Table<'a> {
     schemas: HashMap<&'a str, String>,
     /// The parameter of types that depend on the storage.
     pub storage: String,
+    /// A second such parameter.
+    pub other: String,
 }
 
 impl<'a> Table<'a> {
@@ -245,7 +247,11 @@ impl<'a> Table<'a> {
         while words.contains(storage.as_str()) {
             storage = if storage == "S" { "SituStorage".into() } else { format!("{storage}_") };
         }
-        Self { modules, companions, schemas, storage }
+        let mut other = "Other".to_owned();
+        while words.contains(other.as_str()) || other == storage {
+            other.push('_');
+        }
+        Self { modules, companions, schemas, storage, other }
     }
 
     /// What a definition, a constant, a service, an action or a module is called.
@@ -403,20 +409,27 @@ mod tests {
         assert_eq!(scope.schema(&Name::new("a::Point")), "super::super::situ_schemas::a__Point");
     }
 
-    /// Each `let`, parameter and argument of a closure in the macros is in the list.
+    /// Each `let`, parameter and argument of a closure in the macros and in generated code is in the list.
     #[test]
     fn variables_of_macros_are_known() {
-        let layout = concat!(env!("CARGO_MANIFEST_DIR"), "/../situ-layout/src");
-        let files = ["macros", "macros_named", "region/macros", "region/macros_union", "region/generated"];
+        let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let files = [
+            "situ-layout/src/macros_union",
+            "situ-layout/tests/messages/messages",
+            "situ-region/src/macros/generated",
+            "situ-region/src/macros/structs",
+            "situ-region/src/macros/unions",
+        ];
         let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         for file in files {
-            let text = std::fs::read_to_string(format!("{layout}/{file}.rs")).unwrap();
+            let text = std::fs::read_to_string(format!("{crates}/{file}.rs")).unwrap();
+            let is_macro = text.contains("macro_rules!");
             for line in text.lines().map(str::trim_start).filter(|it| !it.starts_with("//")) {
                 let declared = line.strip_prefix("let ").map(|it| it.trim_start_matches("mut "));
                 let parameters = line.split(['(', ',', '|']).map(str::trim).filter_map(|it| {
                     let (name, ty) = it.split_once(':')?;
-                    (ty.starts_with(' ') && !line.contains("macro_rules"))
-                        .then_some(name.trim_start_matches("mut "))
+                    let is_parameter = !line.contains("macro_rules") && (is_macro || line.contains("fn "));
+                    (ty.starts_with(' ') && is_parameter).then_some(name.trim_start_matches("mut "))
                 });
                 let closures = line.split('|').skip(1).step_by(2).flat_map(|it| it.split(',')).map(str::trim);
                 for name in declared.into_iter().chain(parameters).chain(closures) {

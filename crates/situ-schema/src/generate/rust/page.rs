@@ -1,12 +1,14 @@
 //! A page of Rust as it is being written: lines, indentation, comments, broken as `rustfmt` would break them.
 
 /// The longest line.
-const WIDTH: usize = 100;
-/// The longest list of arguments on one line.
-const ARGUMENTS: usize = 60;
+pub const WIDTH: usize = 100;
+/// The longest list of arguments, array and chain of calls on one line.
+pub const ARGUMENTS: usize = 60;
+/// The longest elements of an array, and arguments of a broken call, that stand several on a line.
+pub const SHORT: usize = 10;
 
 /// `Head<A, B<C, D>>` as its head and its outermost arguments.
-fn generic_arguments(ty: &str) -> Option<(&str, Vec<&str>)> {
+pub fn generic_arguments(ty: &str) -> Option<(&str, Vec<&str>)> {
     let inside = ty.strip_suffix('>')?;
     let (mut depth, mut ends) = (0, vec![inside.len()]);
     for (at, letter) in inside.char_indices().rev() {
@@ -68,14 +70,19 @@ impl Page {
 
     /// `head {`, what `inside` writes, `}`.
     pub fn block(&mut self, head: impl AsRef<str>, inside: impl FnOnce(&mut Self)) {
+        self.closed(head, "}", inside);
+    }
+
+    /// `head {`, what `inside` writes, `end`.
+    pub fn closed(&mut self, head: impl AsRef<str>, end: &str, inside: impl FnOnce(&mut Self)) {
         self.line(format!("{} {{", head.as_ref()));
         self.indent();
         inside(self);
         self.dedent();
-        self.line("}");
+        self.line(end);
     }
 
-    /// Whether a line of so many characters fits.
+    /// Whether a line of this number of characters fits.
     pub fn fits(&self, length: usize) -> bool {
         4 * self.depth + length <= WIDTH
     }
@@ -126,17 +133,50 @@ impl Page {
         self.line(format!(") -> {result} {{"));
     }
 
-    /// A call as the result of a function.
-    pub fn call(&mut self, function: &str, arguments: &[&str]) {
-        let joined = arguments.join(", ");
-        if joined.len() <= ARGUMENTS && self.fits(function.len() + joined.len() + 2) {
-            return self.line(format!("{function}({joined})"));
+    /// The head of a function without a result, opening its block.
+    pub fn procedure(&mut self, name: &str, parameters: &[&str]) {
+        let whole = format!("{name}({}) {{", parameters.join(", "));
+        if self.fits(whole.len()) {
+            return self.line(whole);
         }
-        self.line(format!("{function}("));
+        self.line(format!("{name}("));
         self.indent();
-        arguments.iter().for_each(|argument| self.line(format!("{argument},")));
+        parameters.iter().for_each(|parameter| self.line(format!("{parameter},")));
         self.dedent();
-        self.line(")");
+        self.line(") {");
+    }
+
+    /// An assignment of an array: `left = &[a, b];`, with `head` up to the bracket and `tail` from there on.
+    pub fn list(&mut self, head: &str, items: &[String], tail: &str) {
+        let joined = items.join(", ");
+        let whole = format!("{head}{joined}{tail}");
+        if joined.len() <= ARGUMENTS && self.fits(whole.len()) {
+            return self.line(whole);
+        }
+        if let Some((left, bracket)) = head.rsplit_once(" = ")
+            && joined.len() <= ARGUMENTS
+            && self.fits(4 + bracket.len() + joined.len() + tail.len())
+        {
+            return self.assign(left, &format!("{bracket}{joined}]"), ";");
+        }
+        self.line(head);
+        self.indent();
+        if items.iter().all(|item| item.len() <= SHORT) {
+            let mut line = String::new();
+            for item in items {
+                if !line.is_empty() && !self.fits(line.len() + item.len() + 2) {
+                    self.line(&line);
+                    line.clear();
+                }
+                line.push_str(if line.is_empty() { "" } else { " " });
+                line.push_str(&format!("{item},"));
+            }
+            self.line(line);
+        } else {
+            items.iter().for_each(|item| self.line(format!("{item},")));
+        }
+        self.dedent();
+        self.line(tail);
     }
 
     /// A string that keeps its lines, behind `head`.

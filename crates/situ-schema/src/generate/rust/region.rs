@@ -42,7 +42,7 @@ impl Generator<'_> {
     /// What lies in a region, in Rust.
     pub fn region_spell(&self, scope: &Scope, ty: &RegionType) -> String {
         let inner = |ty: &RegionType| self.region_spell(scope, ty);
-        let in_region = |name: &str| self.layout(&format!("region::{name}"));
+        let in_region = |name: &str| self.region_crate(name);
         let lookup = |of: &Lookup| match of {
             Lookup::Flat => "Flat",
             Lookup::Hash => "Hash",
@@ -89,7 +89,7 @@ impl Generator<'_> {
         match self.schema.as_struct(&member.ty) {
             _ if member.set => "(set key)".into(),
             Some((id, _)) if member.optional && self.has_region_name(id) => "(maybe nested)".into(),
-            _ => self.member_conversion(member),
+            _ => self.member_conversion(member).to_string(),
         }
     }
 
@@ -107,7 +107,7 @@ impl Generator<'_> {
                 accessor: "base".into(),
                 field: "base".into(),
                 ty: self.region_spell(scope, &member.ty),
-                kind: self.conversion(&Type::Named(base)),
+                kind: self.conversion(&Type::Named(base)).to_string(),
                 default: String::new(),
             });
         }
@@ -130,7 +130,7 @@ impl Generator<'_> {
         page.gap();
         if !self.has_region_name(id) {
             let plain = self.is_region_plain(&RegionType::Struct(id));
-            page.block(format!("{}!", self.layout("region_value")), |page| {
+            page.block(format!("{}!", self.region_crate("region_value")), |page| {
                 if plain {
                     page.line(format!("plain {ident}: {hash};"));
                 } else {
@@ -148,7 +148,7 @@ impl Generator<'_> {
         let spelling = self.spelling(id, &ident);
         let message =
             if spelling.parameter.is_empty() { ident } else { format!("{ident}<{}>", self.layout("Heap")) };
-        page.block(format!("{}!", self.layout("region_type")), |page| {
+        page.block(format!("{}!", self.region_crate("region_type")), |page| {
             let extensibility = if it.is_appended_in_regions() { "appendable" } else { "final" };
             page.line(format!("{extensibility} {form}: {reader}, {writer}, {hash},"));
             page.line(format!("{message};"));
@@ -157,7 +157,7 @@ impl Generator<'_> {
             }
         });
         page.gap();
-        page.block(format!("{}!", self.layout("region_conversion")), |page| {
+        page.block(format!("{}!", self.region_crate("region_conversion")), |page| {
             page.line(format!("{form}, {};", spelling.listed));
             for Part { label, accessor, field, ty, kind, .. } in &parts {
                 page.line(format!("\"{label}\" {accessor} {field}: {ty}, {kind};"));
@@ -168,7 +168,7 @@ impl Generator<'_> {
     /// Writes the type that is the name of a region form, and gives the name.
     fn region_form(&self, page: &mut Page, id: TypeId, ident: &str) -> String {
         let form = self.names.companion(id, "Region");
-        page.line(format!("/// [`{ident}`] as it lies in a region: a name for what is there."));
+        page.line(format!("/// [`{ident}`] as it lies in a region: a type that names it."));
         page.line(format!("pub enum {form} {{}}"));
         page.gap();
         form
@@ -201,7 +201,7 @@ impl Generator<'_> {
         let accessors = Idents::in_region(it.cases.iter().map(|it| &it.member));
         let accessor = |name: &str| accessors.get(name);
         let called = names::cases(&it.cases);
-        page.block(format!("{}!", self.layout("region_union_type")), |page| {
+        page.block(format!("{}!", self.region_crate("region_union_type")), |page| {
             let initial = self.schema.default_discriminator(it);
             page.line(format!("{form}: {reader}, {writer} ({discriminator} = {initial}), \"{name}\";"));
             for (case, place) in it.cases.iter().zip(&members) {
@@ -217,7 +217,7 @@ impl Generator<'_> {
         });
         page.gap();
         let which = if own_name { "region_union_conversion" } else { "region_union_value" };
-        page.block(format!("{}!", self.layout(which)), |page| {
+        page.block(format!("{}!", self.region_crate(which)), |page| {
             if own_name {
                 page.line(format!(
                     "{form}, {} {case_name};",

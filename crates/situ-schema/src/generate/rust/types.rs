@@ -187,7 +187,7 @@ impl Generator<'_> {
 
     /// The type of a member, bulk and optional ones included.
     pub fn spell_member(&self, scope: &Scope, member: &Member) -> String {
-        match self.bulk(scope, member) {
+        match self.bulk_of(scope, member) {
             Some((element, bound)) => format!("{}::Bulk<{element}, {bound}>", self.storage),
             None if member.optional => match self.held(scope, &member.ty) {
                 Some(held) => format!("{}::OptionalOf<{held}>", self.storage),
@@ -242,44 +242,13 @@ impl Generator<'_> {
     }
 
     /// The element and the bound of a bulk member.
-    pub fn bulk(&self, scope: &Scope, member: &Member) -> Option<(String, String)> {
+    pub fn bulk_of(&self, scope: &Scope, member: &Member) -> Option<(String, String)> {
         match self.schema.resolve(&member.ty) {
             Type::Sequence { element, bound } if member.bulk => {
                 let unbounded = || format!("{{ {} }}", self.layout("UNBOUNDED"));
                 Some((self.spell(scope, element), bound.map_or_else(unbounded, |it| it.to_string())))
             }
             _ => None,
-        }
-    }
-
-    /// How a value is converted between storages; see the macros of `situ-layout`.
-    pub fn conversion(&self, ty: &Type) -> String {
-        if storage(self.schema, ty) == Dependence::None {
-            return "copy".into();
-        }
-        match self.schema.resolve(ty) {
-            Type::Primitive(_) => "copy".into(),
-            Type::String { .. } => "text".into(),
-            Type::WString { .. } => "wide".into(),
-            Type::Sequence { element, .. } => format!("(list {})", self.conversion(element)),
-            Type::Array { element, dimensions } => {
-                dimensions.iter().fold(self.conversion(element), |inner, _| format!("(array {inner})"))
-            }
-            Type::Map { key, value, .. } => {
-                format!("(map {} {})", self.conversion(key), self.conversion(value))
-            }
-            Type::Named(_) => "nested".into(),
-        }
-    }
-
-    /// How a member is converted between storages.
-    pub fn member_conversion(&self, member: &Member) -> String {
-        if member.bulk {
-            "bulk".into()
-        } else if member.optional {
-            format!("(maybe {})", self.conversion(&member.ty))
-        } else {
-            self.conversion(&member.ty)
         }
     }
 
@@ -309,16 +278,21 @@ impl Generator<'_> {
                 let name = self.schema.enumerator_of(literal).map_or("", |it| it.name.as_str());
                 format!("{}::{}", scope.path(self.schema.name(*of)), self.enumerators(*of).get(name))
             }
-            Literal::List(elements) => {
-                let element = match ty {
-                    Type::Sequence { element, .. } | Type::Array { element, .. } => element,
-                    _ => ty,
-                };
-                let values: Vec<String> =
-                    elements.iter().map(|value| self.literal(scope, element, value)).collect();
-                format!("[{}]", values.join(", "))
+            Literal::List(_) => {
+                format!("[{}]", self.literals(scope, ty, literal).unwrap_or_default().join(", "))
             }
         }
+    }
+
+    /// The elements of a list.
+    pub fn literals(&self, scope: &Scope, ty: &Type, literal: &Literal) -> Option<Vec<String>> {
+        let ty = self.schema.resolve(ty);
+        let Literal::List(elements) = literal else { return None };
+        let element = match ty {
+            Type::Sequence { element, .. } | Type::Array { element, .. } => element,
+            _ => ty,
+        };
+        Some(elements.iter().map(|value| self.literal(scope, element, value)).collect())
     }
 
     /// The default of a member, if it is another than its type's.

@@ -103,7 +103,7 @@ impl Generator<'_> {
         });
     }
 
-    /// What the macro is told of one case.
+    /// The arguments of the macro for one case.
     fn case(
         &self,
         page: &mut Page,

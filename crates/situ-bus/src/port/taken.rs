@@ -1,0 +1,104 @@
+//! A message that is being taken: its head is pinned, and its descriptor is not checked yet.
+
+use std::sync::Arc;
+
+use situ_memory::{SlotId, ViewError};
+
+use crate::port::bodies::NO_BODY;
+use crate::port::payload::Payload;
+use crate::port::pool_cache::Pin;
+use crate::port::sample::{RawSample, is_expired};
+use crate::port::take_error::TakeError;
+use crate::topic::Encoding;
+use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
+
+/// Why there is no sample of a message.
+pub(crate) enum Missed {
+    /// It is not complete yet, and stays available.
+    NotYet,
+    /// It cannot be taken.
+    Failed(TakeError),
+}
+
+impl From<TakeError> for Missed {
+    fn from(error: TakeError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// A message whose head is pinned, as its descriptor describes it. The descriptor is read once, because its
+/// publisher could change it at any time, and is not checked yet.
+pub(crate) struct Taken {
+    pub(crate) pin: Pin,
+    /// The slot's offset in its pool, and its address.
+    pub(crate) offset: u64,
+    pub(crate) memory: *const u8,
+    pub(crate) len: usize,
+    pub(crate) number: u64,
+    pub(crate) pool: u8,
+    pub(crate) generation: u16,
+    pub(crate) descriptor: *const Descriptor,
+    pub(crate) head_size: usize,
+    pub(crate) encoding: Encoding,
+    pub(crate) body_offset: usize,
+    pub(crate) body_size: usize,
+    pub(crate) body_pool: u32,
+    pub(crate) body_slot: SlotId,
+}
+
+impl Taken {
+    /// Returns the pin of the head, to be shared with a stream. The pin that remains here holds nothing.
+    pub(crate) fn share_pin(&mut self) -> Arc<Pin> {
+        let nothing = Pin { mapped: self.pin.mapped.clone(), slot: NO_BODY };
+        Arc::new(std::mem::replace(&mut self.pin, nothing))
+    }
+
+    /// Whether head and body lie in the slot.
+    #[inline(always)]
+    pub(crate) fn body_fits(&self) -> bool {
+        let head_end = DESCRIPTOR + self.head_size;
+        let fits = head_end <= self.len
+            && self.body_offset >= head_end
+            && self.body_offset.is_multiple_of(64)
+            && self.body_offset.checked_add(self.body_size).is_some_and(|end| end <= self.len);
+        // An empty body may begin right behind a head that fills its slot.
+        fits || (head_end <= self.len && self.body_size == 0)
+    }
+
+    /// Checks that head and body, if they lie in the slot, have memory.
+    #[inline(always)]
+    pub(crate) fn find(&self) -> Result<(), ViewError> {
+        let head_end = DESCRIPTOR + self.head_size;
+        let in_slot = self.body_pool == BODY_IN_SLOT && self.body_size > 0;
+        let end = if in_slot { self.body_offset + self.body_size } else { head_end };
+        self.pin.mapped.view.find(self.pin.slot, self.offset, end as u64)
+    }
+
+    pub(crate) fn is_expired(&self) -> bool {
+        // SAFETY: checked by `RawSubscriber::pin`; the mapping lives as long as the pin.
+        is_expired(unsafe { &*self.descriptor })
+    }
+
+    /// Makes the sample. Head and body were checked to lie in memory that the pin, or the payload, keeps
+    /// unchanged.
+    #[inline(always)]
+    pub(crate) fn into_sample(
+        self,
+        head: *const u8,
+        (body, body_size): (*const u8, usize),
+        payload: Option<Payload>,
+    ) -> RawSample {
+        RawSample {
+            head,
+            head_size: self.head_size,
+            body,
+            body_size,
+            encoding: self.encoding,
+            sequence: self.number,
+            descriptor: self.descriptor,
+            payload: payload.map(Box::new),
+            own: None,
+            pin: self.pin,
+        }
+    }
+}

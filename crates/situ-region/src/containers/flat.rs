@@ -1,0 +1,183 @@
+//! Sorted sets and maps within a region: vectors of keys or entries, ascending.
+
+use std::ops::{Bound, RangeBounds};
+
+use situ_layout::{Invalid, InvalidProblem};
+
+use crate::containers::key::{Entry, Key};
+use crate::containers::keyed::{Engine, Map, Reserve, Set, set_in};
+use crate::containers::vector::{self, Vector};
+use crate::error::{Full, invalid};
+use crate::image::check::Check;
+use crate::image::writer::Writer;
+use crate::memory::blocks::MemoryMut;
+use crate::memory::slide::Slide;
+use crate::value::assign::Assign;
+use crate::value::handle::{Mut, Ref, Values};
+use crate::value::stored::Stored;
+
+/// Keys or entries in a sorted vector.
+#[doc(hidden)]
+pub enum Sorted {}
+
+/// A sorted set.
+pub type FlatSet<K> = Set<K, Sorted>;
+
+/// A sorted map; best for up to some hundred entries.
+pub type FlatMap<K, V> = Map<K, V, Sorted>;
+
+/// The index of a key (`Ok`), or the index where it belongs, among elements that begin with their keys.
+#[inline]
+fn search<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Result<u32, u32> {
+    let [link, count, _] = vector::header(image, at);
+    K::search::<false>(image, at.wrapping_add(link), E::SIZE, count, key)
+}
+
+impl Engine for Sorted {
+    const KINDS: [&'static str; 2] = ["flat_set", "flat_map"];
+    type Elements<'a, E: Stored> = Values<'a, E>;
+
+    #[inline]
+    fn elements<E: Stored>(image: &[u8], at: u32) -> Values<'_, E> {
+        let [link, count, _] = vector::header(image, at);
+        Values::new(image, at.wrapping_add(link), count)
+    }
+    #[inline]
+    fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32> {
+        let index = search::<E, K>(image, at, key).ok()?;
+        Some(vector::element::<E>(image, at, index))
+    }
+    #[inline]
+    fn insert<E: Stored, K: Key>(
+        MemoryMut(memory): MemoryMut<'_>,
+        at: u32,
+        key: K::View<'_>,
+    ) -> Result<(u32, bool), Full> {
+        let mut to = Mut::<Vector<E>>::new(memory, at);
+        let mut vector = to.open();
+        let [link, count] = vector.numbers();
+        let block = vector.target(link);
+        let index = match K::search::<true>(vector.image(), block, E::SIZE, count, key) {
+            Ok(index) => return Ok((block + index * E::SIZE, false)),
+            Err(index) => index,
+        };
+        let place = vector::open(&mut to, index)?;
+        if let Err(full) = K::put(MemoryMut(to.memory()), place, key) {
+            vector::close(&mut to, index, index + 1);
+            return Err(full);
+        }
+        Ok((place, true))
+    }
+    #[inline]
+    fn set<K: Key, V: Assign<X>, X>(
+        MemoryMut(memory): MemoryMut<'_>,
+        at: u32,
+        key: K::View<'_>,
+        value: X,
+    ) -> Result<(), Full> {
+        let mut to = Mut::<Vector<Entry<K, V>>>::new(memory, at);
+        let mut vector = to.open();
+        let [link, count, cap] = vector.numbers();
+        let (Some(put_key), true) = (K::PUT, V::IN_PLACE) else {
+            return set_in::<Self, K, V, X>(memory, at, key, value);
+        };
+        let block = vector.target(link);
+        let (index, new) = match K::search::<true>(vector.image(), block, Entry::<K, V>::SIZE, count, key) {
+            Ok(index) => (index, false),
+            Err(_) if count >= cap => return set_in::<Self, K, V, X>(memory, at, key, value),
+            Err(index) => (index, true),
+        };
+        let place = block + index * Entry::<K, V>::SIZE;
+        if new {
+            let gap = Entry::<K, V>::SIZE as usize;
+            vector::open_gap(vector.image(), place, gap, vector::extent::<Entry<K, V>>(count - index));
+            put_key(vector.image(), place, key);
+            vector.set_number::<1>(count + 1);
+        }
+        V::put_all(vector.image(), place + Entry::<K, V>::VALUE, std::slice::from_ref(&value));
+        Ok(())
+    }
+    #[inline]
+    fn remove<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool {
+        let mut of = Mut::<Vector<E>>::new(memory, at);
+        let mut vector = of.open();
+        let [link, count] = vector.numbers();
+        let block = vector.target(link);
+        let found = K::search::<false>(vector.image(), block, E::SIZE, count, key);
+        if let Ok(index) = found {
+            vector::close(&mut of, index, index + 1);
+        }
+        found.is_ok()
+    }
+    fn clear<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+        Mut::<Vector<E>>::new(memory, at).clear();
+    }
+    fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32) {
+        vector::slide::<E>(slide, at);
+    }
+    fn release<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+        vector::release::<E>(memory, at);
+    }
+    fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
+        writer.vector::<E>(from, to);
+    }
+    fn check<E: Stored, K: Key, const CANONICAL: bool>(
+        check: &mut Check<'_, CANONICAL>,
+        at: u32,
+    ) -> Result<(), Invalid> {
+        let (block, len) = check.vector::<E>(at)?;
+        if let Some(index) = K::not_ascending(check.image(), block, E::SIZE, len) {
+            return invalid(at, InvalidProblem::NotSorted { index });
+        }
+        Ok(())
+    }
+}
+
+impl Reserve for Sorted {
+    fn reserve<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, count: u32) -> Result<(), Full> {
+        vector::reserve::<E>(memory, at, count, true)
+    }
+    fn shrink<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32) -> Result<(), Full> {
+        vector::shrink::<E>(memory, at);
+        Ok(())
+    }
+}
+
+/// The elements of a range of keys.
+fn range<'r, E: Stored, K: Key>(
+    image: &'r [u8],
+    at: u32,
+    keys: &impl RangeBounds<K::View<'r>>,
+) -> Values<'r, E> {
+    let count = vector::len(image, at);
+    // The first element that is not before the bound; with `behind`, the first one after it.
+    let edge = |bound: Bound<&K::View<'r>>, behind: bool| match bound {
+        Bound::Unbounded => count * u32::from(behind),
+        Bound::Included(key) => {
+            search::<E, K>(image, at, *key).map_or_else(|at| at, |at| at + u32::from(behind))
+        }
+        Bound::Excluded(key) => {
+            search::<E, K>(image, at, *key).map_or_else(|at| at, |at| at + u32::from(!behind))
+        }
+    };
+    let (first, end) = (edge(keys.start_bound(), false), edge(keys.end_bound(), true));
+    Values::new(image, vector::element::<E>(image, at, first), end.saturating_sub(first))
+}
+
+impl<'r, K: Key> Ref<'r, FlatSet<K>> {
+    /// The keys of a range, ascending, as a double-ended iterator; `range(..)` gives all keys.
+    pub fn range(self, keys: impl RangeBounds<K::View<'r>>) -> impl DoubleEndedIterator<Item = K::View<'r>> {
+        range::<K, K>(self.image(), self.at(), &keys).map(K::of)
+    }
+}
+
+impl<'r, K: Key, V: Stored> Ref<'r, FlatMap<K, V>> {
+    /// The keys of a range and their values, ascending, as a double-ended iterator; `range(..)` gives all
+    /// entries.
+    pub fn range(
+        self,
+        keys: impl RangeBounds<K::View<'r>>,
+    ) -> impl DoubleEndedIterator<Item = (K::View<'r>, Ref<'r, V>)> {
+        range::<Entry<K, V>, K>(self.image(), self.at(), &keys).map(Entry::both)
+    }
+}

@@ -1,0 +1,248 @@
+//! A value within a region that may be absent, in place; and a link that owns a value elsewhere in the
+//! region.
+
+use std::marker::PhantomData;
+
+use situ_layout::Invalid;
+
+use crate::error::Full;
+use crate::image::check::Check;
+use crate::image::lines::Lines;
+use crate::image::writer::Writer;
+use crate::memory::blocks::MemoryMut;
+use crate::memory::granule::{target, u32_at};
+use crate::memory::slide::Slide;
+use crate::value::assign::Assign;
+use crate::value::handle::{Mut, Ref};
+use crate::value::stored::{Stored, fixed};
+
+/// A value or none, in place. The type is only a name; see the methods of [`Ref`] and [`Mut`].
+pub struct Maybe<T>(PhantomData<fn() -> T>);
+
+impl<T: Stored> Maybe<T> {
+    /// The offset of the value.
+    const VALUE: u32 = if T::ALIGN > 8 { T::ALIGN } else { 8 };
+}
+
+impl<T: Stored> Stored for Maybe<T> {
+    const SIZE: u32 = {
+        fixed::<T>();
+        (Self::VALUE + T::SIZE).next_multiple_of(Self::ALIGN)
+    };
+    const ALIGN: u32 = if T::ALIGN > 4 { T::ALIGN } else { 4 };
+    const LINKS: bool = true;
+    const DENSE: bool = false;
+    const ANY: bool = false;
+
+    fn kind() -> String {
+        "optional".to_owned()
+    }
+    fn inner(lines: &mut Lines, path: &str) {
+        lines.value::<T>(&format!("{path}?"), Self::VALUE);
+    }
+    fn needed(lines: &mut Lines) {
+        T::needed(lines);
+    }
+    fn begin(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+        memory.set_u32(at + 4, at.wrapping_neg());
+    }
+    fn moved(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
+        Self::begin(MemoryMut(memory), at);
+        if memory.bytes()[at as usize] != 0 {
+            T::moved(MemoryMut(memory), at + Self::VALUE, distance);
+        }
+    }
+    fn slide(slide: &mut Slide<'_>, at: u32) {
+        slide.back_link(at, at + 4);
+        if slide.image()[at as usize] != 0 {
+            T::slide(slide, at + Self::VALUE);
+        }
+    }
+    fn release(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+        if memory.bytes()[at as usize] != 0 {
+            T::release(MemoryMut(memory), at + Self::VALUE);
+            memory.zero(at + Self::VALUE, T::SIZE);
+            memory.zero(at, 1);
+        }
+    }
+    fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+        writer.put_u32(to + 4, to.wrapping_neg());
+        if writer.image()[from as usize] != 0 {
+            writer.put_byte(to, 1);
+            T::write(writer, from + Self::VALUE, to + Self::VALUE);
+        }
+    }
+    #[inline]
+    fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
+        let front = &check.image()[at as usize..at as usize + 8];
+        let (flag, back) = (u32_at(front, 0), u32_at(front, 4));
+        // Nearly always, the three bytes after the flag are zero.
+        if flag > 1 || back != at.wrapping_neg() {
+            check.flag(at)?;
+            check.back_link(at, at + 4)?;
+            check.zero(at + 1, at + 4)?;
+        }
+        check.zero(at + 8, at + Self::VALUE)?;
+        let mut end = at + Self::VALUE;
+        if flag as u8 != 0 {
+            T::check(check, end)?;
+            end += T::SIZE;
+        }
+        check.zero(end, at + Self::SIZE)
+    }
+}
+
+impl<T: Stored, V> Assign<Option<V>> for Maybe<T>
+where
+    T: Assign<V>,
+{
+    fn assign(MemoryMut(memory): MemoryMut<'_>, at: u32, value: Option<V>) -> Result<(), Full> {
+        let mut maybe = Mut::<Self>::new(memory, at);
+        match value {
+            None => maybe.clear(),
+            Some(value) => {
+                let is_new = maybe.as_ref().get().is_none();
+                let made = maybe.fill().set(value);
+                if made.is_err() && is_new {
+                    maybe.clear();
+                }
+                return made;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'r, T: Stored> Ref<'r, Maybe<T>> {
+    /// The value, if there is one.
+    #[inline]
+    pub fn get(self) -> Option<Ref<'r, T>> {
+        (self.image()[self.at() as usize] != 0).then(|| self.part(Maybe::<T>::VALUE))
+    }
+}
+
+impl<T: Stored> Mut<'_, Maybe<T>> {
+    /// The value, if there is one, as a mutable handle.
+    #[inline]
+    pub fn get_mut(&mut self) -> Option<Mut<'_, T>> {
+        self.as_ref().get().is_some().then(|| self.part(Maybe::<T>::VALUE))
+    }
+
+    /// The value, as a mutable handle. If there is none, a default value is made.
+    pub fn fill(&mut self) -> Mut<'_, T> {
+        let at = self.at();
+        if self.as_ref().get().is_none() {
+            let memory = self.memory();
+            memory.bytes_mut()[at as usize] = 1;
+            // In an adopted live image, the bytes of an absent value may be anything.
+            memory.zero(at + Maybe::<T>::VALUE, T::SIZE);
+            T::begin(MemoryMut(memory), at + Maybe::<T>::VALUE);
+        }
+        self.part(Maybe::<T>::VALUE)
+    }
+
+    /// Removes the value, if there is one.
+    pub fn clear(&mut self) {
+        let at = self.at();
+        Maybe::<T>::release(MemoryMut(self.memory()), at);
+    }
+}
+
+/// A link that owns one value, or none; trees are built from it. The type is only a name; see the methods of
+/// [`Ref`] and [`Mut`].
+pub struct Unique<T>(PhantomData<fn() -> T>);
+
+impl<T: Stored> Stored for Unique<T> {
+    const SIZE: u32 = 8;
+    const ALIGN: u32 = 4;
+    const LINKS: bool = true;
+    const DENSE: bool = false;
+    const ANY: bool = false;
+
+    fn kind() -> String {
+        "unique".to_owned()
+    }
+    fn inner(lines: &mut Lines, path: &str) {
+        lines.pointee::<T>(&format!("{path}*"), 0);
+    }
+    fn needed(lines: &mut Lines) {
+        T::needed(lines);
+    }
+    fn begin(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+        memory.set_u32(at + 4, at.wrapping_neg());
+    }
+    fn moved(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
+        let link = memory.u32(at);
+        if link != 0 {
+            memory.set_u32(at, link.wrapping_add(distance));
+        }
+        Self::begin(MemoryMut(memory), at);
+    }
+    fn slide(slide: &mut Slide<'_>, at: u32) {
+        slide.back_link(at, at + 4);
+        if let Some(block) = slide.link(at) {
+            T::slide(slide, block);
+        }
+    }
+    fn release(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+        if memory.u32(at) != 0 {
+            let block = target(memory.bytes(), at);
+            T::release(MemoryMut(memory), block);
+            memory.free(block, u64::from(T::SIZE));
+            memory.set_u32(at, 0);
+        }
+    }
+    fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+        writer.put_u32(to + 4, to.wrapping_neg());
+        let value = target(writer.image(), from);
+        if value != from {
+            let block = writer.place(to, u64::from(T::SIZE));
+            T::write(writer, value, block);
+        }
+    }
+    fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
+        check.back_link(at, at + 4)?;
+        if target(check.image(), at) == at {
+            return Ok(());
+        }
+        let bytes = u64::from(check.size_of::<T>(at)?);
+        let block = check.claim(at, bytes, bytes)?;
+        check.deeper(at, |check| T::check(check, block))
+    }
+}
+
+impl<'r, T: Stored> Ref<'r, Unique<T>> {
+    /// The value, if there is one.
+    #[inline]
+    pub fn get(self) -> Option<Ref<'r, T>> {
+        let at = target(self.image(), self.at());
+        (at != self.at()).then(|| Ref::new(self.image(), at))
+    }
+}
+
+impl<T: Stored> Mut<'_, Unique<T>> {
+    /// The value, if there is one, as a mutable handle.
+    #[inline]
+    pub fn get_mut(&mut self) -> Option<Mut<'_, T>> {
+        let at = target(self.as_ref().image(), self.at());
+        (at != self.at()).then(|| Mut::new(self.memory(), at))
+    }
+
+    /// The value, as a mutable handle. If there is none, a default value is made.
+    pub fn fill(&mut self) -> Result<Mut<'_, T>, Full> {
+        let at = self.at();
+        let mut block = target(self.memory().bytes(), at);
+        if block == at {
+            block = self.memory().allocate(u64::from(T::SIZE))?;
+            T::begin(MemoryMut(self.memory()), block);
+            self.memory().set_u32(at, block.wrapping_sub(at));
+        }
+        Ok(Mut::new(self.memory(), block))
+    }
+
+    /// Removes the value, if there is one.
+    pub fn clear(&mut self) {
+        let at = self.at();
+        Unique::<T>::release(MemoryMut(self.memory()), at);
+    }
+}

@@ -1,0 +1,233 @@
+//! The implementation of unions; `region_union` describes them.
+
+use situ_layout::{Invalid, visit};
+
+use crate::containers::key::Key;
+use crate::image::check::Check;
+use crate::image::writer::Writer;
+use crate::memory::blocks::{Memory, MemoryMut};
+use crate::memory::slide::Slide;
+use crate::value::handle::{Mut, Ref};
+use crate::value::plain::put;
+use crate::value::scalar::{Bool, Char};
+use crate::value::stored::Stored;
+
+/// A type that can select a union's member: an integer, a character, a boolean or an enum.
+pub trait Discriminator: Stored {
+    /// The Rust type of the discriminator.
+    type Value: visit::Discriminator;
+    #[doc(hidden)]
+    fn get(image: &[u8], at: u32) -> Self::Value;
+    #[doc(hidden)]
+    fn set(memory: MemoryMut<'_>, at: u32, value: Self::Value);
+}
+
+macro_rules! integers {
+    ($($type:ty)*) => {$(
+        impl Discriminator for $type {
+            type Value = $type;
+            fn get(image: &[u8], at: u32) -> $type {
+                Self::view(image, at)
+            }
+            fn set(MemoryMut(memory): MemoryMut<'_>, at: u32, value: $type) {
+                put(memory, at, value);
+            }
+        }
+    )*};
+}
+
+integers! { u8 u16 u32 u64 i8 i16 i32 i64 }
+
+impl Discriminator for Char {
+    type Value = u8;
+    fn get(image: &[u8], at: u32) -> u8 {
+        image[at as usize]
+    }
+    fn set(MemoryMut(memory): MemoryMut<'_>, at: u32, value: u8) {
+        put(memory, at, value);
+    }
+}
+
+impl Discriminator for Bool {
+    type Value = bool;
+    fn get(image: &[u8], at: u32) -> bool {
+        image[at as usize] != 0
+    }
+    fn set(MemoryMut(memory): MemoryMut<'_>, at: u32, value: bool) {
+        put(memory, at, u8::from(value));
+    }
+}
+
+/// The offset of the link to the header in a union with a discriminator of `discriminator` bytes.
+#[doc(hidden)]
+pub const fn union_region(discriminator: u32) -> u32 {
+    if discriminator > 4 { 8 } else { 4 }
+}
+
+/// The offset of a union's members, its size and its alignment.
+#[doc(hidden)]
+pub const fn union_layout(discriminator: u32, members: &[(u32, u32)]) -> (u32, u32, u32) {
+    let (mut size, mut align, mut i) = (0, 1, 0);
+    while i < members.len() {
+        if members[i].0 > size {
+            size = members[i].0;
+        }
+        if members[i].1 > align {
+            align = members[i].1;
+        }
+        i += 1;
+    }
+    let value = (union_region(discriminator) + 4).next_multiple_of(align);
+    let mut whole = if align > 4 { align } else { 4 };
+    if discriminator > whole {
+        whole = discriminator;
+    }
+    (value, (value + size).next_multiple_of(whole), whole)
+}
+
+/// The labels of a union's member in the lines of the layout.
+#[doc(hidden)]
+pub fn union_labels(labels: &[i128], default: bool) -> String {
+    let mut labels = labels.to_vec();
+    labels.sort_unstable();
+    let mut all: Vec<_> = labels.iter().map(i128::to_string).collect();
+    if default {
+        all.push("default".to_owned());
+    }
+    all.join(",")
+}
+
+/// A union that `region_union` describes.
+#[doc(hidden)]
+pub trait Union: Stored {
+    type Discriminator: Discriminator;
+    /// The offset of the members.
+    const VALUE: u32;
+    /// The discriminator of a new union.
+    const INITIAL: i128;
+
+    fn value_begin(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32);
+    fn value_moved(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32, distance: u32);
+    fn value_slide(selected: Selected<Self>, slide: &mut Slide<'_>, at: u32);
+    fn value_release(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32);
+    fn value_write(selected: Selected<Self>, writer: &mut Writer<'_>, from: u32, to: u32);
+    /// Checks the selected member. Returns its size in bytes.
+    fn value_check<const CANONICAL: bool>(
+        selected: Selected<Self>,
+        check: &mut Check<'_, CANONICAL>,
+        at: u32,
+    ) -> Result<u32, Invalid>;
+}
+
+/// The value of a union's discriminator.
+#[doc(hidden)]
+pub type Selected<U> = <<U as Union>::Discriminator as Discriminator>::Value;
+
+/// The discriminator of the union at an offset.
+#[doc(hidden)]
+pub fn selected<U: Union>(image: &[u8], at: u32) -> Selected<U> {
+    U::Discriminator::get(image, at)
+}
+
+/// The number that is compared with labels.
+#[doc(hidden)]
+pub fn union_case<U: Union>(value: Selected<U>) -> i128 {
+    visit::Discriminator::raw(value)
+}
+
+const fn region<U: Union>() -> u32 {
+    union_region(<U::Discriminator as Stored>::SIZE)
+}
+
+fn set_region<U: Union>(memory: &mut Memory, at: u32) {
+    memory.set_u32(at + region::<U>(), at.wrapping_neg());
+}
+
+#[doc(hidden)]
+pub fn union_begin<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+    set_region::<U>(memory, at);
+    begin_value::<U>(memory, at, visit::Discriminator::from_raw(U::INITIAL));
+}
+
+/// Sets the discriminator of a union with zeroed members, and writes the default value of the selected
+/// member.
+fn begin_value<U: Union>(memory: &mut Memory, at: u32, value: Selected<U>) {
+    U::Discriminator::set(MemoryMut(memory), at, value);
+    U::value_begin(value, MemoryMut(memory), at + U::VALUE);
+}
+
+/// Makes a new union with this discriminator over any bytes that own no blocks. Returns the place of its
+/// member.
+#[doc(hidden)]
+pub fn union_begin_at<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32, value: Selected<U>) -> u32 {
+    memory.zero(at, U::SIZE);
+    set_region::<U>(memory, at);
+    begin_value::<U>(memory, at, value);
+    at + U::VALUE
+}
+
+/// As [`union_begin_at`], over an existing union. Returns the place of its member.
+#[doc(hidden)]
+pub fn union_renew<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32, value: Selected<U>) -> u32 {
+    U::release(MemoryMut(memory), at);
+    memory.zero(at + U::VALUE, U::SIZE - U::VALUE);
+    begin_value::<U>(memory, at, value);
+    at + U::VALUE
+}
+
+#[doc(hidden)]
+pub fn union_moved<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
+    set_region::<U>(memory, at);
+    U::value_moved(selected::<U>(memory.bytes(), at), MemoryMut(memory), at + U::VALUE, distance);
+}
+
+#[doc(hidden)]
+pub fn union_slide<U: Union>(slide: &mut Slide<'_>, at: u32) {
+    slide.back_link(at, at + region::<U>());
+    U::value_slide(selected::<U>(slide.image(), at), slide, at + U::VALUE);
+}
+
+#[doc(hidden)]
+pub fn union_release<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+    U::value_release(selected::<U>(memory.bytes(), at), MemoryMut(memory), at + U::VALUE);
+}
+
+#[doc(hidden)]
+pub fn union_write<U: Union>(writer: &mut Writer<'_>, from: u32, to: u32) {
+    writer.put_u32(to + region::<U>(), to.wrapping_neg());
+    writer.copy(from, to, <U::Discriminator as Stored>::SIZE);
+    let selected = selected::<U>(writer.image(), from);
+    U::value_write(selected, writer, from + U::VALUE, to + U::VALUE);
+}
+
+#[doc(hidden)]
+pub fn union_check<U: Union, const CANONICAL: bool>(
+    check: &mut Check<'_, CANONICAL>,
+    at: u32,
+) -> Result<(), Invalid> {
+    let discriminator = <U::Discriminator as Stored>::SIZE;
+    U::Discriminator::check(check, at).map_err(|error| error.in_member("discriminator"))?;
+    check.zero(at + discriminator, at + region::<U>())?;
+    check.back_link(at, at + region::<U>())?;
+    check.zero(at + region::<U>() + 4, at + U::VALUE)?;
+    let size = U::value_check(selected::<U>(check.image(), at), check, at + U::VALUE)?;
+    check.zero(at + U::VALUE + size, at + U::SIZE)
+}
+
+/// Sets the discriminator. If it selects another member, the old one is released, and the new one begins with
+/// its default value.
+#[doc(hidden)]
+pub fn union_select<U: Union>(union: &mut Mut<'_, U>, value: Selected<U>, is_same: bool) {
+    let at = union.at();
+    if is_same {
+        U::Discriminator::set(MemoryMut(union.memory()), at, value);
+    } else {
+        union_renew::<U>(MemoryMut(union.memory()), at, value);
+    }
+}
+
+/// The discriminator of a union.
+#[doc(hidden)]
+pub fn union_discriminator<U: Union>(union: Ref<'_, U>) -> Selected<U> {
+    selected::<U>(union.image(), union.at())
+}

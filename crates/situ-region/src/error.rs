@@ -1,0 +1,67 @@
+//! The errors of regions: a full region, an unsuitable buffer, a link that cannot be made, and an image that
+//! does not fit.
+
+use situ_layout::{Invalid, InvalidProblem};
+use thiserror::Error;
+
+/// A region may not become larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the region is full: it may have {limit} bytes; give it a higher limit")]
+pub struct Full {
+    /// The region's limit, in bytes.
+    pub limit: u32,
+}
+
+/// A buffer cannot hold a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BufferError {
+    /// The buffer does not begin at a multiple of 16.
+    #[error("the buffer does not begin at a multiple of 16")]
+    Misaligned,
+    /// The buffer is too small.
+    #[error("the buffer has {found} bytes, and {least} are needed")]
+    TooSmall {
+        /// The size of the buffer in bytes.
+        found: usize,
+        /// The bytes needed.
+        least: usize,
+    },
+}
+
+/// A shared link cannot lead to the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ShareError {
+    /// The value lies in another region.
+    #[error("a link cannot lead to another region; copy the value")]
+    OtherRegion,
+    /// The value would hold a link to itself.
+    #[error("the link lies in the value that it would lead to; links make no cycles")]
+    Cycle,
+    /// The link count of the value is at its maximum.
+    #[error("too many links lead to the value")]
+    TooMany,
+    /// The region is full.
+    #[error(transparent)]
+    Full(#[from] Full),
+}
+
+/// An image cannot be adopted into the memory of a backing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AdoptError {
+    /// The bytes are no region of the type.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The memory is not enough.
+    #[error(transparent)]
+    Buffer(#[from] BufferError),
+}
+
+/// An error at an offset.
+#[cold]
+#[inline(never)]
+pub(crate) fn invalid<T>(offset: u32, problem: InvalidProblem) -> Result<T, Invalid> {
+    Err(Invalid::new(offset, problem))
+}

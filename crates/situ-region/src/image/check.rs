@@ -1,0 +1,349 @@
+//! A check in progress. It claims the blocks of a canonical image with one cursor, and those of a live image
+//! with a bitmap.
+
+use std::any::TypeId;
+use std::collections::BTreeMap;
+
+use situ_layout::{Invalid, InvalidProblem};
+
+use crate::error::invalid;
+use crate::image::versions::Versions;
+use crate::memory::granule::{GRANULE, ROOT, halves_at, in_granules, is_zero_behind, u32_at};
+
+/// The greatest number of links in a chain.
+const MAX_DEPTH: u32 = 64;
+
+/// A shared value that a check has reached.
+struct Met {
+    of: TypeId,
+    /// The number of links that led to it, and the number it states.
+    links: u32,
+    count: u32,
+    /// Its check is still in progress; a link to it now would lie within it.
+    open: bool,
+    /// The greatest number of links in a chain within it.
+    height: u32,
+}
+
+/// A check in progress, of a canonical or a live image.
+pub struct Check<'a, const CANONICAL: bool> {
+    image: &'a [u8],
+    /// The granules of a live image that belong to a block.
+    pub(crate) bits: &'a mut [u64],
+    /// The place of the next block in a canonical image.
+    pub(crate) cursor: u32,
+    depth: u32,
+    /// The greatest depth so far of the shared value that is being checked.
+    deepest: u32,
+    /// The shared values, by their blocks.
+    shared: BTreeMap<u32, Met>,
+    /// The versions, if the image has others than this program.
+    pub(crate) versions: Option<&'a Versions>,
+}
+
+// Functions that nearly every value needs are always inlined: a call with its saved registers takes as long
+// as the check.
+impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
+    #[inline]
+    pub(crate) fn new(image: &'a [u8], bits: &'a mut [u64]) -> Self {
+        Self { image, bits, cursor: 0, depth: 0, deepest: 0, shared: BTreeMap::new(), versions: None }
+    }
+    #[inline]
+    pub(crate) fn image(&self) -> &'a [u8] {
+        self.image
+    }
+    #[inline]
+    fn size(&self) -> u32 {
+        self.image.len() as u32
+    }
+
+    /// Whether the image may contain blocks that this program does not know.
+    #[inline]
+    pub(crate) fn newer(&self) -> bool {
+        self.versions.is_some_and(|versions| versions.newer)
+    }
+
+    /// Whether a block that begins at `to` is in its place in a canonical image.
+    #[inline]
+    fn placed(&self, to: i64) -> bool {
+        let cursor = i64::from(self.cursor);
+        to == cursor || (self.newer() && to >= cursor && to % i64::from(GRANULE) == 0)
+    }
+
+    #[inline]
+    pub(crate) fn flag(&self, at: u32) -> Result<(), Invalid> {
+        match self.image[at as usize] {
+            0 | 1 => Ok(()),
+            value => invalid(at, InvalidProblem::NotABool { value }),
+        }
+    }
+    #[inline]
+    pub(crate) fn back_link(&self, at: u32, link_at: u32) -> Result<(), Invalid> {
+        let found = u32_at(self.image, link_at);
+        if found == at.wrapping_neg() {
+            return Ok(());
+        }
+        invalid(at, InvalidProblem::WrongBackLink { found: found as i32 })
+    }
+
+    /// Checks the common part of all containers of 16 bytes and returns length and capacity. `trimmed` gives
+    /// the canonical capacity for a length.
+    #[inline]
+    pub(crate) fn container(&self, at: u32, trimmed: impl Fn(u32) -> u32) -> Result<(u32, u32), Invalid> {
+        let [_, len, cap, back] = numbers(self.image, at);
+        if back != at.wrapping_neg() {
+            return invalid(at, InvalidProblem::WrongBackLink { found: back as i32 });
+        }
+        if len > cap {
+            return invalid(at, InvalidProblem::TooLong { len, cap });
+        }
+        if CANONICAL && cap != trimmed(len) {
+            return invalid(at, InvalidProblem::NotTrimmed { found: cap, wanted: trimmed(len) });
+        }
+        if cap == 0 {
+            self.no_block(at)?;
+        }
+        Ok((len, cap))
+    }
+
+    /// Checks that the link at `at` leads nowhere.
+    #[inline]
+    pub(crate) fn no_block(&self, at: u32) -> Result<(), Invalid> {
+        match u32_at(self.image, at) as i32 {
+            0 => Ok(()),
+            link => {
+                let to = i64::from(at) + i64::from(link);
+                invalid(at, InvalidProblem::Outside { to, size: self.size() })
+            }
+        }
+    }
+
+    /// The target of the link at `at`, a block of at least `bytes` bytes. The block is not claimed yet.
+    #[inline]
+    pub(crate) fn peek(&self, at: u32, bytes: u64) -> Result<u32, Invalid> {
+        let to = i64::from(at) + i64::from(u32_at(self.image, at) as i32);
+        if CANONICAL && !self.placed(to) {
+            return invalid(at, InvalidProblem::Misplaced { to, wanted: self.cursor });
+        }
+        if to < i64::from(ROOT) || to + bytes as i64 > i64::from(self.size()) {
+            return invalid(at, InvalidProblem::Outside { to, size: self.size() });
+        }
+        if to % i64::from(GRANULE) != 0 {
+            return invalid(at, InvalidProblem::Unaligned { to: to as u32 });
+        }
+        Ok(to as u32)
+    }
+
+    /// The granules of the next block of a canonical image. The block must have `bytes` bytes, and the link
+    /// at `at`, whose value is `link`, must lead to it. The caller still has to take them.
+    #[inline]
+    pub(crate) fn next(&self, at: u32, link: u32, bytes: u32) -> Option<&'a [[u8; GRANULE as usize]]> {
+        if !CANONICAL || at.wrapping_add(link) != self.cursor {
+            return None;
+        }
+        let begin = self.cursor as usize;
+        let block = self.image.get(begin..begin + in_granules(u64::from(bytes)) as usize)?;
+        Some(block.as_chunks().0)
+    }
+
+    /// Takes the block that [`next`](Self::next) returned.
+    #[inline]
+    pub(crate) fn take_next(&mut self, bytes: u32) {
+        self.cursor += in_granules(u64::from(bytes)) as u32;
+    }
+
+    /// Claims the block of `bytes` bytes to which the link at `at` leads. The first `used` bytes hold data.
+    #[inline]
+    pub(crate) fn claim(&mut self, at: u32, bytes: u64, used: u64) -> Result<u32, Invalid> {
+        let to = i64::from(at) + i64::from(u32_at(self.image, at) as i32);
+        self.claim_at(at, to, bytes, used)?;
+        Ok(to as u32)
+    }
+    #[inline(always)]
+    pub(crate) fn claim_at(&mut self, at: u32, to: i64, bytes: u64, used: u64) -> Result<(), Invalid> {
+        let whole = in_granules(bytes) as i64;
+        let size = self.size();
+        if CANONICAL {
+            if !self.placed(to) {
+                return invalid(at, InvalidProblem::Misplaced { to, wanted: self.cursor });
+            }
+            if whole > i64::from(size) - to {
+                return invalid(at, InvalidProblem::Outside { to: to + whole, size });
+            }
+            let block = to as u32;
+            self.cursor = block + whole as u32;
+            return self.rest_is_zero(block + used as u32);
+        }
+        if to < i64::from(ROOT) || whole > i64::from(size) - to {
+            return invalid(at, InvalidProblem::Outside { to, size });
+        }
+        let block = to as u32;
+        if !block.is_multiple_of(GRANULE) {
+            return invalid(at, InvalidProblem::Unaligned { to: block });
+        }
+        if !mark(self.bits, block / GRANULE, whole as u32 / GRANULE) {
+            return invalid(at, InvalidProblem::Overlap { to: block });
+        }
+        Ok(())
+    }
+
+    /// In canonical images, checks that bytes outside of all values are zero.
+    #[inline(always)]
+    pub fn zero(&self, from: u32, to: u32) -> Result<(), Invalid> {
+        // The count is mostly a compile-time constant, and zero. The compiler sees this from the difference,
+        // not from the two ends as indices.
+        let (begin, count) = (from as usize, to.wrapping_sub(from) as usize);
+        if count == 0 || !CANONICAL || any_bits(&self.image[begin..begin + count]) == 0 {
+            return Ok(());
+        }
+        self.not_zero(from)
+    }
+
+    /// Checks that the block that ends at the cursor is zero from `used` on. Mostly, this is a part of its
+    /// last granule.
+    #[inline]
+    fn rest_is_zero(&self, used: u32) -> Result<(), Invalid> {
+        let rest = self.cursor - used;
+        if rest == 0 {
+            return Ok(());
+        }
+        if rest < GRANULE {
+            let last = halves_at(self.image, self.cursor - GRANULE);
+            return if is_zero_behind(last, GRANULE - rest) { Ok(()) } else { self.not_zero(used) };
+        }
+        self.zero(used, self.cursor)
+    }
+
+    /// Reports the first byte from `from` on that is not zero.
+    #[cold]
+    #[inline(never)]
+    fn not_zero(&self, from: u32) -> Result<(), Invalid> {
+        let zeros = self.image[from as usize..].iter().take_while(|byte| **byte == 0).count();
+        let at = from + zeros as u32;
+        invalid(at, InvalidProblem::NotZero { at })
+    }
+
+    /// Runs a check one level deeper, for the value that a link leads to.
+    #[inline]
+    pub(crate) fn deeper(
+        &mut self,
+        at: u32,
+        inner: impl FnOnce(&mut Self) -> Result<(), Invalid>,
+    ) -> Result<(), Invalid> {
+        if self.depth == MAX_DEPTH {
+            return invalid(at, InvalidProblem::TooDeep);
+        }
+        self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
+        let checked = inner(self);
+        self.depth -= 1;
+        checked
+    }
+
+    /// Whether the link at `at` leads to a shared value that was reached before.
+    pub(crate) fn shared_again<T: 'static>(&mut self, at: u32, block: u32) -> Result<bool, Invalid> {
+        let Some(met) = self.shared.get_mut(&block) else { return Ok(false) };
+        if met.of != TypeId::of::<T>() {
+            return invalid(at, InvalidProblem::OtherShared { to: block });
+        }
+        if met.open {
+            return invalid(at, InvalidProblem::Cycle { to: block });
+        }
+        met.links += 1;
+        if self.depth + met.height > MAX_DEPTH {
+            return invalid(at, InvalidProblem::TooDeep);
+        }
+        self.deepest = self.deepest.max(self.depth + met.height);
+        Ok(true)
+    }
+
+    /// Checks a shared value that is reached for the first time, through the link at `at`.
+    pub(crate) fn shared_first<T: 'static>(
+        &mut self,
+        at: u32,
+        block: u32,
+        value: impl FnOnce(&mut Self) -> Result<(), Invalid>,
+    ) -> Result<(), Invalid> {
+        let count = u32_at(self.image, block);
+        let met = Met { of: TypeId::of::<T>(), links: 1, count, open: true, height: 0 };
+        self.shared.insert(block, met);
+        let outer = std::mem::replace(&mut self.deepest, self.depth);
+        let checked = self.deeper(at, value);
+        if let Some(met) = self.shared.get_mut(&block) {
+            met.open = false;
+            met.height = self.deepest - self.depth;
+        }
+        self.deepest = self.deepest.max(outer);
+        checked
+    }
+
+    /// Checks that the stated link counts of shared values equal the numbers of links found.
+    pub(crate) fn links_are_counted(&self) -> Result<(), Invalid> {
+        for (block, met) in &self.shared {
+            if met.count != met.links && !(self.newer() && met.count > met.links) {
+                let problem = InvalidProblem::WrongLinks { count: met.count, found: met.links };
+                return invalid(*block, problem);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a vector without a block; reports an error for any other.
+    #[inline(never)]
+    pub(crate) fn without_block(&self, at: u32) -> Result<(), Invalid> {
+        self.container(at, |len| len).map(drop)
+    }
+}
+
+/// The four numbers of a container of 16 bytes. The last is the link back to the header.
+#[inline(always)]
+pub(crate) fn numbers(image: &[u8], at: u32) -> [u32; 4] {
+    let header = &image[at as usize..at as usize + 16];
+    [u32_at(header, 0), u32_at(header, 4), u32_at(header, 8), u32_at(header, 12)]
+}
+
+/// Most blocks lie in one word.
+#[inline(always)]
+pub(crate) fn mark(bits: &mut [u64], from: u32, count: u32) -> bool {
+    let last = from.wrapping_add(count).wrapping_sub(1);
+    let (head, tail) = (!0_u64 << (from % 64), !0_u64 >> (!last % 64));
+    // Most blocks lie in one word.
+    if from / 64 == last / 64
+        && let Some(word) = bits.get_mut(from as usize / 64)
+    {
+        return mark_word(word, head & tail);
+    }
+    mark_words(bits, (from, head), (last, tail))
+}
+#[inline(always)]
+fn mark_word(word: &mut u64, mask: u64) -> bool {
+    let before = *word;
+    *word = before | mask;
+    before & mask == 0
+}
+
+/// As [`mark`], for granules in several words.
+#[inline(never)]
+fn mark_words(bits: &mut [u64], (from, head): (u32, u64), (last, tail): (u32, u64)) -> bool {
+    match bits.get_mut(from as usize / 64..=last as usize / 64) {
+        Some([first, between @ .., last]) => {
+            let ends = mark_word(first, head) & mark_word(last, tail);
+            between.iter_mut().fold(ends, |free, word| mark_word(word, !0) & free)
+        }
+        _ => false,
+    }
+}
+
+/// The union of the bits in all bytes, as eight bytes by their position modulo eight.
+#[inline]
+pub(crate) fn any_bits(bytes: &[u8]) -> u64 {
+    if let Some(last) = bytes.last_chunk() {
+        // The last word may overlap the one before it.
+        let words = bytes.as_chunks().0;
+        return words.iter().fold(u64::from_le_bytes(*last), |any, word| any | u64::from_le_bytes(*word));
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return u64::from(u32::from_le_bytes(*first) | u32::from_le_bytes(*last));
+    }
+    bytes.iter().fold(0, |any, byte| any | u64::from(*byte))
+}

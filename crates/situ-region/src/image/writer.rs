@@ -1,0 +1,120 @@
+//! Writes the canonical image of a value: a compacting copy, depth first, with one cursor and zero padding.
+
+use std::collections::HashMap;
+
+use crate::image::versions::Versions;
+use crate::memory::granule::in_granules;
+
+/// Copies from an image into a canonical one. Data that does not fit is counted but not written, so the end
+/// gives the needed size. Copying into an empty buffer measures.
+pub struct Writer<'a> {
+    pub(crate) from: &'a [u8],
+    pub(crate) to: &'a mut [u8],
+    pub(crate) end: u32,
+    /// The new places of the blocks of shared values.
+    pub(crate) shared: HashMap<u32, u32>,
+    /// The versions, if the image has others than this program.
+    pub(crate) versions: Option<&'a Versions>,
+}
+
+impl<'a> Writer<'a> {
+    /// Starts a copy whose first `begin` bytes are zero.
+    pub(crate) fn new(from: &'a [u8], to: &'a mut [u8], begin: u32) -> Self {
+        let mut writer = Self { from, to, end: begin, shared: HashMap::new(), versions: None };
+        writer.zero(0, begin);
+        writer
+    }
+
+    /// Copies from an image into another one. Blocks are placed from `end` on.
+    pub(crate) fn behind(from: &'a [u8], to: &'a mut [u8], end: u32) -> Self {
+        Self { from, to, end, shared: HashMap::new(), versions: None }
+    }
+
+    /// The size of the image.
+    pub(crate) fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// Copies bytes.
+    #[inline]
+    pub fn copy(&mut self, from: u32, to: u32, count: u32) {
+        let (from, to, count) = (from as usize, to as usize, count as usize);
+        if let Some(to) = self.to.get_mut(to..to + count) {
+            to.copy_from_slice(&self.from[from..from + count]);
+        }
+    }
+    #[inline]
+    pub(crate) fn image(&self) -> &'a [u8] {
+        self.from
+    }
+    #[inline]
+    fn zero(&mut self, at: u32, count: u32) {
+        if let Some(to) = self.to.get_mut(at as usize..at as usize + count as usize) {
+            to.fill(0);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn put_u32(&mut self, at: u32, value: u32) {
+        if let Some(to) = self.to.get_mut(at as usize..at as usize + 4) {
+            to.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+    #[inline]
+    pub(crate) fn put_byte(&mut self, at: u32, value: u8) {
+        if let Some(to) = self.to.get_mut(at as usize) {
+            *to = value;
+        }
+    }
+    #[inline]
+    pub(crate) fn put_bytes(&mut self, at: u32, bytes: &[u8]) {
+        if let Some(to) = self.to.get_mut(at as usize..at as usize + bytes.len()) {
+            to.copy_from_slice(bytes);
+        }
+    }
+
+    /// Counts one more link to a shared value.
+    pub(crate) fn count_link(&mut self, block: u32) {
+        if let Some(to) = self.to.get_mut(block as usize..block as usize + 4) {
+            let links = u32::from_le_bytes([to[0], to[1], to[2], to[3]]);
+            to.copy_from_slice(&links.wrapping_add(1).to_le_bytes());
+        }
+    }
+
+    /// The number of members of an appendable struct to copy.
+    pub fn members_of<T: 'static>(&self) -> u32 {
+        self.versions.and_then(Versions::of::<T>).map_or(u32::MAX, |(members, _)| members)
+    }
+
+    /// Writes a container of 16 bytes, without its link.
+    #[inline]
+    pub(crate) fn container(&mut self, at: u32, len: u32, cap: u32) {
+        self.put_u32(at + 4, len);
+        self.put_u32(at + 8, cap);
+        self.put_u32(at + 12, at.wrapping_neg());
+    }
+
+    /// Places the next block, of `bytes` zeros, and sets the link at `at` to it.
+    #[inline]
+    pub(crate) fn place(&mut self, at: u32, bytes: u64) -> u32 {
+        let block = self.next(at, bytes);
+        self.zero(block, self.end - block);
+        block
+    }
+
+    /// Places the next block. The caller writes its first `bytes` bytes.
+    #[inline]
+    pub(crate) fn place_dense(&mut self, at: u32, bytes: u64) -> u32 {
+        let block = self.next(at, bytes);
+        let used = block + bytes as u32;
+        self.zero(used, self.end - used);
+        block
+    }
+    #[inline]
+    fn next(&mut self, at: u32, bytes: u64) -> u32 {
+        let block = self.end;
+        self.end += in_granules(bytes) as u32;
+        self.put_u32(at, block.wrapping_sub(at));
+        block
+    }
+}

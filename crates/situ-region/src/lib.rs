@@ -1,0 +1,80 @@
+//! Regions: growable, relocatable data whose memory is the message (`spec/region.md`).
+//!
+//! A [`Region`] holds a value with all its parts - text, vectors, sets, maps, trees - in one piece of memory,
+//! with the same bytes in Rust and C++. [`Ref`] and [`Mut`] are handles to values: an offset and the memory.
+//! `set`, `push` and `insert` take memory and return [`Full`] at the region's limit.
+//! [`region_struct!`] and [`region_plain!`] describe types.
+//!
+//! | Room | What is there |
+//! |---|---|
+//! | `value` | the trait of values in regions, numbers and arrays, assignment, handles |
+//! | `containers` | text, vectors, sets, maps, optional values, links, unions |
+//! | `memory` | the space that is edited, its allocator and backings, compaction in place |
+//! | `image` | header, check, canonical form, versions and layout of an image |
+//! | `region` | a value with its memory and its images |
+//! | `convert` | conversion between regions and messages of the other storages |
+//! | `macros` | the macros that describe types, for users and for the generator |
+
+mod containers;
+#[doc(hidden)]
+pub mod convert;
+mod error;
+mod image;
+mod macros;
+mod memory;
+mod region;
+mod value;
+
+#[doc(hidden)]
+pub use situ_layout as layout;
+
+pub use containers::entries::{Entries, EntryMut};
+pub use containers::flat::{FlatMap, FlatSet};
+pub use containers::hash::{HashMap, HashSet};
+pub use containers::key::{Entry, Key};
+#[doc(hidden)]
+pub use containers::keyed::{Engine, Reserve};
+pub use containers::keyed::{Map, Set};
+pub use containers::maybe::{Maybe, Unique};
+pub use containers::shared::{Link, Shared};
+pub use containers::text::Text;
+pub use containers::tree::{OrderedMap, OrderedSet};
+pub use containers::union::Discriminator;
+#[doc(hidden)]
+pub use containers::union::{
+    Selected, Union, union_begin, union_begin_at, union_case, union_check, union_discriminator, union_labels,
+    union_layout, union_moved, union_release, union_renew, union_select, union_slide, union_write,
+};
+pub use containers::vector::Vector;
+pub use convert::{Copied, Holds, KeyOf, LoadInto, Maps, StoreError, StoreFrom};
+#[doc(hidden)]
+pub use convert::{begin_with, read::read_region};
+pub use error::{AdoptError, BufferError, Full, ShareError};
+pub use image::check::Check;
+pub use image::lines::{Facts, Lines};
+#[doc(hidden)]
+pub use image::versions::Version;
+pub use image::writer::Writer;
+pub use macros::generated::RegionMessage;
+#[doc(hidden)]
+pub use macros::{alignment, places};
+pub use memory::allocation::{Allocation, Allocator, Granules, Monotonic, Taken};
+pub use memory::backing::{Backing, Buffer, Heap, total_for};
+pub use memory::blocks::MemoryMut;
+pub use memory::granule::{GRANULE, MAX_SIZE};
+pub use memory::options::{DEFAULT_LIMIT, Options};
+pub use memory::slide::Slide;
+#[doc(hidden)]
+pub use region::checked_root;
+pub use region::{Region, view};
+pub use situ_layout::{Invalid, InvalidPlace, InvalidProblem};
+pub use value::assign::Assign;
+pub use value::handle::{Mut, Ref};
+pub use value::plain::Plain;
+#[doc(hidden)]
+pub use value::plain::{plain_values, put_plain};
+pub use value::scalar::{Bool, Char};
+pub use value::stored::Stored;
+#[doc(hidden)]
+pub use value::stored::fixed;
+pub use value::stored::{layout_hash, layout_text};

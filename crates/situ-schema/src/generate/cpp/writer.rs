@@ -1,0 +1,107 @@
+//! Writes C++ code: lines, indentation, comments. All generators of C++ use it.
+
+/// The longest line that the generator writes where it can break one.
+pub const WIDTH: usize = 110;
+
+/// Collects lines.
+#[derive(Debug, Default)]
+pub struct CodeWriter {
+    text: String,
+    depth: usize,
+}
+
+impl CodeWriter {
+    /// One line. An empty line gets no indentation.
+    pub fn line(&mut self, line: impl AsRef<str>) {
+        let line = line.as_ref();
+        if !line.is_empty() {
+            self.text.push_str(&"  ".repeat(self.depth));
+            self.text.push_str(line);
+        }
+        self.text.push('\n');
+    }
+
+    /// An empty line, unless there is one already or a block has just begun.
+    pub fn gap(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") && !self.text.ends_with("{\n") {
+            self.text.push('\n');
+        }
+    }
+
+    /// A line without indentation.
+    pub fn edge(&mut self, line: impl AsRef<str>) {
+        self.text.push_str(line.as_ref());
+        self.text.push('\n');
+    }
+
+    /// Indents the following lines by one more level.
+    pub fn indent(&mut self) {
+        self.depth += 1;
+    }
+
+    /// Indents the following lines by one level less.
+    pub fn dedent(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// A documentation comment, unless the text is empty.
+    pub fn docs(&mut self, text: &str) {
+        for line in text.lines() {
+            let line = line.trim_end();
+            // A backslash at the end would continue the comment on the next line.
+            let guard = if line.ends_with('\\') { " //" } else { "" };
+            let space = if line.is_empty() { "" } else { " " };
+            self.line(format!("///{space}{line}{guard}"));
+        }
+    }
+
+    /// `head`, `items` separated by `separator`, and `tail`: on one line if they fit, otherwise each item on
+    /// a line of its own.
+    pub fn list(&mut self, head: &str, items: &[String], separator: &str, tail: &str) {
+        let short = format!("{head}{}{tail}", items.join(&format!("{separator} ")));
+        if 2 * self.depth + short.len() <= WIDTH {
+            return self.line(short);
+        }
+        self.line(head.trim_end());
+        self.indent();
+        self.indent();
+        for (at, item) in items.iter().enumerate() {
+            let end = if at + 1 == items.len() { tail } else { separator };
+            self.line(format!("{item}{end}"));
+        }
+        self.dedent();
+        self.dedent();
+    }
+
+    /// Appends the text of another one.
+    #[cfg(feature = "proto")]
+    pub fn append(&mut self, other: Self) {
+        self.text.push_str(&other.text);
+    }
+
+    /// The text.
+    pub fn finish(self) -> String {
+        self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_do_not_swallow_code() {
+        let mut code = CodeWriter::default();
+        code.docs("a \\\n\nb");
+        assert_eq!(code.finish(), "/// a \\ //\n///\n/// b\n");
+    }
+
+    #[test]
+    fn long_lists_are_broken() {
+        let mut code = CodeWriter::default();
+        code.list("f(", &["a".into(), "b".into()], ",", ");");
+        code.list("f(", &["a".repeat(60), "b".repeat(60)], ",", ");");
+        let expected = format!("f(a, b);\nf(\n    {},\n    {});\n", "a".repeat(60), "b".repeat(60));
+        assert_eq!(code.finish(), expected);
+    }
+}

@@ -1,0 +1,12 @@
+//! The flat form (`spec/flat.md`): sizes, alignments and offsets of types that have a fixed size, bulk fields
+//! aside.
+
+mod layout;
+mod queries;
+mod table;
+
+pub use layout::{
+    BULK_ALIGN, BulkField, ContainerLayout, Extent, FlatLayout, FlatMember, FlatObstacle, FlatReason,
+    MAX_BULK_FIELDS, MAX_FLAT_SIZE, optional,
+};
+pub(crate) use table::FlatTable;

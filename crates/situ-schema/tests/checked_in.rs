@@ -1,0 +1,30 @@
+//! The generated files that are checked in are up to date. With `SITU_BLESS=1` in the environment, the test
+//! writes them.
+
+use std::path::Path;
+
+use situ_schema::Loader;
+use situ_schema::generate::{Language, Options, generate};
+
+/// Folders with a file `messages.idl`, and the path under which the code in `messages.rs` finds Situ.
+const FOLDERS: [(&str, &str); 2] = [
+    ("crates/situ-bus/tests/messages", "crate::common::messages::situ"),
+    ("crates/situ-layout/tests/messages", "crate::messages::situ"),
+];
+
+#[test]
+fn generated_files_are_up_to_date() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (folder, situ_path) in FOLDERS {
+        let folder = root.join(folder);
+        let schema = Loader::new().sealed().file(folder.join("messages.idl")).load();
+        let schema = schema.unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let options = Options { situ_path: situ_path.into(), ..Options::new(Language::Rust) };
+        let (path, text) = (folder.join("messages.rs"), &generate(&schema, &options)[0].text);
+        if std::env::var_os("SITU_BLESS").is_some() {
+            std::fs::write(&path, text).unwrap();
+        }
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(found == *text, "{} is not what the generator writes: set SITU_BLESS=1", path.display());
+    }
+}
