@@ -3,6 +3,8 @@
 answers.
 
     rclrs.py PROGRAM      the program of tests/rclrs; scripts/rclrs.sh builds it and runs this
+
+It ends with 75 if the action client of rclrs lost an answer, which says nothing of Situ (see `ANSWER_LOST`).
 """
 
 import os
@@ -33,6 +35,10 @@ SENT_AS = (*FORMS, "lent")
 QOS = QoSProfile(history=QoSHistoryPolicy.KEEP_ALL, reliability=QoSReliabilityPolicy.RELIABLE)
 # The time limit for a message in seconds, on a busy machine.
 PATIENCE = 60
+# The action client of rclrs 0.8 sends a goal or a cancellation first and records it afterwards. Another thread drops
+# an answer that comes between the two (about once in 17 runs on a machine under load; its service clients keep such
+# answers). A relayed goal is then never answered.
+ANSWER_LOST = 75
 
 
 class Peer:
@@ -71,10 +77,10 @@ def wait(executor, what, is_done, missing=lambda: ""):
 answered_before = set()
 
 
-def answer_to(executor, what, ask):
-    """The answer to a request. The first request of its kind is repeated if the answer takes long: the middleware drops an
-    answer if the server does not know the client's reader yet (it waits a tenth of a second for that). Every other
-    request must be answered."""
+def answer_to(executor, what, ask, lost=1):
+    """The answer to a request. Without one the script ends with the code `lost`. The first request of its kind is
+    repeated if the answer takes long: the middleware drops an answer if the server does not know the client's reader
+    yet (it waits a tenth of a second for that). Every other request must be answered."""
     attempts = 1 if what in answered_before else 4
     for attempt in range(attempts):
         answered = ask()
@@ -85,7 +91,8 @@ def answer_to(executor, what, ask):
             answered_before.add(what)
             return answered.result()
         print(f"rclrs.py: {what} was not answered; attempt {attempt + 1} of {attempts}", file=sys.stderr)
-    sys.exit(f"rclrs.py: {what} was not answered within {PATIENCE} s")
+    print(f"rclrs.py: {what} was not answered within {PATIENCE} s", file=sys.stderr)
+    sys.exit(lost)
 
 
 def check_messages(executor, node):
@@ -231,7 +238,7 @@ class Relay:
             self.feedback.clear()
             return self.client.send_goal_async(goal, feedback_callback=self.came)
 
-        return answer_to(self.executor, f"a goal of {self.path}", send)
+        return answer_to(self.executor, f"a goal of {self.path}", send, ANSWER_LOST)
 
     def result(self, handle):
         result = answer_to(self.executor, f"the question for a result of {self.path}", handle.get_result_async)
@@ -239,7 +246,7 @@ class Relay:
 
     def cancel(self, handle):
         """The answer to cancelling a goal: the code, and the goals that end."""
-        answer = answer_to(self.executor, f"the cancelling of {self.path}", handle.cancel_goal_async)
+        answer = answer_to(self.executor, f"the cancelling of {self.path}", handle.cancel_goal_async, ANSWER_LOST)
         return answer.return_code, [bytes(it.goal_id.uuid) for it in answer.goals_canceling]
 
     def run_and_cancel(self, goal, after):
