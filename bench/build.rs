@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
 
-use situ_schema::generate::Language;
+use situ_schema::codegen::Language;
 use situ_schema::proto::ProtoBuild;
 use situ_schema::{BuildScript, Loader};
 

@@ -1,11 +1,11 @@
 //! The names: OMG IDL and ROS interface files become one model, its hashes, and code.
 //!
-//! A [`Loader`] reads interface files and makes a [`Schema`] of them. A schema gives code ([`generate`], or
+//! A [`Loader`] reads interface files and makes a [`Schema`] of them. A schema gives code ([`codegen`], or
 //! [`BuildScript`] in a build), the text and hashes that topics carry, and the first difference of two types.
 //! With it, messages can be read and written without compiled types ([`dynamic`]).
 //!
 //! ```text
-//! .idl .msg .srv .action .situ ──▶ frontend ──▶ schema ──┬──▶ generate     Rust, C++, crates for rclrs
+//! .idl .msg .srv .action .situ ──▶ frontend ──▶ schema ──┬──▶ codegen      Rust, C++, crates for rclrs
 //!                                                │       ├──▶ identity     canonical text, hashes, difference
 //!                                                ▼       └──▶ dynamic      values read, printed, written
 //!                                         model, layout
@@ -21,13 +21,13 @@
 //! | `layout` | Where members lie in flat messages and in regions. |
 //! | `schema` | All definitions with their graph, and questions about them. |
 //! | `identity` | Canonical text, hashes, and the first difference of two types. |
-//! | `generate` | Code generators, and the helper for build scripts. |
+//! | `codegen` | Code generators, and the helper for build scripts. |
 //! | `proto` | `.proto` files, which have a model and generators of their own. |
 //! | `dynamic` | Messages without compiled types. |
 
+pub mod codegen;
 pub mod dynamic;
 mod frontend;
-pub mod generate;
 mod identity;
 mod layout;
 pub mod model;
@@ -36,8 +36,8 @@ pub mod proto;
 mod schema;
 mod source;
 
+pub use codegen::build_script::{BuildError, BuildScript};
 pub use frontend::loader::{Format, Loader};
-pub use generate::build_script::{BuildError, BuildScript};
 pub use identity::diff::{Difference, diff};
 pub use layout::flat::{
     BULK_ALIGN, BulkField, ContainerLayout, Extent, FlatLayout, FlatMember, FlatObstacle, FlatReason,

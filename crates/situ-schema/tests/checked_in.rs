@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use situ_schema::Loader;
-use situ_schema::generate::{Language, Options, generate};
+use situ_schema::codegen::{Language, Options, generate};
 
 /// Folders with a file `messages.idl`, and the path under which the code in `messages.rs` finds Situ.
 const FOLDERS: [(&str, &str); 2] = [

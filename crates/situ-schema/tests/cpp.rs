@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use situ_schema::generate::{GeneratedFile, Language, Options, generate};
+use situ_schema::codegen::{GeneratedFile, Language, Options, generate};
 use situ_schema::{Format, Loader};
 
 fn headers(options: &Options, texts: &[(&str, &str)]) -> Vec<GeneratedFile> {

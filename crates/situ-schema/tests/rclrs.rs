@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use situ_schema::generate::{Language, Options, generate};
+use situ_schema::codegen::{Language, Options, generate};
 use situ_schema::{Format, Loader, Schema};
 
 const IDL: &str = r#"

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use situ_schema::Loader;
-use situ_schema::generate::{Language, Options, generate};
+use situ_schema::codegen::{Language, Options, generate};
 
 const FILES: &[(&str, &str)] = &[
     ("kitchen", include_str!(concat!(env!("OUT_DIR"), "/kitchen.rs"))),

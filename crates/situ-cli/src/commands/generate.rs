@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use situ_schema::Schema;
-use situ_schema::generate::{self, GeneratedFile, Options};
+use situ_schema::codegen::{self, GeneratedFile, Options};
 use situ_schema::proto::{ProtoBuild, ProtoError};
 
 use super::{Context, schema};
@@ -21,12 +21,12 @@ struct Generated {
 /// Generates code and writes it. Unchanged files are not written, so that builds do not repeat work.
 pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
     let language = match arguments.lang {
-        Language::Rust => generate::Language::Rust,
-        Language::Cpp => generate::Language::Cpp,
-        Language::Rclrs => generate::Language::Rclrs,
-        Language::RosEnv => generate::Language::RosEnv,
+        Language::Rust => codegen::Language::Rust,
+        Language::Cpp => codegen::Language::Cpp,
+        Language::Rclrs => codegen::Language::Rclrs,
+        Language::RosEnv => codegen::Language::RosEnv,
     };
-    if arguments.namespace.is_some() && language != generate::Language::Cpp {
+    if arguments.namespace.is_some() && language != codegen::Language::Cpp {
         return Err(CliError::Usage(
             "--namespace is for --lang cpp; in Rust, put the `include!` of the file into a module".into(),
         ));
@@ -98,7 +98,7 @@ fn check_replaced(path: &Path, origin: &str) -> Result<(), CliError> {
 /// Generates code for IDL and ROS definitions. Returns the files that were read.
 fn definitions(
     arguments: &GenArgs,
-    language: generate::Language,
+    language: codegen::Language,
 ) -> Result<(Vec<GeneratedFile>, Vec<PathBuf>), CliError> {
     let schema = schema::load(&arguments.sources)?;
     let mut options = Options { roots: arguments.sources.include.clone(), ..Options::new(language) };
@@ -111,15 +111,15 @@ fn definitions(
         options.layout_dependency = dependency(&folder);
         options.region_dependency = dependency(&folder.with_file_name("situ-region"));
     }
-    if matches!(language, generate::Language::Rclrs | generate::Language::RosEnv) {
+    if matches!(language, codegen::Language::Rclrs | codegen::Language::RosEnv) {
         check_packages(&schema)?;
     }
     let obstacle =
-        (language == generate::Language::RosEnv).then(|| generate::ros_env_obstacle(&schema)).flatten();
+        (language == codegen::Language::RosEnv).then(|| codegen::ros_env_obstacle(&schema)).flatten();
     if let Some(obstacle) = obstacle {
         return Err(CliError::Failed(obstacle));
     }
-    Ok((generate::generate(&schema, &options), files_of(&schema)))
+    Ok((codegen::generate(&schema, &options), files_of(&schema)))
 }
 
 /// Fails if there is no package to generate a crate for, or if actions lack the types that they need.
@@ -141,7 +141,7 @@ fn check_packages(schema: &Schema) -> Result<(), CliError> {
 /// Generates code for `.proto` files, which cannot be mixed with others. Returns the files that were read.
 fn protobuf(
     arguments: &GenArgs,
-    language: generate::Language,
+    language: codegen::Language,
 ) -> Result<(Vec<GeneratedFile>, Vec<PathBuf>), CliError> {
     let sources = &arguments.sources;
     if !sources.ros.is_empty() || sources.files.iter().any(|it| it.extension().is_none_or(|it| it != "proto"))

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use super::codegen::generate;
 use super::error::ProtoError;
 use super::frontend::load;
-use super::generate::generate;
 use super::model::Model;
-use crate::generate::{GeneratedFile, Language, Options};
+use crate::codegen::{GeneratedFile, Language, Options};
 
 /// Collects `.proto` files and a search path for imports, then generates code.
 #[derive(Debug, Clone, Default)]

@@ -1,10 +1,10 @@
 //! Names of the methods of a message's fields, in any language, by the rule of
-//! [`naming`](crate::generate::naming).
+//! [`naming`](crate::codegen::naming).
 
 use std::collections::HashMap;
 
 use super::model::{Field, Kind, Message};
-use crate::generate::naming::Scope;
+use crate::codegen::naming::Scope;
 
 /// The methods that belong to a field.
 #[derive(Debug)]

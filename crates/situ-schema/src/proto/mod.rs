@@ -8,10 +8,10 @@
 //! ```
 
 mod build;
+mod codegen;
 mod cpp;
 mod error;
 mod frontend;
-mod generate;
 mod methods;
 mod model;
 mod plugin;

@@ -2,11 +2,11 @@
 
 use prost::Message as _;
 
+use super::codegen::generate;
 use super::error::ProtoError;
 use super::frontend::descriptor::{self, Generated, Request, Response};
-use super::generate::generate;
 use super::model::Model;
-use crate::generate::{GeneratedFile, Language, Options};
+use crate::codegen::{GeneratedFile, Language, Options};
 
 /// Features that the plugin reports to protoc: `optional` in proto3, and editions.
 const PROTO3_OPTIONAL: u64 = 1;

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 pub use self::names::Names;
 use self::types::int32;
-use crate::generate::GeneratedFile;
-use crate::generate::cpp::writer::CodeWriter;
+use crate::codegen::GeneratedFile;
+use crate::codegen::cpp::writer::CodeWriter;
 use crate::proto::model::File;
 
 pub fn generate(names: &Names, file: &File) -> GeneratedFile {

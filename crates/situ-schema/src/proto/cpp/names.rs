@@ -1,12 +1,12 @@
-//! C++ names of everything in `.proto` files, by the rule of [`naming`](crate::generate::naming).
+//! C++ names of everything in `.proto` files, by the rule of [`naming`](crate::codegen::naming).
 //!
 //! Each file has a header of its own, which may be generated without others. The names in it therefore depend
 //! only on the file and its imports.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::generate::cpp::words;
-use crate::generate::naming::Scope;
+use crate::codegen::cpp::words;
+use crate::codegen::naming::Scope;
 use crate::proto::error::ProtoError;
 use crate::proto::methods::{self, Methods};
 use crate::proto::model::{Enum, File, Message, Model};

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::names::Names;
 use super::types::{int32, scalar};
-use crate::generate::cpp::writer::CodeWriter;
+use crate::codegen::cpp::writer::CodeWriter;
 use crate::proto::methods::Methods;
 use crate::proto::model::{Field, Kind, Message, Scalar, oneofs};
 

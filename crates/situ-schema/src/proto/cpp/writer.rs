@@ -2,7 +2,7 @@
 
 use super::names::Names;
 use super::types::scalar;
-use crate::generate::cpp::writer::CodeWriter;
+use crate::codegen::cpp::writer::CodeWriter;
 use crate::proto::methods::Methods;
 use crate::proto::model::{Field, Kind, Message, Scalar};
 

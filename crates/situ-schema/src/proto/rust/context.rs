@@ -1,7 +1,7 @@
 //! The context that all parts of the generator share.
 
 use super::names::Names;
-use crate::generate::rust::words::raw;
+use crate::codegen::rust::words::raw;
 use crate::proto::model::Model;
 
 /// A model, and the names of its elements in generated code.

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use self::context::Context;
 use self::names::Names;
 use super::model::{Enum, Model};
-use crate::generate::rust::page::Page as CodeWriter;
-use crate::generate::rust::words::raw;
-use crate::generate::{GeneratedFile, Options};
+use crate::codegen::rust::words::raw;
+use crate::codegen::rust::writer::CodeWriter;
+use crate::codegen::{GeneratedFile, Options};
 
 /// A module: code, and modules in it.
 #[derive(Default)]

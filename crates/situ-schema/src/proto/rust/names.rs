@@ -1,12 +1,12 @@
-//! Rust names of everything in `.proto` files, by the rule of [`naming`](crate::generate::naming).
+//! Rust names of everything in `.proto` files, by the rule of [`naming`](crate::codegen::naming).
 //!
 //! All files of a call become one file. It has a module for each package, and in it one for each message with
 //! nested types.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::generate::naming::Scope;
-use crate::generate::rust::words::{has_no_raw_form, is_taken, raw};
+use crate::codegen::naming::Scope;
+use crate::codegen::rust::words::{has_no_raw_form, is_taken, raw};
 use crate::proto::methods::{self, Methods};
 use crate::proto::model::{Message, Model};
 

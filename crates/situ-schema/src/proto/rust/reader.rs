@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::types::{bytes_default, default, scalar};
-use crate::generate::rust::page::Page as CodeWriter;
+use crate::codegen::rust::writer::CodeWriter;
 use crate::proto::methods::Methods;
 use crate::proto::model::{Field, Kind, Message, oneofs};
 

@@ -1,4 +1,4 @@
-//! A page of Rust as it is being written: lines, indentation, comments, broken as `rustfmt` would break them.
+//! Writes Rust code: lines, indentation, comments, broken as `rustfmt` would break them.
 
 /// The longest line.
 pub const WIDTH: usize = 100;
@@ -30,12 +30,12 @@ pub fn generic_arguments(ty: &str) -> Option<(&str, Vec<&str>)> {
 
 /// Collects lines.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct CodeWriter {
     text: String,
     depth: usize,
 }
 
-impl Page {
+impl CodeWriter {
     /// One line; an empty one stays without indentation.
     pub fn line(&mut self, line: impl AsRef<str>) {
         let line = line.as_ref();
@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn comments_hold_no_code() {
-        let mut page = Page::default();
-        page.docs("a\n\n        b\n```c", String::new);
-        assert_eq!(page.finish(), "/// a\n///\n///    b\n/// '''c\n");
+        let mut code = CodeWriter::default();
+        code.docs("a\n\n        b\n```c", String::new);
+        assert_eq!(code.finish(), "/// a\n///\n///    b\n/// '''c\n");
     }
 }

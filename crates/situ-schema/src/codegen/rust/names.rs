@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::words::{is_taken, raw};
 use crate::Schema;
-use crate::generate::naming;
+use crate::codegen::naming;
 use crate::model::{Case, Kind, Member, Name, TypeId};
 
 /// The module of the canonical schemas.

@@ -5,8 +5,8 @@ use super::call::{Argument, Call};
 use super::composite::{Spelling, extensibility};
 use super::conversion::{ASSIGN, Conversion, Direction, LEND, TAKE};
 use super::names::{Idents, Scope};
-use super::page::{Page, WIDTH};
 use super::types;
+use super::writer::{CodeWriter, WIDTH};
 use crate::model::{Extensibility, Literal, Member, Struct, Type, TypeId};
 
 /// A member, or the base.
@@ -43,84 +43,105 @@ impl Generator<'_> {
     }
 
     /// Implements the traits of a struct.
-    pub fn members(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Struct, spelling: &Spelling) {
+    pub fn members(
+        &self,
+        code: &mut CodeWriter,
+        scope: &Scope,
+        id: TypeId,
+        it: &Struct,
+        spelling: &Spelling,
+    ) {
         let fields = self.fields_of(it);
-        self.in_place(page, scope, it, spelling, &fields);
-        self.value(page, spelling, &fields);
-        self.structure_of(page, id, it, spelling, &fields);
-        self.default_of(page, spelling);
+        self.in_place(code, scope, it, spelling, &fields);
+        self.value(code, spelling, &fields);
+        self.structure_of(code, id, it, spelling, &fields);
+        self.default_of(code, spelling);
         if spelling.bound.is_some() {
-            self.standard(page, spelling, &fields);
+            self.standard(code, spelling, &fields);
             let other = spelling.with(&self.names.other);
             for (name, of, direction) in [("AssignFrom", "&", &ASSIGN), ("TakeFrom", "&mut ", &TAKE)] {
-                self.other_storage(page, spelling, (name, &other, of), direction, &fields);
+                self.other_storage(code, spelling, (name, &other, of), direction, &fields);
             }
         }
         if types::is_of_ros(self.schema, id) {
-            self.lend(page, spelling, &fields);
+            self.lend(code, spelling, &fields);
         }
     }
 
     /// The head of an implementation, opening its block.
-    pub fn implement(&self, page: &mut Page, head: &str, name: &str, spelling: &Spelling) {
-        self.implement_for(page, head, name, spelling, &[self.storage]);
+    pub fn implement(&self, code: &mut CodeWriter, head: &str, name: &str, spelling: &Spelling) {
+        self.implement_for(code, head, name, spelling, &[self.storage]);
     }
 
     /// The head of an implementation with these parameters, opening its block.
-    fn implement_for(&self, page: &mut Page, head: &str, name: &str, spelling: &Spelling, all: &[&str]) {
+    fn implement_for(
+        &self,
+        code: &mut CodeWriter,
+        head: &str,
+        name: &str,
+        spelling: &Spelling,
+        all: &[&str],
+    ) {
         let Some(bound) = &spelling.bound else {
             let (left, right) = (format!("{head} {name}"), format!("for {}", spelling.used));
-            if page.fits(left.len() + right.len() + 2) {
-                return page.line(format!("{left} {right} {{"));
+            if code.fits(left.len() + right.len() + 2) {
+                return code.line(format!("{left} {right} {{"));
             }
-            page.line(left);
-            page.indent();
-            page.line(right);
-            page.dedent();
-            return page.line("{");
+            code.line(left);
+            code.indent();
+            code.line(right);
+            code.dedent();
+            return code.line("{");
         };
         let (left, right) = (format!("{head}<{}> {name}", all.join(", ")), format!("for {}", spelling.used));
         // Before a `where`, the indentation does not count.
         if left.len() + 1 + right.len() <= WIDTH {
-            page.line(format!("{left} {right}"));
+            code.line(format!("{left} {right}"));
         } else {
-            page.line(left);
-            page.indent();
-            page.line(right);
-            page.dedent();
+            code.line(left);
+            code.indent();
+            code.line(right);
+            code.dedent();
         }
-        page.line("where");
-        page.indent();
-        all.iter().for_each(|storage| page.line(format!("{storage}: {bound},")));
-        page.dedent();
-        page.line("{");
+        code.line("where");
+        code.indent();
+        all.iter().for_each(|storage| code.line(format!("{storage}: {bound},")));
+        code.dedent();
+        code.line("{");
     }
 
     /// The block of an implementation.
     pub fn implementation(
         &self,
-        page: &mut Page,
+        code: &mut CodeWriter,
         head: &str,
         name: &str,
         spelling: &Spelling,
-        inside: impl FnOnce(&mut Page),
+        inside: impl FnOnce(&mut CodeWriter),
     ) {
-        page.gap();
-        self.implement(page, head, &self.layout(name), spelling);
-        page.indent();
-        inside(page);
-        page.dedent();
-        page.line("}");
+        code.gap();
+        self.implement(code, head, &self.layout(name), spelling);
+        code.indent();
+        inside(code);
+        code.dedent();
+        code.line("}");
     }
 
-    fn in_place(&self, page: &mut Page, scope: &Scope, it: &Struct, spelling: &Spelling, fields: &[Field]) {
-        page.gap();
-        page.line("// SAFETY: every member is written, and none unwinds. The structure is dense if its members are and");
-        page.line("// leave no gaps.");
-        self.implement(page, "unsafe impl", &self.layout("InPlace"), spelling);
-        page.indent();
-        page.line(format!("type Class = {};", self.layout("Composite")));
-        page.gap();
+    fn in_place(
+        &self,
+        code: &mut CodeWriter,
+        scope: &Scope,
+        it: &Struct,
+        spelling: &Spelling,
+        fields: &[Field],
+    ) {
+        code.gap();
+        code.line("// SAFETY: every member is written, and none unwinds. The structure is dense if its members are and");
+        code.line("// leave no gaps.");
+        self.implement(code, "unsafe impl", &self.layout("InPlace"), spelling);
+        code.indent();
+        code.line(format!("type Class = {};", self.layout("Composite")));
+        code.gap();
         let mut members = vec![Call::new(self.layout("field::Members::new"), &[])];
         members.extend(
             fields.iter().map(|it| Call::new(".and".into(), &[&format!("|it: &Self| &it.{}", it.field)])),
@@ -128,59 +149,71 @@ impl Generator<'_> {
         let property =
             |method: &str| members.iter().cloned().chain([Call::new(method.into(), &[])]).collect::<Vec<_>>();
         if it.extensibility == Extensibility::Final {
-            page.chain("const DENSE: bool = ", &property(".are_dense::<Self>"), ";");
+            code.chain("const DENSE: bool = ", &property(".are_dense::<Self>"), ";");
         }
-        page.chain("const BITWISE: bool = ", &property(".are_bitwise"), ";");
+        code.chain("const BITWISE: bool = ", &property(".are_bitwise"), ";");
         let function = self.layout("InPlace");
-        page.gap();
-        self.each_in(page, "unsafe fn default_at(dst: *mut Self)", fields, |page, it| {
+        code.gap();
+        self.each_in(code, "unsafe fn default_at(dst: *mut Self)", fields, |code, it| {
             let place = format!("&raw mut (*dst).{}", it.field);
-            page.call(&Call::new(format!("{function}::default_at"), &[&place]), ";");
+            code.call(&Call::new(format!("{function}::default_at"), &[&place]), ";");
             let default = it.member.filter(|member| self.default(scope, member).is_some());
             if let Some((member, default)) = default.and_then(|it| it.default.as_ref().map(|of| (it, of))) {
-                self.write_default(page, scope, (it, &member.ty), default);
+                self.write_default(code, scope, (it, &member.ty), default);
             }
         });
-        page.gap();
-        self.each_in(page, "unsafe fn vacant_at(dst: *mut Self)", fields, |page, it| {
+        code.gap();
+        self.each_in(code, "unsafe fn vacant_at(dst: *mut Self)", fields, |code, it| {
             let place = format!("&raw mut (*dst).{}", it.field);
-            page.call(&Call::new(format!("{function}::vacant_at"), &[&place]), ";");
+            code.call(&Call::new(format!("{function}::vacant_at"), &[&place]), ";");
         });
-        page.gap();
-        self.each_in(page, "unsafe fn clone_at(&self, dst: *mut Self)", fields, |page, it| {
+        code.gap();
+        self.each_in(code, "unsafe fn clone_at(&self, dst: *mut Self)", fields, |code, it| {
             let (source, place) = (format!("&self.{}", it.field), format!("&raw mut (*dst).{}", it.field));
-            page.call(&Call::new(format!("{function}::clone_at"), &[&source, &place]), ";");
+            code.call(&Call::new(format!("{function}::clone_at"), &[&source, &place]), ";");
         });
-        page.dedent();
-        page.line("}");
+        code.dedent();
+        code.line("}");
     }
 
     /// A function that writes each member at its place.
-    fn each_in(&self, page: &mut Page, head: &str, fields: &[Field], each: impl Fn(&mut Page, &Field)) {
+    fn each_in(
+        &self,
+        code: &mut CodeWriter,
+        head: &str,
+        fields: &[Field],
+        each: impl Fn(&mut CodeWriter, &Field),
+    ) {
         if fields.is_empty() {
-            return page.line(format!("{} {{}}", head.replace("dst:", "_:")));
+            return code.line(format!("{} {{}}", head.replace("dst:", "_:")));
         }
-        page.block(head, |page| {
-            page.line("// SAFETY: dst is valid for writes of Self, and the members lie within.");
-            page.block("unsafe", |page| fields.iter().for_each(|it| each(page, it)));
+        code.block(head, |code| {
+            code.line("// SAFETY: dst is valid for writes of Self, and the members lie within.");
+            code.block("unsafe", |code| fields.iter().for_each(|it| each(code, it)));
         });
     }
 
     /// Writes the default of a member over the default of its type.
-    fn write_default(&self, page: &mut Page, scope: &Scope, (of, ty): (&Field, &Type), default: &Literal) {
+    fn write_default(
+        &self,
+        code: &mut CodeWriter,
+        scope: &Scope,
+        (of, ty): (&Field, &Type),
+        default: &Literal,
+    ) {
         let (place, value) = (format!("(*dst).{}", of.field), self.literal(scope, ty, default));
         let items = self.literals(scope, ty, default);
         match &of.conversion {
             Conversion::Copy => match items {
-                Some(items) => page.list(&format!("{place} = ["), &items, "];"),
-                None => page.assign(&place, &value, ";"),
+                Some(items) => code.list(&format!("{place} = ["), &items, "];"),
+                None => code.assign(&place, &value, ";"),
             },
             Conversion::Text | Conversion::Wide => {
                 let function = self.default_writer(&of.conversion);
-                page.call(&Call::new(function, &[&format!("&mut {place}"), &value]), ";");
+                code.call(&Call::new(function, &[&format!("&mut {place}"), &value]), ";");
             }
             of => {
-                page.list("let default = [", &items.unwrap_or_default(), "];");
+                code.list("let default = [", &items.unwrap_or_default(), "];");
                 let (function, held) = match of {
                     Conversion::Array(element) => ("default_array", Some(element)),
                     Conversion::List(element) if **element != Conversion::Copy => {
@@ -191,7 +224,7 @@ impl Generator<'_> {
                 let function = self.layout(&format!("assign::{function}"));
                 let mut call = Call::new(function, &[&format!("&mut {place}"), "&default"]);
                 call.arguments.extend(held.map(|of| Argument::Plain(self.default_writer(of))));
-                page.call(&call, ";");
+                code.call(&call, ";");
             }
         }
     }
@@ -201,8 +234,8 @@ impl Generator<'_> {
         self.layout(if *of == Conversion::Wide { "assign::default_wide" } else { "assign::default_text" })
     }
 
-    fn value(&self, page: &mut Page, spelling: &Spelling, fields: &[Field]) {
-        self.implementation(page, "impl", "Value", spelling, |page| {
+    fn value(&self, code: &mut CodeWriter, spelling: &Spelling, fields: &[Field]) {
+        self.implementation(code, "impl", "Value", spelling, |code| {
             let validation = format!("validation: &{}", self.layout("Validation"));
             let error = result(&self.layout("ValidateError"));
             let unused = fields.is_empty().then_some("_");
@@ -211,62 +244,69 @@ impl Generator<'_> {
                 (Some(name), Some((_, ty))) => format!("{name}:{ty}"),
                 _ => it.to_owned(),
             });
-            page.function("unsafe fn validate_at", &parameters.each_ref().map(String::as_str), &error);
-            page.indent();
+            code.function("unsafe fn validate_at", &parameters.each_ref().map(String::as_str), &error);
+            code.indent();
             if !fields.is_empty() {
-                page.line("// SAFETY: the members lie within the caller's bytes.");
-                page.block("unsafe", |page| {
+                code.line("// SAFETY: the members lie within the caller's bytes.");
+                code.block("unsafe", |code| {
                     for it in fields {
                         let place = format!("&raw const (*src).{}", it.field);
                         let call = Call::new(self.layout("Value::validate_at"), &[&place, "validation"]);
-                        self.in_member(page, &call, it.label);
+                        self.in_member(code, &call, it.label);
                     }
                 });
             }
-            page.line("::core::result::Result::Ok(())");
-            page.dedent();
-            page.line("}");
-            self.visits(page, "structure");
+            code.line("::core::result::Result::Ok(())");
+            code.dedent();
+            code.line("}");
+            self.visits(code, "structure");
         });
     }
 
     /// The functions of a value that hand it to a visitor.
-    pub fn visits(&self, page: &mut Page, what: &str) {
+    pub fn visits(&self, code: &mut CodeWriter, what: &str) {
         for (function, visitor, receiver) in
             [("visit", "visit::Visitor", "&self"), ("visit_mut", "visit::VisitorMut", "&mut self")]
         {
-            page.gap();
-            page.function(
+            code.gap();
+            code.function(
                 &format!("fn {function}<V: {}>", self.layout(visitor)),
                 &[receiver, "visitor: &mut V"],
                 "::core::result::Result<(), V::Error>",
             );
-            page.indent();
-            page.line(format!("visitor.{what}(self)"));
-            page.dedent();
-            page.line("}");
+            code.indent();
+            code.line(format!("visitor.{what}(self)"));
+            code.dedent();
+            code.line("}");
         }
     }
 
     /// A call whose error names the member.
-    pub fn in_member(&self, page: &mut Page, call: &Call, label: &str) {
-        page.call_then(call, &format!(".map_err(|error| error.in_member(\"{label}\"))"), "?;");
+    pub fn in_member(&self, code: &mut CodeWriter, call: &Call, label: &str) {
+        code.call_then(call, &format!(".map_err(|error| error.in_member(\"{label}\"))"), "?;");
     }
 
-    fn structure_of(&self, page: &mut Page, id: TypeId, it: &Struct, spelling: &Spelling, fields: &[Field]) {
+    fn structure_of(
+        &self,
+        code: &mut CodeWriter,
+        id: TypeId,
+        it: &Struct,
+        spelling: &Spelling,
+        fields: &[Field],
+    ) {
         let inherited = it.base.map(|base| self.inherited(base, "base.")).unwrap_or_default();
         let own = fields.iter().filter_map(|it| Some((it.field.clone(), it.member?)));
         let all: Vec<(String, &Member)> = inherited.into_iter().chain(own).collect();
         let infos: Vec<Vec<Call>> = all.iter().map(|(_, member)| self.info(member)).collect();
-        self.implementation(page, "impl", "visit::Structure", spelling, |page| {
-            self.type_info(page, id, it.extensibility, &infos);
-            page.gap();
-            page.function(
+        self.implementation(code, "impl", "visit::Structure", spelling, |code| {
+            self.type_info(code, id, it.extensibility, &infos);
+            code.gap();
+            code.function(
                 &format!("fn visit_members<V: {}<Self>>", self.layout("visit::MemberVisitor")),
                 &[if all.is_empty() { "_: &mut V" } else { "visitor: &mut V" }],
                 "::core::result::Result<(), V::Error>",
             );
-            page.indent();
+            code.indent();
             for (index, (path, _)) in all.iter().enumerate() {
                 let arguments = [
                     format!("&Self::INFO.members[{index}]"),
@@ -274,11 +314,11 @@ impl Generator<'_> {
                     format!("|it| &mut it.{path}"),
                 ];
                 let call = Call::new("visitor.member".into(), &arguments.each_ref().map(String::as_str));
-                page.call(&call, "?;");
+                code.call(&call, "?;");
             }
-            page.line("::core::result::Result::Ok(())");
-            page.dedent();
-            page.line("}");
+            code.line("::core::result::Result::Ok(())");
+            code.dedent();
+            code.line("}");
         });
     }
 
@@ -308,120 +348,120 @@ impl Generator<'_> {
     }
 
     /// What the schema says of a struct or a union.
-    pub fn type_info(&self, page: &mut Page, id: TypeId, of: Extensibility, members: &[Vec<Call>]) {
+    pub fn type_info(&self, code: &mut CodeWriter, id: TypeId, of: Extensibility, members: &[Vec<Call>]) {
         let info = self.layout("visit::TypeInfo");
         let head = format!("const INFO: &'static {info} =");
-        let is_short = page.fits(head.len() + info.len() + 4);
+        let is_short = code.fits(head.len() + info.len() + 4);
         let head = if is_short {
             format!("{head} &{info}")
         } else {
-            page.line(head);
-            page.indent();
+            code.line(head);
+            code.indent();
             format!("&{info}")
         };
-        page.closed(head, "};", |page| {
-            page.line(format!("name: \"{}\",", self.schema.name(id)));
+        code.closed(head, "};", |code| {
+            code.line(format!("name: \"{}\",", self.schema.name(id)));
             let extensibility = extensibility(of);
-            page.line(format!("extensibility: {}::{extensibility},", self.layout("visit::Extensibility")));
+            code.line(format!("extensibility: {}::{extensibility},", self.layout("visit::Extensibility")));
             match members {
-                [] => page.line("members: &[],"),
-                [member] if member.len() == 1 => page.call_from("members: &[", &member[0], "],"),
+                [] => code.line("members: &[],"),
+                [member] if member.len() == 1 => code.call_from("members: &[", &member[0], "],"),
                 [member]
-                    if page.fits(
+                    if code.fits(
                         member.iter().map(|it| it.line().map_or(0, |it| it.len())).sum::<usize>() + 13,
                     ) =>
                 {
-                    page.chain("members: &[", member, "],");
+                    code.chain("members: &[", member, "],");
                 }
                 members => {
-                    page.line("members: &[");
-                    page.indent();
-                    members.iter().for_each(|member| page.chain("", member, ","));
-                    page.dedent();
-                    page.line("],");
+                    code.line("members: &[");
+                    code.indent();
+                    members.iter().for_each(|member| code.chain("", member, ","));
+                    code.dedent();
+                    code.line("],");
                 }
             }
         });
         if !is_short {
-            page.dedent();
+            code.dedent();
         }
     }
 
     /// The default value of a struct or a union.
-    pub fn default_of(&self, page: &mut Page, spelling: &Spelling) {
-        page.gap();
-        self.implement(page, "impl", "::core::default::Default", spelling);
-        page.indent();
-        page.block("fn default() -> Self", |page| page.line(format!("{}()", self.layout("default_value"))));
-        page.dedent();
-        page.line("}");
+    pub fn default_of(&self, code: &mut CodeWriter, spelling: &Spelling) {
+        code.gap();
+        self.implement(code, "impl", "::core::default::Default", spelling);
+        code.indent();
+        code.block("fn default() -> Self", |code| code.line(format!("{}()", self.layout("default_value"))));
+        code.dedent();
+        code.line("}");
     }
 
     /// The copy of a struct or a union.
-    pub fn clone_of(&self, page: &mut Page, spelling: &Spelling) {
-        page.gap();
-        self.implement(page, "impl", "::core::clone::Clone", spelling);
-        page.indent();
-        page.block("fn clone(&self) -> Self", |page| {
-            page.line(format!("{}(self)", self.layout("clone_value")))
+    pub fn clone_of(&self, code: &mut CodeWriter, spelling: &Spelling) {
+        code.gap();
+        self.implement(code, "impl", "::core::clone::Clone", spelling);
+        code.indent();
+        code.block("fn clone(&self) -> Self", |code| {
+            code.line(format!("{}(self)", self.layout("clone_value")))
         });
-        page.dedent();
-        page.line("}");
+        code.dedent();
+        code.line("}");
     }
 
     /// The standard traits of a struct that cannot derive them.
-    fn standard(&self, page: &mut Page, spelling: &Spelling, fields: &[Field]) {
-        self.clone_of(page, spelling);
-        page.gap();
-        self.implement(page, "impl", "::core::cmp::PartialEq", spelling);
-        page.indent();
+    fn standard(&self, code: &mut CodeWriter, spelling: &Spelling, fields: &[Field]) {
+        self.clone_of(code, spelling);
+        code.gap();
+        self.implement(code, "impl", "::core::cmp::PartialEq", spelling);
+        code.indent();
         let other = if fields.is_empty() { "_" } else { "other" };
-        page.block(format!("fn eq(&self, {other}: &Self) -> bool"), |page| {
+        code.block(format!("fn eq(&self, {other}: &Self) -> bool"), |code| {
             let equal: Vec<String> =
                 fields.iter().map(|it| format!("self.{0} == other.{0}", it.field)).collect();
             let line = equal.join(" && ");
             if equal.is_empty() {
-                page.line("true");
-            } else if page.fits(line.len()) {
-                page.line(line);
+                code.line("true");
+            } else if code.fits(line.len()) {
+                code.line(line);
             } else {
-                page.line(&equal[0]);
-                page.indent();
-                equal[1..].iter().for_each(|it| page.line(format!("&& {it}")));
-                page.dedent();
+                code.line(&equal[0]);
+                code.indent();
+                equal[1..].iter().for_each(|it| code.line(format!("&& {it}")));
+                code.dedent();
             }
         });
-        page.dedent();
-        page.line("}");
-        page.gap();
-        self.implement(page, "impl", "::core::fmt::Debug", spelling);
-        page.indent();
-        page.block("fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result", |page| {
+        code.dedent();
+        code.line("}");
+        code.gap();
+        self.implement(code, "impl", "::core::fmt::Debug", spelling);
+        code.indent();
+        code.block("fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result", |code| {
             let name = format!("\"{}\"", spelling.name);
             let mut chain = vec![Call::new("f.debug_struct".into(), &[&name])];
             chain.extend(fields.iter().map(|it| {
                 Call::new(".field".into(), &[&format!("\"{}\"", it.label), &format!("&self.{}", it.field)])
             }));
             chain.push(Call::new(".finish".into(), &[]));
-            page.chain("", &chain, "");
+            code.chain("", &chain, "");
         });
-        page.dedent();
-        page.line("}");
+        code.dedent();
+        code.line("}");
     }
 
     /// The conversion from the same struct with another storage.
     fn other_storage(
         &self,
-        page: &mut Page,
+        code: &mut CodeWriter,
         spelling: &Spelling,
         (name, other, of): (&str, &str, &str),
         direction: &Direction,
         fields: &[Field],
     ) {
-        page.gap();
+        code.gap();
         let name = format!("{}<{other}>", self.layout(name));
-        self.implement_for(page, "impl", &name, spelling, &[self.storage, &self.names.other]);
-        page.indent();
+        self.implement_for(code, "impl", &name, spelling, &[self.storage, &self.names.other]);
+        code.indent();
         let bodies =
             format!("{}: &mut {}<'_>", if fields.is_empty() { "_" } else { "bodies" }, self.layout("Bodies"));
         let source = format!("{}: {of}{other}", if fields.is_empty() { "_" } else { "source" });
@@ -429,51 +469,51 @@ impl Generator<'_> {
             "&" => ("fn assign_parts", vec!["&mut self", &source, &bodies]),
             _ => ("fn take_from", vec!["&mut self", &source]),
         };
-        page.function(function, &parameters, &result(&self.layout("AssignError")));
-        page.indent();
+        code.function(function, &parameters, &result(&self.layout("AssignError")));
+        code.indent();
         for it in fields {
             let (target, source) = (format!("&mut self.{}", it.field), format!("{of}source.{}", it.field));
             let arguments = [target.as_str(), source.as_str(), "bodies"];
             let call = self.convert(&it.conversion, direction, &arguments[..parameters.len()]);
-            self.in_member(page, &call, it.label);
+            self.in_member(code, &call, it.label);
         }
-        page.line("::core::result::Result::Ok(())");
-        page.dedent();
-        page.line("}");
-        page.dedent();
-        page.line("}");
+        code.line("::core::result::Result::Ok(())");
+        code.dedent();
+        code.line("}");
+        code.dedent();
+        code.line("}");
     }
 
     /// Lending a message as its C struct.
-    fn lend(&self, page: &mut Page, spelling: &Spelling, fields: &[Field]) {
-        page.gap();
-        page.line(
+    fn lend(&self, code: &mut CodeWriter, spelling: &Spelling, fields: &[Field]) {
+        code.gap();
+        code.line(
             "// SAFETY: every member is written, and points into the borrowed source or into the block.",
         );
-        self.implement(page, "unsafe impl", &self.layout("ros::Lend"), spelling);
-        page.indent();
-        page.line(format!("type C = {};", spelling.with(&self.layout("Ros"))));
-        page.gap();
+        self.implement(code, "unsafe impl", &self.layout("ros::Lend"), spelling);
+        code.indent();
+        code.line(format!("type C = {};", spelling.with(&self.layout("Ros"))));
+        code.gap();
         let unused = if fields.is_empty() { "_" } else { "" };
         let dst = format!("{}: *mut Self::C", if fields.is_empty() { "_" } else { "dst" });
         let block = format!("{unused}block: &mut {}<'_>", self.layout("ros::lend::Block"));
-        page.function("unsafe fn lend_at", &["&self", &dst, &block], &result(&self.layout("AssignError")));
-        page.indent();
+        code.function("unsafe fn lend_at", &["&self", &dst, &block], &result(&self.layout("AssignError")));
+        code.indent();
         if !fields.is_empty() {
-            page.line("// SAFETY: the members lie within the caller's struct.");
-            page.block("unsafe", |page| {
+            code.line("// SAFETY: the members lie within the caller's struct.");
+            code.block("unsafe", |code| {
                 for it in fields {
                     let arguments = [format!("&self.{}", it.field), format!("&raw mut (*dst).{}", it.field)];
                     let call = self.convert(&it.conversion, &LEND, &[&arguments[0], &arguments[1], "block"]);
-                    self.in_member(page, &call, it.label);
+                    self.in_member(code, &call, it.label);
                 }
             });
         }
-        page.line("::core::result::Result::Ok(())");
-        page.dedent();
-        page.line("}");
-        page.dedent();
-        page.line("}");
+        code.line("::core::result::Result::Ok(())");
+        code.dedent();
+        code.line("}");
+        code.dedent();
+        code.line("}");
     }
 
     /// The flat form of a type, if it has one by its parameter.

@@ -2,7 +2,7 @@
 
 use super::Generator;
 use super::names::{self, Scope};
-use super::page::Page;
+use super::writer::CodeWriter;
 use crate::Schema;
 use crate::model::{Kind, Literal, Member, Primitive, Type, TypeId};
 
@@ -213,29 +213,29 @@ impl Generator<'_> {
     }
 
     /// The types that name what containers of recursive types hold.
-    pub fn held_types(&self, page: &mut Page) {
+    pub fn held_types(&self, code: &mut CodeWriter) {
         if self.held.borrow().is_empty() {
             return;
         }
-        page.gap();
-        page.line("/// Names for what containers of types that contain themselves hold.");
-        page.block(format!("mod {}", names::HELD), |page| {
+        code.gap();
+        code.line("/// Names for what containers of types that contain themselves hold.");
+        code.block(format!("mod {}", names::HELD), |code| {
             let scope = &mut Scope::root(self.names);
             scope.enter(names::HELD);
             let get = |index: usize| self.held.borrow().get(index).cloned();
             // To write one may need another.
             let mut index = 0;
             while let Some(ty) = get(index) {
-                page.gap();
-                page.line(format!("pub enum {} {{}}", names::held(index)));
-                page.gap();
+                code.gap();
+                code.line(format!("pub enum {} {{}}", names::held(index)));
+                code.gap();
                 let (storage, held) = (self.storage, self.layout("Held"));
                 let head = format!(
                     "impl<{storage}: {}> {held}<{storage}> for {}",
                     self.layout("Unbounded"),
                     names::held(index)
                 );
-                page.block(head, |page| page.assign("type Type", &self.spell(scope, &ty), ";"));
+                code.block(head, |code| code.assign("type Type", &self.spell(scope, &ty), ";"));
                 index += 1;
             }
         });

@@ -3,7 +3,7 @@
 use super::Generator;
 use super::composite::extensibility;
 use super::names::{self, CaseNames, Scope};
-use super::page::Page;
+use super::writer::CodeWriter;
 use crate::model::{Case, TypeId, Union};
 
 /// The variants for these cases: their names in camel case, made different where they are not.
@@ -21,7 +21,7 @@ fn variants(cases: &[&Case]) -> Vec<String> {
 
 impl Generator<'_> {
     /// A union and all that belongs to it.
-    pub fn union(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Union) {
+    pub fn union(&self, code: &mut CodeWriter, scope: &Scope, id: TypeId, it: &Union) {
         let definition = self.schema.definition(id);
         let (payload, case) = (self.names.companion(id, "Payload"), self.names.companion(id, "Case"));
         let spelling = self.spelling(id, &self.names.ident(&definition.name));
@@ -35,69 +35,69 @@ impl Generator<'_> {
         let variants = variants(&cases);
         let called = names::cases(&it.cases);
 
-        page.docs(&definition.docs, || format!("`{}`.", definition.name));
-        page.line("#[repr(C)]");
+        code.docs(&definition.docs, || format!("`{}`.", definition.name));
+        code.line("#[repr(C)]");
         if is_plain {
-            page.line("#[derive(Clone, Copy)]");
+            code.line("#[derive(Clone, Copy)]");
         }
-        self.head(page, "pub struct", name, std::slice::from_ref(&parameter));
-        page.indent();
-        page.member("discriminator", &self.spell(scope, &it.discriminator));
-        page.member("payload", &self.spelling(id, &payload).used);
-        page.dedent();
-        page.line("}");
+        self.head(code, "pub struct", name, std::slice::from_ref(&parameter));
+        code.indent();
+        code.member("discriminator", &self.spell(scope, &it.discriminator));
+        code.member("payload", &self.spelling(id, &payload).used);
+        code.dedent();
+        code.line("}");
 
-        page.gap();
-        page.line(format!("/// Room for what a [`{name}`] holds."));
-        page.line("#[repr(C)]");
+        code.gap();
+        code.line(format!("/// Room for what a [`{name}`] holds."));
+        code.line("#[repr(C)]");
         if is_plain {
-            page.line("#[derive(Clone, Copy)]");
+            code.line("#[derive(Clone, Copy)]");
         }
-        self.head(page, "union", &payload, std::slice::from_ref(&spelling.parameter));
-        page.indent();
+        self.head(code, "union", &payload, std::slice::from_ref(&spelling.parameter));
+        code.indent();
         for case in &cases {
             let ty = format!("::core::mem::ManuallyDrop<{}>", self.spell(scope, &case.member.ty));
-            page.member(&called[case.member.name.as_str()].field, &ty);
+            code.member(&called[case.member.name.as_str()].field, &ty);
         }
-        page.dedent();
-        page.line("}");
+        code.dedent();
+        code.line("}");
 
-        page.gap();
-        page.line(format!("/// What a [`{name}`] holds."));
-        page.line("#[derive(Clone, Copy, Debug)]");
-        self.head(page, "pub enum", &case, &["'a".to_owned(), parameter]);
-        page.indent();
+        code.gap();
+        code.line(format!("/// What a [`{name}`] holds."));
+        code.line("#[derive(Clone, Copy, Debug)]");
+        self.head(code, "pub enum", &case, &["'a".to_owned(), parameter]);
+        code.indent();
         for (case, variant) in cases.iter().zip(&variants) {
-            self.member_docs(page, scope, &case.member);
-            page.line(format!("{variant}(&'a {}),", self.spell(scope, &case.member.ty)));
+            self.member_docs(code, scope, &case.member);
+            code.line(format!("{variant}(&'a {}),", self.spell(scope, &case.member.ty)));
         }
-        page.line("/// No case: the discriminator has a value without one.");
-        page.line("Nothing,");
-        page.dedent();
-        page.line("}");
+        code.line("/// No case: the discriminator has a value without one.");
+        code.line("Nothing,");
+        code.dedent();
+        code.line("}");
 
-        page.gap();
-        page.block(format!("{}!", self.layout("union")), |page| {
+        code.gap();
+        code.block(format!("{}!", self.layout("union")), |code| {
             let kind = extensibility(it.extensibility);
-            page.line(format!("{}: {kind} \"{}\",", spelling.listed, definition.name));
-            page.line(format!(
+            code.line(format!("{}: {kind} \"{}\",", spelling.listed, definition.name));
+            code.line(format!(
                 "{payload}, {case}, {} = {};",
                 self.spell(scope, &it.discriminator),
                 self.schema.default_discriminator(it)
             ));
             for (case, variant) in cases.iter().zip(&variants) {
-                self.case(page, scope, it, case, variant, &called[case.member.name.as_str()]);
+                self.case(code, scope, it, case, variant, &called[case.member.name.as_str()]);
             }
             if let Some(layout) = self.schema.flat_layout(id) {
                 let payload = layout.members.get(1).map_or(0, |member| member.offset);
                 let extent = layout.extent;
-                page.line(format!(
+                code.line(format!(
                     "layout {{ size: {}, align: {}, payload: {payload} }}",
                     extent.size, extent.align
                 ));
             }
         });
-        self.region_union(page, scope, (id, it), &case, |name| {
+        self.region_union(code, scope, (id, it), &case, |name| {
             let index = cases.iter().position(|case| case.member.name == name);
             index.map_or_else(String::new, |index| variants[index].clone())
         });
@@ -106,7 +106,7 @@ impl Generator<'_> {
     /// The arguments of the macro for one case.
     fn case(
         &self,
-        page: &mut Page,
+        code: &mut CodeWriter,
         scope: &Scope,
         union: &Union,
         case: &Case,
@@ -121,7 +121,7 @@ impl Generator<'_> {
             case.labels.iter().map(i128::to_string).collect::<Vec<_>>().join(" | ")
         };
         let first = case.labels.first().copied().or_else(|| self.schema.unlabelled(union)).unwrap_or(0);
-        page.line(format!(
+        code.line(format!(
             "{} \"{name}\" {field} {get} {get_mut} {set} {variant}({}): {} [{labels}] = {first};",
             case.member.id,
             self.spell(scope, &case.member.ty),

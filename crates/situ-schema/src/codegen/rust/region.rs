@@ -2,8 +2,8 @@
 
 use super::Generator;
 use super::names::{self, Idents, Scope};
-use super::page::Page;
 use super::types::{self, Dependence};
+use super::writer::CodeWriter;
 use crate::model::{Lookup, Member, Primitive, Struct, Type, TypeId, Union};
 use crate::{RegionLayout, RegionType};
 
@@ -94,7 +94,7 @@ impl Generator<'_> {
     }
 
     /// The region form of a struct.
-    pub fn region(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Struct) {
+    pub fn region(&self, code: &mut CodeWriter, scope: &Scope, id: TypeId, it: &Struct) {
         if !self.has_region(id) {
             return;
         }
@@ -127,57 +127,57 @@ impl Generator<'_> {
         let ident = self.names.ident(name);
         let hash = format!("\"{name}\" 0x{:016x}", self.schema.schema_hash(id));
         let (reader, writer) = (self.names.companion(id, "Ref"), self.names.companion(id, "Mut"));
-        page.gap();
+        code.gap();
         if !self.has_region_name(id) {
             let plain = self.is_region_plain(&RegionType::Struct(id));
-            page.block(format!("{}!", self.region_crate("region_value")), |page| {
+            code.block(format!("{}!", self.region_crate("region_value")), |code| {
                 if plain {
-                    page.line(format!("plain {ident}: {hash};"));
+                    code.line(format!("plain {ident}: {hash};"));
                 } else {
-                    page.line(format!("{ident}: {reader}, {writer}, {hash};"));
+                    code.line(format!("{ident}: {reader}, {writer}, {hash};"));
                 }
                 for Part { label, accessor, field, ty, default, .. } in &parts {
                     // The member itself is read and written by this name.
                     let accessor = if plain { field } else { accessor };
-                    page.line(format!("\"{label}\" {accessor} {field}: {ty}{default};"));
+                    code.line(format!("\"{label}\" {accessor} {field}: {ty}{default};"));
                 }
             });
             return;
         }
-        let form = self.region_form(page, id, &ident);
+        let form = self.region_form(code, id, &ident);
         let spelling = self.spelling(id, &ident);
         let message =
             if spelling.parameter.is_empty() { ident } else { format!("{ident}<{}>", self.layout("Heap")) };
-        page.block(format!("{}!", self.region_crate("region_type")), |page| {
+        code.block(format!("{}!", self.region_crate("region_type")), |code| {
             let extensibility = if it.is_appended_in_regions() { "appendable" } else { "final" };
-            page.line(format!("{extensibility} {form}: {reader}, {writer}, {hash},"));
-            page.line(format!("{message};"));
+            code.line(format!("{extensibility} {form}: {reader}, {writer}, {hash},"));
+            code.line(format!("{message};"));
             for Part { label, accessor, ty, default, .. } in &parts {
-                page.line(format!("\"{label}\" {accessor}: {ty}{default};"));
+                code.line(format!("\"{label}\" {accessor}: {ty}{default};"));
             }
         });
-        page.gap();
-        page.block(format!("{}!", self.region_crate("region_conversion")), |page| {
-            page.line(format!("{form}, {};", spelling.listed));
+        code.gap();
+        code.block(format!("{}!", self.region_crate("region_conversion")), |code| {
+            code.line(format!("{form}, {};", spelling.listed));
             for Part { label, accessor, field, ty, kind, .. } in &parts {
-                page.line(format!("\"{label}\" {accessor} {field}: {ty}, {kind};"));
+                code.line(format!("\"{label}\" {accessor} {field}: {ty}, {kind};"));
             }
         });
     }
 
     /// Writes the type that is the name of a region form, and gives the name.
-    fn region_form(&self, page: &mut Page, id: TypeId, ident: &str) -> String {
+    fn region_form(&self, code: &mut CodeWriter, id: TypeId, ident: &str) -> String {
         let form = self.names.companion(id, "Region");
-        page.line(format!("/// [`{ident}`] as it lies in a region: a type that names it."));
-        page.line(format!("pub enum {form} {{}}"));
-        page.gap();
+        code.line(format!("/// [`{ident}`] as it lies in a region: a type that names it."));
+        code.line(format!("pub enum {form} {{}}"));
+        code.gap();
         form
     }
 
     /// The region form of a union; `cases` in the order of the schema, with their variants.
     pub fn region_union(
         &self,
-        page: &mut Page,
+        code: &mut CodeWriter,
         scope: &Scope,
         (id, it): (TypeId, &Union),
         case_name: &str,
@@ -196,35 +196,35 @@ impl Generator<'_> {
         let (reader, writer) = (self.names.companion(id, "Ref"), self.names.companion(id, "Mut"));
         let discriminator = self.region_spell(scope, &discriminator);
         let own_name = self.has_region_name(id);
-        page.gap();
-        let form = if own_name { self.region_form(page, id, &ident) } else { ident };
+        code.gap();
+        let form = if own_name { self.region_form(code, id, &ident) } else { ident };
         let accessors = Idents::in_region(it.cases.iter().map(|it| &it.member));
         let accessor = |name: &str| accessors.get(name);
         let called = names::cases(&it.cases);
-        page.block(format!("{}!", self.region_crate("region_union_type")), |page| {
+        code.block(format!("{}!", self.region_crate("region_union_type")), |code| {
             let initial = self.schema.default_discriminator(it);
-            page.line(format!("{form}: {reader}, {writer} ({discriminator} = {initial}), \"{name}\";"));
+            code.line(format!("{form}: {reader}, {writer} ({discriminator} = {initial}), \"{name}\";"));
             for (case, place) in it.cases.iter().zip(&members) {
                 let labels: Vec<String> = case.labels.iter().map(i128::to_string).collect();
                 let default = if case.is_default { "default" } else { "" };
                 let (label, ty) = (&case.member.name, self.region_spell(scope, &place.ty));
-                page.line(format!(
+                code.line(format!(
                     "[{}] [{default}] \"{label}\" {}: {ty};",
                     labels.join(" "),
                     accessor(label)
                 ));
             }
         });
-        page.gap();
+        code.gap();
         let which = if own_name { "region_union_conversion" } else { "region_union_value" };
-        page.block(format!("{}!", self.region_crate(which)), |page| {
+        code.block(format!("{}!", self.region_crate(which)), |code| {
             if own_name {
-                page.line(format!(
+                code.line(format!(
                     "{form}, {} {case_name};",
                     self.spelling(id, &self.names.ident(name)).listed
                 ));
             } else {
-                page.line(format!("{form} {case_name};"));
+                code.line(format!("{form} {case_name};"));
             }
             for (case, place) in it.cases.iter().zip(&members) {
                 let (label, ty) = (&case.member.name, self.region_spell(scope, &place.ty));
@@ -232,9 +232,9 @@ impl Generator<'_> {
                 let get_mut = &called[label.as_str()].get_mut;
                 if own_name {
                     let kind = self.conversion(&case.member.ty);
-                    page.line(format!("\"{label}\" {get} {get_mut} {variant}: {ty}, {kind};"));
+                    code.line(format!("\"{label}\" {get} {get_mut} {variant}: {ty}, {kind};"));
                 } else {
-                    page.line(format!("{get} {get_mut} {variant}: {ty};"));
+                    code.line(format!("{get} {get_mut} {variant}: {ty};"));
                 }
             }
         });

@@ -1,6 +1,6 @@
 //! Calls of functions, broken over lines as `rustfmt` would break them.
 
-use super::page::{ARGUMENTS, Page, SHORT, generic_arguments};
+use super::writer::{ARGUMENTS, CodeWriter, SHORT, generic_arguments};
 
 /// A function and its arguments.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ impl Call {
     }
 }
 
-impl Page {
+impl CodeWriter {
     /// A call, with `end` behind it.
     pub fn call(&mut self, call: &Call, end: &str) {
         self.call_from("", call, end);
@@ -68,7 +68,7 @@ impl Page {
     pub fn unsafe_call(&mut self, call: &Call) {
         match call.line().map(|it| format!("unsafe {{ {it} }}")).filter(|it| self.fits(it.len())) {
             Some(line) => self.line(line),
-            None => self.block("unsafe", |page| page.call(call, "")),
+            None => self.block("unsafe", |code| code.call(call, "")),
         }
     }
 
@@ -118,7 +118,7 @@ impl Page {
                 (Some(line), _) => self.line(format!("{line}{comma}")),
                 (None, Argument::Plain(text)) => self.line(format!("{text}{comma}")),
                 (None, Argument::Closure(parameters, reason, call)) => {
-                    self.closed(format!("|{parameters}|"), "},", |page| page.body(*reason, call));
+                    self.closed(format!("|{parameters}|"), "},", |code| code.body(*reason, call));
                 }
             }
         }
@@ -150,9 +150,9 @@ impl Page {
         if first.len() + 2 > ARGUMENTS || !self.fits(function.len() + first.len() + 3) {
             return false;
         }
-        self.closed(format!("{function}({first}"), &format!("}}){end}"), |page| match last {
-            Argument::Closure(_, reason, call) => page.body(*reason, call),
-            Argument::Plain(text) => page.line(text[parameters.len() + 2..].trim_start()),
+        self.closed(format!("{function}({first}"), &format!("}}){end}"), |code| match last {
+            Argument::Closure(_, reason, call) => code.body(*reason, call),
+            Argument::Plain(text) => code.line(text[parameters.len() + 2..].trim_start()),
         });
         true
     }

@@ -3,8 +3,8 @@
 use super::Generator;
 use super::call::Call;
 use super::names::{Idents, Scope};
-use super::page::Page;
 use super::types::{self, Dependence};
+use super::writer::CodeWriter;
 use crate::model::{Extensibility, Member, Struct, Type, TypeId};
 
 /// How a type and its parameter are written.
@@ -84,59 +84,59 @@ impl Generator<'_> {
     }
 
     /// The head of a definition, opening its block.
-    pub fn head(&self, page: &mut Page, keyword: &str, name: &str, parameters: &[String]) {
+    pub fn head(&self, code: &mut CodeWriter, keyword: &str, name: &str, parameters: &[String]) {
         let parameters: Vec<&String> = parameters.iter().filter(|it| !it.is_empty()).collect();
         if parameters.is_empty() {
-            return page.line(format!("{keyword} {name} {{"));
+            return code.line(format!("{keyword} {name} {{"));
         }
         let joined: Vec<&str> = parameters.iter().map(|it| it.as_str()).collect();
         let whole = format!("{keyword} {name}<{}> {{", joined.join(", "));
         // The brace may stand behind the last column.
-        if page.fits(whole.len() - 2) {
-            return page.line(whole);
+        if code.fits(whole.len() - 2) {
+            return code.line(whole);
         }
-        page.line(format!("{keyword} {name}<"));
-        page.indent();
-        parameters.iter().for_each(|parameter| page.line(format!("{parameter},")));
-        page.dedent();
-        page.line("> {");
+        code.line(format!("{keyword} {name}<"));
+        code.indent();
+        parameters.iter().for_each(|parameter| code.line(format!("{parameter},")));
+        code.dedent();
+        code.line("> {");
     }
 
     /// A struct and all that belongs to it.
-    pub fn structure(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Struct) {
+    pub fn structure(&self, code: &mut CodeWriter, scope: &Scope, id: TypeId, it: &Struct) {
         let definition = self.schema.definition(id);
         let spelling = self.spelling(id, &self.names.ident(&definition.name));
-        page.docs(&definition.docs, || format!("`{}`.", definition.name));
-        page.line("#[repr(C)]");
+        code.docs(&definition.docs, || format!("`{}`.", definition.name));
+        code.line("#[repr(C)]");
         if spelling.parameter.is_empty() {
             // rclrs compares its own messages, which may be these.
             let ordered = if types::is_of_ros(self.schema, id) { ", PartialOrd" } else { "" };
-            page.line(format!("#[derive(Clone, Copy, Debug, PartialEq{ordered})]"));
+            code.line(format!("#[derive(Clone, Copy, Debug, PartialEq{ordered})]"));
         }
         let parameter = format!("{}{}", spelling.parameter, spelling.default);
-        self.head(page, "pub struct", &spelling.name, &[parameter]);
+        self.head(code, "pub struct", &spelling.name, &[parameter]);
         let fields = Idents::fields(it);
-        page.indent();
+        code.indent();
         if let Some(base) = it.base {
-            page.line(format!("/// The members of `{}`.", self.schema.name(base)));
-            page.member("pub base", &self.spell(scope, &Type::Named(base)));
+            code.line(format!("/// The members of `{}`.", self.schema.name(base)));
+            code.member("pub base", &self.spell(scope, &Type::Named(base)));
         }
         for member in &it.members {
-            self.member_docs(page, scope, member);
+            self.member_docs(code, scope, member);
             let ty = self.spell_member(scope, member);
-            page.member(&format!("pub {}", fields.get(&member.name)), &ty);
+            code.member(&format!("pub {}", fields.get(&member.name)), &ty);
         }
-        page.dedent();
-        page.line("}");
-        self.default_storage(page, scope, id, &spelling);
-        self.setters(page, scope, id, it, &spelling);
-        self.members(page, scope, id, it, &spelling);
-        self.message(page, scope, id, it, &spelling);
-        self.region(page, scope, id, it);
+        code.dedent();
+        code.line("}");
+        self.default_storage(code, scope, id, &spelling);
+        self.setters(code, scope, id, it, &spelling);
+        self.members(code, scope, id, it, &spelling);
+        self.message(code, scope, id, it, &spelling);
+        self.region(code, scope, id, it);
     }
 
     /// The documentation of a member, with its unit and its default.
-    pub fn member_docs(&self, page: &mut Page, scope: &Scope, member: &Member) {
+    pub fn member_docs(&self, code: &mut CodeWriter, scope: &Scope, member: &Member) {
         let mut docs = member.docs.trim_end().to_owned();
         let mut add = |text: String| {
             if !docs.is_empty() {
@@ -150,21 +150,21 @@ impl Generator<'_> {
         if let Some(default) = self.default(scope, member) {
             add(format!("Default: `{default}`."));
         }
-        page.docs(&docs, || format!("`{}`.", member.name));
+        code.docs(&docs, || format!("`{}`.", member.name));
     }
 
     /// The constants of a ROS message, and the constructor. They stand with the default storage alone, so that the
     /// storage need not be named.
-    fn default_storage(&self, page: &mut Page, scope: &Scope, id: TypeId, spelling: &Spelling) {
-        page.gap();
-        page.block(format!("impl {}", spelling.name), |page| {
+    fn default_storage(&self, code: &mut CodeWriter, scope: &Scope, id: TypeId, spelling: &Spelling) {
+        code.gap();
+        code.block(format!("impl {}", spelling.name), |code| {
             let constants = self.constants_of(id);
             for constant in self.schema.constants_of(id) {
-                self.constant_as(page, scope, constant, &constants.get(constant.name.simple()));
+                self.constant_as(code, scope, constant, &constants.get(constant.name.simple()));
             }
-            page.gap();
-            page.line("/// Default values, in the default storage.");
-            page.block("pub fn new() -> Self", |page| page.line("::core::default::Default::default()"));
+            code.gap();
+            code.line("/// Default values, in the default storage.");
+            code.block("pub fn new() -> Self", |code| code.line("::core::default::Default::default()"));
         });
     }
 
@@ -174,7 +174,7 @@ impl Generator<'_> {
     }
 
     /// Setters of members with a bound, which name the member in their errors.
-    fn setters(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Struct, spelling: &Spelling) {
+    fn setters(&self, code: &mut CodeWriter, scope: &Scope, id: TypeId, it: &Struct, spelling: &Spelling) {
         let mut setters = Vec::new();
         for member in it.members.iter().filter(|it| !it.optional && !it.bulk) {
             let ty = self.schema.resolve(&member.ty);
@@ -185,14 +185,14 @@ impl Generator<'_> {
         if setters.is_empty() {
             return;
         }
-        page.gap();
+        code.gap();
         let parameter =
             if spelling.parameter.is_empty() { String::new() } else { format!("<{}>", spelling.parameter) };
-        page.block(format!("impl{parameter} {}", spelling.used), |page| {
+        code.block(format!("impl{parameter} {}", spelling.used), |code| {
             let (fields, mut methods) = (Idents::fields(it), self.constants_of(id));
             for (member, setter) in &setters {
                 let method = methods.made(format!("{}_{}", setter.prefix, member.name));
-                self.setter(page, (&method, &member.name, &fields.get(&member.name)), setter);
+                self.setter(code, (&method, &member.name, &fields.get(&member.name)), setter);
             }
         });
     }
@@ -251,20 +251,20 @@ impl Generator<'_> {
         }
     }
 
-    fn setter(&self, page: &mut Page, (method, name, field): (&str, &str, &str), setter: &Setter) {
-        page.gap();
-        page.line(format!("/// {}", setter.docs));
+    fn setter(&self, code: &mut CodeWriter, (method, name, field): (&str, &str, &str), setter: &Setter) {
+        code.gap();
+        code.line(format!("/// {}", setter.docs));
         let parameters = ["&mut self"].into_iter().chain(setter.parameters.iter().map(String::as_str));
         let bounded = self.layout("Bounded");
         let result = setter.result.as_ref().map_or(bounded.clone(), |it| format!("{bounded}<{it}>"));
         let parameters: Vec<&str> = parameters.collect();
-        page.function(&format!("pub fn {method}"), &parameters, &result);
-        page.indent();
+        code.function(&format!("pub fn {method}"), &parameters, &result);
+        code.indent();
         let (field, quoted) = (format!("&mut self.{field}"), format!("\"{name}\""));
         let passed = setter.parameters.iter().filter_map(|it| it.split(':').next());
         let arguments: Vec<&str> = [field.as_str(), quoted.as_str()].into_iter().chain(passed).collect();
-        page.call(&Call::new(self.layout(&format!("set::{}", setter.function)), &arguments), "");
-        page.dedent();
-        page.line("}");
+        code.call(&Call::new(self.layout(&format!("set::{}", setter.function)), &arguments), "");
+        code.dedent();
+        code.line("}");
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-use crate::generate::{Language, Options, generate};
+use crate::codegen::{Language, Options, generate};
 use crate::{Loader, SchemaError};
 
 /// Why a build script could not generate code.

@@ -4,7 +4,7 @@ use super::Generator;
 use super::call::Call;
 use super::composite::Spelling;
 use super::names::{Idents, Scope};
-use super::page::Page;
+use super::writer::CodeWriter;
 use crate::model::{Struct, Type, TypeId};
 
 /// A field of the structure with the lengths of bulk members.
@@ -18,55 +18,62 @@ struct Length {
 
 impl Generator<'_> {
     /// Implements what a transport needs.
-    pub fn message(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Struct, spelling: &Spelling) {
+    pub fn message(
+        &self,
+        code: &mut CodeWriter,
+        scope: &Scope,
+        id: TypeId,
+        it: &Struct,
+        spelling: &Spelling,
+    ) {
         let name = self.schema.name(id);
         let lengths = self.lengths(scope, id, it);
         let bulk = self.names.companion(id, "BulkLengths");
         if !lengths.is_empty() {
-            self.bulk_lengths(page, &bulk, &lengths, spelling);
+            self.bulk_lengths(code, &bulk, &lengths, spelling);
         }
         let flat = self.flat_form(spelling);
-        self.implementation(page, "impl", "Message", spelling, |page| {
-            page.line(format!("const NAME: &'static str = \"{name}\";"));
-            page.assign("const SCHEMA: &'static str", &scope.schema(name), ";");
-            page.line(format!("const SCHEMA_HASH: u64 = 0x{:016x};", self.schema.schema_hash(id)));
+        self.implementation(code, "impl", "Message", spelling, |code| {
+            code.line(format!("const NAME: &'static str = \"{name}\";"));
+            code.assign("const SCHEMA: &'static str", &scope.schema(name), ";");
+            code.line(format!("const SCHEMA_HASH: u64 = 0x{:016x};", self.schema.schema_hash(id)));
             let kind = self.layout("StorageKind");
             let hash = format!("0x{:016x}", self.schema.layout_hash(id));
             let storage = match spelling.bound {
                 Some(_) => format!("<{} as {}>::KIND", self.storage, self.layout("Storage")),
                 None => format!("{kind}::Flat"),
             };
-            page.assign(&format!("const STORAGE: {kind}"), &storage, ";");
+            code.assign(&format!("const STORAGE: {kind}"), &storage, ";");
             if spelling.bound.is_some() && flat.is_some() {
-                page.closed("const LAYOUT_HASH: u64 = match Self::STORAGE", "};", |page| {
-                    page.line(format!("{kind}::Flat => {hash},"));
-                    page.line("_ => 0,");
+                code.closed("const LAYOUT_HASH: u64 = match Self::STORAGE", "};", |code| {
+                    code.line(format!("{kind}::Flat => {hash},"));
+                    code.line("_ => 0,");
                 });
             } else {
-                page.line(format!("const LAYOUT_HASH: u64 = {hash};"));
+                code.line(format!("const LAYOUT_HASH: u64 = {hash};"));
             }
             if let Some(flat) = &flat {
                 let form = self.layout("FlatForm");
-                page.line(format!("const FLAT_FORM: ::core::option::Option<{form}> ="));
-                page.indent();
-                page.call(&Call::new(format!("{form}::some::<{flat}>"), &[]), ";");
-                page.dedent();
+                code.line(format!("const FLAT_FORM: ::core::option::Option<{form}> ="));
+                code.indent();
+                code.call(&Call::new(format!("{form}::some::<{flat}>"), &[]), ";");
+                code.dedent();
             }
-            page.gap();
+            code.gap();
             let ty = if lengths.is_empty() { "()" } else { &bulk };
-            page.line(format!("type BulkLengths = {ty};"));
+            code.line(format!("type BulkLengths = {ty};"));
             if !lengths.is_empty() {
-                self.bulk(page, &bulk, &lengths);
+                self.bulk(code, &bulk, &lengths);
             }
             if let Some(flat) = &flat {
-                self.conversion_of_flat_form(page, flat);
+                self.conversion_of_flat_form(code, flat);
             }
             if self.has_region(id) {
-                self.reading_of_region(page, &self.region_path(scope, id));
+                self.reading_of_region(code, &self.region_path(scope, id));
             }
         });
         if let Some(flat) = flat {
-            self.flat_message(page, id, it, spelling, &flat);
+            self.flat_message(code, id, it, spelling, &flat);
         }
     }
 
@@ -95,25 +102,25 @@ impl Generator<'_> {
     }
 
     /// The structure that holds the lengths of bulk members.
-    fn bulk_lengths(&self, page: &mut Page, name: &str, lengths: &[Length], spelling: &Spelling) {
-        page.gap();
-        page.line(format!("/// How many elements the bulk members of [`{}`] hold.", spelling.name));
-        page.line("#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]");
-        page.block(format!("pub struct {name}"), |page| {
+    fn bulk_lengths(&self, code: &mut CodeWriter, name: &str, lengths: &[Length], spelling: &Spelling) {
+        code.gap();
+        code.line(format!("/// How many elements the bulk members of [`{}`] hold.", spelling.name));
+        code.line("#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]");
+        code.block(format!("pub struct {name}"), |code| {
             for Length { field, member, of } in lengths {
-                page.line(format!("/// Of `{member}`."));
-                page.member(&format!("pub {field}"), of.as_ref().map_or_else(|ty| ty.as_str(), |_| "usize"));
+                code.line(format!("/// Of `{member}`."));
+                code.member(&format!("pub {field}"), of.as_ref().map_or_else(|ty| ty.as_str(), |_| "usize"));
             }
         });
     }
 
     /// The functions for bulk members.
-    fn bulk(&self, page: &mut Page, name: &str, lengths: &[Length]) {
+    fn bulk(&self, code: &mut CodeWriter, name: &str, lengths: &[Length]) {
         let cursor = format!("cursor: &mut {}", self.layout("BulkCursor"));
         let message = self.layout("Message");
-        page.gap();
-        page.block(format!("fn bulk_lengths(&self) -> {name}"), |page| {
-            page.block(name, |page| {
+        code.gap();
+        code.block(format!("fn bulk_lengths(&self) -> {name}"), |code| {
+            code.block(name, |code| {
                 for Length { field, of, .. } in lengths {
                     let function = match of {
                         Ok((element, _)) => {
@@ -122,14 +129,14 @@ impl Generator<'_> {
                         Err(_) => format!("{message}::bulk_lengths"),
                     };
                     let call = Call::new(function, &[&format!("&self.{field}")]);
-                    page.call_from(&format!("{field}: "), &call, ",");
+                    code.call_from(&format!("{field}: "), &call, ",");
                 }
             });
         });
-        page.gap();
+        code.gap();
         let measured = format!("lengths: &{name}");
-        page.function("fn measure_bulk", &[&measured, &cursor], "::core::option::Option<()>");
-        page.indent();
+        code.function("fn measure_bulk", &[&measured, &cursor], "::core::option::Option<()>");
+        code.indent();
         for Length { field, of, .. } in lengths {
             let call = match of {
                 Ok((element, bound)) => {
@@ -141,18 +148,18 @@ impl Generator<'_> {
                     Call::new(self.layout("field::measure_bulk"), &[&arguments[0], &arguments[1], "cursor"])
                 }
             };
-            page.call(&call, "?;");
+            code.call(&call, "?;");
         }
-        page.line("::core::option::Option::Some(())");
-        page.dedent();
-        page.line("}");
-        page.gap();
-        page.procedure("unsafe fn place_bulk", &["dst: *mut Self", &measured, &cursor]);
-        page.indent();
-        page.line(
+        code.line("::core::option::Option::Some(())");
+        code.dedent();
+        code.line("}");
+        code.gap();
+        code.procedure("unsafe fn place_bulk", &["dst: *mut Self", &measured, &cursor]);
+        code.indent();
+        code.line(
             "// SAFETY: dst points to a valid, writable value, and measuring succeeded for the same lengths.",
         );
-        page.block("unsafe", |page| {
+        code.block("unsafe", |code| {
             for Length { field, of, .. } in lengths {
                 let call = match of {
                     Ok((element, _)) => Call::new(
@@ -164,51 +171,51 @@ impl Generator<'_> {
                         &[&format!("&raw mut (*dst).{field}"), &format!("&lengths.{field}"), "cursor"],
                     ),
                 };
-                page.call(&call, ";");
+                code.call(&call, ";");
             }
         });
-        page.dedent();
-        page.line("}");
+        code.dedent();
+        code.line("}");
     }
 
     /// The conversion from the flat form and to it.
-    fn conversion_of_flat_form(&self, page: &mut Page, flat: &str) {
+    fn conversion_of_flat_form(&self, code: &mut CodeWriter, flat: &str) {
         let shared = self.layout("SharedBytes");
         let result = format!("::core::result::Result<(), {}>", self.layout("FlatFormError"));
         let (head, body) = (format!("head: {shared}<'_>"), format!("body: {shared}<'_>"));
-        page.gap();
-        page.function("fn read_flat", &["&mut self", "own_body: &mut [u8]", &head, &body], &result);
-        page.indent();
+        code.gap();
+        code.function("fn read_flat", &["&mut self", "own_body: &mut [u8]", &head, &body], &result);
+        code.indent();
         let function = format!("{}::<Self, {flat}>", self.layout("read_flat"));
-        page.call(&Call::new(function, &["self", "own_body", "head", "body"]), "");
-        page.dedent();
-        page.line("}");
-        page.gap();
+        code.call(&Call::new(function, &["self", "own_body", "head", "body"]), "");
+        code.dedent();
+        code.line("}");
+        code.gap();
         let parameters = ["&self", "own_body: &[u8]", "head: *mut u8", "body: &mut [u8]"];
-        page.function("unsafe fn write_flat", &parameters, &result);
-        page.indent();
-        page.line("// SAFETY: the caller's promises are the same.");
+        code.function("unsafe fn write_flat", &parameters, &result);
+        code.indent();
+        code.line("// SAFETY: the caller's promises are the same.");
         let function = format!("{}::<Self, {flat}>", self.layout("write_flat"));
-        page.unsafe_call(&Call::new(function, &["self", "own_body", "head", "body"]));
-        page.dedent();
-        page.line("}");
+        code.unsafe_call(&Call::new(function, &["self", "own_body", "head", "body"]));
+        code.dedent();
+        code.line("}");
     }
 
     /// The conversion from the form in regions.
-    fn reading_of_region(&self, page: &mut Page, region: &str) {
+    fn reading_of_region(&self, code: &mut CodeWriter, region: &str) {
         let image = format!("image: {}<'_>", self.layout("SharedBytes"));
         let result = format!("::core::result::Result<(), {}>", self.layout("RegionFormError"));
-        page.gap();
-        page.function("fn read_region", &["&mut self", "own_body: &mut [u8]", &image], &result);
-        page.indent();
+        code.gap();
+        code.function("fn read_region", &["&mut self", "own_body: &mut [u8]", &image], &result);
+        code.indent();
         let function = format!("{}::<Self, {region}>", self.region_crate("read_region"));
-        page.call(&Call::new(function, &["self", "own_body", "image"]), "");
-        page.dedent();
-        page.line("}");
+        code.call(&Call::new(function, &["self", "own_body", "image"]), "");
+        code.dedent();
+        code.line("}");
     }
 
     /// Marks the flat form as such, and compares its layout with that of the schema.
-    fn flat_message(&self, page: &mut Page, id: TypeId, it: &Struct, spelling: &Spelling, flat: &str) {
+    fn flat_message(&self, code: &mut CodeWriter, id: TypeId, it: &Struct, spelling: &Spelling, flat: &str) {
         let fields = Idents::fields(it);
         let fields: Vec<String> = it
             .base
@@ -216,68 +223,68 @@ impl Generator<'_> {
             .map(|_| "base".to_owned())
             .chain(it.members.iter().map(|member| fields.get(&member.name)))
             .collect();
-        page.gap();
-        page.line("// SAFETY: the constant below compiles only if every member is self-contained.");
-        self.mark(page, "SelfContained", flat);
+        code.gap();
+        code.line("// SAFETY: the constant below compiles only if every member is self-contained.");
+        self.mark(code, "SelfContained", flat);
         if spelling.bound.is_none() {
-            page.line("// SAFETY: the structure is self-contained, and does not depend on the storage.");
-            self.mark(page, "Plain", flat);
+            code.line("// SAFETY: the structure is self-contained, and does not depend on the storage.");
+            self.mark(code, "Plain", flat);
         }
         let layout = self.schema.flat_layout(id);
         if layout.is_some() {
-            page.line("// SAFETY: the constant below compiles only if the layout is that of the schema.");
-            self.mark(page, "FlatMessage", flat);
+            code.line("// SAFETY: the constant below compiles only if the layout is that of the schema.");
+            self.mark(code, "FlatMessage", flat);
         }
-        page.gap();
-        page.closed("const _: () =", "};", |page| {
-            let ty = self.flat_alias(page, spelling, flat);
+        code.gap();
+        code.closed("const _: () =", "};", |code| {
+            let ty = self.flat_alias(code, spelling, flat);
             for field in &fields {
                 let argument = format!("|it: &{ty}| &it.{field}");
-                page.call(&Call::new(self.layout("field::assert_self_contained"), &[&argument]), ";");
+                code.call(&Call::new(self.layout("field::assert_self_contained"), &[&argument]), ";");
             }
             if let Some(layout) = &layout {
                 let offsets =
                     fields.iter().zip(&layout.members).map(|(field, at)| (field.as_str(), at.offset));
-                self.assert_layout(page, &ty, layout.extent.size, layout.extent.align, offsets);
+                self.assert_layout(code, &ty, layout.extent.size, layout.extent.align, offsets);
             }
         });
     }
 
     /// Implements a trait without members.
-    pub fn mark(&self, page: &mut Page, name: &str, ty: &str) {
+    pub fn mark(&self, code: &mut CodeWriter, name: &str, ty: &str) {
         let (left, right) = (format!("unsafe impl {}", self.layout(name)), format!("for {ty}"));
         let whole = format!("{left} {right} {{}}");
-        if page.fits(whole.len()) {
-            return page.line(whole);
+        if code.fits(whole.len()) {
+            return code.line(whole);
         }
-        page.line(left);
-        page.indent();
-        page.line(right);
-        page.dedent();
-        page.lines("{\n}");
+        code.line(left);
+        code.indent();
+        code.line(right);
+        code.dedent();
+        code.lines("{\n}");
     }
 
     /// A short name for the flat form.
-    pub fn flat_alias(&self, page: &mut Page, spelling: &Spelling, flat: &str) -> String {
+    pub fn flat_alias(&self, code: &mut CodeWriter, spelling: &Spelling, flat: &str) -> String {
         if spelling.bound.is_none() {
             return flat.to_owned();
         }
         let alias = format!("{}_", spelling.name.trim_start_matches("r#"));
-        page.line(format!("type {alias} = {flat};"));
+        code.line(format!("type {alias} = {flat};"));
         alias
     }
 
     /// Assertions that a type has this layout.
     pub fn assert_layout<'a>(
         &self,
-        page: &mut Page,
+        code: &mut CodeWriter,
         ty: &str,
         size: u64,
         align: u64,
         offsets: impl Iterator<Item = (&'a str, u64)>,
     ) {
         let mut assert =
-            |condition: String| page.call(&Call::new("::core::assert!".into(), &[&condition]), ";");
+            |condition: String| code.call(&Call::new("::core::assert!".into(), &[&condition]), ";");
         assert(format!("::core::mem::size_of::<{ty}>() == {size}"));
         assert(format!("::core::mem::align_of::<{ty}>() == {align}"));
         offsets.for_each(|(field, at)| assert(format!("::core::mem::offset_of!({ty}, {field}) == {at}")));

@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::storage::is_template;
 use super::words::{is_global, is_reserved};
+use crate::codegen::naming;
 use crate::frontend::files::interface_of;
-use crate::generate::naming;
 use crate::model::{Bitmask, Constant, Enum, Kind, Name, TypeId};
 use crate::{FileId, Schema};
 

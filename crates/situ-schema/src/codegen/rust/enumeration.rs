@@ -2,7 +2,7 @@
 
 use super::call::Call;
 use super::names::Idents;
-use super::page::Page;
+use super::writer::CodeWriter;
 use super::{Generator, types};
 use crate::model::{Bitmask, Enum, Kind, TypeId};
 
@@ -65,123 +65,123 @@ impl Generator<'_> {
     }
 
     /// An enum.
-    pub fn enumeration(&self, page: &mut Page, id: TypeId, it: &Enum) {
+    pub fn enumeration(&self, code: &mut CodeWriter, id: TypeId, it: &Enum) {
         let definition = self.schema.definition(id);
         let name = self.names.ident(&definition.name);
         let constants = self.enumerators(id);
-        page.docs(&definition.docs, || format!("`{}`.", definition.name));
-        page.line(DERIVES);
-        page.line("#[repr(transparent)]");
-        page.line(format!("pub struct {name}(pub i32);"));
-        page.gap();
-        page.block(format!("impl {name}"), |page| {
+        code.docs(&definition.docs, || format!("`{}`.", definition.name));
+        code.line(DERIVES);
+        code.line("#[repr(transparent)]");
+        code.line(format!("pub struct {name}(pub i32);"));
+        code.gap();
+        code.block(format!("impl {name}"), |code| {
             for enumerator in &it.enumerators {
-                page.docs(&enumerator.docs, || format!("`{}`.", enumerator.name));
+                code.docs(&enumerator.docs, || format!("`{}`.", enumerator.name));
                 let constant = constants.get(&enumerator.name);
-                page.line(format!("pub const {constant}: Self = Self({});", enumerator.value));
+                code.line(format!("pub const {constant}: Self = Self({});", enumerator.value));
             }
         });
         let default = constants.get(&it.default_enumerator().name);
         let names = it.enumerators.iter();
         let names = names.map(|it| format!("({}, \"{}\")", it.value, it.name)).collect::<Vec<_>>();
-        page.gap();
-        page.block(format!("impl {} for {name}", self.layout("visit::Enumeration")), |page| {
-            page.list("const NAMES: &'static [(i32, &'static str)] = &[", &names, "];");
-            page.gap();
-            page.block("fn from_value(value: i32) -> Self", |page| page.line("Self(value)"));
-            page.gap();
-            page.block("fn value(self) -> i32", |page| page.line("self.0"));
+        code.gap();
+        code.block(format!("impl {} for {name}", self.layout("visit::Enumeration")), |code| {
+            code.list("const NAMES: &'static [(i32, &'static str)] = &[", &names, "];");
+            code.gap();
+            code.block("fn from_value(value: i32) -> Self", |code| code.line("Self(value)"));
+            code.gap();
+            code.block("fn value(self) -> i32", |code| code.line("self.0"));
         });
-        self.newtype(page, &name, "i32", "enumeration", &format!("Self::{default}"));
-        page.gap();
-        page.line(format!("{}! {{ {name} }}", self.region_crate("region_enumeration")));
+        self.newtype(code, &name, "i32", "enumeration", &format!("Self::{default}"));
+        code.gap();
+        code.line(format!("{}! {{ {name} }}", self.region_crate("region_enumeration")));
     }
 
     /// A bitmask.
-    pub fn bitmask(&self, page: &mut Page, id: TypeId, it: &Bitmask) {
+    pub fn bitmask(&self, code: &mut CodeWriter, id: TypeId, it: &Bitmask) {
         let definition = self.schema.definition(id);
         let name = self.names.ident(&definition.name);
         let constants = self.enumerators(id);
         let bits = types::primitive(it.storage());
-        page.docs(&definition.docs, || format!("`{}`.", definition.name));
-        page.line(DERIVES);
-        page.line("#[repr(transparent)]");
-        page.line(format!("pub struct {name}(pub {bits});"));
-        page.gap();
-        page.block(format!("impl {name}"), |page| {
+        code.docs(&definition.docs, || format!("`{}`.", definition.name));
+        code.line(DERIVES);
+        code.line("#[repr(transparent)]");
+        code.line(format!("pub struct {name}(pub {bits});"));
+        code.gap();
+        code.block(format!("impl {name}"), |code| {
             for flag in &it.flags {
-                page.docs(&flag.docs, || format!("`{}`.", flag.name));
+                code.docs(&flag.docs, || format!("`{}`.", flag.name));
                 let constant = constants.get(&flag.name);
-                page.line(format!("pub const {constant}: Self = Self(1 << {});", flag.position));
+                code.line(format!("pub const {constant}: Self = Self(1 << {});", flag.position));
             }
         });
         let flags = it.flags.iter();
         let flags = flags.map(|it| format!("({}, \"{}\")", it.position, it.name)).collect::<Vec<_>>();
-        page.gap();
-        page.block(format!("impl {} for {name}", self.layout("visit::Bitmask")), |page| {
-            page.line(format!("type Bits = {bits};"));
-            page.gap();
-            page.list("const FLAGS: &'static [(u8, &'static str)] = &[", &flags, "];");
-            page.gap();
-            page.block(format!("fn from_bits(bits: {bits}) -> Self"), |page| page.line("Self(bits)"));
-            page.gap();
-            page.block(format!("fn bits(self) -> {bits}"), |page| page.line("self.0"));
+        code.gap();
+        code.block(format!("impl {} for {name}", self.layout("visit::Bitmask")), |code| {
+            code.line(format!("type Bits = {bits};"));
+            code.gap();
+            code.list("const FLAGS: &'static [(u8, &'static str)] = &[", &flags, "];");
+            code.gap();
+            code.block(format!("fn from_bits(bits: {bits}) -> Self"), |code| code.line("Self(bits)"));
+            code.gap();
+            code.block(format!("fn bits(self) -> {bits}"), |code| code.line("self.0"));
         });
-        page.gap();
-        page.block(format!("impl {name}"), |page| page.lines(BITMASK_FUNCTIONS));
+        code.gap();
+        code.block(format!("impl {name}"), |code| code.lines(BITMASK_FUNCTIONS));
         for (operator, function, expression) in BITMASK_OPERATORS {
-            page.gap();
-            page.block(format!("impl ::core::ops::{operator} for {name}"), |page| {
-                page.line("type Output = Self;");
-                page.gap();
-                page.block(format!("fn {function} -> Self"), |page| page.line(format!("Self({expression})")));
+            code.gap();
+            code.block(format!("impl ::core::ops::{operator} for {name}"), |code| {
+                code.line("type Output = Self;");
+                code.gap();
+                code.block(format!("fn {function} -> Self"), |code| code.line(format!("Self({expression})")));
             });
         }
         for (operator, function, sign) in BITMASK_ASSIGNMENTS {
-            page.gap();
-            page.block(format!("impl ::core::ops::{operator} for {name}"), |page| {
-                page.block(format!("fn {function}(&mut self, other: Self)"), |page| {
-                    page.line(format!("self.0 {sign} other.0;"));
+            code.gap();
+            code.block(format!("impl ::core::ops::{operator} for {name}"), |code| {
+                code.block(format!("fn {function}(&mut self, other: Self)"), |code| {
+                    code.line(format!("self.0 {sign} other.0;"));
                 });
             });
         }
-        self.newtype(page, &name, bits, "bitmask", "Self::empty()");
-        page.gap();
-        page.line(format!("{}! {{ {name}({bits}) }}", self.region_crate("region_newtype")));
+        self.newtype(code, &name, bits, "bitmask", "Self::empty()");
+        code.gap();
+        code.line(format!("{}! {{ {name}({bits}) }}", self.region_crate("region_newtype")));
     }
 
     /// What enums and bitmasks have in common: they are numbers, which have a default and are printed by name.
-    fn newtype(&self, page: &mut Page, name: &str, number: &str, what: &str, default: &str) {
-        page.gap();
-        page.line("// SAFETY: the type is a transparent number, and any number is valid.");
-        page.block(format!("unsafe impl {} for {name}", self.layout("Newtype")), |page| {
-            page.line(format!("type Number = {number};"));
+    fn newtype(&self, code: &mut CodeWriter, name: &str, number: &str, what: &str, default: &str) {
+        code.gap();
+        code.line("// SAFETY: the type is a transparent number, and any number is valid.");
+        code.block(format!("unsafe impl {} for {name}", self.layout("Newtype")), |code| {
+            code.line(format!("type Number = {number};"));
             let functions =
                 [("visit_newtype", "Visitor", "self"), ("visit_newtype_mut", "VisitorMut", "&mut self")];
             for (function, visitor, receiver) in functions {
-                page.gap();
-                page.function(
+                code.gap();
+                code.function(
                     &format!("fn {function}<V: {}>", self.layout(&format!("visit::{visitor}"))),
                     &[receiver, "visitor: &mut V"],
                     "::core::result::Result<(), V::Error>",
                 );
-                page.indent();
-                page.line(format!("visitor.{what}(self)"));
-                page.dedent();
-                page.line("}");
+                code.indent();
+                code.line(format!("visitor.{what}(self)"));
+                code.dedent();
+                code.line("}");
             }
         });
-        page.gap();
-        page.block(format!("impl ::core::default::Default for {name}"), |page| {
-            page.block("fn default() -> Self", |page| page.line(default));
+        code.gap();
+        code.block(format!("impl ::core::default::Default for {name}"), |code| {
+            code.block("fn default() -> Self", |code| code.line(default));
         });
-        page.gap();
-        page.block(format!("impl ::core::fmt::Debug for {name}"), |page| {
+        code.gap();
+        code.block(format!("impl ::core::fmt::Debug for {name}"), |code| {
             let head = "fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result";
-            page.block(head, |page| {
+            code.block(head, |code| {
                 let quoted = format!("\"{name}\"");
                 let function = self.layout(&format!("newtype::fmt_{what}"));
-                page.call(&Call::new(function, &["f", &quoted, "*self"]), "");
+                code.call(&Call::new(function, &["f", &quoted, "*self"]), "");
             });
         });
     }

@@ -3,7 +3,7 @@
 use super::error::ProtoError;
 use super::model::Model;
 use super::{cpp, rust};
-use crate::generate::{GeneratedFile, Language, Options};
+use crate::codegen::{GeneratedFile, Language, Options};
 
 pub fn generate(
     model: &Model,
