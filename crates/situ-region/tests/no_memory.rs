@@ -1,45 +1,10 @@
 //! Images that need more memory than is available. If the size comes from outside, the result is an error.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::ptr::null_mut;
-
 use situ_region::{InvalidProblem, Region, Vector, view};
-
-/// Refuses allocations above a limit.
-struct Scarce;
-
-thread_local! {
-    static MOST: Cell<usize> = const { Cell::new(usize::MAX) };
-}
-
-// SAFETY: every call is passed to the system's allocator, or answered as if that had no memory; neither
-// unwinds.
-unsafe impl GlobalAlloc for Scarce {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.size() > MOST.try_with(Cell::get).unwrap_or(usize::MAX) {
-            return null_mut();
-        }
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
+use situ_testkit::scarce_allocator::{ScarceAllocator, with_at_most};
 
 #[global_allocator]
-static ALLOCATOR: Scarce = Scarce;
-
-/// Runs `work` while every allocation of more than `most` bytes fails.
-fn with_at_most<T>(most: usize, work: impl FnOnce() -> T) -> T {
-    MOST.set(most);
-    let done = work();
-    MOST.set(usize::MAX);
-    done
-}
+static ALLOCATOR: ScarceAllocator = ScarceAllocator;
 
 /// The live image of 100,000 numbers: 800,000 bytes, and a bitmap of 1/128 of that.
 fn image() -> Vec<u128> {

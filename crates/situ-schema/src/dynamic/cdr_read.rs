@@ -4,6 +4,7 @@ use situ_wire::{DecodeError, DecodeProblem, Encoding, Reader, Scope, TextBuffer}
 
 use super::defaults::{Defaults, bitmask_value, enum_value};
 use super::error::{ReadError, ReadProblem};
+use super::memory;
 use super::value::{Numbers, Record, Value};
 use super::{Budget, Names, Shape, all_members, number, shape};
 use crate::model::{Extensibility, Kind, Member, Primitive, Type, TypeId, Union};
@@ -98,14 +99,14 @@ impl<'a> Decoder<'a> {
         match shape(schema, ty) {
             Shape::Primitive(primitive) => self.primitive(primitive),
             Shape::Text { bound } => {
-                let text = self.reader.text(&mut self.text)?.to_owned();
+                let text = memory::text(self.reader.text(&mut self.text)?)?;
                 self.check_bound(text.len(), bound)?;
                 Ok(Value::Text(text))
             }
             Shape::WideText { bound } => {
                 let units = self.reader.wide_text()?;
                 self.check_bound(units.len(), bound)?;
-                Ok(Value::WideText(units.collect()))
+                Ok(Value::WideText(memory::list(units)?))
             }
             Shape::Sequence { element, bound } => {
                 self.reader.descend()?;
@@ -148,14 +149,14 @@ impl<'a> Decoder<'a> {
             }
             let bytes = self.reader.bytes(size)?;
             let bytes = bytes.try_to_vec().map_err(|error| self.reader.error(error))?;
-            if let Some(numbers) = Numbers::from_bytes(primitive, &bytes, self.reader.is_swapped()) {
+            if let Some(numbers) = Numbers::from_bytes(primitive, &bytes, self.reader.is_swapped())? {
                 return Ok(Value::Numbers(numbers));
             }
         }
         let mut elements = Vec::new();
         for index in 0..count {
             let value = self.value(element);
-            elements.push(value.map_err(|error| error.in_element(index as usize))?);
+            memory::push(&mut elements, value.map_err(|error| error.in_element(index as usize))?)?;
         }
         Ok(Value::List(elements))
     }
@@ -169,7 +170,7 @@ impl<'a> Decoder<'a> {
         let mut entries = Vec::new();
         for index in 0..count {
             let entry = self.value(key).and_then(|key| Ok((key, self.value(value)?)));
-            entries.push(entry.map_err(|error| error.in_element(index))?);
+            memory::push(&mut entries, entry.map_err(|error| error.in_element(index))?)?;
         }
         self.leave(scope);
         self.reader.ascend();

@@ -3,6 +3,7 @@
 use situ_layout::NoMemory;
 
 use super::error::{ReadError, ReadProblem};
+use super::memory;
 use super::value::{Numbers, Record, Value};
 use super::{Budget, Names, Shape, all_members, number, shape};
 use crate::model::{Bitmask, Enum, Kind, Literal, Member, Primitive, Type, TypeId};
@@ -81,9 +82,8 @@ impl Defaults<'_> {
             Shape::Text { .. } => Value::Text(String::new()),
             Shape::WideText { .. } => Value::WideText(Vec::new()),
             Shape::Sequence { element, .. } => match number(schema, element) {
-                Some(primitive) => {
-                    Numbers::from_bytes(primitive, &[], false).map_or(Value::List(Vec::new()), Value::Numbers)
-                }
+                Some(primitive) => Numbers::from_bytes(primitive, &[], false)?
+                    .map_or(Value::List(Vec::new()), Value::Numbers),
                 None => Value::List(Vec::new()),
             },
             Shape::Array { element, length } => self.array(element, length)?,
@@ -119,11 +119,15 @@ impl Defaults<'_> {
             let has_memory = bytes.try_reserve_exact(size);
             has_memory.map_err(|_| ReadProblem::NoMemory(NoMemory { bytes: size }))?;
             bytes.resize(size, 0);
-            if let Some(numbers) = Numbers::from_bytes(primitive, &bytes, false) {
+            if let Some(numbers) = Numbers::from_bytes(primitive, &bytes, false)? {
                 return Ok(Value::Numbers(numbers));
             }
         }
-        (0..length).map(|_| self.of(element)).collect::<Result<_, _>>().map(Value::List)
+        let mut elements = Vec::new();
+        for _ in 0..length {
+            memory::push(&mut elements, self.of(element)?)?;
+        }
+        Ok(Value::List(elements))
     }
 
     fn literal(&mut self, literal: &Literal, ty: &Type) -> Result<Value, ReadError> {
@@ -146,7 +150,7 @@ impl Defaults<'_> {
                 self.charge(elements.len() as u64)?;
                 let values =
                     elements.iter().map(|it| self.literal(it, element)).collect::<Result<Vec<_>, _>>()?;
-                list(schema, element, values)
+                list(schema, element, values)?
             }
             // Literals are checked against their types when the schema is read.
             (Literal::List(_) | Literal::Enumerator { .. }, _) => self.of(ty)?,
@@ -155,8 +159,8 @@ impl Defaults<'_> {
 }
 
 /// Elements as a list, or as numbers if they are.
-pub(super) fn list(schema: &Schema, element: &Type, values: Vec<Value>) -> Value {
-    let Some(primitive) = number(schema, element) else { return Value::List(values) };
+pub(super) fn list(schema: &Schema, element: &Type, values: Vec<Value>) -> Result<Value, NoMemory> {
+    let Some(primitive) = number(schema, element) else { return Ok(Value::List(values)) };
     let mut bytes = Vec::with_capacity(values.len() * primitive.size() as usize);
     for value in &values {
         match value {
@@ -168,5 +172,5 @@ pub(super) fn list(schema: &Schema, element: &Type, values: Vec<Value>) -> Value
             }
         }
     }
-    Numbers::from_bytes(primitive, &bytes, false).map_or(Value::List(values), Value::Numbers)
+    Ok(Numbers::from_bytes(primitive, &bytes, false)?.map_or(Value::List(values), Value::Numbers))
 }

@@ -2,6 +2,7 @@
 
 use super::defaults::{bitmask_value, enum_value};
 use super::error::{ReadError, ReadProblem};
+use super::memory;
 use super::value::{Numbers, Record, Value};
 use super::{Budget, Names, Shape, number, shape};
 use crate::layout::flat::{ContainerLayout, Extent, FlatReason, optional};
@@ -106,7 +107,7 @@ impl<'a> Reader<'a> {
                     return Err(ReadProblem::NotTerminated(length).into());
                 }
                 match std::str::from_utf8(text) {
-                    Ok(text) => Ok(Value::Text(text.to_owned())),
+                    Ok(text) => Ok(Value::Text(memory::text(text)?)),
                     Err(error) => Err(ReadProblem::NotUtf8(error.valid_up_to()).into()),
                 }
             }
@@ -115,7 +116,7 @@ impl<'a> Reader<'a> {
                 let units = part(self.head, at + 4, 2 * (length + 1))?.as_chunks().0;
                 match units.split_last() {
                     Some(([0, 0], units)) => {
-                        Ok(Value::WideText(units.iter().map(|it| u16::from_le_bytes(*it)).collect()))
+                        Ok(Value::WideText(memory::list(units.iter().map(|it| u16::from_le_bytes(*it)))?))
                     }
                     _ => Err(ReadProblem::NotTerminated(length).into()),
                 }
@@ -137,7 +138,7 @@ impl<'a> Reader<'a> {
                     let entry = self
                         .value(key, at)
                         .and_then(|key| Ok((key, self.value(value, at + layout.value_offset)?)));
-                    entries.push(entry.map_err(|error| error.in_element(index as usize))?);
+                    memory::push(&mut entries, entry.map_err(|error| error.in_element(index as usize))?)?;
                 }
                 Ok(Value::Map(entries))
             }
@@ -149,14 +150,14 @@ impl<'a> Reader<'a> {
         let extent = self.extent(element)?;
         if let Some(primitive) = number(self.schema, element) {
             let bytes = part(self.head, at, length * extent.size)?;
-            if let Some(numbers) = Numbers::from_bytes(primitive, bytes, false) {
+            if let Some(numbers) = Numbers::from_bytes(primitive, bytes, false)? {
                 return Ok(Value::Numbers(numbers));
             }
         }
         let mut elements = Vec::new();
         for index in 0..length {
             let value = self.value(element, at + index * extent.size);
-            elements.push(value.map_err(|error| error.in_element(index as usize))?);
+            memory::push(&mut elements, value.map_err(|error| error.in_element(index as usize))?)?;
         }
         Ok(Value::List(elements))
     }

@@ -23,6 +23,7 @@ mod defaults;
 mod error;
 mod flat_read;
 mod flat_write;
+mod memory;
 mod print;
 mod region_read;
 mod text;

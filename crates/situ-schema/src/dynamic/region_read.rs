@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::defaults::{Defaults, bitmask_value, enum_value};
 use super::error::{ReadError, ReadProblem};
 use super::flat_read::{array_at, part, primitive};
+use super::memory;
 use super::value::{Numbers, Record, Value};
 use super::{Budget, Names};
 use crate::identity::signature::text_hash;
@@ -158,17 +159,22 @@ impl Reader<'_> {
                 let places = self.places(*lookup, self.extent(key), at)?;
                 if let RegionType::Primitive(of) = &**key {
                     let size = of.size();
-                    let bytes: Vec<&[u8]> =
-                        places.iter().map(|at| part(self.image, *at, size)).collect::<Outcome<_>>()?;
-                    if let Some(numbers) = Numbers::from_bytes(*of, &bytes.concat(), false) {
+                    let mut bytes = Vec::new();
+                    for at in &places {
+                        let key = part(self.image, *at, size)?;
+                        key.iter().try_for_each(|byte| memory::push(&mut bytes, *byte))?;
+                    }
+                    if let Some(numbers) = Numbers::from_bytes(*of, &bytes, false)? {
                         return Ok(Value::Numbers(numbers));
                     }
                 }
                 let keys = self.deeper(|reader| {
-                    let key_at = |(index, at): (usize, u64)| {
-                        reader.value(key, at).map_err(|error| error.in_element(index))
-                    };
-                    places.into_iter().enumerate().map(key_at).collect::<Outcome<Vec<_>>>()
+                    let mut keys = Vec::new();
+                    for (index, at) in places.into_iter().enumerate() {
+                        let key = reader.value(key, at).map_err(|error| error.in_element(index));
+                        memory::push(&mut keys, key?)?;
+                    }
+                    Ok(keys)
                 })?;
                 Ok(Value::List(keys))
             }
@@ -179,13 +185,14 @@ impl Reader<'_> {
                 let entry = Extent { size: (value_at + second.size).next_multiple_of(align), align };
                 let places = self.places(*lookup, entry, at)?;
                 let entries = self.deeper(|reader| {
-                    let entry_at = |(index, at): (usize, u64)| {
-                        let read = reader
+                    let mut entries = Vec::new();
+                    for (index, at) in places.into_iter().enumerate() {
+                        let entry = reader
                             .value(key, at)
                             .and_then(|key| Ok((key, reader.value(value, at + value_at)?)));
-                        read.map_err(|error| error.in_element(index))
-                    };
-                    places.into_iter().enumerate().map(entry_at).collect::<Outcome<Vec<_>>>()
+                        memory::push(&mut entries, entry.map_err(|error| error.in_element(index))?)?;
+                    }
+                    Ok(entries)
                 })?;
                 Ok(Value::Map(entries))
             }
@@ -216,7 +223,7 @@ impl Reader<'_> {
             part(self.image, block, length)?
         };
         match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Value::Text(text.to_owned())),
+            Ok(text) => Ok(Value::Text(memory::text(text)?)),
             Err(error) => Err(ReadProblem::NotUtf8(error.valid_up_to()).into()),
         }
     }
@@ -225,7 +232,7 @@ impl Reader<'_> {
         let size = self.extent(element).size;
         if let RegionType::Primitive(of) = element
             && !matches!(of, Primitive::Bool | Primitive::Char8 | Primitive::WChar)
-            && let Some(numbers) = Numbers::from_bytes(*of, part(self.image, at, length * size)?, false)
+            && let Some(numbers) = Numbers::from_bytes(*of, part(self.image, at, length * size)?, false)?
         {
             // Vectors that share one block would yield many values from few bytes.
             self.charge(length * size)?;
@@ -234,7 +241,7 @@ impl Reader<'_> {
         let mut elements = Vec::new();
         for index in 0..length {
             let value = self.value(element, at + index * size);
-            elements.push(value.map_err(|error| error.in_element(index as usize))?);
+            memory::push(&mut elements, value.map_err(|error| error.in_element(index as usize))?)?;
         }
         Ok(Value::List(elements))
     }
@@ -246,7 +253,8 @@ impl Reader<'_> {
             Lookup::Flat => {
                 let (block, length) = self.container(at, entry.size)?;
                 self.charge(length)?;
-                Ok((0..length).map(|index| block + index * entry.size).collect())
+                let count = usize::try_from(length).unwrap_or(usize::MAX);
+                Ok(memory::list((0..count).map(|index| block + index as u64 * entry.size))?)
             }
             Lookup::Hash => {
                 let slots = u64::from(self.u32(at + 8)?);
@@ -256,7 +264,7 @@ impl Reader<'_> {
                 let mut places = Vec::new();
                 for slot in 0..slots {
                     if self.u32(block + 4 * slot)? != 0 {
-                        places.push(block + 4 * slots + slot * entry.size);
+                        memory::push(&mut places, block + 4 * slots + slot * entry.size)?;
                     }
                 }
                 Ok(places)
@@ -286,7 +294,7 @@ impl Reader<'_> {
                 self.node(child, levels - 1, entry, places)?;
             }
             if index < length {
-                places.push(first + index * entry.size);
+                memory::push(places, first + index * entry.size)?;
             }
         }
         Ok(())

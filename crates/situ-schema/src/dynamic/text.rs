@@ -109,7 +109,8 @@ impl<'s> TextReader<'s> {
             Shape::Sequence { element, bound } => {
                 let elements = self.elements(element, tree)?;
                 within(tree, elements.len(), bound, "elements")?;
-                Ok(list(schema, element, elements))
+                list(schema, element, elements)
+                    .map_err(|error| tree.error(error.to_string(), "write a shorter list"))
             }
             Shape::Array { element, length } => {
                 let elements = self.elements(element, tree)?;
@@ -117,7 +118,8 @@ impl<'s> TextReader<'s> {
                     let message = format!("{} elements, but the array has {length}", elements.len());
                     return Err(tree.error(message, format!("give exactly {length} elements")));
                 }
-                Ok(list(schema, element, elements))
+                list(schema, element, elements)
+                    .map_err(|error| tree.error(error.to_string(), "write a shorter list"))
             }
             Shape::Map { key, value, bound } => {
                 let TreeKind::Map(entries) = &tree.kind else {

@@ -1,5 +1,8 @@
 //! The values of messages whose types are known at run time only.
 
+use situ_layout::NoMemory;
+
+use super::memory;
 use std::sync::Arc;
 
 use crate::model::Primitive;
@@ -155,23 +158,19 @@ impl Numbers {
 
     /// From bytes, in little or big endian. Bytes behind the last whole number are ignored. `None` for
     /// booleans and characters.
-    pub(super) fn from_bytes(primitive: Primitive, bytes: &[u8], big_endian: bool) -> Option<Self> {
+    pub(super) fn from_bytes(
+        primitive: Primitive,
+        bytes: &[u8],
+        big_endian: bool,
+    ) -> Result<Option<Self>, NoMemory> {
         macro_rules! read {
-            ($kind:ty) => {
-                bytes
-                    .as_chunks::<{ size_of::<$kind>() }>()
-                    .0
-                    .iter()
-                    .map(
-                        |it| {
-                            if big_endian { <$kind>::from_be_bytes(*it) } else { <$kind>::from_le_bytes(*it) }
-                        },
-                    )
-                    .collect()
-            };
+            ($kind:ty) => {{
+                let read = if big_endian { <$kind>::from_be_bytes } else { <$kind>::from_le_bytes };
+                memory::list(bytes.as_chunks().0.iter().map(|it| read(*it)))?
+            }};
         }
-        Some(match primitive {
-            Primitive::U8 => Self::U8(bytes.to_vec()),
+        Ok(Some(match primitive {
+            Primitive::U8 => Self::U8(read!(u8)),
             Primitive::I8 => Self::I8(read!(i8)),
             Primitive::U16 => Self::U16(read!(u16)),
             Primitive::I16 => Self::I16(read!(i16)),
@@ -181,8 +180,8 @@ impl Numbers {
             Primitive::I64 => Self::I64(read!(i64)),
             Primitive::F32 => Self::F32(read!(f32)),
             Primitive::F64 => Self::F64(read!(f64)),
-            Primitive::Bool | Primitive::Char8 | Primitive::WChar => return None,
-        })
+            Primitive::Bool | Primitive::Char8 | Primitive::WChar => return Ok(None),
+        }))
     }
 
     /// As bytes in little endian.
