@@ -12,8 +12,16 @@
 //! - [`Message`] and [`FlatMessage`] are implemented by generated types and used by a transport.
 //! - [`Value`] is implemented by every type that can be a member of a message.
 //! - [`visit`] is the pass over the members on which encodings are built.
-//! - [`flat`] and [`heap`] hold the containers of the two policies; [`api`] has the operations that they
+//! - [`flat`] and [`heap`] hold the containers of the two policies; [`container`] has the operations that they
 //!   share.
+//!
+//! | Room | What is there |
+//! |---|---|
+//! | `value` | values, visitors, the operations of containers, errors; numbers, enums and bitmasks |
+//! | `storage` | the storage policies, and the containers of each |
+//! | `convert` | conversion between storages, and to and from C structs of ROS |
+//! | `message` | messages, their flat form and their region form |
+//! | `support` | bytes and texts that other processes wrote |
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!(
@@ -21,55 +29,70 @@ compile_error!(
      in what reads images, counts on `usize` being larger than they are"
 );
 
-pub mod api;
-#[doc(hidden)]
-pub mod assign;
-mod bulk;
-mod bulk_ref;
-mod error;
-#[doc(hidden)]
-pub mod field;
-pub mod flat;
-pub mod foreign;
-#[doc(hidden)]
-pub mod hand_over;
-pub mod heap;
-mod in_place;
+mod convert;
 mod macros_union;
 mod message;
-#[doc(hidden)]
-pub mod newtype;
-mod primitive;
-mod region_form;
-pub mod ros;
-#[doc(hidden)]
-pub mod set;
-mod shape;
-mod shared;
 mod storage;
-#[doc(hidden)]
-pub mod take;
+mod support;
 mod value;
-pub mod visit;
 
-pub use api::{List, Maybe, Table, Text, WideText};
-pub use assign::{AssignError, AssignFrom, AssignProblem, Bodies};
-pub use bulk::{BulkError, BulkField};
-pub use bulk_ref::{BULK_ALIGN, BulkCursor, BulkRef, UNBOUNDED};
-pub use error::{BoundError, Bounded, FieldPath, OpaqueBuffer, Segment, ValidateError, ValidateProblem};
+/// ROS storage: strings and sequences with the layout of ROS 2's C code (`spec/ros.md`). A message is the C
+/// struct itself.
+///
+/// Their memory comes from the C library's allocator, so C code may free memory that Rust code allocated, and
+/// the reverse.
+pub mod ros {
+    pub use crate::convert::ros::clip::clip;
+    pub use crate::convert::ros::lend::{self, Lend, Lent, lend, lend_with_body};
+    pub use crate::convert::ros::native::{idiomatic, idiomatic_clipped, native};
+    pub use crate::storage::ros::loaded::checked_type_support;
+    pub use crate::storage::ros::memory::{CAllocator, shares_memory_with_c};
+    pub use crate::storage::ros::policy::Ros;
+    pub use crate::storage::ros::sequence::RosSequence;
+    pub use crate::storage::ros::string::RosString;
+    pub use crate::storage::ros::tail::{BufferFlags, Finalize, NoTail, PrimitiveTail, SEQUENCES_HAVE_FLAGS};
+    pub use crate::storage::ros::wstring::RosWString;
+}
+
+/// One pass over the members of any message: visitors, and the properties of types and members.
+pub mod visit {
+    pub use crate::value::shape::{Element, Extensibility, MemberInfo, Shape, TypeInfo};
+    pub use crate::value::traits::{
+        Bitmask, Discriminator, Enumeration, MemberVisitor, Number, Structure, Union, Visitor, VisitorMut,
+    };
+}
+
+pub use storage::{flat, heap};
+pub use support::foreign;
+pub use value::container;
+
+#[doc(hidden)]
+pub use convert::{assign, take};
+#[doc(hidden)]
+pub use message::{field, set};
+#[doc(hidden)]
+pub use value::newtype;
+
+pub use convert::assign::{AssignError, AssignFrom, AssignProblem, Bodies};
+pub use convert::take::{TakeFrom, convert, convert_owned};
 pub use flat::{Flat, FlatMap, FlatOptional, FlatSequence, FlatString, FlatWString};
 pub use heap::{BoundedMap, BoundedString, BoundedVec, BoundedWString, Heap, WString};
-pub use in_place::{
+pub use message::region_form::{Invalid, InvalidPlace, InvalidProblem};
+pub use message::traits::{Action, FlatForm, FlatFormError, FlatMessage, Message, RegionFormError, Service};
+#[doc(hidden)]
+pub use message::traits::{read_flat, write_flat};
+pub use ros::{Ros, RosSequence, RosString, RosWString};
+pub use storage::bulk::{BulkError, BulkField};
+pub use storage::policy::{Held, Storage, StorageKind, Unbounded};
+pub use support::shared_bytes::{NoMemory, SharedBytes};
+pub use value::bulk_ref::{BULK_ALIGN, BulkCursor, BulkRef, UNBOUNDED};
+pub use value::container::{List, Maybe, Table, Text, WideText};
+pub use value::error::{
+    BoundError, Bounded, FieldPath, OpaqueBuffer, Segment, ValidateError, ValidateProblem,
+};
+pub use value::in_place::{
     Absent, Composite, ElementClass, IfScalar, InPlace, Present, Scalar, SelfContained,
     assert_self_contained, boxed, clone_value, default_value, dense_bytes, dense_bytes_mut, reset,
 };
-pub use message::{Action, FlatForm, FlatFormError, FlatMessage, Message, RegionFormError, Service};
-#[doc(hidden)]
-pub use message::{read_flat, write_flat};
-pub use newtype::Newtype;
-pub use region_form::{Invalid, InvalidPlace, InvalidProblem};
-pub use ros::{Ros, RosSequence, RosString, RosWString};
-pub use shared::{NoMemory, SharedBytes};
-pub use storage::{Held, Storage, StorageKind, Unbounded};
-pub use take::{TakeFrom, convert, convert_owned};
-pub use value::{Key, Plain, Validation, Value};
+pub use value::newtype::Newtype;
+pub use value::traits::{Key, Plain, Validation, Value};

@@ -4,9 +4,9 @@
 
 pub(crate) mod read;
 
-use situ_layout::api::within;
 use situ_layout::assign::{self, AssignError, Bodies};
-use situ_layout::{BulkError, BulkField, FieldPath, OpaqueBuffer, Value, api, default_value, reset};
+use situ_layout::container::within;
+use situ_layout::{BulkError, BulkField, FieldPath, OpaqueBuffer, Value, container, default_value, reset};
 use thiserror::Error;
 
 use crate::containers::flat::{FlatMap, FlatSet};
@@ -390,7 +390,7 @@ macro_rules! __region_key_of_self {
 
 __region_key_of_self! { u8 u16 u32 u64 i8 i16 i32 i64 }
 
-impl<V: api::Text> KeyOf<V> for Text {
+impl<V: container::Text> KeyOf<V> for Text {
     fn view_of(key: &V) -> &str {
         key
     }
@@ -418,7 +418,7 @@ pub fn store_copy<R: Copied<V>, V>(memory: MemoryMut<'_>, at: u32, from: &V) -> 
 }
 
 /// Stores a string.
-pub fn store_text<V: api::Text>(memory: MemoryMut<'_>, at: u32, from: &V) -> Result<(), StoreError> {
+pub fn store_text<V: container::Text>(memory: MemoryMut<'_>, at: u32, from: &V) -> Result<(), StoreError> {
     Ok(Text::assign(memory, at, &*from.to_text())?)
 }
 
@@ -431,7 +431,7 @@ pub fn store_wide(MemoryMut(memory): MemoryMut<'_>, at: u32, from: &[u16]) -> Re
 pub fn store_copies<R: Copied<V>, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
-    from: &impl api::List<V>,
+    from: &impl container::List<V>,
 ) -> Result<(), StoreError> {
     store_slice::<R, V>(memory, at, from.elements()?)
 }
@@ -451,7 +451,7 @@ fn store_slice<R: Copied<V>, V>(memory: &mut Memory, at: u32, from: &[V]) -> Res
 pub fn store_list<R: Stored, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
-    from: &impl api::List<V>,
+    from: &impl container::List<V>,
     body: &[u8],
     store: Stores<V>,
 ) -> Result<(), StoreError> {
@@ -470,7 +470,7 @@ pub fn store_list<R: Stored, V: Value>(
 pub fn store_set<R: Sets, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
-    from: &impl api::List<V>,
+    from: &impl container::List<V>,
 ) -> Result<(), StoreError>
 where
     R::Element: KeyOf<V>,
@@ -497,7 +497,7 @@ pub fn store_array<R: Stored, V, const N: usize>(
 pub fn store_map<R: Maps, K: situ_layout::Key, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
-    from: &impl api::Table<K, V>,
+    from: &impl container::Table<K, V>,
     body: &[u8],
     store: Stores<V>,
 ) -> Result<(), StoreError>
@@ -515,7 +515,7 @@ where
 pub fn store_maybe<R: Holds01, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
-    from: &impl api::Maybe<V>,
+    from: &impl container::Maybe<V>,
     body: &[u8],
     store: Stores<V>,
 ) -> Result<(), StoreError> {
@@ -544,7 +544,7 @@ pub fn load_copy<R: Copied<V>, V>(from: Ref<'_, R>, to: &mut V) -> Result<(), As
 }
 
 /// Reads a string.
-pub fn load_text<V: api::Text>(
+pub fn load_text<V: container::Text>(
     from: Ref<'_, Text>,
     to: &mut V,
     bodies: &mut Bodies<'_>,
@@ -554,7 +554,7 @@ pub fn load_text<V: api::Text>(
 }
 
 /// Reads a wide string.
-pub fn load_wide<V: api::WideText>(
+pub fn load_wide<V: container::WideText>(
     from: Ref<'_, Vector<u16>>,
     to: &mut V,
     bodies: &mut Bodies<'_>,
@@ -566,7 +566,7 @@ pub fn load_wide<V: api::WideText>(
 /// Reads a sequence of values that do not depend on the storage.
 pub fn load_copies<R: Copied<V>, V: Value>(
     from: Ref<'_, Vector<R>>,
-    to: &mut impl api::List<V>,
+    to: &mut impl container::List<V>,
     bodies: &mut Bodies<'_>,
 ) -> Result<(), AssignError> {
     bodies.repeat(from.len(), size_of::<V>())?;
@@ -586,7 +586,7 @@ pub fn load_copies<R: Copied<V>, V: Value>(
 /// Reads a sequence.
 pub fn load_list<R: Stored, V: Value>(
     from: Ref<'_, Vector<R>>,
-    to: &mut impl api::List<V>,
+    to: &mut impl container::List<V>,
     bodies: &mut Bodies<'_>,
     load: Loads<R, V>,
 ) -> Result<(), AssignError> {
@@ -602,7 +602,7 @@ pub fn load_list<R: Stored, V: Value>(
 /// Reads a sequence that is a set in regions.
 pub fn load_set<R: Sets, V: Value>(
     from: Ref<'_, R>,
-    to: &mut impl api::List<V>,
+    to: &mut impl container::List<V>,
     bodies: &mut Bodies<'_>,
 ) -> Result<(), AssignError>
 where
@@ -634,7 +634,7 @@ pub fn load_array<R: Stored, V, const N: usize>(
 /// Reads a map.
 pub fn load_map<R: Maps, K: situ_layout::Key, V: Value>(
     from: Ref<'_, R>,
-    to: &mut impl api::Table<K, V>,
+    to: &mut impl container::Table<K, V>,
     bodies: &mut Bodies<'_>,
     load: Loads<R::Value, V>,
 ) -> Result<(), AssignError>
@@ -656,7 +656,7 @@ where
 /// Reads an optional member.
 pub fn load_maybe<R: Holds01, V: Value>(
     from: Ref<'_, R>,
-    to: &mut impl api::Maybe<V>,
+    to: &mut impl container::Maybe<V>,
     bodies: &mut Bodies<'_>,
     load: Loads<R::Element, V>,
 ) -> Result<(), AssignError> {

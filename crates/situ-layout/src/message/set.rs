@@ -1,0 +1,44 @@
+//! The setters of generated types. They add the member's name to the error.
+
+use crate::value::container::{List, Table, Text, WideText};
+use crate::value::error::{BoundError, Bounded};
+use crate::value::traits::{Key, Value};
+
+fn named<T>(result: Bounded<T>, field: &'static str) -> Bounded<T> {
+    result.map_err(|error: BoundError| error.in_field(field))
+}
+
+/// Sets a string.
+pub fn text(target: &mut impl Text, field: &'static str, value: &str) -> Bounded {
+    named(target.try_assign(value), field)
+}
+
+/// Sets a wide string.
+pub fn wide(target: &mut impl WideText, field: &'static str, value: &str) -> Bounded {
+    named(target.try_assign_str(value), field)
+}
+
+/// Sets a sequence.
+pub fn list<T: Value>(target: &mut impl List<T>, field: &'static str, values: &[T]) -> Bounded {
+    named(target.try_assign(values), field)
+}
+
+/// Appends to a sequence.
+pub fn push<T: Value>(target: &mut impl List<T>, field: &'static str, value: T) -> Bounded {
+    named(target.try_push(value), field)
+}
+
+/// Appends a default element to a sequence.
+pub fn add<'a, T: Value>(target: &'a mut impl List<T>, field: &'static str) -> Bounded<&'a mut T> {
+    named(target.try_push_default(), field)
+}
+
+/// Sets an entry of a map.
+pub fn insert<K: Key, V: Value>(
+    target: &mut impl Table<K, V>,
+    field: &'static str,
+    key: K,
+    value: V,
+) -> Bounded<Option<V>> {
+    named(target.try_insert(key, value), field)
+}

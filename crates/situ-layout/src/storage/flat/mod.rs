@@ -1,0 +1,27 @@
+//! The containers of flat storage: bounded, inline, without pointers (`spec/flat.md`).
+//!
+//! All are `repr(C)` and begin with their length. Unoccupied memory is not touched: construction writes the
+//! length only, and a copy contains only the occupied part. A length in memory that another process can write
+//! is clamped to the bound at each access, so memory safety never depends on that process.
+//!
+//! ```text
+//!   policy  the policy
+//!   string, wstring, sequence, map, optional
+//!           the containers
+//!   bulk    the elements of a bulk member in the body of a message
+//! ```
+
+mod bulk;
+mod map;
+mod optional;
+mod policy;
+mod sequence;
+mod string;
+mod wstring;
+
+pub use map::{Entry, FlatMap};
+pub use optional::FlatOptional;
+pub use policy::Flat;
+pub use sequence::FlatSequence;
+pub use string::FlatString;
+pub use wstring::FlatWString;
