@@ -49,9 +49,8 @@ pub mod ros {
     pub use crate::storage::ros::memory::{CAllocator, shares_memory_with_c};
     pub use crate::storage::ros::policy::Ros;
     pub use crate::storage::ros::sequence::RosSequence;
-    pub use crate::storage::ros::string::RosString;
     pub use crate::storage::ros::tail::{BufferFlags, Finalize, NoTail, PrimitiveTail, SEQUENCES_HAVE_FLAGS};
-    pub use crate::storage::ros::wstring::RosWString;
+    pub use crate::storage::ros::text::{RosString, RosText, RosWString};
 }
 
 /// One pass over the members of any message: visitors, and the properties of types and members.

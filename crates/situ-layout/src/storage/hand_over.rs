@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::storage::ros::sequence::RosSequence;
-use crate::storage::ros::string::RosString;
+use crate::storage::ros::text::RosString;
 use crate::value::container::{List, Text, within};
 use crate::value::error::BoundError;
 use crate::value::in_place::InPlace;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   policy     what a storage policy has to offer
+//!   text       what strings and wide strings of all storages have in common
 //!   bulk       how a storage holds bulk members
 //!   hand_over  memory that a container hands over to one of another storage
 //!   flat       inline, without pointers
@@ -15,3 +16,4 @@ pub(crate) mod hand_over;
 pub mod heap;
 pub(crate) mod policy;
 pub(crate) mod ros;
+pub(crate) mod text;

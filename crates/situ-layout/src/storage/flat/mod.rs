@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   policy  the policy
-//!   string, wstring, sequence, map, optional
+//!   text, sequence, map, optional
 //!           the containers
 //!   bulk    the elements of a bulk member in the body of a message
 //! ```
@@ -16,12 +16,10 @@ mod map;
 mod optional;
 mod policy;
 mod sequence;
-mod string;
-mod wstring;
+mod text;
 
 pub use map::{Entry, FlatMap};
 pub use optional::FlatOptional;
 pub use policy::Flat;
 pub use sequence::FlatSequence;
-pub use string::FlatString;
-pub use wstring::FlatWString;
+pub use text::{FlatString, FlatText, FlatWString};

@@ -2,18 +2,16 @@
 //!
 //! ```text
 //!   policy  the policy
-//!   string, wstring, vec, map
+//!   text, vec, map
 //!           the containers, with bounds; without, they are String, Vec and BTreeMap
 //! ```
 
 mod map;
 mod policy;
-mod string;
+mod text;
 mod vec;
-mod wstring;
 
 pub use map::BoundedMap;
 pub use policy::Heap;
-pub use string::BoundedString;
+pub use text::{BoundedString, BoundedText, BoundedWString, WString};
 pub use vec::BoundedVec;
-pub use wstring::{BoundedWString, WString};

@@ -4,7 +4,7 @@ use std::mem::{self, ManuallyDrop};
 
 use super::bound;
 use super::sequence::RosSequence;
-use super::string::RosString;
+use super::text::RosString;
 use crate::storage::hand_over::{GivenList, GivenText, HandOverList, HandOverText};
 use crate::value::container::check;
 use crate::value::error::BoundError;

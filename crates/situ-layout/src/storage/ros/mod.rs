@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   policy     the policy
-//!   string, wstring, sequence
+//!   text, sequence
 //!              the containers
 //!   tail       the flags at the end of sequences, from the release Lyrical on
 //!   memory     the C library's allocator
@@ -16,9 +16,8 @@ pub(crate) mod loaded;
 pub(crate) mod memory;
 pub(crate) mod policy;
 pub(crate) mod sequence;
-pub(crate) mod string;
 pub(crate) mod tail;
-pub(crate) mod wstring;
+pub(crate) mod text;
 
 /// The bound of a string or sequence that has none in the schema.
 const NO_BOUND: usize = usize::MAX;

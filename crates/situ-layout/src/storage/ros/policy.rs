@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::sequence::RosSequence;
-use super::string::RosString;
-use super::wstring::RosWString;
+use super::text::{RosString, RosWString};
 use crate::storage::heap::BoundedMap;
 use crate::storage::policy::{Held, Storage, StorageKind, Unbounded};
 use crate::value::traits::{Key, Plain, Value};
