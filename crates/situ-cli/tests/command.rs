@@ -410,6 +410,46 @@ fn generated_rust_replaces_only_files_from_the_same_sources() {
 }
 
 #[test]
+fn cpp_is_generated_into_a_namespace_and_rust_is_not() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.file("pose.idl", POSE);
+    let out = sandbox.path("out");
+    let run = |lang: &str| {
+        sandbox.run(&["--json", "gen", "--lang", lang, "--namespace", "robots", "--out", &out, &schema])
+    };
+    let files = json(&run("cpp"))["files"].clone();
+    for file in files.as_array().unwrap() {
+        let file = file.as_str().unwrap();
+        assert!(file.starts_with(&format!("{out}/robots/")), "{file}");
+        assert!(std::fs::read_to_string(file).unwrap().contains("namespace robots"), "{file}");
+    }
+    let refused = run("rust");
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && error.contains("--namespace is for --lang cpp"), "{error}");
+}
+
+#[test]
+fn proto_files_with_one_cpp_name_for_two_messages_are_refused() {
+    let sandbox = Sandbox::new();
+    let file =
+        |name: &str, text: &str| sandbox.file(name, &format!("syntax = \"proto3\"; package p; {text}"));
+    let nested = file("ü.proto", "message C { message D {} }");
+    let flat = file("flat.proto", "message C_D {}");
+    let out = sandbox.path("out");
+    let run = |more: &[&str]| sandbox.run(&[&["gen", "--lang", "cpp", "--out", &out], more].concat());
+    let refused = run(&[&nested, &flat]);
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success());
+    for part in ["p.C.D (ü.proto)", "p.C_D (flat.proto)", "p::C_D", "import one file in the other"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    // In one program, the file that imports the other can avoid its names.
+    let flat = file("flat.proto", "import \"ü.proto\"; message C_D {}");
+    let done = run(&[&nested, &flat]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
 fn proto_files_become_code_with_and_without_protoc() {
     let sandbox = Sandbox::new();
     let text =

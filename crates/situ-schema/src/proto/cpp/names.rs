@@ -48,10 +48,10 @@ impl<'a> Names<'a> {
         let mut all: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
         for file in &model.files {
             for (name, full_name) in defined.get(file.name.as_str()).into_iter().flatten() {
-                if let Some((other, others)) = all.insert(name, (&file.name, full_name)) {
+                if let Some((other, other_file)) = all.insert(name, (full_name, &file.name)) {
                     return Err(ProtoError::SameName {
                         name: name.clone(),
-                        first: format!("{} ({others})", &other[1..]),
+                        first: format!("{} ({other_file})", &other[1..]),
                         second: format!("{} ({})", &full_name[1..], file.name),
                     });
                 }
