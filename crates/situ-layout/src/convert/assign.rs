@@ -80,21 +80,7 @@ impl<T: Into<AssignProblem>> From<T> for AssignError {
     }
 }
 
-impl AssignError {
-    /// Adds the enclosing member to the path.
-    #[must_use]
-    pub fn in_member(mut self, name: &'static str) -> Self {
-        self.path.enter_member(name);
-        self
-    }
-
-    /// Adds the index of the enclosing element to the path.
-    #[must_use]
-    pub fn in_element(mut self, index: usize) -> Self {
-        self.path.enter_element(index);
-        self
-    }
-}
+crate::__path_methods!(pub AssignError(&'static str));
 
 /// The bodies of the two messages of a conversion. Messages with heap storage have none.
 #[derive(Debug, Default)]

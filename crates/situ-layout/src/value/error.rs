@@ -180,21 +180,30 @@ impl From<ValidateProblem> for ValidateError {
     }
 }
 
-impl ValidateError {
-    /// Adds the enclosing member to the path.
-    #[must_use]
-    pub fn in_member(mut self, name: &'static str) -> Self {
-        self.path.enter_member(name);
-        self
-    }
+/// Implements the methods that add an enclosing member or element to the `path` of an error.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __path_methods {
+    ($($visibility:vis $error:ident($name:ty)),+) => {$(
+        impl $error {
+            /// Adds the enclosing member to the path.
+            #[must_use]
+            $visibility fn in_member(mut self, name: $name) -> Self {
+                self.path.enter_member(name);
+                self
+            }
 
-    /// Adds the index of the enclosing element to the path.
-    #[must_use]
-    pub fn in_element(mut self, index: usize) -> Self {
-        self.path.enter_element(index);
-        self
-    }
+            /// Adds the index of the enclosing element to the path.
+            #[must_use]
+            $visibility fn in_element(mut self, index: usize) -> Self {
+                self.path.enter_element(index);
+                self
+            }
+        }
+    )+};
 }
+
+__path_methods!(pub ValidateError(&'static str));
 
 /// The elements of a sequence are in memory that this program cannot read, such as that of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

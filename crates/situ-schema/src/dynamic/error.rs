@@ -10,11 +10,11 @@ pub(super) struct Path {
 }
 
 impl Path {
-    pub fn push_member(&mut self, name: &str) {
+    pub fn enter_member(&mut self, name: &str) {
         self.steps.push(format!(".{name}"));
     }
 
-    pub fn push_index(&mut self, index: usize) {
+    pub fn enter_element(&mut self, index: usize) {
         self.steps.push(format!("[{index}]"));
     }
 
@@ -123,18 +123,6 @@ impl From<situ_wire::DecodeError> for ReadError {
     }
 }
 
-impl ReadError {
-    pub(super) fn in_member(mut self, name: &str) -> Self {
-        self.path.push_member(name);
-        self
-    }
-
-    pub(super) fn in_element(mut self, index: usize) -> Self {
-        self.path.push_index(index);
-        self
-    }
-}
-
 /// Why a value cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WriteProblem {
@@ -219,18 +207,6 @@ impl From<EncodeProblem> for WriteError {
     }
 }
 
-impl WriteError {
-    pub(super) fn in_member(mut self, name: &str) -> Self {
-        self.path.push_member(name);
-        self
-    }
-
-    pub(super) fn in_element(mut self, index: usize) -> Self {
-        self.path.push_index(index);
-        self
-    }
-}
-
 /// Why a text is no message of a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}line {line}, column {column}: {message}{}", in_path(path), help.as_ref().map(|it| format!(" ({it})")).unwrap_or_default())]
@@ -250,17 +226,9 @@ fn in_path(path: &Path) -> String {
     if *path == Path::default() { String::new() } else { format!("{}, ", path.text()) }
 }
 
+situ_layout::__path_methods!(pub(super) ReadError(&str), pub(super) WriteError(&str), pub(super) TextError(&str));
+
 impl TextError {
-    pub(super) fn in_member(mut self, name: &str) -> Self {
-        self.path.push_member(name);
-        self
-    }
-
-    pub(super) fn in_element(mut self, index: usize) -> Self {
-        self.path.push_index(index);
-        self
-    }
-
     /// The member in which it happened: `fields[2].name`; empty for the message itself.
     pub fn path(&self) -> String {
         if self.path == Path::default() {

@@ -154,21 +154,9 @@ impl DecodeError {
     pub fn at(offset: usize, problem: impl Into<DecodeProblem>) -> Self {
         Self { offset, path: FieldPath::default(), problem: problem.into() }
     }
-
-    /// Adds a member to the path.
-    #[must_use]
-    pub fn in_member(mut self, name: &'static str) -> Self {
-        self.path.enter_member(name);
-        self
-    }
-
-    /// Adds an element to the path.
-    #[must_use]
-    pub fn in_element(mut self, index: usize) -> Self {
-        self.path.enter_element(index);
-        self
-    }
 }
+
+situ_layout::__path_methods!(pub DecodeError(&'static str));
 
 /// A problem that prevents the encoding of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -221,18 +209,4 @@ impl From<EncodeProblem> for EncodeError {
     }
 }
 
-impl EncodeError {
-    /// Adds a member to the path.
-    #[must_use]
-    pub fn in_member(mut self, name: &'static str) -> Self {
-        self.path.enter_member(name);
-        self
-    }
-
-    /// Adds an element to the path.
-    #[must_use]
-    pub fn in_element(mut self, index: usize) -> Self {
-        self.path.enter_element(index);
-        self
-    }
-}
+situ_layout::__path_methods!(pub EncodeError(&'static str));
