@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use situ::bus::{Loan as BusLoan, Node, Publisher, Sample, Subscriber};
-use situ::layout::{BoundError, FlatMessage, List, Message as BusMessage};
+use situ::layout::{BoundError, FlatMessage, Message as BusMessage, SequenceField};
 
 use super::{Channel, Loan, Message, Receiver, Sender, Shape, System};
 use crate::failure::Failure;

@@ -4,7 +4,7 @@
 use std::cell::{RefCell, RefMut};
 
 use situ::bus::{Node, Publisher, Sample, Subscriber};
-use situ::layout::{BoundError, Heap, List};
+use situ::layout::{BoundError, Heap, SequenceField};
 
 use super::situ::{publisher, subscriber, wrap};
 use super::{Channel, Loan, Message, Receiver, Sender, System};

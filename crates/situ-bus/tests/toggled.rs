@@ -21,7 +21,7 @@ const FLAGS: usize = 512;
 
 fn letter<S: Storage>() -> Box<Letter<S>> {
     let mut letter = situ_layout::boxed::<Letter<S>>();
-    situ_layout::Text::try_assign(&mut letter.text, &"x".repeat(TEXT)).unwrap();
+    situ_layout::TextField::try_assign(&mut letter.text, &"x".repeat(TEXT)).unwrap();
     letter.flags = [true; FLAGS];
     letter
 }

@@ -12,8 +12,8 @@
 //! - [`Message`] and [`FlatMessage`] are implemented by generated types and used by a transport.
 //! - [`Value`] is implemented by every type that can be a member of a message.
 //! - [`visit`] is the pass over the members on which encodings are built.
-//! - [`flat`] and [`heap`] hold the containers of the two policies; [`container`] has the operations that they
-//!   share.
+//! - [`flat`] and [`heap`] hold the containers of the two policies; [`TextField`], [`SequenceField`] and
+//!   their like have the operations that these share.
 //!
 //! | Room | What is there |
 //! |---|---|
@@ -63,7 +63,6 @@ pub mod visit {
 
 pub use storage::{flat, heap};
 pub use support::foreign;
-pub use value::container;
 
 #[doc(hidden)]
 pub use convert::{assign, take};
@@ -85,7 +84,9 @@ pub use storage::bulk::{BulkError, BulkField};
 pub use storage::policy::{Held, Storage, StorageKind, Unbounded};
 pub use support::shared_bytes::{NoMemory, SharedBytes};
 pub use value::bulk_ref::{BULK_ALIGN, BulkCursor, BulkRef, UNBOUNDED};
-pub use value::container::{List, Maybe, Table, Text, WideText};
+#[doc(hidden)]
+pub use value::container::within;
+pub use value::container::{MapField, OptionalField, SequenceField, TextField, WideTextField};
 pub use value::error::{
     BoundError, Bounded, FieldPath, OpaqueBuffer, Segment, ValidateError, ValidateProblem,
 };

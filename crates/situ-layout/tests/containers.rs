@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use situ_layout::{
     BoundedMap, BoundedString, BoundedVec, BoundedWString, FlatMap, FlatOptional, FlatSequence, FlatString,
-    FlatWString, InPlace, List, Maybe, RosSequence, RosString, RosWString, Table, Text, Validation, Value,
-    WString, WideText, boxed,
+    FlatWString, InPlace, MapField, OptionalField, RosSequence, RosString, RosWString, SequenceField,
+    TextField, Validation, Value, WString, WideTextField, boxed,
 };
 
-fn texts<T: Text + PartialEq<str>>() {
+fn texts<T: TextField + PartialEq<str>>() {
     let mut text = T::default();
     text.try_assign("1234").unwrap();
     assert_eq!(
@@ -29,10 +29,10 @@ fn strings_keep_their_bound() {
     texts::<FlatString<10>>();
     texts::<BoundedString<10>>();
     texts::<RosString<10>>();
-    assert_eq!(<String as Text>::BOUND, None);
+    assert_eq!(<String as TextField>::BOUND, None);
 }
 
-fn wide_texts<T: WideText>() {
+fn wide_texts<T: WideTextField>() {
     let mut text = T::default();
     text.try_assign_str("a😀").unwrap();
     assert_eq!(*text, [0x61, 0xd83d, 0xde00]);
@@ -50,10 +50,10 @@ fn wide_strings_keep_their_bound() {
     wide_texts::<FlatWString<4>>();
     wide_texts::<BoundedWString<4>>();
     wide_texts::<RosWString<4>>();
-    assert_eq!(<WString as WideText>::BOUND, None);
+    assert_eq!(<WString as WideTextField>::BOUND, None);
 }
 
-fn lists<L: List<u32>>() {
+fn lists<L: SequenceField<u32>>() {
     let mut list = L::default();
     list.try_extend_from_slice(&[1, 2]).unwrap();
     list.try_push(3).unwrap();
@@ -80,7 +80,7 @@ fn sequences_keep_their_bound() {
     lists::<RosSequence<u32, 4>>();
 }
 
-fn tables<M: Table<i32, u8>>() {
+fn tables<M: MapField<i32, u8>>() {
     let mut table = M::default();
     for (key, value) in [(5, 50), (-1, 10), (3, 30)] {
         assert_eq!(table.try_insert(key, value).unwrap(), None);
@@ -107,7 +107,7 @@ fn maps_are_sorted_and_keep_their_bound() {
     tables::<BoundedMap<i32, u8, 3>>();
 }
 
-fn maybes<M: Maybe<FlatString<3>> + Value>() {
+fn maybes<M: OptionalField<FlatString<3>> + Value>() {
     let mut maybe = M::default();
     assert!(maybe.as_ref().is_none());
     maybe.set_default().try_assign("abc").unwrap();

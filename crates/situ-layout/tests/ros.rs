@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 
 use situ_layout::ros::shares_memory_with_c;
-use situ_layout::{BoundError, List, RosSequence, RosString, RosWString, Text};
+use situ_layout::{BoundError, RosSequence, RosString, RosWString, SequenceField, TextField};
 
 /// The fields of a C string or sequence.
 #[repr(C)]

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::storage::bulk::{BulkError, BulkField};
 use crate::support::shared_bytes::SharedBytes;
 use crate::value::bulk_ref::BulkCursor;
-use crate::value::container::{List, Maybe, Table, Text, WideText, within};
+use crate::value::container::{MapField, OptionalField, SequenceField, TextField, WideTextField, within};
 use crate::value::error::{BoundError, FieldPath, OpaqueBuffer};
 use crate::value::in_place::{default_value, dense_bytes, dense_bytes_mut};
 use crate::value::traits::{Key, Plain, Value};
@@ -170,7 +170,11 @@ pub fn copy<T: Value>(target: &mut T, source: &T, _: &mut Bodies<'_>) -> Result<
 }
 
 /// Converts a string.
-pub fn text<T: Text>(target: &mut T, source: &impl Text, _: &mut Bodies<'_>) -> Result<(), AssignError> {
+pub fn text<T: TextField>(
+    target: &mut T,
+    source: &impl TextField,
+    _: &mut Bodies<'_>,
+) -> Result<(), AssignError> {
     Ok(match source.to_text() {
         Cow::Borrowed(text) => target.try_assign(text),
         replaced => target.try_assign(&within(replaced, T::BOUND)),
@@ -178,9 +182,9 @@ pub fn text<T: Text>(target: &mut T, source: &impl Text, _: &mut Bodies<'_>) -> 
 }
 
 /// Converts a wide string.
-pub fn wide<T: WideText>(
+pub fn wide<T: WideTextField>(
     target: &mut T,
-    source: &impl WideText,
+    source: &impl WideTextField,
     _: &mut Bodies<'_>,
 ) -> Result<(), AssignError> {
     Ok(target.try_assign(source)?)
@@ -188,8 +192,8 @@ pub fn wide<T: WideText>(
 
 /// Converts a sequence of values that do not depend on the storage.
 pub fn list_of_copies<T: Value>(
-    target: &mut impl List<T>,
-    source: &impl List<T>,
+    target: &mut impl SequenceField<T>,
+    source: &impl SequenceField<T>,
     _: &mut Bodies<'_>,
 ) -> Result<(), AssignError> {
     Ok(target.try_assign(source.elements()?)?)
@@ -200,8 +204,8 @@ pub type Convert<T, S> = fn(&mut T, &S, &mut Bodies<'_>) -> Result<(), AssignErr
 
 /// Converts a sequence.
 pub fn list<T: Value, S: Value>(
-    target: &mut impl List<T>,
-    source: &impl List<S>,
+    target: &mut impl SequenceField<T>,
+    source: &impl SequenceField<S>,
     bodies: &mut Bodies<'_>,
     convert: Convert<T, S>,
 ) -> Result<(), AssignError> {
@@ -225,8 +229,8 @@ pub fn array<T, S>(
 
 /// Converts an optional member.
 pub fn maybe<T: Value, S: Value>(
-    target: &mut impl Maybe<T>,
-    source: &impl Maybe<S>,
+    target: &mut impl OptionalField<T>,
+    source: &impl OptionalField<S>,
     bodies: &mut Bodies<'_>,
     convert: Convert<T, S>,
 ) -> Result<(), AssignError> {
@@ -241,8 +245,8 @@ pub fn maybe<T: Value, S: Value>(
 
 /// Converts a map.
 pub fn map<K: Key, V: Value, SK: Key, SV: Value>(
-    target: &mut impl Table<K, V>,
-    source: &impl Table<SK, SV>,
+    target: &mut impl MapField<K, V>,
+    source: &impl MapField<SK, SV>,
     bodies: &mut Bodies<'_>,
     convert_key: Convert<K, SK>,
     convert_value: Convert<V, SV>,
@@ -298,25 +302,29 @@ fn bulk_room<T: Plain, B: BulkField<T>>(count: usize, bodies: &mut Bodies<'_>) -
 }
 
 /// Writes a default text over an empty one. The schema has checked the bound.
-pub fn default_text(target: &mut impl Text, default: &str) {
+pub fn default_text(target: &mut impl TextField, default: &str) {
     let assigned = target.try_assign(default);
     debug_assert!(assigned.is_ok());
 }
 
 /// Writes a default text over an empty one. The schema has checked the bound.
-pub fn default_wide(target: &mut impl WideText, default: &str) {
+pub fn default_wide(target: &mut impl WideTextField, default: &str) {
     let assigned = target.try_assign_str(default);
     debug_assert!(assigned.is_ok());
 }
 
 /// Writes default elements into an empty sequence. The schema has checked the bound.
-pub fn default_list<T: Value>(target: &mut impl List<T>, default: &[T]) {
+pub fn default_list<T: Value>(target: &mut impl SequenceField<T>, default: &[T]) {
     let assigned = target.try_extend_from_slice(default);
     debug_assert!(assigned.is_ok());
 }
 
 /// Writes default elements into an empty sequence, each by `write`. The schema has checked the bound.
-pub fn default_elements<T: Value, V: Copy>(target: &mut impl List<T>, defaults: &[V], write: fn(&mut T, V)) {
+pub fn default_elements<T: Value, V: Copy>(
+    target: &mut impl SequenceField<T>,
+    defaults: &[V],
+    write: fn(&mut T, V),
+) {
     for default in defaults {
         if let Ok(element) = target.try_push_default() {
             write(element, *default);

@@ -3,7 +3,7 @@
 use crate::convert::assign::{self, AssignError, AssignFrom, Bodies, Convert};
 use crate::storage::bulk::BulkField;
 use crate::storage::hand_over::{HandOverList, HandOverText};
-use crate::value::container::{List, Maybe, Table, WideText};
+use crate::value::container::{MapField, OptionalField, SequenceField, WideTextField};
 use crate::value::in_place::InPlace;
 use crate::value::traits::{Key, Plain, Value};
 
@@ -43,8 +43,8 @@ type Take<T, S> = fn(&mut T, &mut S) -> Result<(), AssignError>;
 
 /// Takes over a sequence.
 pub fn list<T: Value, S: Value>(
-    target: &mut impl List<T>,
-    source: &mut impl List<S>,
+    target: &mut impl SequenceField<T>,
+    source: &mut impl SequenceField<S>,
     take: Take<T, S>,
 ) -> Result<(), AssignError> {
     source.elements()?;
@@ -66,7 +66,7 @@ pub fn copy<T: Value>(target: &mut T, source: &mut T) -> Result<(), AssignError>
 }
 
 /// Copies a wide string.
-pub fn wide<T: WideText>(target: &mut T, source: &mut impl WideText) -> Result<(), AssignError> {
+pub fn wide<T: WideTextField>(target: &mut T, source: &mut impl WideTextField) -> Result<(), AssignError> {
     assign::wide(target, source, &mut Bodies::default())
 }
 
@@ -80,8 +80,8 @@ pub fn bulk<T: Plain, B: BulkField<T>>(
 
 /// Copies an optional member.
 pub fn maybe<T: Value, S: Value>(
-    target: &mut impl Maybe<T>,
-    source: &mut impl Maybe<S>,
+    target: &mut impl OptionalField<T>,
+    source: &mut impl OptionalField<S>,
     convert: Convert<T, S>,
 ) -> Result<(), AssignError> {
     assign::maybe(target, source, &mut Bodies::default(), convert)
@@ -89,8 +89,8 @@ pub fn maybe<T: Value, S: Value>(
 
 /// Copies a map.
 pub fn map<K: Key, V: Value, SK: Key, SV: Value>(
-    target: &mut impl Table<K, V>,
-    source: &mut impl Table<SK, SV>,
+    target: &mut impl MapField<K, V>,
+    source: &mut impl MapField<SK, SV>,
     convert_key: Convert<K, SK>,
     convert_value: Convert<V, SV>,
 ) -> Result<(), AssignError> {

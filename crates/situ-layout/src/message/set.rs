@@ -1,6 +1,6 @@
 //! The setters of generated types. They add the member's name to the error.
 
-use crate::value::container::{List, Table, Text, WideText};
+use crate::value::container::{MapField, SequenceField, TextField, WideTextField};
 use crate::value::error::{BoundError, Bounded};
 use crate::value::traits::{Key, Value};
 
@@ -9,33 +9,33 @@ fn named<T>(result: Bounded<T>, field: &'static str) -> Bounded<T> {
 }
 
 /// Sets a string.
-pub fn text(target: &mut impl Text, field: &'static str, value: &str) -> Bounded {
+pub fn text(target: &mut impl TextField, field: &'static str, value: &str) -> Bounded {
     named(target.try_assign(value), field)
 }
 
 /// Sets a wide string.
-pub fn wide(target: &mut impl WideText, field: &'static str, value: &str) -> Bounded {
+pub fn wide(target: &mut impl WideTextField, field: &'static str, value: &str) -> Bounded {
     named(target.try_assign_str(value), field)
 }
 
 /// Sets a sequence.
-pub fn list<T: Value>(target: &mut impl List<T>, field: &'static str, values: &[T]) -> Bounded {
+pub fn list<T: Value>(target: &mut impl SequenceField<T>, field: &'static str, values: &[T]) -> Bounded {
     named(target.try_assign(values), field)
 }
 
 /// Appends to a sequence.
-pub fn push<T: Value>(target: &mut impl List<T>, field: &'static str, value: T) -> Bounded {
+pub fn push<T: Value>(target: &mut impl SequenceField<T>, field: &'static str, value: T) -> Bounded {
     named(target.try_push(value), field)
 }
 
 /// Appends a default element to a sequence.
-pub fn add<'a, T: Value>(target: &'a mut impl List<T>, field: &'static str) -> Bounded<&'a mut T> {
+pub fn add<'a, T: Value>(target: &'a mut impl SequenceField<T>, field: &'static str) -> Bounded<&'a mut T> {
     named(target.try_push_default(), field)
 }
 
 /// Sets an entry of a map.
 pub fn insert<K: Key, V: Value>(
-    target: &mut impl Table<K, V>,
+    target: &mut impl MapField<K, V>,
     field: &'static str,
     key: K,
     value: V,

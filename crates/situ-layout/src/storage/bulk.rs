@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use thiserror::Error;
 
 use crate::support::shared_bytes::{NoMemory, SharedBytes};
-use crate::value::container::List;
+use crate::value::container::SequenceField;
 use crate::value::error::{BoundError, OpaqueBuffer, ValidateProblem};
 use crate::value::traits::{Plain, Validation};
 
@@ -103,7 +103,7 @@ pub trait BulkField<T: Plain>: Sized {
 
 /// Appends copies of `count` elements. Dense elements are always valid; others are validated in the copy.
 pub(crate) fn append_copies<T: Plain>(
-    list: &mut impl List<T>,
+    list: &mut impl SequenceField<T>,
     count: usize,
     bytes: SharedBytes<'_>,
 ) -> Result<(), BulkError> {

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 
 use crate::storage::ros::sequence::RosSequence;
 use crate::storage::ros::text::RosString;
-use crate::value::container::{List, Text, within};
+use crate::value::container::{SequenceField, TextField, within};
 use crate::value::error::BoundError;
 use crate::value::in_place::InPlace;
 
 /// A string that hands over its memory if possible.
 #[doc(hidden)]
-pub trait HandOverText: Text {
+pub trait HandOverText: TextField {
     /// Hands over the string's memory if possible. The string is empty afterwards.
     fn give(&mut self) -> GivenText<'_> {
         GivenText::Lent(self.to_text())
@@ -25,7 +25,7 @@ pub trait HandOverText: Text {
 
 /// A sequence that hands over its memory if possible.
 #[doc(hidden)]
-pub trait HandOverList<T: InPlace>: List<T> {
+pub trait HandOverList<T: InPlace>: SequenceField<T> {
     /// Whether the list takes over elements in memory that this program cannot read.
     const TAKES_OPAQUE: bool = false;
 

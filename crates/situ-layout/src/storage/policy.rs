@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use crate::storage::bulk::BulkField;
 use crate::storage::hand_over::{HandOverList, HandOverText};
-use crate::value::container::{Maybe, Table, WideText};
+use crate::value::container::{MapField, OptionalField, WideTextField};
 use crate::value::traits::{Key, Plain, Value};
 
 /// The storage policies, as a value.
@@ -28,13 +28,13 @@ pub trait Storage: Copy + Clone + Default + PartialEq + Eq + Debug + Send + Sync
     /// `string<N>`.
     type String<const N: usize>: HandOverText + Key;
     /// `wstring<N>`.
-    type WString<const N: usize>: WideText + Key;
+    type WString<const N: usize>: WideTextField + Key;
     /// `sequence<T, N>`.
     type Sequence<T: Value, const N: usize>: HandOverList<T> + Value;
     /// `map<K, V, N>`.
-    type Map<K: Key, V: Value, const N: usize>: Table<K, V> + Value;
+    type Map<K: Key, V: Value, const N: usize>: MapField<K, V> + Value;
     /// `@optional T`.
-    type Optional<T: Value>: Maybe<T> + Value;
+    type Optional<T: Value>: OptionalField<T> + Value;
     /// `@bulk sequence<T>` ([`UNBOUNDED`](crate::UNBOUNDED) for `N`) or `@bulk sequence<T, N>`.
     type Bulk<T: Plain, const N: usize>: BulkField<T> + Value;
 }
@@ -56,22 +56,22 @@ pub trait Unbounded: Storage {
     /// `string`.
     type UnboundedString: HandOverText + Key;
     /// `wstring`.
-    type UnboundedWString: WideText + Key;
+    type UnboundedWString: WideTextField + Key;
     /// `sequence<T>`.
     type UnboundedSequence<T: Value>: HandOverList<T> + Value;
     /// `map<K, V>`.
-    type UnboundedMap<K: Key, V: Value>: Table<K, V> + Value;
+    type UnboundedMap<K: Key, V: Value>: MapField<K, V> + Value;
 
     /// `sequence<T, N>` of a [`Held`] container.
     type SequenceOf<H: Held<Self>, const N: usize>: HandOverList<H::Type> + Value;
     /// `map<K, V, N>` of a [`Held`] container.
-    type MapOf<K: Key, H: Held<Self>, const N: usize>: Table<K, H::Type> + Value;
+    type MapOf<K: Key, H: Held<Self>, const N: usize>: MapField<K, H::Type> + Value;
     /// `@optional T` of a [`Held`] container.
-    type OptionalOf<H: Held<Self>>: Maybe<H::Type> + Value;
+    type OptionalOf<H: Held<Self>>: OptionalField<H::Type> + Value;
     /// `sequence<T>` of a [`Held`] container.
     type UnboundedSequenceOf<H: Held<Self>>: HandOverList<H::Type> + Value;
     /// `map<K, V>` of a [`Held`] container.
-    type UnboundedMapOf<K: Key, H: Held<Self>>: Table<K, H::Type> + Value;
+    type UnboundedMapOf<K: Key, H: Held<Self>>: MapField<K, H::Type> + Value;
 }
 
 /// A container within a container of a type that contains itself, such as the `sequence<T>` of `@optional

@@ -19,7 +19,7 @@ impl TextUnit for u16 {
 /// dereferences to.
 macro_rules! text_traits {
     (narrow $text:ident) => {
-        $crate::storage::text::text_traits!($text shown by $crate::value::container::Text::to_text);
+        $crate::storage::text::text_traits!($text shown by $crate::value::container::TextField::to_text);
 
         impl<const N: usize> AsRef<str> for $text<N> {
             fn as_ref(&self) -> &str {

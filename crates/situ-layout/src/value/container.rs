@@ -12,7 +12,7 @@ use crate::support::shared_bytes::NoMemory;
 use crate::value::error::{BoundError, OpaqueBuffer};
 
 /// A string: [`FlatString`](crate::FlatString), [`BoundedString`](crate::BoundedString) or [`String`].
-pub trait Text: Deref<Target = str> + Default + AsRef<str> {
+pub trait TextField: Deref<Target = str> + Default + AsRef<str> {
     /// The greatest length in bytes; `None` if there is no bound.
     const BOUND: Option<usize>;
 
@@ -41,14 +41,14 @@ pub trait Text: Deref<Target = str> + Default + AsRef<str> {
 
 /// A string of 16-bit characters: [`FlatWString`](crate::FlatWString),
 /// [`BoundedWString`](crate::BoundedWString) or [`WString`](crate::WString).
-pub trait WideText: Deref<Target = [u16]> + Default {
+pub trait WideTextField: Deref<Target = [u16]> + Default {
     /// The greatest length in 16-bit units; `None` if there is no bound.
     const BOUND: Option<usize>;
 
     /// Replaces the text by these 16-bit units.
     fn try_assign(&mut self, units: &[u16]) -> Result<(), BoundError>;
 
-    /// Reserves memory for a replacement text of `len` units; see [`Text::try_reserve`].
+    /// Reserves memory for a replacement text of `len` units; see [`TextField::try_reserve`].
     fn try_reserve(&mut self, len: usize) -> Result<(), NoMemory> {
         let _ = len;
         Ok(())
@@ -65,7 +65,7 @@ pub trait WideText: Deref<Target = [u16]> + Default {
 }
 
 /// A sequence: [`FlatSequence`](crate::FlatSequence), [`BoundedVec`](crate::BoundedVec) or [`Vec`].
-pub trait List<T>: Deref<Target = [T]> + DerefMut + Default {
+pub trait SequenceField<T>: Deref<Target = [T]> + DerefMut + Default {
     /// The greatest number of elements; `None` if there is no bound.
     const BOUND: Option<usize>;
     /// Whether the elements are stored inline, so that growing allocates nothing.
@@ -127,7 +127,7 @@ pub trait List<T>: Deref<Target = [T]> + DerefMut + Default {
 
 /// A map: [`FlatMap`](crate::FlatMap), [`BoundedMap`](crate::BoundedMap) or
 /// [`BTreeMap`](std::collections::BTreeMap).
-pub trait Table<K, V>: Default {
+pub trait MapField<K, V>: Default {
     /// The greatest number of entries; `None` if there is no bound.
     const BOUND: Option<usize>;
 
@@ -160,7 +160,7 @@ pub trait Table<K, V>: Default {
 }
 
 /// An optional member: [`FlatOptional`](crate::FlatOptional) or [`Option`].
-pub trait Maybe<T>: Default {
+pub trait OptionalField<T>: Default {
     /// The value, if there is one.
     fn as_ref(&self) -> Option<&T>;
 

@@ -13,7 +13,7 @@
 //! ```
 
 pub(crate) mod bulk_ref;
-pub mod container;
+pub(crate) mod container;
 pub(crate) mod error;
 pub(crate) mod in_place;
 pub mod newtype;

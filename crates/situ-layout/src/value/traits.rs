@@ -9,7 +9,7 @@
 use std::fmt::Debug;
 
 use crate::value::bulk_ref::BulkRef;
-use crate::value::container::{List, Maybe, Table, Text, WideText};
+use crate::value::container::{MapField, OptionalField, SequenceField, TextField, WideTextField};
 use crate::value::error::{OpaqueBuffer, ValidateError};
 use crate::value::in_place::{InPlace, SelfContained};
 use crate::value::shape::{MemberInfo, Shape, TypeInfo};
@@ -191,7 +191,7 @@ pub trait Visitor {
     fn array<T: Value>(&mut self, elements: &[T]) -> Result<(), Self::Error>;
 
     /// A map.
-    fn map<K: Key, V: Value, M: Table<K, V>>(&mut self, table: &M) -> Result<(), Self::Error>;
+    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, table: &M) -> Result<(), Self::Error>;
 
     /// An optional member.
     fn optional<T: Value>(&mut self, value: Option<&T>) -> Result<(), Self::Error>;
@@ -234,22 +234,22 @@ pub trait VisitorMut {
     }
 
     /// A string.
-    fn text<T: Text>(&mut self, text: &mut T) -> Result<(), Self::Error>;
+    fn text<T: TextField>(&mut self, text: &mut T) -> Result<(), Self::Error>;
 
     /// A string of 16-bit units.
-    fn wide_text<T: WideText>(&mut self, text: &mut T) -> Result<(), Self::Error>;
+    fn wide_text<T: WideTextField>(&mut self, text: &mut T) -> Result<(), Self::Error>;
 
     /// A sequence.
-    fn sequence<T: Value, L: List<T>>(&mut self, list: &mut L) -> Result<(), Self::Error>;
+    fn sequence<T: Value, L: SequenceField<T>>(&mut self, list: &mut L) -> Result<(), Self::Error>;
 
     /// An array; its elements may be arrays.
     fn array<T: Value>(&mut self, elements: &mut [T]) -> Result<(), Self::Error>;
 
     /// A map.
-    fn map<K: Key, V: Value, M: Table<K, V>>(&mut self, table: &mut M) -> Result<(), Self::Error>;
+    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, table: &mut M) -> Result<(), Self::Error>;
 
     /// An optional member.
-    fn optional<T: Value, M: Maybe<T>>(&mut self, value: &mut M) -> Result<(), Self::Error>;
+    fn optional<T: Value, M: OptionalField<T>>(&mut self, value: &mut M) -> Result<(), Self::Error>;
 
     /// A structure.
     fn structure<T: Structure>(&mut self, value: &mut T) -> Result<(), Self::Error>;

@@ -5,8 +5,10 @@
 pub(crate) mod read;
 
 use situ_layout::assign::{self, AssignError, Bodies};
-use situ_layout::container::within;
-use situ_layout::{BulkError, BulkField, FieldPath, OpaqueBuffer, Value, container, default_value, reset};
+use situ_layout::{
+    BulkError, BulkField, FieldPath, MapField, OpaqueBuffer, OptionalField, SequenceField, TextField, Value,
+    WideTextField, default_value, reset, within,
+};
 use thiserror::Error;
 
 use crate::containers::flat::{FlatMap, FlatSet};
@@ -390,7 +392,7 @@ macro_rules! __region_key_of_self {
 
 __region_key_of_self! { u8 u16 u32 u64 i8 i16 i32 i64 }
 
-impl<V: container::Text> KeyOf<V> for Text {
+impl<V: TextField> KeyOf<V> for Text {
     fn view_of(key: &V) -> &str {
         key
     }
@@ -418,7 +420,7 @@ pub fn store_copy<R: Copied<V>, V>(memory: MemoryMut<'_>, at: u32, from: &V) -> 
 }
 
 /// Stores a string.
-pub fn store_text<V: container::Text>(memory: MemoryMut<'_>, at: u32, from: &V) -> Result<(), StoreError> {
+pub fn store_text<V: TextField>(memory: MemoryMut<'_>, at: u32, from: &V) -> Result<(), StoreError> {
     Ok(Text::assign(memory, at, &*from.to_text())?)
 }
 
@@ -431,7 +433,7 @@ pub fn store_wide(MemoryMut(memory): MemoryMut<'_>, at: u32, from: &[u16]) -> Re
 pub fn store_copies<R: Copied<V>, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
-    from: &impl container::List<V>,
+    from: &impl SequenceField<V>,
 ) -> Result<(), StoreError> {
     store_slice::<R, V>(memory, at, from.elements()?)
 }
@@ -451,7 +453,7 @@ fn store_slice<R: Copied<V>, V>(memory: &mut Memory, at: u32, from: &[V]) -> Res
 pub fn store_list<R: Stored, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
-    from: &impl container::List<V>,
+    from: &impl SequenceField<V>,
     body: &[u8],
     store: Stores<V>,
 ) -> Result<(), StoreError> {
@@ -470,7 +472,7 @@ pub fn store_list<R: Stored, V: Value>(
 pub fn store_set<R: Sets, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
-    from: &impl container::List<V>,
+    from: &impl SequenceField<V>,
 ) -> Result<(), StoreError>
 where
     R::Element: KeyOf<V>,
@@ -497,7 +499,7 @@ pub fn store_array<R: Stored, V, const N: usize>(
 pub fn store_map<R: Maps, K: situ_layout::Key, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
-    from: &impl container::Table<K, V>,
+    from: &impl MapField<K, V>,
     body: &[u8],
     store: Stores<V>,
 ) -> Result<(), StoreError>
@@ -515,7 +517,7 @@ where
 pub fn store_maybe<R: Holds01, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
-    from: &impl container::Maybe<V>,
+    from: &impl OptionalField<V>,
     body: &[u8],
     store: Stores<V>,
 ) -> Result<(), StoreError> {
@@ -544,7 +546,7 @@ pub fn load_copy<R: Copied<V>, V>(from: Ref<'_, R>, to: &mut V) -> Result<(), As
 }
 
 /// Reads a string.
-pub fn load_text<V: container::Text>(
+pub fn load_text<V: TextField>(
     from: Ref<'_, Text>,
     to: &mut V,
     bodies: &mut Bodies<'_>,
@@ -554,7 +556,7 @@ pub fn load_text<V: container::Text>(
 }
 
 /// Reads a wide string.
-pub fn load_wide<V: container::WideText>(
+pub fn load_wide<V: WideTextField>(
     from: Ref<'_, Vector<u16>>,
     to: &mut V,
     bodies: &mut Bodies<'_>,
@@ -566,7 +568,7 @@ pub fn load_wide<V: container::WideText>(
 /// Reads a sequence of values that do not depend on the storage.
 pub fn load_copies<R: Copied<V>, V: Value>(
     from: Ref<'_, Vector<R>>,
-    to: &mut impl container::List<V>,
+    to: &mut impl SequenceField<V>,
     bodies: &mut Bodies<'_>,
 ) -> Result<(), AssignError> {
     bodies.repeat(from.len(), size_of::<V>())?;
@@ -586,7 +588,7 @@ pub fn load_copies<R: Copied<V>, V: Value>(
 /// Reads a sequence.
 pub fn load_list<R: Stored, V: Value>(
     from: Ref<'_, Vector<R>>,
-    to: &mut impl container::List<V>,
+    to: &mut impl SequenceField<V>,
     bodies: &mut Bodies<'_>,
     load: Loads<R, V>,
 ) -> Result<(), AssignError> {
@@ -602,7 +604,7 @@ pub fn load_list<R: Stored, V: Value>(
 /// Reads a sequence that is a set in regions.
 pub fn load_set<R: Sets, V: Value>(
     from: Ref<'_, R>,
-    to: &mut impl container::List<V>,
+    to: &mut impl SequenceField<V>,
     bodies: &mut Bodies<'_>,
 ) -> Result<(), AssignError>
 where
@@ -634,7 +636,7 @@ pub fn load_array<R: Stored, V, const N: usize>(
 /// Reads a map.
 pub fn load_map<R: Maps, K: situ_layout::Key, V: Value>(
     from: Ref<'_, R>,
-    to: &mut impl container::Table<K, V>,
+    to: &mut impl MapField<K, V>,
     bodies: &mut Bodies<'_>,
     load: Loads<R::Value, V>,
 ) -> Result<(), AssignError>
@@ -656,7 +658,7 @@ where
 /// Reads an optional member.
 pub fn load_maybe<R: Holds01, V: Value>(
     from: Ref<'_, R>,
-    to: &mut impl container::Maybe<V>,
+    to: &mut impl OptionalField<V>,
     bodies: &mut Bodies<'_>,
     load: Loads<R::Element, V>,
 ) -> Result<(), AssignError> {

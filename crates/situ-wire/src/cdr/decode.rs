@@ -4,8 +4,8 @@ use situ_layout::visit::{
     Element, Extensibility, MemberInfo, MemberVisitor, Number, Structure, TypeInfo, Union, VisitorMut,
 };
 use situ_layout::{
-    BulkCursor, BulkRef, Key, List, Maybe, Message, Plain, SharedBytes, Table, Text, Value, WideText, boxed,
-    default_value, dense_bytes_mut, reset,
+    BulkCursor, BulkRef, Key, MapField, Message, OptionalField, Plain, SequenceField, SharedBytes, TextField,
+    Value, WideTextField, boxed, default_value, dense_bytes_mut, reset,
 };
 
 use super::encoding::Encoding;
@@ -290,21 +290,21 @@ impl VisitorMut for Decoder<'_, '_> {
         Ok(())
     }
 
-    fn text<T: Text>(&mut self, text: &mut T) -> Result<(), DecodeError> {
+    fn text<T: TextField>(&mut self, text: &mut T) -> Result<(), DecodeError> {
         let at = self.reader.position();
         let value = self.reader.text(&mut self.text)?;
         text.try_reserve(value.len()).map_err(|error| DecodeError::at(at, error))?;
         text.try_assign(value).map_err(|error| DecodeError::at(at, error))
     }
 
-    fn wide_text<T: WideText>(&mut self, text: &mut T) -> Result<(), DecodeError> {
+    fn wide_text<T: WideTextField>(&mut self, text: &mut T) -> Result<(), DecodeError> {
         let at = self.reader.position();
         let units = self.reader.wide_text()?;
         text.try_reserve(units.len()).map_err(|error| DecodeError::at(at, error))?;
         text.try_assign_iter(units).map_err(|error| DecodeError::at(at, error))
     }
 
-    fn sequence<T: Value, L: List<T>>(&mut self, list: &mut L) -> Result<(), DecodeError> {
+    fn sequence<T: Value, L: SequenceField<T>>(&mut self, list: &mut L) -> Result<(), DecodeError> {
         self.reader.descend()?;
         let scope = self.enter_delimited_if(!T::SHAPE.is_primitive())?;
         let count = self.sequence_length::<T>()?;
@@ -364,7 +364,7 @@ impl VisitorMut for Decoder<'_, '_> {
         Ok(())
     }
 
-    fn map<K: Key, V: Value, M: Table<K, V>>(&mut self, table: &mut M) -> Result<(), DecodeError> {
+    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, table: &mut M) -> Result<(), DecodeError> {
         self.reader.descend()?;
         let primitive = K::SHAPE.is_primitive() && V::SHAPE.is_primitive();
         let scope = self.enter_delimited_if(!primitive)?;
@@ -383,7 +383,7 @@ impl VisitorMut for Decoder<'_, '_> {
         Ok(())
     }
 
-    fn optional<T: Value, M: Maybe<T>>(&mut self, value: &mut M) -> Result<(), DecodeError> {
+    fn optional<T: Value, M: OptionalField<T>>(&mut self, value: &mut M) -> Result<(), DecodeError> {
         const UNNAMED: &MemberInfo = &MemberInfo::new("", 0);
         let (info, mutable) = self.optional.take().unwrap_or((UNNAMED, false));
         let mut set = |decoder: &mut Self| value.set_default().visit_mut(decoder);

@@ -3,7 +3,9 @@
 use situ::layout::visit::{
     Bitmask, Enumeration, MemberInfo, MemberVisitor, Number, Structure, Union, VisitorMut,
 };
-use situ::layout::{BulkRef, Key, List, Maybe, Plain, Table, Text, Value, WideText};
+use situ::layout::{
+    BulkRef, Key, MapField, OptionalField, Plain, SequenceField, TextField, Value, WideTextField,
+};
 
 /// The lengths of strings: empty, short, characters of all lengths, and more than a small allocation has room
 /// for.
@@ -68,20 +70,20 @@ impl VisitorMut for Filler {
         unreachable!("ROS has no bitmasks")
     }
 
-    fn text<T: Text>(&mut self, text: &mut T) -> Result<(), Self::Error> {
+    fn text<T: TextField>(&mut self, text: &mut T) -> Result<(), Self::Error> {
         let whole = TEXTS[self.next(4) as usize];
         let end = whole.floor_char_boundary(T::BOUND.unwrap_or(usize::MAX));
         text.try_assign(&whole[..end]).unwrap();
         Ok(())
     }
 
-    fn wide_text<T: WideText>(&mut self, text: &mut T) -> Result<(), Self::Error> {
+    fn wide_text<T: WideTextField>(&mut self, text: &mut T) -> Result<(), Self::Error> {
         let units: Vec<u16> = TEXTS[self.next(4) as usize].encode_utf16().collect();
         text.try_assign(&units[..units.len().min(T::BOUND.unwrap_or(usize::MAX))]).unwrap();
         Ok(())
     }
 
-    fn sequence<T: Value, L: List<T>>(&mut self, list: &mut L) -> Result<(), Self::Error> {
+    fn sequence<T: Value, L: SequenceField<T>>(&mut self, list: &mut L) -> Result<(), Self::Error> {
         list.clear();
         for _ in 0..self.next(6).min(L::BOUND.unwrap_or(usize::MAX) as u64) {
             list.try_push_default().unwrap().visit_mut(self)?;
@@ -93,11 +95,11 @@ impl VisitorMut for Filler {
         elements.iter_mut().try_for_each(|element| element.visit_mut(self))
     }
 
-    fn map<K: Key, V: Value, M: Table<K, V>>(&mut self, _: &mut M) -> Result<(), Self::Error> {
+    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, _: &mut M) -> Result<(), Self::Error> {
         unreachable!("ROS has no maps")
     }
 
-    fn optional<T: Value, M: Maybe<T>>(&mut self, _: &mut M) -> Result<(), Self::Error> {
+    fn optional<T: Value, M: OptionalField<T>>(&mut self, _: &mut M) -> Result<(), Self::Error> {
         unreachable!("ROS has no optional members")
     }
 

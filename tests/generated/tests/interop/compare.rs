@@ -8,7 +8,7 @@ use situ::layout::OpaqueBuffer;
 use situ::layout::visit::{
     Bitmask, Enumeration, MemberInfo, MemberVisitor, Number, Structure, Union, Visitor,
 };
-use situ::layout::{Key, Plain, Table, Value};
+use situ::layout::{Key, MapField, Plain, Value};
 use situ_schema::dynamic;
 
 /// The place at which two values differ, if they do. Dynamic values join arrays of arrays, which is not a
@@ -147,7 +147,7 @@ impl Visitor for ToJson {
         self.sequence(elements)
     }
 
-    fn map<K: Key, V: Value, M: Table<K, V>>(&mut self, table: &M) -> Result<(), Infallible> {
+    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, table: &M) -> Result<(), Infallible> {
         self.json =
             table.entries().map(|(key, value)| json!([of_generated(key), of_generated(value)])).collect();
         Ok(())

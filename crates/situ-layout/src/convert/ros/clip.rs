@@ -3,7 +3,7 @@
 
 use crate::convert::assign::AssignError;
 use crate::value::bulk_ref::BulkRef;
-use crate::value::container::{List, Maybe, Table, Text, WideText};
+use crate::value::container::{MapField, OptionalField, SequenceField, TextField, WideTextField};
 use crate::value::shape::MemberInfo;
 use crate::value::traits::{Key, MemberVisitor, Number, Plain, Structure, Union, Value, VisitorMut};
 
@@ -58,7 +58,7 @@ impl VisitorMut for Clip {
         Ok(())
     }
 
-    fn text<T: Text>(&mut self, text: &mut T) -> Result<(), AssignError> {
+    fn text<T: TextField>(&mut self, text: &mut T) -> Result<(), AssignError> {
         let Some(bound) = T::BOUND else { return Ok(()) };
         let whole = text.to_text();
         if whole.len() > bound {
@@ -69,7 +69,7 @@ impl VisitorMut for Clip {
         Ok(())
     }
 
-    fn wide_text<T: WideText>(&mut self, text: &mut T) -> Result<(), AssignError> {
+    fn wide_text<T: WideTextField>(&mut self, text: &mut T) -> Result<(), AssignError> {
         if let Some(bound) = T::BOUND.filter(|bound| text.len() > *bound) {
             let cut = text[..bound].to_owned();
             let fits = text.try_assign(&cut);
@@ -78,7 +78,7 @@ impl VisitorMut for Clip {
         Ok(())
     }
 
-    fn sequence<T: Value, L: List<T>>(&mut self, list: &mut L) -> Result<(), AssignError> {
+    fn sequence<T: Value, L: SequenceField<T>>(&mut self, list: &mut L) -> Result<(), AssignError> {
         if let Err(buffer) = list.elements() {
             if !self.empties_buffers {
                 return Ok(());
@@ -102,12 +102,12 @@ impl VisitorMut for Clip {
             .try_for_each(|(index, element)| element.visit_mut(self).map_err(|error| error.in_element(index)))
     }
 
-    fn map<K: Key, V: Value, M: Table<K, V>>(&mut self, _: &mut M) -> Result<(), AssignError> {
+    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, _: &mut M) -> Result<(), AssignError> {
         // ROS has no maps. Situ's maps enforce their bound themselves.
         Ok(())
     }
 
-    fn optional<T: Value, M: Maybe<T>>(&mut self, value: &mut M) -> Result<(), AssignError> {
+    fn optional<T: Value, M: OptionalField<T>>(&mut self, value: &mut M) -> Result<(), AssignError> {
         value.as_mut().map_or(Ok(()), |value| value.visit_mut(self))
     }
 

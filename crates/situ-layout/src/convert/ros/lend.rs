@@ -10,7 +10,7 @@ use crate::convert::assign::AssignError;
 use crate::storage::bulk::BulkField;
 use crate::storage::ros::sequence::RosSequence;
 use crate::storage::ros::text::{RosString, RosWString};
-use crate::value::container::{List, Text, WideText};
+use crate::value::container::{SequenceField, TextField, WideTextField};
 use crate::value::in_place::InPlace;
 use crate::value::traits::{Plain, Value};
 
@@ -167,7 +167,7 @@ pub unsafe fn copy<T: InPlace>(source: &T, dst: *mut T, _: &mut Block<'_>) -> Re
 /// # Safety
 /// As for [`copy`].
 pub unsafe fn text<const N: usize>(
-    source: &impl Text,
+    source: &impl TextField,
     dst: *mut RosString<N>,
     block: &mut Block<'_>,
 ) -> Result<(), AssignError> {
@@ -182,7 +182,7 @@ pub unsafe fn text<const N: usize>(
 /// # Safety
 /// As for [`copy`].
 pub unsafe fn wide<const N: usize>(
-    source: &impl WideText,
+    source: &impl WideTextField,
     dst: *mut RosWString<N>,
     block: &mut Block<'_>,
 ) -> Result<(), AssignError> {
@@ -196,7 +196,7 @@ pub unsafe fn wide<const N: usize>(
 /// # Safety
 /// As for [`copy`].
 pub unsafe fn list_of_copies<T: Value, const N: usize>(
-    source: &impl List<T>,
+    source: &impl SequenceField<T>,
     dst: *mut RosSequence<T, N>,
     _: &mut Block<'_>,
 ) -> Result<(), AssignError> {
@@ -227,7 +227,7 @@ type Each<S, T> = unsafe fn(&S, *mut T, &mut Block<'_>) -> Result<(), AssignErro
 /// # Safety
 /// As for [`copy`]. `each` writes the value at the place that it receives.
 pub unsafe fn list<S: Value, T: InPlace, const N: usize>(
-    source: &impl List<S>,
+    source: &impl SequenceField<S>,
     dst: *mut RosSequence<T, N>,
     block: &mut Block<'_>,
     each: Each<S, T>,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::mem::offset_of;
 
 use crate::storage::flat::FlatSequence;
-use crate::value::container::Table;
+use crate::value::container::MapField;
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, SelfContained, default_value, reset};
 use crate::value::shape::{Extensibility, MemberInfo, TypeInfo};
@@ -202,7 +202,7 @@ impl<K: Key, V: Value, const N: usize> Value for FlatMap<K, V, N> {
 // SAFETY: a map is its entries.
 unsafe impl<K: SelfContained, V: SelfContained, const N: usize> SelfContained for FlatMap<K, V, N> {}
 
-impl<K: Key, V: Value, const N: usize> Table<K, V> for FlatMap<K, V, N> {
+impl<K: Key, V: Value, const N: usize> MapField<K, V> for FlatMap<K, V, N> {
     const BOUND: Option<usize> = Some(N);
 
     fn entry_count(&self) -> usize {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::mem::{MaybeUninit, offset_of};
 
-use crate::value::container::Maybe;
+use crate::value::container::OptionalField;
 use crate::value::error::{ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, SelfContained, clone_value};
 use crate::value::traits::{Validation, Value, Visitor, VisitorMut};
@@ -136,7 +136,7 @@ impl<T: Value> Value for FlatOptional<T> {
 // SAFETY: a flag and a value that is self-contained.
 unsafe impl<T: SelfContained> SelfContained for FlatOptional<T> {}
 
-impl<T: Value> Maybe<T> for FlatOptional<T> {
+impl<T: Value> OptionalField<T> for FlatOptional<T> {
     fn as_ref(&self) -> Option<&T> {
         self.as_ref()
     }

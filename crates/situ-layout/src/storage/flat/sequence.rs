@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr;
 
 use crate::storage::hand_over::HandOverList;
-use crate::value::container::{List, check};
+use crate::value::container::{SequenceField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, SelfContained, clone_value, default_value};
 use crate::value::traits::{Plain, Validation, Value, Visitor, VisitorMut};
@@ -228,7 +228,7 @@ impl<T: Value, const N: usize> Value for FlatSequence<T, N> {
 // SAFETY: a length and elements that are self-contained.
 unsafe impl<T: SelfContained, const N: usize> SelfContained for FlatSequence<T, N> {}
 
-impl<T: Value, const N: usize> List<T> for FlatSequence<T, N> {
+impl<T: Value, const N: usize> SequenceField<T> for FlatSequence<T, N> {
     const BOUND: Option<usize> = Some(N);
     const INLINE: bool = true;
 

@@ -6,7 +6,7 @@ use std::ptr;
 
 use crate::storage::hand_over::HandOverText;
 use crate::storage::text::{TextUnit, text_traits, visit_as};
-use crate::value::container::{Text, WideText, check};
+use crate::value::container::{TextField, WideTextField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, SelfContained, clone_value, default_value};
 use crate::value::traits::{Validation, Value};
@@ -281,7 +281,7 @@ impl<const N: usize> Value for FlatWString<N> {
     visit_as!(wide_text);
 }
 
-impl<const N: usize> Text for FlatString<N> {
+impl<const N: usize> TextField for FlatString<N> {
     const BOUND: Option<usize> = Some(N);
 
     fn try_assign(&mut self, text: &str) -> Result<(), BoundError> {
@@ -299,7 +299,7 @@ impl<const N: usize> Text for FlatString<N> {
 
 impl<const N: usize> HandOverText for FlatString<N> {}
 
-impl<const N: usize> WideText for FlatWString<N> {
+impl<const N: usize> WideTextField for FlatWString<N> {
     const BOUND: Option<usize> = Some(N);
 
     fn try_assign(&mut self, units: &[u16]) -> Result<(), BoundError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 
-use crate::value::container::{Maybe, Table, check};
+use crate::value::container::{MapField, OptionalField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, default_value, reset};
 use crate::value::traits::{Key, Validation, Value, Visitor, VisitorMut};
@@ -39,7 +39,7 @@ impl<K: Key, V: Value, const N: usize> BoundedMap<K, V, N> {
         if self.entries.len() >= N && !self.entries.contains_key(&key) {
             check(Some(N), self.entries.len() + 1)?;
         }
-        Table::try_entry(&mut self.entries, key)
+        MapField::try_entry(&mut self.entries, key)
     }
 
     /// Removes a key and returns its value.
@@ -53,7 +53,7 @@ impl<K: Key, V: Value, const N: usize> BoundedMap<K, V, N> {
     }
 }
 
-impl<K: Key, V: Value, const N: usize> Table<K, V> for BoundedMap<K, V, N> {
+impl<K: Key, V: Value, const N: usize> MapField<K, V> for BoundedMap<K, V, N> {
     const BOUND: Option<usize> = Some(N);
 
     fn entry_count(&self) -> usize {
@@ -93,7 +93,7 @@ impl<K: Key, V: Value, const N: usize> Table<K, V> for BoundedMap<K, V, N> {
     }
 }
 
-impl<K: Key, V: Value> Table<K, V> for BTreeMap<K, V> {
+impl<K: Key, V: Value> MapField<K, V> for BTreeMap<K, V> {
     const BOUND: Option<usize> = None;
 
     fn entry_count(&self) -> usize {
@@ -135,7 +135,7 @@ impl<K: Key, V: Value> Table<K, V> for BTreeMap<K, V> {
     }
 }
 
-impl<T: Value> Maybe<T> for Option<T> {
+impl<T: Value> OptionalField<T> for Option<T> {
     fn as_ref(&self) -> Option<&T> {
         self.as_ref()
     }

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use crate::storage::hand_over::{GivenText, HandOverText};
 use crate::storage::text::{text_traits, visit_as};
 use crate::support::shared_bytes::NoMemory;
-use crate::value::container::{Text, WideText, check};
+use crate::value::container::{TextField, WideTextField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace};
 use crate::value::traits::{Key, Validation, Value};
@@ -178,7 +178,7 @@ impl<const N: usize> Value for BoundedWString<N> {
     visit_as!(wide_text);
 }
 
-impl<const N: usize> Text for BoundedString<N> {
+impl<const N: usize> TextField for BoundedString<N> {
     const BOUND: Option<usize> = Some(N);
 
     fn try_assign(&mut self, text: &str) -> Result<(), BoundError> {
@@ -186,7 +186,7 @@ impl<const N: usize> Text for BoundedString<N> {
     }
 
     fn try_reserve(&mut self, len: usize) -> Result<(), NoMemory> {
-        Text::try_reserve(&mut self.text, len.min(N))
+        TextField::try_reserve(&mut self.text, len.min(N))
     }
 
     fn try_push_str(&mut self, text: &str) -> Result<(), BoundError> {
@@ -211,7 +211,7 @@ impl<const N: usize> HandOverText for BoundedString<N> {
     }
 }
 
-impl<const N: usize> WideText for BoundedWString<N> {
+impl<const N: usize> WideTextField for BoundedWString<N> {
     const BOUND: Option<usize> = if N == usize::MAX { None } else { Some(N) };
 
     fn try_assign(&mut self, units: &[u16]) -> Result<(), BoundError> {
@@ -236,7 +236,7 @@ impl<const N: usize> WideText for BoundedWString<N> {
     }
 }
 
-impl Text for String {
+impl TextField for String {
     const BOUND: Option<usize> = None;
 
     #[inline]

@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 use crate::storage::bulk::{BulkError, BulkField, append_copies};
 use crate::storage::hand_over::{GivenList, HandOverList};
 use crate::support::shared_bytes::{NoMemory, SharedBytes};
-use crate::value::container::{List, check};
+use crate::value::container::{SequenceField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, default_value};
 use crate::value::traits::{Plain, Validation, Value, Visitor, VisitorMut};
@@ -95,7 +95,7 @@ impl<T: Value, const N: usize> BoundedVec<T, N> {
     /// Appends a default element and returns a reference to it.
     pub fn try_push_default(&mut self) -> Result<&mut T, BoundError> {
         check(Some(N), self.elements.len() + 1)?;
-        List::try_push_default(&mut self.elements)
+        SequenceField::try_push_default(&mut self.elements)
     }
 
     /// Appends copies of all elements.
@@ -116,16 +116,16 @@ impl<T: Value, const N: usize> BoundedVec<T, N> {
     /// Shortens to `len` elements, or grows with default elements.
     pub fn try_resize(&mut self, len: usize) -> Result<(), BoundError> {
         check(Some(N), len)?;
-        List::try_resize(&mut self.elements, len)
+        SequenceField::try_resize(&mut self.elements, len)
     }
 }
 
-impl<T: Value, const N: usize> List<T> for BoundedVec<T, N> {
+impl<T: Value, const N: usize> SequenceField<T> for BoundedVec<T, N> {
     const BOUND: Option<usize> = if N == usize::MAX { None } else { Some(N) };
     const INLINE: bool = false;
 
     fn try_reserve(&mut self, additional: usize) -> Result<(), NoMemory> {
-        List::try_reserve(&mut self.elements, additional)
+        SequenceField::try_reserve(&mut self.elements, additional)
     }
 
     fn try_push(&mut self, element: T) -> Result<(), BoundError> {
@@ -163,7 +163,7 @@ impl<T: Value, const N: usize> List<T> for BoundedVec<T, N> {
     }
 }
 
-impl<T: Value> List<T> for Vec<T> {
+impl<T: Value> SequenceField<T> for Vec<T> {
     const BOUND: Option<usize> = None;
     const INLINE: bool = false;
 

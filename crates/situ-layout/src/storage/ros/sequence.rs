@@ -12,7 +12,7 @@ use super::tail::{PrimitiveTail, finalize};
 use super::{NO_BOUND, bound};
 use crate::storage::bulk::{BulkError, BulkField};
 use crate::support::shared_bytes::NoMemory;
-use crate::value::container::{List, check};
+use crate::value::container::{SequenceField, check};
 use crate::value::error::{BoundError, OpaqueBuffer, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, ElementClass, IfScalar, InPlace, clone_value};
 use crate::value::traits::{Plain, Validation, Value, Visitor, VisitorMut};
@@ -344,7 +344,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
     }
 }
 
-impl<T: Value, const N: usize> List<T> for RosSequence<T, N> {
+impl<T: Value, const N: usize> SequenceField<T> for RosSequence<T, N> {
     const BOUND: Option<usize> = bound(N);
     const INLINE: bool = false;
 

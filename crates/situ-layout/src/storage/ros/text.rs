@@ -11,7 +11,7 @@ use super::memory::{allocate, may_change_hands, release, resize, try_resize};
 use super::{NO_BOUND, bound};
 use crate::storage::text::{TextUnit, text_traits, visit_as};
 use crate::support::shared_bytes::NoMemory;
-use crate::value::container::{Text, WideText, check};
+use crate::value::container::{TextField, WideTextField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{InPlace, Scalar};
 use crate::value::traits::{Validation, Value};
@@ -366,7 +366,7 @@ impl<const N: usize> Value for RosWString<N> {
     visit_as!(wide_text);
 }
 
-impl<const N: usize> Text for RosString<N> {
+impl<const N: usize> TextField for RosString<N> {
     const BOUND: Option<usize> = bound(N);
 
     fn try_assign(&mut self, text: &str) -> Result<(), BoundError> {
@@ -390,7 +390,7 @@ impl<const N: usize> Text for RosString<N> {
     }
 }
 
-impl<const N: usize> WideText for RosWString<N> {
+impl<const N: usize> WideTextField for RosWString<N> {
     const BOUND: Option<usize> = bound(N);
 
     fn try_assign(&mut self, units: &[u16]) -> Result<(), BoundError> {
