@@ -33,23 +33,8 @@ impl<T: Stored> Default for Region<T> {
     }
 }
 
-impl<T: Stored, B> Clone for Region<T, B>
-where
-    Self: Copied,
-{
+impl<T: Stored> Clone for Region<T> {
     fn clone(&self) -> Self {
-        self.copied()
-    }
-}
-
-/// Regions that can be cloned, because their kind of memory can be allocated again.
-#[doc(hidden)]
-pub trait Copied {
-    fn copied(&self) -> Self;
-}
-
-impl<T: Stored> Copied for Region<T> {
-    fn copied(&self) -> Self {
         let mut memory = Memory::on_heap(self.memory.size(), self.memory.options());
         memory.become_copy(&self.memory);
         Self { memory, of: PhantomData }
