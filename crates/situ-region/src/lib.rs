@@ -59,7 +59,7 @@ pub use macros::generated::RegionMessage;
 #[doc(hidden)]
 pub use macros::{alignment, places};
 pub use memory::allocation::{Allocation, Allocator, Granules, Monotonic, Taken};
-pub use memory::backing::{Backing, Buffer, Heap, total_for};
+pub use memory::backing::{Backing, Buffer, HeapMemory, total_for};
 pub use memory::blocks::MemoryMut;
 pub use memory::granule::{GRANULE, MAX_SIZE};
 pub use memory::options::{DEFAULT_LIMIT, Options};

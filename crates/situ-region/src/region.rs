@@ -12,7 +12,7 @@ use crate::image::canonical::{canonical_image, no_memory, rewritten, write_canon
 use crate::image::checked::{Bitmap, Checked, check_image};
 use crate::image::header::{first_size, table_place, write_header};
 use crate::image::versions::TABLE_AT;
-use crate::memory::backing::{Backing, Buffer, Heap, Store, total_for};
+use crate::memory::backing::{Backing, Buffer, HeapMemory, Store, total_for};
 use crate::memory::blocks::{Memory, MemoryMut};
 use crate::memory::compact::compact;
 use crate::memory::granule::{GRANULE, MAX_SIZE, ROOT};
@@ -22,7 +22,7 @@ use crate::value::stored::Stored;
 
 /// A value of type `T` with all its parts, in one piece of memory. The memory is on the heap, in a
 /// [`Buffer`], or from another [`Backing`].
-pub struct Region<T, B = Heap> {
+pub struct Region<T, B = HeapMemory> {
     memory: Memory,
     of: PhantomData<(fn() -> T, B)>,
 }

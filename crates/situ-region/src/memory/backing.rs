@@ -26,7 +26,7 @@ pub unsafe trait Backing: Send + Sync {
 }
 
 /// A region on the heap, which moves when it grows.
-pub enum Heap {}
+pub enum HeapMemory {}
 
 /// A region in a caller's buffer, which does not grow.
 pub struct Buffer<'a>(PhantomData<&'a mut [u8]>);
