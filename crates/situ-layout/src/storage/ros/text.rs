@@ -136,10 +136,10 @@ impl<U: TextUnit, const N: usize> RosText<U, N> {
         self.size = end;
     }
 
-    /// A copy of the first `len` units, with one allocation.
-    fn copy_of(&self, len: usize) -> Self {
-        let mut copy = Self::with_room(len);
-        copy.write(0, &self.as_units()[..len]);
+    /// A copy of the units, with one allocation.
+    fn copy_of(units: &[U]) -> Self {
+        let mut copy = Self::with_room(units.len());
+        copy.write(0, units);
         copy
     }
 }
@@ -297,14 +297,15 @@ impl<U, const N: usize> Drop for RosText<U, N> {
 
 impl<const N: usize> Clone for RosString<N> {
     fn clone(&self) -> Self {
-        self.copy_of(self.as_units().len())
+        Self::copy_of(self.as_units())
     }
 }
 
 impl<const N: usize> Clone for RosWString<N> {
     fn clone(&self) -> Self {
         // C code may have written more than the bound. The copy has at most the bound.
-        self.copy_of(self.as_units().len().min(N))
+        let units = self.as_slice();
+        Self::copy_of(&units[..units.len().min(N)])
     }
 }
 
