@@ -5,6 +5,9 @@ INPUT  ?=
 FRAMES ?=
 JSON   ?=
 ARGS   ?=
+# Installing: make install PREFIX=$HOME/.local
+PREFIX ?= /usr/local
+DESTDIR ?=
 # The bench: make bench TABLE=hop JSON=1 FULL=1
 TABLE  ?=
 FULL   ?=
@@ -18,7 +21,7 @@ DASHED := $(filter --%,$(MAKECMDGOALS))
 DEMO_ARGS = $(if $(INPUT),--input '$(INPUT)') $(if $(FRAMES),--frames $(FRAMES)) $(if $(JSON),--json) $(ARGS) $(DASHED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format fuzz model miri sanitize conformance chaos docs clean
+.PHONY: help demo test install deb bench lint format fuzz model miri sanitize conformance chaos docs clean
 
 help:  ## Show this list
 	@echo 'Situ: a message is built where it will be read.'
@@ -40,6 +43,12 @@ endif
 
 test:  ## Build and run every test
 	@scripts/test.sh
+
+install:  ## Install the command, libsitu, headers, CMake package, completions, manual pages (PREFIX=/usr/local, DESTDIR)
+	@scripts/install.sh '$(PREFIX)' '$(DESTDIR)'
+
+deb:  ## Build Debian packages into build/deb: situ, libsitu, libsitu-dev
+	@scripts/deb.sh
 
 bench:  ## Measure against the peers (TABLE=hop for one table, JSON=1, FULL=1)
 	@scripts/bench.sh '$(TABLE)' '$(JSON)' '$(FULL)'

@@ -144,6 +144,12 @@ setup_conformance() {
   [ ${#missing[@]} = 0 ] || packages "the conformance tests" "${missing[@]}"
 }
 
+# The tools that build Debian packages.
+setup_deb() {
+  have dpkg || die "Debian packages are built on Debian and its relatives; elsewhere use 'make install'"
+  have dpkg-shlibdeps || packages "Debian packages" dpkg-dev
+}
+
 # mdBook, which makes pages of the book. If it cannot be installed, the book stays plain Markdown.
 setup_book() {
   setup_rust
@@ -191,7 +197,7 @@ make_environment() {
 
 for part in "${@:-rust}"; do
   case $part in
-    rust | cpp | lint | python | vulkan | nightly | miri | fuzz | clang | conformance | book) "setup_$part" ;;
-    *) die "unknown part '$part'; there are: rust cpp lint python vulkan nightly miri fuzz clang conformance book" ;;
+    rust | cpp | lint | python | vulkan | nightly | miri | fuzz | clang | conformance | deb | book) "setup_$part" ;;
+    *) die "unknown part '$part'; there are: rust cpp lint python vulkan nightly miri fuzz clang conformance deb book" ;;
   esac
 done

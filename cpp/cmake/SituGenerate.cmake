@@ -11,7 +11,7 @@
 # NAMESPACE is put around all generated code, and is the folder of the headers: with `my`,
 # `my::sensor_msgs::msg::Image` is in `my/sensor_msgs/msg/image.hpp`. Generated code can then be used together
 # with the code that rosidl generates from the same message. The command is SITU_COMMAND if that is set (a
-# list: it may have arguments), otherwise `situ` on the PATH.
+# list: it may have arguments), otherwise the one installed beside the package, or `situ` on the PATH.
 include_guard(GLOBAL)
 
 function(situ_generate target)
@@ -23,9 +23,9 @@ function(situ_generate target)
   if(SITU_COMMAND)
     set(command ${SITU_COMMAND})
   else()
-    find_program(SITU_EXECUTABLE situ)
+    find_program(SITU_EXECUTABLE situ HINTS ${SITU_COMMAND_FOLDER})
     if(NOT SITU_EXECUTABLE)
-      message(FATAL_ERROR "situ_generate needs the `situ` command: install it (cargo install situ-cli), or set SITU_COMMAND")
+      message(FATAL_ERROR "situ_generate needs the `situ` command: run `make install` in its sources, or set SITU_COMMAND")
     endif()
     set(command ${SITU_EXECUTABLE})
   endif()

@@ -21,7 +21,7 @@ endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/situConfig.cmake.in
   ${PROJECT_BINARY_DIR}/situConfig.cmake INSTALL_DESTINATION ${SITU_PACKAGE_DIR}
-  PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+  PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/situConfigVersion.cmake COMPATIBILITY SameMinorVersion
   ${situ_architecture})
 install(EXPORT situTargets NAMESPACE situ:: DESTINATION ${SITU_PACKAGE_DIR})

@@ -1,20 +1,28 @@
-# Installs Situ into a new folder, moves the folder, and builds and runs the consumer with it: with CMake and
-# with pkg-config. Called with -DBUILD=<build folder of Situ> -DSOURCE=<this folder> -DCXX=<compiler>
-# -DCC=<compiler> -DWORK=<scratch folder> -DSITU=<the situ command>.
+# Installs Situ into a new folder as `make install` does, moves the folder, and builds and runs the consumer with
+# it: with CMake and with pkg-config. Called with -DSOURCE=<this folder> -DCXX=<compiler> -DCC=<compiler>
+# -DWORK=<scratch folder> -DPROFILE=<cargo profile>.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/source)
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
-file(RENAME ${WORK}/first ${WORK}/installed)
+set(ENV{SITU_CARGO_PROFILE} ${PROFILE})
+run(${SOURCE}/../../../scripts/install.sh /opt/situ ${WORK}/first)
+file(RENAME ${WORK}/first/opt/situ ${WORK}/installed)
 file(GLOB sources ${SOURCE}/*.c ${SOURCE}/*.cpp ${SOURCE}/*.idl ${SOURCE}/parts ${SOURCE}/CMakeLists.txt)
 file(COPY ${sources} DESTINATION ${WORK}/source)
 set(ENV{SITU_ROOT} ${WORK}/root)
+foreach(file bin/situ bin/protoc-gen-situ share/man/man1/situ-topic-echo.1 share/zsh/site-functions/_situ
+    share/bash-completion/completions/situ share/fish/vendor_completions.d/situ.fish)
+  if(NOT EXISTS ${WORK}/installed/${file})
+    message(FATAL_ERROR "${file} is not installed")
+  endif()
+endforeach()
+run(${WORK}/installed/bin/situ topic list)
 
 run(${CMAKE_COMMAND} -S ${WORK}/source -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/installed
-  -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug -DSITU_COMMAND=${SITU})
+  -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 foreach(program types bus c c_static)
   run(${WORK}/build/${program})

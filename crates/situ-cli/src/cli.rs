@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 use crate::output::ColorChoice;
 
@@ -113,6 +114,21 @@ pub enum Command {
     Demo(DemoArgs),
     /// Measure this machine quickly: hop latency, publishing cost, throughput
     Bench(BenchArgs),
+    /// Print completions for a shell
+    #[command(after_help = "Examples:
+  situ completions bash > ~/.local/share/bash-completion/completions/situ
+  situ completions zsh > ~/.zfunc/_situ               with fpath+=~/.zfunc in .zshrc
+  situ completions fish > ~/.config/fish/completions/situ.fish")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write a manual page for each command into a folder.
+    #[command(hide = true)]
+    Man {
+        /// The folder
+        folder: PathBuf,
+    },
     /// A process of the demo or of the bench, which starts it.
     #[command(hide = true)]
     Part(PartArgs),

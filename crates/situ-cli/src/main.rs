@@ -69,6 +69,8 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Command::Clean(arguments) => commands::clean::run(&context, &arguments),
         Command::Bench(arguments) => bench::run(&context, &arguments),
         Command::Part(arguments) => commands::part::run(&context, &arguments),
+        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Man { folder } => commands::manual::man(&folder),
         Command::Demo(arguments) => demo::run(&context, &arguments),
     }
 }

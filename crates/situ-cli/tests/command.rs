@@ -371,6 +371,29 @@ fn schemas_are_checked_hashed_and_shown() {
 }
 
 #[test]
+fn every_command_has_completions_and_a_manual_page() {
+    let sandbox = Sandbox::new();
+    let help = String::from_utf8(sandbox.run(&["--help"]).stdout).unwrap();
+    let listed = help.lines().skip_while(|it| *it != "Commands:").skip(1).take_while(|it| !it.is_empty());
+    let commands: Vec<&str> = listed.filter_map(|it| it.split_whitespace().next()).collect();
+    assert!(commands.contains(&"topic") && commands.contains(&"completions"), "{commands:?}");
+    let folder = sandbox.path("man");
+    assert!(sandbox.run(&["man", &folder]).status.success());
+    let pages: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    for command in commands.iter().filter(|it| **it != "help") {
+        assert!(pages.contains(&format!("situ-{command}.1")), "{command}: {pages:?}");
+        for shell in ["bash", "zsh", "fish"] {
+            let script = String::from_utf8(sandbox.run(&["completions", shell]).stdout).unwrap();
+            assert!(script.contains(command), "{command}, {shell}");
+        }
+    }
+    assert!(!pages.iter().any(|it| it.contains("part")), "{pages:?}");
+}
+
+#[test]
 fn code_is_generated_once() {
     let sandbox = Sandbox::new();
     let schema = sandbox.file("pose.idl", POSE);

@@ -5,6 +5,7 @@
 //!   listen, publish       subscribers and publishers without a compiled-in type
 //!   schema, generate      schema files, and code from them
 //!   clean                 removes the files of dead processes
+//!   manual                completions and manual pages
 //!   part                  the processes that the demo and the bench start
 //! ```
 
@@ -12,6 +13,7 @@ pub mod clean;
 pub mod domain;
 pub mod generate;
 pub mod listen;
+pub mod manual;
 pub mod node;
 pub mod part;
 pub mod publish;

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Builds and installs Situ: the command with completions and manual pages, libsitu, the headers of C and C++, the
+# CMake package and situ.pc.
+#
+#   scripts/install.sh [PREFIX [DESTDIR]]      PREFIX is /usr/local by default
+#
+# The files go to DESTDIR/PREFIX, and work from PREFIX or wherever that folder is moved to. With
+# SITU_CARGO_PROFILE=dev nothing is optimized, and what the tests built is used.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+absolute() { case $1 in "" | /*) echo "$1" ;; *) echo "$PWD/$1" ;; esac }
+prefix=$(absolute "${1:-/usr/local}") destdir=$(absolute "${2:-}")
+profile=${SITU_CARGO_PROFILE:-release}
+built=${CARGO_TARGET_DIR:-$PWD/target}/${profile/dev/debug}
+build=build/install
+to=$destdir$prefix
+say() { printf 'install: %s\n' "$*" >&2; }
+
+scripts/setup.sh rust cpp
+[ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
+say "builds the command and libsitu, profile $profile"
+cargo build --quiet --locked --profile "$profile" -p situ-cli
+cmake -S cpp -B $build -G Ninja -DCMAKE_INSTALL_PREFIX="$prefix" -DSITU_CARGO_PROFILE="$profile" \
+  -DCMAKE_BUILD_TYPE=Release -DSITU_TESTS=OFF -DSITU_EXAMPLES=OFF -DSITU_COMMAND="$built/situ" >/dev/null
+cmake --build $build >/dev/null
+if ! mkdir -p "$to" || ! [ -w "$to" ]; then
+  say "cannot write to $to: run this as root, or choose another folder: make install PREFIX=\$HOME/.local"
+  exit 1
+fi
+DESTDIR=$destdir cmake --install $build >/dev/null
+
+libraries=$to/$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' $build/CMakeCache.txt)
+library=$(readlink -f "$libraries/libsitu.so")
+strip --strip-unneeded "$library"
+strip --strip-debug "$libraries/libsitu.a"
+install -d "$to/bin"
+install -s "$built/situ" "$built/protoc-gen-situ" "$to/bin"
+"$built/situ" man "$to/share/man/man1"
+completions() { install -d "$to/$2" && "$built/situ" completions "$1" >"$to/$2/$3"; }
+completions bash share/bash-completion/completions situ
+completions zsh share/zsh/site-functions _situ
+completions fish share/fish/vendor_completions.d situ.fish
+
+# The loader's list of libraries, if this is the running system.
+if [ -z "$destdir" ] && [ "$(id -u)" = 0 ]; then ldconfig || true; fi
+size() { du -h "$1" | cut -f1; }
+say "installed into $to: the command ($(size "$to/bin/situ")), libsitu ($(size "$library")), headers, CMake package, situ.pc"
+case :$PATH: in *":$prefix/bin:"*) ;; *) say "add $prefix/bin to PATH to run \`situ\`" ;; esac
