@@ -30,7 +30,6 @@ compile_error!(
 );
 
 mod convert;
-mod macros_union;
 mod message;
 mod storage;
 mod support;
@@ -69,7 +68,7 @@ pub use convert::{assign, take};
 #[doc(hidden)]
 pub use message::{field, set};
 #[doc(hidden)]
-pub use value::newtype;
+pub use value::{newtype, union};
 
 pub use convert::assign::{AssignError, AssignFrom, AssignProblem, Bodies};
 pub use convert::take::{TakeFrom, convert, convert_owned};

@@ -10,7 +10,10 @@
     clippy::doc_lazy_continuation,
     clippy::doc_overindented_list_items,
     clippy::excessive_precision,
-    clippy::module_inception
+    clippy::explicit_auto_deref,
+    clippy::module_inception,
+    clippy::should_implement_trait,
+    clippy::wrong_self_convention
 )]
 pub mod test {
     /// A message of a fixed size.

@@ -336,3 +336,17 @@ pub fn default_elements<T: Value, V: Copy>(
 pub fn default_array<T, V: Copy>(target: &mut [T], defaults: &[V], write: fn(&mut T, V)) {
     target.iter_mut().zip(defaults).for_each(|(element, default)| write(element, *default));
 }
+
+/// Assigns the value of a case in another storage, if both unions hold it.
+pub fn case<T, S>(
+    target: Option<&mut T>,
+    source: Option<&S>,
+    bodies: &mut Bodies<'_>,
+    name: &'static str,
+    assign: impl FnOnce(&mut T, &S, &mut Bodies<'_>) -> Result<(), AssignError>,
+) -> Result<(), AssignError> {
+    match target.zip(source) {
+        Some((target, source)) => assign(target, source, bodies).map_err(|error| error.in_member(name)),
+        None => Ok(()),
+    }
+}

@@ -10,6 +10,7 @@
 //!   error      a bound that is exceeded, bytes that are not valid, and the path to the member
 //!   primitive  numbers, booleans, characters, arrays
 //!   newtype    enums and bitmasks
+//!   union      unions, by the case that a discriminator selects
 //! ```
 
 pub(crate) mod bulk_ref;
@@ -20,3 +21,4 @@ pub mod newtype;
 pub(crate) mod primitive;
 pub(crate) mod shape;
 pub(crate) mod traits;
+pub mod union;

@@ -10,7 +10,10 @@
     clippy::doc_lazy_continuation,
     clippy::doc_overindented_list_items,
     clippy::excessive_precision,
-    clippy::module_inception
+    clippy::explicit_auto_deref,
+    clippy::module_inception,
+    clippy::should_implement_trait,
+    clippy::wrong_self_convention
 )]
 pub mod test {
     /// `test::Scan`.
@@ -1120,13 +1123,254 @@ pub mod test {
         Nothing,
     }
 
-    crate::messages::situ::layout::union! {
-        Choice<S: Storage>: Final "test::Choice",
-        ChoicePayload, ChoiceCase, Color = 0;
-        1 "text" text text text_mut set_text Text(S::String<3>): text [0] = 0;
-        2 "plains" plains plains plains_mut set_plains Plains(S::Sequence<Plain, 2>): (list copy) [_] = 5;
-        layout { size: 32, align: 4, payload: 4 }
+    impl<S: crate::messages::situ::layout::Storage> Choice<S> {
+        /// Which case the union holds.
+        pub fn discriminator(&self) -> Color {
+            self.discriminator
+        }
+
+        /// Selects the case of a discriminator. A newly selected case begins with its default value.
+        pub fn select(&mut self, discriminator: Color) {
+            crate::messages::situ::layout::visit::Union::select(self, discriminator);
+        }
+
+        /// A reference to the value of the current case.
+        pub fn case(&self) -> ChoiceCase<'_, S> {
+            // SAFETY: the discriminator says which case is initialized.
+            unsafe {
+                match crate::messages::situ::layout::visit::Discriminator::raw(self.discriminator) {
+                    0 => ChoiceCase::Text(&*self.payload.text),
+                    _ => ChoiceCase::Plains(&*self.payload.plains),
+                }
+            }
+        }
+
+        /// The value of `text`, if that is what the union holds.
+        pub fn text(&self) -> ::core::option::Option<&S::String<3>> {
+            match self.case() {
+                ChoiceCase::Text(value) => ::core::option::Option::Some(value),
+                _ => ::core::option::Option::None,
+            }
+        }
+
+        /// The value of `text`, to be changed, if that is what the union holds.
+        pub fn text_mut(&mut self) -> ::core::option::Option<&mut S::String<3>> {
+            self.text()?;
+            // SAFETY: the discriminator says that this case is initialized.
+            ::core::option::Option::Some(unsafe { &mut *self.payload.text })
+        }
+
+        /// Makes the union hold this value of `text`.
+        pub fn set_text(&mut self, value: S::String<3>) {
+            *self = Self {
+                discriminator: crate::messages::situ::layout::visit::Discriminator::from_raw(0),
+                payload: ChoicePayload {
+                    text: ::core::mem::ManuallyDrop::new(value),
+                },
+            };
+        }
+
+        /// The value of `plains`, if that is what the union holds.
+        pub fn plains(&self) -> ::core::option::Option<&S::Sequence<Plain, 2>> {
+            match self.case() {
+                ChoiceCase::Plains(value) => ::core::option::Option::Some(value),
+                _ => ::core::option::Option::None,
+            }
+        }
+
+        /// The value of `plains`, to be changed, if that is what the union holds.
+        pub fn plains_mut(&mut self) -> ::core::option::Option<&mut S::Sequence<Plain, 2>> {
+            self.plains()?;
+            // SAFETY: the discriminator says that this case is initialized.
+            ::core::option::Option::Some(unsafe { &mut *self.payload.plains })
+        }
+
+        /// Makes the union hold this value of `plains`.
+        pub fn set_plains(&mut self, value: S::Sequence<Plain, 2>) {
+            *self = Self {
+                discriminator: crate::messages::situ::layout::visit::Discriminator::from_raw(5),
+                payload: ChoicePayload {
+                    plains: ::core::mem::ManuallyDrop::new(value),
+                },
+            };
+        }
     }
+
+    // SAFETY: the discriminator and its case are written, and none unwinds.
+    unsafe impl<S> crate::messages::situ::layout::InPlace for Choice<S>
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        type Class = crate::messages::situ::layout::Composite;
+
+        unsafe fn default_at(dst: *mut Self) {
+            // SAFETY: the caller's promise is the same.
+            unsafe { crate::messages::situ::layout::union::default_at(dst) }
+        }
+
+        unsafe fn clone_at(&self, dst: *mut Self) {
+            // SAFETY: the caller's promise is the same.
+            unsafe { crate::messages::situ::layout::union::clone_at(self, dst) }
+        }
+    }
+
+    impl<S> crate::messages::situ::layout::Value for Choice<S>
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        unsafe fn validate_at(
+            src: *const Self,
+            validation: &crate::messages::situ::layout::Validation,
+        ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError> {
+            // SAFETY: the caller's promise is the same.
+            unsafe { crate::messages::situ::layout::union::validate_at(src, validation) }
+        }
+
+        fn visit<V: crate::messages::situ::layout::visit::Visitor>(
+            &self,
+            visitor: &mut V,
+        ) -> ::core::result::Result<(), V::Error> {
+            visitor.union(self)
+        }
+
+        fn visit_mut<V: crate::messages::situ::layout::visit::VisitorMut>(
+            &mut self,
+            visitor: &mut V,
+        ) -> ::core::result::Result<(), V::Error> {
+            visitor.union(self)
+        }
+    }
+
+    // SAFETY: the discriminator and the payload are the members of the structure, in this order. Every case
+    // is a member of the payload, and with its discriminator it is set.
+    unsafe impl<S> crate::messages::situ::layout::union::Cases for Choice<S>
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        const INFO: &'static crate::messages::situ::layout::visit::TypeInfo =
+            &crate::messages::situ::layout::visit::TypeInfo {
+                name: "test::Choice",
+                extensibility: crate::messages::situ::layout::visit::Extensibility::Final,
+                members: &[
+                    crate::messages::situ::layout::visit::MemberInfo::new("text", 1),
+                    crate::messages::situ::layout::visit::MemberInfo::new("plains", 2),
+                ],
+            };
+
+        type Discriminator = Color;
+
+        const INITIAL: i128 = 0;
+        const PAYLOAD: usize = ::core::mem::offset_of!(Self, payload);
+
+        fn with_case<V: crate::messages::situ::layout::union::CaseVisitor>(
+            raw: i128,
+            visitor: V,
+        ) -> V::Output {
+            match raw {
+                0 => visitor.case::<S::String<3>>(0),
+                _ => visitor.case::<S::Sequence<Plain, 2>>(1),
+            }
+        }
+    }
+
+    impl<S> ::core::default::Default for Choice<S>
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        fn default() -> Self {
+            crate::messages::situ::layout::default_value()
+        }
+    }
+
+    impl<S> ::core::cmp::PartialEq for Choice<S>
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        fn eq(&self, other: &Self) -> bool {
+            crate::messages::situ::layout::union::eq(self, other)
+        }
+    }
+
+    impl<S> ::core::fmt::Debug for Choice<S>
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            crate::messages::situ::layout::union::fmt(f, "Choice", self)
+        }
+    }
+
+    impl<S> ::core::clone::Clone for Choice<S>
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        fn clone(&self) -> Self {
+            crate::messages::situ::layout::clone_value(self)
+        }
+    }
+
+    impl<S> ::core::ops::Drop for Choice<S>
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        fn drop(&mut self) {
+            // SAFETY: nothing uses the case afterwards.
+            unsafe { crate::messages::situ::layout::union::end(self) }
+        }
+    }
+
+    impl<S, Other> crate::messages::situ::layout::AssignFrom<Choice<Other>> for Choice<S>
+    where
+        S: crate::messages::situ::layout::Storage,
+        Other: crate::messages::situ::layout::Storage,
+    {
+        fn assign_parts(
+            &mut self,
+            source: &Choice<Other>,
+            bodies: &mut crate::messages::situ::layout::Bodies<'_>,
+        ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            self.select(source.discriminator());
+            crate::messages::situ::layout::assign::case(
+                self.text_mut(),
+                source.text(),
+                bodies,
+                "text",
+                crate::messages::situ::layout::assign::text,
+            )?;
+            crate::messages::situ::layout::assign::case(
+                self.plains_mut(),
+                source.plains(),
+                bodies,
+                "plains",
+                crate::messages::situ::layout::assign::list_of_copies,
+            )?;
+            ::core::result::Result::Ok(())
+        }
+    }
+
+    impl<S, Other> crate::messages::situ::layout::TakeFrom<Choice<Other>> for Choice<S>
+    where
+        S: crate::messages::situ::layout::Storage,
+        Other: crate::messages::situ::layout::Storage,
+    {
+    }
+
+    // SAFETY: the constant below compiles only if the discriminator and every case are self-contained.
+    unsafe impl crate::messages::situ::layout::SelfContained
+        for Choice<crate::messages::situ::layout::Flat>
+    {
+    }
+
+    const _: () = {
+        type Choice_ = Choice<crate::messages::situ::layout::Flat>;
+        crate::messages::situ::layout::assert_self_contained::<Color>();
+        crate::messages::situ::layout::field::assert_case_self_contained(Choice_::text);
+        crate::messages::situ::layout::field::assert_case_self_contained(Choice_::plains);
+        ::core::assert!(::core::mem::size_of::<Choice_>() == 32);
+        ::core::assert!(::core::mem::align_of::<Choice_>() == 4);
+        ::core::assert!(::core::mem::offset_of!(Choice_, discriminator) == 0);
+        ::core::assert!(::core::mem::offset_of!(Choice_, payload) == 4);
+    };
 
     /// [`Choice`] as it lies in a region: a type that names it.
     pub enum ChoiceRegion {}

@@ -72,6 +72,14 @@ impl CodeWriter {
         }
     }
 
+    /// An arm of a `match` that calls a function.
+    pub fn arm(&mut self, pattern: &str, call: &Call) {
+        match call.line().map(|it| format!("{pattern} => {it},")).filter(|it| self.fits(it.len())) {
+            Some(line) => self.line(line),
+            None => self.block(format!("{pattern} =>"), |code| code.call(call, "")),
+        }
+    }
+
     /// A call whose result goes through a further method, with `end` behind that.
     pub fn call_then(&mut self, call: &Call, method: &str, end: &str) {
         let line = call.line();

@@ -129,7 +129,7 @@ impl Generator<'_> {
     }
 
     /// A function that converts what a container holds.
-    fn converter(&self, how: &Conversion, direction: &Direction) -> Argument {
+    pub fn converter(&self, how: &Conversion, direction: &Direction) -> Argument {
         let call = self.convert(how, direction, &[]);
         if call.arguments.is_empty() {
             return Argument::Plain(call.function);

@@ -74,7 +74,7 @@ impl Generator<'_> {
     }
 
     /// The head of an implementation with these parameters, opening its block.
-    fn implement_for(
+    pub fn implement_for(
         &self,
         code: &mut CodeWriter,
         head: &str,

@@ -27,7 +27,8 @@ use super::{GeneratedFile, Options};
 use crate::Schema;
 use crate::model::{Action, Constant, Kind, Name, Service, Type, TypeId};
 
-/// What may be wrong with names, comments and numbers that the schema's author chose, and is not ours to judge.
+/// What may be wrong with names, comments and numbers that the schema's author chose, and is not ours to judge. A
+/// dereference is explicit in all code if some type needs it.
 const ALLOWED: &str = "#[allow(
     nonstandard_style,
     rustdoc::bare_urls,
@@ -37,7 +38,10 @@ const ALLOWED: &str = "#[allow(
     clippy::doc_lazy_continuation,
     clippy::doc_overindented_list_items,
     clippy::excessive_precision,
-    clippy::module_inception
+    clippy::explicit_auto_deref,
+    clippy::module_inception,
+    clippy::should_implement_trait,
+    clippy::wrong_self_convention
 )]";
 
 /// Generates Rust code.
