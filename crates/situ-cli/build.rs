@@ -10,7 +10,8 @@ use situ_schema::{BuildScript, Loader};
 const SHADER: &str = "src/demo/device/edges.wgsl";
 
 fn main() {
-    BuildScript::new(Loader::new().include("../../schema").file("../../schema/situ/sensor.idl")).run();
+    // A link, so that the published crate has the file. What it includes comes with the generator.
+    BuildScript::new(Loader::new().file("schema/sensor.idl")).run();
     println!("cargo::rerun-if-changed={SHADER}");
     let source = std::fs::read_to_string(SHADER).expect("the shader is there");
     let module = wgsl::parse_str(&source).unwrap_or_else(|error| panic!("{}", error.emit_to_string(&source)));

@@ -13,9 +13,9 @@ const MAX_FILE_SIZE: u64 = 16 << 20;
 
 /// Files that come with Situ, found when the search path does not have them.
 const BUILT_IN: &[(&str, &str)] = &[
-    ("situ/sensor.idl", include_str!("../../../../schema/situ/sensor.idl")),
-    ("situ/geometry.idl", include_str!("../../../../schema/situ/geometry.idl")),
-    ("situ/common.idl", include_str!("../../../../schema/situ/common.idl")),
+    ("situ/sensor.idl", include_str!("../../built_in/situ/sensor.idl")),
+    ("situ/geometry.idl", include_str!("../../built_in/situ/geometry.idl")),
+    ("situ/common.idl", include_str!("../../built_in/situ/common.idl")),
     ("builtin_interfaces/msg/Time.msg", include_str!("../../built_in/builtin_interfaces/msg/Time.msg")),
     (
         "builtin_interfaces/msg/Duration.msg",
