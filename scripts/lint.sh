@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks formatting and warnings of Rust and C++; with --fix formats instead.
+# Checks formatting and warnings of Rust and C++, and that the packages of the crates build; with --fix formats
+# instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,4 +25,6 @@ echo '==> clippy'
 cargo clippy --workspace --all-targets -- -D warnings
 echo '==> documentation'
 RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
+echo '==> packages'
+cargo package --quiet --allow-dirty --workspace --exclude situ-examples --exclude situ-generated --exclude situ-testkit
 echo 'lint: all clean'
