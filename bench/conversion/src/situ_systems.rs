@@ -97,7 +97,8 @@ fn sequence(suite: &mut Suite, shape: Shape, direction: Direction) -> Result<(),
                 move || one.clone(),
                 |ros| {
                     let mut heap = Vec::new();
-                    situ::layout::assign::list_of_copies(&mut heap, &ros).expect(FITS);
+                    situ::layout::assign::list_of_copies(&mut heap, &ros, &mut Default::default())
+                        .expect(FITS);
                     heap
                 },
             )?;
