@@ -587,11 +587,70 @@ pub mod test {
         "ranges" ranges: crate::common::messages::situ::region::Vector<f32>;
     }
 
-    crate::common::messages::situ::region::region_conversion! {
-        ScanRegion, Scan<S: Storage>;
-        "count" count count: u64, copy;
-        "frame" frame frame: crate::common::messages::situ::region::Text, text;
-        "ranges" ranges ranges: crate::common::messages::situ::region::Vector<f32>, bulk;
+    impl<S> crate::common::messages::situ::region::StoreFrom<Scan<S>> for ScanRegion
+    where
+        S: crate::common::messages::situ::layout::Storage,
+    {
+        fn store(
+            mut memory: crate::common::messages::situ::region::MemoryMut<'_>,
+            at: u32,
+            from: &Scan<S>,
+            body: &[u8],
+        ) -> ::core::result::Result<(), crate::common::messages::situ::region::StoreError> {
+            crate::common::messages::situ::region::convert::store_copy::<u64, _>(
+                memory.reborrow(),
+                at,
+                &from.count,
+                body,
+            )
+            .map_err(|error| error.in_member("count"))?;
+            crate::common::messages::situ::region::convert::store_text(
+                memory.reborrow(),
+                at + 8,
+                &from.frame,
+                body,
+            )
+            .map_err(|error| error.in_member("frame"))?;
+            crate::common::messages::situ::region::convert::store_bulk::<f32, _>(
+                memory.reborrow(),
+                at + 24,
+                &from.ranges,
+                body,
+            )
+            .map_err(|error| error.in_member("ranges"))?;
+            ::core::result::Result::Ok(())
+        }
+    }
+
+    impl<S> crate::common::messages::situ::region::LoadInto<Scan<S>> for ScanRegion
+    where
+        S: crate::common::messages::situ::layout::Storage,
+    {
+        fn load(
+            from: crate::common::messages::situ::region::Ref<'_, ScanRegion>,
+            to: &mut Scan<S>,
+            bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError> {
+            crate::common::messages::situ::region::convert::load_copy(
+                from.part::<u64>(0),
+                &mut to.count,
+                bodies,
+            )
+            .map_err(|error| error.in_member("count"))?;
+            crate::common::messages::situ::region::convert::load_text(
+                from.part::<crate::common::messages::situ::region::Text>(8),
+                &mut to.frame,
+                bodies,
+            )
+            .map_err(|error| error.in_member("frame"))?;
+            crate::common::messages::situ::region::convert::load_bulk(
+                from.part::<crate::common::messages::situ::region::Vector<f32>>(24),
+                &mut to.ranges,
+                bodies,
+            )
+            .map_err(|error| error.in_member("ranges"))?;
+            ::core::result::Result::Ok(())
+        }
     }
 
     /// A message on the heap.
@@ -841,10 +900,57 @@ pub mod test {
         "text" text: crate::common::messages::situ::region::Vector<u8>;
     }
 
-    crate::common::messages::situ::region::region_conversion! {
-        NoteRegion, Note<S: Unbounded>;
-        "count" count count: u64, copy;
-        "text" text text: crate::common::messages::situ::region::Vector<u8>, (list copy);
+    impl<S> crate::common::messages::situ::region::StoreFrom<Note<S>> for NoteRegion
+    where
+        S: crate::common::messages::situ::layout::Unbounded,
+    {
+        fn store(
+            mut memory: crate::common::messages::situ::region::MemoryMut<'_>,
+            at: u32,
+            from: &Note<S>,
+            body: &[u8],
+        ) -> ::core::result::Result<(), crate::common::messages::situ::region::StoreError> {
+            crate::common::messages::situ::region::convert::store_copy::<u64, _>(
+                memory.reborrow(),
+                at,
+                &from.count,
+                body,
+            )
+            .map_err(|error| error.in_member("count"))?;
+            crate::common::messages::situ::region::convert::store_copies::<u8, _>(
+                memory.reborrow(),
+                at + 8,
+                &from.text,
+                body,
+            )
+            .map_err(|error| error.in_member("text"))?;
+            ::core::result::Result::Ok(())
+        }
+    }
+
+    impl<S> crate::common::messages::situ::region::LoadInto<Note<S>> for NoteRegion
+    where
+        S: crate::common::messages::situ::layout::Unbounded,
+    {
+        fn load(
+            from: crate::common::messages::situ::region::Ref<'_, NoteRegion>,
+            to: &mut Note<S>,
+            bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError> {
+            crate::common::messages::situ::region::convert::load_copy(
+                from.part::<u64>(0),
+                &mut to.count,
+                bodies,
+            )
+            .map_err(|error| error.in_member("count"))?;
+            crate::common::messages::situ::region::convert::load_copies(
+                from.part::<crate::common::messages::situ::region::Vector<u8>>(8),
+                &mut to.text,
+                bodies,
+            )
+            .map_err(|error| error.in_member("text"))?;
+            ::core::result::Result::Ok(())
+        }
     }
 
     /// A message with values that not all bytes are.
@@ -1157,10 +1263,55 @@ pub mod test {
         "flags" flags: [crate::common::messages::situ::region::Bool; 512];
     }
 
-    crate::common::messages::situ::region::region_conversion! {
-        LetterRegion, Letter<S: Storage>;
-        "text" text text: crate::common::messages::situ::region::Text, text;
-        "flags" flags flags: [crate::common::messages::situ::region::Bool; 512], copy;
+    impl<S> crate::common::messages::situ::region::StoreFrom<Letter<S>> for LetterRegion
+    where
+        S: crate::common::messages::situ::layout::Storage,
+    {
+        fn store(
+            mut memory: crate::common::messages::situ::region::MemoryMut<'_>,
+            at: u32,
+            from: &Letter<S>,
+            body: &[u8],
+        ) -> ::core::result::Result<(), crate::common::messages::situ::region::StoreError> {
+            crate::common::messages::situ::region::convert::store_text(
+                memory.reborrow(),
+                at,
+                &from.text,
+                body,
+            )
+            .map_err(|error| error.in_member("text"))?;
+            crate::common::messages::situ::region::convert::store_copy::<
+                [crate::common::messages::situ::region::Bool; 512],
+                _,
+            >(memory.reborrow(), at + 16, &from.flags, body)
+            .map_err(|error| error.in_member("flags"))?;
+            ::core::result::Result::Ok(())
+        }
+    }
+
+    impl<S> crate::common::messages::situ::region::LoadInto<Letter<S>> for LetterRegion
+    where
+        S: crate::common::messages::situ::layout::Storage,
+    {
+        fn load(
+            from: crate::common::messages::situ::region::Ref<'_, LetterRegion>,
+            to: &mut Letter<S>,
+            bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError> {
+            crate::common::messages::situ::region::convert::load_text(
+                from.part::<crate::common::messages::situ::region::Text>(0),
+                &mut to.text,
+                bodies,
+            )
+            .map_err(|error| error.in_member("text"))?;
+            crate::common::messages::situ::region::convert::load_copy(
+                from.part::<[crate::common::messages::situ::region::Bool; 512]>(16),
+                &mut to.flags,
+                bodies,
+            )
+            .map_err(|error| error.in_member("flags"))?;
+            ::core::result::Result::Ok(())
+        }
     }
 }
 

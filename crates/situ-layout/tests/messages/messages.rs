@@ -421,12 +421,81 @@ pub mod test {
         "ranges" ranges: crate::messages::situ::region::Vector<f32>;
     }
 
-    crate::messages::situ::region::region_conversion! {
-        ScanRegion, Scan<S: Storage>;
-        "frame" frame frame: crate::messages::situ::region::Text, text;
-        "dense" dense dense: crate::messages::situ::region::Bool, copy;
-        "ring" ring ring: crate::messages::situ::region::Vector<u16>, (list copy);
-        "ranges" ranges ranges: crate::messages::situ::region::Vector<f32>, bulk;
+    impl<S> crate::messages::situ::region::StoreFrom<Scan<S>> for ScanRegion
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        fn store(
+            mut memory: crate::messages::situ::region::MemoryMut<'_>,
+            at: u32,
+            from: &Scan<S>,
+            body: &[u8],
+        ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
+            crate::messages::situ::region::convert::store_text(
+                memory.reborrow(),
+                at,
+                &from.frame,
+                body,
+            )
+            .map_err(|error| error.in_member("frame"))?;
+            crate::messages::situ::region::convert::store_copy::<
+                crate::messages::situ::region::Bool,
+                _,
+            >(memory.reborrow(), at + 16, &from.dense, body)
+            .map_err(|error| error.in_member("dense"))?;
+            crate::messages::situ::region::convert::store_copies::<u16, _>(
+                memory.reborrow(),
+                at + 20,
+                &from.ring,
+                body,
+            )
+            .map_err(|error| error.in_member("ring"))?;
+            crate::messages::situ::region::convert::store_bulk::<f32, _>(
+                memory.reborrow(),
+                at + 36,
+                &from.ranges,
+                body,
+            )
+            .map_err(|error| error.in_member("ranges"))?;
+            ::core::result::Result::Ok(())
+        }
+    }
+
+    impl<S> crate::messages::situ::region::LoadInto<Scan<S>> for ScanRegion
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        fn load(
+            from: crate::messages::situ::region::Ref<'_, ScanRegion>,
+            to: &mut Scan<S>,
+            bodies: &mut crate::messages::situ::layout::Bodies<'_>,
+        ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            crate::messages::situ::region::convert::load_text(
+                from.part::<crate::messages::situ::region::Text>(0),
+                &mut to.frame,
+                bodies,
+            )
+            .map_err(|error| error.in_member("frame"))?;
+            crate::messages::situ::region::convert::load_copy(
+                from.part::<crate::messages::situ::region::Bool>(16),
+                &mut to.dense,
+                bodies,
+            )
+            .map_err(|error| error.in_member("dense"))?;
+            crate::messages::situ::region::convert::load_copies(
+                from.part::<crate::messages::situ::region::Vector<u16>>(20),
+                &mut to.ring,
+                bodies,
+            )
+            .map_err(|error| error.in_member("ring"))?;
+            crate::messages::situ::region::convert::load_bulk(
+                from.part::<crate::messages::situ::region::Vector<f32>>(36),
+                &mut to.ranges,
+                bodies,
+            )
+            .map_err(|error| error.in_member("ranges"))?;
+            ::core::result::Result::Ok(())
+        }
     }
 
     /// `test::Tree`.
@@ -676,10 +745,59 @@ pub mod test {
         "branches" branches: crate::messages::situ::region::Vector<TreeRegion>;
     }
 
-    crate::messages::situ::region::region_conversion! {
-        TreeRegion, Tree<S: Unbounded>;
-        "weight" weight weight: i32, copy;
-        "branches" branches branches: crate::messages::situ::region::Vector<TreeRegion>, (list nested);
+    impl<S> crate::messages::situ::region::StoreFrom<Tree<S>> for TreeRegion
+    where
+        S: crate::messages::situ::layout::Unbounded,
+    {
+        fn store(
+            mut memory: crate::messages::situ::region::MemoryMut<'_>,
+            at: u32,
+            from: &Tree<S>,
+            body: &[u8],
+        ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
+            crate::messages::situ::region::convert::store_copy::<i32, _>(
+                memory.reborrow(),
+                at,
+                &from.weight,
+                body,
+            )
+            .map_err(|error| error.in_member("weight"))?;
+            crate::messages::situ::region::convert::store_list::<TreeRegion, _>(
+                memory.reborrow(),
+                at + 4,
+                &from.branches,
+                body,
+                <TreeRegion as crate::messages::situ::region::StoreFrom<_>>::store,
+            )
+            .map_err(|error| error.in_member("branches"))?;
+            ::core::result::Result::Ok(())
+        }
+    }
+
+    impl<S> crate::messages::situ::region::LoadInto<Tree<S>> for TreeRegion
+    where
+        S: crate::messages::situ::layout::Unbounded,
+    {
+        fn load(
+            from: crate::messages::situ::region::Ref<'_, TreeRegion>,
+            to: &mut Tree<S>,
+            bodies: &mut crate::messages::situ::layout::Bodies<'_>,
+        ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            crate::messages::situ::region::convert::load_copy(
+                from.part::<i32>(0),
+                &mut to.weight,
+                bodies,
+            )
+            .map_err(|error| error.in_member("weight"))?;
+            crate::messages::situ::region::convert::load_list(
+                from.part::<crate::messages::situ::region::Vector<TreeRegion>>(4),
+                &mut to.branches,
+                bodies,
+                crate::messages::situ::region::LoadInto::load,
+            )
+            .map_err(|error| error.in_member("branches"))?;
+            ::core::result::Result::Ok(())
+        }
     }
 
     /// `test::Color`.
@@ -1381,10 +1499,67 @@ pub mod test {
         [] [default] "plains" plains: crate::messages::situ::region::Vector<Plain>;
     }
 
-    crate::messages::situ::region::region_union_conversion! {
-        ChoiceRegion, Choice<S: Storage> ChoiceCase;
-        "text" text text_mut Text: crate::messages::situ::region::Text, text;
-        "plains" plains plains_mut Plains: crate::messages::situ::region::Vector<Plain>, (list copy);
+    impl<S> crate::messages::situ::region::StoreFrom<Choice<S>> for ChoiceRegion
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        fn store(
+            mut memory: crate::messages::situ::region::MemoryMut<'_>,
+            at: u32,
+            from: &Choice<S>,
+            body: &[u8],
+        ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
+            let place = crate::messages::situ::region::union_renew::<ChoiceRegion>(
+                memory.reborrow(),
+                at,
+                from.discriminator(),
+            );
+            crate::messages::situ::region::convert::store_case(
+                memory.reborrow(),
+                place,
+                from.text(),
+                body,
+                "text",
+                crate::messages::situ::region::convert::store_text,
+            )?;
+            crate::messages::situ::region::convert::store_case(
+                memory.reborrow(),
+                place,
+                from.plains(),
+                body,
+                "plains",
+                crate::messages::situ::region::convert::store_copies::<Plain, _>,
+            )?;
+            ::core::result::Result::Ok(())
+        }
+    }
+
+    impl<S> crate::messages::situ::region::LoadInto<Choice<S>> for ChoiceRegion
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        fn load(
+            from: crate::messages::situ::region::Ref<'_, ChoiceRegion>,
+            to: &mut Choice<S>,
+            bodies: &mut crate::messages::situ::layout::Bodies<'_>,
+        ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            to.select(crate::messages::situ::region::union_discriminator(from));
+            crate::messages::situ::region::convert::load_case(
+                from.text(),
+                to.text_mut(),
+                bodies,
+                "text",
+                crate::messages::situ::region::convert::load_text,
+            )?;
+            crate::messages::situ::region::convert::load_case(
+                from.plains(),
+                to.plains_mut(),
+                bodies,
+                "plains",
+                crate::messages::situ::region::convert::load_copies,
+            )?;
+            ::core::result::Result::Ok(())
+        }
     }
 
     /// `test::Station`.
@@ -1851,12 +2026,103 @@ pub mod test {
         "note" note: crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>;
     }
 
-    crate::messages::situ::region::region_conversion! {
-        StationRegion, Station<S: Storage>;
-        "base" base base: ScanRegion, nested;
-        "choices" choices choices: crate::messages::situ::region::Vector<ChoiceRegion>, (list nested);
-        "plains" plains plains: crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>, (map text copy);
-        "note" note note: crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>, (maybe text);
+    impl<S> crate::messages::situ::region::StoreFrom<Station<S>> for StationRegion
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        fn store(
+            mut memory: crate::messages::situ::region::MemoryMut<'_>,
+            at: u32,
+            from: &Station<S>,
+            body: &[u8],
+        ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
+            <ScanRegion as crate::messages::situ::region::StoreFrom<_>>::store(
+                memory.reborrow(),
+                at,
+                &from.base,
+                body,
+            )
+            .map_err(|error| error.in_member("base"))?;
+            crate::messages::situ::region::convert::store_list::<ChoiceRegion, _>(
+                memory.reborrow(),
+                at + 52,
+                &from.choices,
+                body,
+                <ChoiceRegion as crate::messages::situ::region::StoreFrom<_>>::store,
+            )
+            .map_err(|error| error.in_member("choices"))?;
+            crate::messages::situ::region::convert::store_map::<
+                crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>,
+                _,
+                _,
+            >(
+                memory.reborrow(),
+                at + 68,
+                &from.plains,
+                body,
+                crate::messages::situ::region::convert::store_copy::<Plain, _>,
+            )
+            .map_err(|error| error.in_member("plains"))?;
+            crate::messages::situ::region::convert::store_maybe::<
+                crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>,
+                _,
+            >(
+                memory.reborrow(),
+                at + 84,
+                &from.note,
+                body,
+                crate::messages::situ::region::convert::store_text,
+            )
+            .map_err(|error| error.in_member("note"))?;
+            ::core::result::Result::Ok(())
+        }
+    }
+
+    impl<S> crate::messages::situ::region::LoadInto<Station<S>> for StationRegion
+    where
+        S: crate::messages::situ::layout::Storage,
+    {
+        fn load(
+            from: crate::messages::situ::region::Ref<'_, StationRegion>,
+            to: &mut Station<S>,
+            bodies: &mut crate::messages::situ::layout::Bodies<'_>,
+        ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            crate::messages::situ::region::LoadInto::load(
+                from.part::<ScanRegion>(0),
+                &mut to.base,
+                bodies,
+            )
+            .map_err(|error| error.in_member("base"))?;
+            crate::messages::situ::region::convert::load_list(
+                from.part::<crate::messages::situ::region::Vector<ChoiceRegion>>(52),
+                &mut to.choices,
+                bodies,
+                crate::messages::situ::region::LoadInto::load,
+            )
+            .map_err(|error| error.in_member("choices"))?;
+            crate::messages::situ::region::convert::load_map(
+                from.part::<
+                    crate::messages::situ::region::FlatMap<
+                        crate::messages::situ::region::Text,
+                        Plain,
+                    >,
+                >(68),
+                &mut to.plains,
+                bodies,
+                crate::messages::situ::region::convert::load_copy,
+            )
+            .map_err(|error| error.in_member("plains"))?;
+            crate::messages::situ::region::convert::load_maybe(
+                from.part::<
+                    crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>,
+                >(84),
+                &mut to.note,
+                bodies,
+                crate::messages::situ::region::convert::load_text,
+            )
+            .map_err(|error| error.in_member("note"))?;
+            ::core::result::Result::Ok(())
+        }
     }
 
     /// The module `test::msg`.
@@ -2546,12 +2812,83 @@ pub mod test {
             "wide" wide: crate::messages::situ::region::Vector<u16>;
         }
 
-        crate::messages::situ::region::region_conversion! {
-            PieceRegion, Piece<S: Storage>;
-            "name" name name: crate::messages::situ::region::Text, text;
-            "samples" samples samples: crate::messages::situ::region::Vector<u16>, bulk;
-            "parts" parts parts: crate::messages::situ::region::Vector<Part>, (list copy);
-            "wide" wide wide: crate::messages::situ::region::Vector<u16>, wide;
+        impl<S> crate::messages::situ::region::StoreFrom<Piece<S>> for PieceRegion
+        where
+            S: crate::messages::situ::layout::Storage,
+        {
+            fn store(
+                mut memory: crate::messages::situ::region::MemoryMut<'_>,
+                at: u32,
+                from: &Piece<S>,
+                body: &[u8],
+            ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
+                crate::messages::situ::region::convert::store_text(
+                    memory.reborrow(),
+                    at,
+                    &from.name,
+                    body,
+                )
+                .map_err(|error| error.in_member("name"))?;
+                crate::messages::situ::region::convert::store_bulk::<u16, _>(
+                    memory.reborrow(),
+                    at + 16,
+                    &from.samples,
+                    body,
+                )
+                .map_err(|error| error.in_member("samples"))?;
+                crate::messages::situ::region::convert::store_copies::<Part, _>(
+                    memory.reborrow(),
+                    at + 32,
+                    &from.parts,
+                    body,
+                )
+                .map_err(|error| error.in_member("parts"))?;
+                crate::messages::situ::region::convert::store_wide(
+                    memory.reborrow(),
+                    at + 48,
+                    &from.wide,
+                    body,
+                )
+                .map_err(|error| error.in_member("wide"))?;
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        impl<S> crate::messages::situ::region::LoadInto<Piece<S>> for PieceRegion
+        where
+            S: crate::messages::situ::layout::Storage,
+        {
+            fn load(
+                from: crate::messages::situ::region::Ref<'_, PieceRegion>,
+                to: &mut Piece<S>,
+                bodies: &mut crate::messages::situ::layout::Bodies<'_>,
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+                crate::messages::situ::region::convert::load_text(
+                    from.part::<crate::messages::situ::region::Text>(0),
+                    &mut to.name,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("name"))?;
+                crate::messages::situ::region::convert::load_bulk(
+                    from.part::<crate::messages::situ::region::Vector<u16>>(16),
+                    &mut to.samples,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("samples"))?;
+                crate::messages::situ::region::convert::load_copies(
+                    from.part::<crate::messages::situ::region::Vector<Part>>(32),
+                    &mut to.parts,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("parts"))?;
+                crate::messages::situ::region::convert::load_wide(
+                    from.part::<crate::messages::situ::region::Vector<u16>>(48),
+                    &mut to.wide,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("wide"))?;
+                ::core::result::Result::Ok(())
+            }
         }
 
         /// `test::msg::Whole`.
@@ -2980,14 +3317,124 @@ pub mod test {
             "matrix" matrix: [[f32; 2]; 2];
         }
 
-        crate::messages::situ::region::region_conversion! {
-            WholeRegion, Whole<S: Unbounded>;
-            "first" first first: u8, copy;
-            "one" one one: PieceRegion, nested;
-            "pieces" pieces pieces: crate::messages::situ::region::Vector<PieceRegion>, (list nested);
-            "names" names names: [crate::messages::situ::region::Text; 2], (array text);
-            "more" more more: crate::messages::situ::region::Vector<crate::messages::situ::region::Text>, (list text);
-            "matrix" matrix matrix: [[f32; 2]; 2], copy;
+        impl<S> crate::messages::situ::region::StoreFrom<Whole<S>> for WholeRegion
+        where
+            S: crate::messages::situ::layout::Unbounded,
+        {
+            fn store(
+                mut memory: crate::messages::situ::region::MemoryMut<'_>,
+                at: u32,
+                from: &Whole<S>,
+                body: &[u8],
+            ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
+                crate::messages::situ::region::convert::store_copy::<u8, _>(
+                    memory.reborrow(),
+                    at,
+                    &from.first,
+                    body,
+                )
+                .map_err(|error| error.in_member("first"))?;
+                <PieceRegion as crate::messages::situ::region::StoreFrom<_>>::store(
+                    memory.reborrow(),
+                    at + 4,
+                    &from.one,
+                    body,
+                )
+                .map_err(|error| error.in_member("one"))?;
+                crate::messages::situ::region::convert::store_list::<PieceRegion, _>(
+                    memory.reborrow(),
+                    at + 68,
+                    &from.pieces,
+                    body,
+                    <PieceRegion as crate::messages::situ::region::StoreFrom<_>>::store,
+                )
+                .map_err(|error| error.in_member("pieces"))?;
+                crate::messages::situ::region::convert::store_array::<
+                    crate::messages::situ::region::Text,
+                    _,
+                    _,
+                >(
+                    memory.reborrow(),
+                    at + 84,
+                    &from.names,
+                    body,
+                    crate::messages::situ::region::convert::store_text,
+                )
+                .map_err(|error| error.in_member("names"))?;
+                crate::messages::situ::region::convert::store_list::<
+                    crate::messages::situ::region::Text,
+                    _,
+                >(
+                    memory.reborrow(),
+                    at + 116,
+                    &from.more,
+                    body,
+                    crate::messages::situ::region::convert::store_text,
+                )
+                .map_err(|error| error.in_member("more"))?;
+                crate::messages::situ::region::convert::store_copy::<[[f32; 2]; 2], _>(
+                    memory.reborrow(),
+                    at + 132,
+                    &from.matrix,
+                    body,
+                )
+                .map_err(|error| error.in_member("matrix"))?;
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        impl<S> crate::messages::situ::region::LoadInto<Whole<S>> for WholeRegion
+        where
+            S: crate::messages::situ::layout::Unbounded,
+        {
+            fn load(
+                from: crate::messages::situ::region::Ref<'_, WholeRegion>,
+                to: &mut Whole<S>,
+                bodies: &mut crate::messages::situ::layout::Bodies<'_>,
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+                crate::messages::situ::region::convert::load_copy(
+                    from.part::<u8>(0),
+                    &mut to.first,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("first"))?;
+                crate::messages::situ::region::LoadInto::load(
+                    from.part::<PieceRegion>(4),
+                    &mut to.one,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("one"))?;
+                crate::messages::situ::region::convert::load_list(
+                    from.part::<crate::messages::situ::region::Vector<PieceRegion>>(68),
+                    &mut to.pieces,
+                    bodies,
+                    crate::messages::situ::region::LoadInto::load,
+                )
+                .map_err(|error| error.in_member("pieces"))?;
+                crate::messages::situ::region::convert::load_array(
+                    from.part::<[crate::messages::situ::region::Text; 2]>(84),
+                    &mut to.names,
+                    bodies,
+                    crate::messages::situ::region::convert::load_text,
+                )
+                .map_err(|error| error.in_member("names"))?;
+                crate::messages::situ::region::convert::load_list(
+                    from.part::<
+                        crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+                    >(116),
+                    &mut to.more,
+                    bodies,
+                    crate::messages::situ::region::convert::load_text,
+                )
+                .map_err(|error| error.in_member("more"))?;
+                crate::messages::situ::region::convert::load_copy(
+                    from.part::<[[f32; 2]; 2]>(132),
+                    &mut to.matrix,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("matrix"))?;
+                ::core::result::Result::Ok(())
+            }
         }
 
         /// `test::msg::Blob`.
@@ -3402,14 +3849,116 @@ pub mod test {
             "end" end: f64;
         }
 
-        crate::messages::situ::region::region_conversion! {
-            BlobRegion, Blob<S: Unbounded>;
-            "kind" kind kind: u8, copy;
-            "data" data data: crate::messages::situ::region::Vector<u8>, (list copy);
-            "name" name name: crate::messages::situ::region::Text, text;
-            "tags" tags tags: crate::messages::situ::region::Vector<crate::messages::situ::region::Text>, (list text);
-            "parts" parts parts: crate::messages::situ::region::Vector<Part>, (list copy);
-            "end" end end: f64, copy;
+        impl<S> crate::messages::situ::region::StoreFrom<Blob<S>> for BlobRegion
+        where
+            S: crate::messages::situ::layout::Unbounded,
+        {
+            fn store(
+                mut memory: crate::messages::situ::region::MemoryMut<'_>,
+                at: u32,
+                from: &Blob<S>,
+                body: &[u8],
+            ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
+                crate::messages::situ::region::convert::store_copy::<u8, _>(
+                    memory.reborrow(),
+                    at,
+                    &from.kind,
+                    body,
+                )
+                .map_err(|error| error.in_member("kind"))?;
+                crate::messages::situ::region::convert::store_copies::<u8, _>(
+                    memory.reborrow(),
+                    at + 4,
+                    &from.data,
+                    body,
+                )
+                .map_err(|error| error.in_member("data"))?;
+                crate::messages::situ::region::convert::store_text(
+                    memory.reborrow(),
+                    at + 20,
+                    &from.name,
+                    body,
+                )
+                .map_err(|error| error.in_member("name"))?;
+                crate::messages::situ::region::convert::store_list::<
+                    crate::messages::situ::region::Text,
+                    _,
+                >(
+                    memory.reborrow(),
+                    at + 36,
+                    &from.tags,
+                    body,
+                    crate::messages::situ::region::convert::store_text,
+                )
+                .map_err(|error| error.in_member("tags"))?;
+                crate::messages::situ::region::convert::store_copies::<Part, _>(
+                    memory.reborrow(),
+                    at + 52,
+                    &from.parts,
+                    body,
+                )
+                .map_err(|error| error.in_member("parts"))?;
+                crate::messages::situ::region::convert::store_copy::<f64, _>(
+                    memory.reborrow(),
+                    at + 72,
+                    &from.end,
+                    body,
+                )
+                .map_err(|error| error.in_member("end"))?;
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        impl<S> crate::messages::situ::region::LoadInto<Blob<S>> for BlobRegion
+        where
+            S: crate::messages::situ::layout::Unbounded,
+        {
+            fn load(
+                from: crate::messages::situ::region::Ref<'_, BlobRegion>,
+                to: &mut Blob<S>,
+                bodies: &mut crate::messages::situ::layout::Bodies<'_>,
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+                crate::messages::situ::region::convert::load_copy(
+                    from.part::<u8>(0),
+                    &mut to.kind,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("kind"))?;
+                crate::messages::situ::region::convert::load_copies(
+                    from.part::<crate::messages::situ::region::Vector<u8>>(4),
+                    &mut to.data,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("data"))?;
+                crate::messages::situ::region::convert::load_text(
+                    from.part::<crate::messages::situ::region::Text>(20),
+                    &mut to.name,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("name"))?;
+                crate::messages::situ::region::convert::load_list(
+                    from.part::<
+                        crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+                    >(36),
+                    &mut to.tags,
+                    bodies,
+                    crate::messages::situ::region::convert::load_text,
+                )
+                .map_err(|error| error.in_member("tags"))?;
+                crate::messages::situ::region::convert::load_copies(
+                    from.part::<crate::messages::situ::region::Vector<Part>>(52),
+                    &mut to.parts,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("parts"))?;
+                crate::messages::situ::region::convert::load_copy(
+                    from.part::<f64>(72),
+                    &mut to.end,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("end"))?;
+                ::core::result::Result::Ok(())
+            }
         }
 
         /// `test::msg::Frame`.
@@ -3853,11 +4402,70 @@ pub mod test {
             "more" more: crate::messages::situ::region::Vector<u8>;
         }
 
-        crate::messages::situ::region::region_conversion! {
-            FrameRegion, Frame<S: Storage>;
-            "pixels" pixels pixels: crate::messages::situ::region::Vector<u8>, bulk;
-            "few" few few: crate::messages::situ::region::Vector<u8>, (list copy);
-            "more" more more: crate::messages::situ::region::Vector<u8>, (list copy);
+        impl<S> crate::messages::situ::region::StoreFrom<Frame<S>> for FrameRegion
+        where
+            S: crate::messages::situ::layout::Storage,
+        {
+            fn store(
+                mut memory: crate::messages::situ::region::MemoryMut<'_>,
+                at: u32,
+                from: &Frame<S>,
+                body: &[u8],
+            ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
+                crate::messages::situ::region::convert::store_bulk::<u8, _>(
+                    memory.reborrow(),
+                    at,
+                    &from.pixels,
+                    body,
+                )
+                .map_err(|error| error.in_member("pixels"))?;
+                crate::messages::situ::region::convert::store_copies::<u8, _>(
+                    memory.reborrow(),
+                    at + 16,
+                    &from.few,
+                    body,
+                )
+                .map_err(|error| error.in_member("few"))?;
+                crate::messages::situ::region::convert::store_copies::<u8, _>(
+                    memory.reborrow(),
+                    at + 32,
+                    &from.more,
+                    body,
+                )
+                .map_err(|error| error.in_member("more"))?;
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        impl<S> crate::messages::situ::region::LoadInto<Frame<S>> for FrameRegion
+        where
+            S: crate::messages::situ::layout::Storage,
+        {
+            fn load(
+                from: crate::messages::situ::region::Ref<'_, FrameRegion>,
+                to: &mut Frame<S>,
+                bodies: &mut crate::messages::situ::layout::Bodies<'_>,
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+                crate::messages::situ::region::convert::load_bulk(
+                    from.part::<crate::messages::situ::region::Vector<u8>>(0),
+                    &mut to.pixels,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("pixels"))?;
+                crate::messages::situ::region::convert::load_copies(
+                    from.part::<crate::messages::situ::region::Vector<u8>>(16),
+                    &mut to.few,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("few"))?;
+                crate::messages::situ::region::convert::load_copies(
+                    from.part::<crate::messages::situ::region::Vector<u8>>(32),
+                    &mut to.more,
+                    bodies,
+                )
+                .map_err(|error| error.in_member("more"))?;
+                ::core::result::Result::Ok(())
+            }
         }
 
         /// `test::msg::Film`.
@@ -4106,9 +4714,46 @@ pub mod test {
             "frames" frames: crate::messages::situ::region::Vector<FrameRegion>;
         }
 
-        crate::messages::situ::region::region_conversion! {
-            FilmRegion, Film<S: Unbounded>;
-            "frames" frames frames: crate::messages::situ::region::Vector<FrameRegion>, (list nested);
+        impl<S> crate::messages::situ::region::StoreFrom<Film<S>> for FilmRegion
+        where
+            S: crate::messages::situ::layout::Unbounded,
+        {
+            fn store(
+                mut memory: crate::messages::situ::region::MemoryMut<'_>,
+                at: u32,
+                from: &Film<S>,
+                body: &[u8],
+            ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
+                crate::messages::situ::region::convert::store_list::<FrameRegion, _>(
+                    memory.reborrow(),
+                    at,
+                    &from.frames,
+                    body,
+                    <FrameRegion as crate::messages::situ::region::StoreFrom<_>>::store,
+                )
+                .map_err(|error| error.in_member("frames"))?;
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        impl<S> crate::messages::situ::region::LoadInto<Film<S>> for FilmRegion
+        where
+            S: crate::messages::situ::layout::Unbounded,
+        {
+            fn load(
+                from: crate::messages::situ::region::Ref<'_, FilmRegion>,
+                to: &mut Film<S>,
+                bodies: &mut crate::messages::situ::layout::Bodies<'_>,
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+                crate::messages::situ::region::convert::load_list(
+                    from.part::<crate::messages::situ::region::Vector<FrameRegion>>(0),
+                    &mut to.frames,
+                    bodies,
+                    crate::messages::situ::region::LoadInto::load,
+                )
+                .map_err(|error| error.in_member("frames"))?;
+                ::core::result::Result::Ok(())
+            }
         }
     }
 }

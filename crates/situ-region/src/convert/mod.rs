@@ -1,8 +1,9 @@
 //! Conversion between regions and the other storages of a generated type, member by member. Generated code
-//! states how each member is converted ([`region_type`](crate::region_type)); this module implements the
-//! conversions.
+//! calls the functions of this module, one for each member.
 
 pub(crate) mod read;
+
+use std::ops::Deref;
 
 use situ_layout::assign::{self, AssignError, Bodies};
 use situ_layout::{
@@ -414,18 +415,33 @@ fn renew<R: Stored>(memory: &mut Memory, at: u32) {
 }
 
 /// Stores a value that does not depend on the storage.
-pub fn store_copy<R: Copied<V>, V>(memory: MemoryMut<'_>, at: u32, from: &V) -> Result<(), StoreError> {
+pub fn store_copy<R: Copied<V>, V>(
+    memory: MemoryMut<'_>,
+    at: u32,
+    from: &V,
+    _: &[u8],
+) -> Result<(), StoreError> {
     R::put(memory, at, from);
     Ok(())
 }
 
 /// Stores a string.
-pub fn store_text<V: TextField>(memory: MemoryMut<'_>, at: u32, from: &V) -> Result<(), StoreError> {
+pub fn store_text<V: TextField>(
+    memory: MemoryMut<'_>,
+    at: u32,
+    from: &V,
+    _: &[u8],
+) -> Result<(), StoreError> {
     Ok(Text::assign(memory, at, &*from.to_text())?)
 }
 
 /// Stores a wide string.
-pub fn store_wide(MemoryMut(memory): MemoryMut<'_>, at: u32, from: &[u16]) -> Result<(), StoreError> {
+pub fn store_wide<V: Deref<Target = [u16]>>(
+    MemoryMut(memory): MemoryMut<'_>,
+    at: u32,
+    from: &V,
+    _: &[u8],
+) -> Result<(), StoreError> {
     store_slice::<u16, u16>(memory, at, from)
 }
 
@@ -434,6 +450,7 @@ pub fn store_copies<R: Copied<V>, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
     from: &impl SequenceField<V>,
+    _: &[u8],
 ) -> Result<(), StoreError> {
     store_slice::<R, V>(memory, at, from.elements()?)
 }
@@ -473,6 +490,7 @@ pub fn store_set<R: Sets, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
     from: &impl SequenceField<V>,
+    _: &[u8],
 ) -> Result<(), StoreError>
 where
     R::Element: KeyOf<V>,
@@ -540,7 +558,11 @@ pub fn store_bulk<R: Copied<V>, V: situ_layout::Plain>(
 }
 
 /// Reads a value that does not depend on the storage.
-pub fn load_copy<R: Copied<V>, V>(from: Ref<'_, R>, to: &mut V) -> Result<(), AssignError> {
+pub fn load_copy<R: Copied<V>, V>(
+    from: Ref<'_, R>,
+    to: &mut V,
+    _: &mut Bodies<'_>,
+) -> Result<(), AssignError> {
     *to = R::get(from);
     Ok(())
 }
@@ -694,6 +716,30 @@ pub fn load_bulk<R: Copied<V>, V: situ_layout::Plain, B: BulkField<V>>(
             assign::bulk_elements(to, &values, bodies)
         }
     }
+}
+
+/// Stores the value of a union's case, if the union holds it.
+pub fn store_case<V>(
+    memory: MemoryMut<'_>,
+    at: u32,
+    from: Option<&V>,
+    body: &[u8],
+    name: &'static str,
+    store: Stores<V>,
+) -> Result<(), StoreError> {
+    from.map_or(Ok(()), |from| store(memory, at, from, body).map_err(|error| error.in_member(name)))
+}
+
+/// Reads the value of a union's case, if both unions hold it.
+pub fn load_case<R: Stored, V>(
+    from: Option<Ref<'_, R>>,
+    to: Option<&mut V>,
+    bodies: &mut Bodies<'_>,
+    name: &'static str,
+    load: Loads<R, V>,
+) -> Result<(), AssignError> {
+    let both = from.zip(to);
+    both.map_or(Ok(()), |(from, to)| load(from, to, bodies).map_err(|error| error.in_member(name)))
 }
 
 /// A type whose values in a region can begin with a default that needs no further memory.

@@ -1,5 +1,4 @@
-//! The macros that generated region types consist of. See `macros.rs` of this crate for the kinds of members
-//! that select a conversion.
+//! The macros that generated region types consist of.
 
 use situ_layout::Message;
 
@@ -24,10 +23,6 @@ pub trait RegionMessage: Stored + LoadInto<Self::Message> + StoreFrom<Self::Mess
 ///     final CharacterRegion: CharacterRef, CharacterMut, "game::Character" 0x0123456789abcdef, Character;
 ///     "id" id: u64;
 ///     "name" name: Text = "Hero";
-/// }
-/// situ::region::region_conversion! {
-///     CharacterRegion, Character<S: Unbounded>;
-///     "id" id id: u64, copy;
 /// }
 /// ```
 #[macro_export]
@@ -147,7 +142,7 @@ macro_rules! __region_conversions_of_value {
                 from: &$name,
                 _: &[u8],
             ) -> ::core::result::Result<(), $crate::StoreError> {
-                $crate::convert::store_copy::<$name, $name>(memory, at, from)
+                $crate::convert::store_copy::<$name, $name>(memory, at, from, &[])
             }
         }
 
@@ -155,124 +150,9 @@ macro_rules! __region_conversions_of_value {
             fn load(
                 from: $crate::Ref<'_, $name>,
                 to: &mut $name,
-                _: &mut $crate::layout::Bodies<'_>,
-            ) -> ::core::result::Result<(), $crate::layout::AssignError> {
-                $crate::convert::load_copy::<$name, $name>(from, to)
-            }
-        }
-    };
-}
-
-/// Implements the conversion between the region form of a structure and its other storages.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! region_conversion {
-    ($name:ident, $message:ident<$s:ident: $storage:ident>; $($rest:tt)*) => {
-        $crate::__region_conversion! { $name {$s: $crate::layout::$storage} {$message<$s>} $($rest)* }
-    };
-    ($name:ident, $message:ident; $($rest:tt)*) => {
-        $crate::__region_conversion! { $name {} {$message} $($rest)* }
-    };
-}
-
-/// The implementation of `region_conversion`.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! __region_conversion {
-    (
-        $name:ident {$($params:tt)*} {$message:ty}
-        $($label:literal $member:ident $field:ident: $type:ty, $kind:tt;)*
-    ) => {
-        const _: () = {
-            $crate::__region_members! { $($member: $type),* }
-
-            impl<$($params)*> $crate::StoreFrom<$message> for $name {
-                #[allow(unused_variables)]
-                fn store(
-                    mut memory: $crate::MemoryMut<'_>,
-                    at: u32,
-                    from: &$message,
-                    body: &[u8],
-                ) -> ::core::result::Result<(), $crate::StoreError> {
-                    $({
-                        let place = at + PLACES[__Member::$member as usize];
-                        $crate::__region_store! { (memory.reborrow(), place, &from.$field, body, $type) $kind }
-                            .map_err(|error: $crate::StoreError| error.in_member($label))?;
-                    })*
-                    ::core::result::Result::Ok(())
-                }
-            }
-
-            impl<$($params)*> $crate::LoadInto<$message> for $name {
-                #[allow(unused_variables)]
-                fn load(
-                    from: $crate::Ref<'_, $name>,
-                    to: &mut $message,
-                    bodies: &mut $crate::layout::Bodies<'_>,
-                ) -> ::core::result::Result<(), $crate::layout::AssignError> {
-                    $({
-                        let part = from.part::<$type>(PLACES[__Member::$member as usize]);
-                        $crate::__region_load! { (part, &mut to.$field, bodies, $type) $kind }
-                            .map_err(|error| error.in_member($label))?;
-                    })*
-                    ::core::result::Result::Ok(())
-                }
-            }
-        };
-    };
-}
-
-/// Implements the conversion of a union, case by case, through its functions.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! region_union_conversion {
-    ($name:ident, $message:ident<$s:ident: $storage:ident> $($rest:tt)*) => {
-        $crate::__region_union_conversion! { $name {$s: $crate::layout::$storage} {$message<$s>} $($rest)* }
-    };
-}
-
-/// The implementation of `region_union_conversion`.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! __region_union_conversion {
-    (
-        $name:ident {$($params:tt)*} {$message:ty} $case:ident;
-        $($label:literal $member:ident $member_mut:ident $variant:ident: $type:ty, $kind:tt;)*
-    ) => {
-        impl<$($params)*> $crate::StoreFrom<$message> for $name {
-            #[allow(unused_variables)]
-            fn store(
-                mut memory: $crate::MemoryMut<'_>,
-                at: u32,
-                from: &$message,
-                body: &[u8],
-            ) -> ::core::result::Result<(), $crate::StoreError> {
-                let place = $crate::union_renew::<$name>(memory.reborrow(), at, from.discriminator());
-                match from.case() {
-                    $($case::$variant(value) => {
-                        $crate::__region_store! { (memory, place, value, body, $type) $kind }
-                            .map_err(|error: $crate::StoreError| error.in_member($label))
-                    })*
-                    $case::Nothing => ::core::result::Result::Ok(()),
-                }
-            }
-        }
-
-        impl<$($params)*> $crate::LoadInto<$message> for $name {
-            #[allow(unused_variables)]
-            fn load(
-                from: $crate::Ref<'_, $name>,
-                to: &mut $message,
                 bodies: &mut $crate::layout::Bodies<'_>,
             ) -> ::core::result::Result<(), $crate::layout::AssignError> {
-                to.select($crate::union_discriminator(from));
-                $(if let (::core::option::Option::Some(part), ::core::option::Option::Some(to)) =
-                    (from.$member(), to.$member_mut())
-                {
-                    return $crate::__region_load! { (part, to, bodies, $type) $kind }
-                        .map_err(|error| error.in_member($label));
-                })*
-                ::core::result::Result::Ok(())
+                $crate::convert::load_copy::<$name, $name>(from, to, bodies)
             }
         }
     };
@@ -308,138 +188,6 @@ macro_rules! region_union_value {
                 made
             }
         }
-    };
-}
-
-/// Stores a member.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! __region_store {
-    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) copy) => {
-        $crate::convert::store_copy::<$type, _>($memory, $at, $from)
-    };
-    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) text) => {
-        $crate::convert::store_text($memory, $at, $from)
-    };
-    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) wide) => {
-        $crate::convert::store_wide($memory, $at, $from)
-    };
-    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) nested) => {
-        <$type as $crate::StoreFrom<_>>::store($memory, $at, $from, $body)
-    };
-    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) bulk) => {
-        $crate::convert::store_bulk::<<$type as $crate::Holds>::Element, _>($memory, $at, $from, $body)
-    };
-    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) (list copy)) => {
-        $crate::convert::store_copies::<<$type as $crate::Holds>::Element, _>($memory, $at, $from)
-    };
-    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) (set $kind:tt)) => {
-        $crate::convert::store_set::<$type, _>($memory, $at, $from)
-    };
-    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) (list $kind:tt)) => {
-        $crate::convert::store_list::<<$type as $crate::Holds>::Element, _>(
-            $memory,
-            $at,
-            $from,
-            $body,
-            |memory, at, from, body| {
-                $crate::__region_store! {
-                    (memory, at, from, body, <$type as $crate::Holds>::Element) $kind
-                }
-            },
-        )
-    };
-    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) (array $kind:tt)) => {
-        $crate::convert::store_array::<<$type as $crate::Holds>::Element, _, _>(
-            $memory,
-            $at,
-            $from,
-            $body,
-            |memory, at, from, body| {
-                $crate::__region_store! {
-                    (memory, at, from, body, <$type as $crate::Holds>::Element) $kind
-                }
-            },
-        )
-    };
-    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) (maybe $kind:tt)) => {
-        $crate::convert::store_maybe::<$type, _>($memory, $at, $from, $body, |memory, at, from, body| {
-            $crate::__region_store! {
-                (memory, at, from, body, <$type as $crate::Holds>::Element) $kind
-            }
-        })
-    };
-    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) (map $key:tt $kind:tt)) => {
-        $crate::convert::store_map::<$type, _, _>($memory, $at, $from, $body, |memory, at, from, body| {
-            $crate::__region_store! {
-                (memory, at, from, body, <$type as $crate::Maps>::Value) $kind
-            }
-        })
-    };
-}
-
-/// Reads a member.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! __region_load {
-    (($from:expr, $to:expr, $bodies:expr, $type:ty) copy) => {
-        $crate::convert::load_copy::<$type, _>($from, $to)
-    };
-    (($from:expr, $to:expr, $bodies:expr, $type:ty) text) => {
-        $crate::convert::load_text($from, $to, $bodies)
-    };
-    (($from:expr, $to:expr, $bodies:expr, $type:ty) wide) => {
-        $crate::convert::load_wide($from, $to, $bodies)
-    };
-    (($from:expr, $to:expr, $bodies:expr, $type:ty) nested) => {
-        <$type as $crate::LoadInto<_>>::load($from, $to, $bodies)
-    };
-    (($from:expr, $to:expr, $bodies:expr, $type:ty) bulk) => {
-        $crate::convert::load_bulk::<<$type as $crate::Holds>::Element, _, _>($from, $to, $bodies)
-    };
-    (($from:expr, $to:expr, $bodies:expr, $type:ty) (list copy)) => {
-        $crate::convert::load_copies::<<$type as $crate::Holds>::Element, _>($from, $to, $bodies)
-    };
-    (($from:expr, $to:expr, $bodies:expr, $type:ty) (set $kind:tt)) => {
-        $crate::convert::load_set::<$type, _>($from, $to, $bodies)
-    };
-    (($from:expr, $to:expr, $bodies:expr, $type:ty) (list $kind:tt)) => {
-        $crate::convert::load_list::<<$type as $crate::Holds>::Element, _>(
-            $from,
-            $to,
-            $bodies,
-            |from, to, bodies| {
-                $crate::__region_load! {
-                    (from, to, bodies, <$type as $crate::Holds>::Element) $kind
-                }
-            },
-        )
-    };
-    (($from:expr, $to:expr, $bodies:expr, $type:ty) (array $kind:tt)) => {
-        $crate::convert::load_array::<<$type as $crate::Holds>::Element, _, _>(
-            $from,
-            $to,
-            $bodies,
-            |from, to, bodies| {
-                $crate::__region_load! {
-                    (from, to, bodies, <$type as $crate::Holds>::Element) $kind
-                }
-            },
-        )
-    };
-    (($from:expr, $to:expr, $bodies:expr, $type:ty) (maybe $kind:tt)) => {
-        $crate::convert::load_maybe::<$type, _>($from, $to, $bodies, |from, to, bodies| {
-            $crate::__region_load! {
-                (from, to, bodies, <$type as $crate::Holds>::Element) $kind
-            }
-        })
-    };
-    (($from:expr, $to:expr, $bodies:expr, $type:ty) (map $key:tt $kind:tt)) => {
-        $crate::convert::load_map::<$type, _, _>($from, $to, $bodies, |from, to, bodies| {
-            $crate::__region_load! {
-                (from, to, bodies, <$type as $crate::Maps>::Value) $kind
-            }
-        })
     };
 }
 

@@ -14,6 +14,8 @@ pub struct Call {
 pub enum Argument {
     /// An expression on one line.
     Plain(String),
+    /// A call.
+    Call(Call),
     /// A closure with these parameters that makes a call; in a block of `unsafe` for this reason, if there is one.
     Closure(&'static str, Option<&'static str>, Box<Call>),
 }
@@ -23,6 +25,7 @@ impl Argument {
     fn line(&self) -> Option<String> {
         match self {
             Self::Plain(text) => Some(text.clone()),
+            Self::Call(call) => call.line(),
             Self::Closure(parameters, None, call) => Some(format!("|{parameters}| {}", call.line()?)),
             Self::Closure(..) => None,
         }
@@ -103,7 +106,7 @@ impl CodeWriter {
         if let Some((head, arguments)) = generic_arguments(&function).filter(|_| is_too_long) {
             self.line(format!("{head}<"));
             self.indent();
-            arguments.iter().for_each(|argument| self.line(format!("{argument},")));
+            arguments.iter().for_each(|argument| self.ty(argument, ","));
             self.dedent();
             let inner = Call { function: ">".into(), arguments: call.arguments.clone() };
             return self.call(&inner, end);
@@ -125,6 +128,7 @@ impl CodeWriter {
             match (argument.line().filter(|it| self.fits(it.len() + 1)), argument) {
                 (Some(line), _) => self.line(format!("{line}{comma}")),
                 (None, Argument::Plain(text)) => self.line(format!("{text}{comma}")),
+                (None, Argument::Call(call)) => self.call(call, comma),
                 (None, Argument::Closure(parameters, reason, call)) => {
                     self.closed(format!("|{parameters}|"), "},", |code| code.body(*reason, call));
                 }
@@ -151,7 +155,7 @@ impl CodeWriter {
                 Some((parameters, _)) => parameters,
                 None => return false,
             },
-            Argument::Plain(_) => return false,
+            Argument::Plain(_) | Argument::Call(_) => return false,
         };
         first.push(format!("|{parameters}|"));
         let first = first.join(", ");
@@ -161,6 +165,7 @@ impl CodeWriter {
         self.closed(format!("{function}({first}"), &format!("}}){end}"), |code| match last {
             Argument::Closure(_, reason, call) => code.body(*reason, call),
             Argument::Plain(text) => code.line(text[parameters.len() + 2..].trim_start()),
+            Argument::Call(call) => code.call(call, ""),
         });
         true
     }

@@ -8,6 +8,7 @@ use super::writer::CodeWriter;
 use crate::model::{Extensibility, Member, Struct, Type, TypeId};
 
 /// How a type and its parameter are written.
+#[derive(Clone)]
 pub struct Spelling {
     /// `Image`.
     pub name: String,
@@ -15,8 +16,6 @@ pub struct Spelling {
     pub parameter: String,
     /// ` = ::situ::layout::Flat`, or nothing.
     pub default: String,
-    /// `Image<S: Storage>`, in the macros.
-    pub listed: String,
     /// `Image<S>`.
     pub used: String,
     /// `::situ::layout::Storage`, if there is a parameter.
@@ -76,7 +75,6 @@ impl Generator<'_> {
             name: name.to_owned(),
             parameter: with(format!("{}: {}", self.storage, self.layout(bound.unwrap_or_default()))),
             default: with(format!(" = {default}")),
-            listed: format!("{name}{}", with(format!("<{}: {}>", self.storage, bound.unwrap_or_default()))),
             used: format!("{name}{}", with(format!("<{}>", self.storage))),
             bound: bound.map(|it| self.layout(it)),
             is_unbounded: bound == Some("Unbounded"),

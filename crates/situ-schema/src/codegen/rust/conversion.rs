@@ -1,7 +1,5 @@
 //! How values are converted between storages in Rust.
 
-use std::fmt;
-
 use super::Generator;
 use super::call::{Argument, Call};
 use super::types::{self, Dependence};
@@ -54,23 +52,6 @@ pub const LEND: Direction = Direction {
     parameters: "source, dst, block",
     reason: Some("it is called with the place of an element"),
 };
-
-/// As the macros of regions and unions name it.
-impl fmt::Display for Conversion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Copy => f.write_str("copy"),
-            Self::Nested => f.write_str("nested"),
-            Self::Text => f.write_str("text"),
-            Self::Wide => f.write_str("wide"),
-            Self::Bulk => f.write_str("bulk"),
-            Self::List(element) => write!(f, "(list {element})"),
-            Self::Array(element) => write!(f, "(array {element})"),
-            Self::Maybe(value) => write!(f, "(maybe {value})"),
-            Self::Map(key, value) => write!(f, "(map {key} {value})"),
-        }
-    }
-}
 
 impl Generator<'_> {
     /// How a value is converted.

@@ -1,6 +1,9 @@
 //! The region form of structs in Rust: a name for what lies in regions, accessors, and conversions.
 
 use super::Generator;
+use super::call::{Argument, Call};
+use super::composite::Spelling;
+use super::conversion::Conversion;
 use super::names::{self, Idents, Scope};
 use super::types::{self, Dependence};
 use super::writer::CodeWriter;
@@ -14,7 +17,9 @@ struct Part<'a> {
     accessor: String,
     field: String,
     ty: String,
-    kind: String,
+    offset: u64,
+    of: RegionType,
+    conversion: Conversion,
     default: String,
 }
 
@@ -85,11 +90,12 @@ impl Generator<'_> {
     }
 
     /// How a member is converted between its region form and other storages.
-    fn region_conversion(&self, member: &Member) -> String {
+    fn region_conversion(&self, member: &Member) -> Conversion {
         match self.schema.as_struct(&member.ty) {
-            _ if member.set => "(set key)".into(),
-            Some((id, _)) if member.optional && self.has_region_name(id) => "(maybe nested)".into(),
-            _ => self.member_conversion(member).to_string(),
+            Some((id, _)) if member.optional && self.has_region_name(id) => {
+                Conversion::Maybe(Conversion::Nested.into())
+            }
+            _ => self.member_conversion(member),
         }
     }
 
@@ -107,7 +113,9 @@ impl Generator<'_> {
                 accessor: "base".into(),
                 field: "base".into(),
                 ty: self.region_spell(scope, &member.ty),
-                kind: self.conversion(&Type::Named(base)).to_string(),
+                offset: member.offset,
+                of: member.ty.clone(),
+                conversion: self.conversion(&Type::Named(base)),
                 default: String::new(),
             });
         }
@@ -119,7 +127,9 @@ impl Generator<'_> {
                 accessor: accessors.get(&member.name),
                 field: fields.get(&member.name),
                 ty: self.region_spell(scope, &place.ty),
-                kind: self.region_conversion(member),
+                offset: place.offset,
+                of: place.ty.clone(),
+                conversion: self.region_conversion(member),
                 default: default.map_or(String::new(), |it| format!(" = {it}")),
             });
         }
@@ -156,13 +166,148 @@ impl Generator<'_> {
                 code.line(format!("\"{label}\" {accessor}: {ty}{default};"));
             }
         });
-        code.gap();
-        code.block(format!("{}!", self.region_crate("region_conversion")), |code| {
-            code.line(format!("{form}, {};", spelling.listed));
-            for Part { label, accessor, field, ty, kind, .. } in &parts {
-                code.line(format!("\"{label}\" {accessor} {field}: {ty}, {kind};"));
+        self.storing(code, &form, &spelling, |code| {
+            for Part { label, field, offset, of, conversion, .. } in &parts {
+                let at = if *offset == 0 { "at".to_owned() } else { format!("at + {offset}") };
+                let arguments = ["memory.reborrow()", &at, &format!("&from.{field}"), "body"];
+                self.in_member(code, &self.store(scope, conversion, of, &arguments), label);
             }
         });
+        self.loading(code, &form, &spelling, |code| {
+            for Part { label, field, offset, ty, of, conversion, .. } in &parts {
+                let part = Call::new(format!("from.part::<{ty}>"), &[&offset.to_string()]);
+                let mut call = self.load(conversion, of, &["", &format!("&mut to.{field}"), "bodies"]);
+                call.arguments[0] = Argument::Call(part);
+                self.in_member(code, &call, label);
+            }
+        });
+    }
+
+    /// The implementation that stores messages in regions.
+    fn storing(
+        &self,
+        code: &mut CodeWriter,
+        form: &str,
+        spelling: &Spelling,
+        inside: impl FnOnce(&mut CodeWriter),
+    ) {
+        let parameters = [
+            &format!("mut memory: {}<'_>", self.region_crate("MemoryMut")),
+            "at: u32",
+            &format!("from: &{}", spelling.used),
+            "body: &[u8]",
+        ];
+        self.conversion_of(
+            code,
+            ("StoreFrom", "fn store", &self.region_crate("StoreError")),
+            form,
+            spelling,
+            &parameters,
+            inside,
+        );
+    }
+
+    /// The implementation that reads messages from regions.
+    fn loading(
+        &self,
+        code: &mut CodeWriter,
+        form: &str,
+        spelling: &Spelling,
+        inside: impl FnOnce(&mut CodeWriter),
+    ) {
+        let parameters = [
+            &format!("from: {}<'_, {form}>", self.region_crate("Ref")),
+            &format!("to: &mut {}", spelling.used),
+            &format!("bodies: &mut {}<'_>", self.layout("Bodies")),
+        ];
+        let parameters = parameters.map(String::as_str);
+        self.conversion_of(
+            code,
+            ("LoadInto", "fn load", &self.layout("AssignError")),
+            form,
+            spelling,
+            &parameters,
+            inside,
+        );
+    }
+
+    /// The implementation of a conversion between a region form and the other storages.
+    fn conversion_of(
+        &self,
+        code: &mut CodeWriter,
+        (name, function, error): (&str, &str, &str),
+        form: &str,
+        spelling: &Spelling,
+        parameters: &[&str],
+        inside: impl FnOnce(&mut CodeWriter),
+    ) {
+        let of_form = Spelling { used: form.to_owned(), ..spelling.clone() };
+        code.gap();
+        self.implement(code, "impl", &format!("{}<{}>", self.region_crate(name), spelling.used), &of_form);
+        code.indent();
+        code.function(function, parameters, &format!("::core::result::Result<(), {error}>"));
+        code.indent();
+        inside(code);
+        code.line("::core::result::Result::Ok(())");
+        code.dedent();
+        code.line("}");
+        code.dedent();
+        code.line("}");
+    }
+
+    /// The call that stores a value in a region.
+    fn store(&self, scope: &Scope, how: &Conversion, to: &RegionType, arguments: &[&str]) -> Call {
+        let ty = || self.region_spell(scope, to);
+        let element = || self.region_spell(scope, held(to));
+        let function = match (how, to) {
+            (_, RegionType::Set(..)) => format!("store_set::<{}, _>", ty()),
+            (Conversion::Nested, _) => {
+                let function = format!("<{} as {}<_>>::store", ty(), self.region_crate("StoreFrom"));
+                return Call::new(function, arguments);
+            }
+            (Conversion::Copy, _) => format!("store_copy::<{}, _>", ty()),
+            (Conversion::Text, _) => "store_text".into(),
+            (Conversion::Wide, _) => "store_wide".into(),
+            (Conversion::Bulk, _) => format!("store_bulk::<{}, _>", element()),
+            (Conversion::List(of), _) if **of == Conversion::Copy => {
+                format!("store_copies::<{}, _>", element())
+            }
+            (Conversion::List(_), _) => format!("store_list::<{}, _>", element()),
+            (Conversion::Array(_), _) => format!("store_array::<{}, _, _>", element()),
+            (Conversion::Maybe(_), _) => format!("store_maybe::<{}, _>", ty()),
+            (Conversion::Map(..), _) => format!("store_map::<{}, _, _>", ty()),
+        };
+        let mut call = Call::new(self.region_crate(&format!("convert::{function}")), arguments);
+        let parameters = "memory, at, from, body";
+        call.arguments.extend(
+            inner(how, to)
+                .map(|(how, to)| converter(parameters, |arguments| self.store(scope, how, to, arguments))),
+        );
+        call
+    }
+
+    /// The call that reads a value from a region.
+    fn load(&self, how: &Conversion, from: &RegionType, arguments: &[&str]) -> Call {
+        let function = match (how, from) {
+            (_, RegionType::Set(..)) => "convert::load_set",
+            (Conversion::Nested, _) => "LoadInto::load",
+            (Conversion::Copy, _) => "convert::load_copy",
+            (Conversion::Text, _) => "convert::load_text",
+            (Conversion::Wide, _) => "convert::load_wide",
+            (Conversion::Bulk, _) => "convert::load_bulk",
+            (Conversion::List(of), _) if **of == Conversion::Copy => "convert::load_copies",
+            (Conversion::List(_), _) => "convert::load_list",
+            (Conversion::Array(_), _) => "convert::load_array",
+            (Conversion::Maybe(_), _) => "convert::load_maybe",
+            (Conversion::Map(..), _) => "convert::load_map",
+        };
+        let mut call = Call::new(self.region_crate(function), arguments);
+        call.arguments.extend(
+            inner(how, from).map(|(how, from)| {
+                converter("from, to, bodies", |arguments| self.load(how, from, arguments))
+            }),
+        );
+        call
     }
 
     /// Writes the type that is the name of a region form, and gives the name.
@@ -215,28 +360,88 @@ impl Generator<'_> {
                 ));
             }
         });
-        code.gap();
-        let which = if own_name { "region_union_conversion" } else { "region_union_value" };
-        code.block(format!("{}!", self.region_crate(which)), |code| {
-            if own_name {
-                code.line(format!(
-                    "{form}, {} {case_name};",
-                    self.spelling(id, &self.names.ident(name)).listed
-                ));
-            } else {
+        if !own_name {
+            code.gap();
+            code.block(format!("{}!", self.region_crate("region_union_value")), |code| {
                 code.line(format!("{form} {case_name};"));
-            }
-            for (case, place) in it.cases.iter().zip(&members) {
-                let (label, ty) = (&case.member.name, self.region_spell(scope, &place.ty));
-                let (get, variant) = (accessor(label), variant_of(label));
-                let get_mut = &called[label.as_str()].get_mut;
-                if own_name {
-                    let kind = self.conversion(&case.member.ty);
-                    code.line(format!("\"{label}\" {get} {get_mut} {variant}: {ty}, {kind};"));
-                } else {
+                for (case, place) in it.cases.iter().zip(&members) {
+                    let (label, ty) = (&case.member.name, self.region_spell(scope, &place.ty));
+                    let (get, variant) = (accessor(label), variant_of(label));
+                    let get_mut = &called[label.as_str()].get_mut;
                     code.line(format!("{get} {get_mut} {variant}: {ty};"));
                 }
+            });
+            return;
+        }
+        let spelling = self.spelling(id, &self.names.ident(name));
+        let cases = || it.cases.iter().zip(&members).map(|(case, place)| (&case.member, &place.ty));
+        self.storing(code, &form, &spelling, |code| {
+            let function = format!("{}::<{form}>", self.region_crate("union_renew"));
+            let arguments = ["memory.reborrow()", "at", "from.discriminator()"];
+            code.call_from("let place = ", &Call::new(function, &arguments), ";");
+            for (member, ty) in cases() {
+                let value = format!("from.{}()", called[member.name.as_str()].get);
+                let label = format!("\"{}\"", member.name);
+                let function = self.region_crate("convert::store_case");
+                let mut call = Call::new(function, &["memory.reborrow()", "place", &value, "body", &label]);
+                let how = self.conversion(&member.ty);
+                call.arguments.push(converter("memory, at, from, body", |arguments| {
+                    self.store(scope, &how, ty, arguments)
+                }));
+                code.call(&call, "?;");
+            }
+        });
+        self.loading(code, &form, &spelling, |code| {
+            code.line(format!("to.select({}(from));", self.region_crate("union_discriminator")));
+            for (member, ty) in cases() {
+                let called = &called[member.name.as_str()];
+                let (from, to) =
+                    (format!("from.{}()", accessor(&member.name)), format!("to.{}()", called.get_mut));
+                let label = format!("\"{}\"", member.name);
+                let function = self.region_crate("convert::load_case");
+                let mut call = Call::new(function, &[&from, &to, "bodies", &label]);
+                let how = self.conversion(&member.ty);
+                call.arguments
+                    .push(converter("from, to, bodies", |arguments| self.load(&how, ty, arguments)));
+                code.call(&call, "?;");
             }
         });
     }
+}
+
+/// What a container holds in a region; of a map, the value.
+fn held(ty: &RegionType) -> &RegionType {
+    match ty {
+        RegionType::Array(held, _)
+        | RegionType::Vector(held)
+        | RegionType::Set(_, held)
+        | RegionType::Map(_, _, held)
+        | RegionType::Optional(held)
+        | RegionType::Unique(held)
+        | RegionType::Shared(held) => held,
+        other => other,
+    }
+}
+
+/// How what a container holds is converted, if it is done one by one.
+fn inner<'a>(how: &'a Conversion, ty: &'a RegionType) -> Option<(&'a Conversion, &'a RegionType)> {
+    match how {
+        _ if matches!(ty, RegionType::Set(..)) => None,
+        Conversion::List(inner) if **inner == Conversion::Copy => None,
+        Conversion::List(inner)
+        | Conversion::Array(inner)
+        | Conversion::Maybe(inner)
+        | Conversion::Map(_, inner) => Some((inner, held(ty))),
+        _ => None,
+    }
+}
+
+/// A function with these parameters that makes a call.
+fn converter(parameters: &'static str, call: impl Fn(&[&str]) -> Call) -> Argument {
+    let plain = call(&[]);
+    if plain.arguments.is_empty() {
+        return Argument::Plain(plain.function);
+    }
+    let arguments: Vec<&str> = parameters.split(", ").collect();
+    Argument::Closure(parameters, None, call(&arguments).into())
 }

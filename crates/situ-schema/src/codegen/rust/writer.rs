@@ -95,17 +95,22 @@ impl CodeWriter {
         }
         self.line(format!("{left} ="));
         self.indent();
-        match generic_arguments(right) {
-            Some((head, arguments)) if !self.fits(right.len() + end.len()) => {
+        self.ty(right, end);
+        self.dedent();
+    }
+
+    /// A type on a line of its own, broken at its arguments if it is too long.
+    pub fn ty(&mut self, ty: &str, end: &str) {
+        match generic_arguments(ty) {
+            Some((head, arguments)) if !self.fits(ty.len() + end.len()) => {
                 self.line(format!("{head}<"));
                 self.indent();
-                arguments.iter().for_each(|argument| self.line(format!("{argument},")));
+                arguments.iter().for_each(|argument| self.ty(argument, ","));
                 self.dedent();
                 self.line(format!(">{end}"));
             }
-            _ => self.line(format!("{right}{end}")),
+            _ => self.line(format!("{ty}{end}")),
         }
-        self.dedent();
     }
 
     /// A member: `pub name: type,`.
