@@ -5,7 +5,7 @@ mod messages;
 
 use std::mem::MaybeUninit;
 
-use situ_layout::{AssignFrom, BulkRef, Flat, FlatMessage, Heap, Message, SharedBytes, boxed};
+use situ_layout::{AssignFrom, BulkRef, Flat, FlatMessage, Heap, InPlace, Message, SharedBytes, boxed};
 
 use messages::{Choice, Color, Flags, Plain, Scan, ScanBulkLengths, Station, Tree};
 
@@ -144,6 +144,28 @@ fn a_union_holds_what_its_discriminator_says() {
     assert_eq!((choice.discriminator(), &**choice.text().unwrap()), (Color::RED, "x"));
     choice.set_plains(Default::default());
     assert_eq!(choice.discriminator(), Color::GREEN);
+}
+
+#[test]
+fn a_case_is_set_without_a_write_to_the_rest_of_the_union() {
+    let mut memory = MaybeUninit::<Choice<Flat>>::uninit();
+    let size = size_of::<Choice<Flat>>();
+    // SAFETY: the memory has this size. A union of flat storage owns nothing, so it need not be dropped.
+    let choice = unsafe {
+        memory.as_mut_ptr().cast::<u8>().write_bytes(0xa5, size);
+        Choice::<Flat>::default_at(memory.as_mut_ptr());
+        memory.assume_init_mut()
+    };
+    choice.set_text("x".try_into().unwrap());
+    choice.set_text("yz".try_into().unwrap());
+    assert_eq!(&**choice.text().unwrap(), "yz");
+    let end = (&raw const *choice.text().unwrap()).addr() + size_of_val(choice.text().unwrap());
+    let used = end - (&raw const *choice).addr();
+    assert!(used < size);
+    for at in used..size {
+        // SAFETY: the byte lies in the memory, and was written above.
+        assert_eq!(unsafe { memory.as_ptr().cast::<u8>().add(at).read() }, 0xa5, "byte {at} of {size}");
+    }
 }
 
 #[repr(align(64))]

@@ -63,16 +63,15 @@ impl<U: Cases> Union for U {
     }
 
     fn select(&mut self, discriminator: Self::Discriminator) {
-        let index = |of: Self::Discriminator| U::with_case(of.raw(), Describe).map(|(index, _)| index);
-        if index(self.discriminator()) != index(discriminator) {
+        if holds_case_of(self, discriminator.raw()) {
+            // SAFETY: the union begins with its discriminator, and the new one selects the same case.
+            unsafe { (&raw mut *self).cast::<Self::Discriminator>().write(discriminator) }
+        } else {
             // SAFETY: the previous case ends, and the union is valid for writes.
             unsafe {
                 end(self);
                 begin(self, discriminator);
             }
-        } else {
-            // SAFETY: the union begins with its discriminator, and the new one selects the same case.
-            unsafe { (&raw mut *self).cast::<Self::Discriminator>().write(discriminator) }
         }
     }
 
@@ -104,6 +103,32 @@ unsafe fn payload_mut<U: Cases>(union: *mut U) -> *mut u8 {
 /// Passes the current case to a visitor, which may read or change the union's payload.
 fn current<U: Cases, V: CaseVisitor>(union: &U, visitor: V) -> V::Output {
     U::with_case(union.discriminator().raw(), visitor)
+}
+
+/// Whether a number selects the current case.
+fn holds_case_of<U: Cases>(union: &U, raw: i128) -> bool {
+    let index = |of: i128| U::with_case(of, Describe).map(|(index, _)| index);
+    index(union.discriminator().raw()) == index(raw)
+}
+
+/// Makes a union hold a value. Writes the discriminator and this value, and no other part of the payload, which
+/// may be large.
+///
+/// # Safety
+/// `raw` selects a case whose values are of type `T`.
+pub unsafe fn set<U: Cases, T: Value>(union: &mut U, raw: i128, value: T) {
+    // SAFETY: the discriminator says which case is initialized; by the caller's promise, `raw` selects one of
+    // the type `T`. The discriminator lies at the beginning.
+    unsafe {
+        let held = payload_mut(union).cast::<T>();
+        if holds_case_of(union, raw) {
+            *held = value;
+        } else {
+            end(union);
+            held.write(value);
+        }
+        (&raw mut *union).cast::<U::Discriminator>().write(U::Discriminator::from_raw(raw));
+    }
 }
 
 /// The index of a case and the shape of its value.

@@ -1280,12 +1280,8 @@ pub mod test {
 
         /// Makes the union hold this value of `text`.
         pub fn set_text(&mut self, value: S::String<3>) {
-            *self = Self {
-                discriminator: crate::messages::situ::layout::visit::Discriminator::from_raw(0),
-                payload: ChoicePayload {
-                    text: ::core::mem::ManuallyDrop::new(value),
-                },
-            };
+            // SAFETY: the number selects the case of this type.
+            unsafe { crate::messages::situ::layout::union::set(self, 0, value) }
         }
 
         /// The value of `plains`, if that is what the union holds.
@@ -1305,12 +1301,8 @@ pub mod test {
 
         /// Makes the union hold this value of `plains`.
         pub fn set_plains(&mut self, value: S::Sequence<Plain, 2>) {
-            *self = Self {
-                discriminator: crate::messages::situ::layout::visit::Discriminator::from_raw(5),
-                payload: ChoicePayload {
-                    plains: ::core::mem::ManuallyDrop::new(value),
-                },
-            };
+            // SAFETY: the number selects the case of this type.
+            unsafe { crate::messages::situ::layout::union::set(self, 5, value) }
         }
     }
 

@@ -107,7 +107,7 @@ impl Generator<'_> {
             })
             .collect();
         let discriminator = self.spell(scope, &it.discriminator);
-        self.union_methods(code, it, (&discriminator, &payload, &case), &spelling, &cases);
+        self.union_methods(code, it, (&discriminator, &case), &spelling, &cases);
         self.union_in_place(code, &spelling);
         self.cases(code, id, it, (&discriminator, &spelling), &cases);
         self.union_standard(code, &spelling);
@@ -130,7 +130,7 @@ impl Generator<'_> {
         &self,
         code: &mut CodeWriter,
         it: &Union,
-        (discriminator, payload, case_name): (&str, &str, &str),
+        (discriminator, case_name): (&str, &str),
         spelling: &Spelling,
         cases: &[UnionCase],
     ) {
@@ -169,19 +169,13 @@ impl Generator<'_> {
                 });
             });
             for case in cases {
-                self.case_methods(code, it, (payload, case_name), case);
+                self.case_methods(code, it, case_name, case);
             }
         });
     }
 
     /// The methods for one case.
-    fn case_methods(
-        &self,
-        code: &mut CodeWriter,
-        it: &Union,
-        (payload, case_name): (&str, &str),
-        case: &UnionCase,
-    ) {
+    fn case_methods(&self, code: &mut CodeWriter, it: &Union, case_name: &str, case: &UnionCase) {
         let (UnionCase { variant, ty, of, .. }, name) = (case, &case.of.member.name);
         let CaseNames { field, get, get_mut, set } = case.names;
         code.gap();
@@ -209,13 +203,9 @@ impl Generator<'_> {
         code.line(format!("/// Makes the union hold this value of `{name}`."));
         code.procedure(&format!("pub fn {set}"), &["&mut self", &format!("value: {ty}")]);
         code.indent();
-        code.closed("*self = Self", "};", |code| {
-            let first = of.labels.first().copied().or_else(|| self.schema.unlabelled(it)).unwrap_or(0);
-            code.line(format!("discriminator: {}({first}),", self.layout("visit::Discriminator::from_raw")));
-            code.closed(format!("payload: {payload}"), "},", |code| {
-                code.line(format!("{field}: ::core::mem::ManuallyDrop::new(value),"));
-            });
-        });
+        let first = of.labels.first().copied().or_else(|| self.schema.unlabelled(it)).unwrap_or(0);
+        code.line("// SAFETY: the number selects the case of this type.");
+        code.unsafe_call(&Call::new(self.layout("union::set"), &["self", &first.to_string(), "value"]));
         code.dedent();
         code.line("}");
     }
