@@ -1,6 +1,7 @@
 //! Rust code for a schema: one file with the modules of the schema, which is included where it is wanted.
 //!
-//! Types and their traits are written in plain Rust. What lies in regions comes from macros.
+//! Types, their traits and the conversions to and from regions are written in plain Rust. What lies in regions
+//! comes from macros of `situ-region`.
 
 mod call;
 mod composite;
