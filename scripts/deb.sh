@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Builds Debian packages for this machine's architecture and system: scripts/deb.sh [FOLDER] (build/deb by default).
+# Builds Debian packages for this machine's architecture and system: scripts/deb.sh [FOLDER] (build/deb by
+# default).
 #
 #   situ         the command, its completions and manual pages
 #   libsitu0.1   the library; its name has the part of the version that decides about compatibility
 #   libsitu-dev  headers of C and C++, the static library, the CMake package and situ.pc
 #
-# Install them with `apt install ./build/deb/*.deb`. With SITU_CARGO_PROFILE=dev nothing is optimized or compressed.
+# Install them with `apt install ./build/deb/*.deb`. With SITU_CARGO_PROFILE=dev nothing is optimized or
+# compressed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

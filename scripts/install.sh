@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds and installs Situ: the command with completions and manual pages, libsitu, the headers of C and C++, the
-# CMake package and situ.pc.
+# Builds and installs Situ: the command with completions and manual pages, libsitu, the headers of C and C++,
+# the CMake package and situ.pc.
 #
 #   scripts/install.sh [PREFIX [DESTDIR]]      PREFIX is /usr/local by default
 #

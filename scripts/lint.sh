@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks formatting and warnings of Rust and C++, and that the packages of the crates build; with --fix formats
-# instead.
+# Checks formatting and warnings of Rust and C++, and that the packages of the crates build; with --fix
+# formats instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

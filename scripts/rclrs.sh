@@ -34,11 +34,11 @@ refused=$(release lyrical "$out/lyrical") && { echo "rclrs.sh: a program for Lyr
 expect "$refused" "std_msgs/msg/UInt8MultiArray has 56 bytes in the ROS libraries and 64 in this program"
 
 cargo build --manifest-path tests/rclrs/Cargo.toml
-# rclrs itself can lose an answer; rclrs.py says when.
+# The action client of rclrs can lose an answer (see rclrs.py): the test may run three times.
 for attempt in 1 2 3; do
   code=0
   "$venv/bin/python" tests/interop/rclrs.py "$CARGO_TARGET_DIR/debug/situ-rclrs-test" || code=$?
   [ $code = 75 ] || exit $code
-  echo "rclrs.sh: the action client of rclrs lost an answer in attempt $attempt of 3" >&2
+  echo "rclrs.sh: attempt $attempt of 3: a goal or a cancellation was not answered" >&2
 done
 exit 1

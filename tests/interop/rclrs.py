@@ -4,7 +4,8 @@ answers.
 
     rclrs.py PROGRAM      the program of tests/rclrs; scripts/rclrs.sh builds it and runs this
 
-It ends with 75 if the action client of rclrs lost an answer, which says nothing of Situ (see `ANSWER_LOST`).
+It ends with 75 if a goal or a cancellation was not answered. The action client of rclrs can lose an answer (see
+`ANSWER_LOST`), so scripts/rclrs.sh tries again, and fails after the third time.
 """
 
 import os
@@ -35,9 +36,9 @@ SENT_AS = (*FORMS, "lent")
 QOS = QoSProfile(history=QoSHistoryPolicy.KEEP_ALL, reliability=QoSReliabilityPolicy.RELIABLE)
 # The time limit for a message in seconds, on a busy machine.
 PATIENCE = 60
-# The action client of rclrs 0.8 sends a goal or a cancellation first and records it afterwards. Another thread drops
-# an answer that comes between the two (about once in 17 runs on a machine under load; its service clients keep such
-# answers). A relayed goal is then never answered.
+# The action client of rclrs 0.8 sends a goal or a cancellation first and records it afterwards. Another
+# thread drops an answer that comes between the two (about once in 17 runs on a machine under load; its
+# service clients keep such answers). A relayed goal is then never answered.
 ANSWER_LOST = 75
 
 

@@ -1,5 +1,5 @@
-# Builds the Debian packages, unpacks them into an empty folder, and builds and runs a program with what they have.
-# Called with -DSOURCE=<this folder> -DCXX=<compiler> -DWORK=<scratch folder> -DPROFILE=<cargo profile>.
+# Builds the Debian packages, unpacks them into an empty folder, and builds and runs a program with what they
+# have. Called with -DSOURCE=<this folder> -DCXX=<compiler> -DWORK=<scratch folder> -DPROFILE=<cargo profile>.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()

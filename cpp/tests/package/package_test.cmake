@@ -1,5 +1,5 @@
-# Installs Situ into a new folder as `make install` does, moves the folder, and builds and runs the consumer with
-# it: with CMake and with pkg-config. Called with -DSOURCE=<this folder> -DCXX=<compiler> -DCC=<compiler>
+# Installs Situ into a new folder as `make install` does, moves the folder, and builds and runs the consumer
+# with it: with CMake and with pkg-config. Called with -DSOURCE=<this folder> -DCXX=<compiler> -DCC=<compiler>
 # -DWORK=<scratch folder> -DPROFILE=<cargo profile>.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)

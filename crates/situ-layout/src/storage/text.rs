@@ -1,5 +1,5 @@
-//! What the strings and wide strings of all storages have in common: their unit, and the traits that only read
-//! the text.
+//! What the strings and wide strings of all storages have in common: their unit, and the traits that only
+//! read the text.
 
 /// The unit of a text: a byte of UTF-8, or 16 bits of UTF-16.
 pub trait TextUnit: Copy + Eq + Send + Sync + 'static {

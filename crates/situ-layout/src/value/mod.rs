@@ -1,5 +1,5 @@
-//! What a value is: the traits of values and visitors, the operations of containers, and the values that do not
-//! depend on the storage. The other rooms use this one; it uses none of them.
+//! What a value is: the traits of values and visitors, the operations of containers, and the values that do
+//! not depend on the storage. The other rooms use this one; it uses none of them.
 //!
 //! ```text
 //!   traits     values, and the visitors that pass over them

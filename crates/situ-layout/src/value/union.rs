@@ -111,8 +111,8 @@ fn holds_case_of<U: Cases>(union: &U, raw: i128) -> bool {
     index(union.discriminator().raw()) == index(raw)
 }
 
-/// Makes a union hold a value. Writes the discriminator and this value, and no other part of the payload, which
-/// may be large.
+/// Makes a union hold a value. Writes the discriminator and this value, and no other part of the payload,
+/// which may be large.
 ///
 /// # Safety
 /// `raw` selects a case whose values are of type `T`.

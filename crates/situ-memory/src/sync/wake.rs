@@ -144,7 +144,8 @@ mod system {
             let _ = futex::wake(self.futex(), futex::Flags::empty(), i32::MAX as u32);
         }
 
-        /// Waker, steps 2 to 4 for a message that is not complete yet. Returns whether any process had to be woken.
+        /// Waker, steps 2 to 4 for a message that is not complete yet. Returns whether any process had to be
+        /// woken.
         pub fn notify_early(&self) -> bool {
             let must = self.must_wake_early();
             if must {

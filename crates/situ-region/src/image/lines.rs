@@ -1,5 +1,5 @@
-//! The lines of a type's layout, which list every member with its place and kind, and other facts of a type as
-//! a whole. The layout hash is the SHA-256 of the lines.
+//! The lines of a type's layout, which list every member with its place and kind, and other facts of a type
+//! as a whole. The layout hash is the SHA-256 of the lines.
 
 use std::any::TypeId;
 

@@ -1,5 +1,5 @@
-//! The sources of a region's memory: the heap, a caller's buffer, or any [`Backing`], such as a reserved window
-//! of address space.
+//! The sources of a region's memory: the heap, a caller's buffer, or any [`Backing`], such as a reserved
+//! window of address space.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;

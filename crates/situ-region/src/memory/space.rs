@@ -1,5 +1,5 @@
-//! The bytes in which a region is edited: the image, and a bitmap after it that marks the granules in use. The
-//! bitmap is neither sent nor read from received images.
+//! The bytes in which a region is edited: the image, and a bitmap after it that marks the granules in use.
+//! The bitmap is neither sent nor read from received images.
 //!
 //! ```text
 //!  base                              size                 room

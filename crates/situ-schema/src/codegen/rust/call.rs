@@ -16,7 +16,7 @@ pub enum Argument {
     Plain(String),
     /// A call.
     Call(Call),
-    /// A closure with these parameters that makes a call; in a block of `unsafe` for this reason, if there is one.
+    /// A closure with these parameters that makes a call. With a reason, the call is in a block of `unsafe`.
     Closure(&'static str, Option<&'static str>, Box<Call>),
 }
 

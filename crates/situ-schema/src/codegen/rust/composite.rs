@@ -151,8 +151,8 @@ impl Generator<'_> {
         code.docs(&docs, || format!("`{}`.", member.name));
     }
 
-    /// The constants of a ROS message, and the constructor. They stand with the default storage alone, so that the
-    /// storage need not be named.
+    /// The constants of a ROS message, and the constructor. They stand with the default storage alone, so
+    /// that the storage need not be named.
     fn default_storage(&self, code: &mut CodeWriter, scope: &Scope, id: TypeId, spelling: &Spelling) {
         code.gap();
         code.block(format!("impl {}", spelling.name), |code| {

@@ -150,7 +150,8 @@ impl Generator<'_> {
         code.line(format!("{}! {{ {name}({bits}) }}", self.region_crate("region_newtype")));
     }
 
-    /// What enums and bitmasks have in common: they are numbers, which have a default and are printed by name.
+    /// What enums and bitmasks have in common: they are numbers, which have a default and are printed by
+    /// name.
     fn newtype(&self, code: &mut CodeWriter, name: &str, number: &str, what: &str, default: &str) {
         code.gap();
         code.line("// SAFETY: the type is a transparent number, and any number is valid.");

@@ -1,7 +1,7 @@
 //! Rust code for a schema: one file with the modules of the schema, which is included where it is wanted.
 //!
-//! Types, their traits and the conversions to and from regions are written in plain Rust. What lies in regions
-//! comes from macros of `situ-region`.
+//! Types, their traits and the conversions to and from regions are written in plain Rust. What lies in
+//! regions comes from macros of `situ-region`.
 
 mod call;
 mod composite;
@@ -28,7 +28,7 @@ use super::{GeneratedFile, Options};
 use crate::Schema;
 use crate::model::{Action, Constant, Kind, Name, Service, Type, TypeId};
 
-/// What may be wrong with names, comments and numbers that the schema's author chose, and is not ours to judge. A
+/// Lints about names, comments and numbers, which the schema's author chose. Generated code allows them. A
 /// dereference is explicit in all code if some type needs it.
 const ALLOWED: &str = "#[allow(
     nonstandard_style,

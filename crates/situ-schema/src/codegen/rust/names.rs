@@ -1,4 +1,4 @@
-//! Names in Rust: what must not be called as the schema calls it, and how one module names what stands in another.
+//! Names in Rust: which names of the schema change, and how one module names the types of another.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,8 +13,9 @@ pub const SCHEMAS: &str = "situ_schemas";
 /// The module of the names for what containers of recursive types hold.
 pub const HELD: &str = "situ_held";
 
-/// Names of variables in the macros of `situ-layout` and `situ-region` and in generated functions, in alphabetical order: a constant or the
-/// constructor of an enum or bitmask may not be called so, as a pattern would mean it and not a new variable.
+/// Names of variables in generated functions and in the macros of `situ-region`, in alphabetical order. No
+/// constant and no constructor of an enum or bitmask may have such a name: a pattern would mean it, and not a
+/// new variable.
 const VARIABLES: &[&str] = &[
     "align",
     "at",

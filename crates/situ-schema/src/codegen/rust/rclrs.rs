@@ -1,7 +1,7 @@
 //! Rust crates for the packages of ROS: their messages, which rclrs publishes as they are.
 //!
-//! One crate for each package, named like it, as `rosidl_generator_rs` lays them out: `std_msgs::msg::String` converts, and
-//! `std_msgs::msg::rmw::String` is the C struct itself.
+//! Each package becomes a crate with its name, laid out as by `rosidl_generator_rs`.
+//! `std_msgs::msg::rmw::String` is the C struct, and `std_msgs::msg::String` converts to and from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use super::{GeneratedFile, Options, names};
 use crate::Schema;
 use crate::model::{Action, Kind, Name, Service, Type, TypeId};
 
-/// Under which path the generated code finds the crates `situ-layout` and `situ-region`, as `<path>::layout` and
+/// The path of the crates `situ-layout` and `situ-region` in generated code: `<path>::layout` and
 /// `<path>::region`.
 const SITU: &str = "crate::situ";
 /// The packages that the implementation of any action uses.
@@ -269,7 +269,8 @@ fn main() {{
         format!("{root}{}{}", self.names.path(name), self.storage(id, storage))
     }
 
-    /// The function that gives the type support of a message, in `impl` of a trait; refuses a library with another layout.
+    /// Writes the function of a trait that returns the type support of a message. It refuses a library with
+    /// another layout.
     fn message_support(&self, code: &mut CodeWriter, name: &Name) {
         let symbol = support_symbol("message", name);
         code.gap();
@@ -288,8 +289,8 @@ fn main() {{
         });
     }
 
-    /// The function that gives the type support of a service or an action, in `impl` of a trait; that of each of `parts`, types
-    /// of the trait, is asked for first, and with it whether the layout is the library's.
+    /// Writes the function of a trait that returns the type support of a service or an action. It first asks
+    /// for the type support of `parts`, which are types of the trait; that checks their layouts.
     fn type_support(&self, code: &mut CodeWriter, what: &str, name: &Name, parts: &[&str]) {
         let symbol = support_symbol(what, name);
         code.gap();

@@ -29,7 +29,8 @@ impl Generator<'_> {
         self.schema.has_region(id)
     }
 
-    /// Whether a type lies in regions under a name of its own: it depends on the storage, or has another size there.
+    /// Whether a type lies in regions under a name of its own: it depends on the storage, or has another size
+    /// there.
     fn has_region_name(&self, id: TypeId) -> bool {
         types::storage_of(self.schema, id) != Dependence::None || self.schema.is_appended_in_regions(id)
     }

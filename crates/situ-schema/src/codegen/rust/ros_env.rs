@@ -1,7 +1,9 @@
-//! Messages for the crate ros-env, from which rclrs has its own: those that cancel goals, tell the time and serve parameters.
+//! Messages for the crate ros-env, from which rclrs takes the messages that it uses itself: for cancelling
+//! goals, for the time and for parameters.
 //!
-//! ros-env includes the sources that it finds in `share/<package>/rust` of each folder in `AMENT_PREFIX_PATH`. They can use nothing but
-//! rosidl_runtime_rs, so that Situ's containers are out of reach: these messages are what `rosidl_generator_rs` makes.
+//! ros-env includes the sources in `share/<package>/rust` of each folder in `AMENT_PREFIX_PATH`. They can use
+//! only rosidl_runtime_rs, and not Situ's containers, so these messages are like those of
+//! `rosidl_generator_rs`.
 
 use std::path::Path;
 

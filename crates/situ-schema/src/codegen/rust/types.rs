@@ -143,7 +143,8 @@ impl Generator<'_> {
     /// A type; `storage` and `unbounded` are what the containers are looked for in.
     fn spell_in(&self, scope: &Scope, ty: &Type, storage: &str, unbounded: &str) -> String {
         let inner = |ty: &Type| self.spell_in(scope, ty, storage, unbounded);
-        // What a container holds, by its own name or, with `Of` behind the container's, by that of its `Held`.
+        // The type of a container's elements. An element with a `Held` type is named by it, and the
+        // container's name then ends in `Of`.
         let content = |ty: &Type| match self.held(scope, ty) {
             Some(held) => ("Of", held),
             None => ("", inner(ty)),
@@ -197,8 +198,8 @@ impl Generator<'_> {
         }
     }
 
-    /// The path of the type that names `ty` where it is held by a container: for containers and arrays of types that contain
-    /// themselves (see `situ::layout::Held`).
+    /// The path of the type that stands for `ty` as an element of a container. Containers and arrays of types
+    /// that contain themselves have one (see `situ::layout::Held`).
     fn held(&self, scope: &Scope, ty: &Type) -> Option<String> {
         let ty = self.schema.resolve(ty);
         if matches!(ty, Type::Named(_)) || !holds_recursive(self.schema, ty) {

@@ -1,4 +1,5 @@
-//! Words that code in Rust may not use as names, for all that is generated: from IDL, from ROS's interfaces and from `.proto` files.
+//! Words that generated Rust code does not use as names, whether it comes from IDL, ROS interfaces or
+//! `.proto` files.
 
 /// Words that Rust reserves, in alphabetical order.
 const KEYWORDS: &[&str] = &[
