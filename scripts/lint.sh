@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks formatting and warnings of Rust and C++, and that the packages of the crates build; with --fix
-# formats instead.
+# Checks formatting and warnings of Rust and C++, and that the bench and the packages of the crates build. With
+# --fix it formats instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,6 +25,8 @@ echo '==> clippy'
 cargo clippy --workspace --all-targets -- -D warnings
 echo '==> documentation'
 RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
+echo '==> bench'
+cargo check --quiet --workspace --manifest-path bench/Cargo.toml
 echo '==> packages'
 cargo package --quiet --allow-dirty --workspace --exclude situ-examples --exclude situ-generated --exclude situ-testkit
 echo 'lint: all clean'

@@ -9,6 +9,13 @@ pub(super) fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), NoMemory> {
     Ok(())
 }
 
+/// Appends bytes.
+pub(super) fn extend(list: &mut Vec<u8>, bytes: &[u8]) -> Result<(), NoMemory> {
+    list.try_reserve(bytes.len()).map_err(|_| NoMemory { bytes: list.len().saturating_add(bytes.len()) })?;
+    list.extend_from_slice(bytes);
+    Ok(())
+}
+
 /// A list of values.
 pub(super) fn list<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, NoMemory> {
     let mut list = Vec::new();

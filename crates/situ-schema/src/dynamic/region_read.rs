@@ -162,7 +162,7 @@ impl Reader<'_> {
                     let mut bytes = Vec::new();
                     for at in &places {
                         let key = part(self.image, *at, size)?;
-                        key.iter().try_for_each(|byte| memory::push(&mut bytes, *byte))?;
+                        memory::extend(&mut bytes, key)?;
                     }
                     if let Some(numbers) = Numbers::from_bytes(*of, &bytes, false)? {
                         return Ok(Value::Numbers(numbers));
