@@ -65,7 +65,7 @@ fuzz:  ## Fuzz the readers (SECONDS=60 for each target)
 model:  ## Explore the protocols between processes with the model checker
 	@scripts/model.sh
 
-miri:  ## Run the tests of regions and of lent messages under Miri, which sees undefined behaviour
+miri:  ## Run the tests of regions, lent messages and generated types under Miri, which sees undefined behaviour
 	@scripts/miri.sh
 
 sanitize:  ## Run the tests of regions (C++ too), memory, bus and traces under the address and thread sanitizers

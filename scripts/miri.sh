@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of regions and of lent messages under Miri, with strict provenance: scripts/miri.sh
+# Runs the tests of regions, of lent messages and of generated types under Miri, with strict provenance: scripts/miri.sh
 # [filter...]
 #
 # Tests that take too long in the interpreter shorten themselves.
@@ -11,5 +11,5 @@ scripts/setup.sh miri
 
 # The vectors are files, so the tests are not isolated.
 MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-disable-isolation" \
-  cargo +nightly miri test --target-dir build/miri --package situ-layout --package situ-region --test region --test ros_lend -- "$@"
+  cargo +nightly miri test --target-dir build/miri --package situ-layout --package situ-region --test region --test ros_lend --test generated -- "$@"
 echo "miri: nothing found"
