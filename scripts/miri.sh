@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of regions, of lent messages and of generated types under Miri, with strict provenance: scripts/miri.sh
-# [filter...]
+# Runs the tests of regions, of lent messages and of generated types under Miri, with strict provenance:
+# scripts/miri.sh [filter...]
 #
 # Tests that take too long in the interpreter shorten themselves.
 set -euo pipefail
