@@ -100,7 +100,7 @@ unsafe fn payload_mut<U: Cases>(union: *mut U) -> *mut u8 {
     unsafe { union.cast::<u8>().add(U::PAYLOAD) }
 }
 
-/// Passes the current case to a visitor, which may read or change the union's payload.
+/// Passes the current case to a visitor, which may read the union's payload.
 fn current<U: Cases, V: CaseVisitor>(union: &U, visitor: V) -> V::Output {
     U::with_case(union.discriminator().raw(), visitor)
 }
@@ -186,11 +186,9 @@ impl CaseVisitor for End {
 /// # Safety
 /// The caller does not use the case afterwards.
 pub unsafe fn end<U: Cases>(union: &mut U) {
-    // SAFETY: the discriminator says which case is initialized.
-    unsafe {
-        let payload = payload_mut(union);
-        current(union, End(payload));
-    }
+    let raw = union.discriminator().raw();
+    // SAFETY: the discriminator says which case is initialized. No reference to the union is in use meanwhile.
+    unsafe { U::with_case(raw, End(payload_mut(union))) }
 }
 
 /// Writes a union with its first discriminator.
