@@ -178,6 +178,7 @@ impl fmt::Debug for SharedBytes<'_> {
 }
 
 /// The size in bytes from which the processor's copy instruction is worth its start-up cost.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 const LONG: usize = 512;
 
 /// Copies bytes that other processes may change at the same time, and reads each once. The compiler can
