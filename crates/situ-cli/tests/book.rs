@@ -27,28 +27,101 @@ fn between<'a>(text: &'a str, open: &'a str, close: &'a str) -> impl Iterator<It
     text.split(open).skip(1).filter_map(move |rest| rest.split(close).next())
 }
 
+/// The anchors of a page: one for each heading, as code hosts and mdBook make them, and those of HTML.
+fn anchors(text: &str) -> Vec<String> {
+    let mut anchors: Vec<String> = between(text, " id=\"", "\"").map(str::to_owned).collect();
+    let mut fenced = false;
+    for line in text.lines() {
+        fenced ^= line.trim_start().starts_with("```");
+        let Some(heading) = line.strip_prefix('#').filter(|_| !fenced) else { continue };
+        // Of a link, only its text counts.
+        let parts = heading.trim_start_matches('#').trim().split("](");
+        let shown = parts.enumerate().map(|(at, part)| match at {
+            0 => part,
+            _ => part.split_once(')').map_or("", |(_, rest)| rest),
+        });
+        let kept = |c: &char| c.is_alphanumeric() || ['-', '_', ' '].contains(c);
+        let slug = shown.collect::<String>().to_lowercase().chars().filter(kept).collect::<String>();
+        let slug = slug.replace(' ', "-");
+        let before = anchors.iter().filter(|a| **a == slug || a.starts_with(&format!("{slug}-"))).count();
+        anchors.push(if anchors.contains(&slug) { format!("{slug}-{before}") } else { slug });
+    }
+    anchors
+}
+
+/// Links in Markdown, pictures in HTML, and inclusions. A link may name a heading of its target.
 #[test]
 fn links_and_inclusions_lead_somewhere() {
-    let mut checked = 0;
-    for page in
-        [pages(&repository()), pages(&repository().join("docs/src")), pages(&repository().join("examples"))]
-            .concat()
-    {
+    let (mut checked, mut headings) = (0, 0);
+    let mut read = Vec::new();
+    for folder in ["", "docs/src", "examples", "spec", "bench"] {
+        read.extend(pages(&repository().join(folder)));
+    }
+    for page in read {
         let text = std::fs::read_to_string(&page).unwrap();
         let folder = page.parent().unwrap();
         let prose = prose(&text);
-        let links = between(&prose, "](", ")").filter(|l| !l.contains("://") && !l.starts_with('#'));
+        let links = between(&prose, "](", ")").chain(between(&prose, "src=\"", "\""));
+        let links = links.chain(between(&prose, "srcset=\"", "\"")).filter(|l| !l.contains("://"));
         let included = between(&text, "{{#include ", "}}").map(|i| i.split(':').next().unwrap());
-        for target in links.map(|l| l.split('#').next().unwrap()).chain(included) {
-            assert!(
-                folder.join(target).exists(),
-                "{} links to {target}, which does not exist",
-                page.display()
-            );
+        for target in links.chain(included) {
+            let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let path = if path.is_empty() { page.clone() } else { folder.join(path) };
+            assert!(path.exists(), "{} links to {target}, which does not exist", page.display());
+            if !anchor.is_empty() && path.extension().is_some_and(|e| e == "md") {
+                let anchors = anchors(&std::fs::read_to_string(&path).unwrap());
+                assert!(
+                    anchors.iter().any(|a| a == anchor),
+                    "{} links to {target}, which has no such heading",
+                    page.display()
+                );
+                headings += 1;
+            }
             checked += 1;
         }
     }
-    assert!(checked > 30, "only {checked} links were found");
+    assert!(checked > 100 && headings > 10, "only {checked} links and {headings} headings were found");
+}
+
+#[test]
+fn anchors_are_those_of_code_hosts() {
+    let text = "# One two\n```sh\n# no heading\n```\n## `a_b`, c-d!\n## [Link](x.md) (more)\n## One two\n";
+    assert_eq!(anchors(text), ["one-two", "a_b-c-d", "link-more", "one-two-1"]);
+}
+
+/// The page has a section with this title for each check of `situ doctor`, and no other check.
+#[test]
+fn every_check_of_doctor_has_its_section() {
+    let folder = repository().join("crates/situ-cli/src/doctor");
+    let mut checks: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let product = text.split("#[cfg(test)]").next().unwrap();
+        let squeezed: String = product.split_whitespace().collect::<Vec<_>>().join(" ").replace("( ", "(");
+        for start in
+            ["const NAME: &str = \"", "Check::ok(\"", "Check::warn(\"", "Check::fail(\"", " known(\""]
+        {
+            checks.extend(between(&squeezed, start, "\"").map(str::to_owned));
+        }
+    }
+    checks.sort();
+    checks.dedup();
+    let page = std::fs::read_to_string(repository().join("docs/src/troubleshooting.md")).unwrap();
+    let mut sections: Vec<&str> = page.lines().filter_map(|l| l.strip_prefix("### ")).collect();
+    sections.sort();
+    assert_eq!(sections, checks);
+    for section in page.split("\n### ").skip(1) {
+        let what = section.lines().next().unwrap();
+        assert!(section.contains("*Found:*"), "{what} does not say what is found");
+        assert!(section.contains("```sh\n"), "{what} does not say what to type");
+    }
+    // What the command reports here, however it builds its checks.
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_situ")).args(["doctor", "--json"]).output();
+    let report: serde_json::Value = serde_json::from_slice(&run.unwrap().stdout).unwrap();
+    for check in report["checks"].as_array().unwrap() {
+        let name = check["name"].as_str().unwrap();
+        assert!(sections.contains(&name), "{name} has no section");
+    }
 }
 
 #[test]
