@@ -135,6 +135,18 @@ fn every_chapter_is_listed_once() {
     }
 }
 
+/// The pictures are what `docs/figures.py` draws. Machines without Python skip the comparison.
+#[test]
+fn pictures_are_what_their_script_draws() {
+    let script = repository().join("docs/figures.py");
+    let run = std::process::Command::new("python3").arg(script).arg("--check").output();
+    let Ok(run) = run else {
+        eprintln!("SKIPPED: there is no python3 here");
+        return;
+    };
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
 /// The map of the repository names exactly the existing folders.
 #[test]
 fn the_map_is_the_folder_tree() {
