@@ -150,12 +150,21 @@ setup_deb() {
   have dpkg-shlibdeps || packages "Debian packages" dpkg-dev
 }
 
-# mdBook, which makes pages of the book. If it cannot be installed, the book stays plain Markdown.
+# mdBook, which makes pages of the book. If it cannot be installed, the book stays plain Markdown. Its server and
+# its watcher are left out: they are most of its dependencies.
 setup_book() {
   setup_rust
+  have python3 || packages "the book" python3
   if have mdbook || [ -x build/tools/bin/mdbook ]; then return; fi
   say "installing mdbook into build/tools (some minutes)"
-  cargo install --quiet --locked --root build/tools mdbook --version "^0.4" >&2 || say "SKIPPED: mdbook cannot be installed here"
+  cargo install --quiet --locked --root build/tools mdbook --version "^0.4" --no-default-features --features search >&2 ||
+    say "SKIPPED: mdbook cannot be installed here"
+}
+
+# Doxygen, which makes the reference of C++ and C.
+setup_reference() {
+  setup_rust
+  have doxygen || packages "the reference of C++" doxygen
 }
 
 # A Vulkan loader and a device that every machine has: Mesa's lavapipe, which computes on the CPU.
@@ -197,7 +206,7 @@ make_environment() {
 
 for part in "${@:-rust}"; do
   case $part in
-    rust | cpp | lint | python | vulkan | nightly | miri | fuzz | clang | conformance | deb | book) "setup_$part" ;;
-    *) die "unknown part '$part'; there are: rust cpp lint python vulkan nightly miri fuzz clang conformance deb book" ;;
+    rust | cpp | lint | python | vulkan | nightly | miri | fuzz | clang | conformance | deb | reference | book) "setup_$part" ;;
+    *) die "unknown part '$part'; there are: rust cpp lint python vulkan nightly miri fuzz clang conformance deb reference book" ;;
   esac
 done

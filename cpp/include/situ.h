@@ -692,6 +692,7 @@ typedef enum situ_trace_value_kind {
   SITU_TRACE_TEXT = 5
 } situ_trace_value_kind;
 
+/* The value of an argument; situ_trace_value_kind tells which member is set. */
 typedef union situ_trace_value {
   uint32_t as_bool;
   uint64_t as_uint;

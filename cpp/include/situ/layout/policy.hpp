@@ -162,6 +162,7 @@ template <class S>
 struct appended {
   friend bool operator==(const appended&, const appended&) = default;
 };
+/// In a region the alignment is 8.
 template <>
 struct alignas(8) appended<in_region> {
   friend bool operator==(const appended&, const appended&) = default;

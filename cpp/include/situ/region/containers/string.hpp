@@ -485,6 +485,7 @@ inline void region_string::swap(region_string& other) { situ::swap(*this, other)
 
 }  // namespace situ
 
+/// Equal to the hash of the text as a `std::string_view`.
 template <>
 struct std::hash<situ::region_string> {
   std::size_t operator()(const situ::region_string& text) const noexcept {
