@@ -24,6 +24,7 @@ STYLE = {
     ".s2": ("stroke:#3c8c50;fill:#3c8c50", "stroke:#73c088;fill:#73c088"),
     ".s3": ("stroke:#7d50a0;fill:#7d50a0", "stroke:#b791d6;fill:#b791d6"),
     ".s4": ("stroke:#b8741a;fill:#b8741a", "stroke:#e3aa5c;fill:#e3aa5c"),
+    ".s6": ("stroke:#1a8a8a;fill:#1a8a8a", "stroke:#5cc4c4;fill:#5cc4c4"),
     ".s5": ("stroke:#78828c;fill:#78828c", "stroke:#8f99a3;fill:#8f99a3"),
 }
 FIXED = (

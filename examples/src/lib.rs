@@ -5,3 +5,8 @@
 #![doc = include_str!("../../README.md")]
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
+
+/// The first page of the crate `situ`, whose example is tested here.
+#[cfg(doctest)]
+#[doc = include_str!("../../crates/situ/src/front_page.md")]
+pub struct FrontPage;

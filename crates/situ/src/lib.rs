@@ -1,5 +1,7 @@
 //! The crate that a Rust program imports. It contains re-exports only.
 //!
+// The tests of this text are in the crate of the examples, which has generated messages.
+#![cfg_attr(not(doctest), doc = include_str!("front_page.md"))]
 //! Generated message types refer to this crate by `::situ::layout::…`, `::situ::region::…` and
 //! `::situ::wire::…`.
 
