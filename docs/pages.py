@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BESIDE = [
     ("Formats", [*sorted(ROOT.glob("spec/*.md")), ROOT / "spec/vectors/README.md"]),
     ("The repository", [ROOT / name for name in (
-        "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md", "bench/README.md")]),
+        "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md", "bench/README.md")]),
 ]
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"|\{\{#include ([^}:]+)")
 
@@ -34,8 +34,9 @@ def copy(path, folder):
             ["git", "ls-files", "--", str(path)], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()]
     for file in files:
         target = folder / file.relative_to(ROOT)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file, target)
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, target)
 
 
 def prepare(folder):
@@ -56,6 +57,11 @@ def prepare(folder):
             target = (page.parent / link).resolve()
             if link and "://" not in link and target.is_relative_to(ROOT) and target.exists():
                 copy(target, folder)
+                # mdBook renames these chapters.
+                if target in chapters and target.name == "README.md":
+                    copied = folder / page.relative_to(ROOT)
+                    text = copied.read_text().replace(f"]({link}", f"]({link[:-len('README.md')]}index.md")
+                    copied.write_text(text)
     for name in ("book.toml", "wide.css"):
         shutil.copy(ROOT / "docs" / name, folder)
 
