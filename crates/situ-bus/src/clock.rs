@@ -2,11 +2,21 @@
 
 use std::time::Duration;
 
+use situ_layout::time::Timestamp;
+
 /// Nanoseconds since the machine started.
 #[inline]
 pub fn now_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The time of the machine's steady clock, as a message has it: it never jumps, its epoch is the machine's start,
+/// and it means nothing on another machine. The time of day is [`Timestamp::now`].
+pub fn steady_now<T: Timestamp>() -> T {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    // 68 years after the machine's start the seconds do not fit.
+    T::from_parts(i32::try_from(time.tv_sec).unwrap_or(i32::MAX), time.tv_nsec as u32)
 }
 
 /// The time of the last timer tick, at most some milliseconds ago. Reading it costs less than [`now_ns`].

@@ -58,7 +58,7 @@ pub use self::{
         Loan, PublishValueError, Publisher, PublisherBuilder, ReceiveError, Sample, Subscriber,
         SubscriberBuilder, Value, describe,
     },
-    clock::now_ns,
+    clock::{now_ns, steady_now},
     copy::copy_error::CopyError,
     node::handle::{Cleaned, Node, NodeError, clean, clean_topics},
     node::liveness::{NodeId, NodeInfo},

@@ -7,7 +7,7 @@
 //!   language (`spec/flat.md`).
 //! - [`Ros`] makes the message the struct that ROS 2's C code has (`spec/ros.md`).
 //!
-//! This crate uses no operating system and no threads.
+//! This crate uses no operating system, but for the clock of [`time::Timestamp::now`], and no threads.
 //!
 //! - [`Message`] and [`FlatMessage`] are implemented by generated types and used by a transport.
 //! - [`Value`] is implemented by every type that can be a member of a message.
@@ -94,4 +94,5 @@ pub use value::in_place::{
     assert_self_contained, boxed, clone_value, default_value, dense_bytes, dense_bytes_mut, reset,
 };
 pub use value::newtype::Newtype;
+pub use value::time;
 pub use value::traits::{Key, Plain, Validation, Value};

@@ -9,6 +9,9 @@
 pub use situ_bus as bus;
 /// Storage policies, containers, in-place construction and validation.
 pub use situ_layout as layout;
+/// Times and durations of messages: [`Timestamp::now`](time::Timestamp::now), arithmetic, and conversions with
+/// `std::time`.
+pub use situ_layout::time;
 /// Memory domains and their pools.
 pub use situ_memory as memory;
 /// Regions: growable data whose memory is the message.
@@ -21,5 +24,6 @@ pub use situ_wire as wire;
 /// What most programs need.
 pub mod prelude {
     pub use situ_bus::{Loan, Node, Publisher, Sample, Subscriber, wait_any};
+    pub use situ_layout::time::{Timespan, Timestamp};
     pub use situ_layout::{Flat, FlatMessage, Heap, Message, Storage};
 }

@@ -10,6 +10,7 @@
 //!   error      a bound that is exceeded, bytes that are not valid, and the path to the member
 //!   primitive  numbers, booleans, characters, arrays
 //!   newtype    enums and bitmasks
+//!   time       times and durations, and conversions with std::time
 //!   union      unions, by the case that a discriminator selects
 //! ```
 
@@ -20,5 +21,6 @@ pub(crate) mod in_place;
 pub mod newtype;
 pub(crate) mod primitive;
 pub(crate) mod shape;
+pub mod time;
 pub(crate) mod traits;
 pub mod union;

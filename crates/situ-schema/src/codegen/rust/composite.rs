@@ -5,7 +5,7 @@ use super::call::Call;
 use super::names::{Idents, Scope};
 use super::types::{self, Dependence};
 use super::writer::CodeWriter;
-use crate::model::{Extensibility, Member, Struct, Type, TypeId};
+use crate::model::{Extensibility, Member, Primitive, Struct, Type, TypeId};
 
 /// How a type and its parameter are written.
 #[derive(Clone)]
@@ -130,7 +130,38 @@ impl Generator<'_> {
         self.setters(code, scope, id, it, &spelling);
         self.members(code, scope, id, it, &spelling);
         self.message(code, scope, id, it, &spelling);
+        self.time(code, it, &spelling, &fields);
         self.region(code, scope, id, it);
+    }
+
+    /// Implements `Timestamp`, or `Timespan` for a `Duration`, if the struct is `int32 sec; uint32 nanosec;`.
+    fn time(&self, code: &mut CodeWriter, it: &Struct, spelling: &Spelling, fields: &Idents<'_>) {
+        let wanted = [("sec", Primitive::I32), ("nanosec", Primitive::U32)];
+        let is_member = |(member, (name, ty)): (&Member, (&str, Primitive))| {
+            member.name == name && !member.optional && *self.schema.resolve(&member.ty) == Type::Primitive(ty)
+        };
+        let is_time = it.base.is_none()
+            && it.members.len() == wanted.len()
+            && it.members.iter().zip(wanted).all(is_member);
+        if !is_time {
+            return;
+        }
+        let name = if spelling.name == "Duration" { "time::Timespan" } else { "time::Timestamp" };
+        let (sec, nanosec) = (fields.get("sec"), fields.get("nanosec"));
+        code.gap();
+        code.block(format!("impl {} for {}", self.layout(name), spelling.name), |code| {
+            code.block("fn from_parts(sec: i32, nanosec: u32) -> Self", |code| {
+                let value = |field: &str, name: &str| match field == name {
+                    true => name.to_owned(),
+                    false => format!("{field}: {name}"),
+                };
+                code.line(format!("Self {{ {}, {} }}", value(&sec, "sec"), value(&nanosec, "nanosec")));
+            });
+            code.gap();
+            code.block("fn parts(&self) -> (i32, u32)", |code| {
+                code.line(format!("(self.{sec}, self.{nanosec})"));
+            });
+        });
     }
 
     /// The documentation of a member, with its unit and its default.
