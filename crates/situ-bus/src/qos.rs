@@ -120,7 +120,7 @@ impl Default for SubscriberQos {
 }
 
 /// The first term in which an offer does not satisfy a request.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QosMismatch {
     /// The subscriber is reliable, the publisher is not.
     #[error("the subscriber asks for reliable delivery, the publisher offers best effort")]
@@ -137,6 +137,8 @@ pub enum QosMismatch {
         offered: String,
     },
 }
+
+situ_layout::debug_as_text!(QosMismatch);
 
 /// The part of the quality of service that both sides must agree on, as it is stored in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

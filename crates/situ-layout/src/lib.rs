@@ -21,7 +21,7 @@
 //! | `storage` | the storage policies, and the containers of each |
 //! | `convert` | conversion between storages, and to and from C structs of ROS |
 //! | `message` | messages, their flat form and their region form |
-//! | `support` | bytes and texts that other processes wrote |
+//! | `support` | bytes and texts that other processes wrote, the text of errors |
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!(
@@ -61,6 +61,8 @@ pub mod visit {
 }
 
 pub use storage::{flat, heap};
+#[doc(hidden)]
+pub use support::error_text::write_error_text;
 pub use support::foreign;
 
 #[doc(hidden)]

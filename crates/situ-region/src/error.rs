@@ -5,15 +5,17 @@ use situ_layout::{Invalid, InvalidProblem};
 use thiserror::Error;
 
 /// A region may not become larger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[error("the region is full: it may have {limit} bytes; give it a higher limit")]
 pub struct Full {
     /// The region's limit, in bytes.
     pub limit: u32,
 }
 
+situ_layout::debug_as_text!(Full);
+
 /// A buffer cannot hold a region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BufferError {
     /// The buffer does not begin at a multiple of 16.
@@ -29,8 +31,10 @@ pub enum BufferError {
     },
 }
 
+situ_layout::debug_as_text!(BufferError);
+
 /// A shared link cannot lead to the value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ShareError {
     /// The value lies in another region.
@@ -47,8 +51,10 @@ pub enum ShareError {
     Full(#[from] Full),
 }
 
+situ_layout::debug_as_text!(ShareError);
+
 /// An image cannot be adopted into the memory of a backing.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AdoptError {
     /// The bytes are no region of the type.
@@ -58,6 +64,8 @@ pub enum AdoptError {
     #[error(transparent)]
     Buffer(#[from] BufferError),
 }
+
+situ_layout::debug_as_text!(AdoptError);
 
 /// An error at an offset.
 #[cold]

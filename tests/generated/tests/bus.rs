@@ -2,7 +2,7 @@
 
 use situ::bus::{Node, PublishValueError, RawPublisher, ReceiveError, RegisterError, Root, describe};
 use situ::layout::{Flat, Heap};
-use situ_generated::sensor::situ::sensor::{Image, PointCloud2, PointCloud2BulkLengths, PointField};
+use situ_generated::sensor::situ_::sensor::{Image, PointCloud2, PointCloud2BulkLengths, PointField};
 
 /// A root directory that is removed when dropped.
 struct Scratch(situ_testkit::Scratch);

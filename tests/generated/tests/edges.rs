@@ -168,7 +168,7 @@ fn the_shipped_messages_are_flat() {
     fn layout<T: FlatMessage>() -> (u64, usize) {
         (T::LAYOUT_HASH, size_of::<T>())
     }
-    use sensor::situ::sensor::{Image, PointCloud2};
+    use sensor::situ_::sensor::{Image, PointCloud2};
     assert_eq!(layout::<PointCloud2>().1, 896);
     assert_ne!(layout::<PointCloud2>().0, layout::<Image>().0);
     assert_eq!(PointCloud2::<Heap>::LAYOUT_HASH, 0);
@@ -181,5 +181,5 @@ fn the_shipped_messages_are_flat() {
     }
     let error = cloud.push_fields(Default::default()).unwrap_err();
     assert_eq!((error.field, error.bound, error.size), (Some("fields"), 16, 17));
-    assert_eq!(cloud.fields[15].datatype, sensor::situ::sensor::PointFieldType::FLOAT32);
+    assert_eq!(cloud.fields[15].datatype, sensor::situ_::sensor::PointFieldType::FLOAT32);
 }

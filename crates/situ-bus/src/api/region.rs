@@ -137,7 +137,7 @@ impl Drop for LoanMemory {
 }
 
 /// Why a region could not be lent for the image of a message.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
     /// No slot is available for it.
@@ -148,8 +148,10 @@ pub enum EditError {
     Changed(#[from] Invalid),
 }
 
+situ_layout::debug_as_text!(EditError);
+
 /// Why a message could not be published as a region.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishRegionError {
     /// No slot is available for it.
@@ -162,6 +164,8 @@ pub enum PublishRegionError {
     #[error(transparent)]
     Publish(#[from] PublishError),
 }
+
+situ_layout::debug_as_text!(PublishRegionError);
 
 /// Publishes regions of `T`. One thread at a time.
 pub struct RegionPublisher<T> {

@@ -195,7 +195,7 @@ pub struct Publisher<T> {
 }
 
 /// Why a value could not be published.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishValueError {
     /// No slot is available for it.
@@ -219,6 +219,8 @@ pub enum PublishValueError {
         type_name: &'static str,
     },
 }
+
+situ_layout::debug_as_text!(PublishValueError);
 
 impl<T: Message> Publisher<T> {
     /// The untyped publisher.
@@ -443,7 +445,7 @@ pub struct Subscriber<T> {
 }
 
 /// Why a message could not be received. The message is skipped; the next call continues behind it.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiveError {
     /// It could not be taken.
@@ -529,6 +531,8 @@ pub enum ReceiveError {
         source: FlatFormError,
     },
 }
+
+situ_layout::debug_as_text!(ReceiveError);
 
 impl<T: Message> Subscriber<T> {
     /// The untyped subscriber: statistics, and waiting for several subscribers (see

@@ -10,7 +10,7 @@ use crate::topic::RegisterError;
 pub(super) const MAX_TURNS: u32 = 64;
 
 /// Why a message could not be copied into a memory domain.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CopyError {
     /// The device failed.
@@ -40,3 +40,5 @@ pub enum CopyError {
     #[error("its copy was claimed {MAX_TURNS} times and never made; a participant is broken or hostile")]
     Contended,
 }
+
+situ_layout::debug_as_text!(CopyError);

@@ -15,7 +15,7 @@ use crate::topic::{RegisterError, Swept, sweep};
 use crate::wait::reactor::Reactor;
 
 /// Why a node could not be created.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum NodeError {
     /// The name is not a valid node name.
     #[error("{0:?} cannot name a node: use 1 to 255 visible characters, no control characters")]
@@ -32,6 +32,8 @@ pub enum NodeError {
         source: io::Error,
     },
 }
+
+situ_layout::debug_as_text!(NodeError);
 
 /// The state that publishers and subscribers of a node share.
 #[derive(Debug)]

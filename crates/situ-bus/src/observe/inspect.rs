@@ -108,7 +108,7 @@ pub struct SubscriberInfo {
 }
 
 /// Why a root directory cannot be inspected.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum InspectError {
     /// Another user could have written the files in it.
     #[error(transparent)]
@@ -125,6 +125,8 @@ pub enum InspectError {
     #[error(transparent)]
     Topic(#[from] MemoryError),
 }
+
+situ_layout::debug_as_text!(InspectError);
 
 /// Returns all topics of a root directory, by name. Files that are not readable as topics are left out: see
 /// [`survey`].

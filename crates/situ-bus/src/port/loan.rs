@@ -12,7 +12,7 @@ use crate::topic::Encoding;
 use crate::topic::format::{BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, Descriptor};
 
 /// Why a slot could not be lent.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum LoanError {
     /// The memory of the publisher's pool is in use, or the system has none left.
     #[error(transparent)]
@@ -40,6 +40,8 @@ pub enum LoanError {
         reason: &'static str,
     },
 }
+
+situ_layout::debug_as_text!(LoanError);
 
 /// A lent slot: a head and a body in shared memory that no other participant can see yet. Dropping it returns
 /// the slot. In a forked child it is private memory, which cannot be published, and dropping it returns

@@ -9,7 +9,7 @@ use crate::node::liveness::{self, NodeId};
 use crate::topic::removal::Removed;
 
 /// Why a message could not be published.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum PublishError {
     /// A reliable subscriber has no room.
     #[error(
@@ -93,6 +93,8 @@ pub enum PublishError {
         topic: String,
     },
 }
+
+situ_layout::debug_as_text!(PublishError);
 
 fn named(subscriber: Option<&SlowSubscriber>) -> String {
     subscriber.map_or_else(String::new, |subscriber| format!(", {subscriber},"))

@@ -10,7 +10,7 @@ use crate::port::device_span::DeviceSpan;
 use crate::port::sample::RawSample;
 
 /// Why a message's bytes are not complete.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum IncompleteError {
     /// The publisher died or failed before the message was complete.
@@ -46,6 +46,8 @@ pub enum IncompleteError {
     #[error(transparent)]
     Domain(#[from] DomainError),
 }
+
+situ_layout::debug_as_text!(IncompleteError);
 
 impl RawSample {
     /// The message's payload in its domain: its body if it has one, otherwise its head.

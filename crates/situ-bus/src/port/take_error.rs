@@ -8,7 +8,7 @@ use crate::topic::removal::Removed;
 
 /// Why a message could not be taken. Unless noted otherwise, the message is skipped, and the next call
 /// continues behind it.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum TakeError {
     /// Its pool cannot be mapped.
     #[error("message {sequence} of topic {topic:?} cannot be read: {source}")]
@@ -113,3 +113,5 @@ pub enum TakeError {
         source: CopyError,
     },
 }
+
+situ_layout::debug_as_text!(TakeError);

@@ -97,7 +97,7 @@ impl TypeDescription {
 }
 
 /// The type's name or its schema is longer than a topic can carry.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("topic {topic:?}: the {what} has {bytes} bytes, and a topic carries at most {limit}; split the type")]
 pub struct TextTooLong {
     /// The topic.
@@ -109,3 +109,5 @@ pub struct TextTooLong {
     /// The limit in bytes.
     pub limit: usize,
 }
+
+situ_layout::debug_as_text!(TextTooLong);

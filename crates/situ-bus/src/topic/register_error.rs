@@ -12,7 +12,7 @@ use crate::qos::QosMismatch;
 use crate::root::RootError;
 
 /// Why a publisher or subscriber could not be created.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum RegisterError {
     /// The name is not a valid topic name.
     #[error(
@@ -181,6 +181,8 @@ pub enum RegisterError {
         waited: Duration,
     },
 }
+
+situ_layout::debug_as_text!(RegisterError);
 
 impl From<DomainError> for RegisterError {
     fn from(error: DomainError) -> Self {

@@ -63,7 +63,7 @@ impl Interrupter {
 }
 
 /// Why a wait ended before its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Interrupted {
     /// By an [`Interrupter`].
     #[error("the wait was interrupted")]
@@ -72,6 +72,8 @@ pub enum Interrupted {
     #[error("the wait was ended by a signal")]
     BySignal,
 }
+
+situ_layout::debug_as_text!(Interrupted);
 
 /// How to wait: for how long, and which other events end the wait. By default, a wait goes on after a signal
 /// was handled.

@@ -2,6 +2,7 @@
 
 /// The module `test`.
 #[allow(
+    dead_code,
     nonstandard_style,
     rustdoc::bare_urls,
     rustdoc::broken_intra_doc_links,
@@ -225,6 +226,11 @@ pub mod test {
         /// Default values, in the default storage.
         pub fn new() -> Self {
             ::core::default::Default::default()
+        }
+
+        /// Default values, in the default storage.
+        pub fn default() -> Self {
+            Self::new()
         }
     }
 
@@ -669,6 +675,11 @@ pub mod test {
         pub fn new() -> Self {
             ::core::default::Default::default()
         }
+
+        /// Default values, in the default storage.
+        pub fn default() -> Self {
+            Self::new()
+        }
     }
 
     // SAFETY: every member is written, and none unwinds. The structure is dense if its members are and
@@ -968,6 +979,11 @@ pub mod test {
         /// Default values, in the default storage.
         pub fn new() -> Self {
             ::core::default::Default::default()
+        }
+
+        /// Default values, in the default storage.
+        pub fn default() -> Self {
+            Self::new()
         }
     }
 
@@ -1316,7 +1332,7 @@ pub mod test {
 }
 
 /// The schemas that the messages carry.
-#[allow(nonstandard_style)]
+#[allow(dead_code, nonstandard_style)]
 mod situ_schemas {
     pub(super) const test__Pose: &str = r#"module test {
 @final struct Pose {

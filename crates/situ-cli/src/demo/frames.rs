@@ -5,8 +5,8 @@ use situ::layout::{BulkField, BulkRef, Flat, FlatMessage, Heap, Message, Storage
 
 use super::input::{Pixels, Point};
 use super::picture;
-use crate::messages::situ::common::Time;
-use crate::messages::situ::sensor::{
+use crate::messages::situ_::common::Time;
+use crate::messages::situ_::sensor::{
     Image, ImageBulkLengths, PointCloud2, PointCloud2BulkLengths, PointFieldType,
 };
 

@@ -15,7 +15,7 @@ use super::input::{self, Frame, Pixels, Point};
 use super::scene::{self, Scene};
 use crate::commands::{Context, Interrupt};
 use crate::error::CliError;
-use crate::messages::situ::sensor::{Image, PointCloud2};
+use crate::messages::situ_::sensor::{Image, PointCloud2};
 
 /// The interval between reports.
 const PERIOD: Duration = Duration::from_millis(100);

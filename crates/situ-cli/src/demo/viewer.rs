@@ -10,7 +10,7 @@ use super::frames::FrameMessage;
 use super::latency::Latencies;
 use super::{DEMO, Kind};
 use crate::error::CliError;
-use crate::messages::situ::sensor::{Image, PointCloud2};
+use crate::messages::situ_::sensor::{Image, PointCloud2};
 
 /// The time without frames after which a run with missing frames is considered over.
 const SILENCE: Duration = Duration::from_secs(2);

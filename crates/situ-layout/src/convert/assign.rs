@@ -14,7 +14,7 @@ use crate::value::in_place::{default_value, dense_bytes, dense_bytes_mut};
 use crate::value::traits::{Key, Plain, Value};
 
 /// Why a message does not fit another storage.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AssignProblem {
     /// A length exceeds the bound of the target.
@@ -49,6 +49,8 @@ pub enum AssignProblem {
     },
 }
 
+crate::debug_as_text!(AssignProblem);
+
 impl From<BulkError> for AssignProblem {
     fn from(error: BulkError) -> Self {
         match error {
@@ -65,7 +67,7 @@ impl From<BoundError> for AssignProblem {
 }
 
 /// A message does not fit another storage.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("{path}: {problem}")]
 pub struct AssignError {
     /// The member at fault.
@@ -73,6 +75,8 @@ pub struct AssignError {
     /// What is wrong with it.
     pub problem: AssignProblem,
 }
+
+crate::debug_as_text!(AssignError);
 
 impl<T: Into<AssignProblem>> From<T> for AssignError {
     fn from(problem: T) -> Self {

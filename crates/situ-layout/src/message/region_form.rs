@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::value::error::FieldPath;
 
 /// What is wrong with bytes that claim to be a region.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvalidProblem {
     /// There is no memory for a copy, or for the data of the check.
@@ -239,10 +239,14 @@ pub enum InvalidProblem {
     },
 }
 
+crate::debug_as_text!(InvalidProblem);
+
 /// Bytes that claim to be a region are not one.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("{}: {} (at offset {})", .0.path, .0.problem, .0.offset)]
 pub struct Invalid(Box<InvalidPlace>);
+
+crate::debug_as_text!(Invalid);
 
 /// The problem and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -149,7 +149,7 @@ impl FlatForm {
 }
 
 /// Why a message cannot be read from its flat form or written to it.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FlatFormError {
     /// The type has no flat form.
@@ -178,8 +178,10 @@ pub enum FlatFormError {
     DoesNotFit(#[from] AssignError),
 }
 
+crate::debug_as_text!(FlatFormError);
+
 /// Why a message cannot be read from its region form.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RegionFormError {
     /// The type has no region form.
@@ -198,6 +200,8 @@ pub enum RegionFormError {
     #[error(transparent)]
     DoesNotFit(#[from] AssignError),
 }
+
+crate::debug_as_text!(RegionFormError);
 
 /// The greatest size of a head whose private copy lies on the stack.
 const SMALL: usize = 4096;

@@ -10,7 +10,7 @@ use crate::value::error::{BoundError, OpaqueBuffer, ValidateProblem};
 use crate::value::traits::{Plain, Validation};
 
 /// Why a bulk member cannot be read as a slice.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BulkError {
     /// The member does not lie within the body.
@@ -51,6 +51,8 @@ pub enum BulkError {
     #[error(transparent)]
     NoMemory(#[from] NoMemory),
 }
+
+crate::debug_as_text!(BulkError);
 
 /// How a bulk member is stored: a vector ([`Heap`](crate::Heap)) or a descriptor ([`Flat`](crate::Flat)).
 pub trait BulkField<T: Plain>: Sized {

@@ -13,12 +13,14 @@ use std::sync::atomic::AtomicU8;
 use thiserror::Error;
 
 /// There is no memory for a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[error("there are no {bytes} bytes of memory for a copy of the message")]
 pub struct NoMemory {
     /// The size of the copy in bytes.
     pub bytes: usize,
 }
+
+crate::debug_as_text!(NoMemory);
 
 /// Bytes that another process may change at any time. They can be copied out, but not borrowed.
 ///

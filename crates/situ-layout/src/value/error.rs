@@ -5,7 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 /// A value does not fit the bound that the schema gives a string, sequence or map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BoundError {
     /// The member, when the operation went through the message (`set_name`, `push_fields`); otherwise `None`.
     pub field: Option<&'static str>,
@@ -46,6 +46,8 @@ impl fmt::Display for BoundError {
 }
 
 impl std::error::Error for BoundError {}
+
+crate::debug_as_text!(BoundError);
 
 /// What setters of bounded members return.
 pub type Bounded<T = ()> = Result<T, BoundError>;
@@ -106,7 +108,7 @@ impl fmt::Display for FieldPath {
 }
 
 /// What is wrong with bytes that claim to be a flat message.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ValidateProblem {
     /// A length is greater than the schema allows.
@@ -164,8 +166,10 @@ pub enum ValidateProblem {
     NotFlat,
 }
 
+crate::debug_as_text!(ValidateProblem);
+
 /// Bytes that claim to be a flat message are not a valid one.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("{path}: {problem}")]
 pub struct ValidateError {
     /// The member at fault.
@@ -173,6 +177,8 @@ pub struct ValidateError {
     /// What is wrong with it.
     pub problem: ValidateProblem,
 }
+
+crate::debug_as_text!(ValidateError);
 
 impl From<ValidateProblem> for ValidateError {
     fn from(problem: ValidateProblem) -> Self {
@@ -206,7 +212,7 @@ macro_rules! __path_methods {
 __path_methods!(pub ValidateError(&'static str));
 
 /// The elements of a sequence are in memory that this program cannot read, such as that of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[error(
     "the elements are in a {kind} ({size} bytes), which may be the memory of a device: copy them to the host with the \
      library of the buffer's vendor, or subscribe without accepting buffers"
@@ -217,3 +223,5 @@ pub struct OpaqueBuffer {
     /// The size that the sequence states.
     pub size: usize,
 }
+
+crate::debug_as_text!(OpaqueBuffer);

@@ -2,6 +2,7 @@
 
 /// The module `test`.
 #[allow(
+    dead_code,
     nonstandard_style,
     rustdoc::bare_urls,
     rustdoc::broken_intra_doc_links,
@@ -33,6 +34,11 @@ pub mod test {
         /// Default values, in the default storage.
         pub fn new() -> Self {
             ::core::default::Default::default()
+        }
+
+        /// Default values, in the default storage.
+        pub fn default() -> Self {
+            Self::new()
         }
     }
 
@@ -513,6 +519,11 @@ pub mod test {
         /// Default values, in the default storage.
         pub fn new() -> Self {
             ::core::default::Default::default()
+        }
+
+        /// Default values, in the default storage.
+        pub fn default() -> Self {
+            Self::new()
         }
     }
 
@@ -1574,6 +1585,11 @@ pub mod test {
         pub fn new() -> Self {
             ::core::default::Default::default()
         }
+
+        /// Default values, in the default storage.
+        pub fn default() -> Self {
+            Self::new()
+        }
     }
 
     impl<S: crate::messages::situ::layout::Storage> Station<S> {
@@ -2354,6 +2370,11 @@ pub mod test {
             pub fn new() -> Self {
                 ::core::default::Default::default()
             }
+
+            /// Default values, in the default storage.
+            pub fn default() -> Self {
+                Self::new()
+            }
         }
 
         impl<S: crate::messages::situ::layout::Storage> Piece<S> {
@@ -2907,6 +2928,11 @@ pub mod test {
             pub fn new() -> Self {
                 ::core::default::Default::default()
             }
+
+            /// Default values, in the default storage.
+            pub fn default() -> Self {
+                Self::new()
+            }
         }
 
         // SAFETY: every member is written, and none unwinds. The structure is dense if its members are and
@@ -3453,6 +3479,11 @@ pub mod test {
             pub fn new() -> Self {
                 ::core::default::Default::default()
             }
+
+            /// Default values, in the default storage.
+            pub fn default() -> Self {
+                Self::new()
+            }
         }
 
         // SAFETY: every member is written, and none unwinds. The structure is dense if its members are and
@@ -3971,6 +4002,11 @@ pub mod test {
             pub fn new() -> Self {
                 ::core::default::Default::default()
             }
+
+            /// Default values, in the default storage.
+            pub fn default() -> Self {
+                Self::new()
+            }
         }
 
         impl<S: crate::messages::situ::layout::Storage> Frame<S> {
@@ -4474,6 +4510,11 @@ pub mod test {
             pub fn new() -> Self {
                 ::core::default::Default::default()
             }
+
+            /// Default values, in the default storage.
+            pub fn default() -> Self {
+                Self::new()
+            }
         }
 
         // SAFETY: every member is written, and none unwinds. The structure is dense if its members are and
@@ -4751,7 +4792,7 @@ pub mod test {
 }
 
 /// The schemas that the messages carry.
-#[allow(nonstandard_style)]
+#[allow(dead_code, nonstandard_style)]
 mod situ_schemas {
     pub(super) const test__Scan: &str = r#"module test {
 @final @flat struct Scan {

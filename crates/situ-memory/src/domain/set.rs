@@ -112,9 +112,11 @@ pub fn survey() -> Vec<Surveyed> {
 }
 
 /// A text that names no domain.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} names no memory domain: use host, emulated:0, vulkan:0 or cuda:0")]
 pub struct InvalidDomain(String);
+
+situ_layout::debug_as_text!(InvalidDomain);
 
 impl FromStr for DomainId {
     type Err = InvalidDomain;

@@ -118,7 +118,7 @@ pub struct Capabilities {
 }
 
 /// Why an operation of a domain failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DomainError {
     /// This process has no such domain.
@@ -179,6 +179,8 @@ pub enum DomainError {
     #[error(transparent)]
     Memory(#[from] MemoryError),
 }
+
+situ_layout::debug_as_text!(DomainError);
 
 /// A request for memory.
 #[derive(Debug, Clone)]

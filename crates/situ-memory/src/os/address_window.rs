@@ -20,7 +20,7 @@ const SIZES: usize = (LARGEST.ilog2() - SMALLEST.ilog2() + 1) as usize;
 const STEP: usize = 16 << 20;
 
 /// No window of this size is available.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no window of {bytes} bytes: the process may not reserve more address space (ulimit -v); use a heap region"
 )]
@@ -28,6 +28,8 @@ pub struct NoAddressWindow {
     /// The bytes asked for.
     pub bytes: usize,
 }
+
+situ_layout::debug_as_text!(NoAddressWindow);
 
 /// A range of addresses that costs nothing until it is touched. A region in it grows in place.
 ///

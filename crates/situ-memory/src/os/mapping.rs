@@ -39,7 +39,7 @@ impl Access {
 }
 
 /// Why a file of shared memory could not be created or mapped.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum MemoryError {
     /// The kernel refused to create, size or map a file.
     #[error("cannot {action} {path}: {source}{}", advice(.source))]
@@ -96,6 +96,8 @@ pub enum MemoryError {
         limit: u64,
     },
 }
+
+situ_layout::debug_as_text!(MemoryError);
 
 /// What to do about the common errors.
 fn advice(error: &io::Error) -> &'static str {

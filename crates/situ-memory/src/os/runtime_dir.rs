@@ -21,7 +21,7 @@ pub struct Root {
 }
 
 /// Why the root directory cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum RootError {
     /// The kernel refused.
     #[error(
@@ -59,6 +59,8 @@ pub enum RootError {
     #[error("there is no group {0:?}: SITU_GROUP takes the name or the number of a group you belong to")]
     UnknownGroup(String),
 }
+
+situ_layout::debug_as_text!(RootError);
 
 impl Root {
     /// The root that the environment names: `SITU_ROOT`, otherwise the user's own. That is

@@ -73,7 +73,7 @@ pub struct PoolStatistics {
 }
 
 /// Why the allocation of a slot failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum AllocateError {
     /// The message can never fit.
     #[error(
@@ -120,6 +120,8 @@ pub enum AllocateError {
     Domain(DomainError),
 }
 
+situ_layout::debug_as_text!(AllocateError);
+
 impl From<DomainError> for AllocateError {
     fn from(error: DomainError) -> Self {
         match error {
@@ -130,7 +132,7 @@ impl From<DomainError> for AllocateError {
 }
 
 /// Why another process's pool could not be imported.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum ViewError {
     /// It is gone: its owner ended and its last message was dropped.
     #[error("the pool {0} no longer exists")]
@@ -142,6 +144,8 @@ pub enum ViewError {
     #[error(transparent)]
     Domain(DomainError),
 }
+
+situ_layout::debug_as_text!(ViewError);
 
 impl From<DomainError> for ViewError {
     fn from(error: DomainError) -> Self {

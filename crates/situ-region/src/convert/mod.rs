@@ -29,7 +29,7 @@ use crate::value::scalar::{Bool, Char};
 use crate::value::stored::Stored;
 
 /// Why a message could not be stored in a region.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The region may not become larger.
@@ -52,6 +52,8 @@ pub enum StoreError {
         buffer: OpaqueBuffer,
     },
 }
+
+situ_layout::debug_as_text!(StoreError);
 
 impl From<OpaqueBuffer> for StoreError {
     fn from(buffer: OpaqueBuffer) -> Self {

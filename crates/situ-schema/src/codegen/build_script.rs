@@ -8,7 +8,7 @@ use crate::codegen::{Language, Options, generate};
 use crate::{Loader, SchemaError};
 
 /// Why a build script could not generate code.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// There is an error in the schema.
@@ -26,6 +26,8 @@ pub enum BuildError {
         source: io::Error,
     },
 }
+
+situ_layout::debug_as_text!(BuildError);
 
 /// Generates Rust code from `build.rs`, and again whenever one of the schema files changes.
 ///

@@ -26,7 +26,7 @@ impl Path {
 }
 
 /// What is wrong with a message.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadProblem {
     /// The type has no flat layout.
     #[error("the type cannot be flat: {0}")]
@@ -96,14 +96,18 @@ pub enum ReadProblem {
     },
 }
 
+situ_layout::debug_as_text!(ReadProblem);
+
 /// Why a message cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read {}: {problem}", path.text())]
 pub struct ReadError {
     path: Path,
     /// What is wrong.
     pub problem: ReadProblem,
 }
+
+situ_layout::debug_as_text!(ReadError);
 
 impl From<ReadProblem> for ReadError {
     fn from(problem: ReadProblem) -> Self {
@@ -124,7 +128,7 @@ impl From<situ_wire::DecodeError> for ReadError {
 }
 
 /// Why a value cannot be written.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WriteProblem {
     /// The type has no flat layout.
     #[error("the type cannot be flat: {0}")]
@@ -186,14 +190,18 @@ pub enum WriteProblem {
     Cdr(EncodeProblem),
 }
 
+situ_layout::debug_as_text!(WriteProblem);
+
 /// Why a value cannot be written.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot write {}: {problem}", path.text())]
 pub struct WriteError {
     path: Path,
     /// What is wrong.
     pub problem: WriteProblem,
 }
+
+situ_layout::debug_as_text!(WriteError);
 
 impl From<WriteProblem> for WriteError {
     fn from(problem: WriteProblem) -> Self {
@@ -208,7 +216,7 @@ impl From<EncodeProblem> for WriteError {
 }
 
 /// Why a text is no message of a type.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}line {line}, column {column}: {message}{}", in_path(path), help.as_ref().map(|it| format!(" ({it})")).unwrap_or_default())]
 pub struct TextError {
     pub(super) path: Path,
@@ -221,6 +229,8 @@ pub struct TextError {
     /// What to do.
     pub help: Option<String>,
 }
+
+situ_layout::debug_as_text!(TextError);
 
 fn in_path(path: &Path) -> String {
     if *path == Path::default() { String::new() } else { format!("{}, ", path.text()) }

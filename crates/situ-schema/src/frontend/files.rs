@@ -44,13 +44,15 @@ pub(crate) fn interface_of(path: &Path) -> Option<Interface> {
 }
 
 /// Why a file could not be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub(crate) enum ReadError {
     #[error("cannot read `{0}`: {1}")]
     Io(PathBuf, std::io::Error),
     #[error("`{0}` is larger than 16 MiB")]
     TooLarge(PathBuf),
 }
+
+situ_layout::debug_as_text!(ReadError);
 
 /// Reads a file. Text that is not UTF-8 is read as Latin-1, in which ROS 2's tools write IDL.
 pub(crate) fn read(path: &Path) -> Result<String, ReadError> {

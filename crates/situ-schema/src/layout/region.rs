@@ -65,7 +65,7 @@ pub struct RegionMember {
 }
 
 /// Why a type has no region form.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` {reason}")]
 pub struct RegionObstacle {
     /// The member at fault, as `Type.member`.
@@ -76,8 +76,10 @@ pub struct RegionObstacle {
     pub span: Span,
 }
 
+situ_layout::debug_as_text!(RegionObstacle);
+
 /// Why a member cannot be in a region.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RegionReason {
     /// A map whose keys are neither integers nor enums nor strings.
     #[error("has keys that are neither integers nor enums nor strings")]
@@ -92,6 +94,8 @@ pub enum RegionReason {
     #[error("is larger than 2 GiB")]
     TooLarge,
 }
+
+situ_layout::debug_as_text!(RegionReason);
 
 fn extent(size: u64, align: u64) -> Extent {
     Extent { size, align }

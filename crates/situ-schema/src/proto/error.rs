@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::source::diagnostic::SchemaError;
 
 /// Why no code could be generated for `.proto` files.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtoError {
     /// The files have mistakes, or cannot be found.
@@ -65,6 +65,8 @@ pub enum ProtoError {
         source: io::Error,
     },
 }
+
+situ_layout::debug_as_text!(ProtoError);
 
 impl ProtoError {
     /// The error as text, with source lines and carets if it has a place.

@@ -47,7 +47,7 @@ impl Diagnostic {
 ///
 /// It displays as one line for each mistake: `file:line:column: message (help)`. [`SchemaError::render`]
 /// shows the source lines with carets.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SchemaError {
     diagnostics: Vec<Diagnostic>,
     sources: Sources,
@@ -145,6 +145,8 @@ impl fmt::Display for SchemaError {
 }
 
 impl std::error::Error for SchemaError {}
+
+situ_layout::debug_as_text!(SchemaError);
 
 /// The word among `known` that `word` was probably meant to be.
 pub(crate) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {

@@ -22,7 +22,7 @@ use super::summary::Summary;
 use super::worker::{SharedSession, Worker};
 
 /// The reason that a session could not begin.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum StartError {
     /// The control file cannot be used.
     #[error(transparent)]
@@ -59,8 +59,10 @@ pub enum StartError {
     },
 }
 
+situ_layout::debug_as_text!(StartError);
+
 /// The reason that a trace is incomplete.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum StopError {
     /// Writing it failed.
     #[error("cannot write the trace: {0}; the packets before the error are complete")]
@@ -69,6 +71,8 @@ pub enum StopError {
     #[error("the collector's thread has failed; the trace ends at that point")]
     Failed,
 }
+
+situ_layout::debug_as_text!(StopError);
 
 /// A session that a thread collects. Dropping it ends the session and discards the result.
 pub struct Collector {

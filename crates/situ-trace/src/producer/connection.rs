@@ -29,7 +29,7 @@ const MIN_SESSION_INTERVAL: Duration = Duration::from_millis(50);
 const MAX_ENDED_RINGS: usize = 4;
 
 /// The reason that a process cannot be traced.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum ConnectError {
     /// The control file cannot be used.
     #[error(transparent)]
@@ -38,6 +38,8 @@ pub enum ConnectError {
     #[error("cannot start the thread that waits for trace sessions: {0}")]
     Thread(std::io::Error),
 }
+
+situ_layout::debug_as_text!(ConnectError);
 
 /// A traced process. It takes part in the sessions of its root directory until this is dropped.
 pub struct Producer {

@@ -86,7 +86,7 @@ pub(crate) struct Control {
 }
 
 /// The reason that the control file cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum ControlError {
     /// The root directory cannot be used.
     #[error(transparent)]
@@ -95,6 +95,8 @@ pub enum ControlError {
     #[error(transparent)]
     Memory(#[from] MemoryError),
 }
+
+situ_layout::debug_as_text!(ControlError);
 
 impl Control {
     /// Opens the file, and creates it if it does not exist.

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::encoding::MAX_DEPTH;
 
 /// A problem that the decoder finds in a message.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DecodeProblem {
     /// The message ends too early.
@@ -125,6 +125,8 @@ pub enum DecodeProblem {
     Bulk(#[from] BulkError),
 }
 
+situ_layout::debug_as_text!(DecodeProblem);
+
 impl From<NoMemory> for DecodeProblem {
     fn from(error: NoMemory) -> Self {
         Self::NoMemory { bytes: error.bytes }
@@ -138,7 +140,7 @@ impl From<BoundError> for DecodeProblem {
 }
 
 /// A message cannot be decoded.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("{path}, at byte {offset}: {problem}")]
 pub struct DecodeError {
     /// The offset in the message, its header included.
@@ -148,6 +150,8 @@ pub struct DecodeError {
     /// The problem.
     pub problem: DecodeProblem,
 }
+
+situ_layout::debug_as_text!(DecodeError);
 
 impl DecodeError {
     /// Creates an error at an offset of the message.
@@ -159,7 +163,7 @@ impl DecodeError {
 situ_layout::__path_methods!(pub DecodeError(&'static str));
 
 /// A problem that prevents the encoding of a message.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EncodeProblem {
     /// The buffer is too small for the message.
@@ -193,8 +197,10 @@ pub enum EncodeProblem {
     Bulk(#[from] BulkError),
 }
 
+situ_layout::debug_as_text!(EncodeProblem);
+
 /// A message cannot be encoded.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("{path}: {problem}")]
 pub struct EncodeError {
     /// The member.
@@ -202,6 +208,8 @@ pub struct EncodeError {
     /// The problem.
     pub problem: EncodeProblem,
 }
+
+situ_layout::debug_as_text!(EncodeError);
 
 impl From<EncodeProblem> for EncodeError {
     fn from(problem: EncodeProblem) -> Self {

@@ -88,9 +88,11 @@ pub unsafe trait Delegate {
 }
 
 /// There is no memory left for patches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[error("the patch list is full; give it more memory, or apply its patches earlier")]
 pub struct PatchListFull;
+
+situ_layout::debug_as_text!(PatchListFull);
 
 /// Patches that are not applied yet, in memory that the caller allocated.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// The reason that a message could not be written. The writer stores the first error, and discards all later
 /// fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WriteError {
     /// The delegate has no more memory.
@@ -42,8 +42,10 @@ pub enum WriteError {
     PatchListFull,
 }
 
+situ_layout::debug_as_text!(WriteError);
+
 /// A problem that the reader finds in a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReadProblem {
     /// The message ends within a field.
@@ -69,8 +71,10 @@ pub enum ReadProblem {
     NotUtf8,
 }
 
+situ_layout::debug_as_text!(ReadProblem);
+
 /// The problem that a reader found, and its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[error("at byte {at}: {problem}")]
 pub struct ReadError {
     /// The offset in the message that is read, which may be a nested one or a packed field.
@@ -78,3 +82,5 @@ pub struct ReadError {
     /// The problem.
     pub problem: ReadProblem,
 }
+
+situ_layout::debug_as_text!(ReadError);

@@ -25,7 +25,7 @@ use super::children::Report;
 use super::frames::{FlatFrame, FrameMessage, Shape};
 use crate::commands::{Context, Interrupt};
 use crate::error::CliError;
-use crate::messages::situ::sensor::Image;
+use crate::messages::situ_::sensor::Image;
 
 /// The number of images by which the filter may be ahead of the viewer.
 const DEPTH: usize = 8;

@@ -194,12 +194,18 @@ impl Generator<'_> {
             code.gap();
             code.line("/// Default values, in the default storage.");
             code.block("pub fn new() -> Self", |code| code.line("::core::default::Default::default()"));
+            if spelling.bound.is_some() {
+                // `Image::default()` would otherwise not say in which storage.
+                code.gap();
+                code.line("/// Default values, in the default storage.");
+                code.block("pub fn default() -> Self", |code| code.line("Self::new()"));
+            }
         });
     }
 
     /// What the constants of a message of ROS are called.
     fn constants_of(&self, id: TypeId) -> Idents<'_> {
-        Idents::constants(self.schema.constants_of(id).map(|it| it.name.simple()), &["new"])
+        Idents::constants(self.schema.constants_of(id).map(|it| it.name.simple()), &["default", "new"])
     }
 
     /// Setters of members with a bound, which name the member in their errors.

@@ -28,9 +28,10 @@ use super::{GeneratedFile, Options};
 use crate::Schema;
 use crate::model::{Action, Constant, Kind, Name, Service, Type, TypeId};
 
-/// Lints about names, comments and numbers, which the schema's author chose. Generated code allows them. A
-/// dereference is explicit in all code if some type needs it.
+/// Lints about names, comments and numbers, which the schema's author chose, and about what a program does not
+/// use. Generated code allows them. A dereference is explicit in all code if some type needs it.
 const ALLOWED: &str = "#[allow(
+    dead_code,
     nonstandard_style,
     rustdoc::bare_urls,
     rustdoc::broken_intra_doc_links,
@@ -85,7 +86,22 @@ fn text(schema: &Schema, options: &Options, is_wanted: impl Fn(&Name) -> bool) -
     generator.module(&mut code, &root, &mut Scope::root(names));
     generator.held_types(&mut code);
     generator.schemas(&mut code, &root);
-    code.finish()
+    allow_unused(&code.finish())
+}
+
+/// Allows what stands in the root of the file to be unused. Modules have an attribute of their own.
+fn allow_unused(text: &str) -> String {
+    let mut allowed = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let is_item = ["pub const ", "pub struct ", "pub type ", "impl ", "impl<"]
+            .iter()
+            .any(|it| line.starts_with(it));
+        if is_item && !line.contains(" for ") {
+            allowed.push_str("#[allow(dead_code)]\n");
+        }
+        allowed.push_str(line);
+    }
+    allowed
 }
 
 /// What a module of the schema holds, submodules in the order of their names.
@@ -258,7 +274,7 @@ impl Generator<'_> {
         }
         code.gap();
         code.line("/// The schemas that the messages carry.");
-        code.line("#[allow(nonstandard_style)]");
+        code.line("#[allow(dead_code, nonstandard_style)]");
         code.block(format!("mod {}", names::SCHEMAS), |code| {
             for id in structs {
                 code.gap();

@@ -92,8 +92,9 @@ const VARIABLES: &[&str] = &[
     "writer",
 ];
 
-/// Names of the root of each generated file.
-const ROOT: &[&str] = &[HELD, SCHEMAS];
+/// Names of the root of each generated file. The file may be included in the root of a crate, where a module
+/// `situ` would stand in the way of the crate `situ`.
+const ROOT: &[&str] = &[HELD, SCHEMAS, "situ"];
 
 /// What types of their own are made for a definition, named by the definition and this.
 const COMPANIONS: &[&str] = &["BulkLengths", "Case", "Mut", "Payload", "Ref", "Region"];

@@ -58,7 +58,7 @@ pub struct ContainerLayout {
 }
 
 /// Why a type cannot have Flat storage.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` {reason}")]
 pub struct FlatObstacle {
     /// The path of the member at fault, from the type in question: `header.frame_id`.
@@ -69,8 +69,10 @@ pub struct FlatObstacle {
     pub span: Span,
 }
 
+situ_layout::debug_as_text!(FlatObstacle);
+
 /// Why a member cannot be in a flat message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FlatReason {
     /// A string without a bound.
     #[error("is an unbounded string")]
@@ -97,6 +99,8 @@ pub enum FlatReason {
     #[error("makes the flat message larger than 4 GiB")]
     TooLarge,
 }
+
+situ_layout::debug_as_text!(FlatReason);
 
 /// One bulk field of a message, as it lies in the head.
 #[derive(Debug, Clone, PartialEq, Eq)]
