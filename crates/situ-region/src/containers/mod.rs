@@ -1,4 +1,21 @@
 //! The containers of regions, each with its check, its copy and its compaction.
+//!
+//! ```text
+//!   text     text; up to 11 bytes lie in the string itself
+//!   vector   vectors, and blocks of elements, which sorted sets and maps share
+//!   edit     operations that shorten vectors, remove elements and reorder them
+//!   key      keys, with the order and hash that the format fixes
+//!   keyed    what all kinds of sets and maps have in common
+//!   flat     sorted sets and maps: vectors of keys or entries
+//!   hash     hash sets and maps
+//!   tree     ordered sets and maps for large data: B-trees
+//!   node     the nodes of trees
+//!   ordered  operations that need an order: first and last key, ranges
+//!   entries  visits the entries of a map to change their values
+//!   maybe    a value that may be absent, in place or behind a link that owns it
+//!   shared   several links to one value, with a count of the links
+//!   union    unions
+//! ```
 
 pub(crate) mod edit;
 pub(crate) mod entries;

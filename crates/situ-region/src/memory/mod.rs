@@ -1,4 +1,15 @@
 //! The memory in which a region is edited.
+//!
+//! ```text
+//!   granule     the unit of blocks; numbers and links in the bytes of an image
+//!   space       the bytes in which a region is edited: the image, and a bitmap of used granules
+//!   backing     the sources of the memory: the heap, a buffer, a window of address space
+//!   allocation  decides which granules a block takes
+//!   blocks      takes and frees blocks; keeps small freed blocks in caches
+//!   compact     compaction in place: moves blocks down over the gaps
+//!   slide       the walk over all links that compaction needs
+//!   options     the options of a region
+//! ```
 
 pub(crate) mod allocation;
 pub(crate) mod backing;

@@ -1,4 +1,13 @@
 //! Values in regions: their trait, handles to them, and their assignment.
+//!
+//! ```text
+//!   stored       the trait of types whose values lie in regions
+//!   handle       references to values: an image or its memory, and an offset
+//!   plain        values that are accessible as Rust values in place
+//!   scalar       numbers, booleans, characters and arrays
+//!   assign       assigns values from outside of regions
+//!   assign_copy  assigns values that are copies of others, from any region
+//! ```
 
 pub(crate) mod assign;
 pub(crate) mod assign_copy;

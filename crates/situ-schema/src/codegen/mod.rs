@@ -1,4 +1,11 @@
 //! Generates source files for a schema, in any language.
+//!
+//! ```text
+//!   naming        one rule for names in generated code, for all languages
+//!   cpp           C++ code
+//!   rust          Rust code
+//!   build_script  code generation from a build script
+//! ```
 
 pub(crate) mod build_script;
 pub(crate) mod cpp;

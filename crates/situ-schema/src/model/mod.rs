@@ -2,6 +2,13 @@
 //!
 //! Everything here is plain data. Questions that need the whole graph of types (Is this recursive? Where does
 //! a member lie in memory?) are answered by [`crate::Schema`].
+//!
+//! ```text
+//!   types       types of members, elements, constants and aliases
+//!   definition  definitions and what they consist of
+//!   name        names of definitions, and the numbers that stand for them
+//!   graph       the references and the order of definitions, and which contain themselves
+//! ```
 
 mod definition;
 pub(crate) mod graph;

@@ -1,4 +1,15 @@
 //! C++20 code for a schema: one header for every file.
+//!
+//! ```text
+//!   writer       writes lines of C++: indentation, comments
+//!   words        words that generated code may not use as names
+//!   names        names in C++, and the paths of headers
+//!   types        how types and values are written
+//!   storage      which types are templates, because they depend on the storage
+//!   composite    structs, unions, aliases and constants
+//!   enumeration  enums and bitmasks
+//!   layout       assertions about the layout of flat types
+//! ```
 
 mod composite;
 mod enumeration;

@@ -2,6 +2,19 @@
 //!
 //! Types, their traits and the conversions to and from regions are written in plain Rust. What lies in
 //! regions comes from macros of `situ-region`.
+//!
+//! ```text
+//!   writer       writes lines of Rust, broken as rustfmt does; `call` does it for calls
+//!   words        words that generated code does not use as names
+//!   names        names in Rust, and how one module names the types of another
+//!   types        how types and values are written
+//!   composite    structs; `members` and `message` write the traits of structs
+//!   union        unions
+//!   enumeration  enums and bitmasks
+//!   conversion   how values are converted between storages
+//!   region       region forms
+//!   rclrs        crates for packages of ROS 2; `ros_env` writes those that rclrs uses itself
+//! ```
 
 mod call;
 mod composite;

@@ -1,4 +1,14 @@
 //! The front end for OMG IDL 4.2.
+//!
+//! ```text
+//!   preprocessor  includes, guards, conditions and simple macros
+//!   condition     the conditions of `#if` and `#elif`
+//!   lexer         tokens: identifiers, literals, signs, comments
+//!   parser        parses tokens to declarations
+//!   expression    constant expressions
+//!   literal       lists in the text of `@default`
+//!   overlay       the grammar of overlay files
+//! ```
 
 mod condition;
 mod expression;

@@ -1,4 +1,11 @@
 //! From declarations to the model: looks up names, evaluates constants, checks the rules.
+//!
+//! ```text
+//!   types        types, structs, unions, enums and bitmasks
+//!   constant     constants: evaluates expressions and fits values to types
+//!   annotations  where each annotation is allowed, and its value
+//!   check        rules that need the whole schema: what may be flat, bulk, a key
+//! ```
 
 mod annotations;
 mod check;

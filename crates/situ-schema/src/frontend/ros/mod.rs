@@ -1,4 +1,11 @@
 //! The front end for ROS interface files: `.msg`, `.srv` and `.action`.
+//!
+//! ```text
+//!   message   the lines of interface files
+//!   value     values of constants and defaults
+//!   docs      comments
+//!   implicit  the types that ROS 2 derives from services and actions
+//! ```
 
 mod docs;
 mod implicit;

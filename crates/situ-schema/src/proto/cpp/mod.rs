@@ -1,4 +1,11 @@
 //! The C++ header of a `.proto` file: its enums, and the writers and readers of its messages.
+//!
+//! ```text
+//!   names   names in C++
+//!   types   types and literals
+//!   writer  writers of messages
+//!   reader  readers of messages
+//! ```
 
 mod names;
 mod reader;

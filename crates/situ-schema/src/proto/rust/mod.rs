@@ -1,4 +1,12 @@
 //! Rust writers and readers for the messages of `.proto` files: one file with a module for each package.
+//!
+//! ```text
+//!   context  what all parts of the generator share
+//!   names    names in Rust
+//!   types    types and literals
+//!   writer   writers of messages
+//!   reader   readers of messages
+//! ```
 
 mod context;
 mod names;
