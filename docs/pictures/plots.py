@@ -1,8 +1,11 @@
 """The plots of the page of numbers, from rows of the bench: `docs/numbers.json`."""
 import json
 import math
+import pathlib
 
 from .canvas import Canvas, number
+
+HERE = pathlib.Path(__file__).resolve().parent
 
 SIZES = {"64 B": 64, "1 KiB": 1 << 10, "4 KiB": 4 << 10, "16 KiB": 16 << 10, "64 KiB": 64 << 10, "256 KiB": 256 << 10,
          "1 MiB": 1 << 20, "4 MiB": 4 << 20, "8 MiB": 8 << 20}
@@ -170,9 +173,33 @@ def protobuf(rows):
                 duration, "Logarithmic. floor: copying the values alone.")
 
 
+def quantity(row):
+    """The value as the bench prints it in its tables; the page of protobuf has bare nanoseconds."""
+    value, metric = row["value"], row["metric"]
+    if row["table"] == "protobuf":
+        return f" {number(value)} "
+    if metric.endswith("_ns"):
+        if value < 1e3:
+            return f" {value:.1f} ns" if value < 100 and value % 1 else f" {value:.0f} ns"
+        return f"{value / 1e3:.2f} us" if value < 1e4 else f"{value / 1e3:.1f} us" if value < 1e6 else f"{value / 1e6:.2f} ms"
+    if metric.startswith("msg_per_s"):
+        return f"{value / 1e6:.2f} M/s"
+    return f" {value:.2f}" if value % 1 else f" {value:.0f} "
+
+
+def check_values(rows):
+    """Fails if a row's value is not a figure of the pages: the plots and the tables must not disagree."""
+    source = HERE.parent / "src"
+    pages = {"region": "region-comparison.md", "protobuf": "protobuf.md"}
+    texts = {name: (source / name).read_text().replace("\n", " \n") for name in ("numbers.md", *pages.values())}
+    for row in rows.rows:
+        assert quantity(row) in texts[pages.get(row["table"], "numbers.md")], f"no page has {quantity(row)!r} of {row}"
+
+
 def draw(path):
     """Returns the plots: name of the file, text of the SVG."""
     rows = Rows(path)
+    check_values(rows)
     made = {"hop": hop, "bounded": bounded, "throughput": throughput, "fanout": fanout, "region-change": region,
             "region-bytes": region_bytes, "protobuf": protobuf}
     return {f"numbers-{name}.svg": make(rows).done() for name, make in made.items()}
