@@ -3,7 +3,7 @@
 use std::time::{Duration as StdDuration, SystemTime, UNIX_EPOCH};
 
 use situ::time::{TimeError, Timespan, Timestamp};
-use situ_generated::sensor::situ::common::{Duration, Time};
+use situ_generated::sensor::situ_::common::{Duration, Time};
 
 /// Total nanoseconds, and the members that they have.
 const PAIRS: [(i64, i32, u32); 9] = [
