@@ -35,6 +35,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Messages are read where they were written, so all programs of a machine have the same layout of numbers. */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "Situ needs a little-endian target: messages in shared memory are little-endian and are not converted"
+#endif
+#if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ != 8
+#error "Situ needs a target with 64-bit addresses: pools are larger than 32-bit addresses can map"
+#endif
+
 #define SITU_VERSION_MAJOR 0
 #define SITU_VERSION_MINOR 1
 #define SITU_VERSION_PATCH 0

@@ -23,11 +23,13 @@
 //! | `message` | messages, their flat form and their region form |
 //! | `support` | bytes and texts that other processes wrote, the text of errors |
 
-#[cfg(not(target_pointer_width = "64"))]
+#[cfg(not(target_endian = "little"))]
 compile_error!(
-    "Situ needs addresses of 64 bits: a region may have 2 GiB and its bitmap behind it, and what is reckoned with offsets into it, here and \
-     in what reads images, counts on `usize` being larger than they are"
+    "Situ needs a little-endian target: messages in shared memory are little-endian and are not converted"
 );
+// Offsets of regions have 32 bits, and the code that calculates with them relies on a larger `usize`.
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("Situ needs a target with 64-bit addresses: pools are larger than 32-bit addresses can map");
 
 mod convert;
 mod message;

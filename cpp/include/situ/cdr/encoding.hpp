@@ -1,7 +1,6 @@
 // The common parts of the CDR writer and reader: the encodings, the numbers of spec/cdr.md, and the errors.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,8 +10,6 @@
 #include "situ/support/path.hpp"
 
 namespace situ {
-
-static_assert(std::endian::native == std::endian::little, "Situ's layouts are little endian");
 
 /// The version of the encoding.
 enum class encoding {

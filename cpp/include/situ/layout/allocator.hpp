@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "situ/support/error.hpp"
+#include "situ/support/platform.hpp"
 
 namespace situ {
 

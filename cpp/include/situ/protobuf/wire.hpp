@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-static_assert(std::endian::native == std::endian::little, "packed numbers are copied as they lie in memory");
+#include "situ/support/platform.hpp"
 
 #if defined(__GNUC__)
 #define SITU_PROTOBUF_INLINE inline __attribute__((always_inline))

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+
+#include "situ/support/platform.hpp"
 
 namespace situ {
 
@@ -18,8 +19,6 @@ enum class region_form : std::uint8_t {
 };
 
 namespace region_detail {
-
-static_assert(std::endian::native == std::endian::little, "regions are little-endian");
 
 /// "SRGN".
 inline constexpr std::uint32_t magic = 0x4E475253;
