@@ -23,6 +23,11 @@ echo '==> circles of imports'
 scripts/check-imports.py
 echo '==> clippy'
 cargo clippy --workspace --all-targets -- -D warnings
+echo '==> features, one by one'
+for features in '' situ/cuda situ/vulkan situ/collector situ-schema/dynamic situ-schema/proto situ-trace/tracing; do
+  cargo clippy --quiet -p situ-memory -p situ-bus -p situ-trace -p situ -p situ-schema \
+    --features "$features" -- -D warnings
+done
 echo '==> documentation'
 RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
 echo '==> bench'

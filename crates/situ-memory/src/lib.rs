@@ -40,13 +40,16 @@ pub use sync::fence::{Fence, FenceEnd, FenceState, FenceWords, POISON, Then};
 pub use sync::slot_control::{HOLDERS, Held, SlotControl};
 pub use sync::wake;
 
+#[cfg(all(not(loom), feature = "cuda"))]
+pub use self::domain::cuda;
+#[cfg(all(not(loom), feature = "vulkan"))]
+pub use self::domain::vulkan;
 #[cfg(not(loom))]
 pub use self::{
     domain::{
         Capabilities, Domain, DomainError, DomainId, DomainKind, Domains, EmulatedDomain, EmulatedOptions,
         EmulatedStream, EmulatedView, FaultPlan, Faults, HOST, HostDomain, ImmediateStream, InvalidDomain,
-        Memory, MemoryRequest, Sharing, Stream, StreamOrder, Surveyed, check_range, cuda, find, survey,
-        vulkan,
+        Memory, MemoryRequest, Sharing, Stream, StreamOrder, Surveyed, check_range, find, survey,
     },
     os::{
         Access, AddressWindow, Beneath, Extent, Mapping, MemoryError, NoAddressWindow, OpenRoot, Root,

@@ -26,6 +26,7 @@
 //! | `dynamic` | Messages without compiled types. |
 
 pub mod codegen;
+#[cfg(feature = "dynamic")]
 pub mod dynamic;
 mod frontend;
 mod identity;

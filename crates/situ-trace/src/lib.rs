@@ -33,15 +33,17 @@
 //! A process takes part in sessions as soon as it has a node, or calls [`join`]. With `SITU_TRACE=0` it takes
 //! part in none. A category that is off costs one relaxed load.
 
-#[cfg(not(loom))]
+#[cfg(all(not(loom), feature = "collector"))]
 mod collector;
 #[cfg(not(loom))]
 mod producer;
 #[cfg(not(loom))]
 mod proto;
-#[cfg(not(loom))]
+#[cfg(all(not(loom), feature = "collector"))]
 pub mod reader;
+#[cfg_attr(not(feature = "collector"), allow(dead_code, reason = "what the collector does with it"))]
 pub mod shm;
+#[cfg_attr(not(feature = "collector"), allow(dead_code, reason = "what the collector asks for"))]
 #[cfg(not(loom))]
 mod system;
 #[cfg(not(loom))]
@@ -49,14 +51,15 @@ mod track_event;
 
 #[cfg(all(not(loom), fuzzing))]
 pub use self::collector::collect_any;
+#[cfg(all(not(loom), feature = "collector"))]
+pub use self::collector::{
+    Collector, CollectorOptions, ProducerSummary, Sink, StartError, StopError, Summary, WriterSummary, clean,
+    request_stop, running,
+};
 #[cfg(all(not(loom), feature = "tracing"))]
 pub use self::track_event::layer;
 #[cfg(not(loom))]
 pub use self::{
-    collector::{
-        Collector, CollectorOptions, ProducerSummary, Sink, StartError, StopError, Summary, WriterSummary,
-        clean, request_stop, running,
-    },
     producer::{ConnectError, Limits, Packet, Producer, Writer},
     shm::control::{ControlError, MAX_CATEGORIES},
     shm::format::Lost,

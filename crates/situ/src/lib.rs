@@ -2,6 +2,15 @@
 //!
 // The tests of this text are in the crate of the examples, which has generated messages.
 #![cfg_attr(not(doctest), doc = include_str!("front_page.md"))]
+//!
+//! | Feature | Adds |
+//! |---|---|
+//! | `cuda` | messages in the memory of CUDA devices |
+//! | `vulkan` | messages in the memory of Vulkan devices |
+//! | `collector` | recording traces, and reading recordings |
+//!
+//! None is on by default. Where a program needs a device without its feature, the error names the feature.
+//!
 //! Generated message types refer to this crate by `::situ::layout::…`, `::situ::region::…` and
 //! `::situ::wire::…`.
 

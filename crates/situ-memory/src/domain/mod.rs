@@ -8,13 +8,16 @@
 //!   host, emulated, vulkan, cuda
 //! ```
 
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
 pub(crate) mod access;
+#[cfg(feature = "cuda")]
 pub mod cuda;
 pub(crate) mod emulated;
 pub(crate) mod host;
 pub(crate) mod immediate;
 pub(crate) mod set;
 pub(crate) mod traits;
+#[cfg(feature = "vulkan")]
 pub mod vulkan;
 
 pub use emulated::{EmulatedDomain, EmulatedOptions, EmulatedStream, EmulatedView, FaultPlan, Faults};

@@ -3,10 +3,12 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+#[cfg(feature = "cuda")]
 use crate::domain::cuda::CudaDomain;
 use crate::domain::emulated::{EmulatedDomain, EmulatedOptions};
 use crate::domain::host::HostDomain;
 use crate::domain::traits::{Capabilities, Domain, DomainError, DomainId, DomainKind, HOST};
+#[cfg(feature = "vulkan")]
 use crate::domain::vulkan::VulkanDomain;
 
 /// The domains that a process has access to: the host, and those that were found or added. Cheap to clone.
@@ -27,8 +29,9 @@ impl Domains {
         Self { all: Arc::new([Arc::new(HostDomain)]) }
     }
 
-    /// The host and all devices that Situ finds. An emulated one is never found, only added. This opens the
-    /// drivers, which takes some hundred milliseconds the first time.
+    /// The host and all devices that Situ finds: of CUDA with the feature `cuda`, of Vulkan with the feature
+    /// `vulkan`. An emulated one is never found, only added. This opens the drivers, which takes some hundred
+    /// milliseconds the first time.
     pub fn detect() -> Self {
         let devices = DETECTED.iter().filter_map(|(_, devices)| devices().ok()).flatten();
         devices.fold(Self::host_only(), Self::with)
@@ -62,14 +65,37 @@ type Devices = fn() -> Result<Vec<Arc<dyn Domain>>, DomainError>;
 /// The kinds of devices that are searched.
 const DETECTED: [(DomainKind, Devices); 2] = [(DomainKind::CUDA, cuda), (DomainKind::VULKAN, vulkan)];
 
+#[cfg(feature = "cuda")]
 fn cuda() -> Result<Vec<Arc<dyn Domain>>, DomainError> {
     let devices = CudaDomain::all()?;
     Ok(devices.into_iter().map(|device| Arc::new(device) as Arc<dyn Domain>).collect())
 }
 
+#[cfg(not(feature = "cuda"))]
+fn cuda() -> Result<Vec<Arc<dyn Domain>>, DomainError> {
+    Err(left_out(DomainKind::CUDA))
+}
+
+#[cfg(feature = "vulkan")]
 fn vulkan() -> Result<Vec<Arc<dyn Domain>>, DomainError> {
     let devices = VulkanDomain::all()?;
     Ok(devices.into_iter().map(|device| Arc::new(device) as Arc<dyn Domain>).collect())
+}
+
+#[cfg(not(feature = "vulkan"))]
+fn vulkan() -> Result<Vec<Arc<dyn Domain>>, DomainError> {
+    Err(left_out(DomainKind::VULKAN))
+}
+
+/// The error for a kind of devices that this program was built without.
+#[cfg(not(all(feature = "cuda", feature = "vulkan")))]
+fn left_out(kind: DomainKind) -> DomainError {
+    DomainError::Absent {
+        domain: DomainId { kind, number: 0 },
+        reason: format!(
+            "this program was built without it; enable the feature `{kind}` of the crate `situ` in Cargo.toml"
+        ),
+    }
 }
 
 /// Opens one of Situ's domains by its id: `host`, `emulated:0`, `vulkan:0`, `cuda:0`. An emulated device may
