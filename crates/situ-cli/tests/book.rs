@@ -124,6 +124,42 @@ fn every_check_of_doctor_has_its_section() {
     }
 }
 
+/// Code in the book is a copy, so that the pages can be read without building the book. A comment before it
+/// names its file. With `SITU_BLESS=1` in the environment, the test writes the copies.
+#[test]
+fn code_in_the_book_is_that_of_the_files() {
+    const MARK: &str = "<!-- The code is that of ";
+    let mut checked = 0;
+    for page in pages(&repository().join("docs/src")) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        assert!(
+            !text.contains("{{#include"),
+            "{}: copy the code, with a comment `{MARK}FILE. -->`",
+            page.display()
+        );
+        let mut parts = text.split(MARK);
+        let mut renewed = parts.next().unwrap().to_owned();
+        for part in parts {
+            let (source, rest) = part.split_once(". -->\n```").unwrap();
+            let (file, first) = source.split_once(" from line ").unwrap_or((source, "1"));
+            let (language, rest) = rest.split_once('\n').unwrap();
+            let (_, rest) = rest.split_once("\n```\n").unwrap();
+            let code = std::fs::read_to_string(repository().join(file)).unwrap();
+            let skipped = first.parse::<usize>().unwrap() - 1;
+            let code: Vec<&str> = code.lines().skip(skipped).collect();
+            renewed
+                .push_str(&format!("{MARK}{source}. -->\n```{language}\n{}\n```\n{rest}", code.join("\n")));
+            checked += 1;
+        }
+        if std::env::var_os("SITU_BLESS").is_some() {
+            std::fs::write(&page, &renewed).unwrap();
+        } else {
+            assert!(text == renewed, "{} has other code than its files: set SITU_BLESS=1", page.display());
+        }
+    }
+    assert!(checked > 8, "only {checked} copies were found");
+}
+
 #[test]
 fn every_chapter_is_listed_once() {
     let folder = repository().join("docs/src");
