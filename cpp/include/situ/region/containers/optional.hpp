@@ -32,8 +32,7 @@ class region_optional {
   region_optional(const region_optional&) = delete;
   region_optional& operator=(const region_optional& other) {
     if (situ_store(other)) return *this;
-    return *region_detail::in_larger(this, region(),
-                                     [&](auto& here) { return here.situ_store(other) ? &here : nullptr; });
+    return *region_detail::in_larger(region(), [&] { return this->situ_store(other) ? this : nullptr; });
   }
   region_optional& operator=(std::nullopt_t) noexcept {
     reset();
@@ -42,8 +41,7 @@ class region_optional {
   template <class U>
   requires(!std::is_same_v<U, region_optional>) region_optional& operator=(const U& value) {
     if (situ_store(value)) return *this;
-    return *region_detail::in_larger(this, region(),
-                                     [&](auto& here) { return here.situ_store(value) ? &here : nullptr; });
+    return *region_detail::in_larger(region(), [&] { return this->situ_store(value) ? this : nullptr; });
   }
 
   /// The same without exceptions. Returns false and changes nothing if there is no room.
@@ -91,7 +89,7 @@ class region_optional {
   T& emplace(const Args&... args) {
     T* made = try_emplace(args...);
     if (made == nullptr)
-      made = region_detail::in_larger(this, region(), [&](auto& here) { return here.try_emplace(args...); });
+      made = region_detail::in_larger(region(), [&] { return this->try_emplace(args...); });
     return *made;
   }
   void reset() noexcept {

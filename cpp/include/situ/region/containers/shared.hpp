@@ -74,7 +74,7 @@ class region_shared {
   T& emplace(const Args&... args) {
     T* made = try_emplace(args...);
     if (made == nullptr)
-      made = region_detail::in_larger(this, region(), [&](auto& here) { return here.try_emplace(args...); });
+      made = region_detail::in_larger(region(), [&] { return this->try_emplace(args...); });
     return *made;
   }
   /// Makes this link lead to the value of another link. Returns false and changes nothing if that value would
@@ -100,7 +100,7 @@ class region_shared {
   }
   void share(const region_shared& other) {
     if (try_share(other)) return;
-    region_detail::in_larger(this, region(), [&](auto& here) { return here.try_share(other); });
+    region_detail::in_larger(region(), [&] { return this->try_share(other); });
   }
   void reset() noexcept {
     if (data_ == 0) return;

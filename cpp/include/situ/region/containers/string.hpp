@@ -131,8 +131,7 @@ class region_string : public detail::text_search<region_string, char> {
     return replace_block(text, {}, text.size());
   }
   void assign(std::string_view text) {
-    if (!try_assign(text))
-      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_assign(text); });
+    if (!try_assign(text)) region_detail::in_larger(region(), [&] { return this->try_assign(text); });
   }
   /// Becomes `count` copies of one character. Returns false and changes nothing if there is no room.
   [[nodiscard]] bool try_assign(size_type count, char c) {
@@ -146,8 +145,7 @@ class region_string : public detail::text_search<region_string, char> {
     return true;
   }
   void assign(size_type count, char c) {
-    if (!try_assign(count, c))
-      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_assign(count, c); });
+    if (!try_assign(count, c)) region_detail::in_larger(region(), [&] { return this->try_assign(count, c); });
   }
   [[nodiscard]] bool try_append(std::string_view text) {
     if (text.empty()) return true;
@@ -166,8 +164,7 @@ class region_string : public detail::text_search<region_string, char> {
   }
   region_string& append(std::string_view text) {
     if (try_append(text)) return *this;
-    return *region_detail::in_larger(this, region(),
-                                     [&](auto& here) { return here.try_append(text) ? &here : nullptr; });
+    return *region_detail::in_larger(region(), [&] { return this->try_append(text) ? this : nullptr; });
   }
   [[nodiscard]] bool try_append(size_type count, char c) {
     if (count > region_detail::max_size - size()) return region_detail::refuse_size(region());
@@ -175,8 +172,7 @@ class region_string : public detail::text_search<region_string, char> {
   }
   region_string& append(size_type count, char c) {
     if (try_append(count, c)) return *this;
-    return *region_detail::in_larger(this, region(),
-                                     [&](auto& here) { return here.try_append(count, c) ? &here : nullptr; });
+    return *region_detail::in_larger(region(), [&] { return this->try_append(count, c) ? this : nullptr; });
   }
   region_string& operator+=(std::string_view text) { return append(text); }
   region_string& operator+=(char c) { return append({&c, 1}); }
@@ -213,8 +209,8 @@ class region_string : public detail::text_search<region_string, char> {
   region_string& replace(size_type from, size_type count, std::string_view text) {
     check_position(from);
     if (try_replace(from, count, text)) return *this;
-    return *region_detail::in_larger(
-        this, region(), [&](auto& here) { return here.try_replace(from, count, text) ? &here : nullptr; });
+    return *region_detail::in_larger(region(),
+                                     [&] { return this->try_replace(from, count, text) ? this : nullptr; });
   }
   /// Inserts text before a position; see `try_replace`.
   [[nodiscard]] bool try_insert(size_type at, std::string_view text) { return try_replace(at, 0, text); }
@@ -240,16 +236,14 @@ class region_string : public detail::text_search<region_string, char> {
     return true;
   }
   void resize(size_type count, char c = '\0') {
-    if (!try_resize(count, c))
-      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_resize(count, c); });
+    if (!try_resize(count, c)) region_detail::in_larger(region(), [&] { return this->try_resize(count, c); });
   }
   void clear() noexcept { set_size(is_here(), size(), 0); }
   [[nodiscard]] bool try_reserve(size_type count) {
     return count <= capacity() || (region_ != 0 && replace_block(view(), {}, count));
   }
   void reserve(size_type count) {
-    if (!try_reserve(count))
-      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_reserve(count); });
+    if (!try_reserve(count)) region_detail::in_larger(region(), [&] { return this->try_reserve(count); });
   }
   /// Gives unused memory back to the region.
   void shrink_to_fit() noexcept {

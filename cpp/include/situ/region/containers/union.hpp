@@ -90,8 +90,7 @@ class basic_region_union {
   basic_region_union(const basic_region_union&) = delete;
   basic_region_union& operator=(const basic_region_union& other) {
     if (situ_store(other)) return *this;
-    return *region_detail::in_larger(this, region(),
-                                     [&](auto& here) { return here.situ_store(other) ? &here : nullptr; });
+    return *region_detail::in_larger(region(), [&] { return this->situ_store(other) ? this : nullptr; });
   }
 
   /// The same without exceptions. Returns false and changes nothing if there is no room.
@@ -280,9 +279,8 @@ class basic_region_union {
     if (Cases::index_of(discriminator) != I) detail::raise(bad_union_access());
     auto* made = try_emplace_at<I>(discriminator, args...);
     if (made == nullptr)
-      made = region_detail::in_larger(this, region(), [&](auto& here) {
-        return here.template try_emplace_at<I>(discriminator, args...);
-      });
+      made = region_detail::in_larger(
+          region(), [&] { return this->template try_emplace_at<I>(discriminator, args...); });
     return *made;
   }
 

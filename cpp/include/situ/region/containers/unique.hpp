@@ -24,8 +24,7 @@ class region_unique {
   /// Copies the value, if there is one.
   region_unique& operator=(const region_unique& other) {
     if (situ_store(other)) return *this;
-    return *region_detail::in_larger(this, region(),
-                                     [&](auto& here) { return here.situ_store(other) ? &here : nullptr; });
+    return *region_detail::in_larger(region(), [&] { return this->situ_store(other) ? this : nullptr; });
   }
 
   region_unique& operator=(std::nullptr_t) noexcept {
@@ -65,7 +64,7 @@ class region_unique {
   T& emplace(const Args&... args) {
     T* made = try_emplace(args...);
     if (made == nullptr)
-      made = region_detail::in_larger(this, region(), [&](auto& here) { return here.try_emplace(args...); });
+      made = region_detail::in_larger(region(), [&] { return this->try_emplace(args...); });
     return *made;
   }
   void reset() noexcept {

@@ -47,8 +47,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   region_vector(const region_vector&) = delete;
   region_vector& operator=(const region_vector& other) {
     if (try_assign_range(other)) return *this;
-    return *region_detail::in_larger(
-        this, region(), [&](auto& here) { return here.try_assign_range(other) ? &here : nullptr; });
+    return *region_detail::in_larger(region(),
+                                     [&] { return this->try_assign_range(other) ? this : nullptr; });
   }
   region_vector& operator=(std::initializer_list<argument> values) {
     assign_range(values);
@@ -122,8 +122,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   T& emplace_back(const Args&... args) {
     T* made = try_emplace_back(args...);
     if (made == nullptr)
-      made = region_detail::in_larger(this, region(),
-                                      [&](auto& here) { return here.try_emplace_back(args...); });
+      made = region_detail::in_larger(region(), [&] { return this->try_emplace_back(args...); });
     return *made;
   }
   [[nodiscard, gnu::always_inline]] bool try_push_back(const T& value) {
@@ -138,8 +137,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return try_emplace_back(value) != nullptr;
   }
   [[gnu::always_inline]] void push_back(const T& value) {
-    if (!try_push_back(value))
-      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_push_back(value); });
+    if (!try_push_back(value)) region_detail::in_larger(region(), [&] { return this->try_push_back(value); });
   }
   /// Appends a value that converts to an element, such as a string_view for a string.
   template <class U>
@@ -184,8 +182,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     const auto index = position - begin();
     iterator made = try_emplace(position, args...);
     if (made == nullptr) {
-      made = region_detail::in_larger(
-          this, region(), [&](auto& here) { return here.try_emplace(here.begin() + index, args...); });
+      made = region_detail::in_larger(region(),
+                                      [&] { return this->try_emplace(this->begin() + index, args...); });
     }
     return made;
   }
@@ -230,8 +228,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   iterator insert_range(const_iterator position, R&& range) {
     const auto index = position - cbegin();
     if (try_insert_range(position, range)) return begin() + index;
-    return region_detail::in_larger(this, region(), [&](auto& here) {
-      return here.try_insert_range(here.begin() + index, range) ? here.begin() + index : nullptr;
+    return region_detail::in_larger(region(), [&] {
+      return this->try_insert_range(this->begin() + index, range) ? this->begin() + index : nullptr;
     });
   }
   template <std::ranges::forward_range R>
@@ -313,16 +311,14 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   }
   void resize(size_type count, const argument& value) {
     if (!try_resize(count, value))
-      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_resize(count, value); });
+      region_detail::in_larger(region(), [&] { return this->try_resize(count, value); });
   }
   void resize(size_type count) {
-    if (!try_resize(count))
-      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_resize(count); });
+    if (!try_resize(count)) region_detail::in_larger(region(), [&] { return this->try_resize(count); });
   }
   [[nodiscard]] bool try_reserve(size_type count) { return count <= cap_ || change_capacity(count); }
   void reserve(size_type count) {
-    if (!try_reserve(count))
-      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_reserve(count); });
+    if (!try_reserve(count)) region_detail::in_larger(region(), [&] { return this->try_reserve(count); });
   }
   /// Gives unused memory back to the region.
   void shrink_to_fit() noexcept {
@@ -362,7 +358,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   template <std::ranges::input_range R>
   void assign_range(R&& range) {
     if (!try_assign_range(range))
-      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_assign_range(range); });
+      region_detail::in_larger(region(), [&] { return this->try_assign_range(range); });
   }
   template <std::input_iterator It>
   void assign(It first, It last) {

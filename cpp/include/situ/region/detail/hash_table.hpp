@@ -447,7 +447,7 @@ class hash_container {
   [[nodiscard]] bool try_reserve(std::size_t count) { return table().try_reserve(count); }
   void reserve(std::size_t count) {
     if (try_reserve(count)) return;
-    in_larger(this, situ_region(), [count](auto& here) { return here.try_reserve(count); });
+    in_larger(situ_region(), [this, count] { return this->try_reserve(count); });
   }
   /// Reduces the capacity to the smallest possible one. Returns false and changes nothing if there is no room
   /// for the smaller table beside the old one.

@@ -202,9 +202,9 @@ class map_interface : public iteration<Self> {
   auto try_emplace(key_view key, const Args&... args) {
     const auto done = self().situ_insert(key, args...);
     if (done.first != self().end()) return done;
-    return *in_larger(&self(), self().situ_region(), [&](auto& here) {
-      auto again = here.situ_insert(key, args...);
-      return again.first == here.end() ? std::nullopt : std::optional(again);
+    return *in_larger(self().situ_region(), [&] {
+      auto again = self().situ_insert(key, args...);
+      return again.first == self().end() ? std::nullopt : std::optional(again);
     });
   }
   template <class... Args>
@@ -248,7 +248,7 @@ class map_interface : public iteration<Self> {
   template <std::ranges::forward_range R>
   void insert_range(R&& range) {
     if (try_insert_range(range)) return;
-    in_larger(&self(), self().situ_region(), [&](auto& here) { return here.try_insert_range(range); });
+    in_larger(self().situ_region(), [&] { return self().try_insert_range(range); });
   }
   template <std::forward_iterator It>
   [[nodiscard]] bool try_insert(It first, It last) {
@@ -271,13 +271,12 @@ class map_interface : public iteration<Self> {
   auto insert_or_assign(key_view key, const U& value) {
     const auto done = situ_insert_or_assign(key, value);
     if (done) return *done;
-    return *in_larger(&self(), self().situ_region(),
-                      [&](auto& here) { return here.situ_insert_or_assign(key, value); });
+    return *in_larger(self().situ_region(), [&] { return self().situ_insert_or_assign(key, value); });
   }
   V& operator[](key_view key) {
     V* const value = try_insert(key).first;
     if (value != nullptr) return *value;
-    return *in_larger(&self(), self().situ_region(), [&](auto& here) { return here.try_insert(key).first; });
+    return *in_larger(self().situ_region(), [&] { return self().try_insert(key).first; });
   }
   /// Exchanges two maps of one region, as `situ::swap` does.
   void swap(Self& other) { situ::swap(self(), other); }
@@ -354,9 +353,9 @@ class set_interface : public iteration<Self> {
   auto insert(key_view key) {
     const auto done = self().situ_insert(key);
     if (done.first != self().end()) return done;
-    return *in_larger(&self(), self().situ_region(), [&](auto& here) {
-      auto again = here.situ_insert(key);
-      return again.first == here.end() ? std::nullopt : std::optional(again);
+    return *in_larger(self().situ_region(), [&] {
+      auto again = self().situ_insert(key);
+      return again.first == self().end() ? std::nullopt : std::optional(again);
     });
   }
   auto emplace(key_view key) { return insert(key); }
@@ -377,7 +376,7 @@ class set_interface : public iteration<Self> {
   template <std::ranges::forward_range R>
   void insert_range(R&& range) {
     if (try_insert_range(range)) return;
-    in_larger(&self(), self().situ_region(), [&](auto& here) { return here.try_insert_range(range); });
+    in_larger(self().situ_region(), [&] { return self().try_insert_range(range); });
   }
   template <std::forward_iterator It>
   [[nodiscard]] bool try_insert(It first, It last) {
@@ -425,29 +424,29 @@ class set_interface : public iteration<Self> {
 
 /// The assignments of sets and maps of a region: they copy another container or any range, which may be part
 /// of this container. Without room for all elements, nothing changes.
-#define SITU_REGION_ASSIGNMENTS(Self)                                                                       \
-  Self() noexcept = default;                                                                                \
-  Self(const Self&) = delete;                                                                               \
-  Self& operator=(const Self& other) {                                                                      \
-    if (this->situ_store(other)) return *this;                                                              \
-    return *region_detail::in_larger(this, this->situ_region(),                                             \
-                                     [&](auto& here) { return here.situ_store(other) ? &here : nullptr; }); \
-  }                                                                                                         \
-  /** The same without exceptions: false, and unchanged, where there is no room. */                         \
-  template <std::ranges::input_range R>                                                                     \
-  [[nodiscard]] bool try_assign(R&& range) {                                                                \
-    return this->situ_store(range);                                                                         \
-  }                                                                                                         \
-  [[nodiscard]] bool try_assign(std::initializer_list<typename interface::value_type> list) {               \
-    return this->situ_store(list);                                                                          \
-  }                                                                                                         \
-  Self& operator=(std::initializer_list<typename interface::value_type> list) {                             \
-    return this->template operator=<decltype(list)&>(list);                                                 \
-  }                                                                                                         \
-  template <class R>                                                                                        \
-  requires(!std::is_same_v<std::remove_cvref_t<R>, Self>) &&                                                \
-      std::ranges::input_range<R> Self& operator=(R&& range) {                                              \
-    if (this->situ_store(range)) return *this;                                                              \
-    return *region_detail::in_larger(this, this->situ_region(),                                             \
-                                     [&](auto& here) { return here.situ_store(range) ? &here : nullptr; }); \
+#define SITU_REGION_ASSIGNMENTS(Self)                                                           \
+  Self() noexcept = default;                                                                    \
+  Self(const Self&) = delete;                                                                   \
+  Self& operator=(const Self& other) {                                                          \
+    if (this->situ_store(other)) return *this;                                                  \
+    return *region_detail::in_larger(this->situ_region(),                                       \
+                                     [&] { return this->situ_store(other) ? this : nullptr; }); \
+  }                                                                                             \
+  /** The same without exceptions: false, and unchanged, where there is no room. */             \
+  template <std::ranges::input_range R>                                                         \
+  [[nodiscard]] bool try_assign(R&& range) {                                                    \
+    return this->situ_store(range);                                                             \
+  }                                                                                             \
+  [[nodiscard]] bool try_assign(std::initializer_list<typename interface::value_type> list) {   \
+    return this->situ_store(list);                                                              \
+  }                                                                                             \
+  Self& operator=(std::initializer_list<typename interface::value_type> list) {                 \
+    return this->template operator=<decltype(list)&>(list);                                     \
+  }                                                                                             \
+  template <class R>                                                                            \
+  requires(!std::is_same_v<std::remove_cvref_t<R>, Self>) &&                                    \
+      std::ranges::input_range<R> Self& operator=(R&& range) {                                  \
+    if (this->situ_store(range)) return *this;                                                  \
+    return *region_detail::in_larger(this->situ_region(),                                       \
+                                     [&] { return this->situ_store(range) ? this : nullptr; }); \
   }

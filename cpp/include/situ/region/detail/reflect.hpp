@@ -358,15 +358,15 @@ template <class T>
   detail::raise(region_error(region_fault::full, h->capacity));
 }
 
-/// Runs an operation that found no room again, `operation(self)`, after the region got more memory in place.
-/// Throws if there is no more, or if the operation failed for another reason.
-template <class Self, class Operation>
-[[gnu::cold, gnu::noinline]] auto in_larger(Self* self, header* h, const Operation& operation) {
+/// Runs an operation that found no room again after the region got more memory in place. Throws if there is
+/// no more, or if the operation failed for another reason.
+template <class Operation>
+[[gnu::cold, gnu::noinline]] auto in_larger(header* h, const Operation& operation) {
   for (;;) {
     const state* const s = h == nullptr ? nullptr : state_of(h);
     const bool grows = s != nullptr && s->growth != nullptr && s->wanted != 0 && h->refused == 0;
     if (!grows || !s->growth->larger(s->growth)) raise_fault(h);
-    if (auto done = operation(*self)) return done;
+    if (auto done = operation()) return done;
   }
 }
 

@@ -148,8 +148,7 @@ requires(!region_detail::described<T> || std::is_same_v<T, U>)
 template <region_detail::storable T, class U>
 requires(!region_detail::described<T> || std::is_same_v<T, U>) void assign(T& to, const U& from) {
   if (try_assign(to, from)) return;
-  region_detail::in_larger(&to, region_detail::header_of(to),
-                           [&from](auto& here) { return try_assign(here, from); });
+  region_detail::in_larger(region_detail::header_of(to), [&to, &from] { return try_assign(to, from); });
 }
 
 }  // namespace situ
