@@ -76,6 +76,8 @@ fn a_descriptor_reports_every_message_to_epoll() {
         for count in went.iter().flatten() {
             publish_pose(&publisher, count);
         }
+        // It stays until the end: a publisher that leaves makes the descriptor readable, too.
+        publisher
     });
     let mut expected = 0;
     for round in 0..200u64 {
@@ -93,11 +95,15 @@ fn a_descriptor_reports_every_message_to_epoll() {
         }
     }
     drop(go);
-    publishing.join().unwrap();
-    // A message that was reported and taken may be reported once more. After that the descriptor is quiet.
-    let _ = readable(&epoll, Duration::from_millis(50));
-    descriptor.clear();
-    assert!(!readable(&epoll, Duration::from_millis(50)));
+    let _publisher = publishing.join().unwrap();
+    // The watching thread may report messages that were taken meanwhile once more, and late if the machine is
+    // busy. After that the descriptor is quiet.
+    let mut late = 0;
+    while readable(&epoll, Duration::from_millis(50)) {
+        descriptor.clear();
+        late += 1;
+        assert!(late <= 2, "the descriptor never becomes quiet");
+    }
 }
 
 #[test]
