@@ -9,7 +9,7 @@ mod rules;
 #[path = "../../situ-trace/tests/track_event/strict.rs"]
 mod strict;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::ChildStdout;
 use std::time::Duration;
 
@@ -146,4 +146,28 @@ fn a_file_that_is_not_a_trace_is_reported() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("is not a trace"));
     assert_eq!(sandbox.run(&["trace", "record", "--duration", "soon"]).status.code(), Some(2));
+}
+
+#[test]
+fn damaged_trace_memory_is_reported() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("run.pftrace");
+    let mut recorder = sandbox.spawn(&["trace", "record", "-o", &file]);
+    let mut output = BufReader::new(recorder.take_stdout());
+    output.read_line(&mut String::new()).unwrap();
+    let sessions = std::fs::read_dir(format!("{}/trace", sandbox.root())).unwrap();
+    let session = sessions.map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    std::fs::write(session.join("0000000000000001.ring"), b"no ring").unwrap();
+    // The recorder looks for new rings when a program arrives.
+    let _talk = talk(&sandbox);
+    assert!(sandbox.run(&["trace", "stop"]).status.success());
+    let mut report = String::new();
+    output.read_to_string(&mut report).unwrap();
+    assert!(
+        report.contains("0000000000000001.ring: the rest of its trace memory was not read: "),
+        "{report}"
+    );
+    assert_eq!(json(&sandbox.run(&["--json", "trace", "view", &file]))["damaged"], 1);
+    let view = text(&sandbox.run(&["trace", "view", &file]));
+    assert!(view.contains("1 times the trace memory of a program was damaged"), "{view}");
 }

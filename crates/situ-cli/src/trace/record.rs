@@ -45,6 +45,10 @@ pub struct ProcessReport {
     threads: usize,
     packets: u64,
     lost: u64,
+    /// Parts of its shared memory that were dropped because they were damaged.
+    damaged: u64,
+    /// Why the rest of its shared memory was not read.
+    unread: Option<String>,
 }
 
 impl Report {
@@ -57,6 +61,8 @@ impl Report {
             packets: producer.writers.iter().map(|writer| writer.packets).sum(),
             lost: producer.writers.iter().map(|writer| writer.lost.packets).sum::<u64>()
                 + producer.unregistered_writers.packets,
+            damaged: producer.malformed,
+            unread: producer.given_up.clone(),
         });
         Self {
             file: file.display().to_string(),
@@ -150,6 +156,18 @@ fn show(context: &Context, report: &Report) -> Result<(), CliError> {
     output.text(table.render(output))?;
     if report.lost > 0 {
         output.line("Packets were lost: record with a larger --buffer, or fewer --category.")?;
+    }
+    for process in &report.processes {
+        let ProcessReport { name, damaged, unread, .. } = process;
+        if *damaged > 0 {
+            output.line(format!(
+                "{name}: its trace memory was damaged {damaged} times, so packets are missing. A process of its user \
+                 wrote over it."
+            ))?;
+        }
+        if let Some(reason) = unread {
+            output.line(format!("{name}: the rest of its trace memory was not read: {reason}."))?;
+        }
     }
     if report.evicted > 0 {
         output.line(format!("{} older packets were not kept: see --ring.", report.evicted))?;

@@ -27,6 +27,7 @@ struct Report {
     losses: u64,
     without_state: u64,
     malformed: u64,
+    damaged: u64,
     unread_bytes: u64,
     svg: Option<String>,
 }
@@ -123,6 +124,7 @@ impl Report {
             losses: troubles.losses,
             without_state: troubles.without_state,
             malformed: troubles.malformed,
+            damaged: troubles.damaged,
             unread_bytes: troubles.unread_bytes,
             svg: svg.map(|path| path.display().to_string()),
         }
@@ -277,6 +279,7 @@ fn troubles(troubles: &Troubles) -> Vec<String> {
         (troubles.losses, "times packets were lost: record with a larger --buffer, or fewer --category"),
         (troubles.without_state, "packets need names that the file does not contain"),
         (troubles.malformed, "packets are malformed"),
+        (troubles.damaged, "times the trace memory of a program was damaged: packets are missing"),
         (
             troubles.unread_bytes,
             "bytes at the end are an incomplete packet: the recorder was probably killed",

@@ -8,6 +8,7 @@
 //!     sink           packets -> a file, or memory that keeps the newest
 //!       evicted_state  the state from evicted packets that newer ones need
 //!     clocks         snapshots of the clocks
+//!     damage         how many parts of rings were damaged
 //! options summary    the settings and the result of a session
 //! cleanup            removes rings that a dead collector left
 //! fuzz               any bytes as the actions of a producer
@@ -16,6 +17,7 @@
 mod assembler;
 mod cleanup;
 mod clocks;
+mod damage;
 mod evicted_state;
 #[cfg(any(test, fuzzing))]
 mod fuzz;

@@ -26,6 +26,13 @@ impl Summary {
             bytes: sum.bytes.saturating_add(lost.bytes),
         })
     }
+
+    /// Returns how many parts of rings were dropped because they were damaged: chunks, packets, and the rest
+    /// of a ring that was not read.
+    pub fn damaged(&self) -> u64 {
+        let parts = |producer: &ProducerSummary| producer.malformed + u64::from(producer.given_up.is_some());
+        self.producers.iter().map(parts).fold(0, u64::saturating_add)
+    }
 }
 
 /// The result of one process.

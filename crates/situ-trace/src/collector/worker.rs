@@ -16,6 +16,7 @@ use crate::shm::session::Session;
 
 use super::cleanup::remove_rings;
 use super::clocks;
+use super::damage;
 use super::ring_reader::{Drained, RingReader};
 use super::sink::TraceOutput;
 use super::summary::{ProducerSummary, Summary};
@@ -204,6 +205,7 @@ impl Worker {
             self.summary.producers.push(ring.finish(is_dead, &mut self.output));
         }
         clocks::snapshot(false, &mut self.output);
+        damage::report(self.summary.damaged(), &mut self.output);
         let written = self.output.finish();
         remove_rings(&self.directory);
         written?;

@@ -108,6 +108,12 @@ pub mod perfetto {
                 super::super::perfetto::protos::TrackDescriptorWriter(self.0.message(60))
             }
 
+            /// `trace_stats`, field 35.
+            #[inline]
+            pub fn set_trace_stats(&mut self) -> super::super::perfetto::protos::TraceStatsWriter<'_> {
+                super::super::perfetto::protos::TraceStatsWriter(self.0.message(35))
+            }
+
             /// `trusted_packet_sequence_id`, field 10.
             #[inline]
             pub fn set_trusted_packet_sequence_id(&mut self, value: u32) {
@@ -150,8 +156,8 @@ pub mod perfetto {
         #[derive(Debug)]
         pub enum TracePacketLayout {}
 
-        impl crate::proto::situ::wire::protobuf::Layout<11> for TracePacketLayout {
-            const ONEOFS: [(u16, u16); 11] = [(0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (8, 11), (8, 11), (8, 11)];
+        impl crate::proto::situ::wire::protobuf::Layout<12> for TracePacketLayout {
+            const ONEOFS: [(u16, u16); 12] = [(0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (8, 12), (8, 12), (8, 12), (8, 12)];
 
             #[inline]
             fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
@@ -168,6 +174,7 @@ pub mod perfetto {
                     (6, WireType::Bytes) => ::core::option::Option::Some(8),
                     (11, WireType::Bytes) => ::core::option::Option::Some(9),
                     (60, WireType::Bytes) => ::core::option::Option::Some(10),
+                    (35, WireType::Bytes) => ::core::option::Option::Some(11),
                     _ => ::core::option::Option::None,
                 }
             }
@@ -175,7 +182,7 @@ pub mod perfetto {
 
         /// Reads a `perfetto.protos.TracePacket` where it lies.
         #[derive(Debug)]
-        pub struct TracePacketReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, TracePacketLayout, 11>);
+        pub struct TracePacketReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, TracePacketLayout, 12>);
 
         impl<'a> TracePacketReader<'a> {
             /// Finds the fields of an encoded message.
@@ -323,6 +330,18 @@ pub mod perfetto {
             #[inline]
             pub fn track_descriptor(&self) -> ::core::result::Result<::core::option::Option<super::super::perfetto::protos::TrackDescriptorReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
                 self.0.nested(10)?.map(<super::super::perfetto::protos::TrackDescriptorReader<'_> as ::core::convert::TryFrom<_>>::try_from).transpose()
+            }
+
+            /// Whether there is a field 35.
+            #[inline]
+            pub fn has_trace_stats(&self) -> bool {
+                self.0.has(11)
+            }
+
+            /// `trace_stats`, field 35.
+            #[inline]
+            pub fn trace_stats(&self) -> ::core::result::Result<::core::option::Option<super::super::perfetto::protos::TraceStatsReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
+                self.0.nested(11)?.map(<super::super::perfetto::protos::TraceStatsReader<'_> as ::core::convert::TryFrom<_>>::try_from).transpose()
             }
         }
 
@@ -572,6 +591,71 @@ pub mod perfetto {
         }
 
         impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for ClockSnapshotReader<'a> {
+            type Error = crate::proto::situ::wire::protobuf::ReadError;
+
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
+                nested.table().map(Self)
+            }
+        }
+
+        /// Writes a `perfetto.protos.TraceStats`. It ends when this is dropped.
+        #[derive(Debug)]
+        pub struct TraceStatsWriter<'w>(pub crate::proto::situ::wire::protobuf::Message<'w>);
+
+        impl<'w> TraceStatsWriter<'w> {
+            /// `buffer_stats`, field 1.
+            #[inline]
+            pub fn add_buffer_stats(&mut self) -> super::super::perfetto::protos::trace_stats::BufferStatsWriter<'_> {
+                super::super::perfetto::protos::trace_stats::BufferStatsWriter(self.0.message(1))
+            }
+
+        }
+
+        /// Which fields a `perfetto.protos.TraceStats` has.
+        #[derive(Debug)]
+        pub enum TraceStatsLayout {}
+
+        impl crate::proto::situ::wire::protobuf::Layout<1> for TraceStatsLayout {
+            const ONEOFS: [(u16, u16); 1] = [(0, 0)];
+
+            #[inline]
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
+                use crate::proto::situ::wire::protobuf::WireType;
+                match (number, wire) {
+                    (1, WireType::Bytes) => ::core::option::Option::Some(0),
+                    _ => ::core::option::Option::None,
+                }
+            }
+        }
+
+        /// Reads a `perfetto.protos.TraceStats` where it lies.
+        #[derive(Debug)]
+        pub struct TraceStatsReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, TraceStatsLayout, 1>);
+
+        impl<'a> TraceStatsReader<'a> {
+            /// Finds the fields of an encoded message.
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+                crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
+            }
+
+            /// The fields that are not known.
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+                self.0.unknown()
+            }
+
+            /// The message as bytes.
+            pub fn as_bytes(&self) -> &[u8] {
+                self.0.as_bytes()
+            }
+
+            /// `buffer_stats`, field 1.
+            #[inline]
+            pub fn buffer_stats(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<super::super::perfetto::protos::trace_stats::BufferStatsReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
+                self.0.all_nested(0).map(|it| it.and_then(<super::super::perfetto::protos::trace_stats::BufferStatsReader<'_> as ::core::convert::TryFrom<_>>::try_from))
+            }
+        }
+
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TraceStatsReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
             fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
@@ -2053,6 +2137,82 @@ pub mod perfetto {
             impl ::core::convert::From<SequenceFlags> for i32 {
                 fn from(it: SequenceFlags) -> i32 {
                     it.0
+                }
+            }
+        }
+
+        #[allow(nonstandard_style, unused_imports, clippy::all)]
+        /// `trace_stats`.
+        pub mod trace_stats {
+
+            /// Writes a `perfetto.protos.TraceStats.BufferStats`. It ends when this is dropped.
+            #[derive(Debug)]
+            pub struct BufferStatsWriter<'w>(pub crate::proto::situ::wire::protobuf::Message<'w>);
+
+            impl<'w> BufferStatsWriter<'w> {
+                /// `abi_violations`, field 9.
+                #[inline]
+                pub fn set_abi_violations(&mut self, value: u64) {
+                    self.0.uint64(9, value);
+                }
+
+            }
+
+            /// Which fields a `perfetto.protos.TraceStats.BufferStats` has.
+            #[derive(Debug)]
+            pub enum BufferStatsLayout {}
+
+            impl crate::proto::situ::wire::protobuf::Layout<1> for BufferStatsLayout {
+                const ONEOFS: [(u16, u16); 1] = [(0, 0)];
+
+                #[inline]
+                fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
+                    use crate::proto::situ::wire::protobuf::WireType;
+                    match (number, wire) {
+                        (9, WireType::Varint) => ::core::option::Option::Some(0),
+                        _ => ::core::option::Option::None,
+                    }
+                }
+            }
+
+            /// Reads a `perfetto.protos.TraceStats.BufferStats` where it lies.
+            #[derive(Debug)]
+            pub struct BufferStatsReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, BufferStatsLayout, 1>);
+
+            impl<'a> BufferStatsReader<'a> {
+                /// Finds the fields of an encoded message.
+                pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+                    crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
+                }
+
+                /// The fields that are not known.
+                pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+                    self.0.unknown()
+                }
+
+                /// The message as bytes.
+                pub fn as_bytes(&self) -> &[u8] {
+                    self.0.as_bytes()
+                }
+
+                /// Whether there is a field 9.
+                #[inline]
+                pub fn has_abi_violations(&self) -> bool {
+                    self.0.has(0)
+                }
+
+                /// `abi_violations`, field 9.
+                #[inline]
+                pub fn abi_violations(&self) -> u64 {
+                    self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(::core::default::Default::default())
+                }
+            }
+
+            impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for BufferStatsReader<'a> {
+                type Error = crate::proto::situ::wire::protobuf::ReadError;
+
+                fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
+                    nested.table().map(Self)
                 }
             }
         }

@@ -114,6 +114,12 @@ impl Builder {
                 self.behind.extend(behind);
             }
         }
+        if let Some(stats) = packet.trace_stats()? {
+            for buffer in stats.buffer_stats() {
+                let damaged = &mut self.trace.troubles.damaged;
+                *damaged = damaged.saturating_add(buffer?.abi_violations());
+            }
+        }
         if let Some(descriptor) = packet.track_descriptor()? {
             self.descriptor(&descriptor)?;
         }

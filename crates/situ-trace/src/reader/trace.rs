@@ -121,6 +121,8 @@ pub struct Troubles {
     pub without_state: u64,
     /// Packets that are not protobuf, or use a clock that the file does not explain.
     pub malformed: u64,
+    /// Parts of processes' shared memory that the recorder dropped because they were damaged.
+    pub damaged: u64,
     /// Ends of slices that began before the trace.
     pub ends_without_begin: u64,
     /// Bytes at the end of the file that are an incomplete packet.

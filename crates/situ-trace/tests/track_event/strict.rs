@@ -21,12 +21,15 @@ const PACKET: &[(u64, Kind)] = &[
     (11, Message(TRACK_EVENT)),
     (12, Message(INTERNED_DATA)),
     (13, Varint),
+    (35, Message(TRACE_STATS)),
     (42, Varint),
     (58, Varint),
     (59, Message(DEFAULTS)),
     (60, Message(TRACK_DESCRIPTOR)),
     (87, Varint),
 ];
+const TRACE_STATS: &[(u64, Kind)] = &[(1, Message(BUFFER_STATS))];
+const BUFFER_STATS: &[(u64, Kind)] = &[(9, Varint)];
 const CLOCK_SNAPSHOT: &[(u64, Kind)] = &[(1, Message(CLOCK)), (2, Varint)];
 const CLOCK: &[(u64, Kind)] = &[(1, Varint), (2, Varint)];
 const TRACK_EVENT: &[(u64, Kind)] = &[
