@@ -231,6 +231,7 @@ impl From<RegisterError> for Failure {
             | RegisterError::LayoutMismatch { .. }
             | RegisterError::Bulk { .. }
             | RegisterError::NoFlatForm { .. }
+            | RegisterError::NoRegionForm { .. }
             | RegisterError::TextTooLong(_)
             | RegisterError::Serialized { .. } => situ_status::Type,
             RegisterError::Qos { .. } => situ_status::Qos,

@@ -22,7 +22,7 @@ use crate::port::publish_error::PublishError;
 use crate::port::publisher::RawPublisher;
 use crate::port::sample::{CopyCounter, RawSample};
 use crate::port::subscriber::RawSubscriber;
-use crate::topic::{Encoding, RegisterError, TypeDescription};
+use crate::topic::{Encoding, MissingForms, RegisterError, TypeDescription};
 use crate::wait::interrupt::Wait;
 
 /// The minimum size of the memory that is lent for a region, in bytes.
@@ -70,7 +70,9 @@ impl<T: RegionMessage> PublisherBuilder<T, InRegion> {
 impl<T: RegionMessage> SubscriberBuilder<T, InRegion> {
     /// Joins the topic.
     pub fn create(self) -> Result<RegionSubscriber<T>, RegisterError> {
-        Ok(RegionSubscriber { raw: self.create_raw(&describe_region::<T>())?, of: PhantomData })
+        // Every message type can be serialized.
+        let missing = MissingForms { flat: T::Message::FLAT_FORM.is_none(), region: false };
+        Ok(RegionSubscriber { raw: self.create_raw(&describe_region::<T>(), missing)?, of: PhantomData })
     }
 }
 

@@ -6,8 +6,8 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use situ_layout::{
-    BulkCursor, BulkRef, FlatFormError, FlatMessage, Message, Plain, RegionFormError, StorageKind,
-    ValidateError, boxed,
+    BulkCursor, BulkRef, FlatFormError, FlatMessage, Message, Plain, RegionFormError, SharedBytes,
+    StorageKind, ValidateError, boxed,
 };
 use situ_memory::{DomainId, Strategy};
 use situ_region::StoreError;
@@ -23,7 +23,7 @@ use crate::port::publisher::RawPublisher;
 use crate::port::sample::{CopyCounter, RawSample};
 use crate::port::subscriber::{RawSubscriber, TakeError};
 use crate::qos::{Durability, History, PublisherQos, Reliability, SubscriberQos, WhenFull};
-use crate::topic::{Encoding, RegisterError, TypeDescription};
+use crate::topic::{Encoding, MissingForms, RegisterError, TypeDescription};
 use crate::trust::{Limits, Private, Trust};
 use crate::wait::interrupt::{Interrupted, Interrupter, Wait};
 use crate::wait::reactor::EventFd;
@@ -40,6 +40,13 @@ pub fn describe<T: Message>() -> TypeDescription {
             StorageKind::Heap | StorageKind::Ros => Encoding::Xcdr1,
         },
     }
+}
+
+/// Whether messages of the type can be read from regions. Its own function answers: without a region form it
+/// refuses every image for that reason, and with one it refuses the empty image as invalid.
+fn has_region_form<T: Message>() -> bool {
+    let answer = boxed::<T>().read_region(&mut [], SharedBytes::from(&[][..]));
+    !matches!(answer, Err(RegionFormError::None { .. }))
 }
 
 impl Node {
@@ -425,15 +432,28 @@ impl<T, F> SubscriberBuilder<T, F> {
         self
     }
 
-    pub(crate) fn create_raw(self, description: &TypeDescription) -> Result<RawSubscriber, RegisterError> {
-        RawSubscriber::create_in(&self.node, &self.topic, description, self.qos, &self.placement)
+    pub(crate) fn create_raw(
+        self,
+        description: &TypeDescription,
+        missing: MissingForms,
+    ) -> Result<RawSubscriber, RegisterError> {
+        RawSubscriber::create_without(
+            missing,
+            &self.node,
+            &self.topic,
+            description,
+            self.qos,
+            &self.placement,
+        )
     }
 }
 
 impl<T: Message> SubscriberBuilder<T> {
     /// Joins the topic.
     pub fn create(self) -> Result<Subscriber<T>, RegisterError> {
-        Ok(Subscriber { raw: self.create_raw(&describe::<T>())?, message: PhantomData })
+        // The description says whether the type has a flat form.
+        let missing = MissingForms { flat: false, region: !has_region_form::<T>() };
+        Ok(Subscriber { raw: self.create_raw(&describe::<T>(), missing)?, message: PhantomData })
     }
 }
 

@@ -82,6 +82,7 @@ impl RawPublisher {
             terms: Terms::of_publisher(&qos),
             depth,
             domain: placement.domain,
+            missing_forms: 0,
         };
         let domains = inner.domains_with(placement.domain)?;
         let joined = registration.join(Access::Read)?;

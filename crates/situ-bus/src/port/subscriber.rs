@@ -23,7 +23,7 @@ use crate::qos::periods;
 use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
-use crate::topic::{Encoding, RegisterError, Registration, SchemaFlags, TypeDescription};
+use crate::topic::{Encoding, MissingForms, RegisterError, Registration, SchemaFlags, TypeDescription};
 use crate::wait::readiness::ReadinessTracker;
 
 /// How many times a take moves closer to the newest message before it gives up.
@@ -80,6 +80,19 @@ impl RawSubscriber {
         qos: SubscriberQos,
         placement: &Placement,
     ) -> Result<Self, RegisterError> {
+        Self::create_without(MissingForms::default(), node, topic, description, qos, placement)
+    }
+
+    /// Joins a topic as subscriber of a type that lacks forms. Publishers of messages in these forms are
+    /// refused, and so is the subscriber if one is there.
+    pub(crate) fn create_without(
+        missing: MissingForms,
+        node: &Node,
+        topic: &str,
+        description: &TypeDescription,
+        qos: SubscriberQos,
+        placement: &Placement,
+    ) -> Result<Self, RegisterError> {
         let inner = &node.inner;
         inner.check_process(topic)?;
         if placement.domain != HOST {
@@ -100,6 +113,7 @@ impl RawSubscriber {
             terms: Terms::of_subscriber(&qos),
             depth: keep_last,
             domain: placement.domain,
+            missing_forms: missing.bits(),
         };
         let joined = registration.join(Access::ReadWrite)?;
         let wants = match (qos.durability, keep_last) {

@@ -7,7 +7,7 @@ use crate::protocol::tenure::Tenure;
 use crate::wake::WakeWord;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 pub(crate) const PAGE: usize = 4096;
 
 /// How many rows a topic has by default. A row has 8 bytes, so this is cheap.
@@ -157,7 +157,11 @@ pub(crate) mod state {
     pub const COPIES: u32 = 128;
     /// The member uses another version of the type than the topic carries.
     pub const VERSION: u32 = 256;
-    pub const COUNT: u32 = 512;
+    /// The subscriber's type has no flat form, though its encoding is region: it cannot take flat messages.
+    pub const NO_FLAT: u32 = 512;
+    /// The subscriber's type has no region form: it cannot take regions.
+    pub const NO_REGION: u32 = 1024;
+    pub const COUNT: u32 = 2048;
 }
 
 /// The first entry of the domain table: the host, which every topic has.
@@ -518,6 +522,8 @@ mod tests {
             (state::BODIES, "BODIES"),
             (state::COPIES, "COPIES"),
             (state::VERSION, "VERSION"),
+            (state::NO_FLAT, "NO_FLAT"),
+            (state::NO_REGION, "NO_REGION"),
         ] {
             assert!(section.contains(&format!("| {} | `{name}` |", bit.trailing_zeros())), "{name}");
         }

@@ -43,6 +43,8 @@ pub(crate) struct Registration<'a> {
     pub depth: usize,
     /// The domain of its bodies, or the domain in which it takes.
     pub domain: DomainId,
+    /// `state::NO_FLAT` and `state::NO_REGION`, if the type of a subscriber lacks these forms.
+    pub missing_forms: u32,
 }
 
 /// A topic that was joined, while its lock is held.
@@ -165,7 +167,7 @@ impl Registration<'_> {
     /// The bits of this participant's state word.
     fn bits(&self, topic: &Topic) -> u32 {
         let version = if self.is_other_version(topic) { state::VERSION } else { 0 };
-        bits_of(self.terms) | version
+        bits_of(self.terms) | version | self.missing_forms
     }
 
     fn qos_error(&self, node: u64, mismatch: QosMismatch) -> RegisterError {
@@ -197,20 +199,24 @@ impl Registration<'_> {
         Err(RegisterError::LayoutMismatch { topic, node: NodeId(node), type_name, ours, theirs })
     }
 
-    /// A subscriber of serialized messages that names no flat layout cannot read flat messages.
-    fn check_flat_form(
+    /// A subscriber can only take messages in a form that its type has. A subscriber of serialized messages
+    /// that names no flat layout cannot read flat messages.
+    fn check_form(
         &self,
         node: u64,
         publishes: u32,
-        takes: u32,
-        layout: u64,
+        (takes, layout, word): (u32, u64, StateWord),
     ) -> Result<(), RegisterError> {
+        let (topic, type_name, node) = (self.topic.to_owned(), self.description.name.clone(), NodeId(node));
         let serialized = takes == Encoding::Xcdr1 as u32 || takes == Encoding::Xcdr2 as u32;
-        if publishes != Encoding::Flat as u32 || !serialized || layout != 0 {
-            return Ok(());
+        let has_no_flat_form = (serialized && layout == 0) || word.has_no_flat_form();
+        if publishes == Encoding::Flat as u32 && has_no_flat_form {
+            return Err(RegisterError::NoFlatForm { topic, type_name, node });
         }
-        let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
-        Err(RegisterError::NoFlatForm { topic, type_name, node: NodeId(node) })
+        if publishes == Encoding::Region as u32 && word.has_no_region_form() {
+            return Err(RegisterError::NoRegionForm { topic, type_name, node });
+        }
+        Ok(())
     }
 
     /// A flat subscriber has no room for the bulk members of a region.
@@ -250,7 +256,9 @@ impl Joined {
             registration.check_serialized(domain, node, entry.encoding.load(Ordering::Relaxed))?;
             let publishes = entry.encoding.load(Ordering::Relaxed);
             registration.check_bulk(node, publishes, encoding)?;
-            registration.check_flat_form(node, publishes, encoding, registration.description.layout_hash)?;
+            let takes =
+                (encoding, registration.description.layout_hash, StateWord(registration.missing_forms));
+            registration.check_form(node, publishes, takes)?;
             publisher_terms(entry)
                 .satisfies(registration.terms)
                 .map_err(|mismatch| registration.qos_error(node, mismatch))?;
@@ -310,7 +318,7 @@ impl Joined {
             let node = place.node();
             registration.check_serialized(place.domain(), node, encoding)?;
             registration.check_bulk(node, encoding, place.encoding())?;
-            registration.check_flat_form(node, encoding, place.encoding(), place.layout_hash())?;
+            registration.check_form(node, encoding, (place.encoding(), place.layout_hash(), place.word))?;
             registration
                 .terms
                 .satisfies(place_terms(place))

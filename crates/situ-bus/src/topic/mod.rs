@@ -68,6 +68,25 @@ impl Encoding {
     }
 }
 
+/// The forms of messages that a subscriber's type cannot be read from. Types that are written by hand may lack
+/// them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct MissingForms {
+    /// Flat messages. A description of a serialized type says it with a layout hash of 0 instead.
+    pub(crate) flat: bool,
+    /// Regions.
+    pub(crate) region: bool,
+}
+
+impl MissingForms {
+    /// The bits of a subscriber's state word.
+    pub(crate) fn bits(self) -> u32 {
+        let flat = if self.flat { format::state::NO_FLAT } else { 0 };
+        let region = if self.region { format::state::NO_REGION } else { 0 };
+        flat | region
+    }
+}
+
 /// The type of a topic: all that must agree between its participants, and all that a program without the type
 /// needs to read its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]

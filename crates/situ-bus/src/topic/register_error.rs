@@ -134,6 +134,20 @@ pub enum RegisterError {
         /// The node on the other side.
         node: NodeId,
     },
+    /// Regions are published, and the subscriber's type cannot be read from them, because it was written by
+    /// hand.
+    #[error(
+        "topic {topic:?}: regions of {type_name} cannot be taken by a subscriber whose type has no region form \
+         (node {node} is the other side): publish them serialized (storage `Heap`), or subscribe with a generated type"
+    )]
+    NoRegionForm {
+        /// The topic.
+        topic: String,
+        /// The type.
+        type_name: String,
+        /// The node on the other side.
+        node: NodeId,
+    },
     /// A member on the other side offers or requests an incompatible quality of service.
     #[error("topic {topic:?} has an incompatible participant, node {node}: {mismatch}")]
     Qos {

@@ -104,6 +104,18 @@ impl StateWord {
         self.has(state::VERSION)
     }
 
+    /// Whether its subscriber's type has no form for flat messages.
+    #[inline]
+    pub(crate) fn has_no_flat_form(self) -> bool {
+        self.has(state::NO_FLAT)
+    }
+
+    /// Whether its subscriber's type has no form for regions.
+    #[inline]
+    pub(crate) fn has_no_region_form(self) -> bool {
+        self.has(state::NO_REGION)
+    }
+
     /// The word after its member has left.
     pub(crate) fn left(self) -> u32 {
         (self.0 & !state::ACTIVE) | state::GONE
