@@ -85,6 +85,8 @@ pub use message::traits::{read_flat, write_flat};
 pub use ros::{Ros, RosSequence, RosString, RosWString};
 pub use storage::bulk::{BulkError, BulkField};
 pub use storage::policy::{Held, Storage, StorageKind, Unbounded};
+#[doc(hidden)]
+pub use support::headroom::Headroom;
 pub use support::shared_bytes::{NoMemory, SharedBytes};
 pub use value::bulk_ref::{BULK_ALIGN, BulkCursor, BulkRef, UNBOUNDED};
 #[doc(hidden)]

@@ -39,6 +39,25 @@ fn serialized_messages_are_refused_without_memory_for_their_values() {
 }
 
 #[test]
+fn regions_are_refused_without_memory_for_their_values() {
+    let read = |image: Vec<u8>| move |schema: &Schema, id| dynamic::from_region(schema, id, &image);
+    // A header of 64 bytes, with the size at 24. The root is the container: the link to its elements, which
+    // follow, their number, the capacity, and the link to the header.
+    let region = |elements: Vec<u8>| {
+        let mut image = [&b"SRGN\x01\0"[..], &[0; 58]].concat();
+        image[24..28].copy_from_slice(&(80 + elements.len() as u32).to_le_bytes());
+        for word in [16, COUNT as u32, COUNT as u32, 0] {
+            image.extend(word.to_le_bytes());
+        }
+        image.extend(elements);
+        image
+    };
+    check("sequence<boolean>", size_of::<Value>(), read(region(vec![1; COUNT])));
+    check("sequence<octet>", 1, read(region(vec![1; COUNT])));
+    check("sequence<unsigned long>", 4, read(region(vec![1; 4 * COUNT])));
+}
+
+#[test]
 fn flat_messages_are_refused_without_memory_for_their_values() {
     let read = |head: Vec<u8>| move |schema: &Schema, id| dynamic::from_flat(schema, id, &head, &[]);
     let flat = |elements: Vec<u8>| [(COUNT as u32).to_le_bytes().to_vec(), elements].concat();

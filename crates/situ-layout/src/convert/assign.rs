@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 use crate::storage::bulk::{BulkError, BulkField};
-use crate::support::shared_bytes::SharedBytes;
+use crate::support::headroom::Headroom;
+use crate::support::shared_bytes::{NoMemory, SharedBytes};
 use crate::value::bulk_ref::BulkCursor;
 use crate::value::container::{MapField, OptionalField, SequenceField, TextField, WideTextField, within};
 use crate::value::error::{BoundError, FieldPath, OpaqueBuffer};
@@ -31,6 +32,9 @@ pub enum AssignProblem {
     /// A member of the source is in memory that only ROS can read.
     #[error(transparent)]
     OpaqueBuffer(#[from] OpaqueBuffer),
+    /// There is no memory for an entry of a map.
+    #[error(transparent)]
+    NoMemory(#[from] NoMemory),
     /// The body of the target has no room for its bulk members.
     #[error("bulk data needs a body of {needed} bytes, but it has {body}")]
     BodyTooSmall {
@@ -256,9 +260,11 @@ pub fn map<K: Key, V: Value, SK: Key, SV: Value>(
     convert_value: Convert<V, SV>,
 ) -> Result<(), AssignError> {
     target.clear();
+    let mut headroom = Headroom::default();
     for (index, (source_key, source_value)) in source.entries().enumerate() {
         let mut key: K = default_value();
         convert_key(&mut key, source_key, bodies).map_err(|error| error.in_element(index))?;
+        headroom.expect_entry::<K, V>()?;
         let value = target.try_entry(key)?;
         convert_value(value, source_value, bodies).map_err(|error| error.in_element(index))?;
     }

@@ -7,8 +7,8 @@ use std::ops::Deref;
 
 use situ_layout::assign::{self, AssignError, Bodies};
 use situ_layout::{
-    BulkError, BulkField, FieldPath, MapField, OpaqueBuffer, OptionalField, SequenceField, TextField, Value,
-    WideTextField, default_value, reset, within,
+    BulkError, BulkField, FieldPath, Headroom, MapField, OpaqueBuffer, OptionalField, SequenceField,
+    TextField, Value, WideTextField, default_value, reset, within,
 };
 use thiserror::Error;
 
@@ -668,11 +668,14 @@ where
     R::Key: KeyOf<K>,
 {
     to.clear();
-    let mut index = 0;
+    let (mut index, mut headroom) = (0, Headroom::default());
     R::each(from, |key, value| {
         bodies.repeat(1, size_of::<(K, V)>())?;
         let mut own: K = default_value();
-        let entry = R::Key::read(key, &mut own).and_then(|()| Ok(to.try_entry(own)?));
+        let entry = R::Key::read(key, &mut own).and_then(|()| {
+            headroom.expect_entry::<K, V>()?;
+            Ok(to.try_entry(own)?)
+        });
         let loaded = entry.and_then(|to| load(value, to, bodies));
         index += 1;
         loaded.map_err(|error| error.in_element(index - 1))

@@ -52,7 +52,7 @@ struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     fn charge(&mut self, count: u64) -> Outcome<()> {
-        if self.defaults.budget.take(count) { Ok(()) } else { Err(ReadProblem::TooManyValues.into()) }
+        Ok(self.defaults.budget.take(count)?)
     }
 
     fn enter_if(&mut self, condition: bool) -> Outcome<Option<Scope>> {
@@ -191,7 +191,7 @@ impl<'a> Decoder<'a> {
             for member in members {
                 let missing = extensibility == Extensibility::Appendable && self.reader.remaining() == 0;
                 let value = if missing { self.defaults.member(member) } else { self.member(member) };
-                values.push(value.map_err(|error| error.in_member(&member.name))?);
+                memory::push(&mut values, value.map_err(|error| error.in_member(&member.name))?)?;
             }
             values
         };
@@ -202,7 +202,7 @@ impl<'a> Decoder<'a> {
 
     /// The members of a mutable struct.
     fn parameters(&mut self, members: &[&'a Member]) -> Outcome<Vec<Value>> {
-        let mut values: Vec<Option<Value>> = vec![None; members.len()];
+        let mut values = memory::list(members.iter().map(|_| None))?;
         while let Some(parameter) = self.reader.parameter()? {
             let Some(at) = members.iter().position(|it| it.id == parameter.id) else {
                 self.reader.skip_parameter(&parameter)?;
@@ -214,11 +214,15 @@ impl<'a> Decoder<'a> {
             self.reader.leave(scope);
             values[at] = Some(if member.optional { Value::Optional(Some(Box::new(value))) } else { value });
         }
-        let filled = values.into_iter().zip(members).map(|(value, member)| match value {
-            Some(value) => Ok(value),
-            None => self.defaults.member(member).map_err(|error| error.in_member(&member.name)),
-        });
-        filled.collect()
+        let mut filled = Vec::new();
+        for (value, member) in values.into_iter().zip(members) {
+            let value = match value {
+                Some(value) => value,
+                None => self.defaults.member(member).map_err(|error| error.in_member(&member.name))?,
+            };
+            memory::push(&mut filled, value)?;
+        }
+        Ok(filled)
     }
 
     /// A member of a struct that is not mutable.

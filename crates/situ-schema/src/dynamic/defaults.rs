@@ -58,7 +58,7 @@ fn integer_value(primitive: Primitive, value: i128) -> Value {
 
 impl Defaults<'_> {
     fn charge(&mut self, count: u64) -> Result<(), ReadError> {
-        if self.budget.take(count) { Ok(()) } else { Err(ReadProblem::TooManyValues.into()) }
+        Ok(self.budget.take(count)?)
     }
 
     /// The value of a new member.

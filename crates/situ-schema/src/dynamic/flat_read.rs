@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
     }
 
     fn charge(&mut self, count: u64) -> Outcome<()> {
-        if self.budget.take(count) { Ok(()) } else { Err(ReadProblem::TooManyValues.into()) }
+        Ok(self.budget.take(count)?)
     }
 
     /// The length at the beginning of a container.
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
             head: bytes,
             body: &[],
             names: std::mem::take(&mut self.names),
-            budget: Budget { left: self.budget.left },
+            budget: self.budget,
         };
         let value = inner.elements(element, 0, len);
         (self.names, self.budget) = (inner.names, inner.budget);

@@ -44,6 +44,8 @@ pub use value::{Numbers, Record, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use situ_layout::Headroom;
+
 use crate::model::{Kind, Member, Primitive, Type, TypeId};
 use crate::schema::Schema;
 
@@ -110,20 +112,25 @@ fn all_members(schema: &Schema, id: TypeId) -> Vec<&Member> {
     lineage.iter().rev().flat_map(|it| &it.members).collect()
 }
 
+/// The size of a long name of a member, in bytes.
+const NAME: usize = 256;
+
 /// How many more values may be made.
+#[derive(Clone, Copy)]
 struct Budget {
     left: u64,
+    headroom: Headroom,
 }
 
 impl Budget {
     fn new(input: usize) -> Self {
-        Self { left: MAX_VALUES.saturating_add(input as u64) }
+        Self { left: MAX_VALUES.saturating_add(input as u64), headroom: Headroom::default() }
     }
 
-    /// Takes `count` values. Returns `false` if fewer are left.
-    fn take(&mut self, count: u64) -> bool {
-        let enough = count <= self.left;
-        self.left = self.left.saturating_sub(count);
-        enough
+    /// Takes `count` values. Also checks that there is memory for a box with a value, and for its name:
+    /// readers take each value that they box by itself.
+    fn take(&mut self, count: u64) -> Result<(), ReadProblem> {
+        self.left = self.left.checked_sub(count).ok_or(ReadProblem::TooManyValues)?;
+        Ok(self.headroom.expect(size_of::<Value>() + NAME)?)
     }
 }

@@ -58,7 +58,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn charge(&mut self, count: u64) -> Outcome<()> {
-        if self.budget.take(count) { Ok(()) } else { Err(ReadProblem::TooManyValues.into()) }
+        Ok(self.budget.take(count)?)
     }
 
     fn u32(&self, at: u64) -> Outcome<u32> {

@@ -4,8 +4,8 @@ use situ_layout::visit::{
     Element, Extensibility, MemberInfo, MemberVisitor, Number, Structure, TypeInfo, Union, VisitorMut,
 };
 use situ_layout::{
-    BulkCursor, BulkRef, Key, MapField, Message, OptionalField, Plain, SequenceField, SharedBytes, TextField,
-    Value, WideTextField, boxed, default_value, dense_bytes_mut, reset,
+    BulkCursor, BulkRef, Headroom, Key, MapField, Message, OptionalField, Plain, SequenceField, SharedBytes,
+    TextField, Value, WideTextField, boxed, default_value, dense_bytes_mut, reset,
 };
 
 use super::encoding::Encoding;
@@ -64,6 +64,7 @@ fn run<T: Structure>(message: &mut T, body: Body<'_>, bytes: SharedBytes<'_>) ->
         bulk: BulkCursor::default(),
         memory,
         memory_limit: memory,
+        headroom: Headroom::default(),
         optional: None,
         in_array: false,
         text: TextBuffer::default(),
@@ -86,6 +87,8 @@ struct Decoder<'a, 'b> {
     /// The number of bytes of memory that elements may still take.
     memory: usize,
     memory_limit: usize,
+    /// For the nodes of maps.
+    headroom: Headroom,
     /// The optional member to which the next value belongs, and whether its structure is mutable.
     optional: Option<(&'static MemberInfo, bool)>,
     /// Whether the next array is the element of an array.
@@ -375,6 +378,9 @@ impl VisitorMut for Decoder<'_, '_> {
             self.charge(size_of::<K>() + size_of::<V>())?;
             let mut key: K = default_value();
             key.visit_mut(self).map_err(|error| error.in_element(index))?;
+            self.headroom
+                .expect_entry::<K, V>()
+                .map_err(|error| self.reader.error(error).in_element(index))?;
             let value = table.try_entry(key).map_err(|error| self.reader.error(error).in_element(index))?;
             value.visit_mut(self).map_err(|error| error.in_element(index))?;
         }
