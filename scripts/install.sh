@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and installs Situ: the command with completions and manual pages, libsitu, the headers of C and C++,
-# the CMake package and situ.pc.
+# the CMake package and situ.pc, and the sources of the crates that Rust programs use.
 #
 #   scripts/install.sh [PREFIX [DESTDIR]]      PREFIX is /usr/local by default
 #
@@ -42,8 +42,27 @@ completions bash share/bash-completion/completions situ
 completions zsh share/zsh/site-functions _situ
 completions fish share/fish/vendor_completions.d situ.fish
 
+# The crates, with the part of the workspace's manifest that theirs inherit from. Files keep their times, so
+# that cargo does not rebuild what did not change.
+sources=$to/share/situ
+rm -rf "$sources"
+install -d "$sources/crates"
+for crate in situ situ-bus situ-layout situ-memory situ-region situ-schema situ-trace situ-wire; do
+  install -d "$sources/crates/$crate"
+  for part in build.rs src built_in; do
+    [ ! -e "crates/$crate/$part" ] || cp -RLp "crates/$crate/$part" "$sources/crates/$crate"
+  done
+  # Tests and what they need are not installed.
+  awk '/^\[/ { skip = /dev-dependencies\]$/ || /^\[\[test\]\]$/ } !skip' "crates/$crate/Cargo.toml" \
+    >"$sources/crates/$crate/Cargo.toml"
+  touch -r "crates/$crate/Cargo.toml" "$sources/crates/$crate/Cargo.toml"
+done
+sed -e 's/^members = .*/members = ["crates\/*"]/' -e '/^situ-testkit = /d' Cargo.toml >"$sources/Cargo.toml"
+touch -r Cargo.toml "$sources/Cargo.toml"
+cp -p README.md Cargo.lock "$sources"
+
 # The loader's list of libraries, if this is the running system.
 if [ -z "$destdir" ] && [ "$(id -u)" = 0 ]; then ldconfig || true; fi
 size() { du -h "$1" | cut -f1; }
-say "installed into $to: the command ($(size "$to/bin/situ")), libsitu ($(size "$library")), headers, CMake package, situ.pc"
+say "installed into $to: the command ($(size "$to/bin/situ")), libsitu ($(size "$library")), headers, CMake package, situ.pc, crates"
 case :$PATH: in *":$prefix/bin:"*) ;; *) say "add $prefix/bin to PATH to run \`situ\`" ;; esac

@@ -1,6 +1,10 @@
-# situ_generate: generates C++ types for message definitions while the project is built.
+# situ_generate: generates C++ or C types for message definitions while the project is built.
 #
-#   situ_generate(<target> [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...] [NAMESPACE <name>])
+#   situ_generate(<target> [LANGUAGE <CXX|C>] [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...]
+#                 [NAMESPACE <name>])
+#
+# LANGUAGE is CXX by default. With C, the header of `robot/arm.idl` is `robot/arm.h`, and the users of <target>
+# link with situ::c.
 #
 # <target> becomes an interface library. Its users can include the generated headers. FILES are .proto files,
 # or .idl, .msg, .srv and .action files. ROS names packages (`sensor_msgs`) or their interfaces
@@ -15,9 +19,18 @@
 include_guard(GLOBAL)
 
 function(situ_generate target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAMESPACE" "FILES;ROS;INCLUDES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LANGUAGE;NAMESPACE" "FILES;ROS;INCLUDES")
   if(arg_UNPARSED_ARGUMENTS OR NOT (arg_FILES OR arg_ROS))
-    message(FATAL_ERROR "situ_generate(<target> [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...] [NAMESPACE <name>])")
+    message(FATAL_ERROR "situ_generate(<target> [LANGUAGE <CXX|C>] [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...] [NAMESPACE <name>])")
+  endif()
+  if(NOT arg_LANGUAGE OR arg_LANGUAGE STREQUAL "CXX")
+    set(language cpp)
+    set(library situ::types)
+  elseif(arg_LANGUAGE STREQUAL "C")
+    set(language c)
+    set(library situ::c)
+  else()
+    message(FATAL_ERROR "situ_generate: LANGUAGE is CXX or C, not ${arg_LANGUAGE}")
   endif()
 
   if(SITU_COMMAND)
@@ -58,16 +71,16 @@ function(situ_generate target)
   file(MAKE_DIRECTORY ${out})
   add_custom_command(
     OUTPUT ${stamp}
-    COMMAND ${command} gen --lang cpp --out ${out} --depfile ${stamp}.d ${namespace} ${includes} ${ros} ${files}
+    COMMAND ${command} gen --lang ${language} --out ${out} --depfile ${stamp}.d ${namespace} ${includes} ${ros} ${files}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS ${files} ${program}
     DEPFILE ${stamp}.d
-    COMMENT "Generating C++ messages of ${target}"
+    COMMENT "Generating ${language} messages of ${target}"
     VERBATIM)
   add_custom_target(${target}_generate DEPENDS ${stamp})
 
   add_library(${target} INTERFACE)
   add_dependencies(${target} ${target}_generate)
   target_include_directories(${target} INTERFACE ${out})
-  target_link_libraries(${target} INTERFACE situ::types)
+  target_link_libraries(${target} INTERFACE ${library})
 endfunction()

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "pose.h"
+#include "messages.h"
 
 static situ_error error;
 
@@ -27,13 +27,15 @@ int main(void) {
   situ_publisher_qos qos = situ_publisher_qos_default();
   qos.reliability = SITU_RELIABLE;
   situ_publisher* publisher;
-  check(situ_publisher_create(node, "hello", &pose_type, &qos, &publisher, &error));
+  check(situ_publisher_create(node, "hello", examples_Pose_type(), &qos, &publisher, &error));
 
   while (situ_publisher_get_statistics(publisher).subscribers == 0) sleep_ms(10);
   for (int step = 0; step < 10; ++step) {
     situ_loan loan;
-    check(situ_publisher_loan(publisher, sizeof(pose), _Alignof(pose), 0, &loan, &error));
-    *(pose*)loan.head = (pose){.x = step, .y = 0, .heading = 0.5};
+    examples_Pose* pose;
+    check(examples_Pose_loan(publisher, &loan, &pose, &error));
+    pose->x = step;
+    pose->heading = 0.5;
     uint64_t number;
     check(situ_loan_publish(&loan, &number, &error));
     printf("published pose %" PRIu64 "\n", number);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pose.h"
+#include "messages.h"
 
 static situ_error error;
 
@@ -21,7 +21,7 @@ int main(void) {
   situ_subscriber_qos qos = situ_subscriber_qos_default();
   qos.reliability = SITU_RELIABLE;
   situ_subscriber* subscriber;
-  check(situ_subscriber_create(node, "hello", &pose_type, &qos, &subscriber, &error));
+  check(situ_subscriber_create(node, "hello", examples_Pose_type(), &qos, &subscriber, &error));
 
   for (int taken = 0; taken < 10;) {
     if (situ_subscriber_wait(subscriber, 10000000000, &error) != SITU_OK) {
@@ -29,16 +29,14 @@ int main(void) {
       return 1;
     }
     situ_sample sample;
-    const situ_status status = situ_subscriber_take(subscriber, &sample, &error);
+    const examples_Pose* pose;
+    const situ_status status = examples_Pose_take(subscriber, &sample, &pose, &error);
     check(status);
     if (status == SITU_EMPTY) continue;
-    /* A publisher in another language may serialize; this program reads flat poses only. */
-    if (sample.encoding == SITU_FLAT && sample.head_size == sizeof(pose)) {
-      const pose* at = sample.head;
-      printf("pose %" PRIu64 ": x = %g, y = %g, heading = %g\n", sample.sequence, at->x, at->y, at->heading);
-      ++taken;
-    }
+    printf("pose %" PRIu64 ": x = %g, y = %g, heading = %g\n", sample.sequence, pose->x, pose->y,
+           pose->heading);
     situ_sample_release(&sample);
+    ++taken;
   }
 
   situ_subscriber_destroy(subscriber);

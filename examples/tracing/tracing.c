@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../hello/pose.h"
+#include "messages.h"
 
 static situ_error error;
 
@@ -25,7 +25,7 @@ static void check(situ_status status) {
 }
 
 /* Whether a pose is far away. */
-static int think(const pose* at) {
+static int think(const examples_Pose* at) {
   if (at->x > 7.0 && SITU_TRACE_IS_ENABLED(&planner)) {
     const char* reason = "the end of the road";
     const situ_trace_argument argument = {
@@ -40,8 +40,9 @@ static int think(const pose* at) {
 /* Publishes a pose, takes it, and thinks about it. */
 static int go(situ_publisher* publisher, situ_subscriber* subscriber, int step) {
   situ_loan loan;
-  check(situ_publisher_loan(publisher, sizeof(pose), _Alignof(pose), 0, &loan, &error));
-  *(pose*)loan.head = (pose){.x = step, .y = 0, .heading = 0};
+  examples_Pose* pose;
+  check(examples_Pose_loan(publisher, &loan, &pose, &error));
+  pose->x = step;
   uint64_t number;
   check(situ_loan_publish(&loan, &number, &error));
   check(situ_subscriber_wait(subscriber, 10000000000, &error));
@@ -60,11 +61,11 @@ int main(void) {
   situ_publisher_qos publishing = situ_publisher_qos_default();
   publishing.reliability = SITU_RELIABLE;
   situ_publisher* publisher;
-  check(situ_publisher_create(node, "tracing/poses", &pose_type, &publishing, &publisher, &error));
+  check(situ_publisher_create(node, "tracing/poses", examples_Pose_type(), &publishing, &publisher, &error));
   situ_subscriber_qos taking = situ_subscriber_qos_default();
   taking.reliability = SITU_RELIABLE;
   situ_subscriber* subscriber;
-  check(situ_subscriber_create(node, "tracing/poses", &pose_type, &taking, &subscriber, &error));
+  check(situ_subscriber_create(node, "tracing/poses", examples_Pose_type(), &taking, &subscriber, &error));
 
   int far = 0;
   for (int step = 0; step < 10; ++step) {

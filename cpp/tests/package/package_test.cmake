@@ -1,6 +1,6 @@
 # Installs Situ into a new folder as `make install` does, moves the folder, and builds and runs the consumer
-# with it: with CMake and with pkg-config. Called with -DSOURCE=<this folder> -DCXX=<compiler> -DCC=<compiler>
-# -DWORK=<scratch folder> -DPROFILE=<cargo profile>.
+# with it, and the projects of `situ new`: with CMake, cargo and pkg-config. Called with -DSOURCE=<this folder>
+# -DCXX=<compiler> -DCC=<compiler> -DWORK=<scratch folder> -DPROFILE=<cargo profile>.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -27,6 +27,11 @@ run(${CMAKE_COMMAND} --build ${WORK}/build)
 foreach(program types bus c c_static)
   run(${WORK}/build/${program})
 endforeach()
+
+# Projects that `situ new` writes. The folder of compiled dependencies stays for the next run.
+find_program(BASH bash)
+cmake_path(GET WORK PARENT_PATH around)
+run(${BASH} ${SOURCE}/projects.sh ${WORK}/installed ${WORK}/projects ${SOURCE}/../../../Cargo.lock ${around}/projects-target)
 
 find_program(PKG_CONFIG pkg-config)
 if(NOT PKG_CONFIG)

@@ -104,8 +104,10 @@ pub enum Command {
         #[command(subcommand)]
         command: SchemaCommand,
     },
-    /// Generate Rust or C++ code from message definitions
+    /// Generate Rust, C++ or C code from message definitions
     Gen(GenArgs),
+    /// Start a project: a publisher and a subscriber that build and run
+    New(NewArgs),
     /// Check whether this machine is ready, with advice for each problem
     Doctor,
     /// Remove the files of dead processes from shared memory
@@ -399,12 +401,13 @@ pub struct SchemaArgs {
     pub topic: Option<String>,
 }
 
-/// A language to generate code in. There is Rust of edition 2024, C++20, a Rust crate for each ROS package
-/// for rclrs, and the messages that rclrs itself uses, for its crate ros-env.
+/// A language to generate code in. There is Rust of edition 2024, C++20, C11 (flat types only), a Rust crate for
+/// each ROS package for rclrs, and the messages that rclrs itself uses, for its crate ros-env.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
     Rust,
     Cpp,
+    C,
     Rclrs,
     RosEnv,
 }
@@ -414,6 +417,7 @@ pub enum Language {
 #[command(after_help = "Examples:
   situ gen --lang rust --out src/messages schema/robot.idl
   situ gen --lang cpp --out build/generated -I ~/venv --ros sensor_msgs --ros nav_msgs
+  situ gen --lang c --out build/generated schema/robot.idl
   situ gen --lang rclrs --out ros -I /opt/ros/kilted --ros sensor_msgs
   situ gen --lang ros-env --out env -I /opt/ros/kilted --ros action_msgs --ros rcl_interfaces --ros rosgraph_msgs
 In a build, use the hooks instead: situ_schema::BuildScript in a build.rs, situ_generate(...) in CMake.")]
@@ -444,6 +448,39 @@ pub struct GenArgs {
     /// Rust: replace a messages.rs that was generated from other files
     #[arg(long)]
     pub force: bool,
+}
+
+/// The language of a new project: Rust, C++, C, or a publisher in Rust and a subscriber in C++.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProjectLanguage {
+    Rust,
+    Cpp,
+    C,
+    Mixed,
+}
+
+/// `situ new`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The folder gets a message definition, a publisher, a subscriber, the files that build them, and a README.
+The last component of its path names the project: small letters, digits and underscores.
+
+Examples:
+  situ new my_robot --lang rust
+  situ new projects/my_robot --lang mixed         a publisher in Rust, a subscriber in C++
+  situ new my_robot --lang rust --path ~/situ     with the crates of a checkout"
+)]
+pub struct NewArgs {
+    /// The folder to create, whose last component is the project's name
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// Language
+    #[arg(long, value_enum)]
+    pub lang: ProjectLanguage,
+    /// Rust: the folder of Situ's sources, a checkout or an installation's share/situ [default: those that are
+    /// installed with this command, or from which it was built]
+    #[arg(long, value_name = "DIR")]
+    pub path: Option<PathBuf>,
 }
 
 /// A namespace of C++.

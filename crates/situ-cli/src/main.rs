@@ -65,6 +65,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
             SchemaCommand::Hash(arguments) => commands::schema::hash(&context, &arguments),
         },
         Command::Gen(arguments) => commands::generate::run(&context, &arguments),
+        Command::New(arguments) => commands::new::run(&context, &arguments),
         Command::Doctor => doctor::run(&context),
         Command::Clean(arguments) => commands::clean::run(&context, &arguments),
         Command::Bench(arguments) => bench::run(&context, &arguments),

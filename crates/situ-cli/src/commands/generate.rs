@@ -10,7 +10,7 @@ use situ_schema::proto::{ProtoBuild, ProtoError};
 
 use super::{Context, schema};
 use crate::cli::{GenArgs, Language, SourceArgs};
-use crate::error::CliError;
+use crate::error::{CliError, complain};
 
 #[derive(Serialize)]
 struct Generated {
@@ -23,6 +23,7 @@ pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
     let language = match arguments.lang {
         Language::Rust => codegen::Language::Rust,
         Language::Cpp => codegen::Language::Cpp,
+        Language::C => codegen::Language::C,
         Language::Rclrs => codegen::Language::Rclrs,
         Language::RosEnv => codegen::Language::RosEnv,
     };
@@ -114,10 +115,18 @@ fn definitions(
     if matches!(language, codegen::Language::Rclrs | codegen::Language::RosEnv) {
         check_packages(&schema)?;
     }
-    let obstacle =
-        (language == codegen::Language::RosEnv).then(|| codegen::ros_env_obstacle(&schema)).flatten();
+    let obstacle = match language {
+        codegen::Language::RosEnv => codegen::ros_env_obstacle(&schema),
+        codegen::Language::C => codegen::c_obstacle(&schema),
+        _ => None,
+    };
     if let Some(obstacle) = obstacle {
         return Err(CliError::Failed(obstacle));
+    }
+    if language == codegen::Language::C {
+        for omission in codegen::c_omissions(&schema) {
+            complain(&format!("left out: {omission}"));
+        }
     }
     Ok((codegen::generate(&schema, &options), files_of(&schema)))
 }

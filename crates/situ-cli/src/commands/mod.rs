@@ -4,6 +4,7 @@
 //!   topic, node, domain   their lists and details: `list` and `info`
 //!   listen, publish       subscribers and publishers without a compiled-in type
 //!   schema, generate      schema files, and code from them
+//!   new                   writes projects from templates
 //!   clean                 removes the files of dead processes
 //!   manual                completions and manual pages
 //!   part                  the processes that the demo and the bench start
@@ -14,6 +15,7 @@ pub mod domain;
 pub mod generate;
 pub mod listen;
 pub mod manual;
+pub mod new;
 pub mod node;
 pub mod part;
 pub mod publish;

@@ -8,6 +8,7 @@
 //! ```
 
 pub(crate) mod build_script;
+mod c;
 pub(crate) mod cpp;
 pub(crate) mod naming;
 pub(crate) mod rust;
@@ -23,6 +24,8 @@ pub enum Language {
     Rust,
     /// C++20: headers.
     Cpp,
+    /// C11: headers with the flat types. See [`c_obstacle`].
+    C,
     /// A Rust crate for each package of ROS, for rclrs.
     Rclrs,
     /// Sources for the crate ros-env, which holds the messages that rclrs itself uses. See
@@ -88,9 +91,20 @@ pub fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile> {
     match options.language {
         Language::Rust => rust::generate(schema, options),
         Language::Cpp => cpp::generate(schema, options),
+        Language::C => c::generate(schema, options),
         Language::Rclrs => rust::rclrs::generate(schema, options),
         Language::RosEnv => rust::ros_env::generate(schema),
     }
+}
+
+/// Why code for [`Language::C`] cannot be generated: no requested struct is flat. `None` if it can.
+pub fn c_obstacle(schema: &Schema) -> Option<String> {
+    c::obstacle(schema)
+}
+
+/// The requested types that code for [`Language::C`] leaves out, as sentences that say why.
+pub fn c_omissions(schema: &Schema) -> Vec<String> {
+    c::omissions(schema)
 }
 
 /// Why code for [`Language::RosEnv`] cannot be generated: the schema has actions, or types that ROS messages

@@ -12,6 +12,7 @@ pub fn generate(
 ) -> Result<Vec<GeneratedFile>, ProtoError> {
     Ok(match options.language {
         Language::Rclrs | Language::RosEnv => return Err(ProtoError::NotForRos),
+        Language::C => return Err(ProtoError::NotForC),
         Language::Rust => vec![rust::generate(model, options)],
         Language::Cpp => {
             let names = cpp::Names::new(model)?;

@@ -53,6 +53,9 @@ pub enum ProtoError {
     /// Crates for rclrs are only made of ROS packages.
     #[error("crates for rclrs are made of ROS packages, not of .proto files; use --lang rust or --lang cpp")]
     NotForRos,
+    /// There is no protobuf for C.
+    #[error("there is no C code for .proto files; use --lang rust or --lang cpp")]
+    NotForC,
     /// A build script has no `OUT_DIR`.
     #[error("OUT_DIR is not set: generate from a build script (build.rs), or with `situ gen`")]
     NotABuildScript,

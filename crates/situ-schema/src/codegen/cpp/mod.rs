@@ -14,9 +14,9 @@
 mod composite;
 mod enumeration;
 mod layout;
-mod names;
+pub(super) mod names;
 mod storage;
-mod types;
+pub(super) mod types;
 pub(crate) mod words;
 pub(crate) mod writer;
 
@@ -278,14 +278,15 @@ fn default_of(schema: &Named, id: TypeId) -> String {
     schema.qualified(schema.name(id), schema.simple(id))
 }
 
-fn needed_files(schema: &Schema, file: FileId) -> BTreeSet<FileId> {
+/// The files whose types this one uses.
+pub(super) fn needed_files(schema: &Schema, file: FileId) -> BTreeSet<FileId> {
     let here = schema.definitions().map(|(id, _)| id).filter(|id| schema.file_of(*id) == file);
     let needed = here.flat_map(|id| direct_dependencies(schema, id)).map(|id| schema.file_of(id));
     needed.filter(|it| *it != file).collect()
 }
 
 /// Whether the header of `from` includes that of `to`, directly or through others.
-fn reaches(schema: &Schema, from: FileId, to: FileId) -> bool {
+pub(super) fn reaches(schema: &Schema, from: FileId, to: FileId) -> bool {
     let mut seen = BTreeSet::from([from]);
     let mut open = vec![from];
     while let Some(file) = open.pop() {
@@ -297,7 +298,8 @@ fn reaches(schema: &Schema, from: FileId, to: FileId) -> bool {
     false
 }
 
-fn direct_dependencies(schema: &Schema, id: TypeId) -> Vec<TypeId> {
+/// The types that a definition names.
+pub(super) fn direct_dependencies(schema: &Schema, id: TypeId) -> Vec<TypeId> {
     fn of_type(ty: &Type, found: &mut Vec<TypeId>) {
         match ty {
             Type::Sequence { element, .. } | Type::Array { element, .. } => of_type(element, found),
@@ -326,7 +328,7 @@ fn direct_dependencies(schema: &Schema, id: TypeId) -> Vec<TypeId> {
 }
 
 /// A path as headers show it: with forward slashes, and at most three components.
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     let parts: Vec<_> =
         path.iter().map(|it| it.to_string_lossy()).filter(|it| it != "<situ>" && it != "/").collect();
     parts[parts.len().saturating_sub(3)..].join("/")

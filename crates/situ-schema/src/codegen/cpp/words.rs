@@ -113,18 +113,22 @@ const MACROS: &str = include_str!("macros.txt");
 /// Names in the global namespace of these headers: types and functions of the C library, and `std`.
 const GLOBALS: &str = include_str!("globals.txt");
 
+/// Whether this is a word of C++, or a macro.
+pub fn is_word(name: &str) -> bool {
+    static MACRO_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| MACROS.split_whitespace().collect());
+    KEYWORDS.contains(&name) || MACRO_NAMES.contains(name)
+}
+
 /// Whether no identifier may have this name.
 pub fn is_reserved(name: &str) -> bool {
-    static MACRO_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| MACROS.split_whitespace().collect());
     let behind = name.len() - name.trim_end_matches('_').len();
-    KEYWORDS.contains(&name)
-        || MACRO_NAMES.contains(name)
+    is_word(name)
         || (name.starts_with("situ_") || name.starts_with("SITU_")) && behind == 0
         || is_compilers(name) && (behind == 0 || behind == 2)
 }
 
 /// Whether the name is reserved for compilers and their libraries: `__x`, `_X`, `__x__`.
-fn is_compilers(name: &str) -> bool {
+pub fn is_compilers(name: &str) -> bool {
     name.strip_prefix('_').is_some_and(|it| it.starts_with(|it: char| it == '_' || it.is_ascii_uppercase()))
 }
 

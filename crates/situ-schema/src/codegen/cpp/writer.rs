@@ -79,6 +79,11 @@ impl CodeWriter {
         self.text.push_str(&other.text);
     }
 
+    /// The number of bytes so far.
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
     /// The text.
     pub fn finish(self) -> String {
         self.text
