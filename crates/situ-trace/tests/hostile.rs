@@ -165,7 +165,7 @@ fn files_that_are_not_rings_are_named_in_the_summary() {
     let given_up = summary.producers.iter().filter(|producer| producer.given_up.is_some()).count();
     assert_eq!((given_up, summary.producers.len()), (4, 5), "{summary:?}");
     // The trace says so, too.
-    let trace = situ_trace::ReadTrace::read(&fs::read(scratch.file()).unwrap());
+    let trace = situ_trace::reader::ReadTrace::read(&fs::read(scratch.file()).unwrap());
     assert_eq!((trace.troubles.damaged, summary.damaged()), (4, 4));
     // The collector removes only files that are rings, or unfinished rings.
     let mut left: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();

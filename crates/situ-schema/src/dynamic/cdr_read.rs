@@ -3,7 +3,7 @@
 use situ_wire::{DecodeError, DecodeProblem, Encoding, Reader, Scope, TextBuffer};
 
 use super::defaults::{Defaults, bitmask_value, enum_value};
-use super::error::{ReadError, ReadProblem};
+use super::error::ReadError;
 use super::memory;
 use super::value::{Numbers, Record, Value};
 use super::{Budget, Names, Shape, all_members, number, shape};
