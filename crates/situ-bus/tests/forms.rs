@@ -58,8 +58,8 @@ impl Structure for ByHand {
 }
 
 impl Message for ByHand {
-    const NAME: &'static str = Pose::NAME;
-    const SCHEMA: &'static str = Pose::SCHEMA;
+    const NAME: &'static str = <Pose as Message>::NAME;
+    const SCHEMA: &'static str = <Pose as Message>::SCHEMA;
     const SCHEMA_HASH: u64 = Pose::SCHEMA_HASH;
     const LAYOUT_HASH: u64 = 0;
     const STORAGE: StorageKind = StorageKind::Heap;
