@@ -264,7 +264,7 @@ pub fn map<K: Key, V: Value, SK: Key, SV: Value>(
     for (index, (source_key, source_value)) in source.entries().enumerate() {
         let mut key: K = default_value();
         convert_key(&mut key, source_key, bodies).map_err(|error| error.in_element(index))?;
-        headroom.expect_entry::<K, V>()?;
+        headroom.expect_entry::<K, V, _>(target)?;
         let value = target.try_entry(key)?;
         convert_value(value, source_value, bodies).map_err(|error| error.in_element(index))?;
     }

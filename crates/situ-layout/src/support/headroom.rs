@@ -12,6 +12,7 @@
 use std::hint::black_box;
 
 use super::shared_bytes::NoMemory;
+use crate::value::container::MapField;
 
 /// The number of bytes that are checked at once.
 const STEP: usize = 64 << 10;
@@ -33,11 +34,12 @@ impl Headroom {
         Ok(())
     }
 
-    /// Checks that an entry can be inserted into a `BTreeMap`. A node of the map has room for 11 entries and
-    /// 12 links. An insertion may split several nodes, but rarely: on average it needs a sixth of a node.
+    /// Checks that an entry can be inserted into a map. Flat maps have their memory already. A node of a
+    /// `BTreeMap` has room for 11 entries and 12 links. An insertion may split several nodes, but rarely: on
+    /// average it needs a sixth of a node.
     #[inline]
-    pub fn expect_entry<K, V>(&mut self) -> Result<(), NoMemory> {
-        self.expect(11 * size_of::<(K, V)>() + 128)
+    pub fn expect_entry<K, V, M: MapField<K, V>>(&mut self, _map: &M) -> Result<(), NoMemory> {
+        if M::ALLOCATES { self.expect(11 * size_of::<(K, V)>() + 128) } else { Ok(()) }
     }
 }
 

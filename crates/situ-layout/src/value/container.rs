@@ -131,6 +131,9 @@ pub trait MapField<K, V>: Default {
     /// The greatest number of entries; `None` if there is no bound.
     const BOUND: Option<usize>;
 
+    /// Whether an insertion may allocate, and therefore ends the program where there is no memory.
+    const ALLOCATES: bool;
+
     /// The number of entries.
     fn entry_count(&self) -> usize;
 

@@ -673,7 +673,7 @@ where
         bodies.repeat(1, size_of::<(K, V)>())?;
         let mut own: K = default_value();
         let entry = R::Key::read(key, &mut own).and_then(|()| {
-            headroom.expect_entry::<K, V>()?;
+            headroom.expect_entry::<K, V, _>(to)?;
             Ok(to.try_entry(own)?)
         });
         let loaded = entry.and_then(|to| load(value, to, bodies));

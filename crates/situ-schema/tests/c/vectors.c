@@ -141,6 +141,6 @@ int main(int count, char** arguments) {
   bulk();
   const situ_type* type = kitchen_Derived_type();
   EXPECT(strcmp(type->name, "kitchen::Derived") == 0 && type->encoding == SITU_FLAT);
-  EXPECT(strstr(type->schema, "@bulk sequence<uint8> raw;") != NULL);
+  EXPECT(strstr(type->schema, "@bulk(TRUE) sequence<uint8> raw;") != NULL);
   return failures != 0;
 }

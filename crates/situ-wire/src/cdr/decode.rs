@@ -379,7 +379,7 @@ impl VisitorMut for Decoder<'_, '_> {
             let mut key: K = default_value();
             key.visit_mut(self).map_err(|error| error.in_element(index))?;
             self.headroom
-                .expect_entry::<K, V>()
+                .expect_entry::<K, V, M>(table)
                 .map_err(|error| self.reader.error(error).in_element(index))?;
             let value = table.try_entry(key).map_err(|error| self.reader.error(error).in_element(index))?;
             value.visit_mut(self).map_err(|error| error.in_element(index))?;

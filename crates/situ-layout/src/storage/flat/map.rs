@@ -204,6 +204,7 @@ unsafe impl<K: SelfContained, V: SelfContained, const N: usize> SelfContained fo
 
 impl<K: Key, V: Value, const N: usize> MapField<K, V> for FlatMap<K, V, N> {
     const BOUND: Option<usize> = Some(N);
+    const ALLOCATES: bool = false;
 
     fn entry_count(&self) -> usize {
         self.len()

@@ -55,6 +55,7 @@ impl<K: Key, V: Value, const N: usize> BoundedMap<K, V, N> {
 
 impl<K: Key, V: Value, const N: usize> MapField<K, V> for BoundedMap<K, V, N> {
     const BOUND: Option<usize> = Some(N);
+    const ALLOCATES: bool = true;
 
     fn entry_count(&self) -> usize {
         self.entries.len()
@@ -95,6 +96,7 @@ impl<K: Key, V: Value, const N: usize> MapField<K, V> for BoundedMap<K, V, N> {
 
 impl<K: Key, V: Value> MapField<K, V> for BTreeMap<K, V> {
     const BOUND: Option<usize> = None;
+    const ALLOCATES: bool = true;
 
     fn entry_count(&self) -> usize {
         self.len()

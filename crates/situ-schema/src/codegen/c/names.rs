@@ -43,6 +43,11 @@ const VARIABLES: &[&str] = &[
     "value",
 ];
 
+/// Types of numbers in generated structs, in alphabetical order. In C++, a member with such a name would hide the
+/// type from the members behind it.
+const NUMBERS: &[&str] =
+    &["int16_t", "int32_t", "int64_t", "int8_t", "uint16_t", "uint32_t", "uint64_t", "uint8_t"];
+
 /// What belongs to every struct.
 const STRUCT_ENDS: &[&str] = &["", "_bulk_lengths", "_check", "_init", "_loan", "_publish", "_take", "_type"];
 
@@ -64,6 +69,11 @@ fn is_taken(name: &str) -> bool {
         || is_librarys(name)
         || C_WORDS.contains(&name)
         || VARIABLES.contains(&name)
+}
+
+/// Whether no member of a struct may have this name.
+fn is_no_member(name: &str) -> bool {
+    is_reserved(name) || C_WORDS.contains(&name) || NUMBERS.contains(&name)
 }
 
 /// Reserves names that share a stem, with as many underscores behind the stem as they need.
@@ -161,8 +171,9 @@ impl<'a> Named<'a> {
             Kind::Union(it) => (it.cases.iter().map(|it| &it.member).collect(), false),
             _ => (Vec::new(), false),
         };
-        let is_reserved =
-            |name: &str| is_reserved(name) || C_WORDS.contains(&name) || has_base && name == "base";
+        let is_reserved = |name: &str| {
+            is_no_member(name) || has_base && name == "base" || self.types.values().any(|it| it == name)
+        };
         Members(naming::Scope::of(members.into_iter().map(|it| it.name.as_str()), is_reserved))
     }
 }
@@ -187,7 +198,7 @@ pub fn accessors(fields: &[BulkField]) -> Vec<String> {
 /// The members of the structure of lengths, by the ends of the names of functions.
 pub fn length(accessor: &str) -> String {
     let name = accessor.trim_start_matches('_');
-    if is_reserved(name) || C_WORDS.contains(&name) { format!("{name}_") } else { name.to_owned() }
+    if is_no_member(name) { format!("{name}_") } else { name.to_owned() }
 }
 
 #[cfg(test)]
@@ -196,7 +207,7 @@ mod tests {
 
     #[test]
     fn words_are_in_order() {
-        assert!(VARIABLES.is_sorted() && C_WORDS.is_sorted());
+        assert!(VARIABLES.is_sorted() && C_WORDS.is_sorted() && NUMBERS.is_sorted());
     }
 
     #[test]
@@ -219,5 +230,12 @@ mod tests {
         assert_eq!((called("a_b"), called("a_b_type")), ("a_b".into(), "a_b_type_".into()));
         let members = named.members(schema.find("a::b_C").unwrap());
         assert_eq!(["restrict", "x", "class"].map(|it| members.get(it)), ["restrict_", "x", "class_"]);
+        // `uint8_t` and `inner` are types of members behind them.
+        let text = "struct inner { long x; }; struct outer { inner inner; octet uint8_t; inner other; };";
+        let schema = crate::Loader::new().sealed().text("test.idl", text, crate::Format::Idl).load();
+        let schema = schema.unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let named = Named::new(&schema);
+        let members = named.members(schema.find("outer").unwrap());
+        assert_eq!(["inner", "uint8_t", "other"].map(|it| members.get(it)), ["inner_", "uint8_t_", "other"]);
     }
 }

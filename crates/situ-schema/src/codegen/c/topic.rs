@@ -53,12 +53,15 @@ fn schema_text(code: &mut CodeWriter, text: &str) {
 fn loan(code: &mut CodeWriter, name: &str) {
     code.gap();
     code.line("/* Lends a message with default values in shared memory. Write to it, then call situ_loan_publish, or");
-    code.line(" * situ_loan_discard. Errors: those of situ_publisher_loan. */");
+    code.line(
+        " * situ_loan_discard. After an error `message` is NULL. Errors: those of situ_publisher_loan. */",
+    );
     code.line(format!(
         "static inline situ_status {name}_loan(situ_publisher* publisher, situ_loan* loan, {name}** message,"
     ));
     code.line("    situ_error* error) {");
     code.indent();
+    code.line("*message = NULL;");
     lend(code, name, "0");
     code.line(format!("*message = ({name}*)loan->head;"));
     code.line(format!("{name}_init(*message);"));
@@ -112,6 +115,7 @@ fn loan_with_bulk(code: &mut CodeWriter, name: &str, bulk: &[BulkField]) {
     ));
     code.line(format!("    situ_loan* loan, {name}** message, situ_error* error) {{"));
     code.indent();
+    code.line("*message = NULL;");
     code.line(format!("situ_bulk bulk[{}];", bulk.len()));
     code.line("uint64_t end = 0;");
     for (at, field) in bulk.iter().enumerate() {
@@ -150,6 +154,7 @@ fn take(code: &mut CodeWriter, name: &str, bulk: &[BulkField]) {
     ));
     code.line(format!("    const {name}** message, situ_error* error) {{"));
     code.indent();
+    code.line("*message = NULL;");
     code.line("situ_status status = situ_subscriber_take(subscriber, sample, error);");
     code.line("if (status != SITU_OK) return status;");
     code.line(format!("status = situ_expect_flat(sample, sizeof({name}), \"{name}\", error);"));
