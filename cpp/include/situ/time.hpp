@@ -17,6 +17,7 @@
 #include <string>
 
 #include "situ/support/error.hpp"
+#include "situ/support/platform.hpp"
 
 namespace situ {
 

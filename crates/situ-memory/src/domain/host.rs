@@ -76,6 +76,7 @@ impl HostMemory {
     }
 
     /// The windows through which this process uses it.
+    #[cfg(feature = "cuda")]
     pub(crate) fn windows(&self) -> &FileWindows {
         &self.windows
     }

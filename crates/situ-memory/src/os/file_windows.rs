@@ -98,6 +98,7 @@ impl FileWindows {
         self.limit
     }
 
+    #[cfg(feature = "cuda")]
     pub(crate) fn access(&self) -> Access {
         self.access
     }
@@ -252,6 +253,7 @@ impl FileWindows {
     }
 
     /// See [`Mapping::while_writable`], at an address in one of the windows.
+    #[cfg(feature = "cuda")]
     pub(crate) fn while_writable<T>(
         &self,
         address: u64,
