@@ -141,7 +141,9 @@ words: [one, \"two\\n\", '']
 ages:
   z: -1
   'a b': 2
-grid: [1, 2, 3, 4]
+grid:
+- [1, 2]
+- [3, 4]
 nested:
 - [1]
 - []
@@ -156,7 +158,7 @@ nested:
         "{\"name\":\"true\",\"wide\":\"a b\",\"letter\":\"7\",\"on\":true,\"color\":\"GREEN\",\"flags\":[\"B\"],\
          \"either\":{\"discriminator\":\"GREEN\",\"text\":\"hi\"},\"maybe\":null,\"other\":{\"x\":0.1,\"y\":null},\
          \"bytes\":[1,2,3,4],\"points\":[{\"x\":1.0,\"y\":0.0},{\"x\":0.0,\"y\":1e+30}],\
-         \"words\":[\"one\",\"two\\n\",\"\"],\"ages\":{\"z\":-1,\"a b\":2},\"grid\":[1,2,3,4],\"nested\":[[1],[]]}"
+         \"words\":[\"one\",\"two\\n\",\"\"],\"ages\":{\"z\":-1,\"a b\":2},\"grid\":[[1,2],[3,4]],\"nested\":[[1],[]]}"
     );
     assert_eq!(value.find("other.x"), Some(&Value::Float(0.1)));
     assert_eq!(value.find("either.text"), Some(&Value::Text("hi".into())));
@@ -188,7 +190,7 @@ fn mistakes_in_text_say_where_and_what_to_do() {
             "`color`, line 1, column 8: expected an enumerator, found `GREN` (did you mean `GREEN`?)",
         ),
         ("flags: A | C", "`flags`, line 1, column 8: there is no flag `C` (there are A, B)"),
-        ("grid: [1]", "`grid`, line 1, column 7: 1 elements, but the array has 4 (give exactly 4 elements)"),
+        ("grid: [1]", "`grid`, line 1, column 7: 1 elements, but the array has 2 (give exactly 2 elements)"),
         (
             "either: {discriminator: RED, text: x}",
             "`either`, line 1, column 9: the discriminator 0 does not select the case `text` \
@@ -292,4 +294,45 @@ fn huge_types_cost_no_memory() {
     assert!(dynamic::from_cdr(&schema, id, &[0, 1, 0, 0, 1, 2, 3]).is_err());
     let late = schema.find("Late").unwrap();
     assert!(dynamic::from_cdr(&schema, late, &[0, 1, 0, 0, 1]).is_err());
+}
+
+#[test]
+fn arrays_of_several_dimensions_are_nested_lists() {
+    let schema = load("@flat struct Pair { double m[2][1][3]; boolean b[2][2]; };");
+    let id = schema.find("Pair").unwrap();
+    let nested = "{m: [[[1, 2, 3]], [[4, 5, 6]]], b: [[true, false], [false, true]]}";
+    let value = dynamic::from_text(&schema, id, nested).unwrap();
+    let row = "{m: [1, 2, 3, 4, 5, 6], b: [true, false, false, true]}";
+    assert_eq!(dynamic::from_text(&schema, id, row).unwrap(), value, "one list holds them in the same order");
+    let json = r#"{"m":[[[1.0,2.0,3.0]],[[4.0,5.0,6.0]]],"b":[[true,false],[false,true]]}"#;
+    assert_eq!(value.to_json(), json);
+    let yaml = value.to_yaml(&PrintOptions::default());
+    assert_eq!(yaml, "m:\n- - [1.0, 2.0, 3.0]\n- - [4.0, 5.0, 6.0]\nb:\n- [true, false]\n- [false, true]\n");
+    assert_eq!(dynamic::from_text(&schema, id, &yaml).unwrap(), value);
+
+    let mut bytes: Vec<u8> = (1..=6).flat_map(|it| f64::from(it).to_le_bytes()).collect();
+    bytes.extend([1, 0, 0, 1, 0, 0, 0, 0]);
+    let message = dynamic::to_flat(&schema, id, &value).unwrap();
+    assert_eq!(message.head, bytes);
+    assert_eq!(dynamic::from_flat(&schema, id, &message.head, &[]).unwrap(), value);
+    let cdr = dynamic::to_cdr(&schema, id, &value, Encoding::Xcdr1).unwrap();
+    assert_eq!(cdr[4..56], bytes[..52]);
+    assert_eq!(dynamic::from_cdr(&schema, id, &cdr).unwrap(), value);
+
+    let zeros = dynamic::default_value(&schema, id).unwrap().to_json();
+    assert_eq!(zeros, r#"{"m":[[[0.0,0.0,0.0]],[[0.0,0.0,0.0]]],"b":[[false,false],[false,false]]}"#);
+    let error = dynamic::from_text(&schema, id, "{m: [[[1, 2, 3]], [[4, 5]]]}").unwrap_err().to_string();
+    assert!(error.contains("2 elements, but the array has 3"), "{error}");
+}
+
+#[test]
+fn splitting_an_array_does_not_multiply_the_memory() {
+    // Lists of one byte each: with one for each byte, the message has as many values as its size allows.
+    let schema = load("@flat struct Thin { octet x[3000000][1]; };");
+    let id = schema.find("Thin").unwrap();
+    let bytes = vec![0; 3_000_000];
+    assert!(dynamic::from_flat(&schema, id, &bytes, &[]).is_ok());
+    let deep = load("@flat struct Deep { octet x[3000000][1][1]; };");
+    let error = dynamic::from_flat(&deep, deep.find("Deep").unwrap(), &bytes, &[]).unwrap_err();
+    assert!(error.to_string().contains("values"), "{error}");
 }

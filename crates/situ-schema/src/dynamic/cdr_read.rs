@@ -6,7 +6,7 @@ use super::defaults::{Defaults, bitmask_value, enum_value};
 use super::error::ReadError;
 use super::memory;
 use super::value::{Numbers, Record, Value};
-use super::{Budget, Names, Shape, all_members, number, shape};
+use super::{Budget, Names, Shape, all_members, count, nested, number, shape};
 use crate::model::{Extensibility, Kind, Member, Primitive, Type, TypeId, Union};
 use crate::schema::Schema;
 
@@ -119,10 +119,11 @@ impl<'a> Decoder<'a> {
                 self.reader.ascend();
                 Ok(value)
             }
-            Shape::Array { element, length } => {
+            Shape::Array { element, dimensions } => {
                 self.reader.descend()?;
                 let scope = self.enter_if(!is_primitive(schema, element))?;
-                let value = self.elements(element, length)?;
+                let elements = self.elements(element, count(&dimensions))?;
+                let value = nested::nest(elements, &dimensions, &mut self.defaults.budget)?;
                 self.leave(scope);
                 self.reader.ascend();
                 Ok(value)

@@ -4,10 +4,10 @@ use situ_layout::visit::{Element, Shape as WireShape};
 use situ_wire::{ByteOrder, BytesSink, Encapsulation, Encoding, Writer};
 
 use super::cdr_read::{is_primitive, wire_extensibility};
-use super::error::{WriteError, WriteProblem};
-use super::flat_write::{check_length, other_type, sorted, text_of, union_case, units_of};
+use super::error::{WriteError, WriteProblem, other_type};
+use super::flat_write::{check_length, sorted, text_of, union_case, units_of};
 use super::value::{Numbers, Value};
-use super::{Shape, all_members, number, shape};
+use super::{Shape, all_members, nested, number, shape};
 use crate::model::{Extensibility, Kind, Member, Primitive, Type, TypeId, Union};
 use crate::schema::Schema;
 
@@ -61,13 +61,10 @@ impl<'s> Encoder<'s> {
                 self.writer.ascend();
                 Ok(())
             }
-            Shape::Array { element, length } => {
-                let found = check_length(value, None)? as u64;
-                if found != length {
-                    return Err(WriteProblem::OtherCount { expected: length, found }.into());
-                }
+            Shape::Array { element, dimensions } => {
+                let elements = nested::elements(value, &dimensions)?;
                 self.writer.descend()?;
-                self.delimited_if(!is_primitive(schema, element), |it| it.elements(element, value))?;
+                self.delimited_if(!is_primitive(schema, element), |it| it.elements(element, &elements))?;
                 self.writer.ascend();
                 Ok(())
             }

@@ -5,7 +5,7 @@ use situ_layout::NoMemory;
 use super::error::{ReadError, ReadProblem};
 use super::memory;
 use super::value::{Numbers, Record, Value};
-use super::{Budget, Names, Shape, all_members, number, shape};
+use super::{Budget, Names, Shape, all_members, count, nested, number, shape};
 use crate::model::{Bitmask, Enum, Kind, Literal, Member, Primitive, Type, TypeId};
 use crate::schema::Schema;
 
@@ -86,7 +86,10 @@ impl Defaults<'_> {
                     .map_or(Value::List(Vec::new()), Value::Numbers),
                 None => Value::List(Vec::new()),
             },
-            Shape::Array { element, length } => self.array(element, length)?,
+            Shape::Array { element, dimensions } => {
+                let elements = self.array(element, count(&dimensions))?;
+                nested::nest(elements, &dimensions, &mut self.budget)?
+            }
             Shape::Map { .. } => Value::Map(Vec::new()),
             Shape::Definition(id, kind) => match kind {
                 Kind::Struct(_) => {
@@ -146,15 +149,20 @@ impl Defaults<'_> {
             (Literal::Enumerator { .. }, Shape::Definition(_, Kind::Enum(it))) => {
                 enum_value(it, schema.enumerator_of(literal).map_or(0, |it| it.value))
             }
-            (Literal::List(elements), Shape::Sequence { element, .. } | Shape::Array { element, .. }) => {
-                self.charge(elements.len() as u64)?;
-                let values =
-                    elements.iter().map(|it| self.literal(it, element)).collect::<Result<Vec<_>, _>>()?;
-                list(schema, element, values)?
+            (Literal::List(elements), Shape::Sequence { element, .. }) => self.list(elements, element)?,
+            (Literal::List(elements), Shape::Array { element, dimensions }) => {
+                let elements = self.list(elements, element)?;
+                nested::nest(elements, &dimensions, &mut self.budget)?
             }
             // Literals are checked against their types when the schema is read.
             (Literal::List(_) | Literal::Enumerator { .. }, _) => self.of(ty)?,
         })
+    }
+
+    fn list(&mut self, elements: &[Literal], element: &Type) -> Result<Value, ReadError> {
+        self.charge(elements.len() as u64)?;
+        let values = elements.iter().map(|it| self.literal(it, element)).collect::<Result<Vec<_>, _>>()?;
+        Ok(list(self.schema, element, values)?)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use situ_wire::{DecodeProblem, EncodeProblem};
 
+use super::value::Value;
+
 /// A path to a member, built from the inside out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Path {
@@ -247,4 +249,9 @@ impl TextError {
             self.path.text().trim_matches('`').to_owned()
         }
     }
+}
+
+/// The error of a value that does not have the expected type.
+pub(super) fn other_type(expected: &str, found: &Value) -> WriteError {
+    WriteProblem::OtherType { expected: expected.to_owned(), found: found.word() }.into()
 }

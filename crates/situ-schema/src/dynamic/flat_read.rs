@@ -4,7 +4,7 @@ use super::defaults::{bitmask_value, enum_value};
 use super::error::{ReadError, ReadProblem};
 use super::memory;
 use super::value::{Numbers, Record, Value};
-use super::{Budget, Names, Shape, number, shape};
+use super::{Budget, Names, Shape, count, nested, number, shape};
 use crate::layout::flat::{ContainerLayout, Extent, FlatReason, optional};
 use crate::model::{Kind, Member, Primitive, Type, TypeId};
 use crate::schema::Schema;
@@ -127,7 +127,10 @@ impl<'a> Reader<'a> {
                 let layout = possible(layout)?;
                 self.elements(element, at + layout.data_offset, length)
             }
-            Shape::Array { element, length } => self.elements(element, at, length),
+            Shape::Array { element, dimensions } => {
+                let elements = self.elements(element, at, count(&dimensions))?;
+                nested::nest(elements, &dimensions, &mut self.budget)
+            }
             Shape::Map { key, value, bound } => {
                 let length = self.length(at, bound)?;
                 let layout = ContainerLayout::map(self.extent(key)?, self.extent(value)?, bound.unwrap_or(0));

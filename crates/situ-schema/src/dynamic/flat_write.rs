@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::error::{WriteError, WriteProblem};
+use super::error::{WriteError, WriteProblem, other_type};
 use super::value::Value;
-use super::{Shape, number, shape};
+use super::{Shape, nested, number, shape};
 use crate::layout::flat::{BULK_ALIGN, ContainerLayout, Extent, FlatReason, optional};
 use crate::model::{Case, Kind, Member, Primitive, Type, TypeId, Union};
 use crate::schema::Schema;
@@ -40,10 +40,6 @@ pub fn to_flat(schema: &Schema, id: TypeId, value: &Value) -> Outcome<FlatMessag
     let mut writer = Writer { schema, message };
     writer.value(&ty, 0, value)?;
     Ok(writer.message)
-}
-
-pub(super) fn other_type(expected: &str, found: &Value) -> WriteError {
-    WriteProblem::OtherType { expected: expected.to_owned(), found: found.word() }.into()
 }
 
 /// The number of elements of a list, which must not exceed the bound.
@@ -214,12 +210,8 @@ impl<'s> Writer<'s> {
                 self.put(at, &(length as u32).to_le_bytes());
                 self.elements(element, at + layout.data_offset, value)
             }
-            Shape::Array { element, length } => {
-                let found = check_length(value, None)? as u64;
-                if found != length {
-                    return Err(WriteProblem::OtherCount { expected: length, found }.into());
-                }
-                self.elements(element, at, value)
+            Shape::Array { element, dimensions } => {
+                self.elements(element, at, nested::elements(value, &dimensions)?.as_ref())
             }
             Shape::Map { key, value: inner, bound } => {
                 let entries = sorted(value, bound)?;

@@ -24,6 +24,7 @@ mod error;
 mod flat_read;
 mod flat_write;
 mod memory;
+mod nested;
 mod print;
 mod region_read;
 mod text;
@@ -52,20 +53,20 @@ use crate::schema::Schema;
 /// How many values one message may have, in addition to one for each byte that is read.
 pub const MAX_VALUES: u64 = 1 << 20;
 
-/// A type as dynamic readers and writers look at it: no typedefs, arrays of arrays joined.
+/// A type as dynamic readers and writers look at it: no typedefs, and an array of arrays is one array.
 enum Shape<'s> {
     Primitive(Primitive),
     Text { bound: Option<u32> },
     WideText { bound: Option<u32> },
     Sequence { element: &'s Type, bound: Option<u32> },
-    Array { element: &'s Type, length: u64 },
+    Array { element: &'s Type, dimensions: Vec<u32> },
     Map { key: &'s Type, value: &'s Type, bound: Option<u32> },
     Definition(TypeId, &'s Kind),
 }
 
 fn shape<'s>(schema: &'s Schema, ty: &'s Type) -> Shape<'s> {
     if let Some((element, dimensions)) = schema.array(ty) {
-        return Shape::Array { element, length: Type::element_count(&dimensions).unwrap_or(u64::MAX) };
+        return Shape::Array { element, dimensions };
     }
     match schema.resolve(ty) {
         Type::Primitive(primitive) => Shape::Primitive(*primitive),
@@ -76,6 +77,11 @@ fn shape<'s>(schema: &'s Schema, ty: &'s Type) -> Shape<'s> {
         Type::Array { element, .. } => Shape::Sequence { element, bound: None },
         Type::Named(id) => Shape::Definition(*id, &schema.definition(*id).kind),
     }
+}
+
+/// The number of elements of an array.
+fn count(dimensions: &[u32]) -> u64 {
+    Type::element_count(dimensions).unwrap_or(u64::MAX)
 }
 
 /// The primitive that elements of this type are stored as in [`Numbers`]: integers and floating-point

@@ -6,7 +6,13 @@ use situ_layout::foreign::is_steering;
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
+use super::all_members;
 use super::value::{Numbers, Value, each};
+use crate::model::{Kind, Member, Type, TypeId};
+use crate::schema::Schema;
+
+/// A type, if it is known.
+type Typed<'s> = Option<(&'s Schema, &'s Type)>;
 
 /// How values are printed.
 #[derive(Debug, Clone, Default)]
@@ -21,10 +27,20 @@ impl Value {
     /// As YAML, as `ros2 topic echo` prints it, but for numbers in one line: `data: [1, 2, 3]`. If elements
     /// are cut off, a comment says how many there are: `[1, 2, '...'] # 512 elements`.
     pub fn to_yaml(&self, options: &PrintOptions) -> String {
+        self.print(options, None)
+    }
+
+    /// As [`to_yaml`](Self::to_yaml), with the units of members (`@unit`) as comments: `x: 1.5 # m`. The
+    /// value must be one of the type `id`; otherwise units are missing.
+    pub fn to_yaml_with_units(&self, options: &PrintOptions, schema: &Schema, id: TypeId) -> String {
+        self.print(options, Some((schema, &Type::Named(id))))
+    }
+
+    fn print(&self, options: &PrintOptions, of: Typed<'_>) -> String {
         let mut printer = Printer { options, text: String::new() };
         match self {
-            Self::Record(_) | Self::Union { .. } | Self::Map(_) => printer.block(self, 0),
-            Self::List(values) if !values.is_empty() => printer.block(self, 0),
+            Self::Record(_) | Self::Union { .. } | Self::Map(_) => printer.block(self, 0, of),
+            Self::List(values) if !values.is_empty() => printer.block(self, 0, of),
             other => {
                 printer.inline(other);
                 printer.text.push('\n');
@@ -85,6 +101,26 @@ fn yaml_text(text: &str) -> String {
 /// A character as text, if it is printable.
 fn character(unit: u16) -> Option<String> {
     char::from_u32(unit.into()).filter(|c| !is_steering(*c) && !c.is_whitespace()).map(String::from)
+}
+
+/// The type of the innermost elements of a list, or the type itself.
+fn innermost(of: Typed<'_>) -> Typed<'_> {
+    let (schema, ty) = of?;
+    let mut ty = schema.resolve(ty);
+    while let Type::Sequence { element, .. } | Type::Array { element, .. } = ty {
+        ty = schema.resolve(element);
+    }
+    Some((schema, ty))
+}
+
+/// The member of a struct, or of a union's cases.
+fn member_of<'s>(of: Typed<'s>, name: &str) -> Option<&'s Member> {
+    let (schema, Type::Named(id)) = innermost(of)? else { return None };
+    match &schema.definition(*id).kind {
+        Kind::Struct(_) => all_members(schema, *id).into_iter().find(|it| it.name == name),
+        Kind::Union(it) => it.cases.iter().map(|it| &it.member).find(|it| it.name == name),
+        _ => None,
+    }
 }
 
 struct Printer<'o> {
@@ -201,8 +237,25 @@ impl Printer<'_> {
         }
     }
 
+    /// The entry of a struct's member or a union's case, the key being written already.
+    fn member(&mut self, name: &str, value: &Value, depth: usize, of: Typed<'_>) {
+        let member = member_of(of, name);
+        let ty = of.zip(member).map(|((schema, _), member)| (schema, &member.ty));
+        let unit = member.and_then(|it| it.unit.as_deref());
+        self.entry(value, depth, ty, unit.unwrap_or_default());
+    }
+
+    /// Adds a unit to the end of a line, as a comment. The unit comes from another process.
+    fn unit_of(&mut self, unit: &str, has_comment: bool) {
+        if !unit.is_empty() {
+            let unit: String = unit.chars().filter(|c| !is_steering(*c)).collect();
+            self.push(if has_comment { ", in " } else { " # " });
+            self.push(unit);
+        }
+    }
+
     /// `key:` and its value, the key being written already.
-    fn entry(&mut self, value: &Value, depth: usize) {
+    fn entry(&mut self, value: &Value, depth: usize, of: Typed<'_>, unit: &str) {
         let value = match value {
             Value::Optional(Some(inner)) => inner,
             other => other,
@@ -210,41 +263,53 @@ impl Printer<'_> {
         if !Self::is_block(value) {
             self.push(": ");
             self.inline(value);
+            let length = match value {
+                Value::Numbers(numbers) => numbers.len(),
+                Value::List(values) => values.len(),
+                _ => 0,
+            };
+            self.unit_of(unit, self.shown(length) < length);
             self.push("\n");
             return;
         }
-        self.push(":\n");
+        self.push(":");
+        self.unit_of(unit, false);
+        self.push("\n");
         // The dashes of a list stand right under its key.
         let inner = if matches!(value, Value::List(_)) { depth } else { depth + 1 };
-        self.block(value, inner);
+        self.block(value, inner, of);
     }
 
     /// A value in lines of its own.
-    fn block(&mut self, value: &Value, depth: usize) {
+    fn block(&mut self, value: &Value, depth: usize, of: Typed<'_>) {
         match value {
             Value::Record(record) => {
                 for (name, value) in record.iter() {
                     self.indent(depth);
                     self.push(name);
-                    self.entry(value, depth);
+                    self.member(name, value, depth, of);
                 }
             }
             Value::Union { discriminator, case } => {
                 self.indent(depth);
                 self.push("discriminator");
-                self.entry(discriminator, depth);
+                self.entry(discriminator, depth, None, "");
                 if let Some((name, value)) = case {
                     self.indent(depth);
                     self.push(name);
-                    self.entry(value, depth);
+                    self.member(name, value, depth, of);
                 }
             }
             Value::Map(entries) => {
                 let shown = self.shown(entries.len());
+                let inner = innermost(of).and_then(|(schema, ty)| match ty {
+                    Type::Map { value, .. } => Some((schema, &**value)),
+                    _ => None,
+                });
                 for (key, value) in &entries[..shown] {
                     self.indent(depth);
                     self.inline(key);
-                    self.entry(value, depth);
+                    self.entry(value, depth, inner, "");
                 }
                 self.rest(shown, entries.len(), depth);
             }
@@ -260,12 +325,12 @@ impl Printer<'_> {
                     }
                     // The dash stands in the indentation of the element's first line.
                     let start = self.text.len();
-                    self.block(value, depth + 1);
+                    self.block(value, depth + 1, of);
                     self.text.replace_range(start..start + 2 * (depth + 1), "- ");
                 }
                 self.rest(shown, values.len(), depth);
             }
-            Value::Optional(Some(inner)) => self.block(inner, depth),
+            Value::Optional(Some(inner)) => self.block(inner, depth, of),
             other => {
                 self.indent(depth);
                 self.inline(other);

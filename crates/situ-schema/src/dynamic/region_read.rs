@@ -7,7 +7,7 @@ use super::error::{ReadError, ReadProblem};
 use super::flat_read::{array_at, part, primitive};
 use super::memory;
 use super::value::{Numbers, Record, Value};
-use super::{Budget, Names};
+use super::{Budget, Names, nested};
 use crate::identity::signature::text_hash;
 use crate::layout::flat::Extent;
 use crate::layout::region::RegionType;
@@ -144,12 +144,13 @@ impl Reader<'_> {
             RegionType::Struct(id) | RegionType::Union(id) => self.definition(*id, at),
             RegionType::Text => self.text(at),
             RegionType::Array(element, count) => {
-                // Arrays of arrays are one list, as everywhere in values.
-                let (mut element, mut count) = (element, u64::from(*count));
+                let (mut element, mut dimensions) = (element, vec![*count]);
                 while let RegionType::Array(inner, times) = &**element {
-                    (element, count) = (inner, count.saturating_mul(u64::from(*times)));
+                    element = inner;
+                    dimensions.push(*times);
                 }
-                self.elements(element, at, count)
+                let elements = self.elements(element, at, super::count(&dimensions))?;
+                nested::nest(elements, &dimensions, &mut self.budget)
             }
             RegionType::Vector(element) => {
                 let (block, length) = self.container(at, self.extent(element).size)?;
@@ -361,6 +362,15 @@ impl Reader<'_> {
         Ok(self.as_schema_has_it(&member.ty, value))
     }
 
+    /// The elements of a list, or of lists nested to this depth, as the schema has them.
+    fn elements_of(&self, element: &Type, depth: usize, elements: Vec<Value>) -> Value {
+        let each = |value| match value {
+            Value::List(inner) if depth > 1 => self.elements_of(element, depth - 1, inner),
+            value => self.as_schema_has_it(element, value),
+        };
+        Value::List(elements.into_iter().map(each).collect())
+    }
+
     /// Wide strings lie in regions as vectors of their units.
     fn as_schema_has_it(&self, ty: &Type, value: Value) -> Value {
         let wide = |value: &Value| match value {
@@ -374,9 +384,11 @@ impl Reader<'_> {
             (Type::WString { .. }, Value::List(units)) => {
                 Value::WideText(units.iter().filter_map(wide).collect())
             }
-            (Type::Sequence { element, .. } | Type::Array { element, .. }, Value::List(elements)) => {
-                Value::List(elements.into_iter().map(|value| self.as_schema_has_it(element, value)).collect())
-            }
+            (Type::Sequence { element, .. }, Value::List(elements)) => self.elements_of(element, 1, elements),
+            (ty @ Type::Array { .. }, Value::List(elements)) => match self.schema.array(ty) {
+                Some((element, dimensions)) => self.elements_of(element, dimensions.len(), elements),
+                None => Value::List(elements),
+            },
             (Type::Map { value: ty, .. }, Value::Map(entries)) => Value::Map(
                 entries.into_iter().map(|(key, value)| (key, self.as_schema_has_it(ty, value))).collect(),
             ),

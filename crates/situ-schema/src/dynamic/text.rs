@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use super::defaults::{Defaults, bitmask_value, discriminator_value, enum_value, list};
-use super::error::TextError;
+use super::error::{ReadError, TextError};
 use super::tree::{Tree, TreeKind, parse};
 use super::value::{Record, Value};
-use super::{Budget, Names, Shape, all_members, shape};
+use super::{Budget, Names, Shape, all_members, count, nested, shape};
 use crate::model::{Bitmask, Enum, Kind, Member, Primitive, Type, TypeId, Union};
 use crate::schema::Schema;
 use crate::source::diagnostic::did_you_mean;
@@ -112,13 +112,13 @@ impl<'s> TextReader<'s> {
                 list(schema, element, elements)
                     .map_err(|error| tree.error(error.to_string(), "write a shorter list"))
             }
-            Shape::Array { element, length } => {
-                let elements = self.elements(element, tree)?;
-                if elements.len() as u64 != length {
-                    let message = format!("{} elements, but the array has {length}", elements.len());
-                    return Err(tree.error(message, format!("give exactly {length} elements")));
-                }
-                list(schema, element, elements)
+            Shape::Array { element, dimensions } => {
+                let mut elements = Vec::new();
+                self.array(element, &dimensions, tree, &mut elements)?;
+                let budget = &mut self.defaults.budget;
+                let nested = list(schema, element, elements).map_err(ReadError::from);
+                nested
+                    .and_then(|elements| nested::nest(elements, &dimensions, budget))
                     .map_err(|error| tree.error(error.to_string(), "write a shorter list"))
             }
             Shape::Map { key, value, bound } => {
@@ -230,6 +230,39 @@ impl<'s> TextReader<'s> {
             }
             _ => Err(mismatch(tree, "a list", "write [a, b, ...]")),
         }
+    }
+
+    /// Appends the elements of an array. Those of several dimensions may also be one list without inner
+    /// lists.
+    fn array(
+        &mut self,
+        element: &'s Type,
+        dimensions: &[u32],
+        tree: &Tree,
+        elements: &mut Vec<Value>,
+    ) -> Outcome<()> {
+        let TreeKind::List(given) = &tree.kind else {
+            return Err(mismatch(tree, "a list", "write [a, b, ...]"));
+        };
+        let is_list = |it: &Tree| matches!(it.kind, TreeKind::List(_));
+        let all = count(dimensions);
+        let is_row = given.len() as u64 == all && !given.iter().any(is_list);
+        let (length, inner) = match dimensions {
+            [length, inner @ ..] if !is_row => (u64::from(*length), inner),
+            _ => (all, [].as_slice()),
+        };
+        if given.len() as u64 != length {
+            let message = format!("{} elements, but the array has {length}", given.len());
+            return Err(tree.error(message, format!("give exactly {length} elements")));
+        }
+        for (index, it) in given.iter().enumerate() {
+            let added = match inner {
+                [] => self.value(element, it).map(|value| elements.push(value)),
+                inner => self.array(element, inner, it, elements),
+            };
+            added.map_err(|error| error.in_element(index))?;
+        }
+        Ok(())
     }
 
     fn record(&mut self, id: TypeId, tree: &Tree) -> Outcome<Value> {
