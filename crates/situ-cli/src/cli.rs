@@ -6,10 +6,12 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use situ::bus::{Durability, Reliability};
 
 use crate::output::ColorChoice;
 
-const STYLES: Styles = Styles::styled()
+/// The styles of the help.
+pub const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
     .literal(AnsiColor::Cyan.on_default().bold())
@@ -30,10 +32,7 @@ Environment:
 
 Try first:
   situ demo                    see a lidar, a filter and a viewer exchange messages
-  situ doctor                  check whether this machine is ready
-  situ topic list              list the topics
-  situ top                     watch rates, latencies and subscribers
-  situ trace record            record a trace";
+  situ doctor                  check whether this machine is ready";
 
 /// Inspect Situ's topics and nodes, generate code from schemas, check the machine.
 #[derive(Debug, Parser)]
@@ -156,11 +155,18 @@ pub enum TopicCommand {
   situ topic echo lidar/points                every message, long arrays shortened
   situ topic echo lidar/points -n 1 --full    one message, all of it
   situ topic echo lidar/points --field header.stamp
-  situ topic echo lidar/points --json | jq .message.width")]
+  situ topic echo lidar/points --json | jq .message.width
+  situ topic echo 'camera/*' pose             several topics, those that appear later too
+
+By default it requests the messages that all publishers keep (transient local), takes every message that it
+can, and never makes a publisher wait. With --reliability reliable --history keep_all publishers wait for it.")]
     Echo(EchoArgs),
     /// Measure the rate of messages
     #[command(after_help = "Example:
-  situ topic hz lidar/points --window 50")]
+  situ topic hz lidar/points --window 50
+  situ topic hz 'lidar/*' pose                a row for each topic
+
+`lost` counts the messages that this command did not get.")]
     Hz(RateArgs),
     /// Measure the published bytes per second
     #[command(after_help = "Example:
@@ -176,15 +182,20 @@ Example:
     #[command(after_help = "Examples:
   situ topic pub chatter std_msgs/msg/String '{data: hello}' -I ~/venv -n 10 --rate 2
   situ topic pub pose demo::Pose '{x: 1.5}' --schema pose.idl
-Absent fields keep their default values. If the topic exists, its own schema is used.")]
+  situ topic pub pose demo::Pose --file poses.yaml --rate 10 --wait
+  situ topic echo pose --full | situ topic pub copy demo::Pose --schema pose.idl --file -
+Absent fields keep their default values. If the topic exists, its own schema is used. By default the publisher is
+reliable, and transient local if a subscriber asks for it or another publisher of the topic is.")]
     Pub(PubArgs),
 }
 
 /// `situ topic echo`.
 #[derive(Debug, Args)]
 pub struct EchoArgs {
-    /// The topic
-    pub topic: String,
+    /// Topics, or patterns of their names (`'lidar/*'`; `**` also stands for `/`). Topics that appear later
+    /// and match a pattern are added
+    #[arg(value_name = "TOPIC", required = true)]
+    pub topics: Vec<String>,
     /// Stop after N messages
     #[arg(short = 'n', long, value_name = "N")]
     pub count: Option<u64>,
@@ -194,16 +205,81 @@ pub struct EchoArgs {
     /// Print long arrays and strings in full
     #[arg(long)]
     pub full: bool,
+    /// What the subscriber requests.
+    #[command(flatten)]
+    pub qos: QosArgs,
+    /// Print all messages, or only the newest --depth of those that wait [default: keep_all, or keep_last if
+    /// --depth is given]
+    #[arg(long, alias = "qos-history", value_enum, value_name = "HISTORY")]
+    pub history: Option<HistoryKind>,
+    /// The number of messages that keep_last keeps [default: 10]
+    #[arg(long, alias = "qos-depth", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
+    pub depth: Option<u32>,
     /// Give up when no message arrives for this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<f64>,
 }
 
+/// The quality of service, with the names of `ros2 topic`.
+#[derive(Debug, Args)]
+pub struct QosArgs {
+    /// `reliable` or `best_effort`
+    #[arg(long, alias = "qos-reliability", value_enum, value_name = "KIND", hide_possible_values = true)]
+    pub reliability: Option<ReliabilityKind>,
+    /// `volatile` or `transient_local`
+    #[arg(long, alias = "qos-durability", value_enum, value_name = "KIND", hide_possible_values = true)]
+    pub durability: Option<DurabilityKind>,
+}
+
+/// The kinds of reliability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum ReliabilityKind {
+    Reliable,
+    BestEffort,
+}
+
+impl From<ReliabilityKind> for Reliability {
+    fn from(kind: ReliabilityKind) -> Self {
+        match kind {
+            ReliabilityKind::Reliable => Self::Reliable,
+            ReliabilityKind::BestEffort => Self::BestEffort,
+        }
+    }
+}
+
+/// The kinds of durability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum DurabilityKind {
+    Volatile,
+    TransientLocal,
+}
+
+impl From<DurabilityKind> for Durability {
+    fn from(kind: DurabilityKind) -> Self {
+        match kind {
+            DurabilityKind::Volatile => Self::Volatile,
+            DurabilityKind::TransientLocal => Self::TransientLocal,
+        }
+    }
+}
+
+/// The kinds of history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum HistoryKind {
+    KeepLast,
+    KeepAll,
+}
+
 /// `situ topic hz`, `bw` and `delay`.
 #[derive(Debug, Args)]
 pub struct RateArgs {
-    /// The topic
-    pub topic: String,
+    /// Topics, or patterns of their names (`'lidar/*'`; `**` also stands for `/`). Topics that appear later
+    /// and match a pattern are added
+    #[arg(value_name = "TOPIC", required = true)]
+    pub topics: Vec<String>,
     /// Number of messages that each figure covers
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     pub window: u32,
@@ -226,6 +302,16 @@ pub struct PubArgs {
     /// The message as YAML or JSON; absent members keep their defaults
     #[arg(default_value = "{}", value_name = "MESSAGE")]
     pub message: String,
+    /// Publish the messages of this file, or of standard input if it is `-`: YAML documents separated by
+    /// `---`, or one JSON object a line; each as soon as it is read, unless --rate is given
+    #[arg(short, long, value_name = "FILE", conflicts_with = "message")]
+    pub file: Option<PathBuf>,
+    /// What the publisher offers.
+    #[command(flatten)]
+    pub qos: QosArgs,
+    /// How many of its last messages stay available [default: 8]
+    #[arg(long, alias = "qos-depth", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
+    pub depth: Option<u32>,
     /// A file that defines the type: .idl, .msg
     #[arg(long = "schema", value_name = "FILE")]
     pub schemas: Vec<PathBuf>,
@@ -240,8 +326,10 @@ pub struct PubArgs {
     /// Messages a second [default: 1]
     #[arg(short, long, value_name = "HZ", value_parser = rate)]
     pub rate: Option<f64>,
-    /// Wait at most this many seconds for a subscriber before the first message; 0 does not wait
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds_or_none)]
+    /// Wait at most this many seconds for a subscriber before the first message; 0 does not wait, and without
+    /// a number there is no limit
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds_or_none, num_args = 0..=1,
+        default_missing_value = "1000000")]
     pub wait: f64,
 }
 
@@ -320,11 +408,11 @@ pub struct ViewArgs {
     /// Also draw it: tracks, slices, counters, and an arrow for each message
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Draw from this time on, relative to the start [default: shortly before the first message that is
-    /// taken]
+    /// Draw from this time on, relative to the start [default: shortly before a message in the
+    /// middle of the trace]
     #[arg(long, value_name = "TIME", value_parser = time, requires = "svg")]
     pub from: Option<Duration>,
-    /// Length of the part to draw [default: 100ms]
+    /// Length of the part to draw [default: some messages; 100ms with --from]
     #[arg(long = "for", value_name = "TIME", value_parser = time, requires = "svg")]
     pub span: Option<Duration>,
     /// Maximum number of names and topics in each table; 0: all
@@ -401,8 +489,8 @@ pub struct SchemaArgs {
     pub topic: Option<String>,
 }
 
-/// A language to generate code in. There is Rust of edition 2024, C++20, C11 (flat types only), a Rust crate for
-/// each ROS package for rclrs, and the messages that rclrs itself uses, for its crate ros-env.
+/// A language to generate code in. There is Rust of edition 2024, C++20, C11 (flat types only), a Rust crate
+/// for each ROS package for rclrs, and the messages that rclrs itself uses, for its crate ros-env.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
     Rust,
@@ -477,8 +565,8 @@ pub struct NewArgs {
     /// Language
     #[arg(long, value_enum)]
     pub lang: ProjectLanguage,
-    /// Rust: the folder of Situ's sources, a checkout or an installation's share/situ [default: those that are
-    /// installed with this command, or from which it was built]
+    /// Rust: the folder of Situ's sources, a checkout or an installation's share/situ [default: those that
+    /// are installed with this command, or from which it was built]
     #[arg(long, value_name = "DIR")]
     pub path: Option<PathBuf>,
 }

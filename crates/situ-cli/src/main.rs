@@ -6,6 +6,7 @@ mod commands;
 mod demo;
 mod doctor;
 mod error;
+mod help;
 mod message;
 mod messages;
 mod output;
@@ -14,7 +15,7 @@ mod trace;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use cli::{Cli, Command, DomainCommand, NodeCommand, SchemaCommand, TopicCommand, TraceCommand};
 use commands::Context;
@@ -22,7 +23,8 @@ use error::CliError;
 use output::Output;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = help::grouped(Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // Another process may shorten a file that this process has mapped. Without the guard, a signal would then
     // end this process.
     let _ = situ::memory::guard::install();
@@ -40,10 +42,10 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Command::Topic { command } => match command {
             TopicCommand::List => commands::topic::list(&context),
             TopicCommand::Info { topic } => commands::topic::info(&context, &topic),
-            TopicCommand::Echo(arguments) => commands::listen::echo(&context, &arguments),
-            TopicCommand::Hz(arguments) => commands::listen::hz(&context, &arguments),
-            TopicCommand::Bw(arguments) => commands::listen::bw(&context, &arguments),
-            TopicCommand::Delay(arguments) => commands::listen::delay(&context, &arguments),
+            TopicCommand::Echo(arguments) => commands::echo::echo(&context, &arguments),
+            TopicCommand::Hz(arguments) => commands::measure::hz(&context, &arguments),
+            TopicCommand::Bw(arguments) => commands::measure::bw(&context, &arguments),
+            TopicCommand::Delay(arguments) => commands::measure::delay(&context, &arguments),
             TopicCommand::Pub(arguments) => commands::publish::run(&context, &arguments),
         },
         Command::Domain { command } => match command {

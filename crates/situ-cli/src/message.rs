@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use situ::bus::{Encoding, RawSample};
-use situ_schema::dynamic::{self, ReadError, Value, WriteError};
+use situ_schema::dynamic::{self, PrintOptions, ReadError, Value, WriteError};
 use situ_schema::model::TypeId;
 use situ_schema::{Schema, SchemaError};
 use situ_wire::Encoding as Version;
@@ -38,6 +38,22 @@ impl MessageReader {
         Ok(Self { schema, root })
     }
 
+    /// The names of the members of the topic's type.
+    pub fn members(&self) -> Vec<&str> {
+        let mut members = Vec::new();
+        let mut current = Some(self.root);
+        while let Some(it) = current.and_then(|id| self.schema.definition(id).kind.as_struct()) {
+            members.splice(0..0, it.members.iter().map(|member| member.name.as_str()));
+            current = it.base;
+        }
+        members
+    }
+
+    /// Prints a message of the topic as YAML, with the units of its members.
+    pub fn print(&self, message: &Value, options: &PrintOptions) -> String {
+        message.to_yaml_with_units(options, &self.schema, self.root)
+    }
+
     /// Reads a message in any layout.
     pub fn read(&self, sample: &RawSample) -> Result<Value, ReadError> {
         // The bytes that are checked must be the bytes that are read. This therefore makes private copies.
@@ -51,7 +67,7 @@ impl MessageReader {
 }
 
 /// A message as the bytes that are published.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Encoded {
     /// The head; empty if it is serialized.
     pub head: Vec<u8>,

@@ -165,6 +165,93 @@ fn echo_prints_fields_and_says_which_are_missing() {
     assert_eq!(echo("y").status.code(), Some(3));
 }
 
+/// A member with a unit, and an array of several dimensions.
+const GRID: &str = r#"module demo { @flat struct Grid { @unit("m") double x; double m[2][1][3]; }; };"#;
+
+#[test]
+fn messages_of_a_file_reach_a_pattern_that_waits_for_their_topic() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.file("grid.idl", GRID);
+    let messages = sandbox.file("grid.yaml", "x: 1\nm: [[[1, 2, 3]], [[4, 5, 6]]]\n---\n{x: 2}\n");
+    let mut echo = sandbox.spawn(&["--json", "topic", "echo", "lidar/*", "-n", "2", "--timeout", "20"]);
+    let publish = |topic| {
+        let arguments = ["--json", "topic", "pub", topic, "demo::Grid", "--schema", &schema];
+        sandbox.run(&[arguments.as_slice(), &["--file", &messages, "--wait", "10"]].concat())
+    };
+    let published = json(&publish("lidar/front"));
+    assert_eq!((&published["messages"], &published["rate_hz"]), (&Value::from(2), &Value::Null));
+    let echoed = text(&echo.wait(Duration::from_secs(20)));
+    let echoed: Vec<Value> = echoed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let nested: Value = serde_json::from_str("[[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]]").unwrap();
+    assert_eq!((&echoed[0]["topic"], &echoed[1]["topic"]), (&"lidar/front".into(), &"lidar/front".into()));
+    assert_eq!((&echoed[0]["message"]["x"], &echoed[0]["message"]["m"]), (&1.0.into(), &nested));
+    assert_eq!(echoed[1]["message"]["x"], 2.0);
+
+    let missing = sandbox.run(&["topic", "pub", "a", "demo::Grid", "--schema", &schema, "--file", "/none"]);
+    assert_eq!(missing.status.code(), Some(3));
+    let wrong = sandbox.file("wrong.yaml", "x: 1\n---\ny: 2\n");
+    let arguments = ["topic", "pub", "a", "demo::Grid", "--schema", &schema, "--wait", "0", "--file", &wrong];
+    let wrong = sandbox.run(&arguments);
+    assert!(String::from_utf8(wrong.stderr).unwrap().contains("the message in line 3"));
+}
+
+#[test]
+fn quality_of_service_is_that_of_the_topic_unless_it_is_given() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.file("grid.idl", GRID);
+    let publish = |message: &str, options: &[&str]| {
+        let arguments = [
+            "topic",
+            "pub",
+            "grid",
+            "demo::Grid",
+            message,
+            "--schema",
+            &schema,
+            "--rate",
+            "0.01",
+            "--wait",
+            "0",
+        ];
+        sandbox.spawn(&[arguments.as_slice(), options].concat())
+    };
+    let _first = publish("{x: 1.5, m: [[[1, 2, 3]], [[4, 5, 6]]]}", &["--durability", "transient_local"]);
+    sandbox.wait_for_topic("grid");
+    let echo = |options: &[&str]| {
+        sandbox.run(&[["topic", "echo", "grid", "--timeout", "5", "-n"].as_slice(), options].concat())
+    };
+    // The only message is older than the subscribers.
+    assert_eq!(text(&echo(&["1"])), "x: 1.5 # m\nm:\n- - [1.0, 2.0, 3.0]\n- - [4.0, 5.0, 6.0]\n---\n");
+    assert_eq!(text(&echo(&["1", "--field", "m[1][0][2]"])), "6.0\n");
+    let late = ["topic", "echo", "grid", "--durability", "volatile", "--timeout", "0.2"];
+    let volatile = sandbox.run(&late);
+    assert_eq!(volatile.status.code(), Some(4), "{volatile:?}");
+    // A second publisher without options keeps its message, too.
+    let _second = publish("{x: 2.5}", &[]);
+    let mut both: Vec<String> = text(&echo(&["2", "--field", "x"])).lines().map(str::to_owned).collect();
+    both.sort();
+    assert_eq!(both, ["1.5", "2.5"]);
+}
+
+#[test]
+fn names_that_look_like_mistakes_are_refused_with_a_reason() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.file("pose.idl", POSE);
+    let publish = |topic| ["topic", "pub", topic, "demo::Pose", "--schema", &schema, "--rate", "100"];
+    let _publisher = sandbox.spawn(&publish("robot/cmd"));
+    sandbox.wait_for_topic("robot/cmd");
+    let refusal = |arguments: &[&str], code: i32| {
+        let output = sandbox.run(arguments);
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(
+        refusal(&publish("/robot/cmd"), 2).contains("there is `robot/cmd`, which differs in slashes only")
+    );
+    assert!(refusal(&publish("bad topic"), 2).contains("has a space as character 4"));
+    assert!(refusal(&["topic", "echo", "/robot/cmd"], 3).contains("but there is `robot/cmd`"));
+}
+
 #[test]
 fn rates_are_measured() {
     let sandbox = Sandbox::new();
@@ -374,7 +461,8 @@ fn schemas_are_checked_hashed_and_shown() {
 fn every_command_has_completions_and_a_manual_page() {
     let sandbox = Sandbox::new();
     let help = String::from_utf8(sandbox.run(&["--help"]).stdout).unwrap();
-    let listed = help.lines().skip_while(|it| *it != "Commands:").skip(1).take_while(|it| !it.is_empty());
+    let groups = help.lines().skip_while(|it| *it != "See what runs:").take_while(|it| *it != "Options:");
+    let listed = groups.filter_map(|it| it.strip_prefix("  ").filter(|it| !it.starts_with(' ')));
     let commands: Vec<&str> = listed.filter_map(|it| it.split_whitespace().next()).collect();
     assert!(commands.contains(&"topic") && commands.contains(&"completions"), "{commands:?}");
     let folder = sandbox.path("man");

@@ -2,7 +2,9 @@
 //!
 //! ```text
 //!   topic, node, domain   their lists and details: `list` and `info`
-//!   listen, publish       subscribers and publishers without a compiled-in type
+//!   echo, measure         print and measure the messages of topics, by subscribers of `listen`
+//!   pattern               names and patterns of topics
+//!   publish               a publisher without a compiled-in type, of messages that `messages_file` reads
 //!   schema, generate      schema files, and code from them
 //!   new                   writes projects from templates
 //!   clean                 removes the files of dead processes
@@ -12,12 +14,16 @@
 
 pub mod clean;
 pub mod domain;
+pub mod echo;
 pub mod generate;
 pub mod listen;
 pub mod manual;
+pub mod measure;
+mod messages_file;
 pub mod new;
 pub mod node;
 pub mod part;
+mod pattern;
 pub mod publish;
 pub mod schema;
 pub mod topic;
@@ -83,7 +89,18 @@ impl Context {
         }
     }
 
+    /// Returns the name of a topic that exists and differs from this one only in slashes.
+    pub fn alike(&self, name: &str) -> Option<String> {
+        let known = inspect::topics(&self.root).unwrap_or_default();
+        known.into_iter().map(|topic| topic.name).find(|known| pattern::are_alike(known, name))
+    }
+
     fn no_such_topic(&self, name: &str) -> String {
+        if let Some(alike) = self.alike(name) {
+            return format!(
+                "there is no topic `{name}`, but there is `{alike}`: a `/` in front is part of a name"
+            );
+        }
         let known = inspect::topics(&self.root).unwrap_or_default();
         let names: Vec<&str> = known.iter().map(|t| t.name.as_str()).collect();
         let there = match names.as_slice() {

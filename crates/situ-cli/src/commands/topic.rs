@@ -43,12 +43,12 @@ pub fn list(context: &Context) -> Result<(), CliError> {
     }
     let mut table = Table::new([
         Column::left("TOPIC").flexible(),
-        Column::left("TYPE").flexible(),
-        Column::left("ENCODING"),
+        Column::left("TYPE").flexible().rank(1),
+        Column::left("ENCODING").rank(4),
         Column::right("PUB"),
         Column::right("SUB"),
-        Column::right("MESSAGES"),
-        Column::right("MEMORY"),
+        Column::right("MESSAGES").rank(2),
+        Column::right("MEMORY").rank(3),
     ]);
     for topic in topics {
         table.row([
@@ -280,13 +280,13 @@ fn render(details: &Details, output: &Output) -> String {
     if !details.publishers.is_empty() {
         let mut table = Table::new([
             Column::left("NODE").flexible(),
-            Column::right("PID"),
-            Column::left("RELIABILITY"),
-            Column::left("DURABILITY"),
-            Column::right("KEEPS"),
-            Column::left("DOMAIN"),
-            Column::right("HELD"),
-            Column::right("MEMORY"),
+            Column::right("PID").rank(1),
+            Column::left("RELIABILITY").rank(3),
+            Column::left("DURABILITY").rank(4),
+            Column::right("KEEPS").rank(5),
+            Column::left("DOMAIN").rank(6),
+            Column::right("HELD").rank(2),
+            Column::right("MEMORY").rank(1),
             Column::left(""),
         ]);
         for p in &details.publishers {
@@ -318,12 +318,12 @@ fn render(details: &Details, output: &Output) -> String {
     if !details.subscribers.is_empty() {
         let mut table = Table::new([
             Column::left("NODE").flexible(),
-            Column::right("PID"),
-            Column::left("RELIABILITY"),
-            Column::left("DURABILITY"),
-            Column::right("KEEPS"),
-            Column::left("DOMAIN"),
-            Column::right("TAKEN"),
+            Column::right("PID").rank(2),
+            Column::left("RELIABILITY").rank(3),
+            Column::left("DURABILITY").rank(4),
+            Column::right("KEEPS").rank(5),
+            Column::left("DOMAIN").rank(6),
+            Column::right("TAKEN").rank(1),
             Column::right("LOST"),
             Column::right("BEHIND"),
             Column::left(""),

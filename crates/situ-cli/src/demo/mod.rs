@@ -307,13 +307,13 @@ impl Demo<'_> {
             }
             if redraw && taken {
                 let table = summary::live(output, &seen, sensor.report(), filter.report(), wanted, label);
-                block.draw(&mut std::io::stdout(), &table)?;
+                output.draw(&mut block, &table)?;
                 drawn = Instant::now();
             }
         }
         if output.is_live() {
             // The summary replaces the picture.
-            block.draw(&mut std::io::stdout(), "")?;
+            output.draw(&mut block, "")?;
         }
         Ok(seen)
     }

@@ -14,6 +14,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 use situ::layout::foreign::{Foreign, is_steering, keep_styles};
+use unicode_width::UnicodeWidthStr;
 
 /// The width of tables when the output is not a terminal and `COLUMNS` is not set.
 const DEFAULT_WIDTH: usize = 100;
@@ -88,9 +89,16 @@ impl Output {
         self.terminal
     }
 
-    /// The width to which lines are fitted.
+    /// The width to which lines are fitted. A terminal may have changed its width since the last call.
     pub fn width(&self) -> usize {
-        self.width
+        if self.terminal { width() } else { self.width }
+    }
+
+    /// Replaces the lines that `block` drew last on the terminal.
+    pub fn draw(&self, block: &mut LiveBlock, text: &str) -> io::Result<()> {
+        let (columns, rows) = terminal_size::terminal_size()
+            .map_or((self.width, usize::MAX), |(columns, rows)| (columns.0.into(), rows.0.into()));
+        block.draw(&mut io::stdout().lock(), text, columns, rows)
     }
 
     /// Returns `text` in the given style, or unstyled if colours are off. Characters that control the
@@ -152,9 +160,15 @@ pub fn fit_for_json(json: &str) -> String {
     fit
 }
 
+/// The width of the terminal, if there is one.
+pub fn terminal_width() -> Option<usize> {
+    let (terminal_size::Width(columns), _) = terminal_size::terminal_size()?;
+    Some(usize::from(columns).max(20))
+}
+
 fn width() -> usize {
-    if let Some((terminal_size::Width(columns), _)) = terminal_size::terminal_size() {
-        return usize::from(columns).max(40);
+    if let Some(columns) = terminal_width() {
+        return columns;
     }
     std::env::var("COLUMNS").ok().and_then(|v| v.parse().ok()).unwrap_or(DEFAULT_WIDTH).clamp(40, 1000)
 }
@@ -163,24 +177,60 @@ fn width() -> usize {
 #[derive(Debug, Default)]
 pub struct LiveBlock {
     drawn: usize,
+    columns: usize,
 }
 
 impl LiveBlock {
-    /// Replaces the lines drawn last by `text`, on `out`.
-    pub fn draw(&mut self, out: &mut impl Write, text: &str) -> io::Result<()> {
+    /// Replaces the lines drawn last by `text`, on a terminal of this size. It cuts lines that are too long,
+    /// and leaves out lines for which there is no room, because the next call could not replace them.
+    ///
+    /// Terminals differ in what they do with drawn lines when their width changes. The whole screen is then
+    /// cleared.
+    fn draw(&mut self, out: &mut impl Write, text: &str, columns: usize, rows: usize) -> io::Result<()> {
         let mut frame = String::with_capacity(text.len() + 64);
-        if self.drawn > 0 {
+        if self.drawn > 0 && self.columns != columns {
+            frame.push_str("\x1b[2J\x1b[H");
+        } else if self.drawn > 0 {
             frame.push_str(&format!("\x1b[{}A", self.drawn));
         }
-        for line in fit_for_terminal(text).lines() {
-            frame.push_str(line);
-            frame.push_str("\x1b[K\n");
+        self.drawn = 0;
+        self.columns = columns;
+        for line in fit_for_terminal(text).lines().take(rows.saturating_sub(1).max(1)) {
+            // Clears before it writes: behind a full line, some terminals would clear the last character.
+            frame.push_str("\x1b[K");
+            frame.push_str(&cut(line, columns));
+            frame.push('\n');
+            self.drawn += 1;
         }
         frame.push_str("\x1b[J");
-        self.drawn = text.lines().count();
         out.write_all(frame.as_bytes())?;
         out.flush()
     }
+}
+
+/// Returns a line, or its beginning and an ellipsis if it is wider than `width` cells. Styles take no cells.
+fn cut(line: &str, width: usize) -> String {
+    let mut texts = Vec::new();
+    for (index, part) in line.split('\x1b').enumerate() {
+        let style = if index == 0 { 0 } else { part.find('m').map_or(0, |end| end + 1) };
+        texts.push(part.split_at(style));
+    }
+    if texts.iter().map(|(_, text)| text.width()).sum::<usize>() <= width {
+        return line.to_owned();
+    }
+    let mut left = width;
+    let mut shown = String::new();
+    for (index, (style, text)) in texts.into_iter().enumerate() {
+        if index > 0 {
+            shown.push('\x1b');
+            shown.push_str(style);
+        }
+        // The last cell is for the ellipsis.
+        let text = if text.width() < left { text.to_owned() } else { table::shorten_always(text, left) };
+        left = left.saturating_sub(text.width());
+        shown.push_str(&text);
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -190,12 +240,25 @@ mod tests {
     #[test]
     fn a_live_block_moves_up_by_what_it_drew() {
         let mut block = LiveBlock::default();
-        let mut out = Vec::new();
-        block.draw(&mut out, "a\nb\n").unwrap();
-        assert_eq!(out, b"a\x1b[K\nb\x1b[K\n\x1b[J");
-        out.clear();
-        block.draw(&mut out, "c\n").unwrap();
-        assert_eq!(out, b"\x1b[2Ac\x1b[K\n\x1b[J");
+        let mut draw = |text: &str, columns, rows| {
+            let mut out = Vec::new();
+            block.draw(&mut out, text, columns, rows).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(draw("a\nb\n", 80, 24), "\x1b[Ka\n\x1b[Kb\n\x1b[J");
+        assert_eq!(draw("c\n", 80, 24), "\x1b[2A\x1b[Kc\n\x1b[J");
+        // Another width clears the screen. A line too many is left out.
+        assert_eq!(draw("a\nb\nc\n", 40, 3), "\x1b[2J\x1b[H\x1b[Ka\n\x1b[Kb\n\x1b[J");
+        assert_eq!(draw("", 40, 3), "\x1b[2A\x1b[J");
+    }
+
+    #[test]
+    fn lines_are_cut_without_their_styles() {
+        assert_eq!(cut("12345", 5), "12345");
+        assert_eq!(cut("123456", 5), "1234…");
+        assert_eq!(cut("\x1b[1m123\x1b[0m45", 5), "\x1b[1m123\x1b[0m45");
+        assert_eq!(cut("\x1b[1m123\x1b[0m456", 5), "\x1b[1m123\x1b[0m4…");
+        assert_eq!(cut("\x1b[1m123456\x1b[0m7", 5), "\x1b[1m1234…\x1b[0m");
     }
 
     #[test]

@@ -8,6 +8,8 @@ use super::{Output, Style};
 
 /// The smallest width of a flexible column.
 const NARROWEST: usize = 8;
+/// The width down to which flexible columns are shortened before other columns are left out.
+const READABLE: usize = 16;
 /// Blanks between two columns.
 const GAP: usize = 2;
 
@@ -17,22 +19,30 @@ pub struct Column {
     heading: &'static str,
     right: bool,
     flexible: bool,
+    rank: u8,
 }
 
 impl Column {
     /// A column of text.
     pub fn left(heading: &'static str) -> Self {
-        Self { heading, right: false, flexible: false }
+        Self { heading, right: false, flexible: false, rank: 0 }
     }
 
     /// A column of numbers.
     pub fn right(heading: &'static str) -> Self {
-        Self { heading, right: true, flexible: false }
+        Self { heading, right: true, flexible: false, rank: 0 }
     }
 
     /// Allows the column to be shortened when the table is too wide.
     pub fn flexible(mut self) -> Self {
         self.flexible = true;
+        self
+    }
+
+    /// Allows the column to be left out when the table is too wide. The column with the highest rank goes
+    /// first.
+    pub fn rank(mut self, rank: u8) -> Self {
+        self.rank = rank;
         self
     }
 }
@@ -78,15 +88,17 @@ impl Table {
         self
     }
 
-    /// Returns the table as lines. They fit the output's width as far as the flexible columns allow.
+    /// Returns the table as lines. They fit the output's width as far as the flexible columns
+    /// and those with a rank allow. A number is never cut.
     pub fn render(&self, output: &Output) -> String {
         let widths = self.widths(output.width());
         let mut text = String::new();
         let headings = self.columns.iter().map(|c| Cell::styled(c.heading, Style::Dim)).collect::<Vec<_>>();
         for row in std::iter::once(&headings).chain(&self.rows) {
             let mut line = String::new();
-            let last = row.len().saturating_sub(1);
+            let last = widths.iter().rposition(Option::is_some).unwrap_or(0);
             for (index, ((cell, column), &width)) in row.iter().zip(&self.columns).zip(&widths).enumerate() {
+                let Some(width) = width else { continue };
                 let shown = shorten(&cell.text, width);
                 let padding = " ".repeat(width.saturating_sub(shown.width()));
                 let painted = output.paint(cell.style, &shown);
@@ -109,32 +121,79 @@ impl Table {
         text
     }
 
-    fn widths(&self, available: usize) -> Vec<usize> {
-        let mut widths: Vec<usize> = self
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(i, c)| self.rows.iter().map(|r| r[i].text.width()).fold(c.heading.width(), usize::max))
-            .collect();
-        let gaps = GAP * self.columns.len().saturating_sub(1);
-        // Shortens the widest flexible column by one cell at a time until the table fits.
-        while widths.iter().sum::<usize>() + gaps > available {
-            let widest = (0..widths.len())
-                .filter(|&i| self.columns[i].flexible && widths[i] > NARROWEST)
-                .max_by_key(|&i| widths[i]);
-            match widest {
-                Some(i) => widths[i] -= 1,
-                None => break,
+    fn widths(&self, available: usize) -> Vec<Option<usize>> {
+        let width = |(index, column): (usize, &Column)| {
+            self.rows.iter().map(|row| row[index].text.width()).fold(column.heading.width(), usize::max)
+        };
+        let demands = self.columns.iter().enumerate().map(|it| Demand {
+            width: width(it),
+            flexible: it.1.flexible,
+            rank: it.1.rank,
+        });
+        fit(&demands.collect::<Vec<_>>(), GAP, available)
+    }
+}
+
+/// The space that a column needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Demand {
+    /// The cells of its widest text.
+    pub width: usize,
+    /// Whether its texts may be shortened.
+    pub flexible: bool,
+    /// 0 if it may not be left out. Of several, the one with the highest rank is left out first.
+    pub rank: u8,
+}
+
+/// Returns the widths of columns with `gap` cells in between, so that they fit into `available` cells: first
+/// it shortens flexible columns, then it leaves columns out (`None`).
+pub fn fit(demands: &[Demand], gap: usize, available: usize) -> Vec<Option<usize>> {
+    let mut widths: Vec<Option<usize>> = demands.iter().map(|it| Some(it.width)).collect();
+    let total = |widths: &[Option<usize>]| {
+        let shown = widths.iter().flatten();
+        shown.clone().sum::<usize>() + gap * shown.count().saturating_sub(1)
+    };
+    let shorten = |widths: &mut [Option<usize>], least: usize| {
+        while total(widths) > available {
+            let flexible = widths.iter_mut().zip(demands).filter(|(_, demand)| demand.flexible);
+            let wide = flexible.filter_map(|(width, _)| width.as_mut()).filter(|width| **width > least);
+            match wide.max_by_key(|width| **width) {
+                Some(width) => *width -= 1,
+                None => return,
             }
         }
-        widths
+    };
+    loop {
+        shorten(&mut widths, READABLE);
+        if total(&widths) <= available {
+            return widths;
+        }
+        let shown = demands.iter().enumerate().filter(|(index, it)| widths[*index].is_some() && it.rank > 0);
+        match shown.max_by_key(|(_, it)| it.rank) {
+            Some((index, _)) => {
+                widths[index] = None;
+                // The columns that stay have the room of the one that goes.
+                for (width, demand) in widths.iter_mut().zip(demands) {
+                    *width = width.map(|_| demand.width);
+                }
+            }
+            None => {
+                shorten(&mut widths, NARROWEST);
+                return widths;
+            }
+        }
     }
 }
 
 /// Returns `text`, or its beginning and an ellipsis if it is wider than `width` cells.
 pub fn shorten(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
+    if text.width() <= width { text.to_owned() } else { shorten_always(text, width) }
+}
+
+/// Returns the beginning of a text and an ellipsis, in at most `width` cells; nothing if there is no cell.
+pub fn shorten_always(text: &str, width: usize) -> String {
+    if width == 0 {
+        return String::new();
     }
     let mut shown = String::new();
     let mut used = 0;
@@ -181,6 +240,24 @@ mod tests {
         let text = table().render(&output(20));
         assert!(text.lines().all(|l| l.width() <= 20), "{text}");
         assert!(text.contains("a/very/lon…"), "{text}");
+    }
+
+    #[test]
+    fn columns_are_left_out_before_numbers_are_cut() {
+        let mut table = Table::new([
+            Column::left("TOPIC").flexible(),
+            Column::right("RATE"),
+            Column::right("LOST").rank(1),
+            Column::right("MEMORY").rank(2),
+        ]);
+        table.row(["a/very/long/topic/name".into(), "9.98 Hz".into(), "1234".into(), "2.21 MiB".into()]);
+        let line = |width: usize| table.render(&output(width)).lines().nth(1).unwrap().to_owned();
+        assert_eq!(line(60), "a/very/long/topic/name  9.98 Hz  1234  2.21 MiB");
+        assert_eq!(line(41), "a/very/long/top…  9.98 Hz  1234  2.21 MiB");
+        assert_eq!(line(40), "a/very/long/topic/name  9.98 Hz  1234");
+        assert_eq!(line(25), "a/very/long/top…  9.98 Hz");
+        assert_eq!(line(20), "a/very/lon…  9.98 Hz");
+        assert!(!table.render(&output(30)).contains("LOST"));
     }
 
     #[test]

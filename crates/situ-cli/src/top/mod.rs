@@ -118,14 +118,15 @@ fn render(snapshot: &Snapshot, output: &Output) -> String {
     let mut table = Table::new([
         Column::left("TOPIC").flexible(),
         Column::right("RATE"),
-        Column::right("BANDWIDTH"),
-        Column::right("P50"),
-        Column::right("P99"),
-        Column::right("PUB"),
-        Column::right("SUB"),
-        Column::right("LOST"),
-        Column::left("DOMAINS").flexible(),
-        Column::right("MEMORY"),
+        Column::right("BANDWIDTH").rank(5),
+        Column::right("P50").rank(8),
+        Column::right("P99").rank(3),
+        Column::right("PUB").rank(7),
+        Column::right("SUB").rank(4),
+        Column::right("LOST").rank(1),
+        Column::right("BEHIND").rank(2),
+        Column::left("DOMAINS").rank(9),
+        Column::right("MEMORY").rank(6),
     ]);
     let age = |ns: Option<u64>| ns.map_or_else(|| "-".into(), units::duration);
     for topic in &snapshot.topics {
@@ -138,6 +139,7 @@ fn render(snapshot: &Snapshot, output: &Output) -> String {
             topic.publishers.to_string().into(),
             topic.subscribers.to_string().into(),
             Cell::styled(topic.lost.to_string(), if topic.lost > 0 { Style::Warn } else { Style::Plain }),
+            topic.behind.to_string().into(),
             topic.domains.join(" ").into(),
             units::bytes(topic.memory_bytes).into(),
         ]);

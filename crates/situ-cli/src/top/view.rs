@@ -7,9 +7,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table};
 
 use situ::layout::foreign::Foreign;
+use unicode_width::UnicodeWidthStr;
 
 use super::app::{App, Sort};
 use super::snapshot::{Participant, TopicFigures};
+use crate::output::table::{Demand, fit, shorten};
 use crate::output::units;
 
 /// The maximum number of lines for the chosen topic.
@@ -18,19 +20,20 @@ const DETAILS: u16 = 12;
 const SMALL: u16 = 20;
 /// The maximum number of lines for memory domains, one each.
 const MAX_DOMAINS: usize = 4;
-/// The headings of the columns, and the sort order of the sortable ones.
-const COLUMNS: [(&str, Option<Sort>); 11] = [
-    ("TOPIC", Some(Sort::Name)),
-    ("RATE", Some(Sort::Rate)),
-    ("BANDWIDTH", Some(Sort::Bandwidth)),
-    ("P50", None),
-    ("P99", Some(Sort::Latency)),
-    ("PUB", None),
-    ("SUB", Some(Sort::Subscribers)),
-    ("LOST", Some(Sort::Lost)),
-    ("BEHIND", None),
-    ("DOMAINS", None),
-    ("MEMORY", Some(Sort::Memory)),
+/// The headings of the columns, the sort order of the sortable ones, and their ranks: in a narrow terminal,
+/// the column with the highest rank is left out first.
+const COLUMNS: [(&str, Option<Sort>, u8); 11] = [
+    ("TOPIC", Some(Sort::Name), 0),
+    ("RATE", Some(Sort::Rate), 0),
+    ("BANDWIDTH", Some(Sort::Bandwidth), 5),
+    ("P50", None, 8),
+    ("P99", Some(Sort::Latency), 3),
+    ("PUB", None, 7),
+    ("SUB", Some(Sort::Subscribers), 4),
+    ("LOST", Some(Sort::Lost), 1),
+    ("BEHIND", None, 2),
+    ("DOMAINS", None, 9),
+    ("MEMORY", Some(Sort::Memory), 6),
 ];
 
 /// Draws everything.
@@ -45,7 +48,7 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
         Constraint::Length(1),
     ])
     .areas(frame.area());
-    frame.render_widget(summary(app), head);
+    frame.render_widget(summary(app, head.width.into()), head);
     topics(app, frame, body);
     if details > 0 {
         chosen(app, frame, foot);
@@ -53,39 +56,50 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
     frame.render_widget(hints(app), keys);
 }
 
-fn summary(app: &App) -> Paragraph<'_> {
+fn summary(app: &App, width: usize) -> Paragraph<'_> {
     let snapshot = &app.snapshot;
     let rate: f64 = snapshot.topics.iter().map(|topic| topic.rate_hz).sum();
     let bytes: f64 = snapshot.topics.iter().map(|topic| topic.bytes_per_second).sum();
     let memory: u64 = snapshot.topics.iter().map(|topic| topic.memory_bytes).sum();
-    let mut first = vec![
-        "situ top".bold(),
-        format!(
-            "  {}   {} node(s), {} topic(s)   {}   {}   {}",
-            app.root,
-            snapshot.nodes,
-            snapshot.topics.len(),
-            units::hertz(rate),
-            units::bandwidth(bytes),
-            units::bytes(memory)
-        )
-        .into(),
+    let number = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let dead = match snapshot.dead_nodes {
+        0 => String::new(),
+        dead => number(dead, "dead node"),
+    };
+    // The parts, and their ranks: in a narrow terminal, the part with the highest rank is left out first.
+    let parts = [
+        (app.root.clone(), 5),
+        (number(snapshot.nodes, "node"), 2),
+        (number(snapshot.topics.len(), "topic"), 1),
+        (units::hertz(rate), 0),
+        (units::bandwidth(bytes), 3),
+        (units::bytes(memory), 4),
+        (dead, 1),
     ];
-    if snapshot.dead_nodes > 0 {
-        first.push(format!("   {} dead node(s)", snapshot.dead_nodes).fg(Color::Yellow));
+    let parts = parts.into_iter().filter(|(text, _)| !text.is_empty()).collect::<Vec<_>>();
+    let demands: Vec<Demand> = parts
+        .iter()
+        .map(|(text, rank)| Demand { width: text.width(), flexible: false, rank: *rank })
+        .collect();
+    let shown = fit(&demands, 3, width.saturating_sub(10));
+    let mut first = vec!["situ top".bold()];
+    for (index, ((text, _), _)) in parts.into_iter().zip(shown).filter(|it| it.1.is_some()).enumerate() {
+        first.push(if index == 0 { "  " } else { "   " }.into());
+        let is_dead = text.contains("dead");
+        first.push(if is_dead { text.fg(Color::Yellow) } else { text.into() });
     }
     let mut lines = vec![Line::from(first)];
     for (index, domain) in snapshot.domains.iter().enumerate() {
-        let mut text = format!(
-            "{} {} ({} pub, {} sub)",
-            domain.domain,
-            units::bytes(domain.memory_bytes),
-            domain.publishers,
-            domain.subscribers
-        );
+        let mut text = format!("{} {}", domain.domain, units::bytes(domain.memory_bytes));
+        let mut parts = vec![format!(" ({} pub, {} sub)", domain.publishers, domain.subscribers)];
         if domain.copies > 0 {
             let copied = units::bytes(domain.bytes_copied);
-            text.push_str(&format!(", {} copies into it, {copied}", domain.copies));
+            parts.push(format!(", {} copies into it, {copied}", domain.copies));
+        }
+        for part in parts {
+            if 9 + text.width() + part.width() <= width {
+                text.push_str(&part);
+            }
         }
         lines.push(Line::from(vec![if index == 0 { "domains  " } else { "         " }.dim(), text.into()]));
     }
@@ -93,34 +107,43 @@ fn summary(app: &App) -> Paragraph<'_> {
 }
 
 fn topics(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
-    let header = Row::new(COLUMNS.map(|(name, sort)| {
-        let mark = match (sort == Some(app.sort), app.reversed) {
-            (false, _) => "",
-            (true, false) => "▾",
-            (true, true) => "▴",
-        };
-        let text = format!("{name}{mark}");
-        let style = if mark.is_empty() { Style::new().dim() } else { Style::new().bold() };
-        if matches!(name, "TOPIC" | "DOMAINS") {
-            Cell::new(text).style(style)
-        } else {
-            Cell::new(Line::from(text).right_aligned()).style(style)
-        }
-    }));
-    let rows: Vec<Row<'static>> = app.shown().into_iter().map(row).collect();
-    let widths = [
-        Constraint::Min(16),
-        Constraint::Length(9),
-        Constraint::Length(11),
-        Constraint::Length(8),
-        Constraint::Length(8),
-        Constraint::Length(4),
-        Constraint::Length(4),
-        Constraint::Length(8),
-        Constraint::Length(7),
-        Constraint::Length(16),
-        Constraint::Length(9),
-    ];
+    let headings = COLUMNS.map(|(name, sort, _)| match (sort == Some(app.sort), app.reversed) {
+        (false, _) => name.to_owned(),
+        (true, false) => format!("{name}▾"),
+        (true, true) => format!("{name}▴"),
+    });
+    let shown = app.shown();
+    let texts: Vec<[String; COLUMNS.len()]> = shown.iter().map(|topic| texts(topic)).collect();
+    // Room for the mark of the sorted column, so that no column moves when the order changes.
+    let demands: Vec<Demand> = (0..COLUMNS.len())
+        .map(|at| Demand {
+            width: texts.iter().map(|it| it[at].width()).fold(COLUMNS[at].0.len() + 1, usize::max),
+            flexible: at == 0,
+            rank: COLUMNS[at].2,
+        })
+        .collect();
+    let mut widths = fit(&demands, 1, area.width.into());
+    let used: usize = widths.iter().flatten().map(|width| width + 1).sum();
+    widths[0] = widths[0].map(|width| width + (usize::from(area.width) + 1).saturating_sub(used));
+    let visible = |cells: Vec<Cell<'static>>| {
+        Row::new(cells.into_iter().zip(&widths).filter(|(_, width)| width.is_some()).map(|(cell, _)| cell))
+    };
+    let header = visible(
+        headings
+            .into_iter()
+            .map(|text| {
+                let is_plain = COLUMNS.iter().any(|it| it.0 == text);
+                let style = if is_plain { Style::new().dim() } else { Style::new().bold() };
+                let left = text.starts_with("TOPIC") || text == "DOMAINS";
+                if left { Cell::new(text) } else { Cell::new(Line::from(text).right_aligned()) }.style(style)
+            })
+            .collect(),
+    );
+    let name_width = widths[0].unwrap_or(0);
+    let rows: Vec<Row<'static>> =
+        shown.iter().zip(texts).map(|(topic, texts)| visible(cells(topic, texts, name_width))).collect();
+    let widths: Vec<Constraint> =
+        widths.iter().flatten().map(|width| Constraint::Length(*width as u16)).collect();
     let empty = rows.is_empty();
     let table = Table::new(rows, widths)
         .header(header)
@@ -135,28 +158,40 @@ fn topics(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-fn row(topic: &TopicFigures) -> Row<'static> {
-    let right = |text: String| Cell::new(Line::from(text).right_aligned());
-    let age = |ns: Option<u64>| right(ns.map_or_else(|| "-".into(), units::duration));
-    let lost = right(topic.lost.to_string());
-    Row::new([
-        Cell::new(Foreign(&topic.name).to_string().bold()),
-        right(units::hertz(topic.rate_hz)),
-        right(units::bandwidth(topic.bytes_per_second)),
+/// The texts of a topic's row.
+fn texts(topic: &TopicFigures) -> [String; COLUMNS.len()] {
+    let age = |ns: Option<u64>| ns.map_or_else(|| "-".into(), units::duration);
+    [
+        Foreign(&topic.name).to_string(),
+        units::hertz(topic.rate_hz),
+        units::bandwidth(topic.bytes_per_second),
         age(topic.p50_ns),
         age(topic.p99_ns),
-        right(topic.publishers.to_string()),
-        right(topic.subscribers.to_string()),
-        // Current losses matter more than past ones.
-        match topic.lost_per_second > 0.0 {
-            true => lost.style(Style::new().fg(Color::Red)),
-            false if topic.lost > 0 => lost.style(Style::new().fg(Color::Yellow)),
-            false => lost,
-        },
-        right(topic.behind.to_string()),
-        Cell::new(topic.domains.join(" ")),
-        right(units::bytes(topic.memory_bytes)),
-    ])
+        topic.publishers.to_string(),
+        topic.subscribers.to_string(),
+        topic.lost.to_string(),
+        topic.behind.to_string(),
+        topic.domains.join(" "),
+        units::bytes(topic.memory_bytes),
+    ]
+}
+
+fn cells(topic: &TopicFigures, texts: [String; COLUMNS.len()], name_width: usize) -> Vec<Cell<'static>> {
+    let cell = |(text, (heading, ..)): (String, (&str, Option<Sort>, u8))| match heading {
+        "TOPIC" => Cell::new(shorten(&text, name_width).bold()),
+        "DOMAINS" => Cell::new(text),
+        "LOST" => {
+            let cell = Cell::new(Line::from(text).right_aligned());
+            // Current losses matter more than past ones.
+            match topic.lost_per_second > 0.0 {
+                true => cell.style(Style::new().fg(Color::Red)),
+                false if topic.lost > 0 => cell.style(Style::new().fg(Color::Yellow)),
+                false => cell,
+            }
+        }
+        _ => Cell::new(Line::from(text).right_aligned()),
+    };
+    texts.into_iter().zip(COLUMNS).map(cell).collect()
 }
 
 fn chosen(app: &App, frame: &mut Frame<'_>, area: Rect) {
@@ -187,32 +222,65 @@ fn chosen(app: &App, frame: &mut Frame<'_>, area: Rect) {
         n if n > room && room > 0 => (room - 1, n + 1 - room),
         n => (n.min(room), 0),
     };
-    let mut lines: Vec<Line<'_>> = topic.participants.iter().take(shown).map(participant).collect();
+    let participants = &topic.participants[..shown];
+    let mut lines = participant_lines(participants, people.width.into());
     if left > 0 {
         lines.push(Line::from(format!("and {left} more").dim()));
     }
     frame.render_widget(Paragraph::new(lines), people);
 }
 
-fn participant(it: &Participant) -> Line<'static> {
-    let pid = it.pid.map_or_else(|| "-".into(), |pid| pid.to_string());
-    let figures = if it.role == "publisher" {
-        format!("memory {}", units::bytes(it.memory_bytes))
-    } else {
-        format!("taken {}  lost {}  behind {}", it.taken, it.lost, it.behind)
+/// The participants, with the same columns in each line.
+fn participant_lines(participants: &[Participant], width: usize) -> Vec<Line<'static>> {
+    // The cells of a line, and the ranks of the columns.
+    const RANKS: [u8; 8] = [0, 0, 4, 5, 3, 1, 2, 0];
+    let cells = |it: &Participant| {
+        let is_publisher = it.role == "publisher";
+        let figure = |name: &str, count: u64| {
+            if is_publisher { String::new() } else { format!("{name} {count}") }
+        };
+        [
+            it.role.to_owned(),
+            Foreign(&it.node).to_string(),
+            it.pid.map_or_else(|| "-".into(), |pid| pid.to_string()),
+            it.domain.clone(),
+            if is_publisher {
+                format!("memory {}", units::bytes(it.memory_bytes))
+            } else {
+                figure("taken", it.taken)
+            },
+            figure("lost", it.lost),
+            figure("behind", it.behind),
+            it.waits.clone().unwrap_or_else(|| if it.alive { "" } else { "gone" }.to_owned()),
+        ]
     };
-    let mut spans = vec![
-        format!("{:<11}", it.role).dim(),
-        format!("{:<24} ", Foreign(&it.node).to_string()).bold(),
-        format!("{pid:>8}  {:<12}  {figures}", it.domain).into(),
-    ];
-    if let Some(waits) = &it.waits {
-        spans.push(format!("  {waits}").fg(Color::Red));
-    }
-    if !it.alive {
-        spans.push("  gone".fg(Color::Yellow));
-    }
-    Line::from(spans)
+    let rows: Vec<_> = participants.iter().map(cells).collect();
+    let demands: Vec<Demand> = (0..RANKS.len())
+        .map(|at| Demand {
+            width: rows.iter().map(|it| it[at].width()).max().unwrap_or(0),
+            flexible: at == 1 || at == 7,
+            rank: RANKS[at],
+        })
+        .collect();
+    let widths = fit(&demands, 2, width);
+    let line = |(it, cells): (&Participant, [String; RANKS.len()])| {
+        let mut spans: Vec<Span<'static>> = Vec::new();
+        for (at, (text, width)) in cells.into_iter().zip(&widths).enumerate() {
+            let Some(width) = width.filter(|width| *width > 0) else { continue };
+            let text = shorten(&text, width);
+            let padding = " ".repeat(width.saturating_sub(text.width()));
+            let text = if at == 2 { format!("{padding}{text}  ") } else { format!("{text}{padding}  ") };
+            spans.push(match at {
+                0 => text.dim(),
+                1 => text.bold(),
+                7 if it.waits.is_some() => text.fg(Color::Red),
+                7 => text.fg(Color::Yellow),
+                _ => text.into(),
+            });
+        }
+        Line::from(spans)
+    };
+    participants.iter().zip(rows).map(line).collect()
 }
 
 fn hints(app: &App) -> Paragraph<'_> {
@@ -224,7 +292,7 @@ fn hints(app: &App) -> Paragraph<'_> {
             "   Enter keeps it, Esc clears it".dim(),
         ]));
     }
-    let mut spans = vec!["q quit  ↑↓ choose  s sort  r reverse  / filter".dim()];
+    let mut spans = vec!["q quit  ↑↓ choose  s sort  / filter  r reverse".dim()];
     if !app.filter.is_empty() {
         spans.push(format!("   only {:?} (Esc: all)", app.filter).fg(Color::Yellow));
     }
@@ -270,7 +338,7 @@ mod tests {
         let screen = screen(&mut app(), 120, 30);
         assert_eq!(
             screen[0],
-            "situ top  /dev/shm/situ-0   0 node(s), 2 topic(s)   50.0 Hz   50.0 KiB/s   2.00 MiB"
+            "situ top  /dev/shm/situ-0   0 nodes   2 topics   50.0 Hz   50.0 KiB/s   2.00 MiB"
         );
         assert_eq!(screen[1], "domains  host 2.00 MiB (2 pub, 2 sub)");
         let words: Vec<&str> = screen[2].split_whitespace().collect();
@@ -281,12 +349,10 @@ mod tests {
         assert!(screen[4].contains(" - "), "not sampled: {}", screen[4]);
         let title = screen.iter().find(|line| line.contains("150 published")).expect("the chosen topic");
         assert!(title.contains("lidar/points demo::Pose (flat), depth 1024"), "{title}");
-        assert!(
-            screen
-                .iter()
-                .any(|line| line.contains("subscriber") && line.contains("taken 5  lost 4  behind 3"))
-        );
-        assert_eq!(screen[29], "q quit  ↑↓ choose  s sort  r reverse  / filter");
+        let line = screen.iter().find(|line| line.contains("subscriber")).expect("a participant");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert!(words.join(" ").contains("taken 5 lost 4 behind 3"), "{line}");
+        assert_eq!(screen[29], "q quit  ↑↓ choose  s sort  / filter  r reverse");
     }
 
     #[test]

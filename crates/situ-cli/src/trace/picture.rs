@@ -19,9 +19,16 @@ const HEADING: f64 = 26.0;
 const LEVEL: f64 = 20.0;
 const COUNTER: f64 = 34.0;
 const GAP: f64 = 6.0;
-/// The default length of the part drawn, and the share of it before the first message.
+/// The default length of the part drawn if there are no messages, and the share of it before the first
+/// message.
 const USUAL: Duration = Duration::from_millis(100);
 const LEAD: f64 = 0.02;
+/// The number of messages in the part that is drawn by default, and the limits of its length in nanoseconds.
+const MESSAGES: usize = 6;
+const SHORTEST: u64 = 100_000;
+const LONGEST: u64 = 1_000_000_000;
+/// The width of a letter of a slice's label.
+const LETTER: f64 = 5.9;
 /// The smallest width at which slices are drawn. Only one such slice is drawn at a place.
 const NARROWEST: f64 = 1.2;
 /// The maximum number of elements of a kind, so that a browser can display the picture.
@@ -46,18 +53,26 @@ pub struct TimeRange {
 }
 
 impl TimeRange {
-    /// Creates a window of a given time and length. By default it is around the first message that was taken.
+    /// Creates a window of a given time and length. By default it shows some messages from the middle of the
+    /// trace, where programs have started, each from its publisher to its subscriber.
     pub fn new(trace: &ReadTrace, from: Option<Duration>, span: Option<Duration>) -> Self {
         let (zero, last) = trace.span();
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let length = nanoseconds(span.unwrap_or(USUAL)).max(1);
-        let begin = match from {
-            Some(from) => zero.saturating_add(nanoseconds(from)),
-            None if last - zero <= length => zero,
-            None => {
-                let first = first_arrow(trace).unwrap_or(zero);
-                first.saturating_sub((length as f64 * LEAD) as u64).max(zero)
+        let messages = messages(trace);
+        let shown = &messages[messages.len() / 2..];
+        let shown = &shown[..shown.len().min(MESSAGES)];
+        let length = match (span, from, shown) {
+            (Some(span), ..) => nanoseconds(span).max(1),
+            (None, None, [(first, _), ..]) => {
+                let end = shown.iter().map(|(_, end)| *end).fold(*first, u64::max);
+                (((end - first) as f64 * 1.1) as u64).clamp(SHORTEST, LONGEST)
             }
+            (None, ..) => nanoseconds(USUAL),
+        };
+        let begin = match (from, shown) {
+            (Some(from), _) => zero.saturating_add(nanoseconds(from)),
+            (None, [(first, _), ..]) => first.saturating_sub((length as f64 * LEAD) as u64).max(zero),
+            (None, []) => zero,
         };
         let end = begin.saturating_add(length);
         let end = if span.is_none() { end.min(last.max(begin + 1)) } else { end };
@@ -69,19 +84,24 @@ impl TimeRange {
     }
 }
 
-/// Returns the start of the first slice with a message that a slice of another track refers to.
-fn first_arrow(trace: &ReadTrace) -> Option<u64> {
-    let mut first: HashMap<u64, &TimedSlice> = HashMap::new();
-    let mut earliest: Option<u64> = None;
+/// Returns the times at which messages were sent by one track and arrived at another, in order.
+fn messages(trace: &ReadTrace) -> Vec<(u64, u64)> {
+    let mut sources: HashMap<u64, &TimedSlice> = HashMap::new();
+    let mut messages = Vec::new();
     for slice in &trace.slices {
         for flow in &slice.flows {
-            let source = first.entry(*flow).or_insert(slice);
+            let source = sources.entry(*flow).or_insert(slice);
             if source.track != slice.track {
-                earliest = Some(earliest.map_or(source.begin_ns, |known| known.min(source.begin_ns)));
+                let end = match slice.end {
+                    SliceEnd::At(end) => end,
+                    SliceEnd::Open => slice.begin_ns,
+                };
+                messages.push((source.begin_ns, end.max(source.begin_ns)));
             }
         }
     }
-    earliest
+    messages.sort_unstable();
+    messages
 }
 
 /// Draws the events within a window.
@@ -193,7 +213,7 @@ impl Picture<'_> {
         for (process, mut tracks) in of_process {
             tracks.sort_by_key(|index| (!depths.contains_key(index), *index));
             let (name, pid) = match process.and_then(|index| self.trace.processes.get(index)) {
-                Some(process) => (self.trace.text(process.name), format!(" {}", process.pid)),
+                Some(process) => (self.trace.text(process.name), format!(" process {}", process.pid)),
                 None => ("no process", String::new()),
             };
             let heading = format!(
@@ -273,6 +293,8 @@ impl Picture<'_> {
         let name = self.trace.text(track.name).to_owned();
         let name = match track.kind {
             TrackKind::Thread(tid) if name.is_empty() => format!("thread {tid}"),
+            // Threads may have the same name, and the main thread has that of its process.
+            TrackKind::Thread(tid) => format!("{name}, thread {tid}"),
             _ => name,
         };
         let text = format!(
@@ -288,7 +310,7 @@ impl Picture<'_> {
         // The end of the last slice drawn on each level. Many narrow slices then become one line instead of
         // thousands.
         let mut drawn: HashMap<(usize, u32), f64> = HashMap::new();
-        let mut count = 0;
+        let mut boxes = Vec::new();
         for slice in &self.trace.slices {
             let end = self.end_of(slice);
             let Some(top) = tops.get(&slice.track) else { continue };
@@ -302,13 +324,19 @@ impl Picture<'_> {
                 continue;
             }
             *behind = left + width;
-            count += 1;
-            if count > MAX_SLICES {
+            if boxes.len() == MAX_SLICES {
                 break;
             }
+            boxes.push((slice, left, width, top + f64::from(slice.depth) * LEVEL));
+        }
+        // The label of a narrow slice stands behind it, if it fits before the next one.
+        let mut next: HashMap<(usize, u32), f64> = HashMap::new();
+        let mut elements = Vec::with_capacity(boxes.len());
+        for (slice, left, width, y) in boxes.into_iter().rev() {
+            let end = self.end_of(slice);
+            let limit = next.insert((slice.track, slice.depth), left).unwrap_or(WIDTH - MARGIN);
             let name = self.trace.text(slice.name);
             let took = if end == u64::MAX { "not ended".to_owned() } else { duration(end - slice.begin_ns) };
-            let y = top + f64::from(slice.depth) * LEVEL;
             let mut element = format!(
                 "<g><title>{} ({took}){}</title><rect x=\"{left:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{:.1}\" \
                  rx=\"1.5\" fill=\"{}\" stroke=\"#8a949e\" stroke-width=\"0.5\"/>",
@@ -317,13 +345,20 @@ impl Picture<'_> {
                 LEVEL - 2.0,
                 colour(name),
             );
-            let label = fit(name, width - 6.0, 5.7);
+            let whole = name.chars().count() as f64 * LETTER;
+            let inside = fit(name, width - 6.0, LETTER);
+            let (x, label) = if whole <= width - 6.0 || limit - left - width < whole + 6.0 {
+                (left + 3.0, inside)
+            } else {
+                (left + width + 3.0, escape(name))
+            };
             if !label.is_empty() {
-                let _ = write!(element, "<text x=\"{:.1}\" y=\"{:.1}\">{label}</text>", left + 3.0, y + 12.5);
+                let _ = write!(element, "<text x=\"{x:.1}\" y=\"{:.1}\">{label}</text>", y + 12.5);
             }
             element.push_str("</g>");
-            self.put(element);
+            elements.push(element);
         }
+        elements.into_iter().rev().for_each(|element| self.put(element));
     }
 
     fn arguments(&self, arguments: &[(TextId, ArgumentValue)]) -> String {

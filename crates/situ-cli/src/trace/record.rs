@@ -102,7 +102,7 @@ pub fn run(context: &Context, arguments: &RecordArgs) -> Result<(), CliError> {
             let time = duration(begin.elapsed().as_nanos() as u64);
             let processes = collector.producers();
             let line = format!("recording into {file}: {time}, {processes} processes; Ctrl-C ends it\n");
-            block.draw(&mut std::io::stdout(), &line)?;
+            output.draw(&mut block, &line)?;
         }
         let left = arguments.duration.map(|duration| duration.saturating_sub(begin.elapsed()));
         if collector.wait(Some(left.unwrap_or(GLANCE).min(GLANCE))) {
@@ -110,7 +110,7 @@ pub fn run(context: &Context, arguments: &RecordArgs) -> Result<(), CliError> {
         }
     }
     if output.is_live() {
-        block.draw(&mut std::io::stdout(), "")?;
+        output.draw(&mut block, "")?;
     }
     let time = begin.elapsed();
     let summary = collector.stop().map_err(CliError::failed)?;

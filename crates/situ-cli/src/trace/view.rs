@@ -201,12 +201,12 @@ fn text(output: &Output, summary: &TraceSummary, most: usize) -> String {
 fn topics(output: &Output, summary: &TraceSummary, most: usize) -> String {
     let mut table = Table::new([
         Column::left("TOPIC").flexible(),
-        Column::right("PUBLISHED"),
+        Column::right("PUBLISHED").rank(4),
         Column::right("TAKEN"),
-        Column::right("COPIES"),
+        Column::right("COPIES").rank(2),
         Column::right("LOST"),
         Column::right("P50"),
-        Column::right("P90"),
+        Column::right("P90").rank(3),
         Column::right("P99"),
         Column::right("MAX"),
     ]);
@@ -231,10 +231,10 @@ fn topics(output: &Output, summary: &TraceSummary, most: usize) -> String {
 fn slices(output: &Output, summary: &TraceSummary, most: usize) -> String {
     let mut table = Table::new([
         Column::left("SLICE").flexible(),
-        Column::left("CATEGORY").flexible(),
+        Column::left("CATEGORY").flexible().rank(3),
         Column::right("COUNT"),
         Column::right("TOTAL"),
-        Column::right("P50"),
+        Column::right("P50").rank(1),
         Column::right("P99"),
         Column::right("MAX"),
     ]);
@@ -255,8 +255,8 @@ fn slices(output: &Output, summary: &TraceSummary, most: usize) -> String {
 fn counters(output: &Output, summary: &TraceSummary, most: usize) -> String {
     let mut table = Table::new([
         Column::left("COUNTER").flexible(),
-        Column::left("PROCESS").flexible(),
-        Column::right("VALUES"),
+        Column::left("PROCESS").flexible().rank(1),
+        Column::right("VALUES").rank(2),
         Column::right("MIN"),
         Column::right("MAX"),
         Column::right("LAST"),
