@@ -275,14 +275,16 @@ impl Picture<'_> {
                 break;
             }
             let x = self.x(at);
+            let label = duration(at - zero);
+            // A label without room on the right stands on the left of its line.
+            let fits = x + 2.0 + LETTER * label.chars().count() as f64 <= WIDTH;
+            let (text_x, anchor) = if fits { (x + 2.0, "start") } else { (x - 2.0, "end") };
             let _ = writeln!(
                 ruler,
                 "<line x1=\"{x:.1}\" y1=\"{:.0}\" x2=\"{x:.1}\" y2=\"{:.0}\" stroke=\"#e3e7eb\"/>\
-                 <text x=\"{:.1}\" y=\"16\" fill=\"#78828c\">{}</text>",
+                 <text x=\"{text_x:.1}\" y=\"16\" fill=\"#78828c\" text-anchor=\"{anchor}\">{label}</text>",
                 22.0,
                 self.height - MARGIN,
-                x + 2.0,
-                duration(at - zero),
             );
         }
         ruler

@@ -11,8 +11,7 @@ use situ::layout::visit::{
 use situ::layout::{Key, MapField, Plain, Value};
 use situ_schema::dynamic;
 
-/// The place at which two values differ, if they do. Dynamic values join arrays of arrays, which is not a
-/// difference.
+/// The place at which two values differ, if they do.
 pub fn difference(found: &Json, wanted: &Json, path: &str) -> Option<String> {
     match (found, wanted) {
         (Json::Object(left), Json::Object(right)) if left.len() == right.len() => {
@@ -21,10 +20,6 @@ pub fn difference(found: &Json, wanted: &Json, path: &str) -> Option<String> {
             })
         }
         (Json::Array(left), Json::Array(right)) => {
-            let mut right: Vec<&Json> = right.iter().collect();
-            while right.len() < left.len() && !right.is_empty() && right.iter().all(|it| it.is_array()) {
-                right = right.into_iter().flat_map(|it| it.as_array().into_iter().flatten()).collect();
-            }
             if left.len() != right.len() {
                 return Some(format!("{path}: {} elements instead of {}", left.len(), right.len()));
             }
