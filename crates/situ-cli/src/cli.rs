@@ -327,7 +327,7 @@ pub struct PubArgs {
     #[arg(short, long, value_name = "HZ", value_parser = rate)]
     pub rate: Option<f64>,
     /// Wait at most this many seconds for a subscriber before the first message; 0 does not wait, and without
-    /// a number there is no limit
+    /// a number it is 1000000
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds_or_none, num_args = 0..=1,
         default_missing_value = "1000000")]
     pub wait: f64,

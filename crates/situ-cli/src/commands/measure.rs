@@ -161,7 +161,7 @@ fn measure<F: Figures>(
     };
     let mut due = Instant::now() + PERIOD;
     let mut width = output.width();
-    let mut messages = 0;
+    let (mut messages, mut reported) = (0, 0);
     while messages < arguments.count.unwrap_or(u64::MAX) {
         let glance = if output.is_live() { due.min(Instant::now() + GLANCE) } else { due };
         let event = listener.next(glance)?;
@@ -180,9 +180,11 @@ fn measure<F: Figures>(
             due = if is_due { due + PERIOD } else { due };
             width = output.width();
             report(&windows, &listener)?;
+            reported = messages;
         }
     }
-    report(&windows, &listener)
+    // Lines that stay are not printed twice.
+    if output.is_live() || messages > reported { report(&windows, &listener) } else { Ok(()) }
 }
 
 #[derive(Serialize)]

@@ -102,7 +102,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The block and the length of a container of 16 bytes, whose elements have `size` bytes.
+    /// The block and the length of a container of 16 bytes with elements of `size` bytes.
     fn container(&self, at: u64, size: u64) -> Outcome<(u64, u64)> {
         let length = u64::from(self.u32(at + 4)?);
         let block = self.target(at)?.unwrap_or(0);
