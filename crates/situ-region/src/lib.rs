@@ -13,7 +13,8 @@
 //! | `image` | header, check, canonical form, versions and layout of an image |
 //! | `region` | a value with its memory and its images |
 //! | `convert` | conversion between regions and messages of the other storages |
-//! | `macros` | the macros that describe types, for users and for the generator |
+//! | `members` | structs: their fields, and what is done with all of them |
+//! | `macros` | the macros that describe hand-written types |
 
 mod containers;
 #[doc(hidden)]
@@ -21,6 +22,7 @@ pub mod convert;
 mod error;
 mod image;
 mod macros;
+mod members;
 mod memory;
 mod region;
 mod value;
@@ -42,22 +44,25 @@ pub use containers::tree::{OrderedMap, OrderedSet};
 pub use containers::union::Discriminator;
 #[doc(hidden)]
 pub use containers::union::{
-    Selected, Union, union_begin, union_begin_at, union_case, union_check, union_discriminator, union_labels,
-    union_layout, union_moved, union_release, union_renew, union_select, union_slide, union_write,
+    CaseVisitor, Selected, Union, union_begin, union_begin_at, union_case, union_check, union_discriminator,
+    union_layout, union_line, union_member, union_member_mut, union_moved, union_release, union_renew,
+    union_select, union_slide, union_write,
 };
 pub use containers::vector::Vector;
-pub use convert::{Copied, Holds, KeyOf, LoadInto, Maps, StoreError, StoreFrom};
 #[doc(hidden)]
-pub use convert::{begin_with, read::read_region};
+pub use convert::read::read_region;
+pub use convert::{Copied, Holds, KeyOf, LoadInto, Maps, StoreError, StoreFrom};
 pub use error::{AdoptError, BufferError, Full, ShareError};
 pub use image::check::Check;
 pub use image::lines::{Facts, Lines};
 #[doc(hidden)]
 pub use image::versions::Version;
 pub use image::writer::Writer;
-pub use macros::generated::RegionMessage;
 #[doc(hidden)]
 pub use macros::{alignment, places};
+pub use members::RegionMessage;
+#[doc(hidden)]
+pub use members::{MemberVisitor, Struct};
 pub use memory::allocation::{Allocation, Allocator, Granules, Monotonic, Taken};
 pub use memory::backing::{Backing, Buffer, HeapMemory, total_for};
 pub use memory::blocks::MemoryMut;
@@ -70,11 +75,11 @@ pub use region::{Region, view};
 pub use situ_layout::{Invalid, InvalidPlace, InvalidProblem};
 pub use value::assign::Assign;
 pub use value::handle::{Mut, Ref};
+#[doc(hidden)]
+pub use value::layout::{Field, Member, StructLayout};
 pub use value::plain::Plain;
 #[doc(hidden)]
 pub use value::plain::{plain_values, put_plain};
 pub use value::scalar::{Bool, Char};
 pub use value::stored::Stored;
-#[doc(hidden)]
-pub use value::stored::fixed;
 pub use value::stored::{layout_hash, layout_text};

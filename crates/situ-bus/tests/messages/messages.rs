@@ -14,6 +14,7 @@
     clippy::explicit_auto_deref,
     clippy::module_inception,
     clippy::should_implement_trait,
+    clippy::type_complexity,
     clippy::wrong_self_convention
 )]
 pub mod test {
@@ -83,7 +84,8 @@ pub mod test {
         unsafe fn validate_at(
             src: *const Self,
             validation: &crate::common::messages::situ::layout::Validation,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::ValidateError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::ValidateError>
+        {
             // SAFETY: the members lie within the caller's bytes.
             unsafe {
                 crate::common::messages::situ::layout::Value::validate_at(
@@ -158,7 +160,8 @@ pub mod test {
             own_body: &mut [u8],
             head: crate::common::messages::situ::layout::SharedBytes<'_>,
             body: crate::common::messages::situ::layout::SharedBytes<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::FlatFormError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::FlatFormError>
+        {
             crate::common::messages::situ::layout::read_flat::<Self, Pose>(
                 self, own_body, head, body,
             )
@@ -169,7 +172,8 @@ pub mod test {
             own_body: &[u8],
             head: *mut u8,
             body: &mut [u8],
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::FlatFormError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::FlatFormError>
+        {
             // SAFETY: the caller's promises are the same.
             unsafe {
                 crate::common::messages::situ::layout::write_flat::<Self, Pose>(
@@ -182,7 +186,8 @@ pub mod test {
             &mut self,
             own_body: &mut [u8],
             image: crate::common::messages::situ::layout::SharedBytes<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::RegionFormError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::RegionFormError>
+        {
             crate::common::messages::situ::region::read_region::<Self, Pose>(self, own_body, image)
         }
     }
@@ -203,10 +208,98 @@ pub mod test {
         ::core::assert!(::core::mem::offset_of!(Pose, place) == 8);
     };
 
-    crate::common::messages::situ::region::region_value! {
-        plain Pose: "test::Pose" 0xa170edd50133fcb9;
-        "count" count count: u64;
-        "place" place place: [f64; 6];
+    const _: () = {
+        const M0: crate::common::messages::situ::region::Field<u64> =
+            crate::common::messages::situ::region::Field::new("count", 0);
+        const M1: crate::common::messages::situ::region::Field<[f64; 6]> =
+            crate::common::messages::situ::region::Field::new("place", 8);
+        const MEMBERS: &[crate::common::messages::situ::region::Member] =
+            &[M0.member(), M1.member()];
+        const LAYOUT: crate::common::messages::situ::region::StructLayout =
+            crate::common::messages::situ::region::StructLayout::of(MEMBERS);
+
+        impl crate::common::messages::situ::region::Struct for Pose {
+            const NAME: &'static str = "test::Pose";
+            const LAYOUT: crate::common::messages::situ::region::StructLayout = LAYOUT;
+            const HASH: u64 = 0xa170edd50133fcb9;
+
+            fn own_facts() -> &'static crate::common::messages::situ::region::Facts {
+                static FACTS: ::std::sync::OnceLock<crate::common::messages::situ::region::Facts> =
+                    ::std::sync::OnceLock::new();
+                FACTS.get_or_init(crate::common::messages::situ::region::Facts::work_out::<Self>)
+            }
+
+            #[inline(always)]
+            fn visit_members<V: crate::common::messages::situ::region::MemberVisitor>(
+                visitor: &mut V,
+            ) -> ::core::result::Result<(), V::Error> {
+                visitor.member(M0)?;
+                visitor.member(M1)?;
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        const _: () = {
+            LAYOUT.assert_plain::<Pose>();
+            M0.assert_plain(|it: &Pose| &it.count, ::core::mem::offset_of!(Pose, count));
+            M1.assert_plain(|it: &Pose| &it.place, ::core::mem::offset_of!(Pose, place));
+        };
+
+        // SAFETY: its members are plain and leave no padding, as proved above.
+        unsafe impl crate::common::messages::situ::region::Plain for Pose {}
+
+        impl crate::common::messages::situ::region::Copied<Self> for Pose {
+            fn put(memory: crate::common::messages::situ::region::MemoryMut<'_>, at: u32, value: &Self) {
+                crate::common::messages::situ::region::put_plain(memory, at, ::core::slice::from_ref(value));
+            }
+
+            fn get(from: crate::common::messages::situ::region::Ref<'_, Self>) -> Self {
+                *from
+            }
+
+            fn put_all(memory: crate::common::messages::situ::region::MemoryMut<'_>, at: u32, values: &[Self]) {
+                crate::common::messages::situ::region::put_plain(memory, at, values);
+            }
+
+            fn slice(image: &[u8], at: u32, count: u32) -> ::core::option::Option<&[Self]> {
+                ::core::option::Option::Some(crate::common::messages::situ::region::plain_values(image, at, count))
+            }
+        }
+    };
+
+    impl crate::common::messages::situ::region::RegionMessage for Pose {
+        type Message = Pose;
+    }
+
+    impl crate::common::messages::situ::region::StoreFrom<Pose> for Pose {
+        fn store(
+            mut memory: crate::common::messages::situ::region::MemoryMut<'_>,
+            at: u32,
+            from: &Pose,
+            body: &[u8],
+        ) -> ::core::result::Result<(), crate::common::messages::situ::region::StoreError> {
+            crate::common::messages::situ::region::convert::store_copy::<Self, Self>(
+                memory.reborrow(),
+                at,
+                from,
+                body,
+            )?;
+            ::core::result::Result::Ok(())
+        }
+    }
+
+    impl crate::common::messages::situ::region::LoadInto<Pose> for Pose {
+        fn load(
+            from: crate::common::messages::situ::region::Ref<'_, Pose>,
+            to: &mut Pose,
+            bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>
+        {
+            crate::common::messages::situ::region::convert::load_copy::<Self, Self>(
+                from, to, bodies,
+            )?;
+            ::core::result::Result::Ok(())
+        }
     }
 
     /// A message with a bulk member.
@@ -304,7 +397,8 @@ pub mod test {
         unsafe fn validate_at(
             src: *const Self,
             validation: &crate::common::messages::situ::layout::Validation,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::ValidateError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::ValidateError>
+        {
             // SAFETY: the members lie within the caller's bytes.
             unsafe {
                 crate::common::messages::situ::layout::Value::validate_at(
@@ -416,7 +510,8 @@ pub mod test {
             &mut self,
             source: &Scan<Other>,
             bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>
+        {
             crate::common::messages::situ::layout::assign::copy(
                 &mut self.count,
                 &source.count,
@@ -447,7 +542,8 @@ pub mod test {
         fn take_from(
             &mut self,
             source: &mut Scan<Other>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>
+        {
             crate::common::messages::situ::layout::take::copy(&mut self.count, &mut source.count)
                 .map_err(|error| error.in_member("count"))?;
             crate::common::messages::situ::layout::take::text(&mut self.frame, &mut source.frame)
@@ -524,7 +620,8 @@ pub mod test {
             own_body: &mut [u8],
             head: crate::common::messages::situ::layout::SharedBytes<'_>,
             body: crate::common::messages::situ::layout::SharedBytes<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::FlatFormError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::FlatFormError>
+        {
             crate::common::messages::situ::layout::read_flat::<
                 Self,
                 Scan<crate::common::messages::situ::layout::Flat>,
@@ -536,7 +633,8 @@ pub mod test {
             own_body: &[u8],
             head: *mut u8,
             body: &mut [u8],
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::FlatFormError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::FlatFormError>
+        {
             // SAFETY: the caller's promises are the same.
             unsafe {
                 crate::common::messages::situ::layout::write_flat::<
@@ -550,7 +648,8 @@ pub mod test {
             &mut self,
             own_body: &mut [u8],
             image: crate::common::messages::situ::layout::SharedBytes<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::RegionFormError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::RegionFormError>
+        {
             crate::common::messages::situ::region::read_region::<Self, ScanRegion>(
                 self, own_body, image,
             )
@@ -581,16 +680,148 @@ pub mod test {
         ::core::assert!(::core::mem::offset_of!(Scan_, frame) == 8);
         ::core::assert!(::core::mem::offset_of!(Scan_, ranges) == 32);
     };
-
     /// [`Scan`] as it lies in a region: a type that names it.
     pub enum ScanRegion {}
 
-    crate::common::messages::situ::region::region_type! {
-        final ScanRegion: ScanRef, ScanMut, "test::Scan" 0xec734f0505f19a9a,
-        Scan<crate::common::messages::situ::layout::Heap>;
-        "count" count: u64;
-        "frame" frame: crate::common::messages::situ::region::Text;
-        "ranges" ranges: crate::common::messages::situ::region::Vector<f32>;
+    /// Read access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait ScanRef<'r> {
+        /// `count`.
+        fn count(self) -> crate::common::messages::situ::region::Ref<'r, u64>;
+
+        /// `frame`.
+        fn frame(
+            self,
+        ) -> crate::common::messages::situ::region::Ref<
+            'r,
+            crate::common::messages::situ::region::Text,
+        >;
+
+        /// `ranges`.
+        fn ranges(
+            self,
+        ) -> crate::common::messages::situ::region::Ref<
+            'r,
+            crate::common::messages::situ::region::Vector<f32>,
+        >;
+    }
+
+    /// Mutable access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait ScanMut {
+        /// `count`.
+        fn count(&mut self) -> crate::common::messages::situ::region::Mut<'_, u64>;
+
+        /// `frame`.
+        fn frame(
+            &mut self,
+        ) -> crate::common::messages::situ::region::Mut<
+            '_,
+            crate::common::messages::situ::region::Text,
+        >;
+
+        /// `ranges`.
+        fn ranges(
+            &mut self,
+        ) -> crate::common::messages::situ::region::Mut<
+            '_,
+            crate::common::messages::situ::region::Vector<f32>,
+        >;
+    }
+
+    impl<'r> ScanRef<'r> for crate::common::messages::situ::region::Ref<'r, ScanRegion> {
+        #[inline]
+        fn count(self) -> crate::common::messages::situ::region::Ref<'r, u64> {
+            self.part(0)
+        }
+
+        #[inline]
+        fn frame(
+            self,
+        ) -> crate::common::messages::situ::region::Ref<
+            'r,
+            crate::common::messages::situ::region::Text,
+        > {
+            self.part(8)
+        }
+
+        #[inline]
+        fn ranges(
+            self,
+        ) -> crate::common::messages::situ::region::Ref<
+            'r,
+            crate::common::messages::situ::region::Vector<f32>,
+        > {
+            self.part(24)
+        }
+    }
+
+    impl ScanMut for crate::common::messages::situ::region::Mut<'_, ScanRegion> {
+        #[inline]
+        fn count(&mut self) -> crate::common::messages::situ::region::Mut<'_, u64> {
+            self.part(0)
+        }
+
+        #[inline]
+        fn frame(
+            &mut self,
+        ) -> crate::common::messages::situ::region::Mut<
+            '_,
+            crate::common::messages::situ::region::Text,
+        > {
+            self.part(8)
+        }
+
+        #[inline]
+        fn ranges(
+            &mut self,
+        ) -> crate::common::messages::situ::region::Mut<
+            '_,
+            crate::common::messages::situ::region::Vector<f32>,
+        > {
+            self.part(24)
+        }
+    }
+
+    const _: () = {
+        const M0: crate::common::messages::situ::region::Field<u64> =
+            crate::common::messages::situ::region::Field::new("count", 0);
+        const M1: crate::common::messages::situ::region::Field<
+            crate::common::messages::situ::region::Text,
+        > = crate::common::messages::situ::region::Field::new("frame", 8);
+        const M2: crate::common::messages::situ::region::Field<
+            crate::common::messages::situ::region::Vector<f32>,
+        > = crate::common::messages::situ::region::Field::new("ranges", 24);
+        const MEMBERS: &[crate::common::messages::situ::region::Member] =
+            &[M0.member(), M1.member(), M2.member()];
+        const LAYOUT: crate::common::messages::situ::region::StructLayout =
+            crate::common::messages::situ::region::StructLayout::of(MEMBERS);
+
+        impl crate::common::messages::situ::region::Struct for ScanRegion {
+            const NAME: &'static str = "test::Scan";
+            const LAYOUT: crate::common::messages::situ::region::StructLayout = LAYOUT;
+            const HASH: u64 = 0xec734f0505f19a9a;
+
+            fn own_facts() -> &'static crate::common::messages::situ::region::Facts {
+                static FACTS: ::std::sync::OnceLock<crate::common::messages::situ::region::Facts> =
+                    ::std::sync::OnceLock::new();
+                FACTS.get_or_init(crate::common::messages::situ::region::Facts::work_out::<Self>)
+            }
+
+            #[inline(always)]
+            fn visit_members<V: crate::common::messages::situ::region::MemberVisitor>(
+                visitor: &mut V,
+            ) -> ::core::result::Result<(), V::Error> {
+                visitor.member(M0)?;
+                visitor.member(M1)?;
+                visitor.member(M2)?;
+                ::core::result::Result::Ok(())
+            }
+        }
+    };
+
+    impl crate::common::messages::situ::region::RegionMessage for ScanRegion {
+        type Message = Scan<crate::common::messages::situ::layout::Heap>;
     }
 
     impl<S> crate::common::messages::situ::region::StoreFrom<Scan<S>> for ScanRegion
@@ -636,7 +867,8 @@ pub mod test {
             from: crate::common::messages::situ::region::Ref<'_, ScanRegion>,
             to: &mut Scan<S>,
             bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>
+        {
             crate::common::messages::situ::region::convert::load_copy(
                 from.part::<u64>(0),
                 &mut to.count,
@@ -737,7 +969,8 @@ pub mod test {
         unsafe fn validate_at(
             src: *const Self,
             validation: &crate::common::messages::situ::layout::Validation,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::ValidateError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::ValidateError>
+        {
             // SAFETY: the members lie within the caller's bytes.
             unsafe {
                 crate::common::messages::situ::layout::Value::validate_at(
@@ -840,7 +1073,8 @@ pub mod test {
             &mut self,
             source: &Note<Other>,
             bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>
+        {
             crate::common::messages::situ::layout::assign::copy(
                 &mut self.count,
                 &source.count,
@@ -865,7 +1099,8 @@ pub mod test {
         fn take_from(
             &mut self,
             source: &mut Note<Other>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>
+        {
             crate::common::messages::situ::layout::take::copy(&mut self.count, &mut source.count)
                 .map_err(|error| error.in_member("count"))?;
             crate::common::messages::situ::layout::take::list_of_copies(
@@ -894,21 +1129,115 @@ pub mod test {
             &mut self,
             own_body: &mut [u8],
             image: crate::common::messages::situ::layout::SharedBytes<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::RegionFormError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::RegionFormError>
+        {
             crate::common::messages::situ::region::read_region::<Self, NoteRegion>(
                 self, own_body, image,
             )
         }
     }
-
     /// [`Note`] as it lies in a region: a type that names it.
     pub enum NoteRegion {}
 
-    crate::common::messages::situ::region::region_type! {
-        final NoteRegion: NoteRef, NoteMut, "test::Note" 0x76959ed420ec0687,
-        Note<crate::common::messages::situ::layout::Heap>;
-        "count" count: u64;
-        "text" text: crate::common::messages::situ::region::Vector<u8>;
+    /// Read access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait NoteRef<'r> {
+        /// `count`.
+        fn count(self) -> crate::common::messages::situ::region::Ref<'r, u64>;
+
+        /// `text`.
+        fn text(
+            self,
+        ) -> crate::common::messages::situ::region::Ref<
+            'r,
+            crate::common::messages::situ::region::Vector<u8>,
+        >;
+    }
+
+    /// Mutable access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait NoteMut {
+        /// `count`.
+        fn count(&mut self) -> crate::common::messages::situ::region::Mut<'_, u64>;
+
+        /// `text`.
+        fn text(
+            &mut self,
+        ) -> crate::common::messages::situ::region::Mut<
+            '_,
+            crate::common::messages::situ::region::Vector<u8>,
+        >;
+    }
+
+    impl<'r> NoteRef<'r> for crate::common::messages::situ::region::Ref<'r, NoteRegion> {
+        #[inline]
+        fn count(self) -> crate::common::messages::situ::region::Ref<'r, u64> {
+            self.part(0)
+        }
+
+        #[inline]
+        fn text(
+            self,
+        ) -> crate::common::messages::situ::region::Ref<
+            'r,
+            crate::common::messages::situ::region::Vector<u8>,
+        > {
+            self.part(8)
+        }
+    }
+
+    impl NoteMut for crate::common::messages::situ::region::Mut<'_, NoteRegion> {
+        #[inline]
+        fn count(&mut self) -> crate::common::messages::situ::region::Mut<'_, u64> {
+            self.part(0)
+        }
+
+        #[inline]
+        fn text(
+            &mut self,
+        ) -> crate::common::messages::situ::region::Mut<
+            '_,
+            crate::common::messages::situ::region::Vector<u8>,
+        > {
+            self.part(8)
+        }
+    }
+
+    const _: () = {
+        const M0: crate::common::messages::situ::region::Field<u64> =
+            crate::common::messages::situ::region::Field::new("count", 0);
+        const M1: crate::common::messages::situ::region::Field<
+            crate::common::messages::situ::region::Vector<u8>,
+        > = crate::common::messages::situ::region::Field::new("text", 8);
+        const MEMBERS: &[crate::common::messages::situ::region::Member] =
+            &[M0.member(), M1.member()];
+        const LAYOUT: crate::common::messages::situ::region::StructLayout =
+            crate::common::messages::situ::region::StructLayout::of(MEMBERS);
+
+        impl crate::common::messages::situ::region::Struct for NoteRegion {
+            const NAME: &'static str = "test::Note";
+            const LAYOUT: crate::common::messages::situ::region::StructLayout = LAYOUT;
+            const HASH: u64 = 0x76959ed420ec0687;
+
+            fn own_facts() -> &'static crate::common::messages::situ::region::Facts {
+                static FACTS: ::std::sync::OnceLock<crate::common::messages::situ::region::Facts> =
+                    ::std::sync::OnceLock::new();
+                FACTS.get_or_init(crate::common::messages::situ::region::Facts::work_out::<Self>)
+            }
+
+            #[inline(always)]
+            fn visit_members<V: crate::common::messages::situ::region::MemberVisitor>(
+                visitor: &mut V,
+            ) -> ::core::result::Result<(), V::Error> {
+                visitor.member(M0)?;
+                visitor.member(M1)?;
+                ::core::result::Result::Ok(())
+            }
+        }
+    };
+
+    impl crate::common::messages::situ::region::RegionMessage for NoteRegion {
+        type Message = Note<crate::common::messages::situ::layout::Heap>;
     }
 
     impl<S> crate::common::messages::situ::region::StoreFrom<Note<S>> for NoteRegion
@@ -947,7 +1276,8 @@ pub mod test {
             from: crate::common::messages::situ::region::Ref<'_, NoteRegion>,
             to: &mut Note<S>,
             bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>
+        {
             crate::common::messages::situ::region::convert::load_copy(
                 from.part::<u64>(0),
                 &mut to.count,
@@ -1049,7 +1379,8 @@ pub mod test {
         unsafe fn validate_at(
             src: *const Self,
             validation: &crate::common::messages::situ::layout::Validation,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::ValidateError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::ValidateError>
+        {
             // SAFETY: the members lie within the caller's bytes.
             unsafe {
                 crate::common::messages::situ::layout::Value::validate_at(
@@ -1152,7 +1483,8 @@ pub mod test {
             &mut self,
             source: &Letter<Other>,
             bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>
+        {
             crate::common::messages::situ::layout::assign::text(
                 &mut self.text,
                 &source.text,
@@ -1177,7 +1509,8 @@ pub mod test {
         fn take_from(
             &mut self,
             source: &mut Letter<Other>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>
+        {
             crate::common::messages::situ::layout::take::text(&mut self.text, &mut source.text)
                 .map_err(|error| error.in_member("text"))?;
             crate::common::messages::situ::layout::take::copy(&mut self.flags, &mut source.flags)
@@ -1211,7 +1544,8 @@ pub mod test {
             own_body: &mut [u8],
             head: crate::common::messages::situ::layout::SharedBytes<'_>,
             body: crate::common::messages::situ::layout::SharedBytes<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::FlatFormError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::FlatFormError>
+        {
             crate::common::messages::situ::layout::read_flat::<
                 Self,
                 Letter<crate::common::messages::situ::layout::Flat>,
@@ -1223,7 +1557,8 @@ pub mod test {
             own_body: &[u8],
             head: *mut u8,
             body: &mut [u8],
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::FlatFormError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::FlatFormError>
+        {
             // SAFETY: the caller's promises are the same.
             unsafe {
                 crate::common::messages::situ::layout::write_flat::<
@@ -1237,7 +1572,8 @@ pub mod test {
             &mut self,
             own_body: &mut [u8],
             image: crate::common::messages::situ::layout::SharedBytes<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::RegionFormError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::RegionFormError>
+        {
             crate::common::messages::situ::region::read_region::<Self, LetterRegion>(
                 self, own_body, image,
             )
@@ -1268,15 +1604,129 @@ pub mod test {
         ::core::assert!(::core::mem::offset_of!(Letter_, text) == 0);
         ::core::assert!(::core::mem::offset_of!(Letter_, flags) == 30008);
     };
-
     /// [`Letter`] as it lies in a region: a type that names it.
     pub enum LetterRegion {}
 
-    crate::common::messages::situ::region::region_type! {
-        final LetterRegion: LetterRef, LetterMut, "test::Letter" 0x388a2c53c3b9f553,
-        Letter<crate::common::messages::situ::layout::Heap>;
-        "text" text: crate::common::messages::situ::region::Text;
-        "flags" flags: [crate::common::messages::situ::region::Bool; 512];
+    /// Read access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait LetterRef<'r> {
+        /// `text`.
+        fn text(
+            self,
+        ) -> crate::common::messages::situ::region::Ref<
+            'r,
+            crate::common::messages::situ::region::Text,
+        >;
+
+        /// `flags`.
+        fn flags(
+            self,
+        ) -> crate::common::messages::situ::region::Ref<
+            'r,
+            [crate::common::messages::situ::region::Bool; 512],
+        >;
+    }
+
+    /// Mutable access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait LetterMut {
+        /// `text`.
+        fn text(
+            &mut self,
+        ) -> crate::common::messages::situ::region::Mut<
+            '_,
+            crate::common::messages::situ::region::Text,
+        >;
+
+        /// `flags`.
+        fn flags(
+            &mut self,
+        ) -> crate::common::messages::situ::region::Mut<
+            '_,
+            [crate::common::messages::situ::region::Bool; 512],
+        >;
+    }
+
+    impl<'r> LetterRef<'r> for crate::common::messages::situ::region::Ref<'r, LetterRegion> {
+        #[inline]
+        fn text(
+            self,
+        ) -> crate::common::messages::situ::region::Ref<
+            'r,
+            crate::common::messages::situ::region::Text,
+        > {
+            self.part(0)
+        }
+
+        #[inline]
+        fn flags(
+            self,
+        ) -> crate::common::messages::situ::region::Ref<
+            'r,
+            [crate::common::messages::situ::region::Bool; 512],
+        > {
+            self.part(16)
+        }
+    }
+
+    impl LetterMut for crate::common::messages::situ::region::Mut<'_, LetterRegion> {
+        #[inline]
+        fn text(
+            &mut self,
+        ) -> crate::common::messages::situ::region::Mut<
+            '_,
+            crate::common::messages::situ::region::Text,
+        > {
+            self.part(0)
+        }
+
+        #[inline]
+        fn flags(
+            &mut self,
+        ) -> crate::common::messages::situ::region::Mut<
+            '_,
+            [crate::common::messages::situ::region::Bool; 512],
+        > {
+            self.part(16)
+        }
+    }
+
+    const _: () = {
+        const M0: crate::common::messages::situ::region::Field<
+            crate::common::messages::situ::region::Text,
+        > = crate::common::messages::situ::region::Field::new("text", 0);
+        const M1: crate::common::messages::situ::region::Field<
+            [crate::common::messages::situ::region::Bool; 512],
+        > = crate::common::messages::situ::region::Field::new("flags", 16);
+        const MEMBERS: &[crate::common::messages::situ::region::Member] =
+            &[M0.member(), M1.member()];
+        const LAYOUT: crate::common::messages::situ::region::StructLayout =
+            crate::common::messages::situ::region::StructLayout::of(MEMBERS);
+
+        impl crate::common::messages::situ::region::Struct for LetterRegion {
+            const NAME: &'static str = "test::Letter";
+            const LAYOUT: crate::common::messages::situ::region::StructLayout = LAYOUT;
+            const HASH: u64 = 0x388a2c53c3b9f553;
+
+            fn own_facts() -> &'static crate::common::messages::situ::region::Facts {
+                static FACTS: ::std::sync::OnceLock<crate::common::messages::situ::region::Facts> =
+                    ::std::sync::OnceLock::new();
+                FACTS.get_or_init(crate::common::messages::situ::region::Facts::work_out::<Self>)
+            }
+
+            #[inline(always)]
+            fn visit_members<V: crate::common::messages::situ::region::MemberVisitor>(
+                visitor: &mut V,
+            ) -> ::core::result::Result<(), V::Error> {
+                visitor.member(M0)?;
+                visitor.member(M1)?;
+                ::core::result::Result::Ok(())
+            }
+        }
+    };
+
+    impl crate::common::messages::situ::region::RegionMessage for LetterRegion {
+        type Message = Letter<crate::common::messages::situ::layout::Heap>;
     }
 
     impl<S> crate::common::messages::situ::region::StoreFrom<Letter<S>> for LetterRegion
@@ -1313,7 +1763,8 @@ pub mod test {
             from: crate::common::messages::situ::region::Ref<'_, LetterRegion>,
             to: &mut Letter<S>,
             bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
-        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError> {
+        ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>
+        {
             crate::common::messages::situ::region::convert::load_text(
                 from.part::<crate::common::messages::situ::region::Text>(0),
                 &mut to.text,

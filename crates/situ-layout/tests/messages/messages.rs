@@ -14,6 +14,7 @@
     clippy::explicit_auto_deref,
     clippy::module_inception,
     clippy::should_implement_trait,
+    clippy::type_complexity,
     clippy::wrong_self_convention
 )]
 pub mod test {
@@ -414,17 +415,161 @@ pub mod test {
         ::core::assert!(::core::mem::offset_of!(Scan_, ring) == 16);
         ::core::assert!(::core::mem::offset_of!(Scan_, ranges) == 32);
     };
-
     /// [`Scan`] as it lies in a region: a type that names it.
     pub enum ScanRegion {}
 
-    crate::messages::situ::region::region_type! {
-        final ScanRegion: ScanRef, ScanMut, "test::Scan" 0xddbc31260051a446,
-        Scan<crate::messages::situ::layout::Heap>;
-        "frame" frame: crate::messages::situ::region::Text;
-        "dense" dense: crate::messages::situ::region::Bool = true;
-        "ring" ring: crate::messages::situ::region::Vector<u16>;
-        "ranges" ranges: crate::messages::situ::region::Vector<f32>;
+    /// Read access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait ScanRef<'r> {
+        /// `frame`.
+        fn frame(
+            self,
+        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Text>;
+
+        /// `dense`.
+        fn dense(
+            self,
+        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Bool>;
+
+        /// `ring`.
+        fn ring(
+            self,
+        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u16>>;
+
+        /// `ranges`.
+        fn ranges(
+            self,
+        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<f32>>;
+    }
+
+    /// Mutable access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait ScanMut {
+        /// `frame`.
+        fn frame(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Text>;
+
+        /// `dense`.
+        fn dense(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Bool>;
+
+        /// `ring`.
+        fn ring(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u16>>;
+
+        /// `ranges`.
+        fn ranges(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<f32>>;
+    }
+
+    impl<'r> ScanRef<'r> for crate::messages::situ::region::Ref<'r, ScanRegion> {
+        #[inline]
+        fn frame(
+            self,
+        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Text> {
+            self.part(0)
+        }
+
+        #[inline]
+        fn dense(
+            self,
+        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Bool> {
+            self.part(16)
+        }
+
+        #[inline]
+        fn ring(
+            self,
+        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u16>>
+        {
+            self.part(20)
+        }
+
+        #[inline]
+        fn ranges(
+            self,
+        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<f32>>
+        {
+            self.part(36)
+        }
+    }
+
+    impl ScanMut for crate::messages::situ::region::Mut<'_, ScanRegion> {
+        #[inline]
+        fn frame(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Text> {
+            self.part(0)
+        }
+
+        #[inline]
+        fn dense(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Bool> {
+            self.part(16)
+        }
+
+        #[inline]
+        fn ring(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u16>>
+        {
+            self.part(20)
+        }
+
+        #[inline]
+        fn ranges(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<f32>>
+        {
+            self.part(36)
+        }
+    }
+
+    const _: () = {
+        const M0: crate::messages::situ::region::Field<crate::messages::situ::region::Text> =
+            crate::messages::situ::region::Field::new("frame", 0);
+        const M1: crate::messages::situ::region::Field<crate::messages::situ::region::Bool> =
+            crate::messages::situ::region::Field::new("dense", 16);
+        const M2: crate::messages::situ::region::Field<crate::messages::situ::region::Vector<u16>> =
+            crate::messages::situ::region::Field::new("ring", 20);
+        const M3: crate::messages::situ::region::Field<crate::messages::situ::region::Vector<f32>> =
+            crate::messages::situ::region::Field::new("ranges", 36);
+        const MEMBERS: &[crate::messages::situ::region::Member] =
+            &[M0.member(), M1.member(), M2.member(), M3.member()];
+        const LAYOUT: crate::messages::situ::region::StructLayout =
+            crate::messages::situ::region::StructLayout::of(MEMBERS);
+
+        impl crate::messages::situ::region::Struct for ScanRegion {
+            const NAME: &'static str = "test::Scan";
+            const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
+            const HASH: u64 = 0xddbc31260051a446;
+
+            fn own_facts() -> &'static crate::messages::situ::region::Facts {
+                static FACTS: ::std::sync::OnceLock<crate::messages::situ::region::Facts> =
+                    ::std::sync::OnceLock::new();
+                FACTS.get_or_init(crate::messages::situ::region::Facts::work_out::<Self>)
+            }
+
+            #[inline(always)]
+            fn visit_members<V: crate::messages::situ::region::MemberVisitor>(
+                visitor: &mut V,
+            ) -> ::core::result::Result<(), V::Error> {
+                visitor.member(M0)?;
+                visitor.member_or(M1, true)?;
+                visitor.member(M2)?;
+                visitor.member(M3)?;
+                ::core::result::Result::Ok(())
+            }
+        }
+    };
+
+    impl crate::messages::situ::region::RegionMessage for ScanRegion {
+        type Message = Scan<crate::messages::situ::layout::Heap>;
     }
 
     impl<S> crate::messages::situ::region::StoreFrom<Scan<S>> for ScanRegion
@@ -745,15 +890,107 @@ pub mod test {
             crate::messages::situ::region::read_region::<Self, TreeRegion>(self, own_body, image)
         }
     }
-
     /// [`Tree`] as it lies in a region: a type that names it.
     pub enum TreeRegion {}
 
-    crate::messages::situ::region::region_type! {
-        final TreeRegion: TreeRef, TreeMut, "test::Tree" 0x0e0adc62e81fd9ba,
-        Tree<crate::messages::situ::layout::Heap>;
-        "weight" weight: i32;
-        "branches" branches: crate::messages::situ::region::Vector<TreeRegion>;
+    /// Read access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait TreeRef<'r> {
+        /// `weight`.
+        fn weight(self) -> crate::messages::situ::region::Ref<'r, i32>;
+
+        /// `branches`.
+        fn branches(
+            self,
+        ) -> crate::messages::situ::region::Ref<
+            'r,
+            crate::messages::situ::region::Vector<TreeRegion>,
+        >;
+    }
+
+    /// Mutable access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait TreeMut {
+        /// `weight`.
+        fn weight(&mut self) -> crate::messages::situ::region::Mut<'_, i32>;
+
+        /// `branches`.
+        fn branches(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<
+            '_,
+            crate::messages::situ::region::Vector<TreeRegion>,
+        >;
+    }
+
+    impl<'r> TreeRef<'r> for crate::messages::situ::region::Ref<'r, TreeRegion> {
+        #[inline]
+        fn weight(self) -> crate::messages::situ::region::Ref<'r, i32> {
+            self.part(0)
+        }
+
+        #[inline]
+        fn branches(
+            self,
+        ) -> crate::messages::situ::region::Ref<
+            'r,
+            crate::messages::situ::region::Vector<TreeRegion>,
+        > {
+            self.part(4)
+        }
+    }
+
+    impl TreeMut for crate::messages::situ::region::Mut<'_, TreeRegion> {
+        #[inline]
+        fn weight(&mut self) -> crate::messages::situ::region::Mut<'_, i32> {
+            self.part(0)
+        }
+
+        #[inline]
+        fn branches(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<
+            '_,
+            crate::messages::situ::region::Vector<TreeRegion>,
+        > {
+            self.part(4)
+        }
+    }
+
+    const _: () = {
+        const M0: crate::messages::situ::region::Field<i32> =
+            crate::messages::situ::region::Field::new("weight", 0);
+        const M1: crate::messages::situ::region::Field<
+            crate::messages::situ::region::Vector<TreeRegion>,
+        > = crate::messages::situ::region::Field::new("branches", 4);
+        const MEMBERS: &[crate::messages::situ::region::Member] = &[M0.member(), M1.member()];
+        const LAYOUT: crate::messages::situ::region::StructLayout =
+            crate::messages::situ::region::StructLayout::of(MEMBERS);
+
+        impl crate::messages::situ::region::Struct for TreeRegion {
+            const NAME: &'static str = "test::Tree";
+            const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
+            const HASH: u64 = 0x0e0adc62e81fd9ba;
+
+            fn own_facts() -> &'static crate::messages::situ::region::Facts {
+                static FACTS: ::std::sync::OnceLock<crate::messages::situ::region::Facts> =
+                    ::std::sync::OnceLock::new();
+                FACTS.get_or_init(crate::messages::situ::region::Facts::work_out::<Self>)
+            }
+
+            #[inline(always)]
+            fn visit_members<V: crate::messages::situ::region::MemberVisitor>(
+                visitor: &mut V,
+            ) -> ::core::result::Result<(), V::Error> {
+                visitor.member(M0)?;
+                visitor.member(M1)?;
+                ::core::result::Result::Ok(())
+            }
+        }
+    };
+
+    impl crate::messages::situ::region::RegionMessage for TreeRegion {
+        type Message = Tree<crate::messages::situ::layout::Heap>;
     }
 
     impl<S> crate::messages::situ::region::StoreFrom<Tree<S>> for TreeRegion
@@ -866,7 +1103,104 @@ pub mod test {
         }
     }
 
-    crate::messages::situ::region::region_enumeration! { Color }
+    impl crate::messages::situ::region::Stored for Color {
+        const SIZE: u32 = <i32 as crate::messages::situ::region::Stored>::SIZE;
+        const ALIGN: u32 = <i32 as crate::messages::situ::region::Stored>::ALIGN;
+        const LINKS: bool = false;
+        const DENSE: bool = true;
+        const ANY: bool = true;
+
+        fn kind() -> ::std::string::String {
+            <i32 as crate::messages::situ::region::Stored>::kind()
+        }
+
+        fn write(writer: &mut crate::messages::situ::region::Writer<'_>, from: u32, to: u32) {
+            <i32 as crate::messages::situ::region::Stored>::write(writer, from, to);
+        }
+
+        fn check<const __CANONICAL: bool>(
+            _: &mut crate::messages::situ::region::Check<'_, __CANONICAL>,
+            _: u32,
+        ) -> ::core::result::Result<(), crate::messages::situ::region::Invalid> {
+            ::core::result::Result::Ok(())
+        }
+
+        fn begin(memory: crate::messages::situ::region::MemoryMut<'_>, at: u32) {
+            let default = <Self as ::core::default::Default>::default();
+            crate::messages::situ::region::put_plain(memory, at, &[default]);
+        }
+    }
+
+    // SAFETY: the type is a transparent number, which is plain.
+    unsafe impl crate::messages::situ::region::Plain for Color {}
+
+    impl crate::messages::situ::region::Copied<Self> for Color {
+        fn put(memory: crate::messages::situ::region::MemoryMut<'_>, at: u32, value: &Self) {
+            crate::messages::situ::region::put_plain(memory, at, ::core::slice::from_ref(value));
+        }
+
+        fn get(from: crate::messages::situ::region::Ref<'_, Self>) -> Self {
+            *from
+        }
+
+        fn put_all(memory: crate::messages::situ::region::MemoryMut<'_>, at: u32, values: &[Self]) {
+            crate::messages::situ::region::put_plain(memory, at, values);
+        }
+
+        fn slice(image: &[u8], at: u32, count: u32) -> ::core::option::Option<&[Self]> {
+            ::core::option::Option::Some(crate::messages::situ::region::plain_values(image, at, count))
+        }
+    }
+
+    impl crate::messages::situ::region::Key for Color {
+        type View<'a> = Self;
+
+        fn view(image: &[u8], at: u32) -> Self {
+            Self(<i32 as crate::messages::situ::region::Key>::view(image, at))
+        }
+
+        fn compare(image: &[u8], at: u32, other: Self) -> ::core::cmp::Ordering {
+            <i32 as crate::messages::situ::region::Key>::compare(image, at, other.0)
+        }
+
+        fn hash(key: Self) -> u32 {
+            <i32 as crate::messages::situ::region::Key>::hash(key.0)
+        }
+
+        fn put(
+            memory: crate::messages::situ::region::MemoryMut<'_>,
+            at: u32,
+            key: Self,
+        ) -> ::core::result::Result<(), crate::messages::situ::region::Full> {
+            <i32 as crate::messages::situ::region::Key>::put(memory, at, key.0)
+        }
+    }
+
+    impl crate::messages::situ::region::KeyOf<Self> for Color {
+        fn view_of(key: &Self) -> Self {
+            *key
+        }
+
+        fn read(
+            view: Self,
+            to: &mut Self,
+        ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            *to = view;
+            ::core::result::Result::Ok(())
+        }
+    }
+
+    impl crate::messages::situ::region::Discriminator for Color {
+        type Value = Self;
+
+        fn get(image: &[u8], at: u32) -> Self {
+            <Self as crate::messages::situ::region::Key>::view(image, at)
+        }
+
+        fn set(memory: crate::messages::situ::region::MemoryMut<'_>, at: u32, value: Self) {
+            crate::messages::situ::region::put_plain(memory, at, &[value]);
+        }
+    }
 
     /// `test::Flags`.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -1002,7 +1336,49 @@ pub mod test {
         }
     }
 
-    crate::messages::situ::region::region_newtype! { Flags(u8) }
+    impl crate::messages::situ::region::Stored for Flags {
+        const SIZE: u32 = <u8 as crate::messages::situ::region::Stored>::SIZE;
+        const ALIGN: u32 = <u8 as crate::messages::situ::region::Stored>::ALIGN;
+        const LINKS: bool = false;
+        const DENSE: bool = true;
+        const ANY: bool = true;
+
+        fn kind() -> ::std::string::String {
+            <u8 as crate::messages::situ::region::Stored>::kind()
+        }
+
+        fn write(writer: &mut crate::messages::situ::region::Writer<'_>, from: u32, to: u32) {
+            <u8 as crate::messages::situ::region::Stored>::write(writer, from, to);
+        }
+
+        fn check<const __CANONICAL: bool>(
+            _: &mut crate::messages::situ::region::Check<'_, __CANONICAL>,
+            _: u32,
+        ) -> ::core::result::Result<(), crate::messages::situ::region::Invalid> {
+            ::core::result::Result::Ok(())
+        }
+    }
+
+    // SAFETY: the type is a transparent number, which is plain.
+    unsafe impl crate::messages::situ::region::Plain for Flags {}
+
+    impl crate::messages::situ::region::Copied<Self> for Flags {
+        fn put(memory: crate::messages::situ::region::MemoryMut<'_>, at: u32, value: &Self) {
+            crate::messages::situ::region::put_plain(memory, at, ::core::slice::from_ref(value));
+        }
+
+        fn get(from: crate::messages::situ::region::Ref<'_, Self>) -> Self {
+            *from
+        }
+
+        fn put_all(memory: crate::messages::situ::region::MemoryMut<'_>, at: u32, values: &[Self]) {
+            crate::messages::situ::region::put_plain(memory, at, values);
+        }
+
+        fn slice(image: &[u8], at: u32, count: u32) -> ::core::option::Option<&[Self]> {
+            ::core::option::Option::Some(crate::messages::situ::region::plain_values(image, at, count))
+        }
+    }
 
     /// Nothing depends on the storage.
     #[repr(C)]
@@ -1214,12 +1590,187 @@ pub mod test {
         ::core::assert!(::core::mem::offset_of!(Plain, ok) == 9);
     };
 
-    crate::messages::situ::region::region_value! {
-        Plain: PlainRef, PlainMut, "test::Plain" 0x659a8cda9e71edff;
-        "color" color color: Color;
-        "x" x x: [u16; 2] = [1, 2];
-        "flags" flags flags: Flags = Flags(8);
-        "ok" ok ok: crate::messages::situ::region::Bool;
+    /// Read access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait PlainRef<'r> {
+        /// `color`.
+        fn color(self) -> crate::messages::situ::region::Ref<'r, Color>;
+
+        /// `x`.
+        fn x(self) -> crate::messages::situ::region::Ref<'r, [u16; 2]>;
+
+        /// `flags`.
+        fn flags(self) -> crate::messages::situ::region::Ref<'r, Flags>;
+
+        /// `ok`.
+        fn ok(self) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Bool>;
+    }
+
+    /// Mutable access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait PlainMut {
+        /// `color`.
+        fn color(&mut self) -> crate::messages::situ::region::Mut<'_, Color>;
+
+        /// `x`.
+        fn x(&mut self) -> crate::messages::situ::region::Mut<'_, [u16; 2]>;
+
+        /// `flags`.
+        fn flags(&mut self) -> crate::messages::situ::region::Mut<'_, Flags>;
+
+        /// `ok`.
+        fn ok(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Bool>;
+    }
+
+    impl<'r> PlainRef<'r> for crate::messages::situ::region::Ref<'r, Plain> {
+        #[inline]
+        fn color(self) -> crate::messages::situ::region::Ref<'r, Color> {
+            self.part(0)
+        }
+
+        #[inline]
+        fn x(self) -> crate::messages::situ::region::Ref<'r, [u16; 2]> {
+            self.part(4)
+        }
+
+        #[inline]
+        fn flags(self) -> crate::messages::situ::region::Ref<'r, Flags> {
+            self.part(8)
+        }
+
+        #[inline]
+        fn ok(self) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Bool> {
+            self.part(9)
+        }
+    }
+
+    impl PlainMut for crate::messages::situ::region::Mut<'_, Plain> {
+        #[inline]
+        fn color(&mut self) -> crate::messages::situ::region::Mut<'_, Color> {
+            self.part(0)
+        }
+
+        #[inline]
+        fn x(&mut self) -> crate::messages::situ::region::Mut<'_, [u16; 2]> {
+            self.part(4)
+        }
+
+        #[inline]
+        fn flags(&mut self) -> crate::messages::situ::region::Mut<'_, Flags> {
+            self.part(8)
+        }
+
+        #[inline]
+        fn ok(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Bool> {
+            self.part(9)
+        }
+    }
+
+    const _: () = {
+        const M0: crate::messages::situ::region::Field<Color> =
+            crate::messages::situ::region::Field::new("color", 0);
+        const M1: crate::messages::situ::region::Field<[u16; 2]> =
+            crate::messages::situ::region::Field::new("x", 4);
+        const M2: crate::messages::situ::region::Field<Flags> =
+            crate::messages::situ::region::Field::new("flags", 8);
+        const M3: crate::messages::situ::region::Field<crate::messages::situ::region::Bool> =
+            crate::messages::situ::region::Field::new("ok", 9);
+        const MEMBERS: &[crate::messages::situ::region::Member] =
+            &[M0.member(), M1.member(), M2.member(), M3.member()];
+        const LAYOUT: crate::messages::situ::region::StructLayout =
+            crate::messages::situ::region::StructLayout::of(MEMBERS);
+
+        impl crate::messages::situ::region::Struct for Plain {
+            const NAME: &'static str = "test::Plain";
+            const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
+            const HASH: u64 = 0x659a8cda9e71edff;
+
+            fn own_facts() -> &'static crate::messages::situ::region::Facts {
+                static FACTS: ::std::sync::OnceLock<crate::messages::situ::region::Facts> =
+                    ::std::sync::OnceLock::new();
+                FACTS.get_or_init(crate::messages::situ::region::Facts::work_out::<Self>)
+            }
+
+            #[inline(always)]
+            fn visit_members<V: crate::messages::situ::region::MemberVisitor>(
+                visitor: &mut V,
+            ) -> ::core::result::Result<(), V::Error> {
+                visitor.member(M0)?;
+                visitor.member_or(M1, [1, 2])?;
+                visitor.member_or(M2, Flags(8))?;
+                visitor.member(M3)?;
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        impl crate::messages::situ::region::Copied<Self> for Plain {
+            fn put(
+                mut memory: crate::messages::situ::region::MemoryMut<'_>,
+                at: u32,
+                value: &Self,
+            ) {
+                M0.put(memory.reborrow(), at, &value.color);
+                M1.put(memory.reborrow(), at, &value.x);
+                M2.put(memory.reborrow(), at, &value.flags);
+                M3.put(memory.reborrow(), at, &value.ok);
+            }
+
+            fn get(from: crate::messages::situ::region::Ref<'_, Self>) -> Self {
+                Self {
+                    color: M0.get(from),
+                    x: M1.get(from),
+                    flags: M2.get(from),
+                    ok: M3.get(from),
+                }
+            }
+        }
+
+        impl crate::messages::situ::region::Assign<Self> for Plain {
+            fn assign(
+                memory: crate::messages::situ::region::MemoryMut<'_>,
+                at: u32,
+                value: Self,
+            ) -> ::core::result::Result<(), crate::messages::situ::region::Full> {
+                <Self as crate::messages::situ::region::Copied<Self>>::put(memory, at, &value);
+                ::core::result::Result::Ok(())
+            }
+        }
+    };
+
+    impl crate::messages::situ::region::RegionMessage for Plain {
+        type Message = Plain;
+    }
+
+    impl crate::messages::situ::region::StoreFrom<Plain> for Plain {
+        fn store(
+            mut memory: crate::messages::situ::region::MemoryMut<'_>,
+            at: u32,
+            from: &Plain,
+            body: &[u8],
+        ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
+            crate::messages::situ::region::convert::store_copy::<Self, Self>(
+                memory.reborrow(),
+                at,
+                from,
+                body,
+            )?;
+            ::core::result::Result::Ok(())
+        }
+    }
+
+    impl crate::messages::situ::region::LoadInto<Plain> for Plain {
+        fn load(
+            from: crate::messages::situ::region::Ref<'_, Plain>,
+            to: &mut Plain,
+            bodies: &mut crate::messages::situ::layout::Bodies<'_>,
+        ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            crate::messages::situ::region::convert::load_copy::<Self, Self>(from, to, bodies)?;
+            ::core::result::Result::Ok(())
+        }
     }
 
     /// `test::Choice`.
@@ -1496,11 +2047,195 @@ pub mod test {
     /// [`Choice`] as it lies in a region: a type that names it.
     pub enum ChoiceRegion {}
 
-    crate::messages::situ::region::region_union_type! {
-        ChoiceRegion: ChoiceRef, ChoiceMut (Color = 0), "test::Choice";
-        [0] [] "text" text: crate::messages::situ::region::Text;
-        [] [default] "plains" plains: crate::messages::situ::region::Vector<Plain>;
+    /// Read access to the members of the union in a region.
+    #[allow(dead_code)]
+    pub trait ChoiceRef<'r> {
+        /// What selects the case.
+        fn discriminator(self) -> <Color as crate::messages::situ::region::Discriminator>::Value;
+
+        /// `text`.
+        fn text(
+            self,
+        ) -> ::core::option::Option<
+            crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Text>,
+        >;
+
+        /// `plains`.
+        fn plains(
+            self,
+        ) -> ::core::option::Option<
+            crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<Plain>>,
+        >;
     }
+
+    /// Mutable access to the members of the union in a region.
+    #[allow(dead_code)]
+    pub trait ChoiceMut {
+        /// Selects a case. A newly selected case begins with its default value.
+        fn select(
+            &mut self,
+            discriminator: <Color as crate::messages::situ::region::Discriminator>::Value,
+        );
+
+        /// `text`.
+        fn text(
+            &mut self,
+        ) -> ::core::option::Option<
+            crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Text>,
+        >;
+
+        /// `plains`.
+        fn plains(
+            &mut self,
+        ) -> ::core::option::Option<
+            crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Plain>>,
+        >;
+    }
+
+    impl<'r> ChoiceRef<'r> for crate::messages::situ::region::Ref<'r, ChoiceRegion> {
+        fn discriminator(self) -> <Color as crate::messages::situ::region::Discriminator>::Value {
+            crate::messages::situ::region::union_discriminator(self)
+        }
+
+        fn text(
+            self,
+        ) -> ::core::option::Option<
+            crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Text>,
+        > {
+            crate::messages::situ::region::union_member(self, 0)
+        }
+
+        fn plains(
+            self,
+        ) -> ::core::option::Option<
+            crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<Plain>>,
+        > {
+            crate::messages::situ::region::union_member(self, 1)
+        }
+    }
+
+    impl ChoiceMut for crate::messages::situ::region::Mut<'_, ChoiceRegion> {
+        fn select(
+            &mut self,
+            discriminator: <Color as crate::messages::situ::region::Discriminator>::Value,
+        ) {
+            crate::messages::situ::region::union_select(self, discriminator);
+        }
+
+        fn text(
+            &mut self,
+        ) -> ::core::option::Option<
+            crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Text>,
+        > {
+            crate::messages::situ::region::union_member_mut(self, 0)
+        }
+
+        fn plains(
+            &mut self,
+        ) -> ::core::option::Option<
+            crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Plain>>,
+        > {
+            crate::messages::situ::region::union_member_mut(self, 1)
+        }
+    }
+
+    const _: () = {
+        const M0: crate::messages::situ::region::Field<crate::messages::situ::region::Text> =
+            crate::messages::situ::region::Field::new("text", 0);
+        const M1: crate::messages::situ::region::Field<
+            crate::messages::situ::region::Vector<Plain>,
+        > = crate::messages::situ::region::Field::new("plains", 0);
+        const MEMBERS: &[crate::messages::situ::region::Member] = &[M0.member(), M1.member()];
+        const LAYOUT: (u32, u32, u32) =
+            crate::messages::situ::region::union_layout::<Color>(MEMBERS);
+
+        impl crate::messages::situ::region::Stored for ChoiceRegion {
+            const SIZE: u32 = LAYOUT.1;
+            const ALIGN: u32 = LAYOUT.2;
+            const LINKS: bool = true;
+            const DENSE: bool = false;
+            const ANY: bool = false;
+            const NAMED: bool = true;
+
+            fn facts() -> &'static crate::messages::situ::region::Facts {
+                static FACTS: ::std::sync::OnceLock<crate::messages::situ::region::Facts> =
+                    ::std::sync::OnceLock::new();
+                FACTS.get_or_init(crate::messages::situ::region::Facts::work_out::<Self>)
+            }
+
+            fn kind() -> ::std::string::String {
+                ::std::string::String::from("test::Choice")
+            }
+
+            fn needed(lines: &mut crate::messages::situ::region::Lines) {
+                if let ::core::option::Option::Some(name) = lines.begin_struct::<Self>() {
+                    lines.line(&name, 0, Self::SIZE, Self::ALIGN, "union");
+                    lines.member::<Color>(&name, "discriminator", 0);
+                    let labels = &[0];
+                    crate::messages::situ::region::union_line(
+                        lines, &name, M0, LAYOUT.0, labels, false,
+                    );
+                    let labels = &[];
+                    crate::messages::situ::region::union_line(
+                        lines, &name, M1, LAYOUT.0, labels, true,
+                    );
+                    M0.needed(lines);
+                    M1.needed(lines);
+                }
+            }
+
+            fn begin(memory: crate::messages::situ::region::MemoryMut<'_>, at: u32) {
+                crate::messages::situ::region::union_begin::<Self>(memory, at);
+            }
+
+            fn moved(memory: crate::messages::situ::region::MemoryMut<'_>, at: u32, distance: u32) {
+                crate::messages::situ::region::union_moved::<Self>(memory, at, distance);
+            }
+
+            fn slide(slide: &mut crate::messages::situ::region::Slide<'_>, at: u32) {
+                crate::messages::situ::region::union_slide::<Self>(slide, at);
+            }
+
+            fn release(memory: crate::messages::situ::region::MemoryMut<'_>, at: u32) {
+                crate::messages::situ::region::union_release::<Self>(memory, at);
+            }
+
+            fn write(writer: &mut crate::messages::situ::region::Writer<'_>, from: u32, to: u32) {
+                crate::messages::situ::region::union_write::<Self>(writer, from, to);
+            }
+
+            fn check<const __CANONICAL: bool>(
+                check: &mut crate::messages::situ::region::Check<'_, __CANONICAL>,
+                at: u32,
+            ) -> ::core::result::Result<(), crate::messages::situ::region::Invalid> {
+                crate::messages::situ::region::union_check::<Self, __CANONICAL>(check, at)
+            }
+        }
+
+        impl crate::messages::situ::region::Union for ChoiceRegion {
+            type Discriminator = Color;
+            const VALUE: u32 = LAYOUT.0;
+            const INITIAL: i128 = 0;
+
+            fn case(selected: crate::messages::situ::region::Selected<Self>) -> u32 {
+                match crate::messages::situ::region::union_case::<Self>(selected) {
+                    0 => 0,
+                    _ => 1,
+                }
+            }
+
+            fn visit_case<V: crate::messages::situ::region::CaseVisitor>(
+                selected: crate::messages::situ::region::Selected<Self>,
+                visitor: V,
+            ) -> ::core::option::Option<V::Output> {
+                match <Self as crate::messages::situ::region::Union>::case(selected) {
+                    0 => ::core::option::Option::Some(visitor.visit(M0)),
+                    1 => ::core::option::Option::Some(visitor.visit(M1)),
+                    _ => ::core::option::Option::None,
+                }
+            }
+        }
+    };
 
     impl<S> crate::messages::situ::region::StoreFrom<Choice<S>> for ChoiceRegion
     where
@@ -2021,17 +2756,188 @@ pub mod test {
         ::core::assert!(::core::mem::offset_of!(Station_, plains) == 116);
         ::core::assert!(::core::mem::offset_of!(Station_, note) == 160);
     };
-
     /// [`Station`] as it lies in a region: a type that names it.
     pub enum StationRegion {}
 
-    crate::messages::situ::region::region_type! {
-        final StationRegion: StationRef, StationMut, "test::Station" 0xcc26069b38e5d02e,
-        Station<crate::messages::situ::layout::Heap>;
-        "base" base: ScanRegion;
-        "choices" choices: crate::messages::situ::region::Vector<ChoiceRegion>;
-        "plains" plains: crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>;
-        "note" note: crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>;
+    /// Read access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait StationRef<'r> {
+        /// `base`.
+        fn base(self) -> crate::messages::situ::region::Ref<'r, ScanRegion>;
+
+        /// `choices`.
+        fn choices(
+            self,
+        ) -> crate::messages::situ::region::Ref<
+            'r,
+            crate::messages::situ::region::Vector<ChoiceRegion>,
+        >;
+
+        /// `plains`.
+        fn plains(
+            self,
+        ) -> crate::messages::situ::region::Ref<
+            'r,
+            crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>,
+        >;
+
+        /// `note`.
+        fn note(
+            self,
+        ) -> crate::messages::situ::region::Ref<
+            'r,
+            crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>,
+        >;
+    }
+
+    /// Mutable access to the members of the struct in a region.
+    #[allow(dead_code)]
+    pub trait StationMut {
+        /// `base`.
+        fn base(&mut self) -> crate::messages::situ::region::Mut<'_, ScanRegion>;
+
+        /// `choices`.
+        fn choices(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<
+            '_,
+            crate::messages::situ::region::Vector<ChoiceRegion>,
+        >;
+
+        /// `plains`.
+        fn plains(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<
+            '_,
+            crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>,
+        >;
+
+        /// `note`.
+        fn note(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<
+            '_,
+            crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>,
+        >;
+    }
+
+    impl<'r> StationRef<'r> for crate::messages::situ::region::Ref<'r, StationRegion> {
+        #[inline]
+        fn base(self) -> crate::messages::situ::region::Ref<'r, ScanRegion> {
+            self.part(0)
+        }
+
+        #[inline]
+        fn choices(
+            self,
+        ) -> crate::messages::situ::region::Ref<
+            'r,
+            crate::messages::situ::region::Vector<ChoiceRegion>,
+        > {
+            self.part(52)
+        }
+
+        #[inline]
+        fn plains(
+            self,
+        ) -> crate::messages::situ::region::Ref<
+            'r,
+            crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>,
+        > {
+            self.part(68)
+        }
+
+        #[inline]
+        fn note(
+            self,
+        ) -> crate::messages::situ::region::Ref<
+            'r,
+            crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>,
+        > {
+            self.part(84)
+        }
+    }
+
+    impl StationMut for crate::messages::situ::region::Mut<'_, StationRegion> {
+        #[inline]
+        fn base(&mut self) -> crate::messages::situ::region::Mut<'_, ScanRegion> {
+            self.part(0)
+        }
+
+        #[inline]
+        fn choices(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<
+            '_,
+            crate::messages::situ::region::Vector<ChoiceRegion>,
+        > {
+            self.part(52)
+        }
+
+        #[inline]
+        fn plains(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<
+            '_,
+            crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>,
+        > {
+            self.part(68)
+        }
+
+        #[inline]
+        fn note(
+            &mut self,
+        ) -> crate::messages::situ::region::Mut<
+            '_,
+            crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>,
+        > {
+            self.part(84)
+        }
+    }
+
+    const _: () = {
+        const M0: crate::messages::situ::region::Field<ScanRegion> =
+            crate::messages::situ::region::Field::new("base", 0);
+        const M1: crate::messages::situ::region::Field<
+            crate::messages::situ::region::Vector<ChoiceRegion>,
+        > = crate::messages::situ::region::Field::new("choices", 52);
+        const M2: crate::messages::situ::region::Field<
+            crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>,
+        > = crate::messages::situ::region::Field::new("plains", 68);
+        const M3: crate::messages::situ::region::Field<
+            crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>,
+        > = crate::messages::situ::region::Field::new("note", 84);
+        const MEMBERS: &[crate::messages::situ::region::Member] =
+            &[M0.member(), M1.member(), M2.member(), M3.member()];
+        const LAYOUT: crate::messages::situ::region::StructLayout =
+            crate::messages::situ::region::StructLayout::of(MEMBERS);
+
+        impl crate::messages::situ::region::Struct for StationRegion {
+            const NAME: &'static str = "test::Station";
+            const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
+            const HASH: u64 = 0xcc26069b38e5d02e;
+
+            fn own_facts() -> &'static crate::messages::situ::region::Facts {
+                static FACTS: ::std::sync::OnceLock<crate::messages::situ::region::Facts> =
+                    ::std::sync::OnceLock::new();
+                FACTS.get_or_init(crate::messages::situ::region::Facts::work_out::<Self>)
+            }
+
+            #[inline(always)]
+            fn visit_members<V: crate::messages::situ::region::MemberVisitor>(
+                visitor: &mut V,
+            ) -> ::core::result::Result<(), V::Error> {
+                visitor.member(M0)?;
+                visitor.member(M1)?;
+                visitor.member(M2)?;
+                visitor.member(M3)?;
+                ::core::result::Result::Ok(())
+            }
+        }
+    };
+
+    impl crate::messages::situ::region::RegionMessage for StationRegion {
+        type Message = Station<crate::messages::situ::layout::Heap>;
     }
 
     impl<S> crate::messages::situ::region::StoreFrom<Station<S>> for StationRegion
@@ -2198,7 +3104,8 @@ pub mod test {
             unsafe fn validate_at(
                 src: *const Self,
                 validation: &crate::messages::situ::layout::Validation,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError>
+            {
                 // SAFETY: the members lie within the caller's bytes.
                 unsafe {
                     crate::messages::situ::layout::Value::validate_at(
@@ -2264,7 +3171,8 @@ pub mod test {
                 &self,
                 dst: *mut Self::C,
                 block: &mut crate::messages::situ::layout::ros::lend::Block<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 // SAFETY: the members lie within the caller's struct.
                 unsafe {
                     crate::messages::situ::layout::ros::lend::copy(
@@ -2301,7 +3209,8 @@ pub mod test {
                 own_body: &mut [u8],
                 head: crate::messages::situ::layout::SharedBytes<'_>,
                 body: crate::messages::situ::layout::SharedBytes<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::FlatFormError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::FlatFormError>
+            {
                 crate::messages::situ::layout::read_flat::<Self, Part>(self, own_body, head, body)
             }
 
@@ -2310,7 +3219,8 @@ pub mod test {
                 own_body: &[u8],
                 head: *mut u8,
                 body: &mut [u8],
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::FlatFormError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::FlatFormError>
+            {
                 // SAFETY: the caller's promises are the same.
                 unsafe {
                     crate::messages::situ::layout::write_flat::<Self, Part>(
@@ -2323,7 +3233,8 @@ pub mod test {
                 &mut self,
                 own_body: &mut [u8],
                 image: crate::messages::situ::layout::SharedBytes<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError>
+            {
                 crate::messages::situ::region::read_region::<Self, Part>(self, own_body, image)
             }
         }
@@ -2344,10 +3255,141 @@ pub mod test {
             ::core::assert!(::core::mem::offset_of!(Part, kind) == 4);
         };
 
-        crate::messages::situ::region::region_value! {
-            Part: PartRef, PartMut, "test::msg::Part" 0xe155f68e7beb0338;
-            "x" x x: f32;
-            "kind" kind kind: u8;
+        /// Read access to the members of the struct in a region.
+        #[allow(dead_code)]
+        pub trait PartRef<'r> {
+            /// `x`.
+            fn x(self) -> crate::messages::situ::region::Ref<'r, f32>;
+
+            /// `kind`.
+            fn kind(self) -> crate::messages::situ::region::Ref<'r, u8>;
+        }
+
+        /// Mutable access to the members of the struct in a region.
+        #[allow(dead_code)]
+        pub trait PartMut {
+            /// `x`.
+            fn x(&mut self) -> crate::messages::situ::region::Mut<'_, f32>;
+
+            /// `kind`.
+            fn kind(&mut self) -> crate::messages::situ::region::Mut<'_, u8>;
+        }
+
+        impl<'r> PartRef<'r> for crate::messages::situ::region::Ref<'r, Part> {
+            #[inline]
+            fn x(self) -> crate::messages::situ::region::Ref<'r, f32> {
+                self.part(0)
+            }
+
+            #[inline]
+            fn kind(self) -> crate::messages::situ::region::Ref<'r, u8> {
+                self.part(4)
+            }
+        }
+
+        impl PartMut for crate::messages::situ::region::Mut<'_, Part> {
+            #[inline]
+            fn x(&mut self) -> crate::messages::situ::region::Mut<'_, f32> {
+                self.part(0)
+            }
+
+            #[inline]
+            fn kind(&mut self) -> crate::messages::situ::region::Mut<'_, u8> {
+                self.part(4)
+            }
+        }
+
+        const _: () = {
+            const M0: crate::messages::situ::region::Field<f32> =
+                crate::messages::situ::region::Field::new("x", 0);
+            const M1: crate::messages::situ::region::Field<u8> =
+                crate::messages::situ::region::Field::new("kind", 4);
+            const MEMBERS: &[crate::messages::situ::region::Member] = &[M0.member(), M1.member()];
+            const LAYOUT: crate::messages::situ::region::StructLayout =
+                crate::messages::situ::region::StructLayout::of(MEMBERS);
+
+            impl crate::messages::situ::region::Struct for Part {
+                const NAME: &'static str = "test::msg::Part";
+                const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
+                const HASH: u64 = 0xe155f68e7beb0338;
+
+                fn own_facts() -> &'static crate::messages::situ::region::Facts {
+                    static FACTS: ::std::sync::OnceLock<crate::messages::situ::region::Facts> =
+                        ::std::sync::OnceLock::new();
+                    FACTS.get_or_init(crate::messages::situ::region::Facts::work_out::<Self>)
+                }
+
+                #[inline(always)]
+                fn visit_members<V: crate::messages::situ::region::MemberVisitor>(
+                    visitor: &mut V,
+                ) -> ::core::result::Result<(), V::Error> {
+                    visitor.member(M0)?;
+                    visitor.member(M1)?;
+                    ::core::result::Result::Ok(())
+                }
+            }
+
+            impl crate::messages::situ::region::Copied<Self> for Part {
+                fn put(
+                    mut memory: crate::messages::situ::region::MemoryMut<'_>,
+                    at: u32,
+                    value: &Self,
+                ) {
+                    M0.put(memory.reborrow(), at, &value.x);
+                    M1.put(memory.reborrow(), at, &value.kind);
+                }
+
+                fn get(from: crate::messages::situ::region::Ref<'_, Self>) -> Self {
+                    Self {
+                        x: M0.get(from),
+                        kind: M1.get(from),
+                    }
+                }
+            }
+
+            impl crate::messages::situ::region::Assign<Self> for Part {
+                fn assign(
+                    memory: crate::messages::situ::region::MemoryMut<'_>,
+                    at: u32,
+                    value: Self,
+                ) -> ::core::result::Result<(), crate::messages::situ::region::Full> {
+                    <Self as crate::messages::situ::region::Copied<Self>>::put(memory, at, &value);
+                    ::core::result::Result::Ok(())
+                }
+            }
+        };
+
+        impl crate::messages::situ::region::RegionMessage for Part {
+            type Message = Part;
+        }
+
+        impl crate::messages::situ::region::StoreFrom<Part> for Part {
+            fn store(
+                mut memory: crate::messages::situ::region::MemoryMut<'_>,
+                at: u32,
+                from: &Part,
+                body: &[u8],
+            ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
+                crate::messages::situ::region::convert::store_copy::<Self, Self>(
+                    memory.reborrow(),
+                    at,
+                    from,
+                    body,
+                )?;
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        impl crate::messages::situ::region::LoadInto<Part> for Part {
+            fn load(
+                from: crate::messages::situ::region::Ref<'_, Part>,
+                to: &mut Part,
+                bodies: &mut crate::messages::situ::layout::Bodies<'_>,
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
+                crate::messages::situ::region::convert::load_copy::<Self, Self>(from, to, bodies)?;
+                ::core::result::Result::Ok(())
+            }
         }
 
         /// `test::msg::Piece`.
@@ -2475,7 +3517,8 @@ pub mod test {
             unsafe fn validate_at(
                 src: *const Self,
                 validation: &crate::messages::situ::layout::Validation,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError>
+            {
                 // SAFETY: the members lie within the caller's bytes.
                 unsafe {
                     crate::messages::situ::layout::Value::validate_at(
@@ -2601,7 +3644,8 @@ pub mod test {
                 &mut self,
                 source: &Piece<Other>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::layout::assign::text(&mut self.name, &source.name, bodies)
                     .map_err(|error| error.in_member("name"))?;
                 crate::messages::situ::layout::assign::bulk(
@@ -2630,7 +3674,8 @@ pub mod test {
             fn take_from(
                 &mut self,
                 source: &mut Piece<Other>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::layout::take::text(&mut self.name, &mut source.name)
                     .map_err(|error| error.in_member("name"))?;
                 crate::messages::situ::layout::take::bulk(&mut self.samples, &mut source.samples)
@@ -2657,7 +3702,8 @@ pub mod test {
                 &self,
                 dst: *mut Self::C,
                 block: &mut crate::messages::situ::layout::ros::lend::Block<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 // SAFETY: the members lie within the caller's struct.
                 unsafe {
                     crate::messages::situ::layout::ros::lend::text(
@@ -2755,7 +3801,8 @@ pub mod test {
                 own_body: &mut [u8],
                 head: crate::messages::situ::layout::SharedBytes<'_>,
                 body: crate::messages::situ::layout::SharedBytes<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::FlatFormError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::FlatFormError>
+            {
                 crate::messages::situ::layout::read_flat::<
                     Self,
                     Piece<crate::messages::situ::layout::Flat>,
@@ -2767,7 +3814,8 @@ pub mod test {
                 own_body: &[u8],
                 head: *mut u8,
                 body: &mut [u8],
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::FlatFormError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::FlatFormError>
+            {
                 // SAFETY: the caller's promises are the same.
                 unsafe {
                     crate::messages::situ::layout::write_flat::<
@@ -2781,7 +3829,8 @@ pub mod test {
                 &mut self,
                 own_body: &mut [u8],
                 image: crate::messages::situ::layout::SharedBytes<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError>
+            {
                 crate::messages::situ::region::read_region::<Self, PieceRegion>(
                     self, own_body, image,
                 )
@@ -2812,17 +3861,174 @@ pub mod test {
             ::core::assert!(::core::mem::offset_of!(Piece_, parts) == 32);
             ::core::assert!(::core::mem::offset_of!(Piece_, wide) == 68);
         };
-
         /// [`Piece`] as it lies in a region: a type that names it.
         pub enum PieceRegion {}
 
-        crate::messages::situ::region::region_type! {
-            final PieceRegion: PieceRef, PieceMut, "test::msg::Piece" 0x9f3c51ef031eacc2,
-            Piece<crate::messages::situ::layout::Heap>;
-            "name" name: crate::messages::situ::region::Text;
-            "samples" samples: crate::messages::situ::region::Vector<u16>;
-            "parts" parts: crate::messages::situ::region::Vector<Part>;
-            "wide" wide: crate::messages::situ::region::Vector<u16>;
+        /// Read access to the members of the struct in a region.
+        #[allow(dead_code)]
+        pub trait PieceRef<'r> {
+            /// `name`.
+            fn name(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Text>;
+
+            /// `samples`.
+            fn samples(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u16>>;
+
+            /// `parts`.
+            fn parts(
+                self,
+            ) -> crate::messages::situ::region::Ref<
+                'r,
+                crate::messages::situ::region::Vector<Part>,
+            >;
+
+            /// `wide`.
+            fn wide(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u16>>;
+        }
+
+        /// Mutable access to the members of the struct in a region.
+        #[allow(dead_code)]
+        pub trait PieceMut {
+            /// `name`.
+            fn name(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Text>;
+
+            /// `samples`.
+            fn samples(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u16>>;
+
+            /// `parts`.
+            fn parts(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<
+                '_,
+                crate::messages::situ::region::Vector<Part>,
+            >;
+
+            /// `wide`.
+            fn wide(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u16>>;
+        }
+
+        impl<'r> PieceRef<'r> for crate::messages::situ::region::Ref<'r, PieceRegion> {
+            #[inline]
+            fn name(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Text>
+            {
+                self.part(0)
+            }
+
+            #[inline]
+            fn samples(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u16>>
+            {
+                self.part(16)
+            }
+
+            #[inline]
+            fn parts(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<Part>>
+            {
+                self.part(32)
+            }
+
+            #[inline]
+            fn wide(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u16>>
+            {
+                self.part(48)
+            }
+        }
+
+        impl PieceMut for crate::messages::situ::region::Mut<'_, PieceRegion> {
+            #[inline]
+            fn name(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Text>
+            {
+                self.part(0)
+            }
+
+            #[inline]
+            fn samples(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u16>>
+            {
+                self.part(16)
+            }
+
+            #[inline]
+            fn parts(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Part>>
+            {
+                self.part(32)
+            }
+
+            #[inline]
+            fn wide(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u16>>
+            {
+                self.part(48)
+            }
+        }
+
+        const _: () = {
+            const M0: crate::messages::situ::region::Field<crate::messages::situ::region::Text> =
+                crate::messages::situ::region::Field::new("name", 0);
+            const M1: crate::messages::situ::region::Field<
+                crate::messages::situ::region::Vector<u16>,
+            > = crate::messages::situ::region::Field::new("samples", 16);
+            const M2: crate::messages::situ::region::Field<
+                crate::messages::situ::region::Vector<Part>,
+            > = crate::messages::situ::region::Field::new("parts", 32);
+            const M3: crate::messages::situ::region::Field<
+                crate::messages::situ::region::Vector<u16>,
+            > = crate::messages::situ::region::Field::new("wide", 48);
+            const MEMBERS: &[crate::messages::situ::region::Member] =
+                &[M0.member(), M1.member(), M2.member(), M3.member()];
+            const LAYOUT: crate::messages::situ::region::StructLayout =
+                crate::messages::situ::region::StructLayout::of(MEMBERS);
+
+            impl crate::messages::situ::region::Struct for PieceRegion {
+                const NAME: &'static str = "test::msg::Piece";
+                const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
+                const HASH: u64 = 0x9f3c51ef031eacc2;
+
+                fn own_facts() -> &'static crate::messages::situ::region::Facts {
+                    static FACTS: ::std::sync::OnceLock<crate::messages::situ::region::Facts> =
+                        ::std::sync::OnceLock::new();
+                    FACTS.get_or_init(crate::messages::situ::region::Facts::work_out::<Self>)
+                }
+
+                #[inline(always)]
+                fn visit_members<V: crate::messages::situ::region::MemberVisitor>(
+                    visitor: &mut V,
+                ) -> ::core::result::Result<(), V::Error> {
+                    visitor.member(M0)?;
+                    visitor.member(M1)?;
+                    visitor.member(M2)?;
+                    visitor.member(M3)?;
+                    ::core::result::Result::Ok(())
+                }
+            }
+        };
+
+        impl crate::messages::situ::region::RegionMessage for PieceRegion {
+            type Message = Piece<crate::messages::situ::layout::Heap>;
         }
 
         impl<S> crate::messages::situ::region::StoreFrom<Piece<S>> for PieceRegion
@@ -2875,7 +4081,8 @@ pub mod test {
                 from: crate::messages::situ::region::Ref<'_, PieceRegion>,
                 to: &mut Piece<S>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::region::convert::load_text(
                     from.part::<crate::messages::situ::region::Text>(0),
                     &mut to.name,
@@ -3022,7 +4229,8 @@ pub mod test {
             unsafe fn validate_at(
                 src: *const Self,
                 validation: &crate::messages::situ::layout::Validation,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError>
+            {
                 // SAFETY: the members lie within the caller's bytes.
                 unsafe {
                     crate::messages::situ::layout::Value::validate_at(
@@ -3162,7 +4370,8 @@ pub mod test {
                 &mut self,
                 source: &Whole<Other>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::layout::assign::copy(&mut self.first, &source.first, bodies)
                     .map_err(|error| error.in_member("first"))?;
                 crate::messages::situ::layout::AssignFrom::assign_parts(
@@ -3210,7 +4419,8 @@ pub mod test {
             fn take_from(
                 &mut self,
                 source: &mut Whole<Other>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::layout::take::copy(&mut self.first, &mut source.first)
                     .map_err(|error| error.in_member("first"))?;
                 crate::messages::situ::layout::TakeFrom::take_from(&mut self.one, &mut source.one)
@@ -3250,7 +4460,8 @@ pub mod test {
                 &self,
                 dst: *mut Self::C,
                 block: &mut crate::messages::situ::layout::ros::lend::Block<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 // SAFETY: the members lie within the caller's struct.
                 unsafe {
                     crate::messages::situ::layout::ros::lend::copy(
@@ -3314,25 +4525,229 @@ pub mod test {
                 &mut self,
                 own_body: &mut [u8],
                 image: crate::messages::situ::layout::SharedBytes<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError>
+            {
                 crate::messages::situ::region::read_region::<Self, WholeRegion>(
                     self, own_body, image,
                 )
             }
         }
-
         /// [`Whole`] as it lies in a region: a type that names it.
         pub enum WholeRegion {}
 
-        crate::messages::situ::region::region_type! {
-            final WholeRegion: WholeRef, WholeMut, "test::msg::Whole" 0xa2de1e73ed48cb98,
-            Whole<crate::messages::situ::layout::Heap>;
-            "first" first: u8;
-            "one" one: PieceRegion;
-            "pieces" pieces: crate::messages::situ::region::Vector<PieceRegion>;
-            "names" names: [crate::messages::situ::region::Text; 2];
-            "more" more: crate::messages::situ::region::Vector<crate::messages::situ::region::Text>;
-            "matrix" matrix: [[f32; 2]; 2];
+        /// Read access to the members of the struct in a region.
+        #[allow(dead_code)]
+        pub trait WholeRef<'r> {
+            /// `first`.
+            fn first(self) -> crate::messages::situ::region::Ref<'r, u8>;
+
+            /// `one`.
+            fn one(self) -> crate::messages::situ::region::Ref<'r, PieceRegion>;
+
+            /// `pieces`.
+            fn pieces(
+                self,
+            ) -> crate::messages::situ::region::Ref<
+                'r,
+                crate::messages::situ::region::Vector<PieceRegion>,
+            >;
+
+            /// `names`.
+            fn names(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, [crate::messages::situ::region::Text; 2]>;
+
+            /// `more`.
+            fn more(
+                self,
+            ) -> crate::messages::situ::region::Ref<
+                'r,
+                crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+            >;
+
+            /// `matrix`.
+            fn matrix(self) -> crate::messages::situ::region::Ref<'r, [[f32; 2]; 2]>;
+        }
+
+        /// Mutable access to the members of the struct in a region.
+        #[allow(dead_code)]
+        pub trait WholeMut {
+            /// `first`.
+            fn first(&mut self) -> crate::messages::situ::region::Mut<'_, u8>;
+
+            /// `one`.
+            fn one(&mut self) -> crate::messages::situ::region::Mut<'_, PieceRegion>;
+
+            /// `pieces`.
+            fn pieces(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<
+                '_,
+                crate::messages::situ::region::Vector<PieceRegion>,
+            >;
+
+            /// `names`.
+            fn names(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, [crate::messages::situ::region::Text; 2]>;
+
+            /// `more`.
+            fn more(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<
+                '_,
+                crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+            >;
+
+            /// `matrix`.
+            fn matrix(&mut self) -> crate::messages::situ::region::Mut<'_, [[f32; 2]; 2]>;
+        }
+
+        impl<'r> WholeRef<'r> for crate::messages::situ::region::Ref<'r, WholeRegion> {
+            #[inline]
+            fn first(self) -> crate::messages::situ::region::Ref<'r, u8> {
+                self.part(0)
+            }
+
+            #[inline]
+            fn one(self) -> crate::messages::situ::region::Ref<'r, PieceRegion> {
+                self.part(4)
+            }
+
+            #[inline]
+            fn pieces(
+                self,
+            ) -> crate::messages::situ::region::Ref<
+                'r,
+                crate::messages::situ::region::Vector<PieceRegion>,
+            > {
+                self.part(68)
+            }
+
+            #[inline]
+            fn names(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, [crate::messages::situ::region::Text; 2]>
+            {
+                self.part(84)
+            }
+
+            #[inline]
+            fn more(
+                self,
+            ) -> crate::messages::situ::region::Ref<
+                'r,
+                crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+            > {
+                self.part(116)
+            }
+
+            #[inline]
+            fn matrix(self) -> crate::messages::situ::region::Ref<'r, [[f32; 2]; 2]> {
+                self.part(132)
+            }
+        }
+
+        impl WholeMut for crate::messages::situ::region::Mut<'_, WholeRegion> {
+            #[inline]
+            fn first(&mut self) -> crate::messages::situ::region::Mut<'_, u8> {
+                self.part(0)
+            }
+
+            #[inline]
+            fn one(&mut self) -> crate::messages::situ::region::Mut<'_, PieceRegion> {
+                self.part(4)
+            }
+
+            #[inline]
+            fn pieces(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<
+                '_,
+                crate::messages::situ::region::Vector<PieceRegion>,
+            > {
+                self.part(68)
+            }
+
+            #[inline]
+            fn names(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, [crate::messages::situ::region::Text; 2]>
+            {
+                self.part(84)
+            }
+
+            #[inline]
+            fn more(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<
+                '_,
+                crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+            > {
+                self.part(116)
+            }
+
+            #[inline]
+            fn matrix(&mut self) -> crate::messages::situ::region::Mut<'_, [[f32; 2]; 2]> {
+                self.part(132)
+            }
+        }
+
+        const _: () = {
+            const M0: crate::messages::situ::region::Field<u8> =
+                crate::messages::situ::region::Field::new("first", 0);
+            const M1: crate::messages::situ::region::Field<PieceRegion> =
+                crate::messages::situ::region::Field::new("one", 4);
+            const M2: crate::messages::situ::region::Field<
+                crate::messages::situ::region::Vector<PieceRegion>,
+            > = crate::messages::situ::region::Field::new("pieces", 68);
+            const M3: crate::messages::situ::region::Field<
+                [crate::messages::situ::region::Text; 2],
+            > = crate::messages::situ::region::Field::new("names", 84);
+            const M4: crate::messages::situ::region::Field<
+                crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+            > = crate::messages::situ::region::Field::new("more", 116);
+            const M5: crate::messages::situ::region::Field<[[f32; 2]; 2]> =
+                crate::messages::situ::region::Field::new("matrix", 132);
+            const MEMBERS: &[crate::messages::situ::region::Member] = &[
+                M0.member(),
+                M1.member(),
+                M2.member(),
+                M3.member(),
+                M4.member(),
+                M5.member(),
+            ];
+            const LAYOUT: crate::messages::situ::region::StructLayout =
+                crate::messages::situ::region::StructLayout::of(MEMBERS);
+
+            impl crate::messages::situ::region::Struct for WholeRegion {
+                const NAME: &'static str = "test::msg::Whole";
+                const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
+                const HASH: u64 = 0xa2de1e73ed48cb98;
+
+                fn own_facts() -> &'static crate::messages::situ::region::Facts {
+                    static FACTS: ::std::sync::OnceLock<crate::messages::situ::region::Facts> =
+                        ::std::sync::OnceLock::new();
+                    FACTS.get_or_init(crate::messages::situ::region::Facts::work_out::<Self>)
+                }
+
+                #[inline(always)]
+                fn visit_members<V: crate::messages::situ::region::MemberVisitor>(
+                    visitor: &mut V,
+                ) -> ::core::result::Result<(), V::Error> {
+                    visitor.member(M0)?;
+                    visitor.member(M1)?;
+                    visitor.member(M2)?;
+                    visitor.member(M3)?;
+                    visitor.member(M4)?;
+                    visitor.member(M5)?;
+                    ::core::result::Result::Ok(())
+                }
+            }
+        };
+
+        impl crate::messages::situ::region::RegionMessage for WholeRegion {
+            type Message = Whole<crate::messages::situ::layout::Heap>;
         }
 
         impl<S> crate::messages::situ::region::StoreFrom<Whole<S>> for WholeRegion
@@ -3409,7 +4824,8 @@ pub mod test {
                 from: crate::messages::situ::region::Ref<'_, WholeRegion>,
                 to: &mut Whole<S>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::region::convert::load_copy(
                     from.part::<u8>(0),
                     &mut to.first,
@@ -3573,7 +4989,8 @@ pub mod test {
             unsafe fn validate_at(
                 src: *const Self,
                 validation: &crate::messages::situ::layout::Validation,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError>
+            {
                 // SAFETY: the members lie within the caller's bytes.
                 unsafe {
                     crate::messages::situ::layout::Value::validate_at(
@@ -3713,7 +5130,8 @@ pub mod test {
                 &mut self,
                 source: &Blob<Other>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::layout::assign::copy(&mut self.kind, &source.kind, bodies)
                     .map_err(|error| error.in_member("kind"))?;
                 crate::messages::situ::layout::assign::list_of_copies(
@@ -3751,7 +5169,8 @@ pub mod test {
             fn take_from(
                 &mut self,
                 source: &mut Blob<Other>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::layout::take::copy(&mut self.kind, &mut source.kind)
                     .map_err(|error| error.in_member("kind"))?;
                 crate::messages::situ::layout::take::list_of_copies(
@@ -3789,7 +5208,8 @@ pub mod test {
                 &self,
                 dst: *mut Self::C,
                 block: &mut crate::messages::situ::layout::ros::lend::Block<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 // SAFETY: the members lie within the caller's struct.
                 unsafe {
                     crate::messages::situ::layout::ros::lend::copy(
@@ -3851,25 +5271,235 @@ pub mod test {
                 &mut self,
                 own_body: &mut [u8],
                 image: crate::messages::situ::layout::SharedBytes<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError>
+            {
                 crate::messages::situ::region::read_region::<Self, BlobRegion>(
                     self, own_body, image,
                 )
             }
         }
-
         /// [`Blob`] as it lies in a region: a type that names it.
         pub enum BlobRegion {}
 
-        crate::messages::situ::region::region_type! {
-            final BlobRegion: BlobRef, BlobMut, "test::msg::Blob" 0xa899d267e03b6b5e,
-            Blob<crate::messages::situ::layout::Heap>;
-            "kind" kind: u8;
-            "data" data: crate::messages::situ::region::Vector<u8>;
-            "name" name: crate::messages::situ::region::Text;
-            "tags" tags: crate::messages::situ::region::Vector<crate::messages::situ::region::Text>;
-            "parts" parts: crate::messages::situ::region::Vector<Part>;
-            "end" end: f64;
+        /// Read access to the members of the struct in a region.
+        #[allow(dead_code)]
+        pub trait BlobRef<'r> {
+            /// `kind`.
+            fn kind(self) -> crate::messages::situ::region::Ref<'r, u8>;
+
+            /// `data`.
+            fn data(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>;
+
+            /// `name`.
+            fn name(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Text>;
+
+            /// `tags`.
+            fn tags(
+                self,
+            ) -> crate::messages::situ::region::Ref<
+                'r,
+                crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+            >;
+
+            /// `parts`.
+            fn parts(
+                self,
+            ) -> crate::messages::situ::region::Ref<
+                'r,
+                crate::messages::situ::region::Vector<Part>,
+            >;
+
+            /// `end`.
+            fn end(self) -> crate::messages::situ::region::Ref<'r, f64>;
+        }
+
+        /// Mutable access to the members of the struct in a region.
+        #[allow(dead_code)]
+        pub trait BlobMut {
+            /// `kind`.
+            fn kind(&mut self) -> crate::messages::situ::region::Mut<'_, u8>;
+
+            /// `data`.
+            fn data(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u8>>;
+
+            /// `name`.
+            fn name(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Text>;
+
+            /// `tags`.
+            fn tags(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<
+                '_,
+                crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+            >;
+
+            /// `parts`.
+            fn parts(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<
+                '_,
+                crate::messages::situ::region::Vector<Part>,
+            >;
+
+            /// `end`.
+            fn end(&mut self) -> crate::messages::situ::region::Mut<'_, f64>;
+        }
+
+        impl<'r> BlobRef<'r> for crate::messages::situ::region::Ref<'r, BlobRegion> {
+            #[inline]
+            fn kind(self) -> crate::messages::situ::region::Ref<'r, u8> {
+                self.part(0)
+            }
+
+            #[inline]
+            fn data(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>
+            {
+                self.part(4)
+            }
+
+            #[inline]
+            fn name(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Text>
+            {
+                self.part(20)
+            }
+
+            #[inline]
+            fn tags(
+                self,
+            ) -> crate::messages::situ::region::Ref<
+                'r,
+                crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+            > {
+                self.part(36)
+            }
+
+            #[inline]
+            fn parts(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<Part>>
+            {
+                self.part(52)
+            }
+
+            #[inline]
+            fn end(self) -> crate::messages::situ::region::Ref<'r, f64> {
+                self.part(72)
+            }
+        }
+
+        impl BlobMut for crate::messages::situ::region::Mut<'_, BlobRegion> {
+            #[inline]
+            fn kind(&mut self) -> crate::messages::situ::region::Mut<'_, u8> {
+                self.part(0)
+            }
+
+            #[inline]
+            fn data(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u8>>
+            {
+                self.part(4)
+            }
+
+            #[inline]
+            fn name(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Text>
+            {
+                self.part(20)
+            }
+
+            #[inline]
+            fn tags(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<
+                '_,
+                crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+            > {
+                self.part(36)
+            }
+
+            #[inline]
+            fn parts(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Part>>
+            {
+                self.part(52)
+            }
+
+            #[inline]
+            fn end(&mut self) -> crate::messages::situ::region::Mut<'_, f64> {
+                self.part(72)
+            }
+        }
+
+        const _: () = {
+            const M0: crate::messages::situ::region::Field<u8> =
+                crate::messages::situ::region::Field::new("kind", 0);
+            const M1: crate::messages::situ::region::Field<
+                crate::messages::situ::region::Vector<u8>,
+            > = crate::messages::situ::region::Field::new("data", 4);
+            const M2: crate::messages::situ::region::Field<crate::messages::situ::region::Text> =
+                crate::messages::situ::region::Field::new("name", 20);
+            const M3: crate::messages::situ::region::Field<
+                crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+            > = crate::messages::situ::region::Field::new("tags", 36);
+            const M4: crate::messages::situ::region::Field<
+                crate::messages::situ::region::Vector<Part>,
+            > = crate::messages::situ::region::Field::new("parts", 52);
+            const M5: crate::messages::situ::region::Field<f64> =
+                crate::messages::situ::region::Field::new("end", 72);
+            const MEMBERS: &[crate::messages::situ::region::Member] = &[
+                M0.member(),
+                M1.member(),
+                M2.member(),
+                M3.member(),
+                M4.member(),
+                M5.member(),
+            ];
+            const LAYOUT: crate::messages::situ::region::StructLayout =
+                crate::messages::situ::region::StructLayout::of(MEMBERS);
+
+            impl crate::messages::situ::region::Struct for BlobRegion {
+                const NAME: &'static str = "test::msg::Blob";
+                const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
+                const HASH: u64 = 0xa899d267e03b6b5e;
+
+                fn own_facts() -> &'static crate::messages::situ::region::Facts {
+                    static FACTS: ::std::sync::OnceLock<crate::messages::situ::region::Facts> =
+                        ::std::sync::OnceLock::new();
+                    FACTS.get_or_init(crate::messages::situ::region::Facts::work_out::<Self>)
+                }
+
+                #[inline(always)]
+                fn visit_members<V: crate::messages::situ::region::MemberVisitor>(
+                    visitor: &mut V,
+                ) -> ::core::result::Result<(), V::Error> {
+                    visitor.member(M0)?;
+                    visitor.member(M1)?;
+                    visitor.member(M2)?;
+                    visitor.member(M3)?;
+                    visitor.member(M4)?;
+                    visitor.member(M5)?;
+                    ::core::result::Result::Ok(())
+                }
+            }
+        };
+
+        impl crate::messages::situ::region::RegionMessage for BlobRegion {
+            type Message = Blob<crate::messages::situ::layout::Heap>;
         }
 
         impl<S> crate::messages::situ::region::StoreFrom<Blob<S>> for BlobRegion
@@ -3940,7 +5570,8 @@ pub mod test {
                 from: crate::messages::situ::region::Ref<'_, BlobRegion>,
                 to: &mut Blob<S>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::region::convert::load_copy(
                     from.part::<u8>(0),
                     &mut to.kind,
@@ -4104,7 +5735,8 @@ pub mod test {
             unsafe fn validate_at(
                 src: *const Self,
                 validation: &crate::messages::situ::layout::Validation,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError>
+            {
                 // SAFETY: the members lie within the caller's bytes.
                 unsafe {
                     crate::messages::situ::layout::Value::validate_at(
@@ -4215,7 +5847,8 @@ pub mod test {
                 &mut self,
                 source: &Frame<Other>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::layout::assign::bulk(
                     &mut self.pixels,
                     &source.pixels,
@@ -4246,7 +5879,8 @@ pub mod test {
             fn take_from(
                 &mut self,
                 source: &mut Frame<Other>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::layout::take::bulk(&mut self.pixels, &mut source.pixels)
                     .map_err(|error| error.in_member("pixels"))?;
                 crate::messages::situ::layout::take::list_of_copies(&mut self.few, &mut source.few)
@@ -4271,7 +5905,8 @@ pub mod test {
                 &self,
                 dst: *mut Self::C,
                 block: &mut crate::messages::situ::layout::ros::lend::Block<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 // SAFETY: the members lie within the caller's struct.
                 unsafe {
                     crate::messages::situ::layout::ros::lend::bulk(
@@ -4363,7 +5998,8 @@ pub mod test {
                 own_body: &mut [u8],
                 head: crate::messages::situ::layout::SharedBytes<'_>,
                 body: crate::messages::situ::layout::SharedBytes<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::FlatFormError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::FlatFormError>
+            {
                 crate::messages::situ::layout::read_flat::<
                     Self,
                     Frame<crate::messages::situ::layout::Flat>,
@@ -4375,7 +6011,8 @@ pub mod test {
                 own_body: &[u8],
                 head: *mut u8,
                 body: &mut [u8],
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::FlatFormError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::FlatFormError>
+            {
                 // SAFETY: the caller's promises are the same.
                 unsafe {
                     crate::messages::situ::layout::write_flat::<
@@ -4389,7 +6026,8 @@ pub mod test {
                 &mut self,
                 own_body: &mut [u8],
                 image: crate::messages::situ::layout::SharedBytes<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError>
+            {
                 crate::messages::situ::region::read_region::<Self, FrameRegion>(
                     self, own_body, image,
                 )
@@ -4418,16 +6056,139 @@ pub mod test {
             ::core::assert!(::core::mem::offset_of!(Frame_, few) == 16);
             ::core::assert!(::core::mem::offset_of!(Frame_, more) == 24);
         };
-
         /// [`Frame`] as it lies in a region: a type that names it.
         pub enum FrameRegion {}
 
-        crate::messages::situ::region::region_type! {
-            final FrameRegion: FrameRef, FrameMut, "test::msg::Frame" 0xed6ab117dae25d50,
-            Frame<crate::messages::situ::layout::Heap>;
-            "pixels" pixels: crate::messages::situ::region::Vector<u8>;
-            "few" few: crate::messages::situ::region::Vector<u8>;
-            "more" more: crate::messages::situ::region::Vector<u8>;
+        /// Read access to the members of the struct in a region.
+        #[allow(dead_code)]
+        pub trait FrameRef<'r> {
+            /// `pixels`.
+            fn pixels(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>;
+
+            /// `few`.
+            fn few(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>;
+
+            /// `more`.
+            fn more(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>;
+        }
+
+        /// Mutable access to the members of the struct in a region.
+        #[allow(dead_code)]
+        pub trait FrameMut {
+            /// `pixels`.
+            fn pixels(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u8>>;
+
+            /// `few`.
+            fn few(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u8>>;
+
+            /// `more`.
+            fn more(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u8>>;
+        }
+
+        impl<'r> FrameRef<'r> for crate::messages::situ::region::Ref<'r, FrameRegion> {
+            #[inline]
+            fn pixels(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>
+            {
+                self.part(0)
+            }
+
+            #[inline]
+            fn few(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>
+            {
+                self.part(16)
+            }
+
+            #[inline]
+            fn more(
+                self,
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>
+            {
+                self.part(32)
+            }
+        }
+
+        impl FrameMut for crate::messages::situ::region::Mut<'_, FrameRegion> {
+            #[inline]
+            fn pixels(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u8>>
+            {
+                self.part(0)
+            }
+
+            #[inline]
+            fn few(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u8>>
+            {
+                self.part(16)
+            }
+
+            #[inline]
+            fn more(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u8>>
+            {
+                self.part(32)
+            }
+        }
+
+        const _: () = {
+            const M0: crate::messages::situ::region::Field<
+                crate::messages::situ::region::Vector<u8>,
+            > = crate::messages::situ::region::Field::new("pixels", 0);
+            const M1: crate::messages::situ::region::Field<
+                crate::messages::situ::region::Vector<u8>,
+            > = crate::messages::situ::region::Field::new("few", 16);
+            const M2: crate::messages::situ::region::Field<
+                crate::messages::situ::region::Vector<u8>,
+            > = crate::messages::situ::region::Field::new("more", 32);
+            const MEMBERS: &[crate::messages::situ::region::Member] =
+                &[M0.member(), M1.member(), M2.member()];
+            const LAYOUT: crate::messages::situ::region::StructLayout =
+                crate::messages::situ::region::StructLayout::of(MEMBERS);
+
+            impl crate::messages::situ::region::Struct for FrameRegion {
+                const NAME: &'static str = "test::msg::Frame";
+                const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
+                const HASH: u64 = 0xed6ab117dae25d50;
+
+                fn own_facts() -> &'static crate::messages::situ::region::Facts {
+                    static FACTS: ::std::sync::OnceLock<crate::messages::situ::region::Facts> =
+                        ::std::sync::OnceLock::new();
+                    FACTS.get_or_init(crate::messages::situ::region::Facts::work_out::<Self>)
+                }
+
+                #[inline(always)]
+                fn visit_members<V: crate::messages::situ::region::MemberVisitor>(
+                    visitor: &mut V,
+                ) -> ::core::result::Result<(), V::Error> {
+                    visitor.member(M0)?;
+                    visitor.member(M1)?;
+                    visitor.member(M2)?;
+                    ::core::result::Result::Ok(())
+                }
+            }
+        };
+
+        impl crate::messages::situ::region::RegionMessage for FrameRegion {
+            type Message = Frame<crate::messages::situ::layout::Heap>;
         }
 
         impl<S> crate::messages::situ::region::StoreFrom<Frame<S>> for FrameRegion
@@ -4473,7 +6234,8 @@ pub mod test {
                 from: crate::messages::situ::region::Ref<'_, FrameRegion>,
                 to: &mut Frame<S>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::region::convert::load_bulk(
                     from.part::<crate::messages::situ::region::Vector<u8>>(0),
                     &mut to.pixels,
@@ -4564,7 +6326,8 @@ pub mod test {
             unsafe fn validate_at(
                 src: *const Self,
                 validation: &crate::messages::situ::layout::Validation,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::ValidateError>
+            {
                 // SAFETY: the members lie within the caller's bytes.
                 unsafe {
                     crate::messages::situ::layout::Value::validate_at(
@@ -4657,7 +6420,8 @@ pub mod test {
                 &mut self,
                 source: &Film<Other>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::layout::assign::list(
                     &mut self.frames,
                     &source.frames,
@@ -4677,7 +6441,8 @@ pub mod test {
             fn take_from(
                 &mut self,
                 source: &mut Film<Other>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::layout::take::list(
                     &mut self.frames,
                     &mut source.frames,
@@ -4699,7 +6464,8 @@ pub mod test {
                 &self,
                 dst: *mut Self::C,
                 block: &mut crate::messages::situ::layout::ros::lend::Block<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 // SAFETY: the members lie within the caller's struct.
                 unsafe {
                     crate::messages::situ::layout::ros::lend::list(
@@ -4731,20 +6497,95 @@ pub mod test {
                 &mut self,
                 own_body: &mut [u8],
                 image: crate::messages::situ::layout::SharedBytes<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError>
+            {
                 crate::messages::situ::region::read_region::<Self, FilmRegion>(
                     self, own_body, image,
                 )
             }
         }
-
         /// [`Film`] as it lies in a region: a type that names it.
         pub enum FilmRegion {}
 
-        crate::messages::situ::region::region_type! {
-            final FilmRegion: FilmRef, FilmMut, "test::msg::Film" 0xe3e66b37f730817f,
-            Film<crate::messages::situ::layout::Heap>;
-            "frames" frames: crate::messages::situ::region::Vector<FrameRegion>;
+        /// Read access to the members of the struct in a region.
+        #[allow(dead_code)]
+        pub trait FilmRef<'r> {
+            /// `frames`.
+            fn frames(
+                self,
+            ) -> crate::messages::situ::region::Ref<
+                'r,
+                crate::messages::situ::region::Vector<FrameRegion>,
+            >;
+        }
+
+        /// Mutable access to the members of the struct in a region.
+        #[allow(dead_code)]
+        pub trait FilmMut {
+            /// `frames`.
+            fn frames(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<
+                '_,
+                crate::messages::situ::region::Vector<FrameRegion>,
+            >;
+        }
+
+        impl<'r> FilmRef<'r> for crate::messages::situ::region::Ref<'r, FilmRegion> {
+            #[inline]
+            fn frames(
+                self,
+            ) -> crate::messages::situ::region::Ref<
+                'r,
+                crate::messages::situ::region::Vector<FrameRegion>,
+            > {
+                self.part(0)
+            }
+        }
+
+        impl FilmMut for crate::messages::situ::region::Mut<'_, FilmRegion> {
+            #[inline]
+            fn frames(
+                &mut self,
+            ) -> crate::messages::situ::region::Mut<
+                '_,
+                crate::messages::situ::region::Vector<FrameRegion>,
+            > {
+                self.part(0)
+            }
+        }
+
+        const _: () = {
+            const M0: crate::messages::situ::region::Field<
+                crate::messages::situ::region::Vector<FrameRegion>,
+            > = crate::messages::situ::region::Field::new("frames", 0);
+            const MEMBERS: &[crate::messages::situ::region::Member] = &[M0.member()];
+            const LAYOUT: crate::messages::situ::region::StructLayout =
+                crate::messages::situ::region::StructLayout::of(MEMBERS);
+
+            impl crate::messages::situ::region::Struct for FilmRegion {
+                const NAME: &'static str = "test::msg::Film";
+                const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
+                const HASH: u64 = 0xe3e66b37f730817f;
+
+                fn own_facts() -> &'static crate::messages::situ::region::Facts {
+                    static FACTS: ::std::sync::OnceLock<crate::messages::situ::region::Facts> =
+                        ::std::sync::OnceLock::new();
+                    FACTS.get_or_init(crate::messages::situ::region::Facts::work_out::<Self>)
+                }
+
+                #[inline(always)]
+                fn visit_members<V: crate::messages::situ::region::MemberVisitor>(
+                    visitor: &mut V,
+                ) -> ::core::result::Result<(), V::Error> {
+                    visitor.member(M0)?;
+                    ::core::result::Result::Ok(())
+                }
+            }
+        };
+
+        impl crate::messages::situ::region::RegionMessage for FilmRegion {
+            type Message = Film<crate::messages::situ::layout::Heap>;
         }
 
         impl<S> crate::messages::situ::region::StoreFrom<Film<S>> for FilmRegion
@@ -4777,7 +6618,8 @@ pub mod test {
                 from: crate::messages::situ::region::Ref<'_, FilmRegion>,
                 to: &mut Film<S>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
-            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
+            ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
+            {
                 crate::messages::situ::region::convert::load_list(
                     from.part::<crate::messages::situ::region::Vector<FrameRegion>>(0),
                     &mut to.frames,

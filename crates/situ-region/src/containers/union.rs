@@ -4,10 +4,12 @@ use situ_layout::{Invalid, visit};
 
 use crate::containers::key::Key;
 use crate::image::check::Check;
+use crate::image::lines::Lines;
 use crate::image::writer::Writer;
 use crate::memory::blocks::{Memory, MemoryMut};
 use crate::memory::slide::Slide;
 use crate::value::handle::{Mut, Ref};
+use crate::value::layout::{Field, Member};
 use crate::value::plain::put;
 use crate::value::scalar::{Bool, Char};
 use crate::value::stored::Stored;
@@ -66,17 +68,18 @@ pub const fn union_region(discriminator: u32) -> u32 {
 
 /// The offset of a union's members, its size and its alignment.
 #[doc(hidden)]
-pub const fn union_layout(discriminator: u32, members: &[(u32, u32)]) -> (u32, u32, u32) {
+pub const fn union_layout<D: Stored>(members: &[Member]) -> (u32, u32, u32) {
     let (mut size, mut align, mut i) = (0, 1, 0);
     while i < members.len() {
-        if members[i].0 > size {
-            size = members[i].0;
+        if members[i].size > size {
+            size = members[i].size;
         }
-        if members[i].1 > align {
-            align = members[i].1;
+        if members[i].align > align {
+            align = members[i].align;
         }
         i += 1;
     }
+    let discriminator = D::SIZE;
     let value = (union_region(discriminator) + 4).next_multiple_of(align);
     let mut whole = if align > 4 { align } else { 4 };
     if discriminator > whole {
@@ -85,19 +88,26 @@ pub const fn union_layout(discriminator: u32, members: &[(u32, u32)]) -> (u32, u
     (value, (value + size).next_multiple_of(whole), whole)
 }
 
-/// The labels of a union's member in the lines of the layout.
+/// Writes the lines of a case, whose offset is that of all cases.
 #[doc(hidden)]
-pub fn union_labels(labels: &[i128], default: bool) -> String {
+pub fn union_line<T: Stored>(
+    lines: &mut Lines,
+    of: &str,
+    case: Field<T>,
+    offset: u32,
+    labels: &[i128],
+    is_default: bool,
+) {
     let mut labels = labels.to_vec();
     labels.sort_unstable();
     let mut all: Vec<_> = labels.iter().map(i128::to_string).collect();
-    if default {
+    if is_default {
         all.push("default".to_owned());
     }
-    all.join(",")
+    lines.case::<T>(of, case.name, offset, &all.join(","));
 }
 
-/// A union that `region_union` describes.
+/// A union: its cases, and which of them a discriminator selects.
 #[doc(hidden)]
 pub trait Union: Stored {
     type Discriminator: Discriminator;
@@ -106,17 +116,69 @@ pub trait Union: Stored {
     /// The discriminator of a new union.
     const INITIAL: i128;
 
-    fn value_begin(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32);
-    fn value_moved(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32, distance: u32);
-    fn value_slide(selected: Selected<Self>, slide: &mut Slide<'_>, at: u32);
-    fn value_release(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32);
-    fn value_write(selected: Selected<Self>, writer: &mut Writer<'_>, from: u32, to: u32);
-    /// Checks the selected member. Returns its size in bytes.
-    fn value_check<const CANONICAL: bool>(
-        selected: Selected<Self>,
-        check: &mut Check<'_, CANONICAL>,
-        at: u32,
-    ) -> Result<u32, Invalid>;
+    /// The index of the selected case; the number of cases if none is selected.
+    fn case(selected: Selected<Self>) -> u32;
+    /// Visits the selected case. `None` if none is selected.
+    fn visit_case<V: CaseVisitor>(selected: Selected<Self>, visitor: V) -> Option<V::Output>;
+}
+
+/// What is done with the selected case of a union.
+#[doc(hidden)]
+pub trait CaseVisitor {
+    type Output;
+    fn visit<T: Stored>(self, field: Field<T>) -> Self::Output;
+}
+
+struct Begin<'a>(MemoryMut<'a>, u32);
+impl CaseVisitor for Begin<'_> {
+    type Output = ();
+    fn visit<T: Stored>(self, _: Field<T>) {
+        T::begin(self.0, self.1);
+    }
+}
+
+/// With the distance that the value was moved.
+struct Moved<'a>(MemoryMut<'a>, u32, u32);
+impl CaseVisitor for Moved<'_> {
+    type Output = ();
+    fn visit<T: Stored>(self, _: Field<T>) {
+        T::moved(self.0, self.1, self.2);
+    }
+}
+
+struct Slid<'a, 's>(&'a mut Slide<'s>, u32);
+impl CaseVisitor for Slid<'_, '_> {
+    type Output = ();
+    fn visit<T: Stored>(self, _: Field<T>) {
+        T::slide(self.0, self.1);
+    }
+}
+
+struct Release<'a>(MemoryMut<'a>, u32);
+impl CaseVisitor for Release<'_> {
+    type Output = ();
+    fn visit<T: Stored>(self, _: Field<T>) {
+        T::release(self.0, self.1);
+    }
+}
+
+/// From one offset to another.
+struct Write<'a, 'w>(&'a mut Writer<'w>, u32, u32);
+impl CaseVisitor for Write<'_, '_> {
+    type Output = ();
+    fn visit<T: Stored>(self, _: Field<T>) {
+        T::write(self.0, self.1, self.2);
+    }
+}
+
+/// Gives the size of the value.
+struct Checked<'a, 'c, const CANONICAL: bool>(&'a mut Check<'c, CANONICAL>, u32);
+impl<const CANONICAL: bool> CaseVisitor for Checked<'_, '_, CANONICAL> {
+    type Output = Result<u32, Invalid>;
+    fn visit<T: Stored>(self, field: Field<T>) -> Result<u32, Invalid> {
+        T::check(self.0, self.1).map_err(|error| error.in_member(field.name))?;
+        Ok(T::SIZE)
+    }
 }
 
 /// The value of a union's discriminator.
@@ -153,7 +215,7 @@ pub fn union_begin<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
 /// member.
 fn begin_value<U: Union>(memory: &mut Memory, at: u32, value: Selected<U>) {
     U::Discriminator::set(MemoryMut(memory), at, value);
-    U::value_begin(value, MemoryMut(memory), at + U::VALUE);
+    U::visit_case(value, Begin(MemoryMut(memory), at + U::VALUE));
 }
 
 /// Makes a new union with this discriminator over any bytes that own no blocks. Returns the place of its
@@ -178,18 +240,19 @@ pub fn union_renew<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32, value: S
 #[doc(hidden)]
 pub fn union_moved<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
     set_region::<U>(memory, at);
-    U::value_moved(selected::<U>(memory.bytes(), at), MemoryMut(memory), at + U::VALUE, distance);
+    let selected = selected::<U>(memory.bytes(), at);
+    U::visit_case(selected, Moved(MemoryMut(memory), at + U::VALUE, distance));
 }
 
 #[doc(hidden)]
 pub fn union_slide<U: Union>(slide: &mut Slide<'_>, at: u32) {
     slide.back_link(at, at + region::<U>());
-    U::value_slide(selected::<U>(slide.image(), at), slide, at + U::VALUE);
+    U::visit_case(selected::<U>(slide.image(), at), Slid(slide, at + U::VALUE));
 }
 
 #[doc(hidden)]
 pub fn union_release<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
-    U::value_release(selected::<U>(memory.bytes(), at), MemoryMut(memory), at + U::VALUE);
+    U::visit_case(selected::<U>(memory.bytes(), at), Release(MemoryMut(memory), at + U::VALUE));
 }
 
 #[doc(hidden)]
@@ -197,7 +260,7 @@ pub fn union_write<U: Union>(writer: &mut Writer<'_>, from: u32, to: u32) {
     writer.put_u32(to + region::<U>(), to.wrapping_neg());
     writer.copy(from, to, <U::Discriminator as Stored>::SIZE);
     let selected = selected::<U>(writer.image(), from);
-    U::value_write(selected, writer, from + U::VALUE, to + U::VALUE);
+    U::visit_case(selected, Write(writer, from + U::VALUE, to + U::VALUE));
 }
 
 #[doc(hidden)]
@@ -210,16 +273,17 @@ pub fn union_check<U: Union, const CANONICAL: bool>(
     check.zero(at + discriminator, at + region::<U>())?;
     check.back_link(at, at + region::<U>())?;
     check.zero(at + region::<U>() + 4, at + U::VALUE)?;
-    let size = U::value_check(selected::<U>(check.image(), at), check, at + U::VALUE)?;
+    let selected = selected::<U>(check.image(), at);
+    let size = U::visit_case(selected, Checked(check, at + U::VALUE)).unwrap_or(Ok(0))?;
     check.zero(at + U::VALUE + size, at + U::SIZE)
 }
 
 /// Sets the discriminator. If it selects another member, the old one is released, and the new one begins with
 /// its default value.
 #[doc(hidden)]
-pub fn union_select<U: Union>(union: &mut Mut<'_, U>, value: Selected<U>, is_same: bool) {
+pub fn union_select<U: Union>(union: &mut Mut<'_, U>, value: Selected<U>) {
     let at = union.at();
-    if is_same {
+    if U::case(selected::<U>(union.as_ref().image(), at)) == U::case(value) {
         U::Discriminator::set(MemoryMut(union.memory()), at, value);
     } else {
         union_renew::<U>(MemoryMut(union.memory()), at, value);
@@ -230,4 +294,19 @@ pub fn union_select<U: Union>(union: &mut Mut<'_, U>, value: Selected<U>, is_sam
 #[doc(hidden)]
 pub fn union_discriminator<U: Union>(union: Ref<'_, U>) -> Selected<U> {
     selected::<U>(union.image(), union.at())
+}
+
+/// The value of the case with an index, if it is selected.
+#[doc(hidden)]
+pub fn union_member<U: Union, T: Stored>(union: Ref<'_, U>, index: u32) -> Option<Ref<'_, T>> {
+    (U::case(union_discriminator(union)) == index).then(|| union.part(U::VALUE))
+}
+
+/// As [`union_member`], for changing it.
+#[doc(hidden)]
+pub fn union_member_mut<'a, U: Union, T: Stored>(
+    union: &'a mut Mut<'_, U>,
+    index: u32,
+) -> Option<Mut<'a, T>> {
+    (U::case(union_discriminator(union.as_ref())) == index).then(|| union.part(U::VALUE))
 }

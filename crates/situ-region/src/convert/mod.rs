@@ -24,7 +24,7 @@ use crate::error::Full;
 use crate::memory::blocks::{Memory, MemoryMut};
 use crate::value::assign::Assign;
 use crate::value::handle::{Mut, Ref};
-use crate::value::plain::put;
+use crate::value::plain::{plain_values, put, put_plain};
 use crate::value::scalar::{Bool, Char};
 use crate::value::stored::Stored;
 
@@ -160,28 +160,26 @@ pub trait Copied<V>: Stored {
 }
 
 /// Implements [`Copied`] for plain types, which are the same within regions and outside.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! __region_copied_plain {
+macro_rules! copied_plain {
     ($($type:ty)*) => {$(
-        impl $crate::Copied<$type> for $type {
-            fn put(memory: $crate::MemoryMut<'_>, at: u32, value: &$type) {
-                $crate::put_plain(memory, at, ::core::slice::from_ref(value));
+        impl Copied<$type> for $type {
+            fn put(memory: MemoryMut<'_>, at: u32, value: &$type) {
+                put_plain(memory, at, std::slice::from_ref(value));
             }
-            fn get(from: $crate::Ref<'_, $type>) -> $type {
+            fn get(from: Ref<'_, $type>) -> $type {
                 *from
             }
-            fn put_all(memory: $crate::MemoryMut<'_>, at: u32, values: &[$type]) {
-                $crate::put_plain(memory, at, values);
+            fn put_all(memory: MemoryMut<'_>, at: u32, values: &[$type]) {
+                put_plain(memory, at, values);
             }
-            fn slice(image: &[u8], at: u32, count: u32) -> ::core::option::Option<&[$type]> {
-                ::core::option::Option::Some($crate::plain_values(image, at, count))
+            fn slice(image: &[u8], at: u32, count: u32) -> Option<&[$type]> {
+                Some(plain_values(image, at, count))
             }
         }
     )*};
 }
 
-__region_copied_plain! { u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 }
+copied_plain! { u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 }
 
 impl Copied<bool> for Bool {
     fn put(MemoryMut(memory): MemoryMut<'_>, at: u32, value: &bool) {
@@ -377,23 +375,21 @@ pub trait KeyOf<V>: Key {
 }
 
 /// Implements [`KeyOf`] for keys that are the same within regions and outside.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! __region_key_of_self {
+macro_rules! key_of_self {
     ($($type:ty)*) => {$(
-        impl $crate::KeyOf<$type> for $type {
+        impl KeyOf<$type> for $type {
             fn view_of(key: &$type) -> $type {
                 *key
             }
-            fn read(view: $type, to: &mut $type) -> ::core::result::Result<(), $crate::layout::AssignError> {
+            fn read(view: $type, to: &mut $type) -> Result<(), AssignError> {
                 *to = view;
-                ::core::result::Result::Ok(())
+                Ok(())
             }
         }
     )*};
 }
 
-__region_key_of_self! { u8 u16 u32 u64 i8 i16 i32 i64 }
+key_of_self! { u8 u16 u32 u64 i8 i16 i32 i64 }
 
 impl<V: TextField> KeyOf<V> for Text {
     fn view_of(key: &V) -> &str {
@@ -765,10 +761,4 @@ impl BeginWith<&'static str> for Text {
         let assigned = Self::assign(memory, at, value);
         debug_assert!(assigned.is_ok());
     }
-}
-
-/// Writes the default of a member over the default of its type.
-#[doc(hidden)]
-pub fn begin_with<R: BeginWith<V>, V>(memory: MemoryMut<'_>, at: u32, value: V) {
-    R::begin_with(memory, at, value);
 }

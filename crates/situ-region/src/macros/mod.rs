@@ -1,6 +1,5 @@
-//! The macros that describe types in regions, and the places of members that they compute.
+//! The macros that describe hand-written types in regions, and the places of members that they compute.
 
-pub(crate) mod generated;
 mod structs;
 mod unions;
 

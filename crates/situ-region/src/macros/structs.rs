@@ -74,7 +74,7 @@ macro_rules! region_struct {
         $(#[$attribute])*
         $visible enum $name {}
         $crate::__region_accessors! { [$visible] $name $ref $mut $($member: $type),* }
-        $crate::__region_stored! { final $name stringify!($name), 0; $([stringify!($member)] $member: $type;)* }
+        $crate::__region_stored! { of false $name $($member: $type),* }
     };
     ($(#[$attribute:meta])* $visible:vis appendable struct $name:ident: $ref:ident, $mut:ident {
         $($member:ident: $type:ty),* $(,)?
@@ -82,7 +82,7 @@ macro_rules! region_struct {
         $(#[$attribute])*
         $visible enum $name {}
         $crate::__region_accessors! { [$visible] $name $ref $mut $($member: $type),* }
-        $crate::__region_stored! { appendable $name stringify!($name), 0; $([stringify!($member)] $member: $type;)* }
+        $crate::__region_stored! { appendable true $name $($member: $type),* }
     };
 }
 
@@ -123,149 +123,36 @@ macro_rules! __region_accessors {
     };
 }
 
-/// Implements the layout of a struct in a region, for `final` and for `appendable` structs.
+/// Describes a struct. `of` or `appendable` gives its layout, `false` or `true` says which it is.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_stored {
-    (
-        final $name:ident $full:expr, $schema:expr;
-        $([$label:expr] $member:ident: $type:ty $(= $default:expr)?;)*
-    ) => {
+    ($layout:ident $is_appendable:literal $name:ident $($member:ident: $type:ty),*) => {
         const _: () = {
             $crate::__region_members! { $($member: $type),* }
+            const LAYOUT: $crate::StructLayout = $crate::StructLayout::$layout(&[$(
+                $crate::Field::<$type>::new("", PLACES[__Member::$member as usize]).member()
+            ),*]);
 
-            impl $crate::Stored for $name {
-                const SIZE: u32 = PLACES[COUNT];
-                const ALIGN: u32 = ALIGNMENT;
-                const LINKS: bool = false $(|| <$type as $crate::Stored>::LINKS)*;
-                const DENSE: bool = true $(&& <$type as $crate::Stored>::DENSE)* && (0 $(+ <$type as $crate::Stored>::SIZE)*) == PLACES[COUNT];
-                const ANY: bool = true $(&& <$type as $crate::Stored>::ANY)*;
+            impl $crate::Struct for $name {
+                const NAME: &'static str = stringify!($name);
+                const LAYOUT: $crate::StructLayout = LAYOUT;
+                const IS_APPENDABLE: bool = $is_appendable;
 
-                $crate::__region_common! { $full, $schema; $($member: $type $(= $default)?;)* }
-
-                fn needed(lines: &mut $crate::Lines) {
-                    if let ::core::option::Option::Some(name) = lines.begin_struct::<Self>() {
-                        lines.line(&name, 0, Self::SIZE, Self::ALIGN, "struct");
-                        $(lines.member::<$type>(&name, $label, PLACES[__Member::$member as usize]);)*
-                        $(<$type as $crate::Stored>::needed(lines);)*
-                    }
+                fn own_facts() -> &'static $crate::Facts {
+                    static FACTS: ::std::sync::OnceLock<$crate::Facts> = ::std::sync::OnceLock::new();
+                    FACTS.get_or_init($crate::Facts::work_out::<Self>)
                 }
-                #[inline]
-                fn write(writer: &mut $crate::Writer<'_>, from: u32, to: u32) {
-                    $({
-                        let place = PLACES[__Member::$member as usize];
-                        <$type as $crate::Stored>::write(writer, from + place, to + place);
-                    })*
-                }
-                #[inline]
-                fn check<const __CANONICAL: bool>(check: &mut $crate::Check<'_, __CANONICAL>, at: u32) -> ::core::result::Result<(), $crate::Invalid> {
-                    let mut end = at;
-                    $({
-                        let place = at + PLACES[__Member::$member as usize];
-                        check.zero(end, place)?;
-                        <$type as $crate::Stored>::check(check, place).map_err(|error| error.in_member($label))?;
-                        end = place + <$type as $crate::Stored>::SIZE;
-                    })*
-                    check.zero(end, at + Self::SIZE)
+                #[inline(always)]
+                fn visit_members<V: $crate::MemberVisitor>(visitor: &mut V) -> ::core::result::Result<(), V::Error> {
+                    $(visitor.member($crate::Field::<$type>::new(
+                        stringify!($member),
+                        PLACES[__Member::$member as usize],
+                    ))?;)*
+                    ::core::result::Result::Ok(())
                 }
             }
         };
-    };
-    (
-        appendable $name:ident $full:expr, $schema:expr;
-        $([$label:expr] $member:ident: $type:ty $(= $default:expr)?;)*
-    ) => {
-        const _: () = {
-            $crate::__region_members! { $($member: $type),* }
-
-            impl $crate::Stored for $name {
-                const SIZE: u32 = PLACES[COUNT].next_multiple_of(8);
-                const ALIGN: u32 = 8;
-                const LINKS: bool = true;
-                const DENSE: bool = false;
-                const ANY: bool = false;
-                const APPENDABLE: bool = true;
-
-                $crate::__region_common! { $full, $schema; $($member: $type $(= $default)?;)* }
-
-                fn needed(lines: &mut $crate::Lines) {
-                    if let ::core::option::Option::Some(name) = lines.begin_struct::<Self>() {
-                        lines.line(&name, 0, 0, 0, "appendable");
-                        let version = || {
-                            let mut version = $crate::Version::of::<Self>($full);
-                            $(version.member::<$type>($label, PLACES[__Member::$member as usize]);)*
-                            version
-                        };
-                        if lines.version(version) {
-                            $(<$type as $crate::Stored>::needed(lines);)*
-                        }
-                    }
-                }
-                fn write(writer: &mut $crate::Writer<'_>, from: u32, to: u32) {
-                    let members = writer.members_of::<Self>();
-                    $({
-                        let place = PLACES[__Member::$member as usize];
-                        if (__Member::$member as u32) < members {
-                            <$type as $crate::Stored>::write(writer, from + place, to + place);
-                        } else {
-                            writer.default_value::<$type>(to + place, |_memory, _at| {
-                                $($crate::begin_with::<$type, _>(_memory, _at, $default);)?
-                            });
-                        }
-                    })*
-                }
-                fn check<const __CANONICAL: bool>(check: &mut $crate::Check<'_, __CANONICAL>, at: u32) -> ::core::result::Result<(), $crate::Invalid> {
-                    let (members, size) = check.version_of::<Self>(at)?;
-                    let mut end = at;
-                    $(if (__Member::$member as u32) < members {
-                        let place = at + PLACES[__Member::$member as usize];
-                        check.zero(end, place)?;
-                        <$type as $crate::Stored>::check(check, place).map_err(|error| error.in_member($label))?;
-                        end = place + <$type as $crate::Stored>::SIZE;
-                    })*
-                    // The image may have other members after those that this program knows.
-                    if members <= COUNT as u32 || size == Self::SIZE {
-                        check.zero(end, at + size)
-                    } else {
-                        ::core::result::Result::Ok(())
-                    }
-                }
-            }
-        };
-    };
-}
-
-/// The common part of `final` and `appendable` structs.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! __region_common {
-    ($full:expr, $schema:expr; $($member:ident: $type:ty $(= $default:expr)?;)*) => {
-        const SCHEMA_HASH: u64 = $schema;
-        const NAMED: bool = true;
-
-        fn facts() -> &'static $crate::Facts {
-            const { $($crate::fixed::<$type>();)* }
-            static FACTS: ::std::sync::OnceLock<$crate::Facts> = ::std::sync::OnceLock::new();
-            FACTS.get_or_init($crate::Facts::work_out::<Self>)
-        }
-        fn kind() -> ::std::string::String {
-            ::std::borrow::ToOwned::to_owned($full)
-        }
-        fn begin(mut memory: $crate::MemoryMut<'_>, at: u32) {
-            $(
-                <$type as $crate::Stored>::begin(memory.reborrow(), at + PLACES[__Member::$member as usize]);
-                $($crate::begin_with::<$type, _>(memory.reborrow(), at + PLACES[__Member::$member as usize], $default);)?
-            )*
-        }
-        fn moved(mut memory: $crate::MemoryMut<'_>, at: u32, distance: u32) {
-            $(<$type as $crate::Stored>::moved(memory.reborrow(), at + PLACES[__Member::$member as usize], distance);)*
-        }
-        fn slide(slide: &mut $crate::Slide<'_>, at: u32) {
-            $(<$type as $crate::Stored>::slide(slide, at + PLACES[__Member::$member as usize]);)*
-        }
-        fn release(mut memory: $crate::MemoryMut<'_>, at: u32) {
-            $(<$type as $crate::Stored>::release(memory.reborrow(), at + PLACES[__Member::$member as usize]);)*
-        }
     };
 }
 

@@ -31,67 +31,12 @@
 /// A member with labels may also be the default: `4 | 5 default => ...`.
 #[macro_export]
 macro_rules! region_union {
-    ($(#[$attribute:meta])* $visible:vis union $name:ident: $ref:ident, $mut:ident ($discriminator:ty) { $($cases:tt)* }) => {
-        $crate::__region_cases! {
-            [$(#[$attribute])* $visible union $name: $ref, $mut ($discriminator)] [] $($cases)*
-        }
-    };
-}
-
-/// Converts the cases to the form `[labels] [default or nothing] "member" member: type`, one by one.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! __region_cases {
-    ([$(#[$attribute:meta])* $visible:vis union $name:ident: $ref:ident, $mut:ident ($discriminator:ty)] [$($done:tt)*]) => {
+    ($(#[$attribute:meta])* $visible:vis union $name:ident: $ref:ident, $mut:ident ($discriminator:ty) {
+        $($($label:literal)|* $(default $($never:ident)?)? => $member:ident: $type:ty),* $(,)?
+    }) => {
         $(#[$attribute])*
         $visible enum $name {}
-        $crate::__region_union! {
-            [$visible] $name: $ref, $mut ($discriminator = 0), stringify!($name);
-            $($done)*
-        }
-    };
-    ($head:tt [$($done:tt)*] default => $member:ident: $type:ty $(, $($rest:tt)*)?) => {
-        $crate::__region_cases! { $head [$($done)* [] [default] [stringify!($member)] $member: $type;] $($($rest)*)? }
-    };
-    ($head:tt [$($done:tt)*] $($label:literal)|+ => $member:ident: $type:ty $(, $($rest:tt)*)?) => {
-        $crate::__region_cases! { $head [$($done)* [$($label)*] [] [stringify!($member)] $member: $type;] $($($rest)*)? }
-    };
-    ($head:tt [$($done:tt)*] $($label:literal)|+ default => $member:ident: $type:ty $(, $($rest:tt)*)?) => {
-        $crate::__region_cases! { $head [$($done)* [$($label)*] [default] [stringify!($member)] $member: $type;] $($($rest)*)? }
-    };
-}
 
-/// The region form of a generated union. The type is only a name for values in regions. The discriminator of
-/// a new value follows the discriminator's type.
-///
-/// ```text
-/// situ::region::region_union_type! {
-///     ShapeRegion: ShapeRef, ShapeMut (i32 = 1), "game::Shape";
-///     [1] [] "radius" radius: f32;
-///     [2 3] [default] "label" label: Text;
-/// }
-/// ```
-#[macro_export]
-#[doc(hidden)]
-macro_rules! region_union_type {
-    (
-        $name:ident: $ref:ident, $mut:ident ($discriminator:ty = $initial:literal), $full:literal;
-        $($labels:tt $default:tt $label:literal $member:ident: $type:ty;)*
-    ) => {
-        $crate::__region_union! {
-            [pub] $name: $ref, $mut ($discriminator = $initial), $full;
-            $($labels $default [$label] $member: $type;)*
-        }
-    };
-}
-
-/// The implementation of the union.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! __region_union {
-    ([$visible:vis] $name:ident: $ref:ident, $mut:ident ($discriminator:ty = $initial:literal), $full:expr;
-        $([$($label:literal)*] [$($default:ident)?] [$text:expr] $member:ident: $type:ty;)*
-    ) => {
         /// Read access to the members of the union in a region.
         #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
         $visible trait $ref<'r> {
@@ -108,12 +53,11 @@ macro_rules! __region_union {
 
         const _: () = {
             #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
-            #[derive(PartialEq)]
             enum __Case { $($member,)* __Nothing }
 
             /// The offset of the members, the size and the alignment.
             const LAYOUT: (u32, u32, u32) =
-                $crate::union_layout(<$discriminator as $crate::Stored>::SIZE, &[$((<$type as $crate::Stored>::SIZE, <$type as $crate::Stored>::ALIGN)),*]);
+                $crate::union_layout::<$discriminator>(&[$($crate::Field::<$type>::new("", 0).member()),*]);
 
             #[allow(unreachable_code, unused_variables)]
             fn case(value: $crate::Selected<$name>) -> __Case {
@@ -122,7 +66,7 @@ macro_rules! __region_union {
                     return __Case::$member;
                 })*)*
                 $($(
-                    let _ = ::core::stringify!($default);
+                    $(let $never = ();)?
                     return __Case::$member;
                 )?)*
                 __Case::__Nothing
@@ -137,21 +81,20 @@ macro_rules! __region_union {
                 const NAMED: bool = true;
 
                 fn facts() -> &'static $crate::Facts {
-                    const { $($crate::fixed::<$type>();)* }
                     static FACTS: ::std::sync::OnceLock<$crate::Facts> = ::std::sync::OnceLock::new();
                     FACTS.get_or_init($crate::Facts::work_out::<Self>)
                 }
                 fn kind() -> ::std::string::String {
-                    ::std::borrow::ToOwned::to_owned($full)
+                    ::std::borrow::ToOwned::to_owned(stringify!($name))
                 }
                 fn needed(lines: &mut $crate::Lines) {
                     if let ::core::option::Option::Some(name) = lines.begin_struct::<Self>() {
                         lines.line(&name, 0, Self::SIZE, Self::ALIGN, "union");
                         lines.member::<$discriminator>(&name, "discriminator", 0);
                         $({
-                            let default = false $(|| ::core::stringify!($default) == "default")?;
-                            let labels = $crate::union_labels(&[$($label as i128),*], default);
-                            lines.case::<$type>(&name, $text, LAYOUT.0, &labels);
+                            let default = false $(|| { $(let $never = ();)? true })?;
+                            let case = $crate::Field::<$type>::new(stringify!($member), LAYOUT.0);
+                            $crate::union_line(lines, &name, case, LAYOUT.0, &[$($label as i128),*], default);
                         })*
                         $(<$type as $crate::Stored>::needed(lines);)*
                     }
@@ -179,46 +122,21 @@ macro_rules! __region_union {
             impl $crate::Union for $name {
                 type Discriminator = $discriminator;
                 const VALUE: u32 = LAYOUT.0;
-                const INITIAL: i128 = $initial;
+                const INITIAL: i128 = 0;
 
-                fn value_begin(selected: $crate::Selected<Self>, memory: $crate::MemoryMut<'_>, at: u32) {
-                    match case(selected) {
-                        $(__Case::$member => <$type as $crate::Stored>::begin(memory, at),)*
-                        __Case::__Nothing => {}
-                    }
+                fn case(selected: $crate::Selected<Self>) -> u32 {
+                    case(selected) as u32
                 }
-                fn value_moved(selected: $crate::Selected<Self>, memory: $crate::MemoryMut<'_>, at: u32, distance: u32) {
-                    match case(selected) {
-                        $(__Case::$member => <$type as $crate::Stored>::moved(memory, at, distance),)*
-                        __Case::__Nothing => {}
-                    }
-                }
-                fn value_slide(selected: $crate::Selected<Self>, slide: &mut $crate::Slide<'_>, at: u32) {
-                    match case(selected) {
-                        $(__Case::$member => <$type as $crate::Stored>::slide(slide, at),)*
-                        __Case::__Nothing => {}
-                    }
-                }
-                fn value_release(selected: $crate::Selected<Self>, memory: $crate::MemoryMut<'_>, at: u32) {
-                    match case(selected) {
-                        $(__Case::$member => <$type as $crate::Stored>::release(memory, at),)*
-                        __Case::__Nothing => {}
-                    }
-                }
-                fn value_write(selected: $crate::Selected<Self>, writer: &mut $crate::Writer<'_>, from: u32, to: u32) {
-                    match case(selected) {
-                        $(__Case::$member => <$type as $crate::Stored>::write(writer, from, to),)*
-                        __Case::__Nothing => {}
-                    }
-                }
-                fn value_check<const __CANONICAL: bool>(selected: $crate::Selected<Self>, check: &mut $crate::Check<'_, __CANONICAL>, at: u32) -> ::core::result::Result<u32, $crate::Invalid> {
-                    match case(selected) {
+                fn visit_case<V: $crate::CaseVisitor>(
+                    selected: $crate::Selected<Self>,
+                    visitor: V,
+                ) -> ::core::option::Option<V::Output> {
+                    ::core::option::Option::Some(match case(selected) {
                         $(__Case::$member => {
-                            <$type as $crate::Stored>::check(check, at).map_err(|error| error.in_member($text))?;
-                            ::core::result::Result::Ok(<$type as $crate::Stored>::SIZE)
+                            visitor.visit($crate::Field::<$type>::new(stringify!($member), LAYOUT.0))
                         })*
-                        __Case::__Nothing => ::core::result::Result::Ok(0),
-                    }
+                        __Case::__Nothing => return ::core::option::Option::None,
+                    })
                 }
             }
 
@@ -227,17 +145,16 @@ macro_rules! __region_union {
                     $crate::union_discriminator(self)
                 }
                 $(fn $member(self) -> ::core::option::Option<$crate::Ref<'r, $type>> {
-                    (case($crate::union_discriminator(self)) == __Case::$member).then(|| self.part(LAYOUT.0))
+                    $crate::union_member(self, __Case::$member as u32)
                 })*
             }
 
             impl $mut for $crate::Mut<'_, $name> {
                 fn select(&mut self, discriminator: $crate::Selected<$name>) {
-                    let is_same = case($crate::union_discriminator(self.as_ref())) == case(discriminator);
-                    $crate::union_select(self, discriminator, is_same);
+                    $crate::union_select(self, discriminator);
                 }
                 $(fn $member(&mut self) -> ::core::option::Option<$crate::Mut<'_, $type>> {
-                    (case($crate::union_discriminator(self.as_ref())) == __Case::$member).then(|| self.part(LAYOUT.0))
+                    $crate::union_member_mut(self, __Case::$member as u32)
                 })*
             }
         };

@@ -119,7 +119,8 @@ impl CodeWriter {
         // A comma might mean something to a macro.
         let comma = if call.is_assertion() { "" } else { "," };
         let plain: Option<Vec<String>> = call.arguments.iter().map(Argument::line).collect();
-        if let Some(plain) = plain.filter(|it| it.iter().all(|argument| argument.len() <= SHORT)) {
+        let is_short = |it: &String| it.len() <= SHORT && !it.contains(" + ");
+        if let Some(plain) = plain.filter(|it| it.iter().all(is_short)) {
             self.line(format!("{}{comma}", plain.join(", ")));
             self.dedent();
             return self.line(format!("){end}"));

@@ -8,7 +8,7 @@ use super::writer::CodeWriter;
 use crate::model::{Extensibility, Member, Primitive, Struct, Type, TypeId};
 
 /// How a type and its parameter are written.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Spelling {
     /// `Image`.
     pub name: String,

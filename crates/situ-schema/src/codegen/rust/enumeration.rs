@@ -93,8 +93,8 @@ impl Generator<'_> {
             code.block("fn value(self) -> i32", |code| code.line("self.0"));
         });
         self.newtype(code, &name, "i32", "enumeration", &format!("Self::{default}"));
-        code.gap();
-        code.line(format!("{}! {{ {name} }}", self.region_crate("region_enumeration")));
+        self.stored_newtype(code, &name, "i32", it.default_enumerator().value != 0);
+        self.region_key(code, &name);
     }
 
     /// A bitmask.
@@ -146,8 +146,7 @@ impl Generator<'_> {
             });
         }
         self.newtype(code, &name, bits, "bitmask", "Self::empty()");
-        code.gap();
-        code.line(format!("{}! {{ {name}({bits}) }}", self.region_crate("region_newtype")));
+        self.stored_newtype(code, &name, bits, false);
     }
 
     /// What enums and bitmasks have in common: they are numbers, which have a default and are printed by

@@ -84,7 +84,8 @@ impl Generator<'_> {
     ) {
         let Some(bound) = &spelling.bound else {
             let (left, right) = (format!("{head} {name}"), format!("for {}", spelling.used));
-            if code.fits(left.len() + right.len() + 2) {
+            // The indentation does not count.
+            if left.len() + right.len() + 3 <= WIDTH {
                 return code.line(format!("{left} {right} {{"));
             }
             code.line(left);
@@ -94,7 +95,6 @@ impl Generator<'_> {
             return code.line("{");
         };
         let (left, right) = (format!("{head}<{}> {name}", all.join(", ")), format!("for {}", spelling.used));
-        // Before a `where`, the indentation does not count.
         if left.len() + 1 + right.len() <= WIDTH {
             code.line(format!("{left} {right}"));
         } else {

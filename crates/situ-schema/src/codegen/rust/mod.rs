@@ -1,7 +1,6 @@
 //! Rust code for a schema: one file with the modules of the schema, which is included where it is wanted.
 //!
-//! Types, their traits and the conversions to and from regions are written in plain Rust. What lies in
-//! regions comes from macros of `situ-region`.
+//! All of it is plain Rust, without macros of Situ.
 //!
 //! ```text
 //!   writer       writes lines of Rust, broken as rustfmt does; `call` does it for calls
@@ -12,13 +11,14 @@
 //!   union        unions
 //!   enumeration  enums and bitmasks
 //!   conversion   how values are converted between storages
-//!   region       region forms
+//!   region       region forms; `stored` and `copied` write their traits
 //!   rclrs        crates for packages of ROS 2; `ros_env` writes those that rclrs uses itself
 //! ```
 
 mod call;
 mod composite;
 mod conversion;
+mod copied;
 mod enumeration;
 mod members;
 mod message;
@@ -26,6 +26,7 @@ mod names;
 pub mod rclrs;
 mod region;
 pub mod ros_env;
+mod stored;
 mod types;
 mod union;
 pub(crate) mod words;
@@ -56,6 +57,7 @@ const ALLOWED: &str = "#[allow(
     clippy::explicit_auto_deref,
     clippy::module_inception,
     clippy::should_implement_trait,
+    clippy::type_complexity,
     clippy::wrong_self_convention
 )]";
 

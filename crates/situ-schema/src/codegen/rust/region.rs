@@ -5,23 +5,11 @@ use super::call::{Argument, Call};
 use super::composite::Spelling;
 use super::conversion::Conversion;
 use super::names::{self, Idents, Scope};
+use super::stored::Part;
 use super::types::{self, Dependence};
 use super::writer::CodeWriter;
 use crate::model::{Lookup, Member, Primitive, Struct, Type, TypeId, Union};
 use crate::{RegionLayout, RegionType};
-
-/// A member of a region form.
-struct Part<'a> {
-    label: &'a str,
-    /// How the accessor is called, and the member outside of regions.
-    accessor: String,
-    field: String,
-    ty: String,
-    offset: u64,
-    of: RegionType,
-    conversion: Conversion,
-    default: String,
-}
 
 impl Generator<'_> {
     /// Whether the region form of a type is generated.
@@ -111,62 +99,55 @@ impl Generator<'_> {
         if let (Some(base), Some(member)) = (it.base, layout.members.first()) {
             parts.push(Part {
                 label: "base",
+                docs: "",
                 accessor: "base".into(),
                 field: "base".into(),
                 ty: self.region_spell(scope, &member.ty),
                 offset: member.offset,
                 of: member.ty.clone(),
                 conversion: self.conversion(&Type::Named(base)),
-                default: String::new(),
+                default: None,
             });
         }
         let (accessors, fields) = (Idents::in_region(&it.members), Idents::fields(it));
         for (member, place) in it.members.iter().zip(&layout.members[own..]) {
-            let default = member.default.as_ref().and_then(|_| self.default(scope, member));
             parts.push(Part {
                 label: &member.name,
+                docs: &member.docs,
                 accessor: accessors.get(&member.name),
                 field: fields.get(&member.name),
                 ty: self.region_spell(scope, &place.ty),
                 offset: place.offset,
                 of: place.ty.clone(),
                 conversion: self.region_conversion(member),
-                default: default.map_or(String::new(), |it| format!(" = {it}")),
+                default: self.default(scope, member),
             });
         }
-        let name = self.schema.name(id);
-        let ident = self.names.ident(name);
-        let hash = format!("\"{name}\" 0x{:016x}", self.schema.schema_hash(id));
+        let ident = self.names.ident(self.schema.name(id));
         let (reader, writer) = (self.names.companion(id, "Ref"), self.names.companion(id, "Mut"));
-        code.gap();
         if !self.has_region_name(id) {
             let plain = self.is_region_plain(&RegionType::Struct(id));
-            code.block(format!("{}!", self.region_crate("region_value")), |code| {
+            if !plain {
+                self.accessors(code, (&ident, &reader, &writer), None, &parts);
+            }
+            self.stored_struct(code, (&ident, id), false, &parts, |code| {
                 if plain {
-                    code.line(format!("plain {ident}: {hash};"));
+                    self.plain_struct(code, &ident, &parts);
                 } else {
-                    code.line(format!("{ident}: {reader}, {writer}, {hash};"));
-                }
-                for Part { label, accessor, field, ty, default, .. } in &parts {
-                    // The member itself is read and written by this name.
-                    let accessor = if plain { field } else { accessor };
-                    code.line(format!("\"{label}\" {accessor} {field}: {ty}{default};"));
+                    self.copied_struct(code, &ident, &parts);
                 }
             });
+            self.region_message(code, &ident, &ident);
+            self.conversions_of_value(code, &ident);
             return;
         }
         let form = self.region_form(code, id, &ident);
         let spelling = self.spelling(id, &ident);
         let message =
             if spelling.parameter.is_empty() { ident } else { format!("{ident}<{}>", self.layout("Heap")) };
-        code.block(format!("{}!", self.region_crate("region_type")), |code| {
-            let extensibility = if it.is_appended_in_regions() { "appendable" } else { "final" };
-            code.line(format!("{extensibility} {form}: {reader}, {writer}, {hash},"));
-            code.line(format!("{message};"));
-            for Part { label, accessor, ty, default, .. } in &parts {
-                code.line(format!("\"{label}\" {accessor}: {ty}{default};"));
-            }
-        });
+        self.accessors(code, (&form, &reader, &writer), None, &parts);
+        self.stored_struct(code, (&form, id), it.is_appended_in_regions(), &parts, |_| {});
+        self.region_message(code, &form, &message);
         self.storing(code, &form, &spelling, |code| {
             for Part { label, field, offset, of, conversion, .. } in &parts {
                 let at = if *offset == 0 { "at".to_owned() } else { format!("at + {offset}") };
@@ -185,7 +166,7 @@ impl Generator<'_> {
     }
 
     /// The implementation that stores messages in regions.
-    fn storing(
+    pub fn storing(
         &self,
         code: &mut CodeWriter,
         form: &str,
@@ -209,7 +190,7 @@ impl Generator<'_> {
     }
 
     /// The implementation that reads messages from regions.
-    fn loading(
+    pub fn loading(
         &self,
         code: &mut CodeWriter,
         form: &str,
@@ -347,31 +328,28 @@ impl Generator<'_> {
         let accessors = Idents::in_region(it.cases.iter().map(|it| &it.member));
         let accessor = |name: &str| accessors.get(name);
         let called = names::cases(&it.cases);
-        code.block(format!("{}!", self.region_crate("region_union_type")), |code| {
-            let initial = self.schema.default_discriminator(it);
-            code.line(format!("{form}: {reader}, {writer} ({discriminator} = {initial}), \"{name}\";"));
-            for (case, place) in it.cases.iter().zip(&members) {
-                let labels: Vec<String> = case.labels.iter().map(i128::to_string).collect();
-                let default = if case.is_default { "default" } else { "" };
-                let (label, ty) = (&case.member.name, self.region_spell(scope, &place.ty));
-                code.line(format!(
-                    "[{}] [{default}] \"{label}\" {}: {ty};",
-                    labels.join(" "),
-                    accessor(label)
-                ));
+        let cases = it.cases.iter().zip(&members);
+        let parts: Vec<Part> = cases
+            .map(|(case, place)| Part {
+                label: &case.member.name,
+                docs: &case.member.docs,
+                accessor: accessor(&case.member.name),
+                field: variant_of(&case.member.name),
+                ty: self.region_spell(scope, &place.ty),
+                offset: 0,
+                of: place.ty.clone(),
+                conversion: self.conversion(&case.member.ty),
+                default: None,
+            })
+            .collect();
+        self.accessors(code, (&form, &reader, &writer), Some(&discriminator), &parts);
+        self.stored_union(code, &form, (id, it, &discriminator), &parts, |code| {
+            if !own_name {
+                self.copied_union(code, (&form, case_name), &parts, |name| called[name].get_mut.clone());
             }
         });
         if !own_name {
-            code.gap();
-            code.block(format!("{}!", self.region_crate("region_union_value")), |code| {
-                code.line(format!("{form} {case_name};"));
-                for (case, place) in it.cases.iter().zip(&members) {
-                    let (label, ty) = (&case.member.name, self.region_spell(scope, &place.ty));
-                    let (get, variant) = (accessor(label), variant_of(label));
-                    let get_mut = &called[label.as_str()].get_mut;
-                    code.line(format!("{get} {get_mut} {variant}: {ty};"));
-                }
-            });
+            self.conversions_of_value(code, &form);
             return;
         }
         let spelling = self.spelling(id, &self.names.ident(name));

@@ -6,6 +6,8 @@ pub const WIDTH: usize = 100;
 pub const ARGUMENTS: usize = 60;
 /// The longest elements of an array, and arguments of a broken call, that stand several on a line.
 pub const SHORT: usize = 10;
+/// The longest members in the literal of a struct that stand on one line.
+pub const LITERAL: usize = 18;
 
 /// `Head<A, B<C, D>>` as its head and its outermost arguments.
 pub fn generic_arguments(ty: &str) -> Option<(&str, Vec<&str>)> {
@@ -93,6 +95,9 @@ impl CodeWriter {
         if self.fits(whole.chars().count()) {
             return self.line(whole);
         }
+        if !self.fits(left.len() + 2) {
+            return self.ty(left, &format!(" = {right}{end}"));
+        }
         self.line(format!("{left} ="));
         self.indent();
         self.ty(right, end);
@@ -127,28 +132,51 @@ impl CodeWriter {
 
     /// The head of a function, opening its block.
     pub fn function(&mut self, name: &str, parameters: &[&str], result: &str) {
-        let whole = format!("{name}({}) -> {result} {{", parameters.join(", "));
-        if self.fits(whole.len()) {
-            return self.line(whole);
-        }
-        self.line(format!("{name}("));
-        self.indent();
-        parameters.iter().for_each(|parameter| self.line(format!("{parameter},")));
-        self.dedent();
-        self.line(format!(") -> {result} {{"));
+        self.signature(name, parameters, &format!(" -> {result} {{"));
     }
 
     /// The head of a function without a result, opening its block.
     pub fn procedure(&mut self, name: &str, parameters: &[&str]) {
-        let whole = format!("{name}({}) {{", parameters.join(", "));
-        if self.fits(whole.len()) {
+        self.signature(name, parameters, " {");
+    }
+
+    /// A function of a trait, without a body.
+    pub fn declaration(&mut self, name: &str, parameters: &[&str], result: &str) {
+        self.signature(name, parameters, &format!(" -> {result};"));
+    }
+
+    /// As [`declaration`](Self::declaration), without a result.
+    pub fn required(&mut self, name: &str, parameters: &[&str]) {
+        self.signature(name, parameters, ";");
+    }
+
+    fn signature(&mut self, name: &str, parameters: &[&str], end: &str) {
+        let whole = format!("{name}({}){end}", parameters.join(", "));
+        // Before a result, there must be room for a block even if there is none.
+        let room = usize::from(end.contains("->") && end.ends_with(';'));
+        if self.fits(whole.len() + room) {
             return self.line(whole);
+        }
+        if self.fits(whole.len())
+            && let Some((head, result)) = whole.rsplit_once(" -> ")
+        {
+            self.line(head);
+            return self.line(format!("-> {result}"));
         }
         self.line(format!("{name}("));
         self.indent();
         parameters.iter().for_each(|parameter| self.line(format!("{parameter},")));
         self.dedent();
-        self.line(") {");
+        let last = format!("){end}");
+        match last.strip_suffix(" {") {
+            // The indentation counts twice.
+            Some(result) if self.fits(result.len()) && !self.fits(last.len() + 4 * self.depth) => {
+                self.line(result);
+                self.line("{");
+            }
+            Some(result) => self.ty(result, " {"),
+            None => self.ty(last.trim_end_matches(';'), &last[last.trim_end_matches(';').len()..]),
+        }
     }
 
     /// An assignment of an array: `left = &[a, b];`, with `head` up to the bracket and `tail` from there on.
