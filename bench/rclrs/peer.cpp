@@ -26,7 +26,7 @@ constexpr std::size_t size = 65'536;
 constexpr std::uint64_t window = 128;
 constexpr std::uint64_t step = 16;
 constexpr std::chrono::microseconds nap(50);
-constexpr std::chrono::seconds patience(20);
+constexpr std::chrono::seconds timeout(20);
 
 [[noreturn]] void fail(const std::string& why) {
   std::cerr << why << "\n";
@@ -56,7 +56,7 @@ class Arrivals {
     for (;;) {
       const auto came = read();
       if (came >= count) return came;
-      if (Clock::now() - begin > patience) {
+      if (Clock::now() - begin > timeout) {
         fail(std::to_string(came) + " messages came, not " + std::to_string(count));
       }
       std::this_thread::sleep_for(nap);
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
     for (std::size_t at = 0; at < size; ++at) message.data[at] = static_cast<std::uint8_t>(at);
     const auto begin = Clock::now();
     while (publisher->get_subscription_count() == 0) {
-      if (Clock::now() - begin > patience) fail("no subscriber of " + name + " came");
+      if (Clock::now() - begin > timeout) fail("no subscriber of " + name + " came");
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }

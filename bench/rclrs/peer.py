@@ -20,7 +20,7 @@ QOS = QoSProfile(history=QoSHistoryPolicy.KEEP_LAST, depth=1000, reliability=QoS
 WINDOW = 128
 STEP = 16
 NAP = 50e-6
-PATIENCE = 20
+TIMEOUT = 20
 
 
 class Arrivals:
@@ -43,7 +43,7 @@ class Arrivals:
     def wait(self, count):
         begin = time.monotonic()
         while (came := self.read()) < count:
-            if time.monotonic() - begin > PATIENCE:
+            if time.monotonic() - begin > TIMEOUT:
                 sys.exit(f"{came} messages came, not {count}")
             time.sleep(NAP)
         return came
@@ -77,7 +77,7 @@ def main():
         message = UInt8MultiArray(data=array.array("B", [at % 256 for at in range(SIZE)]))
         begin = time.monotonic()
         while publisher.get_subscription_count() == 0:
-            if time.monotonic() - begin > PATIENCE:
+            if time.monotonic() - begin > TIMEOUT:
                 sys.exit(f"no subscriber of {name} came")
             time.sleep(0.005)
     print("ready", flush=True)

@@ -56,7 +56,7 @@ struct Character {
   float manapoint;
   float speed;
   Position pos;
-  situ::region_flat_map<std::uint64_t, Item> items;
+  situ::region_sorted_map<std::uint64_t, Item> items;
   situ::region_vector<Position> path;
   situ::region_vector<float> attributes;
   situ::region_vector<Equip> equips;
@@ -76,7 +76,7 @@ SITU_REGION_APPENDABLE(Profile, id, name)
 struct alignas(8) Profile {
   std::uint64_t id;
   situ::region_string name;
-  situ::region_flat_set<situ::region_string> tags;
+  situ::region_sorted_set<situ::region_string> tags;
 };
 SITU_REGION_APPENDABLE(Profile, id, name, tags)
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use situ::region::{Buffer, FlatMap, FlatSet, Full, Mut, Ref, Region, Text, Vector};
+use situ::region::{Buffer, Full, Mut, Ref, Region, SortedMap, SortedSet, Text, Vector};
 use situ::region::{region_plain, region_struct};
 
 // Structs of numbers are used directly.
@@ -26,7 +26,7 @@ region_struct! {
         manapoint: f32,
         speed: f32,
         pos: Position,
-        items: FlatMap<u64, Item>,
+        items: SortedMap<u64, Item>,
         path: Vector<Position>,
         attributes: Vector<f32>,
         equips: Vector<Equip>,
@@ -40,7 +40,7 @@ mod before {
     situ::region::region_struct! { pub appendable struct Profile: ProfileRef, ProfileMut { id: u64, name: Text } }
 }
 region_struct! {
-    appendable struct Profile: ProfileRef, ProfileMut { id: u64, name: Text, tags: FlatSet<Text> }
+    appendable struct Profile: ProfileRef, ProfileMut { id: u64, name: Text, tags: SortedSet<Text> }
 }
 
 /// FNV-1a, for comparing by eye.

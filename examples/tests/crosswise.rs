@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use situ_testkit::Scratch;
 
 /// The time limit of an example.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 const HELLO: &str = "pose 0: x = 0, y = 0, heading = 0.5
 pose 1: x = 1, y = 0, heading = 0.5
@@ -132,7 +132,7 @@ impl Running {
         let status = loop {
             match self.child.try_wait().unwrap() {
                 Some(status) => break status,
-                None => assert!(begin.elapsed() < PATIENCE, "{} does not end", self.program.display()),
+                None => assert!(begin.elapsed() < TIMEOUT, "{} does not end", self.program.display()),
             }
             std::thread::sleep(Duration::from_millis(5));
         };

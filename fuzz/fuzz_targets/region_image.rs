@@ -15,13 +15,13 @@ use types::{
 
 /// Profiles that may have more members, as in the vectors.
 mod after {
-    use situ_region::{FlatSet, Shared, Text, Unique};
+    use situ_region::{SortedSet, Shared, Text, Unique};
     situ_region::region_struct! {
         pub appendable struct Record: RecordRef, RecordMut { score: u32, when: u64, by: Text }
     }
     situ_region::region_struct! {
         pub appendable struct Profile: ProfileRef, ProfileMut {
-            id: u64, name: Text, best: Unique<Record>, level: u8, tags: FlatSet<Text>, rival: Shared<Record>,
+            id: u64, name: Text, best: Unique<Record>, level: u8, tags: SortedSet<Text>, rival: Shared<Record>,
         }
     }
 }

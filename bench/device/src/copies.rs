@@ -17,7 +17,7 @@ use situ::memory::Domain;
 use situ::memory::cuda::{CudaDomain, CudaStream};
 
 use crate::kernels::check;
-use crate::process::{PATIENCE, Role, now_ns, say_times, times};
+use crate::process::{TIMEOUT, Role, now_ns, say_times, times};
 use crate::table::{Finding, Table, percentile, size as sized};
 use crate::{Result, Wanted};
 
@@ -206,7 +206,7 @@ pub fn receiver(number: u32, mode: &str, size: usize, count: usize) -> Result<()
     let mut last = now_ns();
     loop {
         let Some(sample) = subscriber.receive().map_err(failed("receive"))? else {
-            if now_ns() - last > PATIENCE.as_nanos() as u64 {
+            if now_ns() - last > TIMEOUT.as_nanos() as u64 {
                 return Err("no message arrived".into());
             }
             std::hint::spin_loop();

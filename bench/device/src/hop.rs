@@ -7,7 +7,7 @@ use std::time::Duration;
 use situ::memory::{Access, DomainId, Mapping};
 
 use crate::process::{
-    PATIENCE, Role, Scratch, node, now_ns, publisher, say_times, subscriber as subscribe, times,
+    TIMEOUT, Role, Scratch, node, now_ns, publisher, say_times, subscriber as subscribe, times,
 };
 use crate::table::{Finding, Table, percentile, size as sized};
 use crate::{Result, Wanted};
@@ -54,7 +54,7 @@ fn run(domain: DomainId, mode: &str, size: u64, count: usize) -> Result<Vec<u64>
             match publisher.loan(8, 8, size as usize) {
                 Ok(loan) => break (loan, began),
                 // The subscriber still holds all messages.
-                Err(error) if began - first > PATIENCE.as_nanos() as u64 => return Err(error.into()),
+                Err(error) if began - first > TIMEOUT.as_nanos() as u64 => return Err(error.into()),
                 Err(_) => std::thread::yield_now(),
             }
         };
@@ -87,7 +87,7 @@ pub fn subscriber(domain: DomainId, mode: &str, size: u64, count: usize) -> Resu
             }
             if mode == "spinning" {
                 std::hint::spin_loop();
-            } else if !subscriber.wait(Some(PATIENCE)) {
+            } else if !subscriber.wait(Some(TIMEOUT)) {
                 return Err("no message arrived".into());
             }
         };

@@ -8,7 +8,7 @@ use situ::memory::cuda::CudaDomain;
 use situ::memory::{Domain, DomainId, MemoryRequest};
 
 use crate::kernels::Kernels;
-use crate::process::{PATIENCE, Role, Scratch, node, now_ns, publisher, subscriber};
+use crate::process::{TIMEOUT, Role, Scratch, node, now_ns, publisher, subscriber};
 use crate::table::{Finding, Table, percentile, size as sized};
 use crate::{Result, Wanted};
 
@@ -49,8 +49,8 @@ fn blocked(wanted: &Wanted) -> Result<Finding> {
         let sample = subscriber.take()?.ok_or("the message is not available at once")?;
         let pending = sample.fence().is_some_and(|fence| fence.state() == situ::memory::FenceState::Pending);
         early += usize::from(pending);
-        sample.synchronize(PATIENCE)?;
-        stream.synchronize(PATIENCE)?;
+        sample.synchronize(TIMEOUT)?;
+        stream.synchronize(TIMEOUT)?;
         if turn >= turns / 6 {
             times.push(took);
         }
@@ -83,7 +83,7 @@ fn chain(wanted: &Wanted, size: u64) -> Result<Finding> {
                 kernels.step(stream.as_ref(), pair[1].address(), pair[0].address(), count, ROUNDS)?;
             }
         }
-        stream.synchronize(PATIENCE)?;
+        stream.synchronize(TIMEOUT)?;
         alone.push(now_ns() - began);
     }
     drop(buffers);
@@ -114,12 +114,12 @@ fn chain(wanted: &Wanted, size: u64) -> Result<Finding> {
             if let Some(sample) = last.take()? {
                 break sample;
             }
-            if now_ns() - began > PATIENCE.as_nanos() as u64 {
+            if now_ns() - began > TIMEOUT.as_nanos() as u64 {
                 return Err("the last message of the chain did not arrive".into());
             }
             std::hint::spin_loop();
         };
-        sample.synchronize(PATIENCE)?;
+        sample.synchronize(TIMEOUT)?;
         together.push(now_ns() - began);
         let span = sample.span();
         for (at, number) in [0, size - 4].into_iter().zip(&mut result) {
@@ -129,7 +129,7 @@ fn chain(wanted: &Wanted, size: u64) -> Result<Finding> {
                 stream.copy_to_host(span.memory(), span.offset() + at, target, 4)?;
             }
         }
-        stream.synchronize(PATIENCE)?;
+        stream.synchronize(TIMEOUT)?;
         let expected = expected(turn as f32);
         if result.iter().any(|number| (number - expected).abs() > 0.01 * expected.abs()) {
             return Err(format!("turn {turn}: {result:?} instead of {expected}").into());
@@ -166,12 +166,12 @@ pub fn step(id: DomainId, from: &str, to: &str, size: u64) -> Result<()> {
     let mut held = VecDeque::new();
     loop {
         let Some(sample) = subscriber.take()? else {
-            if !subscriber.wait(Some(PATIENCE)) {
+            if !subscriber.wait(Some(TIMEOUT)) {
                 return Ok(());
             }
             continue;
         };
-        sample.wait_on(stream.as_ref(), PATIENCE)?;
+        sample.wait_on(stream.as_ref(), TIMEOUT)?;
         let mut loan = publisher.loan(8, 8, size as usize)?;
         loan.head_bytes().copy_from_slice(sample.head_in_place());
         // SAFETY: both spans hold `size / 4` numbers. The sample is held until the stream has passed, and the

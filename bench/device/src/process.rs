@@ -12,7 +12,7 @@ use situ::memory::DomainId;
 use crate::Result;
 
 /// Longer than any step takes.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A process with a role. It is killed on drop.
 pub struct Role {

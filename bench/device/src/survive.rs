@@ -14,7 +14,7 @@ use rustix::net::{
 };
 use situ::memory::{DomainId, Memory, MemoryRequest, Sharing};
 
-use crate::process::{PATIENCE, Role};
+use crate::process::{TIMEOUT, Role};
 use crate::table::Finding;
 use crate::{Result, Wanted};
 
@@ -38,14 +38,14 @@ pub fn exporter(domain: DomainId) -> Result<()> {
     let (bytes, stream) = (pattern(), domain.stream()?);
     // SAFETY: the bytes live until the stream is synchronized.
     unsafe { stream.copy_from_host(bytes.as_ptr(), &memory, 0, SIZE as u64) }?;
-    stream.synchronize(PATIENCE)?;
+    stream.synchronize(TIMEOUT)?;
     let descriptor = memory.export()?.ok_or("nothing to export")?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     let descriptors = [descriptor.as_fd()];
     ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
     rustix::net::sendmsg(&socket, &[IoSlice::new(b"m")], &mut ancillary, SendFlags::empty())?;
-    std::thread::sleep(PATIENCE);
+    std::thread::sleep(TIMEOUT);
     Ok(())
 }
 
@@ -57,7 +57,7 @@ pub fn measure(wanted: &Wanted) -> Result<Finding> {
     }
     let (ours, theirs) = UnixStream::pair()?;
     let exporter = Role::start(&["exporter", &wanted.domain.to_string()], Some(OwnedFd::from(theirs)))?;
-    ours.set_read_timeout(Some(PATIENCE))?;
+    ours.set_read_timeout(Some(TIMEOUT))?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
@@ -72,7 +72,7 @@ pub fn measure(wanted: &Wanted) -> Result<Finding> {
     let (mut bytes, stream) = (vec![0; SIZE], domain.stream()?);
     // SAFETY: the bytes live until the stream is synchronized.
     unsafe { stream.copy_to_host(&memory, 0, bytes.as_mut_ptr(), SIZE as u64) }?;
-    stream.synchronize(PATIENCE)?;
+    stream.synchronize(TIMEOUT)?;
     let same = bytes == pattern();
     Ok(Finding::asked(if same { "64 MiB, all equal" } else { "different bytes" }, "the same bytes", same))
 }

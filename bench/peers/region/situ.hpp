@@ -25,7 +25,7 @@ struct Character {
   float manapoint;
   float speed;
   Position pos;
-  situ::region_flat_map<std::uint64_t, Item> items;
+  situ::region_sorted_map<std::uint64_t, Item> items;
   situ::region_vector<Position> path;
   situ::region_vector<float> attributes;
   situ::region_vector<Equip> equips;

@@ -43,7 +43,7 @@ const STEP: u64 = 16;
 /// The publisher sleeps this long while too many messages are under way.
 const NAP: Duration = Duration::from_micros(50);
 /// The time limit for a partner or a message.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn payload() -> Vec<u8> {
     (0..SIZE).map(|at| at as u8).collect()
@@ -81,7 +81,7 @@ impl Arrivals {
             if came >= count {
                 return Ok(came);
             }
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > TIMEOUT {
                 return Err(format!("{came} messages came, not {count}").into());
             }
             std::thread::sleep(NAP);
@@ -108,7 +108,7 @@ fn publisher<T: Message>(node: &Node, topic: &str) -> Result<Publisher<T>, Failu
     let publisher = node.create_publisher::<T>(options(topic))?;
     let begin = Instant::now();
     while publisher.get_subscription_count()? == 0 {
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > TIMEOUT {
             return Err(format!("no subscriber of {topic} came").into());
         }
         std::thread::sleep(Duration::from_millis(5));

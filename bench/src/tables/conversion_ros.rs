@@ -50,7 +50,7 @@ const PAIRS: [(Kind, Kind); 11] = [
     (Kind::Situ, Kind::Rclpy),
 ];
 /// The time limit for finding the partner, and for an answer.
-const PATIENCE: Duration = Duration::from_secs(40);
+const TIMEOUT: Duration = Duration::from_secs(40);
 /// The messages of a form before the measurement, twice.
 const WARM_UP: u64 = 256;
 /// The subscriber reports received messages in steps of this size.
@@ -226,7 +226,7 @@ impl Team {
 
     /// The next line. An error gives the reason why there is none.
     fn answer(&mut self) -> Result<String, Failure> {
-        self.answers.recv_timeout(PATIENCE).map_err(|_| {
+        self.answers.recv_timeout(TIMEOUT).map_err(|_| {
             let mut why = String::new();
             for process in &mut self.processes {
                 // Standard error ends only with the process. The message lacks what cannot be read.

@@ -28,7 +28,7 @@ pub const VULKAN: DomainId = DomainId { kind: DomainKind::VULKAN, number: 0 };
 pub const CUDA: DomainId = DomainId { kind: DomainKind::CUDA, number: 0 };
 
 const NAME: &str = "device";
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A kernel.
 #[derive(Clone, Debug)]
@@ -217,7 +217,7 @@ impl Device {
 
     /// Waits until the device has finished everything that was enqueued.
     pub fn finish(&self) -> Result<(), Failure> {
-        self.stream.synchronize(PATIENCE).map_err(wrap("synchronize"))?;
+        self.stream.synchronize(TIMEOUT).map_err(wrap("synchronize"))?;
         let times = match &self.kernels {
             None => None,
             Some(Kernels::Vulkan(kernels)) => kernels.times()?,

@@ -21,7 +21,7 @@ const NAME: &str = "vulkan";
 const SHADER: &str = include_str!("bilateral.wgsl");
 /// Threads of a work group, as in the shader.
 const GROUP: (u32, u32) = (32, 4);
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn failure(what: &'static str, why: impl Into<String>) -> Failure {
     Failure::System { system: NAME, what, why: why.into() }
@@ -148,7 +148,7 @@ impl Kernels {
                 })
             }
             .map_err(wrap("submit"))?;
-            stream.synchronize(PATIENCE).map_err(wrap("synchronize"))?;
+            stream.synchronize(TIMEOUT).map_err(wrap("synchronize"))?;
             let after = monotonic_ns();
             let took = (after - before) as f64;
             if took < best {

@@ -9,14 +9,14 @@
 //   detail/      reflection, and the parts of the containers: B-tree, hash table, staging, swapping
 #pragma once
 
-#include "situ/region/containers/flat_map.hpp"
-#include "situ/region/containers/flat_set.hpp"
 #include "situ/region/containers/hash_map.hpp"
 #include "situ/region/containers/hash_set.hpp"
 #include "situ/region/containers/optional.hpp"
 #include "situ/region/containers/ordered_map.hpp"
 #include "situ/region/containers/ordered_set.hpp"
 #include "situ/region/containers/shared.hpp"
+#include "situ/region/containers/sorted_map.hpp"
+#include "situ/region/containers/sorted_set.hpp"
 #include "situ/region/containers/string.hpp"
 #include "situ/region/containers/union.hpp"
 #include "situ/region/containers/unique.hpp"

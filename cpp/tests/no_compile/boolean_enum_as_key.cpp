@@ -8,7 +8,7 @@ enum class Side : unsigned char { left, right };
 enum class Side : bool { left, right };
 #endif
 struct Sample {
-  situ::region_flat_set<Side> sides;
+  situ::region_sorted_set<Side> sides;
 };
 SITU_REGION(Sample, sides)
 

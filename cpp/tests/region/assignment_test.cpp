@@ -19,15 +19,15 @@ namespace situ_test {
 
 /// A set and a map of each kind.
 struct Keyed {
-  situ::region_flat_set<situ::region_string> flat_set;
+  situ::region_sorted_set<situ::region_string> sorted_set;
   situ::region_hash_set<situ::region_string> hash_set;
   situ::region_ordered_set<situ::region_string> ordered_set;
-  situ::region_flat_set<std::uint32_t> numbers;
-  situ::region_flat_map<std::uint32_t, situ::region_string> flat_map;
+  situ::region_sorted_set<std::uint32_t> numbers;
+  situ::region_sorted_map<std::uint32_t, situ::region_string> sorted_map;
   situ::region_hash_map<std::uint32_t, situ::region_string> hash_map;
   situ::region_ordered_map<std::uint32_t, situ::region_string> ordered_map;
 };
-SITU_REGION(Keyed, flat_set, hash_set, ordered_set, numbers, flat_map, hash_map, ordered_map)
+SITU_REGION(Keyed, sorted_set, hash_set, ordered_set, numbers, sorted_map, hash_map, ordered_map)
 
 struct Padded {
   std::uint8_t small;
@@ -41,8 +41,8 @@ struct Titled {
 SITU_REGION(Titled, title, text)
 struct Structs {
   situ::region_vector<Padded> padded;
-  situ::region_flat_map<std::uint32_t, Padded> numbers;
-  situ::region_flat_map<std::uint32_t, Titled> texts;
+  situ::region_sorted_map<std::uint32_t, Padded> numbers;
+  situ::region_sorted_map<std::uint32_t, Titled> texts;
 };
 SITU_REGION(Structs, padded, numbers, texts)
 
@@ -82,10 +82,10 @@ void expect_holds(const auto& set, const std::set<std::string>& expected) {
 /// Calls with each set of texts and each map, and with a function that creates their elements.
 template <class Call>
 void for_each_container(Keyed& in, const Call& call) {
-  call(in.flat_set, keys);
+  call(in.sorted_set, keys);
   call(in.hash_set, keys);
   call(in.ordered_set, keys);
-  call(in.flat_map, entries);
+  call(in.sorted_map, entries);
   call(in.hash_map, entries);
   call(in.ordered_map, entries);
 }
@@ -130,10 +130,10 @@ TEST(RegionAssignment, of_another_regions_container_changes_nothing_where_there_
     EXPECT_THROW(container = from, situ::region_error);
     EXPECT_EQ(r.canonical(), before);
   };
-  refuse(r->flat_set, large->flat_set, keys);
+  refuse(r->sorted_set, large->sorted_set, keys);
   refuse(r->hash_set, large->hash_set, keys);
   refuse(r->ordered_set, large->ordered_set, keys);
-  refuse(r->flat_map, large->flat_map, entries);
+  refuse(r->sorted_map, large->sorted_map, entries);
   refuse(r->hash_map, large->hash_map, entries);
   refuse(r->ordered_map, large->ordered_map, entries);
   r->numbers = std::vector<std::uint32_t>{3, 1, 2, 1};
@@ -191,12 +191,12 @@ TEST(RegionAssignment, of_nothing_needs_no_memory) {
     container = make(0, 3);
     while (r->numbers.try_insert(static_cast<std::uint32_t>(r->numbers.size())).first != nullptr) {
     }
-    for (std::uint32_t i = 0; r->flat_map.try_insert(1000 + i).first != nullptr; ++i) {
+    for (std::uint32_t i = 0; r->sorted_map.try_insert(1000 + i).first != nullptr; ++i) {
     }
     container = make(0, 0);
     EXPECT_TRUE(container.empty());
     r->numbers = std::set<std::uint32_t>();
-    r->flat_map.clear();
+    r->sorted_map.clear();
     r.compact_in_place();
   });
 }

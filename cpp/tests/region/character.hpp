@@ -44,7 +44,7 @@ struct Character {
   float manapoint;
   float speed;
   Position pos;
-  situ::region_flat_map<std::uint64_t, Item> items;
+  situ::region_sorted_map<std::uint64_t, Item> items;
   situ::region_vector<Position> path;
   situ::region_vector<float> attributes;
   situ::region_vector<Equip> equips;
@@ -72,8 +72,8 @@ struct Kitchen {
   situ::region_optional<double> maybe;
   situ::region_optional<situ::region_string> nickname;
   situ::region_unique<Node> tree;
-  situ::region_flat_set<situ::region_string> words;
-  situ::region_flat_map<situ::region_string, situ::region_vector<std::uint16_t>> lists;
+  situ::region_sorted_set<situ::region_string> words;
+  situ::region_sorted_map<situ::region_string, situ::region_vector<std::uint16_t>> lists;
   situ::region_hash_set<std::int32_t> numbers;
   situ::region_hash_map<situ::region_string, Equip> gear;
   situ::region_vector<bool> bits;

@@ -149,12 +149,12 @@ template <class C>
 concept goes_both_ways =
     goes_forward<C> && std::ranges::bidirectional_range<C> && std::ranges::bidirectional_range<const C>;
 using Text = situ::region_string;
-static_assert(std::ranges::contiguous_range<const situ::region_flat_set<Text>>);
+static_assert(std::ranges::contiguous_range<const situ::region_sorted_set<Text>>);
 static_assert(goes_forward<situ::region_hash_set<int>> && goes_forward<situ::region_hash_set<Text>>);
 static_assert(goes_both_ways<situ::region_ordered_set<int>> &&
               goes_both_ways<situ::region_ordered_set<Text>>);
-static_assert(goes_both_ways<situ::region_flat_map<int, int>> &&
-              goes_both_ways<situ::region_flat_map<Text, Text>>);
+static_assert(goes_both_ways<situ::region_sorted_map<int, int>> &&
+              goes_both_ways<situ::region_sorted_map<Text, Text>>);
 static_assert(goes_forward<situ::region_hash_map<int, int>> &&
               goes_forward<situ::region_hash_map<Text, Text>>);
 static_assert(goes_both_ways<situ::region_ordered_map<int, int>> &&

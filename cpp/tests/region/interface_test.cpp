@@ -37,15 +37,15 @@ struct Forms {
   situ::region_vector<std::int32_t> numbers;
   situ::region_vector<situ::region_string> names;
   situ::region_vector<situ::region_vector<std::int32_t>> lists;
-  situ::region_flat_map<std::uint32_t, std::uint32_t> flat_map;
+  situ::region_sorted_map<std::uint32_t, std::uint32_t> sorted_map;
   situ::region_hash_map<situ::region_string, situ::region_string> hash_map;
   situ::region_ordered_map<std::uint32_t, situ::region_string> ordered_map;
-  situ::region_flat_map<situ::region_string, Pair> pairs;
-  situ::region_flat_set<std::uint64_t> flat_set;
+  situ::region_sorted_map<situ::region_string, Pair> pairs;
+  situ::region_sorted_set<std::uint64_t> sorted_set;
   situ::region_hash_set<std::int32_t> hash_set;
   situ::region_hash_set<situ::region_string> hash_names;
   situ::region_ordered_set<std::int32_t> ordered_set;
-  situ::region_flat_set<situ::region_string> flat_names;
+  situ::region_sorted_set<situ::region_string> flat_names;
   situ::region_optional<std::int32_t> count;
   situ::region_optional<situ::region_string> nickname;
   situ::region_unique<std::int32_t> only;
@@ -54,8 +54,8 @@ struct Forms {
                      situ::region_case<"text", situ::region_string, 1>>
       value;
 };
-SITU_REGION(Forms, text, numbers, names, lists, flat_map, hash_map, ordered_map, pairs, flat_set, hash_set,
-            hash_names, ordered_set, flat_names, count, nickname, only, shared, value)
+SITU_REGION(Forms, text, numbers, names, lists, sorted_map, hash_map, ordered_map, pairs, sorted_set,
+            hash_set, hash_names, ordered_set, flat_names, count, nickname, only, shared, value)
 
 struct Plainer {
   situ::region_vector<situ::region_string> names;
@@ -96,13 +96,13 @@ void expect_good(const region<Forms>& r) { EXPECT_EQ(situ_test::refused<Forms>(r
 
 TEST(RegionInterface, a_number_0_is_a_key) {
   region<Forms> r;
-  r->flat_set = {0, 5, 7};
-  EXPECT_EQ(r->flat_set.erase(0), 1U);
-  EXPECT_EQ(r->flat_set.erase(0), 0U);
-  EXPECT_EQ(*r->flat_set.erase(r->flat_set.begin()), 7U);
-  EXPECT_EQ(r->flat_set.erase(7), 1U);
-  r->flat_map = {{0, 1}};
-  EXPECT_EQ(r->flat_map.erase(0), 1U);
+  r->sorted_set = {0, 5, 7};
+  EXPECT_EQ(r->sorted_set.erase(0), 1U);
+  EXPECT_EQ(r->sorted_set.erase(0), 0U);
+  EXPECT_EQ(*r->sorted_set.erase(r->sorted_set.begin()), 7U);
+  EXPECT_EQ(r->sorted_set.erase(7), 1U);
+  r->sorted_map = {{0, 1}};
+  EXPECT_EQ(r->sorted_map.erase(0), 1U);
 }
 
 TEST(RegionInterface, braces) {
@@ -127,19 +127,19 @@ TEST(RegionInterface, braces) {
   r->names = {};
   EXPECT_TRUE(r->names.empty());
 
-  r->flat_map = {{3, 30}, {1, 10}, {3, 31}};
-  EXPECT_EQ(listed(r->flat_map), (entries{{"1", "10"}, {"3", "30"}}));
-  EXPECT_TRUE(r->flat_map.insert({2, 20}).second);
-  EXPECT_FALSE(r->flat_map.insert({2, 21}).second);
-  r->flat_map.insert({{4, 40}, {1, 11}});
-  EXPECT_EQ(listed(r->flat_map), (entries{{"1", "10"}, {"2", "20"}, {"3", "30"}, {"4", "40"}}));
-  EXPECT_EQ(*r->flat_map.try_insert({5, 50}).first, 50U);
-  EXPECT_EQ(*r->flat_map.try_insert(std::pair(5U, 51U)).first, 50U);
-  EXPECT_TRUE(r->flat_map.try_insert({{6, 60}, {7, 70}}));
-  EXPECT_TRUE(r->flat_map.try_assign({{8, 80}}));
-  EXPECT_EQ(listed(r->flat_map), (entries{{"8", "80"}}));
-  r->flat_map = {};
-  EXPECT_TRUE(r->flat_map.empty());
+  r->sorted_map = {{3, 30}, {1, 10}, {3, 31}};
+  EXPECT_EQ(listed(r->sorted_map), (entries{{"1", "10"}, {"3", "30"}}));
+  EXPECT_TRUE(r->sorted_map.insert({2, 20}).second);
+  EXPECT_FALSE(r->sorted_map.insert({2, 21}).second);
+  r->sorted_map.insert({{4, 40}, {1, 11}});
+  EXPECT_EQ(listed(r->sorted_map), (entries{{"1", "10"}, {"2", "20"}, {"3", "30"}, {"4", "40"}}));
+  EXPECT_EQ(*r->sorted_map.try_insert({5, 50}).first, 50U);
+  EXPECT_EQ(*r->sorted_map.try_insert(std::pair(5U, 51U)).first, 50U);
+  EXPECT_TRUE(r->sorted_map.try_insert({{6, 60}, {7, 70}}));
+  EXPECT_TRUE(r->sorted_map.try_assign({{8, 80}}));
+  EXPECT_EQ(listed(r->sorted_map), (entries{{"8", "80"}}));
+  r->sorted_map = {};
+  EXPECT_TRUE(r->sorted_map.empty());
   r->hash_map = {{"a", "b"}};
   r->hash_map.insert({"c", "d"});
   r->hash_map.insert({{"e", "f"}, {"a", "g"}});
@@ -153,8 +153,8 @@ TEST(RegionInterface, braces) {
   r->pairs.insert({"r", {5, 6}});
   EXPECT_EQ(r->pairs.at("q").y, 4U);
   EXPECT_EQ(r->pairs.at("r").x, 5U);
-  r->flat_set = {3, 1, 3, 2};
-  EXPECT_EQ(r->flat_set.size(), 3U);
+  r->sorted_set = {3, 1, 3, 2};
+  EXPECT_EQ(r->sorted_set.size(), 3U);
   r->hash_names = {"a", "b"};
   r->flat_names = {"a name that takes a block", "b"};
   r->ordered_set = {5, 4};
@@ -169,20 +169,20 @@ TEST(RegionInterface, hints_and_inserters) {
   const std::map<std::uint32_t, std::uint32_t> numbers{{1, 2}, {3, 4}};
   const std::map<std::string, std::string> texts{{"a", "b"}, {"c", "a value that takes a block"}};
   const std::set<std::int32_t> set{4, -2, 3};
-  std::copy(numbers.begin(), numbers.end(), std::inserter(r->flat_map, r->flat_map.end()));
+  std::copy(numbers.begin(), numbers.end(), std::inserter(r->sorted_map, r->sorted_map.end()));
   std::copy(texts.begin(), texts.end(), std::inserter(r->hash_map, r->hash_map.end()));
   std::copy(set.begin(), set.end(), std::inserter(r->ordered_set, r->ordered_set.begin()));
   std::copy(set.begin(), set.end(), std::inserter(r->hash_set, r->hash_set.begin()));
   std::transform(texts.begin(), texts.end(), std::inserter(r->flat_names, r->flat_names.end()),
                  [](const auto& entry) -> const std::string& { return entry.first; });
-  EXPECT_EQ(listed(r->flat_map), (entries{{"1", "2"}, {"3", "4"}}));
+  EXPECT_EQ(listed(r->sorted_map), (entries{{"1", "2"}, {"3", "4"}}));
   EXPECT_EQ(r->hash_map.size(), 2U);
   EXPECT_EQ(listed(r->ordered_set), (std::vector<std::int32_t>{-2, 3, 4}));
   EXPECT_EQ(r->hash_set.size(), 3U);
   EXPECT_EQ(listed(r->flat_names), (std::vector<std::string_view>{"a", "c"}));
-  EXPECT_EQ(r->flat_map.insert(r->flat_map.begin(), {2, 9})->second, 9U);
-  EXPECT_EQ(r->flat_map.insert(r->flat_map.begin(), std::pair(2U, 8U))->second, 9U);
-  EXPECT_EQ(r->flat_map.emplace_hint(r->flat_map.end(), 2U, 7U)->second, 9U);
+  EXPECT_EQ(r->sorted_map.insert(r->sorted_map.begin(), {2, 9})->second, 9U);
+  EXPECT_EQ(r->sorted_map.insert(r->sorted_map.begin(), std::pair(2U, 8U))->second, 9U);
+  EXPECT_EQ(r->sorted_map.emplace_hint(r->sorted_map.end(), 2U, 7U)->second, 9U);
   EXPECT_EQ(r->hash_map.emplace_hint(r->hash_map.end(), "new", "value")->second, "value");
   EXPECT_EQ(*r->ordered_set.insert(r->ordered_set.end(), 7), 7);
   EXPECT_EQ(*r->flat_names.emplace_hint(r->flat_names.begin(), "b"), "b");
@@ -192,13 +192,13 @@ TEST(RegionInterface, hints_and_inserters) {
 TEST(RegionInterface, iterators) {
   region<Forms> r;
   for (std::uint32_t i = 0; i < 100; ++i) {
-    r->flat_map.emplace(i, i * i);
+    r->sorted_map.emplace(i, i * i);
     r->ordered_map.emplace(i, std::to_string(i));
     r->ordered_set.insert(static_cast<std::int32_t>(i));
-    r->flat_set.insert(i);
+    r->sorted_set.insert(i);
   }
   std::uint32_t expected = 100;
-  for (auto at = r->flat_map.rbegin(); at != r->flat_map.rend(); ++at) {
+  for (auto at = r->sorted_map.rbegin(); at != r->sorted_map.rend(); ++at) {
     EXPECT_EQ((*at).first, --expected);
     EXPECT_EQ(at->second, expected * expected);
   }
@@ -210,36 +210,36 @@ TEST(RegionInterface, iterators) {
   EXPECT_EQ(expected, 0U);
   EXPECT_EQ(*r->ordered_set.rbegin(), 99);
   EXPECT_EQ(*std::prev(r->ordered_set.rend()), 0);
-  EXPECT_EQ(*r->flat_set.rbegin(), 99U);
+  EXPECT_EQ(*r->sorted_set.rbegin(), 99U);
   EXPECT_EQ(r->hash_set.cbegin(), r->hash_set.cend());
   decltype(r->ordered_set)::reverse_iterator kept = r->ordered_set.rbegin();
   EXPECT_EQ(*++kept, 98);
 
-  // Iterators of flat maps have random access.
-  auto at = r->flat_map.end() - 10;
+  // Iterators of sorted maps have random access.
+  auto at = r->sorted_map.end() - 10;
   EXPECT_EQ(at->first, 90U);
   at -= 20;
   EXPECT_EQ(at[5].second, 75U * 75U);
   at += 3;
   EXPECT_EQ((1 + at)->first, 74U);
-  EXPECT_EQ(at - r->flat_map.begin(), 73);
-  EXPECT_LT(r->flat_map.begin(), at);
-  EXPECT_GE(r->flat_map.end(), at);
+  EXPECT_EQ(at - r->sorted_map.begin(), 73);
+  EXPECT_LT(r->sorted_map.begin(), at);
+  EXPECT_GE(r->sorted_map.end(), at);
   static_assert(std::is_same_v<decltype(at)::iterator_concept, std::random_access_iterator_tag>);
   // Values can be written through iterators, keys cannot.
   at->second = 1;
-  EXPECT_EQ(r->flat_map.at(73), 1U);
+  EXPECT_EQ(r->sorted_map.at(73), 1U);
   static_assert(!std::is_assignable_v<decltype((at->first)), std::uint32_t>);
-  static_assert(!std::is_convertible_v<decltype(r->flat_map.cbegin()), decltype(r->flat_map.begin())>);
+  static_assert(!std::is_convertible_v<decltype(r->sorted_map.cbegin()), decltype(r->sorted_map.begin())>);
   static_assert(std::is_convertible_v<decltype(r->ordered_map.begin()), decltype(r->ordered_map.cbegin())>);
 }
 
 TEST(RegionInterface, entries_are_pairs) {
   region<Forms> r;
-  r->flat_map = {{1, 10}, {2, 20}};
+  r->sorted_map = {{1, 10}, {2, 20}};
   r->hash_map = {{"a", "b"}, {"c", "d"}};
   r->ordered_map = {{1, "one"}, {2, "two"}};
-  EXPECT_EQ((std::map<std::uint32_t, std::uint32_t>(r->flat_map.begin(), r->flat_map.end())),
+  EXPECT_EQ((std::map<std::uint32_t, std::uint32_t>(r->sorted_map.begin(), r->sorted_map.end())),
             (std::map<std::uint32_t, std::uint32_t>{{1, 10}, {2, 20}}));
   EXPECT_EQ((std::map<std::string, std::string>(r->hash_map.begin(), r->hash_map.end())),
             (std::map<std::string, std::string>{{"a", "b"}, {"c", "d"}}));
@@ -247,13 +247,13 @@ TEST(RegionInterface, entries_are_pairs) {
             (std::map<std::uint32_t, std::string>{{1, "one"}, {2, "two"}}));
   const std::pair<std::uint32_t, std::string_view> entry = *r->ordered_map.begin();
   EXPECT_EQ(entry.second, "one");
-  EXPECT_EQ(std::get<1>(*r->flat_map.begin()), 10U);
+  EXPECT_EQ(std::get<1>(*r->sorted_map.begin()), 10U);
 #if defined(SITU_HAS_VIEWS)
   std::uint32_t sum = 0;
   for (const std::uint32_t key : r->ordered_map | std::views::keys) sum += key;
   EXPECT_EQ(sum, 3U);
-  for (std::uint32_t& value : r->flat_map | std::views::values) value += 1;
-  EXPECT_EQ(r->flat_map.at(2), 21U);
+  for (std::uint32_t& value : r->sorted_map | std::views::values) value += 1;
+  EXPECT_EQ(r->sorted_map.at(2), 21U);
   for (const auto& value : std::as_const(*r).hash_map | std::views::values) EXPECT_EQ(value.size(), 1U);
 #endif
 }
@@ -283,9 +283,9 @@ TEST(RegionInterface, ranges_that_change_while_they_are_read) {
   EXPECT_TRUE(r->hash_set.try_insert_range(even));
   EXPECT_TRUE(r->hash_set.try_assign(even));
   EXPECT_EQ(r->hash_set.size(), 3U);
-  r->flat_map = {{1, 10}, {2, 20}, {3, 30}};
-  r->flat_map = r->flat_map | std::views::filter([](const auto& entry) { return entry.first != 2; });
-  EXPECT_EQ(listed(r->flat_map), (entries{{"1", "10"}, {"3", "30"}}));
+  r->sorted_map = {{1, 10}, {2, 20}, {3, 30}};
+  r->sorted_map = r->sorted_map | std::views::filter([](const auto& entry) { return entry.first != 2; });
+  EXPECT_EQ(listed(r->sorted_map), (entries{{"1", "10"}, {"3", "30"}}));
   expect_good(r);
 }
 #endif

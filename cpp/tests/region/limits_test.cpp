@@ -30,12 +30,12 @@ struct All {
   situ::region_vector<Skill> skills;
   situ::region_vector<situ::region_string> names;
   situ::region_string text;
-  situ::region_flat_set<std::uint32_t> flat_set;
-  situ::region_flat_map<std::uint32_t, situ::region_string> flat_map;
+  situ::region_sorted_set<std::uint32_t> sorted_set;
+  situ::region_sorted_map<std::uint32_t, situ::region_string> sorted_map;
   situ::region_hash_set<std::uint8_t> hash_set;
   situ::region_hash_map<std::uint32_t, situ::region_string> hash_map;
 };
-SITU_REGION(All, raw, skills, names, text, flat_set, flat_map, hash_set, hash_map)
+SITU_REGION(All, raw, skills, names, text, sorted_set, sorted_map, hash_set, hash_map)
 
 /// Counts for which the product with a size overflows 64 bits, or its next multiple of 16 does, or that are
 /// only slightly too large.
@@ -55,8 +55,8 @@ void fill(All& all) {
   all.skills.emplace_back(7U, std::uint64_t{8});
   all.names.emplace_back("a name that needs a block");
   all.text = "a text that needs a block";
-  all.flat_set.insert(1);
-  all.flat_map.try_emplace(1, "one");
+  all.sorted_set.insert(1);
+  all.sorted_map.try_emplace(1, "one");
   all.hash_set.insert(1);
   all.hash_map.try_emplace(1, "one");
 }
@@ -95,8 +95,8 @@ TEST(RegionLimits, counts_that_no_region_can_have_are_refused) {
       refuses(r->skills, count);
       refuses(r->names, count);
       refuses(r->text, count);
-      refuses(r->flat_set, count);
-      refuses(r->flat_map, count);
+      refuses(r->sorted_set, count);
+      refuses(r->sorted_map, count);
       refuses(r->hash_set, count);
       refuses(r->hash_map, count);
     }

@@ -41,7 +41,7 @@ struct Market {
   situ::region_shared<Texture> texture;
   situ::region_vector<situ::region_shared<Texture>> textures;
   Blade blade;
-  situ::region_flat_map<std::uint8_t, situ::region_shared<Item>> boxed;
+  situ::region_sorted_map<std::uint8_t, situ::region_shared<Item>> boxed;
 };
 SITU_REGION(Market, index, words, prices, nothing, shape, shapes, choices, flagged, texture, textures, blade,
             boxed)
@@ -108,7 +108,7 @@ struct alignas(8) Profile {
   situ::region_string name;
   situ::region_unique<Record> best;
   std::uint8_t level;
-  situ::region_flat_set<situ::region_string> tags;
+  situ::region_sorted_set<situ::region_string> tags;
   situ::region_shared<Record> rival;
 };
 SITU_REGION_APPENDABLE(Profile, id, name, best, level, tags, rival)

@@ -172,11 +172,11 @@ TEST(RegionMoving, a_refused_image_leaves_no_bytes) {
 struct Several {
   situ::region_vector<std::uint32_t> vector;
   std::array<std::uint32_t, 3> array;
-  situ::region_flat_map<std::uint32_t, std::uint32_t> flat_map;
+  situ::region_sorted_map<std::uint32_t, std::uint32_t> sorted_map;
   situ::region_hash_map<std::uint32_t, std::uint32_t> hash_map;
   situ::region_ordered_map<std::uint32_t, std::uint32_t> ordered_map;
 };
-SITU_REGION(Several, vector, array, flat_map, hash_map, ordered_map)
+SITU_REGION(Several, vector, array, sorted_map, hash_map, ordered_map)
 
 template <auto Member>
 constexpr bool is_indexed = requires(movable_region<Several> r) {
@@ -184,7 +184,7 @@ constexpr bool is_indexed = requires(movable_region<Several> r) {
 };
 // `[]` of a map may insert. A handle has `change` for that.
 static_assert(is_indexed<&Several::vector> && is_indexed<&Several::array>);
-static_assert(!is_indexed<&Several::flat_map> && !is_indexed<&Several::hash_map> &&
+static_assert(!is_indexed<&Several::sorted_map> && !is_indexed<&Several::hash_map> &&
               !is_indexed<&Several::ordered_map>);
 
 }  // namespace

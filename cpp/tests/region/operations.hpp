@@ -24,13 +24,13 @@ struct Everything {
   situ::region_vector<Equip> equips;
   std::array<situ::region_string, 2> pair;
   Equip equip;
-  situ::region_flat_set<situ::region_string> flat_set;
+  situ::region_sorted_set<situ::region_string> sorted_set;
   situ::region_hash_set<situ::region_string> hash_set;
   situ::region_ordered_set<situ::region_string> ordered_set;
-  situ::region_flat_map<std::uint32_t, situ::region_string> flat_map;
+  situ::region_sorted_map<std::uint32_t, situ::region_string> sorted_map;
   situ::region_hash_map<std::uint32_t, situ::region_string> hash_map;
   situ::region_ordered_map<std::uint32_t, situ::region_string> ordered_map;
-  situ::region_flat_map<std::uint32_t, Blade> blades;
+  situ::region_sorted_map<std::uint32_t, Blade> blades;
   situ::region_optional<situ::region_string> nickname;
   situ::region_optional<Blade> blade;
   situ::region_unique<Node> tree;
@@ -41,8 +41,8 @@ struct Everything {
                      situ::region_case<"texts", situ::region_vector<situ::region_string>, 2>>
       held;
 };
-SITU_REGION(Everything, text, numbers, texts, equips, pair, equip, flat_set, hash_set, ordered_set, flat_map,
-            hash_map, ordered_map, blades, nickname, blade, tree, texture, shape, held)
+SITU_REGION(Everything, text, numbers, texts, equips, pair, equip, sorted_set, hash_set, ordered_set,
+            sorted_map, hash_map, ordered_map, blades, nickname, blade, tree, texture, shape, held)
 
 inline constexpr std::string_view long_text = "a text that needs a block of its own";
 inline constexpr std::string_view longer_text =
@@ -60,11 +60,11 @@ inline void fill(Everything& all) {
   all.equip.level = 7;
   all.equip.attributes = {1, 2, 3};
   const std::set<std::string> keys{"one", "a key that needs a block"};
-  all.flat_set = keys;
+  all.sorted_set = keys;
   all.hash_set = keys;
   all.ordered_set = keys;
   const std::map<std::uint32_t, std::string> entries{{1, "one"}, {2, "the value of the second entry"}};
-  all.flat_map = entries;
+  all.sorted_map = entries;
   all.hash_map = entries;
   all.ordered_map = entries;
   all.blades.emplace(1U).first->second.attributes = {1, 2, 3};
@@ -110,10 +110,10 @@ struct Source {
     all.pair = {};
     all.pair[0] = long_text;
     all.pair[1] = longer_text;
-    all.flat_set = keys;
+    all.sorted_set = keys;
     all.hash_set = keys;
     all.ordered_set = keys;
-    all.flat_map = entries;
+    all.sorted_map = entries;
     all.hash_map = entries;
     all.ordered_map = entries;
     all.blades.at(1).attributes = std::vector<float>(100, 1);
@@ -316,7 +316,7 @@ void for_each_operation(const Source& from, const Visit& visit) {
         [=, &other](auto& a) { member(a) = member(other); });
   };
   sets(
-      "flat set", [](auto& a) -> auto& { return a.flat_set; });
+      "sorted set", [](auto& a) -> auto& { return a.sorted_set; });
   sets(
       "hash set", [](auto& a) -> auto& { return a.hash_set; });
   sets(
@@ -380,17 +380,17 @@ void for_each_operation(const Source& from, const Visit& visit) {
         [=, &other](auto& a) { member(a) = member(other); });
   };
   maps(
-      "flat map", [](auto& a) -> auto& { return a.flat_map; });
+      "sorted map", [](auto& a) -> auto& { return a.sorted_map; });
   maps(
       "hash map", [](auto& a) -> auto& { return a.hash_map; });
   maps(
       "ordered map", [](auto& a) -> auto& { return a.ordered_map; });
   visit(
-      "flat map reserve", [](auto& a) { return a.flat_map.try_reserve(100); },
-      [](auto& a) { a.flat_map.reserve(100); });
+      "sorted map reserve", [](auto& a) { return a.sorted_map.try_reserve(100); },
+      [](auto& a) { a.sorted_map.reserve(100); });
   visit(
-      "flat set reserve", [](auto& a) { return a.flat_set.try_reserve(100); },
-      [](auto& a) { a.flat_set.reserve(100); });
+      "sorted set reserve", [](auto& a) { return a.sorted_set.try_reserve(100); },
+      [](auto& a) { a.sorted_set.reserve(100); });
   visit(
       "hash map reserve", [](auto& a) { return a.hash_map.try_reserve(100); },
       [](auto& a) { a.hash_map.reserve(100); });

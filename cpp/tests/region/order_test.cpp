@@ -50,8 +50,8 @@ struct Shop {
   situ::region_vector<std::uint16_t> numbers;
   situ::region_string name;
   std::array<Article, 2> window;
-  situ::region_flat_map<std::uint32_t, Article> flat_map;
-  situ::region_flat_map<std::uint32_t, Article> other_flat_map;
+  situ::region_sorted_map<std::uint32_t, Article> sorted_map;
+  situ::region_sorted_map<std::uint32_t, Article> other_sorted_map;
   situ::region_ordered_map<std::uint32_t, situ::region_string> ordered_map;
   situ::region_ordered_map<std::uint32_t, situ::region_string> other_ordered_map;
   situ::region_hash_set<situ::region_string> hash_set;
@@ -60,7 +60,7 @@ struct Shop {
   Branch branch;
   situ::region_vector<situ::region_shared<Ring>> rings;
 };
-SITU_REGION(Shop, articles, sold, numbers, name, window, flat_map, other_flat_map, ordered_map,
+SITU_REGION(Shop, articles, sold, numbers, name, window, sorted_map, other_sorted_map, ordered_map,
             other_ordered_map, hash_set, other_hash_set, best, branch, rings)
 
 }  // namespace situ_test
@@ -269,17 +269,17 @@ TEST(RegionOrder, containers_are_exchanged) {
   swap(s.articles, s.articles);
   expect_made(s.articles, {plain(17)});
 
-  make(s.flat_map[8], 8);
-  make(s.other_flat_map[3], 3);
-  make(s.other_flat_map[9], 9);
-  s.flat_map.swap(s.other_flat_map);
-  EXPECT_EQ(s.flat_map.size(), 2U);
-  expect_made(s.flat_map.at(9), 9);
-  expect_made(s.other_flat_map.at(8), 8);
+  make(s.sorted_map[8], 8);
+  make(s.other_sorted_map[3], 3);
+  make(s.other_sorted_map[9], 9);
+  s.sorted_map.swap(s.other_sorted_map);
+  EXPECT_EQ(s.sorted_map.size(), 2U);
+  expect_made(s.sorted_map.at(9), 9);
+  expect_made(s.other_sorted_map.at(8), 8);
   // Values of maps as well.
-  situ::swap(s.flat_map.at(9), s.other_flat_map.at(8));
-  expect_made(s.flat_map.at(9), 8);
-  expect_made(s.other_flat_map.at(8), 9);
+  situ::swap(s.sorted_map.at(9), s.other_sorted_map.at(8));
+  expect_made(s.sorted_map.at(9), 8);
+  expect_made(s.other_sorted_map.at(8), 9);
 
   for (std::uint32_t i = 0; i < 100; ++i) s.ordered_map[i] = "the value of number " + std::to_string(i);
   swap(s.ordered_map, s.other_ordered_map);

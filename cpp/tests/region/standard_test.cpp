@@ -22,14 +22,15 @@ struct Standard {
   situ::region_vector<std::uint16_t> numbers;
   situ::region_vector<situ::region_string> texts;
   situ::region_string text;
-  situ::region_flat_map<situ::region_string, std::uint32_t> flat_map;
+  situ::region_sorted_map<situ::region_string, std::uint32_t> sorted_map;
   situ::region_hash_map<situ::region_string, std::uint32_t> hash_map;
   situ::region_ordered_map<situ::region_string, std::uint32_t> ordered_map;
-  situ::region_flat_set<std::int32_t> flat_set;
+  situ::region_sorted_set<std::int32_t> sorted_set;
   situ::region_hash_set<std::int32_t> hash_set;
   situ::region_ordered_set<std::int32_t> ordered_set;
 };
-SITU_REGION(Standard, numbers, texts, text, flat_map, hash_map, ordered_map, flat_set, hash_set, ordered_set)
+SITU_REGION(Standard, numbers, texts, text, sorted_map, hash_map, ordered_map, sorted_set, hash_set,
+            ordered_set)
 
 /// A struct with more than 27 members.
 struct Wide {
@@ -336,7 +337,7 @@ TEST(RegionStandard, maps) {
   std::map<std::string, std::uint32_t> ordered;
   std::unordered_map<std::string, std::uint32_t> hashed;
   const auto both = [&](const auto& done) {
-    done(r->flat_map, ordered);
+    done(r->sorted_map, ordered);
     done(r->ordered_map, ordered);
     done(r->hash_map, hashed);
   };
@@ -496,7 +497,7 @@ TEST(RegionStandard, sets) {
         ASSERT_TRUE(std::equal(set.begin(), set.end(), model.begin(), model.end()));
       }
     };
-    done(r->flat_set);
+    done(r->sorted_set);
     done(r->ordered_set);
     if (what != 4) done(r->hash_set);
     if (what == 4) r->hash_set = model;

@@ -69,17 +69,17 @@ struct All {
   situ::region_vector<situ::region_string> names;
   situ::region_vector<Item> items;
   situ::region_vector<situ::region_vector<std::int32_t>> rows;
-  situ::region_flat_set<situ::region_string> flat_set;
+  situ::region_sorted_set<situ::region_string> sorted_set;
   situ::region_hash_set<situ::region_string> hash_set;
   situ::region_ordered_set<situ::region_string> ordered_set;
-  situ::region_flat_map<std::uint32_t, Item> flat_map;
+  situ::region_sorted_map<std::uint32_t, Item> sorted_map;
   situ::region_hash_map<std::uint32_t, Item> hash_map;
   situ::region_ordered_map<std::uint32_t, Item> ordered_map;
   situ::region_optional<Item> optional;
   situ::region_unique<Item> unique;
   situ::region_shared<Item> shared;
 };
-SITU_REGION(All, numbers, names, items, rows, flat_set, hash_set, ordered_set, flat_map, hash_map,
+SITU_REGION(All, numbers, names, items, rows, sorted_set, hash_set, ordered_set, sorted_map, hash_map,
             ordered_map, optional, unique, shared)
 
 /// Returns the number of bytes of the image that are marked as in use.
@@ -101,7 +101,7 @@ void fill(All& all, bool roomy, bool last) {
   all.items.emplace_back("another name that needs one");
   all.rows.emplace_back(std::vector<std::int32_t>{1, 2});
   all.hash_set.insert("a name that needs a block");
-  all.flat_map[1].name = "an item that was there";
+  all.sorted_map[1].name = "an item that was there";
   all.unique.emplace("an item that was there");
   all.shared.emplace("an item that was there");
   if (!last) all.ordered_set.insert("what lies behind all others");
@@ -122,14 +122,14 @@ TEST(RegionThrowing, nothing_has_changed_and_no_memory_is_lost) {
       {"items emplace",
        [&](All& all) { all.items.emplace(all.items.begin(), "a name that needs a block", names); }},
       {"rows emplace_back", [&](All& all) { all.rows.emplace_back(numbers); }},
-      {"flat_set insert", [&](All& all) { all.flat_set.insert_range(names); }},
-      {"flat_set assign", [&](All& all) { all.flat_set = names; }},
+      {"sorted_set insert", [&](All& all) { all.sorted_set.insert_range(names); }},
+      {"sorted_set assign", [&](All& all) { all.sorted_set = names; }},
       {"hash_set insert", [&](All& all) { all.hash_set.insert_range(names); }},
       {"hash_set assign", [&](All& all) { all.hash_set = names; }},
       {"ordered_set insert", [&](All& all) { all.ordered_set.insert_range(names); }},
       {"ordered_set assign", [&](All& all) { all.ordered_set = names; }},
-      {"flat_map emplace",
-       [&](All& all) { all.flat_map.try_emplace(0, "a name that needs a block", names); }},
+      {"sorted_map emplace",
+       [&](All& all) { all.sorted_map.try_emplace(0, "a name that needs a block", names); }},
       {"hash_map emplace",
        [&](All& all) { all.hash_map.try_emplace(0, "a name that needs a block", names); }},
       {"ordered_map emplace",

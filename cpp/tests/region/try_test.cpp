@@ -118,7 +118,7 @@ TEST(RegionTry, invalid_operations_do_not_make_a_region_grow) {
   EXPECT_FALSE(r->text.try_insert(1000, "x"));
   EXPECT_FALSE(r->text.try_replace(1000, 1, "x"));
   EXPECT_EQ(r->numbers.try_at(4), nullptr);
-  EXPECT_EQ(r->flat_map.try_at(99), nullptr);
+  EXPECT_EQ(r->sorted_map.try_at(99), nullptr);
   EXPECT_EQ(r->hash_map.try_at(99), nullptr);
   EXPECT_EQ(r->ordered_map.try_at(99), nullptr);
   EXPECT_EQ(*r->numbers.try_at(3), 4U);

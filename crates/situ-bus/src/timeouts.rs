@@ -8,6 +8,10 @@ pub(crate) const COPY_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const FENCE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a stream may take to fill host memory or to wait for a message.
 pub(crate) const STREAM_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a registration waits for other registrations.
+pub(crate) const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the seal of a ring waits for reliable subscribers to free a row.
+pub(crate) const SEAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a participant may take for a copy before another participant copies again: this time, plus some
 /// time per byte.
 const COPIER_GRACE: Duration = Duration::from_secs(1);

@@ -21,7 +21,7 @@ use situ_memory::{
 };
 
 const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(20);
 const BODY: usize = 100_000;
 
@@ -54,7 +54,7 @@ fn gate() -> Fence {
 /// Waits for a message that is not complete yet, and takes it when it is.
 fn take_complete(subscriber: &RawSubscriber) -> Result<Option<RawSample>, TakeError> {
     assert!(subscriber.take()?.is_none(), "there is nothing to read yet");
-    assert!(subscriber.wait(Some(PATIENCE)));
+    assert!(subscriber.wait(Some(TIMEOUT)));
     subscriber.take()
 }
 
@@ -99,7 +99,7 @@ fn eager_copies_follow_the_kernel() {
     let publisher = publisher(&node, DEVICE, true);
     let subscribers = [subscriber(&node, HOST), subscriber(&scratch.node("other"), HOST)];
     let (stream, kernel) = (stream(DEVICE), gate());
-    stream.wait(&kernel, PATIENCE).unwrap();
+    stream.wait(&kernel, TIMEOUT).unwrap();
     let mut used = vec![publish_early(&publisher, &*stream, 1)];
     assert_eq!(copies(&scratch, HOST), (1, BODY as u64), "enqueued");
     // Far beyond its depth: memory that streams use is still not lent.
@@ -124,10 +124,10 @@ fn eager_copies_follow_the_kernel() {
         kernel.complete();
         waiting.into_iter().for_each(|waiting| waiting.join().unwrap());
     });
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     assert_eq!(copies(&scratch, HOST), (5, 5 * BODY as u64), "each once");
     assert!(used.contains(&publish_early(&publisher, &*stream, 6)), "a slot is free now");
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
 }
 
 /// A stream that can be held up at several places.
@@ -174,7 +174,7 @@ impl Stream for Hindered {
     ) -> Result<(), DomainError> {
         if let CopiesFromHost::Gated { asked, gate, refuses } = &self.copies {
             asked.complete();
-            assert_eq!(gate.wait(PATIENCE), FenceState::Complete);
+            assert_eq!(gate.wait(TIMEOUT), FenceState::Complete);
             if *refuses {
                 let (action, reason) = ("copy".to_owned(), "it was told to".to_owned());
                 return Err(DomainError::Refused { domain: self.stream.domain(), action, reason });
@@ -203,14 +203,14 @@ impl Stream for Hindered {
     ) -> Result<(), DomainError> {
         self.stream.copy(from, from_offset, to, to_offset, len)
     }
-    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
-        self.stream.wait(fence, patience)
+    fn wait(&self, fence: &Fence, timeout: Duration) -> Result<(), DomainError> {
+        self.stream.wait(fence, timeout)
     }
     fn signal(&self, fence: &Fence) -> Result<(), DomainError> {
         self.stream.signal(fence)?;
         let Some(gate) = &self.behind_signals else { return Ok(()) };
-        self.stream.synchronize(PATIENCE)?;
-        self.stream.wait(gate, PATIENCE)
+        self.stream.synchronize(TIMEOUT)?;
+        self.stream.wait(gate, TIMEOUT)
     }
     fn complete_copy(
         &self,
@@ -220,8 +220,8 @@ impl Stream for Hindered {
     ) -> Result<(), DomainError> {
         self.stream.complete_copy(fence, source, kept)
     }
-    fn synchronize(&self, patience: Duration) -> Result<(), DomainError> {
-        self.stream.synchronize(patience)
+    fn synchronize(&self, timeout: Duration) -> Result<(), DomainError> {
+        self.stream.synchronize(timeout)
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -254,7 +254,7 @@ fn eager_copies_of_complete_messages_are_enqueued_too() {
         gate.complete();
         assert!(waiting.join().unwrap().unwrap());
     });
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
 }
 
 /// A message that is complete in its own domain is ready until a copy for the host is enqueued, and then no
@@ -267,7 +267,7 @@ fn a_descriptor_wakes_again_for_a_message_that_was_put_off() {
     let subscriber = subscriber(&node, HOST);
     let descriptor = subscriber.event_fd().unwrap();
     let readable = || {
-        let time = event::Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+        let time = event::Timespec { tv_sec: TIMEOUT.as_secs() as i64, tv_nsec: 0 };
         event::poll(&mut [event::PollFd::new(&descriptor, event::PollFlags::IN)], Some(&time)).unwrap() == 1
     };
     // Long enough for the watching thread to check by the clock.
@@ -281,7 +281,7 @@ fn a_descriptor_wakes_again_for_a_message_that_was_put_off() {
     gate.complete();
     assert!(readable());
     assert!(subscriber.take().unwrap().is_some());
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
 }
 
 /// A subscriber that was woken because a copy takes too long does not wait for that copy again.
@@ -295,14 +295,14 @@ fn a_copy_that_timed_out_is_repeated_at_once() {
     let stream = Hindered { behind_signals: Some(gate.clone()), ..Hindered::new(stream(DEVICE)) };
     publisher.loan(8, 8, BODY).unwrap().publish_on(&stream).unwrap();
     assert!(subscriber.take().unwrap().is_none(), "the copy is not complete");
-    assert!(subscriber.wait(Some(PATIENCE)), "it takes longer than a copy may");
+    assert!(subscriber.wait(Some(TIMEOUT)), "it takes longer than a copy may");
     let start = Instant::now();
     let sample = subscriber.take().unwrap().expect("another copy");
     assert!(start.elapsed() < Duration::from_millis(500), "it took {:?}", start.elapsed());
     assert_eq!(sample.body_in_place().len(), BODY);
     assert_eq!(copies(&scratch, HOST).0, 2);
     gate.complete();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
 }
 
 /// A subscriber that several threads use, one after another.
@@ -328,12 +328,12 @@ fn a_subscriber_on_the_host_is_woken_when_the_copy_is_complete() {
                 let opened = &opened;
                 scope.spawn(move || {
                     let subscriber = subscriber;
-                    assert!(subscriber.0.wait(Some(PATIENCE)));
+                    assert!(subscriber.0.wait(Some(TIMEOUT)));
                     (opened.load(Ordering::SeqCst), Instant::now())
                 })
             });
             std::thread::sleep(SHORT);
-            stream.wait(&kernel, PATIENCE).unwrap();
+            stream.wait(&kernel, TIMEOUT).unwrap();
             publish_early(&publisher, &*stream, value);
             std::thread::sleep(SHORT);
             opened.store(true, Ordering::SeqCst);
@@ -342,7 +342,7 @@ fn a_subscriber_on_the_host_is_woken_when_the_copy_is_complete() {
             let [(late, told), (early, _)] = woken.map(|thread| thread.join().unwrap());
             late && !early && told - complete < 2 * SHORT
         });
-        stream.synchronize(PATIENCE).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
         let sample = subscribers[0].take().unwrap().unwrap();
         assert!(sample.body_in_place().iter().all(|byte| *byte == value));
         woken
@@ -399,16 +399,16 @@ fn complete_messages_are_not_copied_behind_incomplete_ones() {
     let theirs = fence.clone();
     // Waiting for it would end at some time.
     let late = std::thread::spawn(move || {
-        std::thread::sleep(PATIENCE / 4);
+        std::thread::sleep(TIMEOUT / 4);
         theirs.complete();
     });
     let start = Instant::now();
     publisher.loan(8, 8, BODY).unwrap().publish().unwrap();
-    assert!(start.elapsed() < PATIENCE / 8, "it waited for another message");
+    assert!(start.elapsed() < TIMEOUT / 8, "it waited for another message");
     assert_eq!(copies(&scratch, HOST).0, 2);
     fence.complete();
     for _ in 0..2 {
-        assert!(subscriber.wait(Some(PATIENCE)) && subscriber.take().unwrap().is_some());
+        assert!(subscriber.wait(Some(TIMEOUT)) && subscriber.take().unwrap().is_some());
     }
     late.join().unwrap();
 }
@@ -430,7 +430,7 @@ fn a_failed_copy_fails_no_other() {
         let (before, start) = (copies(&scratch, HOST).0, Instant::now());
         assert_eq!(before, round + 1 + u64::from(round > 1), "enqueued when it was published");
         while !subscriber.wait(Some(SHORT)) {
-            assert!(start.elapsed() < PATIENCE);
+            assert!(start.elapsed() < TIMEOUT);
         }
         assert!(subscriber.take().unwrap().is_some());
         // The next take repeats the failed copy.
@@ -454,7 +454,7 @@ fn a_subscriber_that_needs_no_copy_is_woken_before_the_publisher_makes_one() {
             let near = Alone(&near);
             let woken = scope.spawn(move || {
                 let near = near;
-                assert!(near.0.wait(Some(PATIENCE)));
+                assert!(near.0.wait(Some(TIMEOUT)));
                 Instant::now()
             });
             std::thread::sleep(SHORT);
@@ -498,7 +498,7 @@ fn eager_copies_into_a_device_are_made_while_the_publisher_goes_on() {
     for (sample, seen) in [&second, &third].into_iter().zip(&mut seen) {
         read_on(&*stream, sample.span().memory(), sample.span().offset(), seen);
     }
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     assert_eq!(seen, [vec![2; BODY], vec![3; BODY]]);
     drop((second, third, subscriber));
     // The copies have ended, and the slots are free again.
@@ -534,7 +534,7 @@ fn memory_that_is_being_copied_is_freed_afterwards() {
     assert_eq!(sample.fence().unwrap().state(), FenceState::Pending);
     drop(publisher);
     assert_eq!(sample.fence().unwrap().state(), FenceState::Complete);
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
 }
 
 /// A copier shows a copy before its stream has the order. Another subscriber's stream then waits for it. If
@@ -558,25 +558,25 @@ fn a_copy_is_ready_before_it_is_enqueued() {
                 let first = first;
                 first.0.take_on(&gated).map(|sample| sample.is_some())
             });
-            assert_eq!(asked.wait(PATIENCE), FenceState::Complete);
+            assert_eq!(asked.wait(TIMEOUT), FenceState::Complete);
             let start = Instant::now();
             let sample = takers[1].take_on(&*streams[1]).unwrap().unwrap();
             assert!(
-                !taking.is_finished() && start.elapsed() < PATIENCE / 8,
+                !taking.is_finished() && start.elapsed() < TIMEOUT / 8,
                 "it waited for the other one's call"
             );
             let fence = sample.fence().unwrap().clone();
             assert_eq!(fence.state(), FenceState::Pending);
             gate.complete();
             assert_eq!(
-                fence.wait(PATIENCE),
+                fence.wait(TIMEOUT),
                 if refuses { FenceState::Poisoned } else { FenceState::Complete }
             );
             assert_eq!(taking.join().unwrap().is_ok_and(|taken| taken), !refuses);
             if !refuses {
                 let mut seen = vec![0; BODY];
                 read_on(&*streams[1], sample.span().memory(), sample.span().offset(), &mut seen);
-                streams[1].synchronize(PATIENCE).unwrap();
+                streams[1].synchronize(TIMEOUT).unwrap();
                 assert_eq!(seen, [7; BODY]);
             }
         });
@@ -619,7 +619,7 @@ fn a_takers_stream_makes_the_copy() {
     let takers = [subscriber(&node, DEVICE), subscriber(&scratch.node("other"), DEVICE)];
     let streams = [stream(DEVICE), stream(DEVICE)];
     let busy = gate();
-    streams[0].wait(&busy, PATIENCE).unwrap();
+    streams[0].wait(&busy, TIMEOUT).unwrap();
     let first = publish_on_host(&publisher, 1);
     let samples = [0, 1].map(|taker| takers[taker].take_on(&*streams[taker]).unwrap().unwrap());
     assert_eq!(copies(&scratch, DEVICE), (1, BODY as u64));
@@ -639,7 +639,7 @@ fn a_takers_stream_makes_the_copy() {
         assert_ne!(publish_on_host(&publisher, value), first, "it has yet to be copied");
     }
     busy.complete();
-    streams.iter().for_each(|stream| stream.synchronize(PATIENCE).unwrap());
+    streams.iter().for_each(|stream| stream.synchronize(TIMEOUT).unwrap());
     assert!(seen.iter().all(|seen| *seen == [1; BODY]));
     drop(theirs);
     // The message is no longer held: a later message uses its memory.
@@ -659,7 +659,7 @@ fn taking_in_stream_order_copies_no_more_than_taking() {
     let stream = stream(DEVICE);
     publish_on_host(&on_host, 1);
     let kernel = gate();
-    stream.wait(&kernel, PATIENCE).unwrap();
+    stream.wait(&kernel, TIMEOUT).unwrap();
     publish_early(&on_device, &*stream, 2);
     let foreign = situ_memory::find(HOST).unwrap().stream().unwrap();
     let own = self::stream(DEVICE);
@@ -671,7 +671,7 @@ fn taking_in_stream_order_copies_no_more_than_taking() {
     assert!(!sample.was_brought() && sample.fence().is_some());
     assert!(matches!(own.synchronize(SHORT), Err(DomainError::TimedOut { .. })), "it waits for the kernel");
     kernel.complete();
-    own.synchronize(PATIENCE).unwrap();
+    own.synchronize(TIMEOUT).unwrap();
     for value in [1, 2] {
         let sample = takers[2].take_on(&*own).unwrap().unwrap();
         assert_eq!(sample.body_in_place(), [value; BODY], "complete, as the CPU reads it");
@@ -767,11 +767,11 @@ fn a_held_copy_outlives_its_copier() {
     let stream = stream(DEVICE);
     publish_on_host(&publisher, 1);
     let busy = gate();
-    stream.wait(&busy, PATIENCE).unwrap();
+    stream.wait(&busy, TIMEOUT).unwrap();
     drop(copier.take_on(&*stream).unwrap().unwrap());
     let held = reader.take_on(&*stream).unwrap().unwrap();
     busy.complete();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     assert_eq!(held.fence().unwrap().state(), FenceState::Complete);
     // The copier takes the next message, and retires the first copy.
     publish_on_host(&publisher, 2);

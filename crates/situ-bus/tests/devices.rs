@@ -20,7 +20,7 @@ use situ_bus::{
 use situ_memory::{AllocateError, DomainId, DomainKind, Fence, FenceState, HOST, Stream, StreamOrder, find};
 use situ_testkit::process::{Role, say};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const BODY: usize = 300_000;
 const DEPTH: usize = 8;
 
@@ -76,10 +76,10 @@ fn read(sample: &RawSample, stream: &dyn Stream) -> (u64, Vec<u8>) {
     let mut bytes = vec![0; BODY];
     let span = sample.span();
     assert_eq!(span.size(), BODY as u64);
-    sample.wait_on(stream, PATIENCE).unwrap();
+    sample.wait_on(stream, TIMEOUT).unwrap();
     // SAFETY: the bytes live until the stream is synchronized.
     unsafe { stream.copy_to_host(span.memory(), span.offset(), bytes.as_mut_ptr(), BODY as u64) }.unwrap();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     (u64::from_ne_bytes(sample.head_in_place().try_into().unwrap()), bytes)
 }
 
@@ -89,8 +89,8 @@ fn next(subscriber: &RawSubscriber) -> RawSample {
         if let Some(sample) = subscriber.take().unwrap() {
             return sample;
         }
-        assert!(begin.elapsed() < PATIENCE, "no message comes");
-        subscriber.wait(Some(PATIENCE));
+        assert!(begin.elapsed() < TIMEOUT, "no message comes");
+        subscriber.wait(Some(TIMEOUT));
     }
 }
 
@@ -119,7 +119,7 @@ fn child() {
     }
     say("published");
     if what == "publish" {
-        stream.synchronize(PATIENCE).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
         say("complete");
     }
     std::thread::sleep(Duration::MAX);
@@ -176,7 +176,7 @@ fn a_message_that_is_released_on_a_stream_is_held_until_the_stream_has_passed() 
         publisher.loan(8, 8, LARGE).unwrap().publish().unwrap();
         let sample = next(&subscriber);
         let gate = never();
-        stream.wait(&gate, PATIENCE).unwrap();
+        stream.wait(&gate, TIMEOUT).unwrap();
         sample.release_on(stream.as_ref()).unwrap();
         publisher.loan(8, 8, LARGE).unwrap().publish().unwrap();
         let full = publisher.loan(8, 8, LARGE).map(drop);
@@ -187,11 +187,11 @@ fn a_message_that_is_released_on_a_stream_is_held_until_the_stream_has_passed() 
         gate.complete();
         if domain.kind == DomainKind::CUDA {
             // A callback of a driver must not release anything itself.
-            stream.synchronize(PATIENCE).unwrap();
+            stream.synchronize(TIMEOUT).unwrap();
         }
         let begin = Instant::now();
         while publisher.loan(8, 8, LARGE).is_err() {
-            assert!(begin.elapsed() < PATIENCE, "{domain}: it is never released");
+            assert!(begin.elapsed() < TIMEOUT, "{domain}: it is never released");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -251,16 +251,16 @@ fn waits_for_work_of_a_dead_publisher_end() {
             }
             let last = next(&on_device);
             assert_eq!(last.fence().unwrap().state(), FenceState::Pending);
-            last.wait_on(stream.as_ref(), PATIENCE).unwrap();
+            last.wait_on(stream.as_ref(), TIMEOUT).unwrap();
             publisher.kill();
             let begin = Instant::now();
-            stream.synchronize(PATIENCE).expect("the wait ends");
+            stream.synchronize(TIMEOUT).expect("the wait ends");
             assert!(begin.elapsed() < Duration::from_secs(10));
             assert_eq!(last.fence().unwrap().state(), FenceState::Poisoned);
-            assert!(matches!(last.synchronize(PATIENCE), Err(IncompleteError::Poisoned { .. })), "{domain}");
+            assert!(matches!(last.synchronize(TIMEOUT), Err(IncompleteError::Poisoned { .. })), "{domain}");
             // The device still works.
             let fine = find(domain).unwrap().stream().unwrap();
-            fine.synchronize(PATIENCE).unwrap();
+            fine.synchronize(TIMEOUT).unwrap();
             assert_eq!(never().word().load(Ordering::Relaxed), 0);
         });
     }

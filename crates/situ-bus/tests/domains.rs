@@ -20,7 +20,7 @@ use situ_memory::{
 };
 use situ_testkit::process::{Role, say};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn emulated(number: u32) -> DomainId {
     DomainId { kind: DomainKind::EMULATED, number }
@@ -30,14 +30,14 @@ fn emulated(number: u32) -> DomainId {
 fn write(stream: &dyn Stream, memory: &Arc<dyn Memory>, offset: u64, bytes: &[u8]) {
     // SAFETY: the bytes live until the stream has passed, which is waited for.
     unsafe { stream.copy_from_host(bytes.as_ptr(), memory, offset, bytes.len() as u64).unwrap() };
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
 }
 
 fn read(stream: &dyn Stream, memory: &Arc<dyn Memory>, offset: u64, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     // SAFETY: as above.
     unsafe { stream.copy_to_host(memory, offset, bytes.as_mut_ptr(), len as u64).unwrap() };
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     bytes
 }
 
@@ -109,7 +109,7 @@ fn child() {
             let subscriber = subscriber(&node, "image", domain);
             say("ready");
             for value in 1..=3 {
-                while !subscriber.wait(Some(PATIENCE)) {}
+                while !subscriber.wait(Some(TIMEOUT)) {}
                 let sample = subscriber.take().unwrap().unwrap();
                 assert_eq!(check(&sample, stream.as_ref()), value);
                 assert_eq!(sample.was_brought(), domain == HOST);
@@ -304,7 +304,7 @@ fn messages_are_published_in_stream_order() {
     let mut loan = publisher.loan(8, 8, BODY).unwrap();
     loan.head_bytes().copy_from_slice(&4u64.to_ne_bytes());
     let span = loan.span();
-    theirs.wait(&gate, PATIENCE).unwrap();
+    theirs.wait(&gate, TIMEOUT).unwrap();
     // SAFETY: the bytes last until the stream has passed, which is waited for below.
     unsafe { theirs.copy_from_host(body.as_ptr(), span.memory(), span.offset(), BODY as u64).unwrap() };
     assert_eq!(loan.publish_on(theirs.as_ref()).unwrap(), 0);
@@ -312,20 +312,20 @@ fn messages_are_published_in_stream_order() {
     let sample = on_device.take().unwrap().unwrap();
     assert_eq!(sample.order(), StreamOrder::Words);
     assert_eq!(sample.fence().unwrap().state(), FenceState::Pending);
-    let patience = Duration::from_millis(20);
-    assert!(matches!(sample.synchronize(patience), Err(IncompleteError::Pending { sequence: 0, .. })));
+    let timeout = Duration::from_millis(20);
+    assert!(matches!(sample.synchronize(timeout), Err(IncompleteError::Pending { sequence: 0, .. })));
     let ours = stream(emulated(0));
-    sample.wait_on(ours.as_ref(), PATIENCE).unwrap();
+    sample.wait_on(ours.as_ref(), TIMEOUT).unwrap();
     let (span, mut read) = (sample.span(), vec![0u8; BODY]);
     // SAFETY: as above.
     unsafe { ours.copy_to_host(span.memory(), span.offset(), read.as_mut_ptr(), BODY as u64).unwrap() };
-    assert!(matches!(ours.synchronize(patience), Err(DomainError::TimedOut { .. })), "it waits");
+    assert!(matches!(ours.synchronize(timeout), Err(DomainError::TimedOut { .. })), "it waits");
 
     std::thread::scope(|scope| {
         let wanted = &body;
         let host = scope.spawn(move || {
             assert!(on_host.take().unwrap().is_none(), "there is nothing to read yet");
-            assert!(on_host.wait(Some(PATIENCE)));
+            assert!(on_host.wait(Some(TIMEOUT)));
             let sample = on_host.take().unwrap().unwrap();
             assert_eq!(sample.body_in_place(), *wanted);
         });
@@ -334,9 +334,9 @@ fn messages_are_published_in_stream_order() {
         gate.complete();
         host.join().unwrap();
     });
-    ours.synchronize(PATIENCE).unwrap();
+    ours.synchronize(TIMEOUT).unwrap();
     assert_eq!(read, body);
-    sample.synchronize(PATIENCE).unwrap();
+    sample.synchronize(TIMEOUT).unwrap();
     assert_eq!(copies(&scratch, "image", HOST).0, 1);
 }
 
@@ -348,7 +348,7 @@ fn a_stream_outlives_its_publisher_and_its_node() {
     let (stream, gate) = (stream(emulated(0)), gate());
     let node = scratch.node("camera");
     let publisher = publisher(&node, "image", emulated(0));
-    stream.wait(&gate, PATIENCE).unwrap();
+    stream.wait(&gate, TIMEOUT).unwrap();
     publisher.loan(8, 8, BODY).unwrap().publish_on(stream.as_ref()).unwrap();
     drop((publisher, node));
     let sample = on_device.take().unwrap().unwrap();
@@ -356,10 +356,10 @@ fn a_stream_outlives_its_publisher_and_its_node() {
     let waited = sample.synchronize(Duration::from_millis(50));
     assert!(matches!(waited, Err(IncompleteError::Pending { .. })), "{waited:?}");
     gate.complete();
-    sample.synchronize(PATIENCE).unwrap();
+    sample.synchronize(TIMEOUT).unwrap();
     let start = std::time::Instant::now();
     while inspect::nodes(&scratch.root()).unwrap().len() > 1 {
-        assert!(start.elapsed() < PATIENCE, "the node stays");
+        assert!(start.elapsed() < TIMEOUT, "the node stays");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -372,7 +372,7 @@ fn a_slot_that_a_stream_is_filling_is_not_lent_again() {
     let publisher = publisher(&node, "image", emulated(0));
     let stream = stream(emulated(0));
     let gate = gate();
-    stream.wait(&gate, PATIENCE).unwrap();
+    stream.wait(&gate, TIMEOUT).unwrap();
     let mut offsets = std::collections::HashSet::new();
     for round in 0..20 {
         let loan = publisher.loan(8, 8, BODY).unwrap();
@@ -380,7 +380,7 @@ fn a_slot_that_a_stream_is_filling_is_not_lent_again() {
         loan.publish_on(stream.as_ref()).unwrap();
     }
     gate.complete();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
 }
 
 #[test]
@@ -525,15 +525,15 @@ fn a_failed_stream_poisons_its_message_alone() {
         // SAFETY: the bytes last until the stream has passed, which is waited for below.
         unsafe { stream.copy_from_host(body.as_ptr(), span.memory(), span.offset(), BODY as u64).unwrap() };
         loan.publish_on(stream.as_ref()).unwrap();
-        assert_eq!(stream.synchronize(PATIENCE).is_err(), fails);
+        assert_eq!(stream.synchronize(TIMEOUT).is_err(), fails);
         let sample = on_device.take().unwrap().unwrap();
         let host = on_host.take();
         if fails {
-            assert!(matches!(sample.synchronize(PATIENCE), Err(IncompleteError::Poisoned { .. })));
+            assert!(matches!(sample.synchronize(TIMEOUT), Err(IncompleteError::Poisoned { .. })));
             let error = host.unwrap_err();
             assert!(matches!(error, TakeError::Copy { source: CopyError::Poisoned, .. }), "{error}");
         } else {
-            sample.synchronize(PATIENCE).unwrap();
+            sample.synchronize(TIMEOUT).unwrap();
             assert_eq!(host.unwrap().unwrap().body_in_place(), body);
         }
     }

@@ -15,10 +15,10 @@ use situ_bus::{
 };
 use situ_testkit::process::{Role, say};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn reliable_publisher(node: &Node, topic: &str, depth: usize) -> RawPublisher {
-    let (reliability, when_full) = (Reliability::Reliable, WhenFull::Block(Some(PATIENCE)));
+    let (reliability, when_full) = (Reliability::Reliable, WhenFull::Block(Some(TIMEOUT)));
     let qos = PublisherQos { reliability, when_full, depth, ..Default::default() };
     RawPublisher::create(node, topic, &numbers(), qos).unwrap()
 }
@@ -161,8 +161,8 @@ fn go_on_in_both(scratch: &Scratch, node: Node) {
         let event = subscriber.event_fd().unwrap();
         publish(&publisher, 5, 10);
         let mut polled = [PollFd::new(&event, PollFlags::IN)];
-        let patience = Timespec { tv_sec: 30, tv_nsec: 0 };
-        assert_eq!(poll(&mut polled, Some(&patience)), Ok(1));
+        let timeout = Timespec { tv_sec: 30, tv_nsec: 0 };
+        assert_eq!(poll(&mut polled, Some(&timeout)), Ok(1));
         assert_eq!(take(&subscriber), Some((0, 5)));
         drop((subscriber, publisher, event, own));
         // SAFETY: no state of this process is needed any more.
@@ -206,6 +206,6 @@ fn a_forked_childs_copies_of_handles_do_nothing() {
     let scratch = Scratch::new();
     let mut parent = Role::start(&scratch, "go on");
     parent.wait_for("as it was");
-    assert!(parent.end(PATIENCE).success());
+    assert!(parent.end(TIMEOUT).success());
     assert!(scratch.files().is_empty(), "{:?}", scratch.files());
 }

@@ -377,11 +377,11 @@ fn grow_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
         };
         // The thread that starts the child takes its steps. Others take messages only between them.
         steps_of_all = step_and_kill(Role::start(&scratch, "grow"), at, random, &mut take_all);
-        let patience = Instant::now() + Duration::from_secs(20);
+        let timeout = Instant::now() + Duration::from_secs(20);
         let goal = sent.load(Ordering::Relaxed) + 20;
         while sent.load(Ordering::Relaxed) < goal {
             take_all();
-            assert!(Instant::now() < patience, "the publisher is blocked");
+            assert!(Instant::now() < timeout, "the publisher is blocked");
         }
         let had_grown = rows(&scratch) > 1024;
         // After any remains of the dead process, the next participant that needs the rows gets them.

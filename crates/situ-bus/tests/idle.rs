@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use situ_bus::Subscriber;
 use situ_testkit::process::{Role, say};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[test]
 #[ignore = "played by the children of the other tests"]
@@ -51,7 +51,7 @@ fn left_alone(idle: impl FnOnce(Subscriber<Pose>, &dyn Fn() -> bool)) {
     publisher.kill();
     let start = Instant::now();
     idle(subscriber, &|| {
-        assert!(start.elapsed() < PATIENCE, "no participant has repaired");
+        assert!(start.elapsed() < TIMEOUT, "no participant has repaired");
         is_anything_left(&scratch)
     });
 }

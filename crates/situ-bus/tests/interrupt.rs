@@ -14,7 +14,7 @@ use situ_bus::{
     Interrupted, Interrupter, PublishError, ReceiveError, Subscriber, Wait, WhenFull, wait_any, wait_any_with,
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn subscribers(scratch: &Scratch, number: usize) -> Vec<Subscriber<Pose>> {
     let node = scratch.node("n");
@@ -161,12 +161,12 @@ fn a_signals_handler_interrupts() {
     let subscribers = subscribers(&scratch, 2);
     // A signal before the wait begins is not lost. SAFETY: it has a handler.
     unsafe { libc::raise(libc::SIGALRM) };
-    let ended = wait_in_all_ways(&subscribers, Wait::at_most(PATIENCE).until(interrupter));
+    let ended = wait_in_all_ways(&subscribers, Wait::at_most(TIMEOUT).until(interrupter));
     assert_eq!(ended, [Err(Interrupted::ByInterrupter); 5]);
     interrupter.reset();
     // SAFETY: as above.
     unsafe { libc::alarm(1) };
-    let ended = wait_in_all_ways(&subscribers, Wait::at_most(PATIENCE).until(interrupter));
+    let ended = wait_in_all_ways(&subscribers, Wait::at_most(TIMEOUT).until(interrupter));
     assert_eq!(ended, [Err(Interrupted::ByInterrupter); 5]);
 }
 
@@ -195,7 +195,7 @@ fn a_wait_for_more_topics_than_the_kernel_supports_sleeps() {
                 std::thread::sleep(Duration::from_millis(10));
                 publish_pose(&publisher, 5);
             });
-            assert_eq!(wait_any(&all, Some(PATIENCE)), Some(index));
+            assert_eq!(wait_any(&all, Some(TIMEOUT)), Some(index));
             assert!(subscribers[index].take().unwrap().is_some());
         });
     }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::pattern::{Order, check, send};
-use common::watched::{Beats, PATIENCE, Watched, kill_at_random, kills};
+use common::watched::{Beats, TIMEOUT, Watched, kill_at_random, kills};
 use common::{Scratch, numbers, role};
 use rustix::process::Signal;
 use situ_bus::{
@@ -255,12 +255,12 @@ fn a_blocked_publisher_goes_on_when_its_subscriber_is_killed() {
             // The subscriber takes one, so there is room for one more than the depth. The next message has to
             // wait.
             ask.send(DEPTH + 2).unwrap();
-            (0..=DEPTH).for_each(|_| _ = told.recv_timeout(PATIENCE).unwrap());
+            (0..=DEPTH).for_each(|_| _ = told.recv_timeout(TIMEOUT).unwrap());
             assert!(told.recv_timeout(Duration::from_millis(20)).is_err(), "the subscriber blocks it");
             let start = Instant::now();
             child.kill();
             let end = Instant::now();
-            let goes_on = told.recv_timeout(PATIENCE).expect("the publisher goes on");
+            let goes_on = told.recv_timeout(TIMEOUT).expect("the publisher goes on");
             times.push(goes_on - start);
             times_from_end.push(goes_on.saturating_duration_since(end));
             late.push(lateness());
@@ -310,7 +310,7 @@ fn slots_held_by_a_dead_subscriber_return() {
         for count in 0..HELD as u64 {
             send(&publisher, 1, count, 200).unwrap();
             while taken() <= count {
-                assert!(start.elapsed() < PATIENCE);
+                assert!(start.elapsed() < TIMEOUT);
                 std::thread::sleep(Duration::from_micros(200));
             }
         }
@@ -319,7 +319,7 @@ fn slots_held_by_a_dead_subscriber_return() {
         let start = Instant::now();
         let mut count = HELD as u64;
         while publisher.memory().in_use > 4 {
-            assert!(start.elapsed() < PATIENCE, "they do not return: {:?}", publisher.memory());
+            assert!(start.elapsed() < TIMEOUT, "they do not return: {:?}", publisher.memory());
             send(&publisher, 1, count, 200).unwrap();
             count += 1;
             std::thread::sleep(Duration::from_millis(5));
@@ -348,7 +348,7 @@ fn a_stopped_subscriber_does_not_delay_best_effort_publishers() {
     let start = Instant::now();
     while beats.of(0).load(Ordering::Relaxed) < 100 {
         send(&publisher, 1, start.elapsed().as_nanos() as u64, 100).unwrap();
-        assert!(start.elapsed() < PATIENCE);
+        assert!(start.elapsed() < TIMEOUT);
     }
     let (mut times, mut late, mut sleeps) = (Vec::new(), Vec::new(), 0);
     for round in 0..20 {

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::pattern::{HEAD, Order, bytes, check_bytes};
-use common::watched::{Beats, PATIENCE, kill_at_random, kills};
+use common::watched::{Beats, TIMEOUT, kill_at_random, kills};
 use common::{Scratch, numbers, role};
 use rustix::process::Signal;
 use situ_bus::{
@@ -67,16 +67,16 @@ fn send(publisher: &RawPublisher, stream: &dyn Stream, (name, count): (u64, u64)
     }
     if when == When::InStreamOrder {
         loan.publish_on(stream).unwrap();
-        stream.synchronize(PATIENCE).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
     } else {
-        stream.synchronize(PATIENCE).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
         loan.publish().unwrap();
     }
 }
 
 /// The body of a message, from any memory. `None` if its publisher died before it was complete.
 fn fetch(sample: &RawSample, stream: &dyn Stream) -> Option<Vec<u8>> {
-    match sample.synchronize(PATIENCE) {
+    match sample.synchronize(TIMEOUT) {
         Ok(()) => {}
         Err(IncompleteError::Poisoned { .. }) => return None,
         Err(error) => panic!("{error}"),
@@ -88,7 +88,7 @@ fn fetch(sample: &RawSample, stream: &dyn Stream) -> Option<Vec<u8>> {
         unsafe {
             stream.copy_to_host(span.memory(), span.offset(), body.as_mut_ptr(), body.len() as u64).unwrap();
         }
-        stream.synchronize(PATIENCE).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
     }
     Some(body)
 }
@@ -441,7 +441,7 @@ fn readers_outlive_the_owner_of_a_body() {
     let pending = on_device.take().unwrap().unwrap();
     assert_eq!(pending.fence().unwrap().state(), FenceState::Pending);
     let (waiting, mut bytes) = (stream(DEVICE), vec![0u8; 50_000]);
-    pending.wait_on(waiting.as_ref(), PATIENCE).unwrap();
+    pending.wait_on(waiting.as_ref(), TIMEOUT).unwrap();
     let span = pending.span();
     // SAFETY: the bytes live until the stream has passed, which is waited for below.
     unsafe { waiting.copy_to_host(span.memory(), span.offset(), bytes.as_mut_ptr(), 50_000).unwrap() };
@@ -450,10 +450,10 @@ fn readers_outlive_the_owner_of_a_body() {
     let start = Instant::now();
     child.kill();
     // The node's own thread finds the owner dead, because no call checks.
-    waiting.synchronize(PATIENCE).unwrap();
+    waiting.synchronize(TIMEOUT).unwrap();
     println!("a device that waits for a dead process goes on after {:.1?}", start.elapsed());
     assert_eq!(pending.fence().unwrap().state(), FenceState::Poisoned);
-    assert!(matches!(pending.synchronize(PATIENCE), Err(IncompleteError::Poisoned { sequence: 1, .. })));
+    assert!(matches!(pending.synchronize(TIMEOUT), Err(IncompleteError::Poisoned { sequence: 1, .. })));
     check_bytes(&complete, &fetch(&complete, stream(DEVICE).as_ref()).unwrap());
     // It can still be copied to another domain.
     let sample = on_host.take().unwrap().unwrap();
@@ -484,7 +484,7 @@ fn a_wait_for_a_process_that_is_still_ending_gets_an_error() {
     assert!(matches!(pending[0].synchronize(short), Err(IncompleteError::Pending { .. })));
     child.kill();
     for sample in &pending {
-        assert!(matches!(sample.synchronize(PATIENCE), Err(IncompleteError::Poisoned { sequence: 1, .. })));
+        assert!(matches!(sample.synchronize(TIMEOUT), Err(IncompleteError::Poisoned { sequence: 1, .. })));
     }
 }
 
@@ -509,15 +509,15 @@ fn a_wait_for_a_dropped_publisher_gets_an_error_when_its_process_dies() {
         || scratch.files().iter().filter(|path| path.extension().is_some_and(|it| it == "pool")).count();
     assert_eq!(pools(), 0, "no subscriber needs them");
     let [stream, other] = [(), ()].map(|()| stream(DEVICE));
-    device.wait_on(&*stream, PATIENCE).unwrap();
-    host.wait_on(&*other, PATIENCE).unwrap();
+    device.wait_on(&*stream, TIMEOUT).unwrap();
+    host.wait_on(&*other, TIMEOUT).unwrap();
     let short = Duration::from_millis(30);
     assert!(matches!(host.synchronize(short), Err(IncompleteError::Pending { .. })));
     assert!(matches!(stream.synchronize(short), Err(DomainError::TimedOut { .. })));
     child.kill();
-    assert!(matches!(host.synchronize(PATIENCE), Err(IncompleteError::Poisoned { sequence: 1, .. })));
-    stream.synchronize(PATIENCE).unwrap();
-    other.synchronize(PATIENCE).unwrap();
+    assert!(matches!(host.synchronize(TIMEOUT), Err(IncompleteError::Poisoned { sequence: 1, .. })));
+    stream.synchronize(TIMEOUT).unwrap();
+    other.synchronize(TIMEOUT).unwrap();
 }
 
 /// The same for a device without its subscriber.
@@ -532,12 +532,12 @@ fn a_device_that_waits_goes_on_when_topic_and_publisher_are_gone() {
     let stream = stream(DEVICE);
     for subscriber in subscribers {
         subscriber.take().unwrap().unwrap();
-        subscriber.take().unwrap().unwrap().wait_on(&*stream, PATIENCE).unwrap();
+        subscriber.take().unwrap().unwrap().wait_on(&*stream, TIMEOUT).unwrap();
     }
     assert!(inspect::topic(&scratch.root(), "image").unwrap().is_none(), "no member is left");
     assert!(matches!(stream.synchronize(Duration::from_millis(30)), Err(DomainError::TimedOut { .. })));
     child.kill();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
 }
 
 fn hold_all(scratch: &Scratch) {
@@ -584,7 +584,7 @@ fn copies_held_by_a_dead_subscriber_return() {
     let start = Instant::now();
     let mut count = HELD;
     while held(&scratch) > 0 {
-        assert!(start.elapsed() < PATIENCE, "they do not return");
+        assert!(start.elapsed() < TIMEOUT, "they do not return");
         send(&publisher, stream(DEVICE).as_ref(), (1, count), 50_000, When::Complete);
         drop(take(&copier));
         count += 1;
@@ -592,7 +592,7 @@ fn copies_held_by_a_dead_subscriber_return() {
     }
     println!("slots held by a dead process returned after {:.1?}", start.elapsed());
     while publisher.memory().in_use > 6 {
-        assert!(start.elapsed() < PATIENCE, "{:?}", publisher.memory());
+        assert!(start.elapsed() < TIMEOUT, "{:?}", publisher.memory());
         send(&publisher, stream(DEVICE).as_ref(), (1, count), 50_000, When::Complete);
         count += 1;
     }

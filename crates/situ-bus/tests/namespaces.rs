@@ -16,10 +16,10 @@ use situ_bus::{
 };
 use situ_testkit::process::{Role, command, say};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn reliable_publisher(node: &Node) -> RawPublisher {
-    let (reliability, when_full) = (Reliability::Reliable, WhenFull::Block(Some(PATIENCE)));
+    let (reliability, when_full) = (Reliability::Reliable, WhenFull::Block(Some(TIMEOUT)));
     let qos = PublisherQos { reliability, when_full, depth: 4, ..Default::default() };
     RawPublisher::create(node, "points", &numbers(), qos).unwrap()
 }
@@ -45,7 +45,7 @@ fn child() {
             }
             say("taken");
             loop {
-                std::thread::sleep(PATIENCE);
+                std::thread::sleep(TIMEOUT);
             }
         }
         "publish" => {
@@ -60,7 +60,7 @@ fn child() {
             let _subscriber = reliable_subscriber(&node);
             say("ready");
             loop {
-                std::thread::sleep(PATIENCE);
+                std::thread::sleep(TIMEOUT);
             }
         }
         other => panic!("no such role: {other}"),

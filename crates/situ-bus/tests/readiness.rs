@@ -18,7 +18,7 @@ use situ_bus::{
 use situ_memory::{DomainId, DomainKind, Fence, HOST, Stream};
 
 const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(30);
 const BODY: usize = 1000;
 
@@ -38,14 +38,14 @@ fn subscriber(node: &Node, domain: DomainId, history: History) -> RawSubscriber 
 fn publish_behind(publisher: &RawPublisher, stream: &dyn Stream, gate: &Fence, value: u64) {
     let mut loan = publisher.loan(8, 8, BODY).unwrap();
     loan.head_bytes().copy_from_slice(&value.to_ne_bytes());
-    stream.wait(gate, PATIENCE).unwrap();
+    stream.wait(gate, TIMEOUT).unwrap();
     assert_eq!(loan.publish_on(stream).unwrap(), value);
 }
 
 fn value_of(subscriber: &RawSubscriber) -> Option<u64> {
     let start = Instant::now();
     let sample = subscriber.take().unwrap();
-    assert!(start.elapsed() < PATIENCE / 2, "a take waits for no device");
+    assert!(start.elapsed() < TIMEOUT / 2, "a take waits for no device");
     sample.map(|sample| u64::from_ne_bytes(sample.head_in_place().try_into().unwrap()))
 }
 
@@ -74,9 +74,9 @@ fn waits_for_one_topic_or_several_end_when_a_message_is_complete() {
         assert_eq!(wait_any(&[&on_host, &other], Some(SHORT)), None, "there is nothing to read yet");
         assert!(!on_host.wait(Some(SHORT)));
         assert_eq!(value_of(&on_host), None);
-        assert!(start.elapsed() < PATIENCE / 2, "waits end at their time-outs");
+        assert!(start.elapsed() < TIMEOUT / 2, "waits end at their time-outs");
         assert_eq!(
-            wait_any(&[&other, &on_device], Some(PATIENCE)),
+            wait_any(&[&other, &on_device], Some(TIMEOUT)),
             Some(1),
             "on the device, the stream waits"
         );
@@ -86,18 +86,18 @@ fn waits_for_one_topic_or_several_end_when_a_message_is_complete() {
             std::thread::sleep(SHORT);
             theirs.complete();
         });
-        assert_eq!(wait_any(&[&other, &on_host], Some(PATIENCE)), Some(1));
+        assert_eq!(wait_any(&[&other, &on_host], Some(TIMEOUT)), Some(1));
         opening.join().unwrap();
         assert_eq!(value_of(&on_host), Some(0));
         assert_eq!(value_of(&on_host), None, "the next one is not complete");
         assert_eq!(wait_any(&[&other, &on_host], Some(SHORT)), None);
         let mine = RawPublisher::create(&node, "other", &numbers(), PublisherQos::default()).unwrap();
         common::publish(&mine, 0, 8);
-        assert_eq!(wait_any(&[&on_host, &other], Some(PATIENCE)), Some(1), "other topics are not delayed");
+        assert_eq!(wait_any(&[&on_host, &other], Some(TIMEOUT)), Some(1), "other topics are not delayed");
         gates[1].complete();
-        assert!(on_host.wait(Some(PATIENCE)));
+        assert!(on_host.wait(Some(TIMEOUT)));
         assert_eq!(value_of(&on_host), Some(1));
-        stream.synchronize(PATIENCE).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
     }
 }
 
@@ -118,12 +118,12 @@ fn a_descriptor_becomes_readable_when_a_message_is_complete() {
         for (value, gate) in gates.iter().enumerate() {
             assert!(!readable(&epoll, SHORT), "message {value} is not complete");
             gate.complete();
-            assert!(readable(&epoll, PATIENCE), "message {value} was not reported");
+            assert!(readable(&epoll, TIMEOUT), "message {value} was not reported");
             descriptor.clear();
             assert_eq!(value_of(&subscriber), Some(value as u64));
             assert_eq!(value_of(&subscriber), None);
         }
-        stream.synchronize(PATIENCE).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
     }
 }
 
@@ -145,21 +145,21 @@ async fn async_code_goes_on_until_a_message_is_complete() {
             let kernel = gate();
             let mut loan = publisher.loan_with(ScanBulkLengths { ranges: 100 }).unwrap();
             loan.count = count;
-            stream.wait(&kernel, PATIENCE).unwrap();
+            stream.wait(&kernel, TIMEOUT).unwrap();
             loan.publish_on(&*stream).unwrap();
             // The executor has one thread: if the future blocked, the time could not run out.
             let start = Instant::now();
             assert!(tokio::time::timeout(SHORT, messages.receive()).await.is_err(), "it is not complete");
-            assert!(start.elapsed() < PATIENCE / 2);
+            assert!(start.elapsed() < TIMEOUT / 2);
             let opening = tokio::spawn(async move {
                 tokio::time::sleep(SHORT).await;
                 kernel.complete();
             });
-            let received = tokio::time::timeout(PATIENCE, messages.receive()).await.expect("it is woken");
+            let received = tokio::time::timeout(TIMEOUT, messages.receive()).await.expect("it is woken");
             assert_eq!(received.unwrap().count, count);
             opening.await.unwrap();
         }
-        stream.synchronize(PATIENCE).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
     }
 }
 
@@ -186,20 +186,20 @@ fn a_subscriber_that_keeps_the_last_message_is_not_put_off_for_ever() {
             assert_eq!(value_of(&subscriber), None);
             std::mem::replace(&mut kernel, next).complete();
             if let Some(descriptor) = &descriptor {
-                assert!(readable(&epoll, PATIENCE), "message {value} was not reported");
+                assert!(readable(&epoll, TIMEOUT), "message {value} was not reported");
                 descriptor.clear();
             }
-            assert!(subscriber.wait(Some(PATIENCE)));
+            assert!(subscriber.wait(Some(TIMEOUT)));
             assert_eq!(value_of(&subscriber), Some(value), "the awaited message is taken");
         }
         kernel.complete();
-        stream.synchronize(PATIENCE).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
         // The newest of the complete messages.
         let open = gate();
         open.complete();
         (11..15).for_each(|value| publish_behind(&publisher, &*stream, &open, value));
-        stream.synchronize(PATIENCE).unwrap();
-        assert!(subscriber.wait(Some(PATIENCE)));
+        stream.synchronize(TIMEOUT).unwrap();
+        assert!(subscriber.wait(Some(TIMEOUT)));
         assert_eq!(value_of(&subscriber), Some(14));
     }
 }
@@ -216,7 +216,7 @@ fn a_message_that_never_becomes_complete_is_an_error_at_once() {
     loan.publish_signalled().map_err(|(error, _)| error).unwrap();
     assert!(!subscriber.wait(Some(SHORT)));
     fence.poison();
-    assert_eq!(wait_any(&[&subscriber], Some(PATIENCE)), Some(0));
+    assert_eq!(wait_any(&[&subscriber], Some(TIMEOUT)), Some(0));
     let error = subscriber.take().unwrap_err();
     assert!(matches!(error, TakeError::Copy { source: CopyError::Poisoned, .. }), "{error}");
 }

@@ -8,7 +8,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::watched::{PATIENCE, kills};
+use common::watched::{TIMEOUT, kills};
 use common::{Scratch, numbers, role};
 use rustix::process::Signal;
 use situ_bus::{LoanError, Placement, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos};
@@ -84,13 +84,13 @@ fn beside_others(domain: DomainId) -> Duration {
     scene.child.signal(Signal::KILL);
     let start = Instant::now();
     while scene.held() > 0 {
-        assert!(start.elapsed() < PATIENCE, "the slots do not return");
+        assert!(start.elapsed() < TIMEOUT, "the slots do not return");
         scene.publish().unwrap();
         std::thread::sleep(Duration::from_millis(1));
     }
     let took = start.elapsed();
     while scene.publisher.memory().in_use > 3 {
-        assert!(start.elapsed() < PATIENCE, "{:?}", scene.publisher.memory());
+        assert!(start.elapsed() < TIMEOUT, "{:?}", scene.publisher.memory());
         scene.publish().unwrap();
     }
     took
@@ -112,7 +112,7 @@ fn exhausted(domain: DomainId) -> Duration {
     while let Err(error) = scene.publish() {
         // Its lock may still exist; then no process can see that it dies.
         assert!(matches!(error, LoanError::Memory(AllocateError::Exhausted { .. })), "{error}");
-        assert!(start.elapsed() < PATIENCE, "the memory does not come back");
+        assert!(start.elapsed() < TIMEOUT, "the memory does not come back");
         // Retrying at once would take the core from the process that is ending.
         std::thread::sleep(Duration::from_millis(1));
     }

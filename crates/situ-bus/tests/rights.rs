@@ -24,7 +24,7 @@ use situ_bus::{
 };
 use situ_testkit::process::{Role, say};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const OTHER: u32 = 54_401;
 const GROUP: u32 = 54_402;
 
@@ -119,10 +119,10 @@ fn child() {
             let subscriber = RawSubscriber::create(&node, "points", &numbers(), subscriber_qos).unwrap();
             forbid(&scratch);
             say("ready");
-            assert!(subscriber.wait(Some(PATIENCE)));
+            assert!(subscriber.wait(Some(TIMEOUT)));
             let _held = subscriber.take().unwrap().unwrap();
             say("holds");
-            std::thread::sleep(PATIENCE);
+            std::thread::sleep(TIMEOUT);
         }
         other => panic!("no such role: {other}"),
     }
@@ -137,7 +137,7 @@ fn a_stray_write_of_a_publisher_moves_no_cursor() {
     assert_eq!(mapped(&scratch)[0].1, "rw-s");
     let mut child = Role::start(&scratch, "stray");
     child.wait_for("stores");
-    let status = child.end(PATIENCE);
+    let status = child.end(TIMEOUT);
     assert_eq!(status.signal(), Some(libc::SIGSEGV), "{status}");
     let info = inspect::topic(&root(&scratch), "points").unwrap().unwrap();
     assert_eq!(info.subscribers[0].behind, 1, "its cursor has not moved");

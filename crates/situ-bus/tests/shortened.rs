@@ -20,7 +20,7 @@ use situ_bus::{
 use situ_memory::{MemoryError, ViewError, guard};
 use situ_testkit::process::Role;
 
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 const BODY: usize = 50_000;
 const FORMER: i32 = 42;
 
@@ -64,7 +64,7 @@ fn child() {
 
 fn played(role: &str) -> ExitStatus {
     let scratch = Scratch::new();
-    Role::start(&scratch, role).end(PATIENCE)
+    Role::start(&scratch, role).end(TIMEOUT)
 }
 
 fn find(scratch: &Scratch, is_it: impl Fn(&PathBuf) -> bool) -> PathBuf {
@@ -118,7 +118,7 @@ fn shorten_a_topic(scratch: &Scratch) {
         }
         other => panic!("{other:?}"),
     }
-    assert!(subscriber.wait(Some(PATIENCE)), "there is an error to take");
+    assert!(subscriber.wait(Some(TIMEOUT)), "there is an error to take");
     // The publisher has its own mapping of the file, and finds the damage through it.
     let _ = first.publish();
     match second.publish() {

@@ -19,7 +19,7 @@ use rustix::event::{Timespec, epoll};
 use situ_bus::{EventFd, Messages, WhenFull, wait_any};
 
 /// Longer than any step here, shorter than any time limit of the bus.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 #[test]
 fn wait_any_takes_more_topics_than_the_kernel() {
@@ -38,7 +38,7 @@ fn wait_any_takes_more_topics_than_the_kernel() {
                 std::thread::sleep(Duration::from_millis(10));
                 publish_pose(&publisher, 5);
             });
-            assert_eq!(wait_any(&all, Some(PATIENCE)), Some(index));
+            assert_eq!(wait_any(&all, Some(TIMEOUT)), Some(index));
         });
         assert_eq!(take_pose(&subscribers[index]), Some(5));
     }
@@ -86,7 +86,7 @@ fn a_descriptor_reports_every_message_to_epoll() {
         }
         let last = if round > 0 { expected + round % 4 } else { 0 };
         while expected <= last {
-            assert!(readable(&epoll, PATIENCE), "message {expected} was not reported");
+            assert!(readable(&epoll, TIMEOUT), "message {expected} was not reported");
             descriptor.clear();
             while let Some(count) = take_pose(&subscriber) {
                 assert_eq!(count, expected);
@@ -122,7 +122,7 @@ fn descriptors_are_given_back() {
             return;
         }
         // Other tests of this process open files, too.
-        assert!(start.elapsed() < PATIENCE, "{before} files, then {}", open_files());
+        assert!(start.elapsed() < TIMEOUT, "{before} files, then {}", open_files());
     }
 }
 
@@ -137,7 +137,7 @@ async fn messages_are_received_in_async_code() {
         assert!(tokio::time::timeout(Duration::from_millis(5), messages.receive()).await.is_err());
     }
     publish_pose(&publisher, 1);
-    let received = tokio::time::timeout(PATIENCE, messages.receive()).await.unwrap().unwrap();
+    let received = tokio::time::timeout(TIMEOUT, messages.receive()).await.unwrap().unwrap();
     assert_eq!((received.count, received.sequence()), (1, 0));
     let publishing = std::thread::spawn(move || {
         for count in 2..200 {
@@ -147,8 +147,7 @@ async fn messages_are_received_in_async_code() {
     });
     let mut last = 1;
     while last < 199 {
-        let received =
-            tokio::time::timeout(PATIENCE, messages.receive()).await.expect("it is woken").unwrap();
+        let received = tokio::time::timeout(TIMEOUT, messages.receive()).await.expect("it is woken").unwrap();
         assert!(received.count > last);
         last = received.count;
     }
@@ -178,7 +177,7 @@ async fn a_stream_of_many_topics() {
             async move {
                 for count in 0..20 {
                     let next = std::future::poll_fn(|context| Pin::new(&mut stream).poll_next(context));
-                    let note = tokio::time::timeout(PATIENCE, next).await.unwrap().unwrap().unwrap();
+                    let note = tokio::time::timeout(TIMEOUT, next).await.unwrap().unwrap().unwrap();
                     assert_eq!((note.count, note.text.len()), (count, count as usize));
                     assert!(note.is_copy() && note.text.iter().all(|byte| *byte == topic as u8));
                 }
@@ -228,7 +227,7 @@ fn a_waker_may_poll_at_once() {
     Arc::new(Inline { messages: Mutex::new(messages), received: sender }).poll();
     for count in 0..50 {
         publish_pose(&publisher, count);
-        assert_eq!(received.recv_timeout(PATIENCE), Ok(count));
+        assert_eq!(received.recv_timeout(TIMEOUT), Ok(count));
     }
 }
 

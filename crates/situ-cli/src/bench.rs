@@ -18,7 +18,7 @@ use crate::output::table::{Column, Table};
 use crate::output::units;
 
 /// The time limit for the other process to become ready.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The size of a small message.
 const SMALL: usize = 64;
 /// The size of a large message.
@@ -117,7 +117,7 @@ impl Bench<'_> {
     fn peer(&self, task: Task, topics: &[String; 2]) -> Result<Part, CliError> {
         let options = PeerOptions { task, cpu: self.cpus[1], topics: topics.clone() };
         let mut part = self.context.start_part("bench", &options).map_err(CliError::failed)?;
-        part.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
+        part.wait_ready(TIMEOUT, || self.interrupt.is_set()).map_err(CliError::failed)?;
         Ok(part)
     }
 

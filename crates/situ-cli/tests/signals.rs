@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use situ::bus::{Node, RawSubscriber, Reliability, Root, SubscriberQos, inspect};
 
 const POSE: &str = "module demo { @final struct Pose { double x; double y; }; };";
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// More than one signal, as `timeout` and closing terminals send them.
 const SIGNALS: [&[Signal]; 4] = [
     &[Signal::TERM],
@@ -21,7 +21,7 @@ const SIGNALS: [&[Signal]; 4] = [
 fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
     let start = Instant::now();
     while !there() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
+        assert!(start.elapsed() < TIMEOUT, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -18,7 +18,7 @@ use perfetto::Value;
 use rules::Checked;
 
 const POSE: &str = "module demo { @flat struct Pose { double x; }; };";
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A publisher of poses, a hundred a second, and a subscriber that takes them.
 fn talk(sandbox: &Sandbox) -> ([Process; 2], BufReader<ChildStdout>) {
@@ -115,7 +115,7 @@ fn a_recording_ends_by_ctrl_c_and_by_stop() {
         std::thread::sleep(Duration::from_millis(200));
         let ended = if by_stop {
             text(&sandbox.run(&["trace", "stop"]));
-            recorder.wait(PATIENCE)
+            recorder.wait(TIMEOUT)
         } else {
             recorder.interrupt()
         };

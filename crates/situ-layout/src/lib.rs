@@ -101,4 +101,4 @@ pub use value::in_place::{
 };
 pub use value::newtype::Newtype;
 pub use value::time;
-pub use value::traits::{Key, Plain, Validation, Value};
+pub use value::traits::{BulkElement, MapKey, Validation, Value};

@@ -12,7 +12,7 @@ use situ_memory::{
 };
 use situ_testkit::process::{rerun, role};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 struct Scratch(situ_testkit::Scratch);
 
@@ -105,7 +105,7 @@ fn a_kernel_works_between_two_copies() {
         .unwrap();
     // SAFETY: as above.
     unsafe { stream.copy_to_host(&memory, 4096, output.as_mut_ptr(), 256).unwrap() };
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     assert!(input.iter().zip(&output).all(|(input, output)| input.wrapping_mul(3) == *output));
     // One kernel that leaves its bounds, and one that panics.
     emulated
@@ -114,10 +114,10 @@ fn a_kernel_works_between_two_copies() {
             unsafe { view.bytes(&memory, 8000, 193) }.map(drop)
         })
         .unwrap();
-    assert!(matches!(stream.synchronize(PATIENCE), Err(DomainError::OutOfRange { size: 8192, .. })));
+    assert!(matches!(stream.synchronize(TIMEOUT), Err(DomainError::OutOfRange { size: 8192, .. })));
     emulated.launch(|_| panic!("a kernel with a fault")).unwrap();
-    assert!(matches!(stream.synchronize(PATIENCE), Err(DomainError::Refused { .. })));
-    stream.synchronize(PATIENCE).expect("the stream goes on");
+    assert!(matches!(stream.synchronize(TIMEOUT), Err(DomainError::Refused { .. })));
+    stream.synchronize(TIMEOUT).expect("the stream goes on");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn copies_take_at_least_the_time_of_the_model() {
             stream.copy_from_host(bytes.as_ptr(), &memory, index as u64 * 1_000_000, 1_000_000).unwrap()
         };
     }
-    streams.iter().for_each(|stream| stream.synchronize(PATIENCE).unwrap());
+    streams.iter().for_each(|stream| stream.synchronize(TIMEOUT).unwrap());
     // 5 ms of latency each, which overlap, and 10 ms on the bus each, which do not.
     assert!(start.elapsed() >= Duration::from_millis(25), "{:?}", start.elapsed());
 }
@@ -175,7 +175,7 @@ fn after_a_failed_copy_no_fence_says_complete() {
         stream.signal(&pool.fence(last)).unwrap();
         fences.push(pool.fence(last));
     }
-    let error = stream.synchronize(PATIENCE).unwrap_err();
+    let error = stream.synchronize(TIMEOUT).unwrap_err();
     assert!(matches!(error, DomainError::Refused { .. }), "{error}");
     let states: Vec<FenceState> = fences.iter().map(|fence| fence.state()).collect();
     assert_eq!(states, [FenceState::Complete, FenceState::Poisoned, FenceState::Poisoned]);
@@ -186,7 +186,7 @@ fn after_a_failed_copy_no_fence_says_complete() {
     let fence = pool.fence(last);
     assert_eq!(fence.state(), FenceState::Pending);
     stream.signal(&fence).unwrap();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     assert_eq!(fence.state(), FenceState::Complete);
 }
 
@@ -197,7 +197,7 @@ fn a_lost_device_is_lost_for_everybody_and_nobody_waits_for_it() {
     let mut pool = scratch.pool(&domain, "p.pool").unwrap();
     let (first, second) = (pool.allocate(64).unwrap(), pool.allocate(64).unwrap());
     let stuck = domain.stream().unwrap();
-    stuck.wait(&pool.fence(second), PATIENCE).unwrap();
+    stuck.wait(&pool.fence(second), TIMEOUT).unwrap();
     let stream = domain.stream().unwrap();
     let bytes = [7u8; 64];
     for slot in [first, second] {
@@ -210,7 +210,7 @@ fn a_lost_device_is_lost_for_everybody_and_nobody_waits_for_it() {
         }
     }
     for stream in [&stream, &stuck] {
-        let error = stream.synchronize(PATIENCE).unwrap_err();
+        let error = stream.synchronize(TIMEOUT).unwrap_err();
         assert!(matches!(error, DomainError::Lost { .. }), "{error}");
     }
     assert_eq!(pool.fence(first).state(), FenceState::Complete);
@@ -236,7 +236,7 @@ fn a_dropped_stream_still_does_what_it_was_given() {
     let fence = pool.fence(slot);
     stream.signal(&fence).unwrap();
     drop((stream, domain));
-    assert_eq!(fence.wait(PATIENCE), FenceState::Complete);
+    assert_eq!(fence.wait(TIMEOUT), FenceState::Complete);
 }
 
 /// The number of streams of emulated devices in this process.
@@ -258,13 +258,13 @@ fn drops_a_stream_that_waits() {
     stream.signal(&pool.fence(behind)).unwrap();
     let start = Instant::now();
     while stream_threads() == 0 {
-        assert!(start.elapsed() < PATIENCE, "a thread gives itself its name");
+        assert!(start.elapsed() < TIMEOUT, "a thread gives itself its name");
     }
     drop(stream);
-    assert_eq!(pool.fence(behind).wait(PATIENCE), FenceState::Poisoned, "not complete");
+    assert_eq!(pool.fence(behind).wait(TIMEOUT), FenceState::Poisoned, "not complete");
     let start = Instant::now();
     while stream_threads() > 0 {
-        assert!(start.elapsed() < PATIENCE, "the thread goes on for ever");
+        assert!(start.elapsed() < TIMEOUT, "the thread goes on for ever");
         std::thread::yield_now();
     }
 }
@@ -293,7 +293,7 @@ fn copies_between_domains_take_the_shortest_way() {
     let pattern: Vec<u8> = (0..size).map(|byte| (byte % 251) as u8).collect();
     // SAFETY: the memory has that many bytes, and no other code uses it.
     unsafe { base.copy_from_nonoverlapping(pattern.as_ptr(), size as usize) };
-    let mut copy = |from, to, len| copier.copy((from, 0), (to, 0), len, None, PATIENCE).unwrap();
+    let mut copy = |from, to, len| copier.copy((from, 0), (to, 0), len, None, TIMEOUT).unwrap();
     assert_eq!(copy(host, first, size), Route::FromHost);
     assert_eq!(copy(first, second, size), Route::Staged);
     // SAFETY: as above.
@@ -307,12 +307,12 @@ fn copies_between_domains_take_the_shortest_way() {
     let mut pool = scratch.pool(&HostDomain, "p.pool").unwrap();
     let slot = pool.allocate(64).unwrap();
     let fence = pool.fence(slot);
-    let mut late = |patience| copier.copy((first, 0), (second, 0), 64, Some(&fence), patience);
+    let mut late = |timeout| copier.copy((first, 0), (second, 0), 64, Some(&fence), timeout);
     assert!(matches!(late(Duration::from_millis(20)), Err(DomainError::TimedOut { .. })));
     fence.complete();
-    assert_eq!(late(PATIENCE).unwrap(), Route::Staged);
+    assert_eq!(late(TIMEOUT).unwrap(), Route::Staged);
     assert!(matches!(
-        copier.copy((first, 1), (second, 0), size, None, PATIENCE),
+        copier.copy((first, 1), (second, 0), size, None, TIMEOUT),
         Err(DomainError::OutOfRange { offset: 1, .. })
     ));
 }

@@ -22,7 +22,7 @@ use situ_memory::{
 use situ_testkit::process::{rerun, role};
 
 const SIZE: u64 = 5 << 20;
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The first device; `None`, after printing why, if there is none.
 fn device() -> Option<VulkanDomain> {
@@ -51,7 +51,7 @@ fn write(domain: &VulkanDomain, memory: &Arc<dyn Memory>, offset: u64, bytes: &[
     let stream = domain.stream().unwrap();
     // SAFETY: the bytes outlive the synchronization.
     unsafe { stream.copy_from_host(bytes.as_ptr(), memory, offset, bytes.len() as u64) }.unwrap();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
 }
 
 fn read(domain: &VulkanDomain, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Vec<u8> {
@@ -59,7 +59,7 @@ fn read(domain: &VulkanDomain, memory: &Arc<dyn Memory>, offset: u64, len: u64) 
     let stream = domain.stream().unwrap();
     // SAFETY: the bytes outlive the synchronization.
     unsafe { stream.copy_to_host(memory, offset, bytes.as_mut_ptr(), len) }.unwrap();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     bytes
 }
 
@@ -108,7 +108,7 @@ fn memory_outlives_an_exporter_that_was_killed_before_the_import() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    ours.set_read_timeout(Some(PATIENCE)).unwrap();
+    ours.set_read_timeout(Some(TIMEOUT)).unwrap();
     let descriptor = receive(&ours);
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(9), "killed, not ended");
@@ -273,9 +273,9 @@ fn a_stream_that_waits_holds_up_nobody_else() {
     // SAFETY: the bytes outlive the synchronization.
     unsafe { writer.copy_from_host(bytes.as_ptr(), &first, 0, SIZE) }.unwrap();
     writer.signal(&filled).unwrap();
-    writer.synchronize(PATIENCE).unwrap();
+    writer.synchronize(TIMEOUT).unwrap();
     assert_eq!(filled.state(), FenceState::Complete);
-    reader.synchronize(PATIENCE).unwrap();
+    reader.synchronize(TIMEOUT).unwrap();
     assert_eq!(copied.state(), FenceState::Complete);
     assert!(read(&domain, &second, 0, SIZE) == bytes, "the copy ran before the bytes were there");
 }
@@ -296,7 +296,7 @@ fn work_of_ones_own_takes_its_turn() {
     }
     .unwrap();
     stream.signal(&filled).unwrap();
-    assert_eq!(filled.wait(PATIENCE), FenceState::Complete);
+    assert_eq!(filled.wait(TIMEOUT), FenceState::Complete);
     assert_eq!(read(&domain, &memory, 4088, 8), [1, 2, 3, 4, 1, 2, 3, 4]);
     assert!(memory.address() != 0 && memory.host(0, 0).unwrap().is_none());
 }

@@ -8,7 +8,7 @@ use situ_memory::vulkan::{HostPages, VulkanDomain};
 use situ_memory::{Beneath, Domain, DomainError, Fence, HostDomain, Memory, MemoryRequest, Stream};
 
 const SIZE: u64 = 1 << 20;
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn request() -> MemoryRequest {
     MemoryRequest { size: SIZE, mode: 0o600, group: None }
@@ -44,7 +44,7 @@ fn there_and_back(
     let target = to.host(0, to.size()).unwrap().unwrap().wrapping_add(begin as usize);
     // SAFETY: the memory is kept until the stream has passed, and no other code uses it.
     unsafe { stream.copy_to_host(device, 7, target, len) }.unwrap();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     assert!(bytes(to, begin as usize, len as usize) == bytes(from, begin as usize, len as usize));
 }
 
@@ -94,7 +94,7 @@ fn registered_pages_are_imported_once_and_go_when_nothing_uses_them() {
     // A registration keeps its memory, and so does work under way; nothing else does.
     let (left, gone) = (bytes(&from, 0, 200_000).to_vec(), Arc::downgrade(&from));
     let fence = Fence::of_process(0, 1);
-    stream.wait(&fence, PATIENCE).unwrap();
+    stream.wait(&fence, TIMEOUT).unwrap();
     stream.copy(&from, 0, &device, 0, 200_000).unwrap();
     drop(from);
     drop(first);
@@ -102,7 +102,7 @@ fn registered_pages_are_imported_once_and_go_when_nothing_uses_them() {
     fence.complete();
     // SAFETY: the memory is kept until the stream has passed, and no other code uses it.
     unsafe { stream.copy_to_host(&device, 0, to.host(0, to.size()).unwrap().unwrap(), 200_000) }.unwrap();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     assert!(bytes(&to, 0, 200_000) == left.as_slice());
     assert!(gone.upgrade().is_none(), "no work needs it");
     drop(third);

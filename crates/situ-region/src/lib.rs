@@ -31,7 +31,6 @@ mod value;
 pub use situ_layout as layout;
 
 pub use containers::entries::{Entries, EntryMut};
-pub use containers::flat::{FlatMap, FlatSet};
 pub use containers::hash::{HashMap, HashSet};
 pub use containers::key::{Entry, Key};
 #[doc(hidden)]
@@ -39,6 +38,7 @@ pub use containers::keyed::{Engine, Reserve};
 pub use containers::keyed::{Map, Set};
 pub use containers::maybe::{Maybe, Unique};
 pub use containers::shared::{Link, Shared};
+pub use containers::sorted::{SortedMap, SortedSet};
 pub use containers::text::Text;
 pub use containers::tree::{OrderedMap, OrderedSet};
 pub use containers::union::Discriminator;

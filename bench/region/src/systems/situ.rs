@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::rc::Rc;
 use std::time::Instant;
 
-use situ_region::{Buffer, FlatMap, Full, Mut, Ref, Region, Text, Vector, view};
+use situ_region::{Buffer, SortedMap, Full, Mut, Ref, Region, Text, Vector, view};
 use situ_region::{region_plain, region_struct};
 
 use super::situ_sets;
@@ -27,7 +27,7 @@ region_struct! {
         manapoint: f32,
         speed: f32,
         pos: Position,
-        items: FlatMap<u64, Item>,
+        items: SortedMap<u64, Item>,
         path: Vector<Position>,
         attributes: Vector<f32>,
         equips: Vector<Equip>,

@@ -9,14 +9,14 @@
 
 #include "situ/layout/message.hpp"
 #include "situ/layout/policy.hpp"
-#include "situ/region/containers/flat_map.hpp"
-#include "situ/region/containers/flat_set.hpp"
 #include "situ/region/containers/hash_map.hpp"
 #include "situ/region/containers/hash_set.hpp"
 #include "situ/region/containers/optional.hpp"
 #include "situ/region/containers/ordered_map.hpp"
 #include "situ/region/containers/ordered_set.hpp"
 #include "situ/region/containers/shared.hpp"
+#include "situ/region/containers/sorted_map.hpp"
+#include "situ/region/containers/sorted_set.hpp"
 #include "situ/region/containers/string.hpp"
 #include "situ/region/containers/union.hpp"
 #include "situ/region/containers/unique.hpp"
@@ -37,7 +37,7 @@ struct in_region {
   template <class T, std::size_t N>
   using sequence = region_vector<T>;
   template <class K, class V, std::size_t N>
-  using map = region_flat_map<K, V>;
+  using map = region_sorted_map<K, V>;
   template <class T>
   using optional = region_optional<T>;
   template <class T, std::size_t N = unbounded>
@@ -48,24 +48,24 @@ struct in_region {
   template <class T>
   using unbounded_sequence = region_vector<T>;
   template <class K, class V>
-  using unbounded_map = region_flat_map<K, V>;
+  using unbounded_map = region_sorted_map<K, V>;
 };
 
 namespace detail {
 template <class K, class V>
-struct hashed<region_flat_map<K, V>> {
+struct hashed<region_sorted_map<K, V>> {
   using type = region_hash_map<K, V>;
 };
 template <class K>
-struct hashed<region_flat_set<K>> {
+struct hashed<region_sorted_set<K>> {
   using type = region_hash_set<K>;
 };
 template <class K, class V>
-struct ordered<region_flat_map<K, V>> {
+struct ordered<region_sorted_map<K, V>> {
   using type = region_ordered_map<K, V>;
 };
 template <class K>
-struct ordered<region_flat_set<K>> {
+struct ordered<region_sorted_set<K>> {
   using type = region_ordered_set<K>;
 };
 template <class T>
@@ -82,7 +82,7 @@ struct union_in<in_region, D, Cases, Ts...> {
 };
 template <class K>
 struct as_set<region_vector<K>> {
-  using type = region_flat_set<K>;
+  using type = region_sorted_set<K>;
 };
 }  // namespace detail
 

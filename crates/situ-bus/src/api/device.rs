@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use situ_layout::{BulkRef, FlatMessage, Message, Plain};
+use situ_layout::{BulkElement, BulkRef, FlatMessage, Message};
 use situ_memory::{DomainError, DomainId, Fence, Stream, StreamOrder};
 
 use crate::api::typed::{Loan, ReceiveError, Sample, Subscriber};
@@ -15,7 +15,7 @@ use crate::port::sample_payload::IncompleteError;
 impl<T: FlatMessage> Loan<'_, T> {
     /// Returns a bulk member's elements as memory that a device can write: `loan.span(|cloud| &cloud.data)`.
     /// Empty if the descriptor belongs to another message.
-    pub fn span<U: Plain, const N: usize>(
+    pub fn span<U: BulkElement, const N: usize>(
         &self,
         member: impl FnOnce(&T) -> &BulkRef<U, N>,
     ) -> DeviceSpan<'_, U> {
@@ -59,7 +59,7 @@ impl<T: Message> Subscriber<T> {
 impl<T: Message> Sample<T> {
     /// Returns a bulk member's elements in the subscriber's domain: `sample.span(|cloud| &cloud.data)`. Empty
     /// if the descriptor belongs to another message.
-    pub fn span<U: Plain, const N: usize>(
+    pub fn span<U: BulkElement, const N: usize>(
         &self,
         member: impl FnOnce(&T) -> &BulkRef<U, N>,
     ) -> DeviceSpan<'_, U> {
@@ -95,15 +95,15 @@ impl<T: Message> Sample<T> {
         self.raw().order()
     }
 
-    /// Waits until the message is complete, at most for `patience`.
-    pub fn synchronize(&self, patience: Duration) -> Result<(), IncompleteError> {
-        self.raw().synchronize(patience)
+    /// Waits until the message is complete, at most for `timeout`.
+    pub fn synchronize(&self, timeout: Duration) -> Result<(), IncompleteError> {
+        self.raw().synchronize(timeout)
     }
 
     /// Makes work that is enqueued on `stream` from now on wait until the message is complete: see
     /// [`RawSample::wait_on`](crate::RawSample::wait_on).
-    pub fn wait_on(&self, stream: &dyn Stream, patience: Duration) -> Result<(), IncompleteError> {
-        self.raw().wait_on(stream, patience)
+    pub fn wait_on(&self, stream: &dyn Stream, timeout: Duration) -> Result<(), IncompleteError> {
+        self.raw().wait_on(stream, timeout)
     }
 
     /// Releases the sample when `stream` has passed all work that is enqueued on it so far: see

@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use situ_layout::{
-    BulkCursor, BulkRef, FlatFormError, FlatMessage, Message, Plain, RegionFormError, SharedBytes,
+    BulkCursor, BulkElement, BulkRef, FlatFormError, FlatMessage, Message, RegionFormError, SharedBytes,
     StorageKind, ValidateError, boxed,
 };
 use situ_memory::{DomainId, Strategy};
@@ -305,7 +305,7 @@ impl<T: FlatMessage> Loan<'_, T> {
     /// A bulk member's elements, for writing: `loan.bulk_mut(|cloud| &cloud.data)`. Empty if the descriptor
     /// belongs to another message.
     #[inline]
-    pub fn bulk_mut<U: Plain, const N: usize>(
+    pub fn bulk_mut<U: BulkElement, const N: usize>(
         &mut self,
         member: impl FnOnce(&T) -> &BulkRef<U, N>,
     ) -> &mut [U] {
@@ -720,7 +720,7 @@ impl<T: Message> Sample<T> {
     /// A bulk member's elements: `sample.bulk(|cloud| &cloud.data)`. Empty if the descriptor belongs to
     /// another message.
     #[inline]
-    pub fn bulk<U: Plain, const N: usize>(&self, member: impl FnOnce(&T) -> &BulkRef<U, N>) -> &[U] {
+    pub fn bulk<U: BulkElement, const N: usize>(&self, member: impl FnOnce(&T) -> &BulkRef<U, N>) -> &[U] {
         let body = match &self.decoded {
             None => self.raw.body_in_place(),
             Some(decoded) => decoded.body.bytes(),

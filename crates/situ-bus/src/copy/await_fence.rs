@@ -10,17 +10,17 @@ use crate::timeouts::POLL_INTERVAL;
 use crate::topic::Topic;
 use crate::wait::fence::repair_if_dead;
 
-/// Waits until a fence is complete, at most for `patience`. Checks at intervals whether the fence's owner is
+/// Waits until a fence is complete, at most for `timeout`. Checks at intervals whether the fence's owner is
 /// alive.
 pub(crate) fn await_fence(
     topic: &Topic,
     owner: NodeId,
     fence: &Fence,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(), CopyError> {
     let start = Instant::now();
     loop {
-        let left = patience.saturating_sub(start.elapsed());
+        let left = timeout.saturating_sub(start.elapsed());
         match fence.wait(POLL_INTERVAL.min(left)) {
             FenceState::Complete => return Ok(()),
             FenceState::Poisoned => return Err(CopyError::Poisoned),

@@ -26,9 +26,9 @@ impl Enqueued {
         self.0.retain(|(_, fence)| fence.state() == FenceState::Pending);
     }
 
-    /// Waits until one of them is over, at most for `patience`. Returns whether one is over.
-    pub(crate) fn wait_for_one(&mut self, patience: Duration) -> bool {
+    /// Waits until one of them is over, at most for `timeout`. Returns whether one is over.
+    pub(crate) fn wait_for_one(&mut self, timeout: Duration) -> bool {
         self.forget();
-        self.0.first().is_some_and(|(_, fence)| fence.wait(patience) != FenceState::Pending)
+        self.0.first().is_some_and(|(_, fence)| fence.wait(timeout) != FenceState::Pending)
     }
 }

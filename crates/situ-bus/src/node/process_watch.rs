@@ -110,14 +110,14 @@ fn used_places(topic: &Topic) -> impl Iterator<Item = NodeId> {
     used.map(|place| NodeId(place.node()))
 }
 
-/// Whether one of these processes has ended, or ends within `patience`.
-fn have_ended(processes: &[Arc<OwnedFd>], patience: Duration) -> bool {
+/// Whether one of these processes has ended, or ends within `timeout`.
+fn have_ended(processes: &[Arc<OwnedFd>], timeout: Duration) -> bool {
     if processes.is_empty() {
         return false;
     }
     let mut polled: Vec<_> = processes.iter().map(|it| PollFd::new(&**it, PollFlags::IN)).collect();
-    let patience = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: patience.subsec_nanos().into() };
-    poll(&mut polled, Some(&patience)).is_ok_and(|ready| ready > 0)
+    let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+    poll(&mut polled, Some(&timeout)).is_ok_and(|ready| ready > 0)
 }
 
 /// Reclaims memory held by processes that are exiting: repairs, and waits for their end until `enough`

@@ -95,14 +95,14 @@ impl RawSample {
         self.fence().and_then(|_| order(self.domain())).unwrap_or(StreamOrder::Host)
     }
 
-    /// Waits until its payload is complete, at most for `patience`.
-    pub fn synchronize(&self, patience: Duration) -> Result<(), IncompleteError> {
+    /// Waits until its payload is complete, at most for `timeout`.
+    pub fn synchronize(&self, timeout: Duration) -> Result<(), IncompleteError> {
         let Some((payload, fence)) = self.payload().and_then(|it| Some((it, it.fence.as_ref()?))) else {
             return Ok(());
         };
         self.check_process()?;
         let topic = &self.pin().mapped.core.topic;
-        match await_fence(topic, payload.owner, fence, patience) {
+        match await_fence(topic, payload.owner, fence, timeout) {
             Ok(()) => Ok(()),
             Err(CopyError::Incomplete { waited }) => {
                 Err(IncompleteError::Pending { topic: topic.name.clone(), sequence: self.sequence(), waited })
@@ -112,14 +112,14 @@ impl RawSample {
     }
 
     /// Makes work that is enqueued on `stream` from now on wait until the payload is complete. The call
-    /// itself waits only if the device cannot (see [`order`](Self::order)), at most for `patience`.
+    /// itself waits only if the device cannot (see [`order`](Self::order)), at most for `timeout`.
     ///
     /// The wait also ends if the publisher or the copier dies or fails before: check the
     /// [`fence`](Self::fence) when the work is done.
     pub fn wait_on(
         &self,
         stream: &dyn situ_memory::Stream,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<(), IncompleteError> {
         let Some((payload, fence)) = self.payload().and_then(|it| Some((it, it.fence.as_ref()?))) else {
             return Ok(());
@@ -132,9 +132,9 @@ impl RawSample {
                 let core = &self.pin().mapped.core;
                 // The watch must come first: the owner must be watched while the call waits.
                 if core.node.fences.watch(&core.topic, payload.owner, fence).is_err() {
-                    return self.synchronize(patience);
+                    return self.synchronize(timeout);
                 }
-                Ok(stream.wait(fence, patience)?)
+                Ok(stream.wait(fence, timeout)?)
             }
         }
     }

@@ -17,9 +17,7 @@ use situ_memory::fork::LockedFile;
 use situ_memory::{Beneath, MemoryError, OpenRoot};
 
 use super::register_error::RegisterError;
-
-/// How long a registration waits for other registrations.
-const PATIENCE: Duration = Duration::from_secs(5);
+use crate::timeouts::REGISTRATION_TIMEOUT;
 
 /// The lock of a topic's directory, held until dropped.
 ///
@@ -54,7 +52,7 @@ impl Lock {
                     return Self::of(opened, directory).map_err(|error| system("open", error).into());
                 }
                 Ok(()) => continue,
-                Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < PATIENCE => {
+                Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < REGISTRATION_TIMEOUT => {
                     std::thread::sleep(Duration::from_micros(100));
                 }
                 Err(rustix::io::Errno::WOULDBLOCK) => {

@@ -26,9 +26,7 @@ use super::lock::Lock;
 use super::ring_files::{Further, MAX_RINGS};
 use crate::protocol::copy_state::CopyState;
 use crate::protocol::ring::{ClaimError, Look, Ring};
-
-/// How long a seal waits for reliable subscribers to free a row.
-const PATIENCE: Duration = Duration::from_secs(1);
+use crate::timeouts::SEAL_TIMEOUT;
 
 impl Topic {
     /// The newest ring that this process has found.
@@ -278,7 +276,7 @@ impl Topic {
                 // present one.
                 Ok(_) | Err(ClaimError::Sealed) => return true,
                 Err(ClaimError::Corrupted) => return false,
-                Err(ClaimError::Refused(())) if start.elapsed() > PATIENCE => return false,
+                Err(ClaimError::Refused(())) if start.elapsed() > SEAL_TIMEOUT => return false,
                 Err(ClaimError::Refused(())) => {
                     self.mark_dead_places();
                     std::thread::sleep(Duration::from_micros(200));

@@ -9,7 +9,7 @@ use situ_memory::{DomainId, HOST, find};
 
 use super::{Scratch, numbers};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const BODY: usize = 1_000_000;
 /// Copies of this size are too small to be registered.
 const SMALL: usize = 60_000;
@@ -49,7 +49,7 @@ fn send(device: DomainId, publisher: &RawPublisher, subscriber: &RawSubscriber, 
             // SAFETY: the bytes live until the stream has passed, which is waited for.
             unsafe { device.copy_from_host(bytes.as_ptr(), span.memory(), at, bytes.len() as u64).unwrap() };
         }
-        device.synchronize(PATIENCE).unwrap();
+        device.synchronize(TIMEOUT).unwrap();
     } else {
         loan.body_bytes().copy_from_slice(body);
     }
@@ -66,7 +66,7 @@ fn send(device: DomainId, publisher: &RawPublisher, subscriber: &RawSubscriber, 
         // SAFETY: as above.
         unsafe { device.copy_to_host(span.memory(), at, bytes.as_mut_ptr(), bytes.len() as u64).unwrap() };
     }
-    device.synchronize(PATIENCE).unwrap();
+    device.synchronize(TIMEOUT).unwrap();
     assert!(back == body);
 }
 

@@ -20,7 +20,7 @@ pub fn kills(usual: u64) -> u64 {
 }
 
 /// The time without a sign of life that counts as hanging. It is long, because the machine may be busy.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The heartbeats of all children: one word each, in memory that they share with their parent.
 pub struct Beats {
@@ -93,7 +93,7 @@ impl Watched {
             (self.beat, self.at) = (beat, Instant::now());
         }
         // A waiting process has no messages while publishers are blocked or dead, but some always arrive.
-        if self.at.elapsed() > PATIENCE {
+        if self.at.elapsed() > TIMEOUT {
             let pid = self.role.child.id();
             let state = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
             let place = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
@@ -170,7 +170,7 @@ pub fn kill_at_random<const WITNESSES: usize>(
                 if now != known.0 {
                     *known = (now, Instant::now());
                 }
-                assert!(known.1.elapsed() < PATIENCE, "no message comes any more ({now} so far)");
+                assert!(known.1.elapsed() < TIMEOUT, "no message comes any more ({now} so far)");
             }
             if kill % 16 == 0 {
                 most_memory = most_memory.max(memory(scratch));

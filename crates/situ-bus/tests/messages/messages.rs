@@ -195,7 +195,7 @@ pub mod test {
     // SAFETY: the constant below compiles only if every member is self-contained.
     unsafe impl crate::common::messages::situ::layout::SelfContained for Pose {}
     // SAFETY: the structure is self-contained, and does not depend on the storage.
-    unsafe impl crate::common::messages::situ::layout::Plain for Pose {}
+    unsafe impl crate::common::messages::situ::layout::BulkElement for Pose {}
     // SAFETY: the constant below compiles only if the layout is that of the schema.
     unsafe impl crate::common::messages::situ::layout::FlatMessage for Pose {}
 

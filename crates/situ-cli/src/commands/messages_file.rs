@@ -10,7 +10,7 @@ const MAX_TEXT: u64 = 256 << 20;
 
 /// A message, and the line in which it begins.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct MessageText {
     /// The first line, from 1.
     pub line: usize,
     /// The message.
@@ -19,7 +19,7 @@ pub struct Text {
 
 /// Reads in a thread of its own, because reading from a terminal or a pipe does not end by Ctrl-C. The path
 /// `-` is standard input.
-pub fn read(path: &Path) -> io::Result<Receiver<io::Result<Text>>> {
+pub fn read(path: &Path) -> io::Result<Receiver<io::Result<MessageText>>> {
     let input: Box<dyn BufRead + Send> = if path == Path::new("-") {
         Box::new(BufReader::new(io::stdin()))
     } else {
@@ -53,7 +53,7 @@ struct Texts<R> {
 impl<R: BufRead> Texts<R> {
     /// Returns the next message. A message is one line in braces, or all lines up to `---`. Messages of
     /// comments and empty lines alone are skipped.
-    fn next(&mut self) -> io::Result<Option<Text>> {
+    fn next(&mut self) -> io::Result<Option<MessageText>> {
         let mut text = String::new();
         let mut first = 0;
         loop {
@@ -75,11 +75,11 @@ impl<R: BufRead> Texts<R> {
             } else if first == 0 {
                 first = self.line;
                 if line.starts_with('{') && line.ends_with('}') {
-                    return Ok(Some(Text { line: first, text }));
+                    return Ok(Some(MessageText { line: first, text }));
                 }
             }
             if is_end && first > 0 {
-                return Ok(Some(Text { line: first, text }));
+                return Ok(Some(MessageText { line: first, text }));
             }
             if count == 0 {
                 return Ok(None);

@@ -118,7 +118,7 @@ impl Context {
 pub struct Interrupt(Interrupter);
 
 /// The time after the first signal from which on a further signal ends the process.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Interrupt {
     /// Starts to listen for the signals.
@@ -132,7 +132,7 @@ impl Interrupt {
                 let now = now_ns();
                 let since = first.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
                 match since {
-                    Err(since) if now.saturating_sub(since) > PATIENCE.as_nanos() as u64 => {
+                    Err(since) if now.saturating_sub(since) > TIMEOUT.as_nanos() as u64 => {
                         signal_hook::low_level::exit(130)
                     }
                     _ => interrupter.interrupt(),

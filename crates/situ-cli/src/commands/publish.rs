@@ -134,7 +134,7 @@ pub fn run(context: &Context, arguments: &PubArgs) -> Result<(), CliError> {
 /// The messages to publish.
 enum Source {
     Same(Encoded),
-    File(Receiver<std::io::Result<messages_file::Text>>),
+    File(Receiver<std::io::Result<messages_file::MessageText>>),
 }
 
 /// What will be published, and how often.
@@ -206,8 +206,8 @@ fn offer(arguments: &PubArgs, existing: Option<&TopicInfo>) -> PublisherQos {
 
 fn wait_for_subscriber(publisher: &RawPublisher, wait: f64, interrupt: &Interrupt) {
     let begin = Instant::now();
-    let patience = Duration::from_secs_f64(wait);
-    while publisher.subscribers() == 0 && begin.elapsed() < patience && !interrupt.is_set() {
+    let timeout = Duration::from_secs_f64(wait);
+    while publisher.subscribers() == 0 && begin.elapsed() < timeout && !interrupt.is_set() {
         std::thread::sleep(GLANCE);
     }
 }

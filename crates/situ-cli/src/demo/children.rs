@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 /// The time limit for a process to stop before it is killed.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// The interval between checks of a process that should stop.
 const GLANCE: Duration = Duration::from_millis(5);
 /// The maximum size of the standard error that is kept of a process.
@@ -143,12 +143,12 @@ impl Part {
     }
 
     /// Waits until the process takes part in its topics.
-    pub fn wait_ready(&mut self, patience: Duration, stop: impl Fn() -> bool) -> Result<(), ChildError> {
+    pub fn wait_ready(&mut self, timeout: Duration, stop: impl Fn() -> bool) -> Result<(), ChildError> {
         let begin = Instant::now();
         while !self.report().ready && !stop() {
             self.check()?;
-            if begin.elapsed() > patience {
-                return Err(ChildError::NotReady { name: self.name, seconds: patience.as_secs() });
+            if begin.elapsed() > timeout {
+                return Err(ChildError::NotReady { name: self.name, seconds: timeout.as_secs() });
             }
             std::thread::sleep(GLANCE);
         }
@@ -169,7 +169,7 @@ impl Part {
             }
             let begin = Instant::now();
             while matches!(self.child.try_wait(), Ok(None)) {
-                if begin.elapsed() > PATIENCE {
+                if begin.elapsed() > TIMEOUT {
                     let _ = self.child.kill();
                     let _ = self.child.wait();
                     break;
@@ -212,7 +212,7 @@ mod tests {
         part.wait_ready(Duration::from_secs(10), || false).unwrap();
         let begin = Instant::now();
         assert_eq!(part.stop(), Report { ready: true, frames: 3, ..Report::default() });
-        assert!(begin.elapsed() < PATIENCE, "a process that stops by itself is not killed");
+        assert!(begin.elapsed() < TIMEOUT, "a process that stops by itself is not killed");
     }
 
     #[test]

@@ -54,7 +54,7 @@ situ::trace::category!(
 );
 
 /// The time limit for a process to become ready.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The interval between updates of the live table.
 const REDRAW: Duration = Duration::from_millis(100);
 /// The topics of the run with a filter on a device.
@@ -207,7 +207,7 @@ impl Demo<'_> {
         let viewer = Viewer::join(&node, &output, self.kind, serialized)?;
         // Processes start from the end of the chain: each one listens before its predecessor publishes.
         let mut filter = self.start_filter(serialized, &input, &output).map_err(CliError::failed)?;
-        filter.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
+        filter.wait_ready(TIMEOUT, || self.interrupt.is_set()).map_err(CliError::failed)?;
         let options = SensorOptions {
             input: self.arguments.input.clone(),
             camera: false,
@@ -217,7 +217,7 @@ impl Demo<'_> {
             topic: input.clone(),
         };
         let mut sensor = self.context.start_part("sensor", &options).map_err(CliError::failed)?;
-        sensor.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
+        sensor.wait_ready(TIMEOUT, || self.interrupt.is_set()).map_err(CliError::failed)?;
 
         let label = if serialized { "serialized" } else { "zero copy" };
         let seen = self.watch(&viewer, &mut sensor, &mut filter, label)?;
@@ -250,7 +250,7 @@ impl Demo<'_> {
             bytes: pixels.data.len() as u64,
         };
         let mut filter = self.context.start_part("filter", &options).map_err(CliError::failed)?;
-        filter.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
+        filter.wait_ready(TIMEOUT, || self.interrupt.is_set()).map_err(CliError::failed)?;
         let options = SensorOptions {
             input,
             camera: true,
@@ -260,7 +260,7 @@ impl Demo<'_> {
             topic: images.to_owned(),
         };
         let mut sensor = self.context.start_part("sensor", &options).map_err(CliError::failed)?;
-        sensor.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
+        sensor.wait_ready(TIMEOUT, || self.interrupt.is_set()).map_err(CliError::failed)?;
         let seen = self.watch(&viewer, &mut sensor, &mut filter, &format!("in {domain}"))?;
         // The counters disappear with the topics.
         let topics = DEVICE_TOPICS.map(|topic| inspect::topic(&self.context.root, topic));

@@ -87,21 +87,21 @@ impl Viewer {
         Seen { copies_before: CopyCounter::of_process().get(), ..Seen::default() }
     }
 
-    /// Takes one frame if one arrives within `patience`. With a size, also makes a picture of it.
+    /// Takes one frame if one arrives within `timeout`. With a size, also makes a picture of it.
     pub fn look(
         &self,
         seen: &mut Seen,
-        patience: Duration,
+        timeout: Duration,
         picture_size: Option<(usize, usize)>,
     ) -> Result<bool, CliError> {
-        (self.0)(seen, patience, picture_size)
+        (self.0)(seen, timeout, picture_size)
     }
 }
 
 fn subscribe<T: FrameMessage>(node: &Node, topic: &str) -> Result<Viewer, CliError> {
     let subscriber = node.subscriber::<T>(topic).reliable().create().map_err(CliError::failed)?;
-    Ok(Viewer(Box::new(move |seen, patience, picture_size| {
-        let Some(frame) = subscriber.recv(Some(patience)).map_err(CliError::failed)? else {
+    Ok(Viewer(Box::new(move |seen, timeout, picture_size| {
+        let Some(frame) = subscriber.recv(Some(timeout)).map_err(CliError::failed)? else {
             return Ok(false);
         };
         let _slice = slice!(DEMO, "look", "number" => frame.sequence());

@@ -96,8 +96,8 @@ fn live(
     app.update(Snapshot::between(&before, &before, interval));
     while !interrupt.is_set() {
         terminal.draw(|frame| view::draw(&mut app, frame))?;
-        let patience = interval.saturating_sub(looked.elapsed()).min(GLANCE);
-        if event::poll(patience)?
+        let timeout = interval.saturating_sub(looked.elapsed()).min(GLANCE);
+        if event::poll(timeout)?
             && let Event::Key(key) = event::read()?
             && key.kind != KeyEventKind::Release
             && app.key(key) == Action::Quit

@@ -103,8 +103,8 @@ fn sample(root: &Root, shared: &Shared) {
             continue;
         }
         // Paused topics become due meanwhile.
-        let patience = if observers.len() == all { GLANCE } else { REST };
-        if !Observer::wait_any(&observers, patience) {
+        let timeout = if observers.len() == all { GLANCE } else { REST };
+        if !Observer::wait_any(&observers, timeout) {
             continue;
         }
         let noticed = now_ns();

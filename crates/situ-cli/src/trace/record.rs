@@ -16,7 +16,7 @@ use crate::output::{LiveBlock, Style};
 /// The interval between checks for Ctrl-C and updates of the live line.
 const GLANCE: Duration = Duration::from_millis(100);
 /// The time limit for a recorder to end.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The result of a recording.
 #[derive(Debug, Serialize)]
@@ -186,9 +186,9 @@ pub fn stop(context: &Context) -> Result<(), CliError> {
     };
     let begin = Instant::now();
     while trace::running(root).is_some_and(|other| other.id == session.id) {
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > TIMEOUT {
             let pid = session.collector_pid;
-            return Err(CliError::TimedOut(format!("process {pid} still records after {PATIENCE:?}")));
+            return Err(CliError::TimedOut(format!("process {pid} still records after {TIMEOUT:?}")));
         }
         std::thread::sleep(Duration::from_millis(5));
     }

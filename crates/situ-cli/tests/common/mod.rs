@@ -152,13 +152,13 @@ impl Process {
         self.child.wait().unwrap();
     }
 
-    pub fn wait(&mut self, patience: Duration) -> Output {
+    pub fn wait(&mut self, timeout: Duration) -> Output {
         let begin = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(begin.elapsed() < patience, "the command does not end");
+            assert!(begin.elapsed() < timeout, "the command does not end");
             std::thread::sleep(Duration::from_millis(5));
         };
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

@@ -12,7 +12,7 @@ use crate::value::bulk_ref::BulkCursor;
 use crate::value::container::{MapField, OptionalField, SequenceField, TextField, WideTextField, within};
 use crate::value::error::{BoundError, FieldPath, OpaqueBuffer};
 use crate::value::in_place::{default_value, dense_bytes, dense_bytes_mut};
-use crate::value::traits::{Key, Plain, Value};
+use crate::value::traits::{BulkElement, MapKey, Value};
 
 /// Why a message does not fit another storage.
 #[derive(Clone, PartialEq, Eq, Error)]
@@ -161,7 +161,7 @@ pub trait AssignFrom<Source> {
     }
 }
 
-impl<T: Plain> AssignFrom<T> for T {
+impl<T: BulkElement> AssignFrom<T> for T {
     fn assign_parts(&mut self, source: &T, _: &mut Bodies<'_>) -> Result<(), AssignError> {
         *self = *source;
         Ok(())
@@ -252,7 +252,7 @@ pub fn maybe<T: Value, S: Value>(
 }
 
 /// Converts a map.
-pub fn map<K: Key, V: Value, SK: Key, SV: Value>(
+pub fn map<K: MapKey, V: Value, SK: MapKey, SV: Value>(
     target: &mut impl MapField<K, V>,
     source: &impl MapField<SK, SV>,
     bodies: &mut Bodies<'_>,
@@ -272,7 +272,7 @@ pub fn map<K: Key, V: Value, SK: Key, SV: Value>(
 }
 
 /// Converts a bulk member.
-pub fn bulk<T: Plain, B: BulkField<T>>(
+pub fn bulk<T: BulkElement, B: BulkField<T>>(
     target: &mut B,
     source: &impl BulkField<T>,
     bodies: &mut Bodies<'_>,
@@ -288,7 +288,7 @@ pub fn bulk<T: Plain, B: BulkField<T>>(
 }
 
 /// Converts a bulk member from its elements.
-pub fn bulk_elements<T: Plain, B: BulkField<T>>(
+pub fn bulk_elements<T: BulkElement, B: BulkField<T>>(
     target: &mut B,
     elements: &[T],
     bodies: &mut Bodies<'_>,
@@ -298,7 +298,10 @@ pub fn bulk_elements<T: Plain, B: BulkField<T>>(
 }
 
 /// The offset of `count` elements of a bulk member in the body of the target.
-fn bulk_room<T: Plain, B: BulkField<T>>(count: usize, bodies: &mut Bodies<'_>) -> Result<u64, AssignError> {
+fn bulk_room<T: BulkElement, B: BulkField<T>>(
+    count: usize,
+    bodies: &mut Bodies<'_>,
+) -> Result<u64, AssignError> {
     let too_long = BoundError::new(B::BOUND, count);
     if count > B::BOUND {
         return Err(too_long.into());

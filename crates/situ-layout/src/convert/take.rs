@@ -5,7 +5,7 @@ use crate::storage::bulk::BulkField;
 use crate::storage::hand_over::{HandOverList, HandOverText};
 use crate::value::container::{MapField, OptionalField, SequenceField, WideTextField};
 use crate::value::in_place::InPlace;
-use crate::value::traits::{Key, Plain, Value};
+use crate::value::traits::{BulkElement, MapKey, Value};
 
 /// Takes over the value of the same type with another storage. Generated types implement it for all pairs of
 /// storages.
@@ -20,7 +20,7 @@ pub trait TakeFrom<Source>: AssignFrom<Source> {
     }
 }
 
-impl<T: Plain> TakeFrom<T> for T {}
+impl<T: BulkElement> TakeFrom<T> for T {}
 
 /// Takes over a string.
 pub fn text<T: HandOverText, S: HandOverText>(target: &mut T, source: &mut S) -> Result<(), AssignError> {
@@ -71,7 +71,7 @@ pub fn wide<T: WideTextField>(target: &mut T, source: &mut impl WideTextField) -
 }
 
 /// Copies a bulk member.
-pub fn bulk<T: Plain, B: BulkField<T>>(
+pub fn bulk<T: BulkElement, B: BulkField<T>>(
     target: &mut B,
     source: &mut impl BulkField<T>,
 ) -> Result<(), AssignError> {
@@ -88,7 +88,7 @@ pub fn maybe<T: Value, S: Value>(
 }
 
 /// Copies a map.
-pub fn map<K: Key, V: Value, SK: Key, SV: Value>(
+pub fn map<K: MapKey, V: Value, SK: MapKey, SV: Value>(
     target: &mut impl MapField<K, V>,
     source: &mut impl MapField<SK, SV>,
     convert_key: Convert<K, SK>,

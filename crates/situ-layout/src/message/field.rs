@@ -5,7 +5,7 @@ use crate::message::traits::Message;
 use crate::storage::bulk::BulkField;
 use crate::value::bulk_ref::BulkCursor;
 use crate::value::in_place::{InPlace, SelfContained};
-use crate::value::traits::Plain;
+use crate::value::traits::BulkElement;
 
 /// What the members of a structure have in common.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ pub const fn assert_self_contained<S, T: SelfContained>(_: fn(&S) -> &T) {}
 pub const fn assert_case_self_contained<S, T: SelfContained>(_: fn(&S) -> Option<&T>) {}
 
 /// Moves the cursor over a bulk member of `len` elements; `None` if there are more than `BOUND`.
-pub fn measure<T: Plain, const BOUND: usize>(len: usize, cursor: &mut BulkCursor) -> Option<()> {
+pub fn measure<T: BulkElement, const BOUND: usize>(len: usize, cursor: &mut BulkCursor) -> Option<()> {
     if len > BOUND {
         return None;
     }
@@ -67,7 +67,7 @@ pub fn measure_bulk<S, T: Message>(
 }
 
 /// Sets the place of a bulk member of `len` elements.
-pub fn place<T: Plain, B: BulkField<T>>(member: &mut B, len: usize, cursor: &mut BulkCursor) {
+pub fn place<T: BulkElement, B: BulkField<T>>(member: &mut B, len: usize, cursor: &mut BulkCursor) {
     if let Some(offset) = cursor.advance::<T>(len) {
         member.place(offset, len);
     }

@@ -2,7 +2,7 @@
 
 use crate::value::container::{MapField, SequenceField, TextField, WideTextField};
 use crate::value::error::{BoundError, Bounded};
-use crate::value::traits::{Key, Value};
+use crate::value::traits::{MapKey, Value};
 
 fn named<T>(result: Bounded<T>, field: &'static str) -> Bounded<T> {
     result.map_err(|error: BoundError| error.in_field(field))
@@ -34,7 +34,7 @@ pub fn add<'a, T: Value>(target: &'a mut impl SequenceField<T>, field: &'static 
 }
 
 /// Sets an entry of a map.
-pub fn insert<K: Key, V: Value>(
+pub fn insert<K: MapKey, V: Value>(
     target: &mut impl MapField<K, V>,
     field: &'static str,
     key: K,

@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::support::shared_bytes::{NoMemory, SharedBytes};
 use crate::value::container::SequenceField;
 use crate::value::error::{BoundError, OpaqueBuffer, ValidateProblem};
-use crate::value::traits::{Plain, Validation};
+use crate::value::traits::{BulkElement, Validation};
 
 /// Why a bulk member cannot be read as a slice.
 #[derive(Clone, PartialEq, Eq, Error)]
@@ -55,7 +55,7 @@ pub enum BulkError {
 crate::debug_as_text!(BulkError);
 
 /// How a bulk member is stored: a vector ([`Heap`](crate::Heap)) or a descriptor ([`Flat`](crate::Flat)).
-pub trait BulkField<T: Plain>: Sized {
+pub trait BulkField<T: BulkElement>: Sized {
     /// The greatest number of elements.
     const BOUND: usize;
     /// Whether the elements lie in the message's body.
@@ -104,7 +104,7 @@ pub trait BulkField<T: Plain>: Sized {
 }
 
 /// Appends copies of `count` elements. Dense elements are always valid; others are validated in the copy.
-pub(crate) fn append_copies<T: Plain>(
+pub(crate) fn append_copies<T: BulkElement>(
     list: &mut impl SequenceField<T>,
     count: usize,
     bytes: SharedBytes<'_>,

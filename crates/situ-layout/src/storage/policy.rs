@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use crate::storage::bulk::BulkField;
 use crate::storage::hand_over::{HandOverList, HandOverText};
 use crate::value::container::{MapField, OptionalField, WideTextField};
-use crate::value::traits::{Key, Plain, Value};
+use crate::value::traits::{BulkElement, MapKey, Value};
 
 /// The storage policies, as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,17 +26,17 @@ pub trait Storage: Copy + Clone + Default + PartialEq + Eq + Debug + Send + Sync
     /// This policy as a value.
     const KIND: StorageKind;
     /// `string<N>`.
-    type String<const N: usize>: HandOverText + Key;
+    type String<const N: usize>: HandOverText + MapKey;
     /// `wstring<N>`.
-    type WString<const N: usize>: WideTextField + Key;
+    type WString<const N: usize>: WideTextField + MapKey;
     /// `sequence<T, N>`.
     type Sequence<T: Value, const N: usize>: HandOverList<T> + Value;
     /// `map<K, V, N>`.
-    type Map<K: Key, V: Value, const N: usize>: MapField<K, V> + Value;
+    type Map<K: MapKey, V: Value, const N: usize>: MapField<K, V> + Value;
     /// `@optional T`.
     type Optional<T: Value>: OptionalField<T> + Value;
     /// `@bulk sequence<T>` ([`UNBOUNDED`](crate::UNBOUNDED) for `N`) or `@bulk sequence<T, N>`.
-    type Bulk<T: Plain, const N: usize>: BulkField<T> + Value;
+    type Bulk<T: BulkElement, const N: usize>: BulkField<T> + Value;
 }
 
 /// A storage policy that supports strings, sequences and maps without a bound. `Flat` does not:
@@ -54,24 +54,24 @@ pub trait Storage: Copy + Clone + Default + PartialEq + Eq + Debug + Send + Sync
 )]
 pub trait Unbounded: Storage {
     /// `string`.
-    type UnboundedString: HandOverText + Key;
+    type UnboundedString: HandOverText + MapKey;
     /// `wstring`.
-    type UnboundedWString: WideTextField + Key;
+    type UnboundedWString: WideTextField + MapKey;
     /// `sequence<T>`.
     type UnboundedSequence<T: Value>: HandOverList<T> + Value;
     /// `map<K, V>`.
-    type UnboundedMap<K: Key, V: Value>: MapField<K, V> + Value;
+    type UnboundedMap<K: MapKey, V: Value>: MapField<K, V> + Value;
 
     /// `sequence<T, N>` of a [`Held`] container.
     type SequenceOf<H: Held<Self>, const N: usize>: HandOverList<H::Type> + Value;
     /// `map<K, V, N>` of a [`Held`] container.
-    type MapOf<K: Key, H: Held<Self>, const N: usize>: MapField<K, H::Type> + Value;
+    type MapOf<K: MapKey, H: Held<Self>, const N: usize>: MapField<K, H::Type> + Value;
     /// `@optional T` of a [`Held`] container.
     type OptionalOf<H: Held<Self>>: OptionalField<H::Type> + Value;
     /// `sequence<T>` of a [`Held`] container.
     type UnboundedSequenceOf<H: Held<Self>>: HandOverList<H::Type> + Value;
     /// `map<K, V>` of a [`Held`] container.
-    type UnboundedMapOf<K: Key, H: Held<Self>>: MapField<K, H::Type> + Value;
+    type UnboundedMapOf<K: MapKey, H: Held<Self>>: MapField<K, H::Type> + Value;
 }
 
 /// A container within a container of a type that contains itself, such as the `sequence<T>` of `@optional

@@ -49,7 +49,7 @@ macro_rules! text_traits {
         $crate::storage::text::text_traits!($text shown by String::from_utf16_lossy);
     };
     ($text:ident shown by $shown:path) => {
-        impl<const N: usize> $crate::value::traits::Key for $text<N> {}
+        impl<const N: usize> $crate::value::traits::MapKey for $text<N> {}
 
         impl<const N: usize> PartialEq for $text<N> {
             fn eq(&self, other: &Self) -> bool {

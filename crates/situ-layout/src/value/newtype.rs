@@ -6,7 +6,7 @@ use crate::value::error::ValidateError;
 use crate::value::in_place::{Composite, InPlace, SelfContained};
 use crate::value::shape::{Element, Shape};
 use crate::value::traits::{
-    Bitmask, Discriminator, Enumeration, Key, Number, Plain, Validation, Value, Visitor, VisitorMut,
+    Bitmask, BulkElement, Discriminator, Enumeration, MapKey, Number, Validation, Value, Visitor, VisitorMut,
 };
 
 /// A generated enum or bitmask. From this trait it gets those that make it a member of a message.
@@ -60,11 +60,11 @@ impl<T: Newtype> Value for T {
     }
 }
 
-impl<T: Newtype> Key for T {}
+impl<T: Newtype> MapKey for T {}
 // SAFETY: a number holds no pointer.
 unsafe impl<T: Newtype> SelfContained for T {}
 // SAFETY: a number is plain.
-unsafe impl<T: Newtype> Plain for T {}
+unsafe impl<T: Newtype> BulkElement for T {}
 
 impl<T: Newtype + Enumeration> Discriminator for T {
     fn raw(self) -> i128 {

@@ -3,7 +3,9 @@
 use crate::value::error::{ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, Scalar, SelfContained};
 use crate::value::shape::{Element, Shape};
-use crate::value::traits::{Discriminator, Key, Number, Plain, Validation, Value, Visitor, VisitorMut};
+use crate::value::traits::{
+    BulkElement, Discriminator, MapKey, Number, Validation, Value, Visitor, VisitorMut,
+};
 
 macro_rules! numbers {
     ($($number:ty),*) => {$(
@@ -43,7 +45,7 @@ macro_rules! numbers {
         // SAFETY: a number holds no pointer.
         unsafe impl SelfContained for $number {}
         // SAFETY: a number is plain.
-        unsafe impl Plain for $number {}
+        unsafe impl BulkElement for $number {}
 
         impl Number for $number {
             #[inline]
@@ -69,7 +71,7 @@ macro_rules! numbers {
 numbers!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 
 macro_rules! keys {
-    ($($key:ty),*) => {$(impl Key for $key {})*};
+    ($($key:ty),*) => {$(impl MapKey for $key {})*};
 }
 
 keys!(bool, u8, i8, u16, i16, u32, i32, u64, i64);
@@ -140,7 +142,7 @@ impl Value for bool {
 // SAFETY: a boolean holds no pointer.
 unsafe impl SelfContained for bool {}
 // SAFETY: a boolean is plain.
-unsafe impl Plain for bool {}
+unsafe impl BulkElement for bool {}
 
 // SAFETY: every element is written; an array is dense if its elements are.
 unsafe impl<T: Value, const N: usize> InPlace for [T; N] {
@@ -198,4 +200,4 @@ impl<T: Value, const N: usize> Value for [T; N] {
 // SAFETY: an array consists of its elements only.
 unsafe impl<T: SelfContained, const N: usize> SelfContained for [T; N] {}
 // SAFETY: an array consists of its elements only.
-unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
+unsafe impl<T: BulkElement, const N: usize> BulkElement for [T; N] {}

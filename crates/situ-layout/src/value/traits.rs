@@ -40,7 +40,7 @@ pub trait Value: InPlace + Clone + PartialEq + Debug + Send + Sync + 'static {
 }
 
 /// A value that may be the key of a map.
-pub trait Key: Value + Ord {}
+pub trait MapKey: Value + Ord {}
 
 /// A value of fixed size without variable-length parts. It may be the element of bulk data.
 ///
@@ -50,10 +50,10 @@ pub trait Key: Value + Ord {}
     message = "`{Self}` has no fixed size, so it cannot be the element of a `@bulk` sequence",
     note = "bulk elements are numbers, booleans, characters, enums, bitmasks, and arrays and structures of these"
 )]
-pub unsafe trait Plain: Value + SelfContained + Copy {}
+pub unsafe trait BulkElement: Value + SelfContained + Copy {}
 
 /// An integer, a floating-point number or a character.
-pub trait Number: Plain {
+pub trait Number: BulkElement {
     /// Reads the number from exactly as many bytes as it has, in this machine's byte order.
     fn from_ne_slice(bytes: &[u8]) -> Option<Self>;
 
@@ -191,7 +191,7 @@ pub trait Visitor {
     fn array<T: Value>(&mut self, elements: &[T]) -> Result<(), Self::Error>;
 
     /// A map.
-    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, table: &M) -> Result<(), Self::Error>;
+    fn map<K: MapKey, V: Value, M: MapField<K, V>>(&mut self, table: &M) -> Result<(), Self::Error>;
 
     /// An optional member.
     fn optional<T: Value>(&mut self, value: Option<&T>) -> Result<(), Self::Error>;
@@ -203,7 +203,7 @@ pub trait Visitor {
     fn union<T: Union>(&mut self, value: &T) -> Result<(), Self::Error>;
 
     /// A bulk member of a flat message. Its elements lie in the message's body.
-    fn bulk<T: Plain, const N: usize>(&mut self, reference: &BulkRef<T, N>) -> Result<(), Self::Error>;
+    fn bulk<T: BulkElement, const N: usize>(&mut self, reference: &BulkRef<T, N>) -> Result<(), Self::Error>;
 }
 
 /// A visitor that may change values.
@@ -246,7 +246,7 @@ pub trait VisitorMut {
     fn array<T: Value>(&mut self, elements: &mut [T]) -> Result<(), Self::Error>;
 
     /// A map.
-    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, table: &mut M) -> Result<(), Self::Error>;
+    fn map<K: MapKey, V: Value, M: MapField<K, V>>(&mut self, table: &mut M) -> Result<(), Self::Error>;
 
     /// An optional member.
     fn optional<T: Value, M: OptionalField<T>>(&mut self, value: &mut M) -> Result<(), Self::Error>;
@@ -258,5 +258,8 @@ pub trait VisitorMut {
     fn union<T: Union>(&mut self, value: &mut T) -> Result<(), Self::Error>;
 
     /// A bulk member of a flat message. Its elements lie in the message's body.
-    fn bulk<T: Plain, const N: usize>(&mut self, reference: &mut BulkRef<T, N>) -> Result<(), Self::Error>;
+    fn bulk<T: BulkElement, const N: usize>(
+        &mut self,
+        reference: &mut BulkRef<T, N>,
+    ) -> Result<(), Self::Error>;
 }

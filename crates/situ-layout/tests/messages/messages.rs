@@ -1573,7 +1573,7 @@ pub mod test {
     // SAFETY: the constant below compiles only if every member is self-contained.
     unsafe impl crate::messages::situ::layout::SelfContained for Plain {}
     // SAFETY: the structure is self-contained, and does not depend on the storage.
-    unsafe impl crate::messages::situ::layout::Plain for Plain {}
+    unsafe impl crate::messages::situ::layout::BulkElement for Plain {}
     // SAFETY: the constant below compiles only if the layout is that of the schema.
     unsafe impl crate::messages::situ::layout::FlatMessage for Plain {}
 
@@ -2778,7 +2778,7 @@ pub mod test {
             self,
         ) -> crate::messages::situ::region::Ref<
             'r,
-            crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>,
+            crate::messages::situ::region::SortedMap<crate::messages::situ::region::Text, Plain>,
         >;
 
         /// `note`.
@@ -2809,7 +2809,7 @@ pub mod test {
             &mut self,
         ) -> crate::messages::situ::region::Mut<
             '_,
-            crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>,
+            crate::messages::situ::region::SortedMap<crate::messages::situ::region::Text, Plain>,
         >;
 
         /// `note`.
@@ -2842,7 +2842,7 @@ pub mod test {
             self,
         ) -> crate::messages::situ::region::Ref<
             'r,
-            crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>,
+            crate::messages::situ::region::SortedMap<crate::messages::situ::region::Text, Plain>,
         > {
             self.part(68)
         }
@@ -2879,7 +2879,7 @@ pub mod test {
             &mut self,
         ) -> crate::messages::situ::region::Mut<
             '_,
-            crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>,
+            crate::messages::situ::region::SortedMap<crate::messages::situ::region::Text, Plain>,
         > {
             self.part(68)
         }
@@ -2902,7 +2902,7 @@ pub mod test {
             crate::messages::situ::region::Vector<ChoiceRegion>,
         > = crate::messages::situ::region::Field::new("choices", 52);
         const M2: crate::messages::situ::region::Field<
-            crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>,
+            crate::messages::situ::region::SortedMap<crate::messages::situ::region::Text, Plain>,
         > = crate::messages::situ::region::Field::new("plains", 68);
         const M3: crate::messages::situ::region::Field<
             crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>,
@@ -2966,7 +2966,10 @@ pub mod test {
             )
             .map_err(|error| error.in_member("choices"))?;
             crate::messages::situ::region::convert::store_map::<
-                crate::messages::situ::region::FlatMap<crate::messages::situ::region::Text, Plain>,
+                crate::messages::situ::region::SortedMap<
+                    crate::messages::situ::region::Text,
+                    Plain,
+                >,
                 _,
                 _,
             >(
@@ -3016,7 +3019,7 @@ pub mod test {
             .map_err(|error| error.in_member("choices"))?;
             crate::messages::situ::region::convert::load_map(
                 from.part::<
-                    crate::messages::situ::region::FlatMap<
+                    crate::messages::situ::region::SortedMap<
                         crate::messages::situ::region::Text,
                         Plain,
                     >,
@@ -3242,7 +3245,7 @@ pub mod test {
         // SAFETY: the constant below compiles only if every member is self-contained.
         unsafe impl crate::messages::situ::layout::SelfContained for Part {}
         // SAFETY: the structure is self-contained, and does not depend on the storage.
-        unsafe impl crate::messages::situ::layout::Plain for Part {}
+        unsafe impl crate::messages::situ::layout::BulkElement for Part {}
         // SAFETY: the constant below compiles only if the layout is that of the schema.
         unsafe impl crate::messages::situ::layout::FlatMessage for Part {}
 

@@ -84,9 +84,9 @@ impl Stream for ImmediateStream {
         Ok(())
     }
 
-    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
-        match fence.wait(patience) {
-            FenceState::Pending => Err(DomainError::TimedOut { domain: self.domain, waited: patience }),
+    fn wait(&self, fence: &Fence, timeout: Duration) -> Result<(), DomainError> {
+        match fence.wait(timeout) {
+            FenceState::Pending => Err(DomainError::TimedOut { domain: self.domain, waited: timeout }),
             FenceState::Complete | FenceState::Poisoned => Ok(()),
         }
     }
@@ -96,7 +96,7 @@ impl Stream for ImmediateStream {
         Ok(())
     }
 
-    fn synchronize(&self, _patience: Duration) -> Result<(), DomainError> {
+    fn synchronize(&self, _timeout: Duration) -> Result<(), DomainError> {
         Ok(())
     }
 

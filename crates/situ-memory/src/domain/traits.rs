@@ -348,9 +348,9 @@ pub trait Stream: Send + Sync + fmt::Debug {
         len: u64,
     ) -> Result<(), DomainError>;
 
-    /// Enqueues waiting for a fence. With [`StreamOrder::Host`] the call itself waits, for `patience` at
+    /// Enqueues waiting for a fence. With [`StreamOrder::Host`] the call itself waits, for `timeout` at
     /// most.
-    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError>;
+    fn wait(&self, fence: &Fence, timeout: Duration) -> Result<(), DomainError>;
 
     /// Enqueues completing a fence, after all earlier work.
     fn signal(&self, fence: &Fence) -> Result<(), DomainError>;
@@ -372,8 +372,8 @@ pub trait Stream: Send + Sync + fmt::Debug {
         source: Option<&Fence>,
         kept: Box<dyn Any + Send>,
     ) -> Result<(), DomainError> {
-        const PATIENCE: Duration = Duration::from_secs(30);
-        if let Err(error) = self.synchronize(PATIENCE) {
+        const COPY_TIMEOUT: Duration = Duration::from_secs(30);
+        if let Err(error) = self.synchronize(COPY_TIMEOUT) {
             fence.poison();
             std::mem::forget(kept);
             return Err(error);
@@ -382,8 +382,8 @@ pub trait Stream: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Waits until all enqueued work is done, for `patience` at most.
-    fn synchronize(&self, patience: Duration) -> Result<(), DomainError>;
+    /// Waits until all enqueued work is done, for `timeout` at most.
+    fn synchronize(&self, timeout: Duration) -> Result<(), DomainError>;
 
     /// The implementation, for programs that enqueue kernels of their own.
     fn as_any(&self) -> &dyn Any;

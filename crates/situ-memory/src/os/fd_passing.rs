@@ -232,9 +232,9 @@ pub(crate) enum Answer {
 }
 
 /// Asks the owner of the pool `id`, which runs as the user `owner`, for its descriptor.
-pub(crate) fn ask(id: u64, owner: u32, size: u64, patience: Duration) -> Result<Answer, MemoryError> {
+pub(crate) fn ask(id: u64, owner: u32, size: u64, timeout: Duration) -> Result<Answer, MemoryError> {
     let start = Instant::now();
-    let left = || patience.saturating_sub(start.elapsed()).max(Duration::from_millis(1));
+    let left = || timeout.saturating_sub(start.elapsed()).max(Duration::from_millis(1));
     let asked = || {
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         // Connecting waits if too many clients are waiting already.
@@ -294,7 +294,7 @@ pub(crate) fn ask(id: u64, owner: u32, size: u64, patience: Duration) -> Result<
 mod tests {
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
     /// A number that no other test and no other process uses.
     fn unique() -> u64 {
@@ -321,13 +321,13 @@ mod tests {
         for _ in 0..20 {
             let id = unique();
             let share = Share::begin(id, None, file(), 77).unwrap();
-            let Ok(Answer::Descriptor(got)) = ask(id, me(), 77, PATIENCE) else { panic!("no descriptor") };
+            let Ok(Answer::Descriptor(got)) = ask(id, me(), 77, TIMEOUT) else { panic!("no descriptor") };
             assert_eq!(inode(&got), inode(&file()));
             drop(share);
             // The socket goes when the thread wakes up; then no process listens.
             let start = Instant::now();
-            while !matches!(ask(id, me(), 77, PATIENCE), Ok(Answer::Gone)) {
-                assert!(start.elapsed() < PATIENCE);
+            while !matches!(ask(id, me(), 77, TIMEOUT), Ok(Answer::Gone)) {
+                assert!(start.elapsed() < TIMEOUT);
             }
         }
     }
@@ -345,7 +345,7 @@ mod tests {
                 socket
             })
             .collect();
-        assert!(matches!(ask(id, me(), 1, PATIENCE), Ok(Answer::Descriptor(_))));
+        assert!(matches!(ask(id, me(), 1, TIMEOUT), Ok(Answer::Descriptor(_))));
         drop(stalled);
     }
 
@@ -358,7 +358,7 @@ mod tests {
         listen(&listener, 1).unwrap();
         // Another user than the owner of the control file, as far as the importer can tell.
         if me() != 0 {
-            assert!(matches!(ask(id, me() + 1, 1, PATIENCE), Err(MemoryError::System { .. })));
+            assert!(matches!(ask(id, me() + 1, 1, TIMEOUT), Err(MemoryError::System { .. })));
         }
         // The right user, which does not answer, and then answers nonsense.
         assert!(matches!(ask(id, me(), 1, Duration::from_millis(20)), Ok(Answer::Late)));
@@ -373,14 +373,14 @@ mod tests {
                 );
             }
         });
-        let answers: Vec<_> = (0..2).map(|_| ask(id, me(), 1, PATIENCE)).collect();
+        let answers: Vec<_> = (0..2).map(|_| ask(id, me(), 1, TIMEOUT)).collect();
         assert!(
             answers.iter().any(|answer| matches!(answer, Err(MemoryError::System { .. }))),
             "{answers:?}"
         );
         drop(ask(id, me(), 1, Duration::from_millis(20)));
         talk.join().unwrap();
-        assert!(matches!(ask(unique(), me(), 1, PATIENCE), Ok(Answer::Gone)));
+        assert!(matches!(ask(unique(), me(), 1, TIMEOUT), Ok(Answer::Gone)));
         let taken = unique();
         let _share = Share::begin(taken, None, file(), 1).unwrap();
         assert!(Share::begin(taken, None, file(), 1).is_err(), "two pools of one number");

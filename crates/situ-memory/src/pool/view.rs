@@ -26,7 +26,7 @@ use crate::sync::fence::Fence;
 use crate::sync::slot_control::{Held, SlotControl};
 
 /// How long an owner may take to hand out a descriptor: its thread does nothing else, unless it is stopped.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What a process can see of another process's pool without its bytes: for pinning, repair and inspection. It
 /// lies in host shared memory, so it needs no access to the pool's domain.
@@ -423,15 +423,13 @@ fn import(domain: &dyn Domain, metadata: &PoolMetadata) -> Result<(Arc<dyn Memor
             (file.into(), metadata.only_ours && is_only_ours(&found))
         }
         // The sender must be the user that owns the control file.
-        Sharing::Descriptor => {
-            match fd_passing::ask(metadata.header.id, metadata.user, capacity, PATIENCE)? {
-                Answer::Descriptor(descriptor) => (descriptor, metadata.only_ours),
-                Answer::Gone => return Err(ViewError::Gone(path.to_owned())),
-                Answer::Late => {
-                    return Err(DomainError::TimedOut { domain: domain.id(), waited: PATIENCE }.into());
-                }
+        Sharing::Descriptor => match fd_passing::ask(metadata.header.id, metadata.user, capacity, TIMEOUT)? {
+            Answer::Descriptor(descriptor) => (descriptor, metadata.only_ours),
+            Answer::Gone => return Err(ViewError::Gone(path.to_owned())),
+            Answer::Late => {
+                return Err(DomainError::TimedOut { domain: domain.id(), waited: TIMEOUT }.into());
             }
-        }
+        },
     };
     // A file has only as much as its owner has used so far: the rest is checked when a slot lies there.
     let bytes = domain.import(descriptor, capacity)?;

@@ -222,7 +222,7 @@ impl Fence {
         }
     }
 
-    /// Waits until it is complete or poisoned, for `patience` at most. Returns `Pending` if that time has
+    /// Waits until it is complete or poisoned, for `timeout` at most. Returns `Pending` if that time has
     /// passed.
     ///
     /// A completer that calls [`complete`](Self::complete) wakes the sleepers. Devices write the word without
@@ -234,7 +234,7 @@ impl Fence {
     /// times as long as a wake-up takes. If one does, it happens only twice: if other threads wait in the
     /// same way, each yield is a switch between threads.
     #[cfg(not(loom))]
-    pub fn wait(&self, patience: Duration) -> FenceState {
+    pub fn wait(&self, timeout: Duration) -> FenceState {
         const SPINS: u32 = 20;
         const LOOKS: Duration = Duration::from_micros(80);
         /// If a look took longer than this, another thread had the core.
@@ -261,7 +261,7 @@ impl Fence {
         }
         let mut pause = Duration::from_micros(10);
         loop {
-            let left = patience.saturating_sub(start.elapsed());
+            let left = timeout.saturating_sub(start.elapsed());
             // Before the look: if the word changes after the look, the sleep ends at once.
             let seen = self.announce();
             // The look comes after the clock, so a wait that times out has looked at its last moment.

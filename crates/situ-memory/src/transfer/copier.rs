@@ -63,7 +63,7 @@ impl Copier {
     }
 
     /// Copies `len` bytes of `from`, at an offset, to `to`, at another, after a fence if one is given. Waits
-    /// until the copy is done, for `patience` at most. Returns the route. The caller checks whether the fence
+    /// until the copy is done, for `timeout` at most. Returns the route. The caller checks whether the fence
     /// was poisoned.
     ///
     /// After an error the target may hold anything. After [`DomainError::TimedOut`] the work may still be
@@ -75,11 +75,11 @@ impl Copier {
         (to, to_offset): (&Arc<dyn Memory>, u64),
         len: u64,
         after: Option<&Fence>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Route, DomainError> {
         check_range(from.as_ref(), from_offset, len)?;
         check_range(to.as_ref(), to_offset, len)?;
-        let result = self.route((from, from_offset), (to, to_offset), len, after, patience);
+        let result = self.route((from, from_offset), (to, to_offset), len, after, timeout);
         if let Err(DomainError::TimedOut { .. }) = &result {
             std::mem::forget((from.clone(), to.clone(), std::mem::take(&mut self.staging)));
             // Stuck work must not delay later copies.
@@ -167,18 +167,18 @@ impl Copier {
         (to, to_offset): (&Arc<dyn Memory>, u64),
         len: u64,
         after: Option<&Fence>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Route, DomainError> {
         let Way { by, route, .. } = self.way(from, to)?;
         let stream = self.stream(by)?;
         if let Some(fence) = after {
-            stream.wait(fence, patience)?;
+            stream.wait(fence, timeout)?;
         }
         if route == Route::Staged {
-            return self.staged((from, from_offset), (to, to_offset), len, patience);
+            return self.staged((from, from_offset), (to, to_offset), len, timeout);
         }
         begin(stream.as_ref(), route, (from, from_offset), (to, to_offset), len)?;
-        stream.synchronize(patience)?;
+        stream.synchronize(timeout)?;
         Ok(route)
     }
 
@@ -187,7 +187,7 @@ impl Copier {
         (from, from_offset): (&Arc<dyn Memory>, u64),
         (to, to_offset): (&Arc<dyn Memory>, u64),
         len: u64,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Route, DomainError> {
         let start = Instant::now();
         let (down, up) = (self.stream(from.domain())?, self.stream(to.domain())?);
@@ -196,7 +196,7 @@ impl Copier {
         let mut done = 0;
         while done < len {
             let piece = PIECE.min(len - done);
-            let left = || patience.saturating_sub(start.elapsed());
+            let left = || timeout.saturating_sub(start.elapsed());
             // SAFETY: the buffer has room for a piece, and each stream is waited for before the buffer is
             // touched again. If that times out, `copy` gives the buffer up instead of freeing it.
             unsafe {

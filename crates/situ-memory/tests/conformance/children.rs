@@ -21,7 +21,7 @@ fn pool_with_a_message(path: &Path, domain: &dyn situ_memory::Domain, seed: u64)
     let stream = domain.stream().unwrap();
     write(&*stream, pool.bytes(), pool.place(slot).0, &pattern(LEN, seed));
     stream.signal(&pool.fence(slot)).unwrap();
-    stream.synchronize(super::PATIENCE).unwrap();
+    stream.synchronize(super::TIMEOUT).unwrap();
     (pool, slot)
 }
 
@@ -30,7 +30,7 @@ fn take(view: &PoolView, domain: &dyn situ_memory::Domain, slot: u32) -> Vec<u8>
     let control = view.control(slot).unwrap();
     assert!(control.pin(5, control.generation() as u16));
     let stream = domain.stream().unwrap();
-    stream.wait(&view.fence(slot).unwrap(), super::PATIENCE).unwrap();
+    stream.wait(&view.fence(slot).unwrap(), super::TIMEOUT).unwrap();
     let (offset, len) = view.place(slot).unwrap();
     assert!(len >= LEN as u64);
     let bytes = read(&*stream, view.bytes(), offset, LEN);

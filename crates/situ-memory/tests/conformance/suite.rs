@@ -29,7 +29,7 @@ pub use pools::*;
 pub type Open = fn() -> Result<Arc<dyn Domain>, DomainError>;
 
 /// Longer than any step here takes, even on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The tests of a domain. `open` returns a fresh handle, or says why there is none.
 macro_rules! conformance {
@@ -50,7 +50,7 @@ macro_rules! conformance {
                 says_what_it_is bytes_come_back_as_they_went ranges_outside_are_refused
                 memory_of_others_is_foreign host_access_is_as_promised an_importer_sees_the_same_bytes
                 only_the_owner_gives_memory descriptors_of_anything_are_errors a_stream_keeps_its_order
-                a_stream_waits_for_a_fence waiting_ends_with_poison patience_ends copies_stay_within_the_domain
+                a_stream_waits_for_a_fence waiting_ends_with_poison waits_end_at_their_timeout copies_stay_within_the_domain
                 streams_of_many_threads_do_not_mix memory_and_streams_outlive_their_handle
                 copies_to_and_from_the_host copies_are_completed_for_others
                 another_process_reads_what_was_written memory_is_as_good_after_its_owner_was_killed
@@ -170,14 +170,14 @@ pub fn pattern(len: usize, seed: u64) -> Vec<u8> {
 pub fn write(stream: &dyn Stream, memory: &Arc<dyn Memory>, offset: u64, bytes: &[u8]) {
     // SAFETY: the bytes live until the stream is synchronized.
     unsafe { stream.copy_from_host(bytes.as_ptr(), memory, offset, bytes.len() as u64) }.unwrap();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
 }
 
 pub fn read(stream: &dyn Stream, memory: &Arc<dyn Memory>, offset: u64, len: usize) -> Vec<u8> {
     let mut bytes = vec![0xa5; len];
     // SAFETY: the bytes live until the stream is synchronized.
     unsafe { stream.copy_to_host(memory, offset, bytes.as_mut_ptr(), len as u64) }.unwrap();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     bytes
 }
 
@@ -230,7 +230,7 @@ pub fn ranges_outside_are_refused(site: &Site) {
             assert!(matches!(error, DomainError::OutOfRange { .. }), "{offset}+{len}: {error}");
         }
     }
-    stream.synchronize(PATIENCE).expect("the stream works as before");
+    stream.synchronize(TIMEOUT).expect("the stream works as before");
     write(&*stream, &memory, size - 8, &[3; 8]);
     assert_eq!(read(&*stream, &memory, size - 8, 8), [3; 8]);
 }
@@ -278,7 +278,7 @@ pub fn memory_of_others_is_foreign(site: &Site) {
         assert!(matches!(error, DomainError::Foreign { found, .. } if found == strange.domain()), "{error}");
     }
     assert!(!site.domain.reaches(strange.domain()));
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
 }
 
 pub fn host_access_is_as_promised(site: &Site) {
@@ -372,7 +372,7 @@ fn has_less(site: &Site, descriptor: OwnedFd, size: u64) -> bool {
     let (stream, mut byte) = (site.stream(), [0u8; 1]);
     // SAFETY: the byte is waited for, if it is copied at all.
     let used = unsafe { stream.copy_to_host(&imported, size - 1, byte.as_mut_ptr(), 1) };
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     used.is_err()
 }
 
@@ -388,7 +388,7 @@ pub fn a_stream_keeps_its_order(site: &Site) {
     }
     let fence = pool.fence(slot);
     stream.signal(&fence).unwrap();
-    assert_eq!(fence.wait(PATIENCE), FenceState::Complete);
+    assert_eq!(fence.wait(TIMEOUT), FenceState::Complete);
     // Through another stream: only the fence says that the bytes are complete.
     assert!(read(&*site.stream(), pool.bytes(), offset, 50_000) == versions[19]);
 }
@@ -406,10 +406,10 @@ pub fn a_stream_waits_for_a_fence(site: &Site) {
         let target = &mut seen;
         let (waiting, bytes, fence_of_reader) = (&consumer, pool.bytes(), fence.clone());
         let reader = scope.spawn(move || {
-            waiting.wait(&fence_of_reader, PATIENCE).unwrap();
+            waiting.wait(&fence_of_reader, TIMEOUT).unwrap();
             // SAFETY: the buffer lives until the stream is synchronized.
             unsafe { waiting.copy_to_host(bytes, offset, target.as_mut_ptr(), 1 << 20) }.unwrap();
-            waiting.synchronize(PATIENCE).unwrap();
+            waiting.synchronize(TIMEOUT).unwrap();
         });
         // Long enough for the reader to be too early.
         std::thread::sleep(Duration::from_millis(20));
@@ -418,7 +418,7 @@ pub fn a_stream_waits_for_a_fence(site: &Site) {
         unsafe { producer.copy_from_host(new.as_ptr(), pool.bytes(), offset, 1 << 20) }.unwrap();
         producer.signal(&fence).unwrap();
         reader.join().unwrap();
-        producer.synchronize(PATIENCE).unwrap();
+        producer.synchronize(TIMEOUT).unwrap();
     });
     assert!(seen == new);
 }
@@ -430,8 +430,8 @@ pub fn waiting_ends_with_poison(site: &Site) {
     std::thread::scope(|scope| {
         let (waiting, pending) = (&stream, fence.clone());
         let waiter = scope.spawn(move || {
-            waiting.wait(&pending, PATIENCE).unwrap();
-            waiting.synchronize(PATIENCE).unwrap();
+            waiting.wait(&pending, TIMEOUT).unwrap();
+            waiting.synchronize(TIMEOUT).unwrap();
         });
         std::thread::sleep(Duration::from_millis(10));
         assert!(fence.poison(), "it is pending");
@@ -441,7 +441,7 @@ pub fn waiting_ends_with_poison(site: &Site) {
     write(&*stream, pool.bytes(), pool.place(slot).0, &[1; 64]);
 }
 
-pub fn patience_ends(site: &Site) {
+pub fn waits_end_at_their_timeout(site: &Site) {
     let mut pool = site.pool("p.pool", 64, 1 << 20, Strategy::SizeClasses);
     let slot = pool.allocate(64).unwrap();
     let (fence, stream) = (pool.fence(slot), site.stream());
@@ -453,7 +453,7 @@ pub fn patience_ends(site: &Site) {
         stream.synchronize(short).expect("nothing was enqueued, so nothing is waited for");
     }
     fence.complete();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
 }
 
 pub fn copies_stay_within_the_domain(site: &Site) {
@@ -465,7 +465,7 @@ pub fn copies_stay_within_the_domain(site: &Site) {
     stream.copy(&from, 4096, &to, 8192, 500_001).unwrap();
     stream.copy(&from, 9, &to, 3, 11).unwrap();
     stream.copy(&from, 0, &to, 0, 0).unwrap();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     let mut expected = vec![0; 1 << 20];
     expected[8192..508_193].copy_from_slice(&bytes[4096..504_097]);
     expected[3..14].copy_from_slice(&bytes[9..20]);
@@ -535,8 +535,8 @@ pub fn copies_are_completed_for_others(site: &Site) {
         stream.copy(pool.bytes(), from, pool.bytes(), to, 100_000).unwrap();
         stream.complete_copy(&fence, Some(&fence_of_source), Box::new(Kept(dropped.clone()))).unwrap();
         let expected = if poisoned { FenceState::Poisoned } else { FenceState::Complete };
-        assert_eq!(fence.wait(PATIENCE), expected);
-        stream.synchronize(PATIENCE).unwrap();
+        assert_eq!(fence.wait(TIMEOUT), expected);
+        stream.synchronize(TIMEOUT).unwrap();
         turns += 1;
         assert_eq!(dropped.load(Ordering::SeqCst), turns, "the stream has passed it");
         if !poisoned {
@@ -552,10 +552,10 @@ pub fn copies_are_completed_for_others(site: &Site) {
     stream.copy(pool.bytes(), from, pool.bytes(), to, 100_000).unwrap();
     stream.complete_copy(&fence, None, Box::new(Kept(dropped.clone()))).unwrap();
     drop(stream);
-    assert_eq!(fence.wait(PATIENCE), FenceState::Complete);
+    assert_eq!(fence.wait(TIMEOUT), FenceState::Complete);
     let start = std::time::Instant::now();
     while dropped.load(Ordering::SeqCst) <= turns {
-        assert!(start.elapsed() < PATIENCE, "it is kept for ever");
+        assert!(start.elapsed() < TIMEOUT, "it is kept for ever");
         std::thread::yield_now();
     }
 }
@@ -570,10 +570,10 @@ pub fn copies_to_and_from_the_host(site: &Site) {
     // SAFETY: the memory has 1 MiB, and no other code uses it.
     unsafe { base.copy_from_nonoverlapping(bytes.as_ptr(), 1 << 20) };
     let mut copier = Copier::new(site.domains());
-    let there = copier.copy((&host, 3), (&memory, 77), 1_000_000, None, PATIENCE).unwrap();
+    let there = copier.copy((&host, 3), (&memory, 77), 1_000_000, None, TIMEOUT).unwrap();
     // SAFETY: as above.
     unsafe { base.write_bytes(0, 1 << 20) };
-    let back = copier.copy((&memory, 77), (&host, 3), 1_000_000, None, PATIENCE).unwrap();
+    let back = copier.copy((&memory, 77), (&host, 3), 1_000_000, None, TIMEOUT).unwrap();
     // SAFETY: as above; no code writes it any more.
     assert!(unsafe { std::slice::from_raw_parts(base, 1_000_003) }[3..] == bytes[3..1_000_003]);
     let direct = |there: Route| there == Route::Direct;

@@ -20,7 +20,7 @@ use situ_memory::{
     Beneath, Domain, DomainId, DomainKind, Fence, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions,
     PoolOwner, Strategy, StreamOrder, find,
 };
-use suite::{PATIENCE, pattern, read, unique, write};
+use suite::{TIMEOUT, pattern, read, unique, write};
 
 conformance!(played, || { if is_played() { find(id(0)) } else { Err(elsewhere()) } });
 
@@ -109,13 +109,13 @@ fn nothing_is_waited_for_when_it_is_enqueued() {
     drop(domain.stream().unwrap());
     write(&*other, &more, 0, &pattern(1 << 20, 6));
     other.signal(&fence_of_another).unwrap();
-    other.synchronize(PATIENCE).unwrap();
+    other.synchronize(TIMEOUT).unwrap();
     assert_eq!(fence_of_another.state(), FenceState::Complete);
     drop((other, more, another, fence_of_another));
     assert_eq!(fences[1].state(), FenceState::Pending);
     fences[0].complete();
-    assert_eq!(fences[1].wait(PATIENCE), FenceState::Complete);
-    stream.synchronize(PATIENCE).unwrap();
+    assert_eq!(fences[1].wait(TIMEOUT), FenceState::Complete);
+    stream.synchronize(TIMEOUT).unwrap();
     assert!(back == bytes);
 }
 
@@ -140,11 +140,11 @@ fn what_goes_while_a_stream_waits_is_let_go_of_when_none_does() {
     drop(more);
     assert_eq!(live(), with_all, "a stream waits");
     fence.complete();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     assert_eq!(live(), Live { memory: before.memory + 1, words: before.words + 1 });
     drop((stream, fence, pool_of_fence));
     // The pool's memory goes last; a stream's end releases what it needed.
-    domain.stream().unwrap().synchronize(PATIENCE).unwrap();
+    domain.stream().unwrap().synchronize(TIMEOUT).unwrap();
     assert_eq!(live(), before);
 }
 
@@ -193,11 +193,11 @@ fn registered_host_memory_is_read_and_written_without_a_detour() {
     assert!(domain.register_host(&host, 1 << 20, 1).is_err(), "out of range");
     let (memory, stream) = (create(&domain, 1 << 20), domain.stream().unwrap());
     stream.copy(&host, 5000, &memory, 7, 600_000).unwrap();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     assert!(read(&*stream, &memory, 7, 600_000) == bytes);
     drop(registration);
     stream.copy(&host, 5000, &memory, 8, 600_000).unwrap();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     assert!(read(&*stream, &memory, 8, 600_000) == bytes, "with a detour");
 }
 
@@ -211,11 +211,11 @@ fn a_stream_lets_go_of_what_it_has_passed_also_if_nobody_synchronizes() {
     memories.iter().for_each(copy);
     let fence = Fence::of_process(0, 1);
     stream.signal(&fence).unwrap();
-    assert_eq!(fence.wait(PATIENCE), FenceState::Complete);
+    assert_eq!(fence.wait(TIMEOUT), FenceState::Complete);
     let begin = Instant::now();
     // It checks only when it keeps many resources.
     while memories.iter().filter(|memory| Arc::strong_count(memory) > 1).count() >= 32 {
-        assert!(begin.elapsed() < PATIENCE, "it is kept for ever");
+        assert!(begin.elapsed() < TIMEOUT, "it is kept for ever");
         copy(&memories[0]);
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -229,13 +229,13 @@ fn a_stream_forgets_copies_that_are_complete_also_if_nobody_synchronizes() {
     for _ in 0..10 {
         let fence = Fence::of_process(0, 1);
         stream.complete_copy(&fence, None, Box::new(())).unwrap();
-        assert_eq!(fence.wait(PATIENCE), FenceState::Complete);
+        assert_eq!(fence.wait(TIMEOUT), FenceState::Complete);
         words.push(Arc::downgrade(fence.mapped()));
     }
     let begin = Instant::now();
     // The last one may not be complete yet.
     while words.iter().filter(|words| words.strong_count() > 0).count() > 1 {
-        assert!(begin.elapsed() < PATIENCE, "their fences are kept for ever");
+        assert!(begin.elapsed() < TIMEOUT, "their fences are kept for ever");
         stream.complete_copy(&Fence::of_process(0, 1), None, Box::new(())).unwrap();
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -281,7 +281,7 @@ fn memory_of_others_is_registered_if_its_file_may_be_written_or_the_device_only_
         }
         let (memory, stream) = (create(&domain, 1 << 20), domain.stream().unwrap());
         stream.copy(&imported, 5000, &memory, 7, 600_000).unwrap();
-        stream.synchronize(PATIENCE).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
         assert!(read(&*stream, &memory, 7, 600_000) == bytes);
     }
     std::fs::remove_file(&path).unwrap();
@@ -320,6 +320,6 @@ fn peers_copy_straight() {
     write(&*first.stream().unwrap(), &from, 0, &bytes);
     let stream = second.stream().unwrap();
     stream.copy(&from, 0, &to, 0, 3 << 20).unwrap();
-    stream.synchronize(PATIENCE).unwrap();
+    stream.synchronize(TIMEOUT).unwrap();
     assert!(read(&*stream, &to, 0, 3 << 20) == bytes);
 }

@@ -41,8 +41,8 @@ impl<K: Key, V: Stored, H: Engine> Mut<'_, Map<K, V, H>> {
     /// The entries: ascending, or in no order for a hash map. Allocates four bytes on the heap for each.
     ///
     /// ```
-    /// # use situ_region::{FlatMap, Region};
-    /// let mut r = Region::<FlatMap<u32, u32>>::new();
+    /// # use situ_region::{SortedMap, Region};
+    /// let mut r = Region::<SortedMap<u32, u32>>::new();
     /// let mut map = r.root_mut();
     /// map.insert(1, 10)?;
     /// map.insert(2, 20)?;

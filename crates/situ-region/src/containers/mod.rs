@@ -6,7 +6,7 @@
 //!   edit     operations that shorten vectors, remove elements and reorder them
 //!   key      keys, with the order and hash that the format fixes
 //!   keyed    what all kinds of sets and maps have in common
-//!   flat     sorted sets and maps: vectors of keys or entries
+//!   sorted   sorted sets and maps: vectors of keys or entries
 //!   hash     hash sets and maps
 //!   tree     ordered sets and maps for large data: B-trees
 //!   node     the nodes of trees
@@ -19,7 +19,6 @@
 
 pub(crate) mod edit;
 pub(crate) mod entries;
-pub(crate) mod flat;
 pub(crate) mod hash;
 pub(crate) mod key;
 pub(crate) mod keyed;
@@ -27,6 +26,7 @@ pub(crate) mod maybe;
 pub(crate) mod node;
 pub(crate) mod ordered;
 pub(crate) mod shared;
+pub(crate) mod sorted;
 pub(crate) mod text;
 pub(crate) mod tree;
 pub(crate) mod union;

@@ -1,5 +1,9 @@
 //! Conversion between regions and the other storages of a generated type, member by member. Generated code
 //! calls the functions of this module, one for each member.
+//!
+//! ```text
+//!   read  reads a message from an image of its region form
+//! ```
 
 pub(crate) mod read;
 
@@ -12,11 +16,11 @@ use situ_layout::{
 };
 use thiserror::Error;
 
-use crate::containers::flat::{FlatMap, FlatSet};
 use crate::containers::hash::{HashMap, HashSet};
 use crate::containers::key::Key;
 use crate::containers::maybe::{Maybe, Unique};
 use crate::containers::shared::Shared;
+use crate::containers::sorted::{SortedMap, SortedSet};
 use crate::containers::text::{Text, str_at};
 use crate::containers::tree::{OrderedMap, OrderedSet};
 use crate::containers::vector::{self, Vector};
@@ -329,7 +333,7 @@ macro_rules! keyed {
         }
     )*};
 }
-keyed! { FlatSet FlatMap HashSet HashMap OrderedSet OrderedMap }
+keyed! { SortedSet SortedMap HashSet HashMap OrderedSet OrderedMap }
 
 /// An iterator with a known length.
 struct Counted<I> {
@@ -512,7 +516,7 @@ pub fn store_array<R: Stored, V, const N: usize>(
 }
 
 /// Stores a map.
-pub fn store_map<R: Maps, K: situ_layout::Key, V: Value>(
+pub fn store_map<R: Maps, K: situ_layout::MapKey, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
     from: &impl MapField<K, V>,
@@ -546,7 +550,7 @@ pub fn store_maybe<R: Holds01, V: Value>(
 }
 
 /// Stores a bulk member.
-pub fn store_bulk<R: Copied<V>, V: situ_layout::Plain>(
+pub fn store_bulk<R: Copied<V>, V: situ_layout::BulkElement>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
     from: &impl BulkField<V>,
@@ -654,7 +658,7 @@ pub fn load_array<R: Stored, V, const N: usize>(
 }
 
 /// Reads a map.
-pub fn load_map<R: Maps, K: situ_layout::Key, V: Value>(
+pub fn load_map<R: Maps, K: situ_layout::MapKey, V: Value>(
     from: Ref<'_, R>,
     to: &mut impl MapField<K, V>,
     bodies: &mut Bodies<'_>,
@@ -701,7 +705,7 @@ pub fn load_maybe<R: Holds01, V: Value>(
 }
 
 /// Reads a bulk member.
-pub fn load_bulk<R: Copied<V>, V: situ_layout::Plain, B: BulkField<V>>(
+pub fn load_bulk<R: Copied<V>, V: situ_layout::BulkElement, B: BulkField<V>>(
     from: Ref<'_, Vector<R>>,
     to: &mut B,
     bodies: &mut Bodies<'_>,

@@ -1,4 +1,9 @@
 //! The macros that describe hand-written types in regions, and the places of members that they compute.
+//!
+//! ```text
+//!   structs  region_struct and region_plain
+//!   unions   region_union
+//! ```
 
 mod structs;
 mod unions;

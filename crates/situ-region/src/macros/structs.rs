@@ -4,7 +4,7 @@
 /// for its members to [`Ref`](crate::Ref) and [`Mut`](crate::Mut).
 ///
 /// ```
-/// use situ_region::{FlatMap, Region, Text, Vector};
+/// use situ_region::{SortedMap, Region, Text, Vector};
 /// use situ_region::{region_plain, region_struct};
 ///
 /// region_plain! {

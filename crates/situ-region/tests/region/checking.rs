@@ -1,7 +1,7 @@
 //! The faults that a check finds in text, booleans and unused bytes, at every length and every place.
 
 use situ_region::region_struct;
-use situ_region::{Bool, FlatMap, FlatSet, Maybe, Region, Text, Vector};
+use situ_region::{Bool, Maybe, Region, SortedMap, SortedSet, Text, Vector};
 
 region_struct! { struct Note: NoteRef, NoteMut { text: Text, number: u64 } }
 
@@ -122,7 +122,7 @@ fn a_block_may_not_begin_in_a_granule_of_another_one() {
 #[test]
 fn a_key_that_does_not_ascend_is_found_wherever_it_is() {
     region_struct! {
-        struct Keys: KeysRef, KeysMut { small: FlatSet<i16>, large: FlatMap<u64, u32> }
+        struct Keys: KeysRef, KeysMut { small: SortedSet<i16>, large: SortedMap<u64, u32> }
     }
     for len in 1..=11_usize {
         let mut r = Region::<Keys>::new();

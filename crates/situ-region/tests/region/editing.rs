@@ -5,14 +5,15 @@ use std::ops::Bound;
 
 use situ_region::region_struct;
 use situ_region::{
-    Allocation, FlatMap, FlatSet, Full, HashMap, Monotonic, Options, OrderedMap, Region, Stored, Text, Vector,
+    Allocation, Full, HashMap, Monotonic, Options, OrderedMap, Region, SortedMap, SortedSet, Stored, Text,
+    Vector,
 };
 
 use crate::source::{Source, travels};
 use crate::types::*;
 
 region_struct! {
-    struct Lists: ListsRef, ListsMut { names: Vector<Text>, numbers: Vector<u16>, lists: Vector<Vector<u16>>, characters: FlatMap<u32, Character> }
+    struct Lists: ListsRef, ListsMut { names: Vector<Text>, numbers: Vector<u16>, lists: Vector<Vector<u16>>, characters: SortedMap<u32, Character> }
 }
 
 /// Copies a value: into a new region, over itself and over `before`, with exactly enough room and with less.
@@ -236,8 +237,8 @@ fn a_vector_that_cannot_become_longer_is_as_it_was() {
 
 #[test]
 fn sorted_sets_and_maps_have_ranges() {
-    let mut r = Region::<FlatMap<u32, u64>>::new();
-    let mut set = Region::<FlatSet<Text>>::new();
+    let mut r = Region::<SortedMap<u32, u64>>::new();
+    let mut set = Region::<SortedSet<Text>>::new();
     let mut model = BTreeMap::new();
     for key in (0..60).map(|i| i * 37 % 61 * 2) {
         r.root_mut().insert(key, u64::from(key) + 1).unwrap();
@@ -265,7 +266,7 @@ fn sorted_sets_and_maps_have_ranges() {
     let (low, high) = (3, 9);
     assert_eq!(r.root().range(high..low).count(), 0, "it ends before it begins");
     assert!(set.root().range("010".."015").eq(["010", "012", "014"]));
-    assert_eq!(Region::<FlatSet<u8>>::new().root().range(..).count(), 0);
+    assert_eq!(Region::<SortedSet<u8>>::new().root().range(..).count(), 0);
 }
 
 /// The number of entries; smaller if the tests are interpreted.
@@ -299,7 +300,7 @@ macro_rules! entries_of {
 
 #[test]
 fn values_of_maps_are_changed_one_after_the_other() {
-    entries_of!(FlatMap);
+    entries_of!(SortedMap);
     entries_of!(HashMap);
     entries_of!(OrderedMap);
 }

@@ -5,12 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use situ_region::region_struct;
 use situ_region::{
-    Allocation, Allocator, FlatMap, Granules, Mut, Options, Ref, Region, Taken, Unique, Vector, checked_root,
+    Allocation, Allocator, Granules, Mut, Options, Ref, Region, SortedMap, Taken, Unique, Vector,
+    checked_root,
 };
 
 region_struct! { struct Node: NodeRef, NodeMut { id: u64, values: Vector<u64> } }
 region_struct! {
-    struct Root: RootRef, RootMut { node: Unique<Node>, nodes: Vector<Node>, map: FlatMap<u64, u32> }
+    struct Root: RootRef, RootMut { node: Unique<Node>, nodes: Vector<Node>, map: SortedMap<u64, u32> }
 }
 
 /// The places of the links in the root's members, and the sizes of their targets in bytes.

@@ -1,8 +1,8 @@
 //! The types and values of the vectors, as in `spec/vectors/region.py`.
 
 use situ_region::{
-    Bool, FlatMap, FlatSet, Full, HashMap, HashSet, Maybe, OrderedMap, OrderedSet, Region, ShareError,
-    Shared, Text, Unique, Vector,
+    Bool, Full, HashMap, HashSet, Maybe, OrderedMap, OrderedSet, Region, ShareError, Shared, SortedMap,
+    SortedSet, Text, Unique, Vector,
 };
 use situ_region::{region_plain, region_struct, region_union};
 
@@ -21,7 +21,7 @@ region_struct! {
         manapoint: f32,
         speed: f32,
         pos: Position,
-        items: FlatMap<u64, Item>,
+        items: SortedMap<u64, Item>,
         path: Vector<Position>,
         attributes: Vector<f32>,
         equips: Vector<Equip>,
@@ -41,8 +41,8 @@ region_struct! {
         maybe: Maybe<f64>,
         nickname: Maybe<Text>,
         tree: Unique<Node>,
-        words: FlatSet<Text>,
-        lists: FlatMap<Text, Vector<u16>>,
+        words: SortedSet<Text>,
+        lists: SortedMap<Text, Vector<u16>>,
         numbers: HashSet<i32>,
         gear: HashMap<Text, Equip>,
         bits: Vector<Bool>,
@@ -141,7 +141,7 @@ region_struct! {
         texture: Shared<Texture>,
         textures: Vector<Shared<Texture>>,
         blade: Blade,
-        boxed: FlatMap<u8, Shared<Item>>,
+        boxed: SortedMap<u8, Shared<Item>>,
     }
 }
 

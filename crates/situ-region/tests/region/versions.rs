@@ -18,7 +18,7 @@ pub mod before {
 /// The program after members were appended.
 mod after {
     use situ_region::region_struct;
-    use situ_region::{FlatSet, Shared, Text, Unique};
+    use situ_region::{Shared, SortedSet, Text, Unique};
 
     region_struct! { pub appendable struct Record: RecordRef, RecordMut { score: u32, when: u64, by: Text } }
     region_struct! {
@@ -27,7 +27,7 @@ mod after {
             name: Text,
             best: Unique<Record>,
             level: u8,
-            tags: FlatSet<Text>,
+            tags: SortedSet<Text>,
             rival: Shared<Record>,
         }
     }

@@ -1,6 +1,6 @@
 //! Writes of many elements at once, up to a full region, in vectors of plain elements, booleans and texts.
 
-use situ_region::{Bool, FlatMap, FlatSet, Region, Text, Vector, view};
+use situ_region::{Bool, Region, SortedMap, SortedSet, Text, Vector, view};
 use situ_region::{region_plain, region_struct};
 
 region_plain! { pub struct Point { x: f32, y: f32 } }
@@ -9,8 +9,8 @@ region_struct! {
         points: Vector<Point>,
         flags: Vector<Bool>,
         names: Vector<Text>,
-        ids: FlatSet<u32>,
-        by_name: FlatMap<Text, u16>,
+        ids: SortedSet<u32>,
+        by_name: SortedMap<Text, u16>,
     }
 }
 

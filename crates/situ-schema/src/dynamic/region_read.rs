@@ -251,7 +251,7 @@ impl Reader<'_> {
     /// hash table.
     fn places(&mut self, lookup: Lookup, entry: Extent, at: u64) -> Outcome<Vec<u64>> {
         match lookup {
-            Lookup::Flat => {
+            Lookup::Sorted => {
                 let (block, length) = self.container(at, entry.size)?;
                 self.charge(length)?;
                 let count = usize::try_from(length).unwrap_or(usize::MAX);

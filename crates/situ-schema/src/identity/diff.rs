@@ -120,7 +120,7 @@ impl Comparison<'_> {
         same(a.set, b.set, |it| word("set", *it))?;
         same(a.lookup, b.lookup, |it| {
             match it {
-                Lookup::Flat => "neither @hash nor @ordered",
+                Lookup::Sorted => "neither @hash nor @ordered",
                 Lookup::Hash => "@hash",
                 Lookup::Ordered => "@ordered",
             }

@@ -1,4 +1,9 @@
 //! Where the members of a type lie in memory: in flat messages and in regions.
+//!
+//! ```text
+//!   flat    the flat form: fixed sizes, alignments and offsets
+//!   region  how types are represented and laid out in regions
+//! ```
 
 pub(crate) mod flat;
 pub(crate) mod region;

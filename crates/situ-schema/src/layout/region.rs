@@ -137,7 +137,7 @@ impl Schema {
             Type::String { .. } => RegionType::Text,
             Type::WString { .. } => RegionType::Vector(Box::new(RegionType::Primitive(Primitive::WChar))),
             Type::Sequence { element, .. } => RegionType::Vector(Box::new(self.region_value(element)?)),
-            Type::Map { key, value, .. } => self.region_map(Lookup::Flat, key, value)?,
+            Type::Map { key, value, .. } => self.region_map(Lookup::Sorted, key, value)?,
             Type::Named(id) => match &self.definition(*id).kind {
                 Kind::Enum(_) => RegionType::Enum(*id),
                 Kind::Bitmask(_) => RegionType::Bitmask(*id),

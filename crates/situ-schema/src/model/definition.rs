@@ -140,7 +140,7 @@ impl Struct {
 pub enum Lookup {
     /// Sorted, in one block.
     #[default]
-    Flat,
+    Sorted,
     /// `@hash`: a hash table.
     Hash,
     /// `@ordered`: a tree, for large ones.

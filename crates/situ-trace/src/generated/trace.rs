@@ -687,7 +687,7 @@ pub mod perfetto {
             }
 
             /// `name`, field 2, in pieces.
-            pub fn set_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::Text<'_> {
+            pub fn set_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
                 self.0.text_in_pieces(2)
             }
 
@@ -852,7 +852,7 @@ pub mod perfetto {
             }
 
             /// `cmdline`, field 2, in pieces.
-            pub fn add_cmdline_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::Text<'_> {
+            pub fn add_cmdline_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
                 self.0.text_in_pieces(2)
             }
 
@@ -863,7 +863,7 @@ pub mod perfetto {
             }
 
             /// `process_name`, field 6, in pieces.
-            pub fn set_process_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::Text<'_> {
+            pub fn set_process_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
                 self.0.text_in_pieces(6)
             }
 
@@ -971,7 +971,7 @@ pub mod perfetto {
             }
 
             /// `thread_name`, field 5, in pieces.
-            pub fn set_thread_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::Text<'_> {
+            pub fn set_thread_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
                 self.0.text_in_pieces(5)
             }
 
@@ -1079,7 +1079,7 @@ pub mod perfetto {
             }
 
             /// `unit_name`, field 6, in pieces.
-            pub fn set_unit_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::Text<'_> {
+            pub fn set_unit_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
                 self.0.text_in_pieces(6)
             }
 
@@ -1194,7 +1194,7 @@ pub mod perfetto {
             }
 
             /// `categories`, field 22, in pieces.
-            pub fn add_categories_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::Text<'_> {
+            pub fn add_categories_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
                 self.0.text_in_pieces(22)
             }
 
@@ -1211,7 +1211,7 @@ pub mod perfetto {
             }
 
             /// `name`, field 23, in pieces.
-            pub fn set_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::Text<'_> {
+            pub fn set_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
                 self.0.text_in_pieces(23)
             }
 
@@ -1431,7 +1431,7 @@ pub mod perfetto {
             }
 
             /// `name`, field 10, in pieces.
-            pub fn set_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::Text<'_> {
+            pub fn set_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
                 self.0.text_in_pieces(10)
             }
 
@@ -1466,7 +1466,7 @@ pub mod perfetto {
             }
 
             /// `string_value`, field 6, in pieces.
-            pub fn set_string_value_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::Text<'_> {
+            pub fn set_string_value_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
                 self.0.text_in_pieces(6)
             }
 
@@ -1717,7 +1717,7 @@ pub mod perfetto {
             }
 
             /// `name`, field 2, in pieces.
-            pub fn set_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::Text<'_> {
+            pub fn set_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
                 self.0.text_in_pieces(2)
             }
 
@@ -1812,7 +1812,7 @@ pub mod perfetto {
             }
 
             /// `name`, field 2, in pieces.
-            pub fn set_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::Text<'_> {
+            pub fn set_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
                 self.0.text_in_pieces(2)
             }
 
@@ -1907,7 +1907,7 @@ pub mod perfetto {
             }
 
             /// `name`, field 2, in pieces.
-            pub fn set_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::Text<'_> {
+            pub fn set_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
                 self.0.text_in_pieces(2)
             }
 

@@ -4,8 +4,8 @@ use situ_layout::visit::{
     Element, Extensibility, MemberInfo, MemberVisitor, Number, Structure, TypeInfo, Union, VisitorMut,
 };
 use situ_layout::{
-    BulkCursor, BulkRef, Headroom, Key, MapField, Message, OptionalField, Plain, SequenceField, SharedBytes,
-    TextField, Value, WideTextField, boxed, default_value, dense_bytes_mut, reset,
+    BulkCursor, BulkElement, BulkRef, Headroom, MapField, MapKey, Message, OptionalField, SequenceField,
+    SharedBytes, TextField, Value, WideTextField, boxed, default_value, dense_bytes_mut, reset,
 };
 
 use super::encoding::Encoding;
@@ -268,7 +268,7 @@ impl<'a> Decoder<'a, '_> {
     }
 
     /// Reads the elements of bulk data without storing them.
-    fn skip_elements<T: Plain>(&mut self, count: usize) -> Result<(), DecodeError> {
+    fn skip_elements<T: BulkElement>(&mut self, count: usize) -> Result<(), DecodeError> {
         if self.dense::<T>(count)?.is_none() {
             let mut scratch: T = default_value();
             for index in 0..count {
@@ -367,7 +367,7 @@ impl VisitorMut for Decoder<'_, '_> {
         Ok(())
     }
 
-    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, table: &mut M) -> Result<(), DecodeError> {
+    fn map<K: MapKey, V: Value, M: MapField<K, V>>(&mut self, table: &mut M) -> Result<(), DecodeError> {
         self.reader.descend()?;
         let primitive = K::SHAPE.is_primitive() && V::SHAPE.is_primitive();
         let scope = self.enter_delimited_if(!primitive)?;
@@ -473,7 +473,10 @@ impl VisitorMut for Decoder<'_, '_> {
         })
     }
 
-    fn bulk<T: Plain, const N: usize>(&mut self, reference: &mut BulkRef<T, N>) -> Result<(), DecodeError> {
+    fn bulk<T: BulkElement, const N: usize>(
+        &mut self,
+        reference: &mut BulkRef<T, N>,
+    ) -> Result<(), DecodeError> {
         self.reader.descend()?;
         let scope = self.enter_delimited_if(!T::SHAPE.is_primitive())?;
         self.reader.align(4)?;

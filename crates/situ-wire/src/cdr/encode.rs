@@ -4,7 +4,7 @@ use situ_layout::OpaqueBuffer;
 use situ_layout::visit::{
     Element, Extensibility, MemberInfo, MemberVisitor, Number, Structure, TypeInfo, Union, Visitor,
 };
-use situ_layout::{BulkRef, Key, MapField, Plain, Value, dense_bytes};
+use situ_layout::{BulkElement, BulkRef, MapField, MapKey, Value, dense_bytes};
 
 use super::encoding::{ByteOrder, Encapsulation, Encoding};
 use super::error::{EncodeError, EncodeProblem};
@@ -255,7 +255,7 @@ impl<S: Sink> Visitor for Encoder<'_, S> {
         Ok(())
     }
 
-    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, table: &M) -> Result<(), EncodeError> {
+    fn map<K: MapKey, V: Value, M: MapField<K, V>>(&mut self, table: &M) -> Result<(), EncodeError> {
         self.writer.descend()?;
         let primitive = K::SHAPE.is_primitive() && V::SHAPE.is_primitive();
         let delimiter = self.begin_delimited_if(!primitive)?;
@@ -300,7 +300,7 @@ impl<S: Sink> Visitor for Encoder<'_, S> {
         })
     }
 
-    fn bulk<T: Plain, const N: usize>(&mut self, reference: &BulkRef<T, N>) -> Result<(), EncodeError> {
+    fn bulk<T: BulkElement, const N: usize>(&mut self, reference: &BulkRef<T, N>) -> Result<(), EncodeError> {
         let elements = reference.slice(self.body).map_err(EncodeProblem::Bulk)?;
         self.sequence(elements)
     }

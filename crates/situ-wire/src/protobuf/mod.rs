@@ -109,4 +109,4 @@ pub use table::{Layout, Nested, Numbers, Table};
 pub use wire::{
     MAX_FIELD, MAX_LENGTH, WireType, tag, unzigzag32, unzigzag64, varint_size, zigzag32, zigzag64,
 };
-pub use writer::{Bytes, Message, Packed, Plain, Text, Writer};
+pub use writer::{BytesInPieces, Message, Packed, PackedElement, TextInPieces, Writer};

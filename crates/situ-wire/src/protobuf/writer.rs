@@ -195,14 +195,14 @@ impl<'w> Message<'w> {
 
     /// Begins a field of type `string`, appended in pieces.
     #[inline]
-    pub fn text_in_pieces(&mut self, field: u32) -> Text<'_> {
-        Text { message: self.message(field) }
+    pub fn text_in_pieces(&mut self, field: u32) -> TextInPieces<'_> {
+        TextInPieces { message: self.message(field) }
     }
 
     /// Begins a field of type `bytes`, appended in pieces.
     #[inline]
-    pub fn bytes_in_pieces(&mut self, field: u32) -> Bytes<'_> {
-        Bytes { message: self.message(field) }
+    pub fn bytes_in_pieces(&mut self, field: u32) -> BytesInPieces<'_> {
+        BytesInPieces { message: self.message(field) }
     }
 
     /// Begins a field of a message type.
@@ -269,7 +269,7 @@ impl<'w> Message<'w> {
 
     /// Writes a packed field of `fixed32`, `fixed64`, `sfixed32`, `sfixed64`, `float` or `double` with one
     /// copy; nothing for an empty slice.
-    pub fn packed_fixed<T: Plain>(&mut self, field: u32, values: &[T]) {
+    pub fn packed_fixed<T: PackedElement>(&mut self, field: u32, values: &[T]) {
         if !values.is_empty() {
             self.bytes(field, plain_bytes(values));
         }
@@ -305,35 +305,35 @@ impl<'w> Message<'w> {
 ///
 /// # Safety
 /// Every byte of a value must be initialized, and little endian.
-pub unsafe trait Plain: Copy {}
+pub unsafe trait PackedElement: Copy {}
 
 // SAFETY: numbers have no padding, and the crate does not build for big-endian machines.
-unsafe impl Plain for u32 {}
+unsafe impl PackedElement for u32 {}
 // SAFETY: as above.
-unsafe impl Plain for i32 {}
+unsafe impl PackedElement for i32 {}
 // SAFETY: as above.
-unsafe impl Plain for f32 {}
+unsafe impl PackedElement for f32 {}
 // SAFETY: as above.
-unsafe impl Plain for u64 {}
+unsafe impl PackedElement for u64 {}
 // SAFETY: as above.
-unsafe impl Plain for i64 {}
+unsafe impl PackedElement for i64 {}
 // SAFETY: as above.
-unsafe impl Plain for f64 {}
+unsafe impl PackedElement for f64 {}
 // SAFETY: a bool is one byte of 0 or 1.
-unsafe impl Plain for bool {}
+unsafe impl PackedElement for bool {}
 
-fn plain_bytes<T: Plain>(values: &[T]) -> &[u8] {
+fn plain_bytes<T: PackedElement>(values: &[T]) -> &[u8] {
     // SAFETY: every byte of every value is initialized.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
 /// A field of type `string` that is written in pieces; also a target of `write!`.
 #[derive(Debug)]
-pub struct Text<'w> {
+pub struct TextInPieces<'w> {
     message: Message<'w>,
 }
 
-impl Text<'_> {
+impl TextInPieces<'_> {
     /// Appends a piece.
     #[inline]
     pub fn push(&mut self, piece: &str) {
@@ -341,7 +341,7 @@ impl Text<'_> {
     }
 }
 
-impl fmt::Write for Text<'_> {
+impl fmt::Write for TextInPieces<'_> {
     fn write_str(&mut self, piece: &str) -> fmt::Result {
         self.push(piece);
         Ok(())
@@ -350,11 +350,11 @@ impl fmt::Write for Text<'_> {
 
 /// A field of type `bytes` that is written in pieces.
 #[derive(Debug)]
-pub struct Bytes<'w> {
+pub struct BytesInPieces<'w> {
     message: Message<'w>,
 }
 
-impl Bytes<'_> {
+impl BytesInPieces<'_> {
     /// Appends a piece.
     #[inline]
     pub fn push(&mut self, piece: &[u8]) {
@@ -362,7 +362,7 @@ impl Bytes<'_> {
     }
 }
 
-impl std::io::Write for Bytes<'_> {
+impl std::io::Write for BytesInPieces<'_> {
     fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
         self.push(piece);
         Ok(piece.len())
@@ -424,7 +424,7 @@ impl Packed<'_> {
 
     /// Appends a `fixed32`, `fixed64`, `sfixed32`, `sfixed64`, `float` or `double`.
     #[inline]
-    pub fn fixed<T: Plain>(&mut self, value: T) {
+    pub fn fixed<T: PackedElement>(&mut self, value: T) {
         self.message.append(plain_bytes(std::slice::from_ref(&value)));
     }
 }

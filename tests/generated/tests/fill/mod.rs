@@ -4,7 +4,7 @@ use situ::layout::visit::{
     Bitmask, Enumeration, MemberInfo, MemberVisitor, Number, Structure, Union, VisitorMut,
 };
 use situ::layout::{
-    BulkRef, Key, MapField, OptionalField, Plain, SequenceField, TextField, Value, WideTextField,
+    BulkElement, BulkRef, MapField, MapKey, OptionalField, SequenceField, TextField, Value, WideTextField,
 };
 
 /// The lengths of strings: empty, short, characters of all lengths, and more than a small allocation has room
@@ -95,7 +95,7 @@ impl VisitorMut for Filler {
         elements.iter_mut().try_for_each(|element| element.visit_mut(self))
     }
 
-    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, _: &mut M) -> Result<(), Self::Error> {
+    fn map<K: MapKey, V: Value, M: MapField<K, V>>(&mut self, _: &mut M) -> Result<(), Self::Error> {
         unreachable!("ROS has no maps")
     }
 
@@ -111,7 +111,7 @@ impl VisitorMut for Filler {
         unreachable!("ROS has no unions")
     }
 
-    fn bulk<T: Plain, const N: usize>(&mut self, _: &mut BulkRef<T, N>) -> Result<(), Self::Error> {
+    fn bulk<T: BulkElement, const N: usize>(&mut self, _: &mut BulkRef<T, N>) -> Result<(), Self::Error> {
         unreachable!("the messages are not flat")
     }
 }

@@ -8,7 +8,7 @@ use situ::layout::OpaqueBuffer;
 use situ::layout::visit::{
     Bitmask, Enumeration, MemberInfo, MemberVisitor, Number, Structure, Union, Visitor,
 };
-use situ::layout::{Key, MapField, Plain, Value};
+use situ::layout::{BulkElement, MapField, MapKey, Value};
 use situ_schema::dynamic;
 
 /// The place at which two values differ, if they do.
@@ -142,7 +142,7 @@ impl Visitor for ToJson {
         self.sequence(elements)
     }
 
-    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, table: &M) -> Result<(), Infallible> {
+    fn map<K: MapKey, V: Value, M: MapField<K, V>>(&mut self, table: &M) -> Result<(), Infallible> {
         self.json =
             table.entries().map(|(key, value)| json!([of_generated(key), of_generated(value)])).collect();
         Ok(())
@@ -172,7 +172,7 @@ impl Visitor for ToJson {
         Ok(())
     }
 
-    fn bulk<T: Plain, const N: usize>(&mut self, _: &BulkRef<T, N>) -> Result<(), Infallible> {
+    fn bulk<T: BulkElement, const N: usize>(&mut self, _: &BulkRef<T, N>) -> Result<(), Infallible> {
         panic!("no other implementation has bulk members")
     }
 }

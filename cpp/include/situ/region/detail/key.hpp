@@ -175,7 +175,7 @@ class entry_pointer {
   Reference to_;
 };
 
-/// Iterates over the entries of a flat map. `V` is const for const maps.
+/// Iterates over the entries of a sorted map. `V` is const for const maps.
 template <class K, class V>
 class flat_iterator {
   using entry = std::conditional_t<std::is_const_v<V>, const region_entry<K, std::remove_const_t<V>>,

@@ -30,7 +30,7 @@ use crate::messages::situ_::sensor::Image;
 /// The number of images by which the filter may be ahead of the viewer.
 const DEPTH: usize = 8;
 /// A viewer may be busy for a long time.
-const PATIENT: WhenFull = WhenFull::Block(Some(Duration::from_secs(30)));
+const BLOCKING: WhenFull = WhenFull::Block(Some(Duration::from_secs(30)));
 /// The number of images in the filter's memory: those that are ahead, those that are held, and a margin.
 const ROOM: u64 = 32;
 /// The longest wait for an image before the filter checks whether to stop.
@@ -38,7 +38,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// The interval between reports.
 const PERIOD: Duration = Duration::from_millis(100);
 /// The time limit for a device to process an image.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The options of the filter.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -195,7 +195,7 @@ pub fn run(context: &Context, options: &FilterOptions) -> Result<(), CliError> {
     let publisher = node
         .publisher::<Image<Flat>>(&options.output)
         .reliable()
-        .when_full(PATIENT)
+        .when_full(BLOCKING)
         .depth(DEPTH)
         .domain(id)
         .capacity(room(options.bytes))
@@ -228,12 +228,12 @@ pub fn run(context: &Context, options: &FilterOptions) -> Result<(), CliError> {
             // The stamp is that of the image, so that the latency covers the path from the camera to the
             // viewer.
             *loan.stamp() = image.header.stamp;
-            image.wait_on(&*device.stream, PATIENCE).map_err(CliError::failed)?;
+            image.wait_on(&*device.stream, TIMEOUT).map_err(CliError::failed)?;
             let to = Place::of(&loan.span(FlatFrame::place));
             device.launch(shape, Place::of(&from), to).map_err(CliError::failed)?;
             loan.publish_on(&*device.stream).map_err(CliError::failed)?;
             // The image is held until the device has read it.
-            device.stream.synchronize(PATIENCE).map_err(CliError::failed)?;
+            device.stream.synchronize(TIMEOUT).map_err(CliError::failed)?;
             frames += 1;
             busy += begin.elapsed();
         }
@@ -303,7 +303,7 @@ mod tests {
                     let len = found.len() as u64;
                     device.stream.copy_to_host(&to.memory, to.offset, found.as_mut_ptr(), len).unwrap();
                 }
-                device.stream.synchronize(PATIENCE).unwrap();
+                device.stream.synchronize(TIMEOUT).unwrap();
                 assert_eq!(found, expected, "{domain}: {shape:?}");
                 let _ = (std::fs::remove_file(folder.join("from")), std::fs::remove_file(folder.join("to")));
             }

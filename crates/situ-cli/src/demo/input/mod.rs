@@ -1,4 +1,11 @@
 //! The files that the demo plays: KITTI scans, point clouds in PCD, PNG images.
+//!
+//! ```text
+//!   image  PNG images
+//!   kitti  scans of the KITTI data set
+//!   pcd    point clouds of the Point Cloud Library
+//!   lzf    the compression of PCD files
+//! ```
 
 pub mod image;
 pub mod kitti;

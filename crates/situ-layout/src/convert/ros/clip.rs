@@ -5,7 +5,7 @@ use crate::convert::assign::AssignError;
 use crate::value::bulk_ref::BulkRef;
 use crate::value::container::{MapField, OptionalField, SequenceField, TextField, WideTextField};
 use crate::value::shape::MemberInfo;
-use crate::value::traits::{Key, MemberVisitor, Number, Plain, Structure, Union, Value, VisitorMut};
+use crate::value::traits::{BulkElement, MapKey, MemberVisitor, Number, Structure, Union, Value, VisitorMut};
 
 /// Shortens every string and sequence of a message that is longer than its bound. A message from the network
 /// may have such strings, because the middleware does not check them. Afterwards the message converts to any
@@ -102,7 +102,7 @@ impl VisitorMut for Clip {
             .try_for_each(|(index, element)| element.visit_mut(self).map_err(|error| error.in_element(index)))
     }
 
-    fn map<K: Key, V: Value, M: MapField<K, V>>(&mut self, _: &mut M) -> Result<(), AssignError> {
+    fn map<K: MapKey, V: Value, M: MapField<K, V>>(&mut self, _: &mut M) -> Result<(), AssignError> {
         // ROS has no maps. Situ's maps enforce their bound themselves.
         Ok(())
     }
@@ -119,7 +119,7 @@ impl VisitorMut for Clip {
         value.visit_case_mut(self)
     }
 
-    fn bulk<T: Plain, const N: usize>(&mut self, _: &mut BulkRef<T, N>) -> Result<(), AssignError> {
+    fn bulk<T: BulkElement, const N: usize>(&mut self, _: &mut BulkRef<T, N>) -> Result<(), AssignError> {
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use crate::storage::ros::sequence::RosSequence;
 use crate::storage::ros::text::{RosString, RosWString};
 use crate::value::container::{SequenceField, TextField, WideTextField};
 use crate::value::in_place::InPlace;
-use crate::value::traits::{Plain, Value};
+use crate::value::traits::{BulkElement, Value};
 
 /// The alignment of blocks. It is enough for all members of ROS's C structs.
 type Word = u64;
@@ -209,7 +209,7 @@ pub unsafe fn list_of_copies<T: Value, const N: usize>(
 ///
 /// # Safety
 /// As for [`copy`].
-pub unsafe fn bulk<T: Plain, const N: usize>(
+pub unsafe fn bulk<T: BulkElement, const N: usize>(
     source: &impl BulkField<T>,
     dst: *mut RosSequence<T, N>,
     block: &mut Block<'_>,

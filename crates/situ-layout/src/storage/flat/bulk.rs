@@ -5,9 +5,9 @@ use crate::support::shared_bytes::SharedBytes;
 use crate::value::bulk_ref::BulkRef;
 use crate::value::error::{ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, SelfContained};
-use crate::value::traits::{Plain, Validation, Value, Visitor, VisitorMut};
+use crate::value::traits::{BulkElement, Validation, Value, Visitor, VisitorMut};
 
-impl<T: Plain, const N: usize> BulkRef<T, N> {
+impl<T: BulkElement, const N: usize> BulkRef<T, N> {
     /// The elements' range in a body of `body` bytes.
     fn range(&self, body: usize) -> Result<std::ops::Range<usize>, BulkError> {
         let outside =
@@ -75,7 +75,7 @@ impl<T: Plain, const N: usize> BulkRef<T, N> {
     }
 }
 
-impl<T: Plain, const N: usize> BulkField<T> for BulkRef<T, N> {
+impl<T: BulkElement, const N: usize> BulkField<T> for BulkRef<T, N> {
     const BOUND: usize = N;
     const IN_BODY: bool = true;
 
@@ -105,7 +105,7 @@ impl<T: Plain, const N: usize> BulkField<T> for BulkRef<T, N> {
 }
 
 // SAFETY: both functions write a whole descriptor.
-unsafe impl<T: Plain, const N: usize> InPlace for BulkRef<T, N> {
+unsafe impl<T: BulkElement, const N: usize> InPlace for BulkRef<T, N> {
     type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
@@ -119,7 +119,7 @@ unsafe impl<T: Plain, const N: usize> InPlace for BulkRef<T, N> {
     }
 }
 
-impl<T: Plain, const N: usize> Value for BulkRef<T, N> {
+impl<T: BulkElement, const N: usize> Value for BulkRef<T, N> {
     unsafe fn validate_at(src: *const Self, validation: &Validation) -> Result<(), ValidateError> {
         // SAFETY: the caller promises initialized, aligned bytes; any two u64 form a descriptor.
         let Self { offset, len, .. } = unsafe { src.read() };
@@ -148,4 +148,4 @@ impl<T: Plain, const N: usize> Value for BulkRef<T, N> {
 }
 
 // SAFETY: a descriptor is two numbers relative to the body.
-unsafe impl<T: Plain, const N: usize> SelfContained for BulkRef<T, N> {}
+unsafe impl<T: BulkElement, const N: usize> SelfContained for BulkRef<T, N> {}

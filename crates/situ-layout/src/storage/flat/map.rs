@@ -8,7 +8,7 @@ use crate::value::container::MapField;
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, SelfContained, default_value, reset};
 use crate::value::shape::{Extensibility, MemberInfo, TypeInfo};
-use crate::value::traits::{Key, MemberVisitor, Structure, Validation, Value, Visitor, VisitorMut};
+use crate::value::traits::{MapKey, MemberVisitor, Structure, Validation, Value, Visitor, VisitorMut};
 
 /// One entry of a [`FlatMap`].
 #[repr(C)]
@@ -24,7 +24,7 @@ pub struct FlatMap<K, V, const N: usize> {
     entries: FlatSequence<Entry<K, V>, N>,
 }
 
-impl<K: Key, V: Value, const N: usize> FlatMap<K, V, N> {
+impl<K: MapKey, V: Value, const N: usize> FlatMap<K, V, N> {
     /// The number of entries.
     pub const fn len(&self) -> usize {
         self.entries.len()
@@ -105,7 +105,7 @@ impl<K: Key, V: Value, const N: usize> FlatMap<K, V, N> {
 }
 
 // SAFETY: both functions write both parts.
-unsafe impl<K: Key, V: Value> InPlace for Entry<K, V> {
+unsafe impl<K: MapKey, V: Value> InPlace for Entry<K, V> {
     type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
@@ -125,7 +125,7 @@ unsafe impl<K: Key, V: Value> InPlace for Entry<K, V> {
     }
 }
 
-impl<K: Key, V: Value> Value for Entry<K, V> {
+impl<K: MapKey, V: Value> Value for Entry<K, V> {
     unsafe fn validate_at(src: *const Self, validation: &Validation) -> Result<(), ValidateError> {
         // SAFETY: both parts lie within the caller's bytes.
         unsafe {
@@ -145,7 +145,7 @@ impl<K: Key, V: Value> Value for Entry<K, V> {
     }
 }
 
-impl<K: Key, V: Value> Structure for Entry<K, V> {
+impl<K: MapKey, V: Value> Structure for Entry<K, V> {
     const INFO: &'static TypeInfo = &TypeInfo {
         name: "entry",
         extensibility: Extensibility::Final,
@@ -162,7 +162,7 @@ impl<K: Key, V: Value> Structure for Entry<K, V> {
 unsafe impl<K: SelfContained, V: SelfContained> SelfContained for Entry<K, V> {}
 
 // SAFETY: the entries keep the promises.
-unsafe impl<K: Key, V: Value, const N: usize> InPlace for FlatMap<K, V, N> {
+unsafe impl<K: MapKey, V: Value, const N: usize> InPlace for FlatMap<K, V, N> {
     type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
@@ -176,7 +176,7 @@ unsafe impl<K: Key, V: Value, const N: usize> InPlace for FlatMap<K, V, N> {
     }
 }
 
-impl<K: Key, V: Value, const N: usize> Value for FlatMap<K, V, N> {
+impl<K: MapKey, V: Value, const N: usize> Value for FlatMap<K, V, N> {
     unsafe fn validate_at(src: *const Self, validation: &Validation) -> Result<(), ValidateError> {
         // SAFETY: a FlatMap is its entries, which are valid once they are validated.
         let entries = unsafe {
@@ -202,7 +202,7 @@ impl<K: Key, V: Value, const N: usize> Value for FlatMap<K, V, N> {
 // SAFETY: a map is its entries.
 unsafe impl<K: SelfContained, V: SelfContained, const N: usize> SelfContained for FlatMap<K, V, N> {}
 
-impl<K: Key, V: Value, const N: usize> MapField<K, V> for FlatMap<K, V, N> {
+impl<K: MapKey, V: Value, const N: usize> MapField<K, V> for FlatMap<K, V, N> {
     const BOUND: Option<usize> = Some(N);
     const ALLOCATES: bool = false;
 
@@ -243,13 +243,13 @@ impl<K: Key, V: Value, const N: usize> MapField<K, V> for FlatMap<K, V, N> {
     }
 }
 
-impl<K: Key, V: Value, const N: usize> Default for FlatMap<K, V, N> {
+impl<K: MapKey, V: Value, const N: usize> Default for FlatMap<K, V, N> {
     fn default() -> Self {
         default_value()
     }
 }
 
-impl<K: Key, V: Value, const N: usize> Clone for FlatMap<K, V, N> {
+impl<K: MapKey, V: Value, const N: usize> Clone for FlatMap<K, V, N> {
     fn clone(&self) -> Self {
         Self { entries: self.entries.clone() }
     }

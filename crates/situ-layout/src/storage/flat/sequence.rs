@@ -9,7 +9,7 @@ use crate::storage::hand_over::HandOverList;
 use crate::value::container::{SequenceField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, SelfContained, clone_value, default_value};
-use crate::value::traits::{Plain, Validation, Value, Visitor, VisitorMut};
+use crate::value::traits::{BulkElement, Validation, Value, Visitor, VisitorMut};
 
 /// At most `N` elements, inline: `{u32 len; T[N]}`.
 ///
@@ -320,7 +320,7 @@ impl<'a, T, const N: usize> IntoIterator for &'a mut FlatSequence<T, N> {
     }
 }
 
-impl<T: Plain, const N: usize> TryFrom<&[T]> for FlatSequence<T, N> {
+impl<T: BulkElement, const N: usize> TryFrom<&[T]> for FlatSequence<T, N> {
     type Error = BoundError;
 
     fn try_from(elements: &[T]) -> Result<Self, BoundError> {

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use crate::value::container::{MapField, OptionalField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, default_value, reset};
-use crate::value::traits::{Key, Validation, Value, Visitor, VisitorMut};
+use crate::value::traits::{MapKey, Validation, Value, Visitor, VisitorMut};
 
 /// A sorted map of at most `N` entries.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -15,7 +15,7 @@ pub struct BoundedMap<K, V, const N: usize> {
     entries: BTreeMap<K, V>,
 }
 
-impl<K: Key, V: Value, const N: usize> BoundedMap<K, V, N> {
+impl<K: MapKey, V: Value, const N: usize> BoundedMap<K, V, N> {
     /// The greatest number of entries.
     pub const fn capacity(&self) -> usize {
         N
@@ -53,7 +53,7 @@ impl<K: Key, V: Value, const N: usize> BoundedMap<K, V, N> {
     }
 }
 
-impl<K: Key, V: Value, const N: usize> MapField<K, V> for BoundedMap<K, V, N> {
+impl<K: MapKey, V: Value, const N: usize> MapField<K, V> for BoundedMap<K, V, N> {
     const BOUND: Option<usize> = Some(N);
     const ALLOCATES: bool = true;
 
@@ -94,7 +94,7 @@ impl<K: Key, V: Value, const N: usize> MapField<K, V> for BoundedMap<K, V, N> {
     }
 }
 
-impl<K: Key, V: Value> MapField<K, V> for BTreeMap<K, V> {
+impl<K: MapKey, V: Value> MapField<K, V> for BTreeMap<K, V> {
     const BOUND: Option<usize> = None;
     const ALLOCATES: bool = true;
 
@@ -160,7 +160,7 @@ impl<T: Value> OptionalField<T> for Option<T> {
 }
 
 // SAFETY: both functions write a whole value.
-unsafe impl<K: Key, V: Value, const N: usize> InPlace for BoundedMap<K, V, N> {
+unsafe impl<K: MapKey, V: Value, const N: usize> InPlace for BoundedMap<K, V, N> {
     type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
@@ -175,7 +175,7 @@ unsafe impl<K: Key, V: Value, const N: usize> InPlace for BoundedMap<K, V, N> {
 }
 
 // SAFETY: both functions write a whole value.
-unsafe impl<K: Key, V: Value> InPlace for BTreeMap<K, V> {
+unsafe impl<K: MapKey, V: Value> InPlace for BTreeMap<K, V> {
     type Class = Composite;
 
     unsafe fn default_at(dst: *mut Self) {
@@ -204,7 +204,7 @@ unsafe impl<T: Value> InPlace for Option<T> {
     }
 }
 
-impl<K: Key, V: Value, const N: usize> Value for BoundedMap<K, V, N> {
+impl<K: MapKey, V: Value, const N: usize> Value for BoundedMap<K, V, N> {
     unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
         Err(ValidateProblem::NotFlat.into())
     }
@@ -218,7 +218,7 @@ impl<K: Key, V: Value, const N: usize> Value for BoundedMap<K, V, N> {
     }
 }
 
-impl<K: Key, V: Value> Value for BTreeMap<K, V> {
+impl<K: MapKey, V: Value> Value for BTreeMap<K, V> {
     unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
         Err(ValidateProblem::NotFlat.into())
     }

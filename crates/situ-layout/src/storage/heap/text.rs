@@ -8,7 +8,7 @@ use crate::support::shared_bytes::NoMemory;
 use crate::value::container::{TextField, WideTextField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace};
-use crate::value::traits::{Key, Validation, Value};
+use crate::value::traits::{MapKey, Validation, Value};
 
 /// The memory of a text. Its default does not unwind.
 pub trait TextMemory: Clone + Default {}
@@ -307,4 +307,4 @@ impl Value for String {
     visit_as!(text);
 }
 
-impl Key for String {}
+impl MapKey for String {}

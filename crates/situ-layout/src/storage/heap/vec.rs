@@ -10,7 +10,7 @@ use crate::support::shared_bytes::{NoMemory, SharedBytes};
 use crate::value::container::{SequenceField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, default_value};
-use crate::value::traits::{Plain, Validation, Value, Visitor, VisitorMut};
+use crate::value::traits::{BulkElement, Validation, Value, Visitor, VisitorMut};
 
 /// A vector of at most `N` elements.
 ///
@@ -362,7 +362,7 @@ impl<T: fmt::Debug, const N: usize> fmt::Debug for BoundedVec<T, N> {
     }
 }
 
-impl<T: Plain, const N: usize> BulkField<T> for BoundedVec<T, N> {
+impl<T: BulkElement, const N: usize> BulkField<T> for BoundedVec<T, N> {
     const BOUND: usize = N;
     const IN_BODY: bool = false;
 

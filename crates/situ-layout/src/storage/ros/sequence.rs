@@ -15,7 +15,7 @@ use crate::support::shared_bytes::NoMemory;
 use crate::value::container::{SequenceField, check};
 use crate::value::error::{BoundError, OpaqueBuffer, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, ElementClass, IfScalar, InPlace, clone_value};
-use crate::value::traits::{Plain, Validation, Value, Visitor, VisitorMut};
+use crate::value::traits::{BulkElement, Validation, Value, Visitor, VisitorMut};
 
 /// The data after the three numbers of a C sequence. In C, the type of the elements decides what it is:
 /// sequences of messages have none.
@@ -444,7 +444,7 @@ impl<T: Value, const N: usize> SequenceField<T> for RosSequence<T, N> {
     }
 }
 
-impl<T: Plain, const N: usize> BulkField<T> for RosSequence<T, N> {
+impl<T: BulkElement, const N: usize> BulkField<T> for RosSequence<T, N> {
     const BOUND: usize = N;
     const IN_BODY: bool = false;
 

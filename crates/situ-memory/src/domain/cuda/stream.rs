@@ -307,7 +307,7 @@ impl CudaStream {
 
     /// Waits until all work is done. It polls, because the driver's own waiting has no time limit: without a
     /// pause at first, then in pauses that are a small part of the time that has passed.
-    fn finish(&self, patience: Duration) -> Result<(), DomainError> {
+    fn finish(&self, timeout: Duration) -> Result<(), DomainError> {
         const SPINNING: Duration = Duration::from_micros(200);
         let begin = Instant::now();
         loop {
@@ -316,13 +316,13 @@ impl CudaStream {
                 return Ok(());
             }
             let waited = begin.elapsed();
-            if waited >= patience {
+            if waited >= timeout {
                 return Err(DomainError::TimedOut { domain: self.device.id(), waited });
             }
             if waited < SPINNING {
                 std::hint::spin_loop();
             } else {
-                std::thread::sleep((waited / 20).min(Duration::from_micros(500)).min(patience - waited));
+                std::thread::sleep((waited / 20).min(Duration::from_micros(500)).min(timeout - waited));
             }
         }
     }
@@ -493,16 +493,16 @@ impl Stream for CudaStream {
         })
     }
 
-    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
+    fn wait(&self, fence: &Fence, timeout: Duration) -> Result<(), DomainError> {
         // A fence that has ended need not be waited for: this thread has seen its end, and enqueues later
         // work only now.
         if fence.state() != FenceState::Pending {
             return self.device.enter().map(drop);
         }
         if !self.device.words {
-            return match fence.wait(patience) {
+            return match fence.wait(timeout) {
                 FenceState::Pending => {
-                    Err(DomainError::TimedOut { domain: self.device.id(), waited: patience })
+                    Err(DomainError::TimedOut { domain: self.device.id(), waited: timeout })
                 }
                 FenceState::Complete | FenceState::Poisoned => Ok(()),
             };
@@ -569,8 +569,8 @@ impl Stream for CudaStream {
         result
     }
 
-    fn synchronize(&self, patience: Duration) -> Result<(), DomainError> {
-        self.finish(patience)
+    fn synchronize(&self, timeout: Duration) -> Result<(), DomainError> {
+        self.finish(timeout)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -347,8 +347,8 @@ impl Stream for EmulatedStream {
         self.enqueue(Command::Copy { from: from.clone(), from_offset, to: to.clone(), to_offset, len })
     }
 
-    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
-        self.enqueue(Command::Wait(fence.clone(), patience))
+    fn wait(&self, fence: &Fence, timeout: Duration) -> Result<(), DomainError> {
+        self.enqueue(Command::Wait(fence.clone(), timeout))
     }
 
     fn signal(&self, fence: &Fence) -> Result<(), DomainError> {
@@ -365,7 +365,7 @@ impl Stream for EmulatedStream {
         Ok(())
     }
 
-    fn synchronize(&self, patience: Duration) -> Result<(), DomainError> {
+    fn synchronize(&self, timeout: Duration) -> Result<(), DomainError> {
         let start = Instant::now();
         let mut work = self.queue.work();
         let until = work.enqueued;
@@ -375,9 +375,9 @@ impl Stream for EmulatedStream {
             work = self.queue.work();
         }
         while work.done < until {
-            let left = patience.saturating_sub(start.elapsed());
+            let left = timeout.saturating_sub(start.elapsed());
             if left.is_zero() {
-                return Err(DomainError::TimedOut { domain: self.domain(), waited: patience });
+                return Err(DomainError::TimedOut { domain: self.domain(), waited: timeout });
             }
             // Waits and kernels may take any time, copies do not. With little time left this only waits. The
             // time of a copy is known, except for other copies that take the bus meanwhile, and the
@@ -471,12 +471,12 @@ fn perform(queue: &Queue, command: Command, since: Instant) -> Result<Instant, D
             let target = emulated(device, &to)?.target(to_offset, len)?;
             carry(device, since, source, target, len)
         }
-        Command::Wait(fence, patience) => {
+        Command::Wait(fence, timeout) => {
             let start = Instant::now();
             while fence.wait(SLICE) == FenceState::Pending {
                 device.check()?;
-                if start.elapsed() > patience && queue.work().closed {
-                    return Err(DomainError::TimedOut { domain: device.id, waited: patience });
+                if start.elapsed() > timeout && queue.work().closed {
+                    return Err(DomainError::TimedOut { domain: device.id, waited: timeout });
                 }
             }
             Ok(since.max(end_of(&fence)))
@@ -609,7 +609,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     const LONG: Duration = Duration::from_secs(100);
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
     fn stream_with(latency: Duration) -> (EmulatedDomain, EmulatedStream) {
         let domain = EmulatedDomain::new(EmulatedOptions { latency, ..EmulatedOptions::default() });
@@ -623,7 +623,7 @@ mod tests {
         let start = Instant::now();
         let since = start.checked_sub(LONG).expect("the machine has run for so long");
         let done = perform(&stream.queue, Command::Launch(Box::new(|_| Ok(()))), since).unwrap();
-        assert!(start <= done && start.elapsed() < PATIENCE, "the latency is over");
+        assert!(start <= done && start.elapsed() < TIMEOUT, "the latency is over");
     }
 
     #[test]
@@ -634,7 +634,7 @@ mod tests {
         fence.complete();
         let before = Instant::now();
         // Pending when it was enqueued, and ended when the thread came to it.
-        let done = perform(&stream.queue, Command::Wait(fence, PATIENCE), since).unwrap();
+        let done = perform(&stream.queue, Command::Wait(fence, TIMEOUT), since).unwrap();
         assert!(done >= before);
     }
 
@@ -646,7 +646,7 @@ mod tests {
             |seconds| now.checked_sub(Duration::from_secs(seconds)).expect("the machine has run for so long");
         let wait = |fence: &Fence, since| {
             fence.complete();
-            perform(&stream.queue, Command::Wait(fence.clone(), PATIENCE), since).unwrap()
+            perform(&stream.queue, Command::Wait(fence.clone(), TIMEOUT), since).unwrap()
         };
         let about = |found: Instant, expected: Instant| {
             let apart = found.max(expected) - found.min(expected);
@@ -675,7 +675,7 @@ mod tests {
         assert_eq!(fence.ended_at_ns(), None);
         let before = super::clock_ns(Instant::now());
         stream.signal(&fence).unwrap();
-        stream.synchronize(PATIENCE).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
         let ended = fence.ended_at_ns().expect("it was noted");
         assert!(before <= ended + 1000 && ended <= super::clock_ns(Instant::now()), "{before} {ended}");
     }
@@ -687,25 +687,25 @@ mod tests {
         let until_idle = || {
             let start = Instant::now();
             while !stream.queue.work().idle {
-                assert!(start.elapsed() < PATIENCE);
+                assert!(start.elapsed() < TIMEOUT);
                 std::thread::yield_now();
             }
         };
         until_idle();
-        stream.wait(&fence, PATIENCE).unwrap();
+        stream.wait(&fence, TIMEOUT).unwrap();
         let work = stream.queue.work();
         assert!(work.idle && work.commands.len() == 1 && work.done == 0, "the thread was not woken");
         drop(work);
         fence.complete();
         // Synchronizing performs it.
-        stream.synchronize(PATIENCE).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
         until_idle();
         assert_eq!(stream.queue.work().done, 1);
         // A wait that has ended when it is enqueued, or when the next command comes, needs no thread.
-        stream.wait(&fence, PATIENCE).unwrap();
+        stream.wait(&fence, TIMEOUT).unwrap();
         assert_eq!(stream.queue.work().enqueued, 1);
         let fence = Fence::of_process(0, 1);
-        stream.wait(&fence, PATIENCE).unwrap();
+        stream.wait(&fence, TIMEOUT).unwrap();
         fence.complete();
         let before = Instant::now();
         stream.signal(&Fence::of_process(0, 1)).unwrap();
@@ -731,22 +731,22 @@ mod tests {
             let gate = Fence::of_process(0, 1);
             if held_up {
                 // Then the thread performs it, and not the call.
-                stream.wait(&gate, PATIENCE).unwrap();
+                stream.wait(&gate, TIMEOUT).unwrap();
             }
             stream.complete_copy(&fence, None, Box::new(Bomb)).unwrap();
             stream.signal(&late).unwrap();
             gate.complete();
-            assert!(matches!(stream.synchronize(PATIENCE), Err(DomainError::Refused { .. })));
+            assert!(matches!(stream.synchronize(TIMEOUT), Err(DomainError::Refused { .. })));
             assert_eq!(late.state(), FenceState::Poisoned, "what is behind a failure is not done");
-            stream.synchronize(PATIENCE).unwrap();
+            stream.synchronize(TIMEOUT).unwrap();
         }
     }
 
     #[test]
-    fn who_helps_keeps_to_its_patience() {
+    fn a_helping_thread_keeps_to_its_timeout() {
         let options = EmulatedOptions { bandwidth_bytes_per_s: 1_000_000, ..EmulatedOptions::default() };
         let domain = EmulatedDomain::new(options);
-        let directory = situ_testkit::Scratch::created("patience");
+        let directory = situ_testkit::Scratch::created("timeout");
         let request = MemoryRequest { size: 1 << 24, mode: 0o600, group: None };
         let memory = domain.create(&Beneath::from(&directory.join("memory.data")), &request).unwrap();
         memory.back(0, 1 << 24).unwrap();
@@ -756,8 +756,8 @@ mod tests {
         stream.copy(&memory, 0, &memory, 0, 1 << 24).unwrap();
         stream.queue.work().busy = false;
         let start = Instant::now();
-        let patience = Duration::from_secs(1);
-        assert!(matches!(stream.synchronize(patience), Err(DomainError::TimedOut { .. })));
-        assert!(start.elapsed() < 5 * patience, "{:?}", start.elapsed());
+        let timeout = Duration::from_secs(1);
+        assert!(matches!(stream.synchronize(timeout), Err(DomainError::TimedOut { .. })));
+        assert!(start.elapsed() < 5 * timeout, "{:?}", start.elapsed());
     }
 }

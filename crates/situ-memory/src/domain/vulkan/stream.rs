@@ -360,14 +360,14 @@ impl Stream for VulkanStream {
         self.enqueue(Command::Copy { from: place, to, len })
     }
 
-    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
+    fn wait(&self, fence: &Fence, timeout: Duration) -> Result<(), DomainError> {
         // A fence that has ended need not be waited for: this thread has seen its end, and hands later work
         // to the stream's thread.
         if fence.state() != FenceState::Pending {
             return self.device.check();
         }
         let now = Instant::now();
-        let until = now.checked_add(patience).unwrap_or(now + Duration::from_secs(3600));
+        let until = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(3600));
         self.enqueue(Command::Wait { fence: fence.clone(), until })
     }
 
@@ -385,7 +385,7 @@ impl Stream for VulkanStream {
         Ok(())
     }
 
-    fn synchronize(&self, patience: Duration) -> Result<(), DomainError> {
+    fn synchronize(&self, timeout: Duration) -> Result<(), DomainError> {
         let target = self.enqueue_numbered(Command::Drain)?;
         let begin = Instant::now();
         let mut state = lock(&self.shared.state);
@@ -394,10 +394,10 @@ impl Stream for VulkanStream {
                 return state.failure.take().map_or(Ok(()), Err);
             }
             let waited = begin.elapsed();
-            if waited >= patience {
+            if waited >= timeout {
                 return Err(DomainError::TimedOut { domain: self.shared.domain, waited });
             }
-            let slept = self.shared.passed.wait_timeout(state, patience - waited);
+            let slept = self.shared.passed.wait_timeout(state, timeout - waited);
             state = slept.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         }
     }

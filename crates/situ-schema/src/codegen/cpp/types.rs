@@ -86,7 +86,7 @@ pub fn spell_member(schema: &Named, member: &Member) -> String {
             let ty = spell(schema, &member.ty);
             let ty = if member.set { format!("::situ::as_set<{ty}>") } else { ty };
             match member.lookup {
-                Lookup::Flat => ty,
+                Lookup::Sorted => ty,
                 Lookup::Hash => format!("::situ::hashed<{ty}>"),
                 Lookup::Ordered => format!("::situ::ordered<{ty}>"),
             }

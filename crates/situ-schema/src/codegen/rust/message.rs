@@ -228,7 +228,7 @@ impl Generator<'_> {
         self.mark(code, "SelfContained", flat);
         if spelling.bound.is_none() {
             code.line("// SAFETY: the structure is self-contained, and does not depend on the storage.");
-            self.mark(code, "Plain", flat);
+            self.mark(code, "BulkElement", flat);
         }
         let layout = self.schema.flat_layout(id);
         if layout.is_some() {

@@ -38,7 +38,7 @@ impl Generator<'_> {
         let inner = |ty: &RegionType| self.region_spell(scope, ty);
         let in_region = |name: &str| self.region_crate(name);
         let lookup = |of: &Lookup| match of {
-            Lookup::Flat => "Flat",
+            Lookup::Sorted => "Sorted",
             Lookup::Hash => "Hash",
             Lookup::Ordered => "Ordered",
         };

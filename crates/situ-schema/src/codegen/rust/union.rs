@@ -375,7 +375,7 @@ impl Generator<'_> {
         self.mark(code, "SelfContained", &flat);
         if spelling.bound.is_none() {
             code.line("// SAFETY: the union is self-contained, and does not depend on the storage.");
-            self.mark(code, "Plain", &flat);
+            self.mark(code, "BulkElement", &flat);
         }
         code.gap();
         code.closed("const _: () =", "};", |code| {

@@ -176,7 +176,7 @@ impl Resolver<'_> {
             }
             (true, false) => Lookup::Hash,
             (false, true) => Lookup::Ordered,
-            (false, false) => Lookup::Flat,
+            (false, false) => Lookup::Sorted,
         }
     }
 

@@ -143,7 +143,7 @@ fn check_lookup(schema: &Schema, member: &Member, found: &mut Vec<Diagnostic>) {
             format!("the elements of the set `{name}` cannot be keys"),
             "a set holds integers, enums or strings",
         );
-    } else if member.lookup != Lookup::Flat && !member.set && !matches!(ty, Type::Map { .. }) {
+    } else if member.lookup != Lookup::Sorted && !member.set && !matches!(ty, Type::Map { .. }) {
         let word = if member.lookup == Lookup::Hash { "@hash" } else { "@ordered" };
         refuse(
             format!("`{word}` marks maps and sets, but `{name}` is {}", with_article(schema, ty)),

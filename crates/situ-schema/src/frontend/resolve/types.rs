@@ -399,7 +399,7 @@ impl Resolver<'_> {
             optional: false,
             bulk: false,
             set: false,
-            lookup: Lookup::Flat,
+            lookup: Lookup::Sorted,
             link: Link::InPlace,
             must_understand: false,
             default: None,

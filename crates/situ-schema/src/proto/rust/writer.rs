@@ -84,8 +84,8 @@ fn setter(context: &Context, it: &Field, methods: &Methods, module: &[String], c
     });
     code.line("");
     let (pieces, begin) = match it.kind {
-        Kind::String => ("Text", "text_in_pieces"),
-        Kind::Bytes => ("Bytes", "bytes_in_pieces"),
+        Kind::String => ("TextInPieces", "text_in_pieces"),
+        Kind::Bytes => ("BytesInPieces", "bytes_in_pieces"),
         _ => return,
     };
     code.line(format!("/// `{name}`, field {number}, in pieces."));

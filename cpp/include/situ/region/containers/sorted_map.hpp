@@ -1,4 +1,4 @@
-// region_flat_map<K, V>: a sorted vector of entries within a region.
+// region_sorted_map<K, V>: a sorted vector of entries within a region.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace situ {
 /// A map whose entries lie in ascending order of their keys, with the interface of std::map. Iterators give
 /// references to key and value. Strings are looked up by string_view. Best for up to a few hundred entries.
 template <class K, class V>
-class region_flat_map : public region_detail::map_interface<region_flat_map<K, V>, K, V> {
+class region_sorted_map : public region_detail::map_interface<region_sorted_map<K, V>, K, V> {
   using traits = region_detail::key_traits<K>;
   using entry = region_entry<K, V>;
-  using interface = region_detail::map_interface<region_flat_map, K, V>;
+  using interface = region_detail::map_interface<region_sorted_map, K, V>;
 
  public:
   using size_type = std::size_t;
@@ -26,8 +26,8 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
   using reverse_iterator = std::reverse_iterator<iterator>;
   using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using key_view = typename interface::key_view;
-  using situ_region_container = region_flat_map;
-  SITU_REGION_ASSIGNMENTS(region_flat_map)
+  using situ_region_container = region_sorted_map;
+  SITU_REGION_ASSIGNMENTS(region_sorted_map)
 
   [[nodiscard]] size_type size() const noexcept { return entries_.size(); }
   [[nodiscard]] size_type capacity() const noexcept { return entries_.capacity(); }
@@ -47,14 +47,14 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
     return iterator(entries_.begin() + (is_at(at, key) ? at + 1 : at));
   }
   [[nodiscard]] const_iterator upper_bound(key_view key) const noexcept {
-    return const_cast<region_flat_map*>(this)->upper_bound(key);
+    return const_cast<region_sorted_map*>(this)->upper_bound(key);
   }
   [[nodiscard]] iterator find(key_view key) noexcept {
     const size_type at = place(key);
     return is_at(at, key) ? iterator(entries_.begin() + at) : end();
   }
   [[nodiscard]] const_iterator find(key_view key) const noexcept {
-    return const_cast<region_flat_map*>(this)->find(key);
+    return const_cast<region_sorted_map*>(this)->find(key);
   }
 
   iterator erase(const_iterator at) noexcept { return iterator(entries_.erase(at.address())); }
@@ -110,7 +110,7 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
   void situ_release() noexcept { entries_.situ_release(); }
   template <class R>
   [[nodiscard]] bool situ_store(R&& range) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<R>, region_flat_map>) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<R>, region_sorted_map>) {
       return entries_.try_assign_range(range.entries_);
     } else {
       return interface::situ_store(range);

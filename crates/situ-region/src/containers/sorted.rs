@@ -21,10 +21,10 @@ use crate::value::stored::Stored;
 pub enum Sorted {}
 
 /// A sorted set.
-pub type FlatSet<K> = Set<K, Sorted>;
+pub type SortedSet<K> = Set<K, Sorted>;
 
 /// A sorted map; best for up to some hundred entries.
-pub type FlatMap<K, V> = Map<K, V, Sorted>;
+pub type SortedMap<K, V> = Map<K, V, Sorted>;
 
 /// The index of a key (`Ok`), or the index where it belongs, among elements that begin with their keys.
 #[inline]
@@ -164,14 +164,14 @@ fn range<'r, E: Stored, K: Key>(
     Values::new(image, vector::element::<E>(image, at, first), end.saturating_sub(first))
 }
 
-impl<'r, K: Key> Ref<'r, FlatSet<K>> {
+impl<'r, K: Key> Ref<'r, SortedSet<K>> {
     /// The keys of a range, ascending, as a double-ended iterator; `range(..)` gives all keys.
     pub fn range(self, keys: impl RangeBounds<K::View<'r>>) -> impl DoubleEndedIterator<Item = K::View<'r>> {
         range::<K, K>(self.image(), self.at(), &keys).map(K::of)
     }
 }
 
-impl<'r, K: Key, V: Stored> Ref<'r, FlatMap<K, V>> {
+impl<'r, K: Key, V: Stored> Ref<'r, SortedMap<K, V>> {
     /// The keys of a range and their values, ascending, as a double-ended iterator; `range(..)` gives all
     /// entries.
     pub fn range(

@@ -1,4 +1,4 @@
-// region_flat_set<K>: a sorted vector of keys within a region.
+// region_sorted_set<K>: a sorted vector of keys within a region.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace situ {
 /// A set whose keys lie in ascending order, with the interface of std::set. Strings are looked up by
 /// string_view.
 template <class K>
-class region_flat_set : public region_detail::set_interface<region_flat_set<K>, K> {
+class region_sorted_set : public region_detail::set_interface<region_sorted_set<K>, K> {
   using traits = region_detail::key_traits<K>;
-  using interface = region_detail::set_interface<region_flat_set, K>;
+  using interface = region_detail::set_interface<region_sorted_set, K>;
 
  public:
   using size_type = std::size_t;
@@ -24,8 +24,8 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
   using reverse_iterator = std::reverse_iterator<iterator>;
   using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using key_view = typename interface::key_view;
-  using situ_region_container = region_flat_set;
-  SITU_REGION_ASSIGNMENTS(region_flat_set)
+  using situ_region_container = region_sorted_set;
+  SITU_REGION_ASSIGNMENTS(region_sorted_set)
 
   [[nodiscard]] size_type size() const noexcept { return keys_.size(); }
   [[nodiscard]] size_type capacity() const noexcept { return keys_.capacity(); }
@@ -84,7 +84,7 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
   void situ_release() noexcept { keys_.situ_release(); }
   template <class R>
   [[nodiscard]] bool situ_store(R&& range) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<R>, region_flat_set>) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<R>, region_sorted_set>) {
       return keys_.try_assign_range(range.keys_);
     } else {
       return interface::situ_store(range);
