@@ -26,10 +26,11 @@ TEST_F(Bus, another_type_is_refused) {
   auto ticks = on.publisher<Tick>("shared");
   const auto refused = error_of([&] { (void)on.subscriber<Scan>("shared"); });
   EXPECT_EQ(refused.code(), situ::errc::type);
-  EXPECT_STREQ(refused.what(),
-               "topic \"shared\" carries test::Tick (schema 00000000000071c4), not test::Scan (schema "
-               "5ca95ca95ca95ca9): "
-               "the first difference is `struct Tick {` there and `struct Scan {` here");
+  EXPECT_EQ(refused.what(),
+            "topic \"shared\" carries test::Tick (schema 00000000000071c4, used by node \"n\" (" +
+                hex(on.id()) +
+                ")), not test::Scan (schema 5ca95ca95ca95ca9): "
+                "the first difference is `struct Tick {` there and `struct Scan {` here");
 }
 
 TEST_F(Bus, another_layout_is_refused) {
@@ -40,8 +41,8 @@ TEST_F(Bus, another_layout_is_refused) {
                               error_of([&] { (void)on.subscriber<HeapScan>("scans"); })}) {
     EXPECT_EQ(refused.code(), situ::errc::type);
     EXPECT_EQ(refused.what(),
-              "topic \"scans\": node " + hex(on.id()) +
-                  " lays test::Scan out differently (layout bad0bad0bad0bad0, here 1a0d1a0d1a0d1a0d); "
+              "topic \"scans\": node \"n\" (" + hex(on.id()) +
+                  ") lays test::Scan out differently (layout bad0bad0bad0bad0, here 1a0d1a0d1a0d1a0d); "
                   "generate both from the same schema, with the same annotations");
   }
 }
@@ -49,7 +50,7 @@ TEST_F(Bus, another_layout_is_refused) {
 TEST_F(Bus, another_quality_of_service_is_refused) {
   const auto on = node("n");
   auto publisher = on.publisher<Tick>("ticks", {.deadline = 20ms});
-  const auto prefix = "topic \"ticks\" has an incompatible participant, node " + hex(on.id()) + ": ";
+  const auto prefix = "topic \"ticks\" has an incompatible participant, node \"n\" (" + hex(on.id()) + "): ";
   const auto refusal = [&](const situ::subscriber_qos& qos) {
     const auto refused = on.try_subscriber<Tick>("ticks", qos);
     EXPECT_FALSE(refused);

@@ -62,6 +62,7 @@ pub use self::{
     copy::copy_error::CopyError,
     node::handle::{Cleaned, Node, NodeError, clean, clean_topics},
     node::liveness::{NodeId, NodeInfo},
+    node::peer::Peer,
     observe::observer::{Observer, Seen},
     observe::{hook, inspect},
     port::device_span::DeviceSpan,

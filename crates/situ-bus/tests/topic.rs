@@ -214,7 +214,7 @@ fn incompatible_members_are_refused_at_registration() {
     let best_effort = publisher(&a, PublisherQos::default());
     let refused = RawSubscriber::create(&b, "numbers", &numbers(), asks_for_all());
     assert!(
-        matches!(refused, Err(RegisterError::Qos { node, mismatch: QosMismatch::Reliability, .. }) if node == a.id())
+        matches!(refused, Err(RegisterError::Qos { peer, mismatch: QosMismatch::Reliability, .. }) if peer.id == a.id())
     );
     let wants_history = SubscriberQos { durability: Durability::TransientLocal, ..Default::default() };
     let refused = RawSubscriber::create(&b, "numbers", &numbers(), wants_history);
@@ -222,7 +222,7 @@ fn incompatible_members_are_refused_at_registration() {
     drop(best_effort);
     let demanding = subscriber(&b, asks_for_all());
     let refused = RawPublisher::create(&a, "numbers", &numbers(), PublisherQos::default());
-    assert!(matches!(refused, Err(RegisterError::Qos { node, .. }) if node == b.id()));
+    assert!(matches!(refused, Err(RegisterError::Qos { peer, .. }) if peer.id == b.id()));
     let mut other = numbers();
     other.schema = other.schema.replace("uint64", "float");
     other.schema_hash = 9;
@@ -230,6 +230,7 @@ fn incompatible_members_are_refused_at_registration() {
         Err(error @ RegisterError::TypeMismatch { .. }) => {
             let text = error.to_string();
             assert!(text.contains("uint64 value;") && text.contains("float value;"), "{text}");
+            assert!(text.contains(&format!(", used by node \"b\" ({})), not", b.id())), "{text}");
         }
         other => panic!("{other:?}"),
     }

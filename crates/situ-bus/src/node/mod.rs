@@ -3,6 +3,7 @@
 //! ```text
 //!   handle          the node, and cleaning up after dead nodes
 //!   liveness        the files that tell which nodes are alive
+//!   peer            a node, as errors name it
 //!   process_watch   watches that tell when a process ends
 //!   fence_watchdog  fences whose owner died
 //! ```
@@ -10,4 +11,5 @@
 pub(crate) mod fence_watchdog;
 pub(crate) mod handle;
 pub(crate) mod liveness;
+pub(crate) mod peer;
 pub(crate) mod process_watch;

@@ -21,6 +21,7 @@ use super::repair::{give_up_oldest, in_use, remove_files, remove_topic, repair};
 use super::state_word::StateWord;
 use super::{Encoding, TypeDescription};
 use crate::node::liveness::NodeId;
+use crate::node::peer::Peer;
 use crate::protocol::flow_window;
 use crate::protocol::ring::SEAL_POOL;
 use crate::qos::{QosMismatch, Terms};
@@ -131,12 +132,12 @@ impl Registration<'_> {
         let difference = if topic.type_name != ours.name {
             first_difference(&topic.schema, &ours.schema)
         } else if !self.is_other_version(topic) {
-            if in_region || !participants(topic).any(|(word, _)| word.is_other_version()) {
+            if in_region || !participants(topic).any(|(word, ..)| word.is_other_version()) {
                 return Ok(());
             }
             "it is used in several versions, which only regions understand: join with a region".to_owned()
         } else if in_region && self.may_be_appended(topic) {
-            if participants(topic).all(|(_, encoding)| encoding == Encoding::Region as u32) {
+            if participants(topic).all(|(_, encoding, _)| encoding == Encoding::Region as u32) {
                 return Ok(());
             }
             "it is another version; only regions understand several, and not all members use regions"
@@ -151,6 +152,7 @@ impl Registration<'_> {
             theirs: topic.type_name.clone(),
             their_hash: topic.header.schema_hash,
             difference,
+            peer: participants(topic).next().map(|(_, _, node)| Box::new(self.peer(node))),
         })
     }
 
@@ -170,8 +172,12 @@ impl Registration<'_> {
         bits_of(self.terms) | version | self.missing_forms
     }
 
+    fn peer(&self, node: u64) -> Peer {
+        Peer::find(self.root, NodeId(node))
+    }
+
     fn qos_error(&self, node: u64, mismatch: QosMismatch) -> RegisterError {
-        RegisterError::Qos { topic: self.topic.to_owned(), node: NodeId(node), mismatch }
+        RegisterError::Qos { topic: self.topic.to_owned(), peer: self.peer(node), mismatch }
     }
 
     /// Checks that no serialized messages meet a device: neither those of this participant, if it is on a
@@ -181,7 +187,7 @@ impl Registration<'_> {
             return Ok(());
         }
         let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
-        Err(RegisterError::Serialized { topic, type_name, domain, node: NodeId(node) })
+        Err(RegisterError::Serialized { topic, type_name, domain, peer: self.peer(node) })
     }
 
     /// Two flat layouts must be the same, and so must two layouts of regions. A member that only serializes
@@ -196,7 +202,7 @@ impl Registration<'_> {
         }
         let type_name = self.description.name.clone();
         let topic = self.topic.to_owned();
-        Err(RegisterError::LayoutMismatch { topic, node: NodeId(node), type_name, ours, theirs })
+        Err(RegisterError::LayoutMismatch { topic, peer: self.peer(node), type_name, ours, theirs })
     }
 
     /// A subscriber can only take messages in a form that its type has. A subscriber of serialized messages
@@ -207,14 +213,14 @@ impl Registration<'_> {
         publishes: u32,
         (takes, layout, word): (u32, u64, StateWord),
     ) -> Result<(), RegisterError> {
-        let (topic, type_name, node) = (self.topic.to_owned(), self.description.name.clone(), NodeId(node));
+        let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
         let serialized = takes == Encoding::Xcdr1 as u32 || takes == Encoding::Xcdr2 as u32;
         let has_no_flat_form = (serialized && layout == 0) || word.has_no_flat_form();
         if publishes == Encoding::Flat as u32 && has_no_flat_form {
-            return Err(RegisterError::NoFlatForm { topic, type_name, node });
+            return Err(RegisterError::NoFlatForm { topic, type_name, peer: self.peer(node) });
         }
         if publishes == Encoding::Region as u32 && word.has_no_region_form() {
-            return Err(RegisterError::NoRegionForm { topic, type_name, node });
+            return Err(RegisterError::NoRegionForm { topic, type_name, peer: self.peer(node) });
         }
         Ok(())
     }
@@ -226,7 +232,7 @@ impl Registration<'_> {
             return Ok(());
         }
         let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
-        Err(RegisterError::Bulk { topic, type_name, node: NodeId(node) })
+        Err(RegisterError::Bulk { topic, type_name, peer: self.peer(node) })
     }
 }
 
@@ -462,11 +468,12 @@ fn terms(word: StateWord, deadline_ns: u64) -> Terms {
     Terms { reliable: word.is_reliable(), transient_local: word.is_transient_local(), deadline_ns }
 }
 
-/// The state words and encodings of all present members.
-fn participants(topic: &Topic) -> impl Iterator<Item = (StateWord, u32)> {
-    let publishers =
-        active_publishers(topic).map(|it| (StateWord::read(&it.state), it.encoding.load(Ordering::Relaxed)));
-    topic.places.active().map(|place| (place.word, place.encoding())).chain(publishers)
+/// The state words, encodings and nodes of all present members.
+fn participants(topic: &Topic) -> impl Iterator<Item = (StateWord, u32, u64)> {
+    let relaxed = Ordering::Relaxed;
+    let publishers = active_publishers(topic)
+        .map(move |it| (StateWord::read(&it.state), it.encoding.load(relaxed), it.node.load(relaxed)));
+    topic.places.active().map(|place| (place.word, place.encoding(), place.node())).chain(publishers)
 }
 
 impl Topic {

@@ -7,7 +7,7 @@ use situ_memory::{DomainError, DomainId, MemoryError};
 
 use super::TextTooLong;
 use super::format::DOMAINS;
-use crate::node::liveness::NodeId;
+use crate::node::peer::Peer;
 use crate::qos::QosMismatch;
 use crate::root::RootError;
 
@@ -34,7 +34,7 @@ pub enum RegisterError {
     Domain(DomainError),
     /// One side serializes its messages and the other is on a device.
     #[error(
-        "topic {topic:?}: serialized messages of {type_name} cannot be in {domain}, only flat ones can (node {node}); use \
+        "topic {topic:?}: serialized messages of {type_name} cannot be in {domain}, only flat ones can ({peer}); use \
          storage `Flat` on both sides, or the domain host"
     )]
     Serialized {
@@ -45,7 +45,7 @@ pub enum RegisterError {
         /// The domain of one of the two sides.
         domain: DomainId,
         /// The node on the other side, or this one.
-        node: NodeId,
+        peer: Peer,
     },
     /// All columns for domains are in use.
     #[error("topic {topic:?} cannot be used in {domain}: it was used in {DOMAINS} domains already")]
@@ -71,9 +71,10 @@ pub enum RegisterError {
     },
     /// The topic carries another type.
     #[error(
-        "topic {topic:?} carries {their_name} (schema {their_hash:016x}), not {ours} (schema {our_hash:016x}): {what}",
+        "topic {topic:?} carries {their_name} (schema {their_hash:016x}{used}), not {ours} (schema {our_hash:016x}): {what}",
         their_name = Foreign(.theirs),
-        what = Foreign(.difference)
+        what = Foreign(.difference),
+        used = .peer.as_ref().map(|it| format!(", used by {it}")).unwrap_or_default()
     )]
     TypeMismatch {
         /// The topic.
@@ -88,17 +89,19 @@ pub enum RegisterError {
         their_hash: u64,
         /// The first difference between the two schemas.
         difference: String,
+        /// A node that uses the topic.
+        peer: Option<Box<Peer>>,
     },
     /// Both sides use the flat layout, or regions, but not the same layout.
     #[error(
-        "topic {topic:?}: node {node} lays {type_name} out differently (layout {theirs:016x}, here {ours:016x}); generate \
+        "topic {topic:?}: {peer} lays {type_name} out differently (layout {theirs:016x}, here {ours:016x}); generate \
          both from the same schema, with the same annotations"
     )]
     LayoutMismatch {
         /// The topic.
         topic: String,
-        /// The node on the other side.
-        node: NodeId,
+        /// The other side.
+        peer: Peer,
         /// The type.
         type_name: String,
         /// The requested layout hash.
@@ -109,7 +112,7 @@ pub enum RegisterError {
     /// Regions are published, and the subscriber is flat, with a type that has bulk members: it has no room
     /// for their elements.
     #[error(
-        "topic {topic:?}: regions of {type_name}, which has @bulk members, cannot be taken by flat subscribers (node {node} \
+        "topic {topic:?}: regions of {type_name}, which has @bulk members, cannot be taken by flat subscribers ({peer} \
          is the other side): take them in regions, or on the heap"
     )]
     Bulk {
@@ -117,44 +120,44 @@ pub enum RegisterError {
         topic: String,
         /// The type.
         type_name: String,
-        /// The node on the other side.
-        node: NodeId,
+        /// The other side.
+        peer: Peer,
     },
     /// Flat messages are published, and the subscriber's type can be read only from serialized messages,
     /// because it was written by hand.
     #[error(
         "topic {topic:?}: flat messages of {type_name} cannot be taken by a subscriber whose type has no flat form \
-         (node {node} is the other side): publish them serialized (storage `Heap`), or subscribe with a generated type"
+         ({peer} is the other side): publish them serialized (storage `Heap`), or subscribe with a generated type"
     )]
     NoFlatForm {
         /// The topic.
         topic: String,
         /// The type.
         type_name: String,
-        /// The node on the other side.
-        node: NodeId,
+        /// The other side.
+        peer: Peer,
     },
     /// Regions are published, and the subscriber's type cannot be read from them, because it was written by
     /// hand.
     #[error(
         "topic {topic:?}: regions of {type_name} cannot be taken by a subscriber whose type has no region form \
-         (node {node} is the other side): publish them serialized (storage `Heap`), or subscribe with a generated type"
+         ({peer} is the other side): publish them serialized (storage `Heap`), or subscribe with a generated type"
     )]
     NoRegionForm {
         /// The topic.
         topic: String,
         /// The type.
         type_name: String,
-        /// The node on the other side.
-        node: NodeId,
+        /// The other side.
+        peer: Peer,
     },
     /// A member on the other side offers or requests an incompatible quality of service.
-    #[error("topic {topic:?} has an incompatible participant, node {node}: {mismatch}")]
+    #[error("topic {topic:?} has an incompatible participant, {peer}: {mismatch}")]
     Qos {
         /// The topic.
         topic: String,
-        /// The node on the other side.
-        node: NodeId,
+        /// The other side.
+        peer: Peer,
         /// What differs.
         mismatch: QosMismatch,
     },
