@@ -77,7 +77,7 @@ fn refused(result: Result<(), RegisterError>, topic: &str, node: u64) {
         error.to_string(),
         format!(
             "topic {topic:?}: flat messages of test::Pose cannot be taken by a subscriber whose type has no flat \
-             form (node {node:016x} is the other side): publish them serialized (storage `Heap`), or subscribe with a \
+             form (node \"n\" ({node:016x}) is the other side): publish them serialized (storage `Heap`), or subscribe with a \
              generated type"
         )
     );
@@ -159,7 +159,7 @@ fn a_type_without_a_region_form_is_refused_with_regions() {
             error.to_string(),
             format!(
                 "topic \"poses\": regions of test::Pose cannot be taken by a subscriber whose type has no region \
-                 form (node {:016x} is the other side): publish them serialized (storage `Heap`), or subscribe \
+                 form (node \"n\" ({:016x}) is the other side): publish them serialized (storage `Heap`), or subscribe \
                  with a generated type",
                 node.id().0
             )

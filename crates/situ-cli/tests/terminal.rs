@@ -132,10 +132,32 @@ fn figures_are_whole_at_every_width_and_redraws_leave_nothing() {
 }
 
 #[test]
+fn a_topic_that_falls_silent_is_said_to_be_quiet() {
+    let sandbox = Sandbox::new();
+    let [mut pose, _goal] = publish(&sandbox);
+    let mut shown = Shown::start(&sandbox, 80, &["topic", "hz", "robot/pose"]);
+    let mut several = Shown::start(&sandbox, 80, &["topic", "hz", "robot/*"]);
+    let line = shown.lines(|lines| lines.iter().any(|line| line.contains(" Hz")));
+    assert!(!line[0].contains("quiet"), "{line:?}");
+    pose.kill();
+    let line = shown.lines(|lines| lines.iter().any(|line| line.starts_with("quiet for ")));
+    assert!(line[0].contains("Hz"), "{line:?}");
+    // In a table, only the silent topic has a time.
+    several.lines(|lines| {
+        let quiet = |name: &str| {
+            let row = lines.iter().find(|it| it.starts_with(name))?;
+            row.split_whitespace().nth(1).map(|it| it != "-")
+        };
+        quiet("robot/pose") == Some(true) && quiet("robot/goal") == Some(false)
+    });
+}
+
+#[test]
 fn several_topics_have_a_row_each() {
     let sandbox = Sandbox::new();
     let _publishers = publish(&sandbox);
-    const WORDS: [&str; 8] = ["topic", "p50", "p99", "lost", "largest", "smallest", "messages", "robot/pose"];
+    const WORDS: [&str; 10] =
+        ["topic", "quiet", "-", "p50", "p99", "lost", "largest", "smallest", "messages", "robot/pose"];
     for columns in [40, 80] {
         let mut shown = Shown::start(&sandbox, columns, &["topic", "delay", "robot/*"]);
         let lines = shown.lines(|lines| {

@@ -47,11 +47,14 @@ impl Seen {
 struct Window {
     seen: VecDeque<Seen>,
     messages: u64,
+    /// When the last message came.
+    last: Option<Instant>,
 }
 
 impl Window {
     fn push(&mut self, seen: Seen, limit: usize) {
         self.messages += 1;
+        self.last = Some(Instant::now());
         if self.seen.len() == limit {
             self.seen.pop_front();
         }
@@ -76,12 +79,22 @@ trait Figures: Serialize {
     fn figures(&self) -> Vec<Figure>;
 }
 
-/// The figures of one topic as an object.
+/// What was measured of a topic.
 #[derive(Serialize)]
-struct OfTopic<'a, F> {
+struct Measured<'a, F> {
     topic: &'a str,
     #[serde(flatten)]
-    figures: &'a F,
+    figures: Option<F>,
+    /// The time since the last message. Figures cover the messages before.
+    quiet_ns: u64,
+}
+
+impl<F: Figures> Measured<'_, F> {
+    /// The time since the last message, if it is worth a remark.
+    fn quiet(&self) -> Option<String> {
+        let is_quiet = self.quiet_ns > PERIOD.as_nanos() as u64;
+        is_quiet.then(|| units::duration(self.quiet_ns))
+    }
 }
 
 /// One line of figures. Those for which there is no room are left out; a number is never cut.
@@ -105,17 +118,22 @@ fn line(figures: &[Figure], output: &Output) -> String {
 }
 
 /// A table of figures: one row for each topic.
-fn table<F: Figures>(measured: &[(&str, Option<F>)], output: &Output) -> String {
-    let Some(headings) = measured.iter().find_map(|(_, figures)| figures.as_ref()).map(F::figures) else {
+fn table<F: Figures>(measured: &[Measured<'_, F>], output: &Output) -> String {
+    let Some(headings) = measured.iter().find_map(|it| it.figures.as_ref()).map(F::figures) else {
         return "no messages yet\n".to_owned();
     };
     let columns = headings
         .iter()
         .map(|(label, _, rank)| Column::right(if label.is_empty() { "rate" } else { label }).rank(*rank));
-    let mut table = Table::new(std::iter::once(Column::left("topic").flexible()).chain(columns));
-    for (topic, figures) in measured {
-        let cells = figures.iter().flat_map(|figures| figures.figures()).map(|(_, text, _)| Cell::from(text));
-        table.row(std::iter::once(Cell::styled(*topic, Style::Strong)).chain(cells));
+    let first = [Column::left("topic").flexible(), Column::right("quiet").rank(1)];
+    let mut table = Table::new(first.into_iter().chain(columns));
+    for it in measured {
+        let figures = it.figures.iter().flat_map(|figures| figures.figures());
+        let first = [
+            Cell::styled(it.topic, Style::Strong),
+            Cell::styled(it.quiet().unwrap_or_else(|| "-".to_owned()), Style::Warn),
+        ];
+        table.row(first.into_iter().chain(figures.map(|(_, text, _)| Cell::from(text))));
     }
     table.render(output)
 }
@@ -132,29 +150,36 @@ fn measure<F: Figures>(
     let mut block = LiveBlock::default();
     let mut report = |windows: &[Window], listener: &Listener<'_>| -> Result<(), CliError> {
         let topics = windows.iter().zip(listener.heard());
-        let measured: Vec<(&str, Option<F>)> = topics
-            .map(|(window, heard)| {
-                let figures = figures(window, heard.subscriber.lost());
-                (heard.subscriber.topic(), figures)
+        let measured: Vec<Measured<'_, F>> = topics
+            .map(|(window, heard)| Measured {
+                topic: heard.subscriber.topic(),
+                figures: figures(window, heard.subscriber.lost()),
+                quiet_ns: window.last.map_or(0, |it| it.elapsed().as_nanos() as u64),
             })
             .collect();
         if output.is_live() && listener.has_several() {
             return Ok(output.draw(&mut block, &table(&measured, output))?);
         }
-        for (topic, figures) in &measured {
-            match figures {
-                Some(figures) if output.is_json() => output.record(&OfTopic { topic, figures })?,
-                Some(figures) if output.is_live() => {
-                    output.draw(&mut block, &line(&figures.figures(), output))?;
+        for it in &measured {
+            let Some(figures) = &it.figures else {
+                if output.is_live() {
+                    output.draw(&mut block, "no messages yet\n")?;
                 }
-                Some(figures) => {
-                    let line = line(&figures.figures(), output);
-                    let name =
-                        if listener.has_several() { format!("{}  ", Foreign(topic)) } else { String::new() };
-                    output.line(format!("{name}{line}"))?;
-                }
-                None if output.is_live() => output.draw(&mut block, "no messages yet\n")?,
-                None => {}
+                continue;
+            };
+            if output.is_json() {
+                output.record(it)?;
+                continue;
+            }
+            let quiet = it.quiet().map(|time| ("quiet for", time, 0));
+            let figures: Vec<Figure> = quiet.into_iter().chain(figures.figures()).collect();
+            let line = line(&figures, output);
+            if output.is_live() {
+                output.draw(&mut block, &line)?;
+            } else if listener.has_several() {
+                output.line(format!("{}  {line}", Foreign(it.topic)))?;
+            } else {
+                output.line(line)?;
             }
         }
         Ok(())
