@@ -65,6 +65,8 @@ impl<'a> Listener<'a> {
         timeout: Option<f64>,
         qos: ChooseQos<'a>,
     ) -> Result<Self, CliError> {
+        // A signal from here on ends the command in order, so that it leaves no dead node.
+        let interrupt = Interrupt::listen()?;
         let mut listener = Self {
             context,
             patterns: Vec::new(),
@@ -72,7 +74,7 @@ impl<'a> Listener<'a> {
             node: context.node()?,
             heard: Vec::new(),
             refused: HashSet::new(),
-            interrupt: Interrupt::listen()?,
+            interrupt,
             timeout: timeout.map(Duration::from_secs_f64),
             last: Instant::now(),
             looked: Instant::now(),
