@@ -121,8 +121,11 @@ fn threads_ended(pid: u32) -> bool {
 }
 
 /// When a process began.
+///
+/// It began when its first thread did. That thread's file is read, because emulators of other machines
+/// (qemu-user) show a process a `/proc/self/stat` of their own, in which each thread finds another time.
 fn born(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/task/{pid}/stat")).ok()?;
     fields(&stat).nth(19)?.parse().ok()
 }
 
@@ -170,6 +173,7 @@ mod tests {
     fn a_process_ends_before_it_is_waited_for() {
         let this = Identity::of_this();
         assert_eq!(this.state(), State::Runs);
+        assert_eq!(std::thread::spawn(Identity::of_this).join().unwrap(), this, "all threads agree");
         assert_eq!(Identity { born: this.born + 1, ..this }.state(), State::Ended, "its number came again");
         assert_eq!(Identity { namespaces: this.namespaces + 1, ..this }.state(), State::Unknown);
         assert_eq!(Identity { namespaces: 0, ..this }.state(), State::Unknown);
