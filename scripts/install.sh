@@ -49,7 +49,7 @@ rm -rf "$sources"
 install -d "$sources/crates"
 for crate in situ situ-bus situ-layout situ-memory situ-region situ-schema situ-trace situ-wire; do
   install -d "$sources/crates/$crate"
-  for part in build.rs src built_in; do
+  for part in README.md build.rs src built_in; do
     [ ! -e "crates/$crate/$part" ] || cp -RLp "crates/$crate/$part" "$sources/crates/$crate"
   done
   # Tests and what they need are not installed.
@@ -59,7 +59,7 @@ for crate in situ situ-bus situ-layout situ-memory situ-region situ-schema situ-
 done
 sed -e 's/^members = .*/members = ["crates\/*"]/' -e '/^situ-testkit = /d' Cargo.toml >"$sources/Cargo.toml"
 touch -r Cargo.toml "$sources/Cargo.toml"
-cp -p README.md Cargo.lock "$sources"
+cp -p Cargo.lock "$sources"
 
 # The loader's list of libraries, if this is the running system.
 if [ -z "$destdir" ] && [ "$(id -u)" = 0 ]; then ldconfig || true; fi

@@ -28,11 +28,12 @@ macro_rules! template {
     };
 }
 
+// The manifests have another name here, because a package leaves out folders with a `Cargo.toml`.
 const COMMON: &[(&str, &str)] =
     &[template!("messages.idl", "messages.idl"), template!(".gitignore", "gitignore")];
 
 const RUST: &[(&str, &str)] = &[
-    template!("Cargo.toml", "rust/Cargo.toml"),
+    template!("Cargo.toml", "rust/manifest.toml"),
     template!("build.rs", "rust/build.rs"),
     template!("src/bin/publisher.rs", "rust/publisher.rs"),
     template!("src/bin/subscriber.rs", "rust/subscriber.rs"),
@@ -54,7 +55,7 @@ const C: &[(&str, &str)] = &[
 ];
 
 const MIXED: &[(&str, &str)] = &[
-    template!("Cargo.toml", "mixed/Cargo.toml"),
+    template!("Cargo.toml", "mixed/manifest.toml"),
     template!("build.rs", "rust/build.rs"),
     template!("publisher.rs", "rust/publisher.rs"),
     template!("CMakeLists.txt", "mixed/CMakeLists.txt"),
