@@ -16,7 +16,7 @@ import urllib.parse
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Pages beside the chapters: the heading in the table of contents, and the files.
 BESIDE = [
-    ("Formats", [*sorted(ROOT.glob("spec/*.md")), ROOT / "spec/vectors/README.md"]),
+    ("Formats", [*sorted(ROOT.glob("spec/*.md")), *sorted(ROOT.glob("spec/vectors/**/README.md"))]),
     ("The repository", [ROOT / name for name in (
         "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md", "bench/README.md")]),
 ]

@@ -33,6 +33,8 @@ mod port;
 #[cfg(not(loom))]
 mod qos;
 #[cfg(not(loom))]
+mod synchronize;
+#[cfg(not(loom))]
 mod timeouts;
 #[cfg(not(loom))]
 mod topic;
@@ -75,6 +77,10 @@ pub use self::{
     port::sample_payload::IncompleteError,
     port::subscriber::{RawSubscriber, TakeError},
     qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
+    synchronize::policy::{ApproximateTime, ExactTime, SynchronizerError, SynchronizerPolicy},
+    synchronize::queues::SynchronizerCounts,
+    synchronize::stamped::{SampleSource, Stamped, StampedTopics},
+    synchronize::synchronizer::Synchronizer,
     topic::removal::{Removed, RemovedPart},
     topic::{Encoding, RegisterError, TextTooLong, TypeDescription},
     trust::{Limits, Trust},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -65,6 +66,8 @@ class any_subscriber {
   [[nodiscard]] subscriber_statistics statistics() const noexcept {
     return situ_subscriber_get_statistics(handle_.get());
   }
+  /// The number of samples that it may hold at a time.
+  [[nodiscard]] std::size_t max_held() const noexcept { return max_held_; }
   /// The handle for the C interface.
   [[nodiscard]] situ_subscriber* handle() const noexcept { return handle_.get(); }
 
@@ -83,6 +86,7 @@ class any_subscriber {
     const situ_status status =
         situ_subscriber_create_in(on.handle(), topic.c_str(), type.get(), &terms, &place, &made, &raw);
     if (detail::succeeded(status, raw, why)) handle_.reset(made);
+    max_held_ = terms.max_held != 0 ? terms.max_held : subscriber_qos{}.max_held;
   }
 
  private:
@@ -94,6 +98,7 @@ class any_subscriber {
   }
 
   detail::owner<situ_subscriber> handle_;
+  std::size_t max_held_ = 0;
 };
 
 }  // namespace situ
