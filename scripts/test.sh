@@ -39,7 +39,6 @@ stage "C++: configure" cmake -S cpp -B build/cpp -G Ninja -DCMAKE_BUILD_TYPE=Rel
   -DSITU_CARGO_PROFILE=dev -DSITU_COMMAND="$PWD/target/debug/situ"
 stage "C++: build" cmake --build build/cpp
 stage "Rust: every crate, the examples in both languages, the demo" cargo test --workspace --no-fail-fast
-stage "Traces of programs that use the crate tracing" cargo test --package situ-trace --features tracing --test layer
 stage "The protocols, model-checked" scripts/model.sh
 stage "C++: headers, library, bus" ctest --test-dir build/cpp --output-on-failure
 stage "The sequences of ROS since Lyrical" env ROS_DISTRO=lyrical \

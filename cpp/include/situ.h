@@ -752,6 +752,34 @@ void situ_trace_write(uint32_t kind, const situ_trace_event* event);
 /* Ends the last slice that began on this thread. */
 void situ_trace_end(void);
 
+/* How severe a message of a log is. Other numbers count as the nearest one. */
+typedef enum situ_trace_severity {
+  SITU_TRACE_SEVERITY_TRACE = 2,
+  SITU_TRACE_SEVERITY_DEBUG = 3,
+  SITU_TRACE_SEVERITY_INFO = 4,
+  SITU_TRACE_SEVERITY_WARN = 5,
+  SITU_TRACE_SEVERITY_ERROR = 6,
+  SITU_TRACE_SEVERITY_FATAL = 7
+} situ_trace_severity;
+
+/* A message of a log. Texts need not be terminated; they must last as long as the call. `file`, the source
+ * file with the line that wrote the message, and `logger`, the name of a part of the program, may be NULL
+ * with length 0. `line` is 0 if it is not known. `severity` is a situ_trace_severity. */
+typedef struct situ_trace_log_message {
+  const char* text;
+  size_t length;
+  const char* file;
+  size_t file_length;
+  const char* logger;
+  size_t logger_length;
+  uint32_t line;
+  uint32_t severity;
+} situ_trace_log_message;
+
+/* Writes a message of a log on this thread's track, if the category is on. NULL is the category `log`.
+ * Perfetto also shows the message in its list of logs. */
+void situ_trace_log(situ_trace_category* category, const situ_trace_log_message* message);
+
 /* Records a new value of a counter, if its category is on. */
 void situ_trace_count(situ_trace_counter* counter, double value);
 

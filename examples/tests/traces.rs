@@ -54,6 +54,20 @@ fn check(program: &Path, language: &str) {
         }
         let reason = ("reason".to_owned(), Value::Text("the end of the road".to_owned()));
         assert!(moments.iter().all(|moment| moment.arguments == [reason.clone()]), "{language}: {moments:?}");
+        let logged: Vec<_> =
+            trace.events.iter().filter_map(|event| Some((event, event.log.as_ref()?))).collect();
+        // The poses 8 and 9 are so far away.
+        assert!(!logged.is_empty() && logged.len() <= 2, "{language}: {logged:?}");
+        for (event, log) in logged {
+            assert_eq!((event.kind, event.category.as_str(), event.name.as_str()), (3, "log", "warn"));
+            assert!(log.priority == 5 && event.arguments.is_empty(), "{language}: {event:?}");
+            assert!(
+                ["the road ends at 8", "the road ends at 9"].contains(&&*log.text),
+                "{language}: {log:?}"
+            );
+            let (file, line) = log.place.clone().expect("a place");
+            assert!(file.contains("examples/tracing/tracing.") && line > 15, "{language}: {file}:{line}");
+        }
         assert!(trace.counters.values().any(|(name, _)| name == "far"), "{language}");
         assert!(!trace.named("publish tracing/poses").is_empty(), "{language}: what the bus does");
         return;

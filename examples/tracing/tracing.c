@@ -1,5 +1,5 @@
-/* A program that says what it does: slices, a moment, a counter, and an arrow, beside what the bus says by
- * itself. */
+/* A program that says what it does: slices, a moment, a counter, an arrow, and a message of its log, beside
+ * what the bus says by itself. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +33,15 @@ static int think(const examples_Pose* at) {
     const situ_trace_event event = {
         .category = &planner, .name = &turn_name, .arguments = &argument, .argument_count = 1};
     situ_trace_write(SITU_TRACE_KIND_INSTANT, &event);
+    char text[64];
+    const int length = snprintf(text, sizeof(text), "the road ends at %.0f", at->x);
+    const situ_trace_log_message message = {.text = text,
+                                            .length = (size_t)length,
+                                            .file = __FILE__,
+                                            .file_length = strlen(__FILE__),
+                                            .line = __LINE__,
+                                            .severity = SITU_TRACE_SEVERITY_WARN};
+    situ_trace_log(NULL, &message);
   }
   return at->x * 2.0 > 10.0;
 }

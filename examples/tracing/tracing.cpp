@@ -1,7 +1,9 @@
-// A program that traces its work beside the events of the bus: slices, moments, a counter, and arrows.
+// A program that traces its work beside the events of the bus: slices, moments, a counter, arrows, and its
+// log.
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <thread>
 
 #include "messages.hpp"
@@ -23,6 +25,9 @@ double think(const Pose& pose) {
   }
   if (pose.x > 7.0) {
     SITU_TRACE_INSTANT(planner, "turn", situ::trace::arg<"reason">("the end of the road"));
+    // An adapter of a logging library does this, so that its messages are in the trace.
+    const std::string text = "the road ends at " + std::to_string(static_cast<int>(pose.x));
+    situ::trace::log(situ::trace::severity::warn, text, __FILE__, __LINE__);
   }
   return pose.x * 2.0;
 }

@@ -1,4 +1,4 @@
-//! A program that traces its work beside the events of the bus: slices, moments, a counter, and arrows.
+//! A program that traces its work beside the events of the bus: slices, moments, a counter, arrows, a log.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use situ::prelude::*;
 use situ::trace::{category, counter, instant, slice};
 use situ_examples::examples::Pose;
+use tracing_subscriber::prelude::*;
 
 category!(PLANNER, "planner");
 
@@ -16,11 +17,15 @@ fn think(pose: &Pose) -> f64 {
     while begin.elapsed() < Duration::from_micros(200) {}
     if pose.x > 7.0 {
         instant!(PLANNER, "turn", "reason" => "the end of the road");
+        tracing::warn!(target: "log", "the road ends at {}", pose.x);
     }
     pose.x * 2.0
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
+    // The log of the crate `tracing` goes into the trace. A program can add further layers, such as one that
+    // prints it.
+    tracing_subscriber::registry().with(situ::trace::layer::layer()).init();
     let node = Node::new("tracing")?;
     let poses = node.publisher::<Pose>("tracing/poses").reliable().create()?;
     let planner = node.subscriber::<Pose>("tracing/poses").reliable().create()?;

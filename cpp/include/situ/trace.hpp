@@ -163,6 +163,27 @@ class scope {
   bool began_;
 };
 
+/// How severe a message of a log is.
+enum class severity : std::uint32_t {
+  trace = SITU_TRACE_SEVERITY_TRACE,
+  debug = SITU_TRACE_SEVERITY_DEBUG,
+  info = SITU_TRACE_SEVERITY_INFO,
+  warn = SITU_TRACE_SEVERITY_WARN,
+  error = SITU_TRACE_SEVERITY_ERROR,
+  fatal = SITU_TRACE_SEVERITY_FATAL
+};
+
+/// Writes a message of a log, for adapters of logging libraries: `log(severity::warn, "too hot", __FILE__,
+/// __LINE__, "planner")`. Its category is `log`. `file`, `line` and `logger` may be empty, 0 and empty. Does
+/// nothing while the category is off.
+inline void log(severity how, std::string_view text, std::string_view file = {}, std::uint32_t line = 0,
+                std::string_view logger = {}) noexcept {
+  const situ_trace_log_message message{
+      text.data(),   text.size(),   file.data(), file.size(),
+      logger.data(), logger.size(), line,        static_cast<std::uint32_t>(how)};
+  situ_trace_log(nullptr, &message);
+}
+
 }  // namespace situ::trace
 
 #define SITU_TRACE_JOIN_(one, other) one##other

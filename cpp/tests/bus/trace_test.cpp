@@ -46,6 +46,7 @@ void work(int round) {
                      situ::trace::arg<"behind">(round));
   latin_level.set(round);
   SITU_TRACE_SCOPE(unwanted, "never", situ::trace::arg<"computed">(compute()));
+  situ::trace::log(situ::trace::severity::error, "caf\xe9 closed", "caf\xe9.cpp", 7, "kitch\xe9n");
   SITU_TRACE_SET(wanted, "rounds", round);
   level.set(2.5);
 }
@@ -75,7 +76,7 @@ TEST_F(Bus, events_of_a_program_are_in_the_trace) {
   const std::string file = root_.path + "/run.pftrace";
   const std::string situ = std::string(SITU_TEST_COMMAND) + " --root " + root_.path + " trace ";
   std::thread recorder([&] {
-    EXPECT_EQ(run(situ + "record --category 'wanted*' --duration 20s -o " + file + " >/dev/null"), 0);
+    EXPECT_EQ(run(situ + "record --category 'wanted*,log' --duration 20s -o " + file + " >/dev/null"), 0);
   });
   ASSERT_TRUE(becomes(wanted, true));
   EXPECT_FALSE(unwanted.is_enabled());
@@ -99,7 +100,8 @@ TEST_F(Bus, events_of_a_program_are_in_the_trace) {
   // Invalid bytes are replaced (by U+FFFD), and no other text is lost.
   for (const char* expected :
        {"moment", "some text", "yes", "half", "text", "wanted caf\xef\xbf\xbd", "niveau \xef\xbf\xbd",
-        "d\xef\xbf\xbdj\xef\xbf\xbd vu", "o\xef\xbf\xbd", "a \xef\xbf\xbd text", "behind"}) {
+        "d\xef\xbf\xbdj\xef\xbf\xbd vu", "caf\xef\xbf\xbd closed", "caf\xef\xbf\xbd.cpp",
+        "kitch\xef\xbf\xbdn", "error", "logger", "o\xef\xbf\xbd", "a \xef\xbf\xbd text", "behind"}) {
     EXPECT_NE(bytes.find(expected), std::string::npos) << expected;
   }
 }

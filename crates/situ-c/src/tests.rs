@@ -10,6 +10,8 @@ use std::ptr::{null, null_mut};
 use situ_testkit::Scratch;
 use situ_testkit::allocator::{Calls, CountingAllocator, counting};
 
+use situ_trace::Severity;
+
 use crate::device::{situ_fence, situ_fence_state, situ_span};
 use crate::error::{Failure, TEXT_SIZE, guard, situ_error, situ_status};
 use crate::inspect::{situ_node_info, situ_topic_info, situ_wait_info};
@@ -19,7 +21,7 @@ use crate::publisher::*;
 use crate::subscriber::*;
 use crate::trace::{
     BEGIN, INSTANT, MAX_ARGUMENTS, situ_trace_argument, situ_trace_category, situ_trace_counter,
-    situ_trace_event, situ_trace_name,
+    situ_trace_event, situ_trace_log_message, situ_trace_name,
 };
 use crate::types::*;
 
@@ -103,6 +105,27 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         arguments,
         argument_count
     });
+    structure!(situ_trace_log_message {
+        text,
+        length,
+        file,
+        file_length,
+        logger,
+        logger_length,
+        line,
+        severity
+    });
+    for (name, severity) in [
+        ("TRACE", Severity::Trace),
+        ("DEBUG", Severity::Debug),
+        ("INFO", Severity::Info),
+        ("WARN", Severity::Warn),
+        ("ERROR", Severity::Error),
+        ("FATAL", Severity::Fatal),
+    ] {
+        numbers.push((format!("SITU_TRACE_SEVERITY_{name}"), severity as i128));
+    }
+    let mut number = |expression: &str, value: usize| numbers.push((expression.to_owned(), value as i128));
     number("sizeof(situ_trace_name)", size_of::<situ_trace_name>());
     number("sizeof(situ_trace_category)", size_of::<situ_trace_category>());
     number("offsetof(situ_trace_category, state_)", situ_trace_category::STATE_OFFSET);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ffi::c_char;
 use std::slice;
 
-use situ_trace::{Argument, Category, Counter, Event, Kind, Name, Value};
+use situ_trace::{Argument, Category, Counter, Event, Kind, Log, Name, Severity, Value};
 
 use crate::error::guard_value;
 
@@ -44,6 +44,19 @@ pub struct situ_trace_argument {
     pub kind: u32,
 }
 
+/// `situ_trace_log_message`.
+#[repr(C)]
+pub struct situ_trace_log_message {
+    pub text: *const c_char,
+    pub length: usize,
+    pub file: *const c_char,
+    pub file_length: usize,
+    pub logger: *const c_char,
+    pub logger_length: usize,
+    pub line: u32,
+    pub severity: u32,
+}
+
 /// `situ_trace_event`.
 #[repr(C)]
 pub struct situ_trace_event {
@@ -78,8 +91,16 @@ unsafe fn text(argument: &situ_trace_argument) -> Cow<'_, str> {
         return Cow::Borrowed("");
     }
     // SAFETY: the caller's promise.
-    let bytes = unsafe { list(argument.value.as_text.cast::<u8>(), argument.length) };
-    String::from_utf8_lossy(bytes)
+    unsafe { lossy(argument.value.as_text, argument.length) }
+}
+
+/// Returns a text of C. Invalid UTF-8 is replaced by U+FFFD.
+///
+/// # Safety
+/// `first` is null, or leads to `length` characters.
+unsafe fn lossy<'a>(first: *const c_char, length: usize) -> Cow<'a, str> {
+    // SAFETY: the caller's promise.
+    String::from_utf8_lossy(unsafe { list(first.cast::<u8>(), length) })
 }
 
 /// Returns the value of an argument, for texts from `text`. Returns `None` for an unknown kind.
@@ -158,6 +179,7 @@ pub unsafe extern "C" fn situ_trace_write(kind: u32, event: *const situ_trace_ev
             flows,
             last_flows,
             arguments: &arguments[..count],
+            log: None,
         });
     });
 }
@@ -174,8 +196,56 @@ pub extern "C" fn situ_trace_end() {
             flows: &[],
             last_flows: &[],
             arguments: &[],
+            log: None,
         });
     });
+}
+
+/// Writes a message of a log, if its category is on. NULL is the category `log`.
+///
+/// # Safety
+/// `category` is null, or lasts as long as the program. `message` is null, or its texts have their lengths.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_trace_log(
+    category: *mut situ_trace_category,
+    message: *const situ_trace_log_message,
+) {
+    static LOG: Category = Category::new("log");
+    static LOGGER: Name = Name::new("logger");
+    guard_value(|| {
+        // SAFETY: the caller's promise; its layout is that of the header.
+        let category: &'static Category = unsafe { category.as_ref() }.unwrap_or(&LOG);
+        if !category.is_enabled() {
+            return;
+        }
+        // SAFETY: the caller's promise.
+        let Some(message) = (unsafe { message.as_ref() }) else { return };
+        // SAFETY: the caller's promise, for each text.
+        let (text, file, logger) = unsafe {
+            (
+                lossy(message.text, message.length),
+                lossy(message.file, message.file_length),
+                lossy(message.logger, message.logger_length),
+            )
+        };
+        let severity = severity(message.severity);
+        let arguments = [Argument { name: &LOGGER, value: Value::Text(&logger) }];
+        let arguments = if logger.is_empty() { &[][..] } else { &arguments };
+        let log = Log { severity, text: &text, file: &file, line: message.line };
+        situ_trace::write_event(&Event::log(category, log, arguments));
+    });
+}
+
+/// Returns the severity with a number of `situ_trace_severity`. Other numbers are those of the nearest one.
+fn severity(number: u32) -> Severity {
+    match number {
+        ..=2 => Severity::Trace,
+        3 => Severity::Debug,
+        4 => Severity::Info,
+        5 => Severity::Warn,
+        6 => Severity::Error,
+        7.. => Severity::Fatal,
+    }
 }
 
 /// Records a new value of a counter.

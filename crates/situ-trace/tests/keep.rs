@@ -128,6 +128,51 @@ fn state_without_end_takes_limited_memory() {
     assert_eq!(scratch.trace().numbers(), (0..100).collect::<Vec<_>>());
 }
 
+/// The texts of logs are interned data that only their own packets use: they do not displace names.
+#[test]
+fn the_texts_of_logs_are_dropped_with_their_packets() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|options| {
+        options.sink = Sink::Ring { path: scratch.file(), bytes: MAX_BYTES };
+        options.policy = Policy::Stall { at_most: TIMEOUT };
+    });
+    let producer = scratch.producer("verbose");
+    let mut writer = producer.writer();
+    introduce(&mut writer, 1, true);
+    for number in 1..20_000 {
+        let mut packet = writer.packet().unwrap();
+        let mut packet = packet.message();
+        packet.uint64(8, 1000);
+        packet.uint32(13, 2);
+        {
+            let mut interned = packet.message(12);
+            {
+                let mut place = interned.message(4);
+                place.uint64(1, number);
+                place.string(2, "a_file.cpp");
+            }
+            let mut body = interned.message(20);
+            body.uint64(1, number);
+            body.string(2, "a text");
+        }
+        packet.message(11).uint32(9, 3);
+    }
+    assert!(write(&mut writer, 7, 20, 1));
+    let summary = collector.stop().unwrap();
+    assert!(summary.evicted > 15_000, "{}", summary.evicted);
+    let trace = scratch.trace();
+    assert_eq!(trace.numbers(), [7]);
+    // The name stays, and each text comes with its event.
+    let [state, logs @ ..] =
+        &trace.packets.iter().filter(|it| !it.interned.is_empty()).collect::<Vec<_>>()[..]
+    else {
+        panic!("no names")
+    };
+    assert_eq!((state.flags, name(&state.interned)), (3, 1));
+    let numbers = logs.iter().map(|packet| name(&packet.interned));
+    assert!(numbers.eq(20_000 - logs.len() as u64..20_000), "the newest, each with its text");
+}
+
 /// Short-lived writers, each with a sequence, names and a track of its own. Together they send more state
 /// than there is memory for, but the kept packets depend on only a few of them.
 #[test]

@@ -10,7 +10,7 @@ mod session;
 mod strict;
 
 use perfetto::Value;
-use rules::Checked;
+use rules::{Checked, Logged};
 use session::Recording;
 use tracing_subscriber::prelude::*;
 
@@ -20,12 +20,13 @@ fn work(number: u64) {
     span.record("result", "found");
     let _entered = span.entered();
     tracing::info!(target: "planner", yes = true, "a message of {}", number);
+    tracing::error!(target: "planner", code = 7, reason = "no way");
     tracing::info!(target: "other", "not wanted");
     let _inner = tracing::debug_span!(target: "planner", "search", ?number).entered();
 }
 
 #[test]
-fn spans_are_slices_and_events_are_instants() {
+fn spans_are_slices_and_events_are_messages_of_a_log() {
     let subscriber = tracing_subscriber::registry().with(situ_trace::layer::layer());
     let _guard = tracing::subscriber::set_default(subscriber);
     let recording = Recording::new();
@@ -47,12 +48,20 @@ fn spans_are_slices_and_events_are_instants() {
         assert_eq!(search.arguments, [("number".to_owned(), Value::Text(number.to_string()))]);
     }
     let moments: Vec<_> = trace.events.iter().filter(|it| it.kind == 3 && it.category == "planner").collect();
-    assert_eq!(moments.len(), 3);
-    let arguments = &moments[1].arguments;
-    assert!(
-        arguments.contains(&("message".to_owned(), Value::Text("a message of 2".to_owned()))),
-        "{arguments:?}"
-    );
-    assert!(arguments.contains(&("yes".to_owned(), Value::Bool(true))), "{arguments:?}");
+    assert_eq!(moments.len(), 6);
+    let line = |text: &str| {
+        let before = include_str!("layer.rs").split(text).next().unwrap();
+        Some((file!().to_owned(), before.lines().count() as u32))
+    };
+    assert_eq!(moments[2].name, "info");
+    assert_eq!(moments[2].arguments, [("yes".to_owned(), Value::Bool(true))]);
+    let text = "a message of 2 yes=true".to_owned();
+    let place = line("tracing::info!(target: \"planner\"");
+    assert_eq!(moments[2].log, Some(Logged { priority: 4, text, place }));
+    assert_eq!(moments[3].name, "error");
+    let reason = ("reason".to_owned(), Value::Text("no way".to_owned()));
+    assert_eq!(moments[3].arguments, [("code".to_owned(), Value::Int(7)), reason]);
+    let (text, place) = ("code=7 reason=no way".to_owned(), line("tracing::error!(target"));
+    assert_eq!(moments[3].log, Some(Logged { priority: 6, text, place }));
     assert!(trace.events.iter().all(|event| event.category != "other"));
 }

@@ -8,6 +8,7 @@
 //! | `cuda` | messages in the memory of CUDA devices |
 //! | `vulkan` | messages in the memory of Vulkan devices |
 //! | `collector` | recording traces, and reading recordings |
+//! | `tracing` | spans and events of the crate `tracing` in traces: `trace::layer` |
 //!
 //! None is on by default. Where a program needs a device without its feature, the error names the feature.
 //!

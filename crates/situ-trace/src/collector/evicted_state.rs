@@ -17,6 +17,9 @@ mod field {
     pub(super) const TRACK: u32 = 60;
     /// A field of `TrackDescriptor`.
     pub(super) const UUID: u32 = 1;
+    /// Fields of `InternedData` with the number of one message of a log.
+    pub(super) const SOURCE_LOCATIONS: u32 = 4;
+    pub(super) const LOG_MESSAGE_BODY: u32 = 20;
 }
 
 /// In `sequence_flags`: the reader discards the state from earlier packets of the sequence.
@@ -111,7 +114,8 @@ impl EvictedState {
                     clears |= flags & CLEARED != 0;
                     state.extend_from_slice(found.bytes);
                 }
-                (field::INTERNED | field::DEFAULTS, _) => {
+                (field::INTERNED, Value::Bytes(data)) => is_state |= keep_names(data, &mut state),
+                (field::DEFAULTS, _) => {
                     is_state = true;
                     state.extend_from_slice(found.bytes);
                 }
@@ -241,6 +245,30 @@ impl EvictedState {
         all.sort_unstable_by_key(|(number, _)| *number);
         all.into_iter().map(|(_, packet)| packet).collect()
     }
+}
+
+/// Appends the interned data that other packets may need: all but the texts of logs, which only their own
+/// packets use. Returns whether there is any.
+fn keep_names(data: &[u8], state: &mut Vec<u8>) -> bool {
+    let is_log =
+        |found: &Field<'_>| matches!(found.number, field::SOURCE_LOCATIONS | field::LOG_MESSAGE_BODY);
+    let names = || Fields::new(data).flatten().filter(|found| !is_log(found)).map(|found| found.bytes);
+    let length: usize = names().map(<[u8]>::len).sum();
+    if length == 0 {
+        return false;
+    }
+    put_varint(u64::from(field::INTERNED) << 3 | 2, state);
+    put_varint(length as u64, state);
+    names().for_each(|name| state.extend_from_slice(name));
+    true
+}
+
+fn put_varint(mut value: u64, bytes: &mut Vec<u8>) {
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
 }
 
 fn has_clocks(packet: &[u8]) -> bool {

@@ -1245,14 +1245,20 @@ pub mod perfetto {
                 super::super::perfetto::protos::DebugAnnotationWriter(self.0.message(4))
             }
 
+            /// `log_message`, field 21.
+            #[inline]
+            pub fn set_log_message(&mut self) -> super::super::perfetto::protos::LogMessageWriter<'_> {
+                super::super::perfetto::protos::LogMessageWriter(self.0.message(21))
+            }
+
         }
 
         /// Which fields a `perfetto.protos.TrackEvent` has.
         #[derive(Debug)]
         pub enum TrackEventLayout {}
 
-        impl crate::proto::situ::wire::protobuf::Layout<11> for TrackEventLayout {
-            const ONEOFS: [(u16, u16); 11] = [(0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (7, 9), (7, 9), (9, 11), (9, 11)];
+        impl crate::proto::situ::wire::protobuf::Layout<12> for TrackEventLayout {
+            const ONEOFS: [(u16, u16); 12] = [(0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (8, 10), (8, 10), (10, 12), (10, 12)];
 
             #[inline]
             fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
@@ -1265,10 +1271,11 @@ pub mod perfetto {
                     (47, WireType::Fixed64 | WireType::Bytes) => ::core::option::Option::Some(4),
                     (48, WireType::Fixed64 | WireType::Bytes) => ::core::option::Option::Some(5),
                     (4, WireType::Bytes) => ::core::option::Option::Some(6),
-                    (10, WireType::Varint) => ::core::option::Option::Some(7),
-                    (23, WireType::Bytes) => ::core::option::Option::Some(8),
-                    (30, WireType::Varint) => ::core::option::Option::Some(9),
-                    (44, WireType::Fixed64) => ::core::option::Option::Some(10),
+                    (21, WireType::Bytes) => ::core::option::Option::Some(7),
+                    (10, WireType::Varint) => ::core::option::Option::Some(8),
+                    (23, WireType::Bytes) => ::core::option::Option::Some(9),
+                    (30, WireType::Varint) => ::core::option::Option::Some(10),
+                    (44, WireType::Fixed64) => ::core::option::Option::Some(11),
                     _ => ::core::option::Option::None,
                 }
             }
@@ -1284,7 +1291,7 @@ pub mod perfetto {
 
         /// Reads a `perfetto.protos.TrackEvent` where it lies.
         #[derive(Debug)]
-        pub struct TrackEventReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, TrackEventLayout, 11>);
+        pub struct TrackEventReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, TrackEventLayout, 12>);
 
         impl<'a> TrackEventReader<'a> {
             /// Finds the fields of an encoded message.
@@ -1356,56 +1363,185 @@ pub mod perfetto {
                 self.0.all_nested(6).map(|it| it.and_then(<super::super::perfetto::protos::DebugAnnotationReader<'_> as ::core::convert::TryFrom<_>>::try_from))
             }
 
+            /// Whether there is a field 21.
+            #[inline]
+            pub fn has_log_message(&self) -> bool {
+                self.0.has(7)
+            }
+
+            /// `log_message`, field 21.
+            #[inline]
+            pub fn log_message(&self) -> ::core::result::Result<::core::option::Option<super::super::perfetto::protos::LogMessageReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
+                self.0.nested(7)?.map(<super::super::perfetto::protos::LogMessageReader<'_> as ::core::convert::TryFrom<_>>::try_from).transpose()
+            }
+
             /// Whether there is a field 10.
             #[inline]
             pub fn has_name_iid(&self) -> bool {
-                self.0.has(7)
+                self.0.has(8)
             }
 
             /// `name_iid`, field 10.
             #[inline]
             pub fn name_iid(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(7).unwrap_or(::core::default::Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(8).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 23.
             #[inline]
             pub fn has_name(&self) -> bool {
-                self.0.has(8)
+                self.0.has(9)
             }
 
             /// `name`, field 23.
             #[inline]
             pub fn name(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                ::core::result::Result::Ok(self.0.string(8)?.unwrap_or(""))
+                ::core::result::Result::Ok(self.0.string(9)?.unwrap_or(""))
             }
 
             /// Whether there is a field 30.
             #[inline]
             pub fn has_counter_value(&self) -> bool {
-                self.0.has(9)
+                self.0.has(10)
             }
 
             /// `counter_value`, field 30.
             #[inline]
             pub fn counter_value(&self) -> i64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int64>(9).unwrap_or(::core::default::Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int64>(10).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 44.
             #[inline]
             pub fn has_double_counter_value(&self) -> bool {
-                self.0.has(10)
+                self.0.has(11)
             }
 
             /// `double_counter_value`, field 44.
             #[inline]
             pub fn double_counter_value(&self) -> f64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Double>(10).unwrap_or(::core::default::Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Double>(11).unwrap_or(::core::default::Default::default())
             }
         }
 
         impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TrackEventReader<'a> {
+            type Error = crate::proto::situ::wire::protobuf::ReadError;
+
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
+                nested.table().map(Self)
+            }
+        }
+
+        /// Writes a `perfetto.protos.LogMessage`. It ends when this is dropped.
+        #[derive(Debug)]
+        pub struct LogMessageWriter<'w>(pub crate::proto::situ::wire::protobuf::Message<'w>);
+
+        impl<'w> LogMessageWriter<'w> {
+            /// `source_location_iid`, field 1.
+            #[inline]
+            pub fn set_source_location_iid(&mut self, value: u64) {
+                self.0.uint64(1, value);
+            }
+
+            /// `body_iid`, field 2.
+            #[inline]
+            pub fn set_body_iid(&mut self, value: u64) {
+                self.0.uint64(2, value);
+            }
+
+            /// `prio`, field 3.
+            #[inline]
+            pub fn set_prio(&mut self, value: super::super::perfetto::protos::log_message::Priority) {
+                self.0.enumeration(3, value);
+            }
+
+        }
+
+        /// Which fields a `perfetto.protos.LogMessage` has.
+        #[derive(Debug)]
+        pub enum LogMessageLayout {}
+
+        impl crate::proto::situ::wire::protobuf::Layout<3> for LogMessageLayout {
+            const ONEOFS: [(u16, u16); 3] = [(0, 0), (0, 0), (0, 0)];
+
+            #[inline]
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
+                use crate::proto::situ::wire::protobuf::WireType;
+                match (number, wire) {
+                    (1, WireType::Varint) => ::core::option::Option::Some(0),
+                    (2, WireType::Varint) => ::core::option::Option::Some(1),
+                    (3, WireType::Varint) => ::core::option::Option::Some(2),
+                    _ => ::core::option::Option::None,
+                }
+            }
+
+            #[inline]
+            fn accepts(slot: usize, number: i32) -> bool {
+                match slot {
+                    2 => ::core::matches!(number, 0 | 2 | 3 | 4 | 5 | 6 | 7),
+                    _ => true,
+                }
+            }
+        }
+
+        /// Reads a `perfetto.protos.LogMessage` where it lies.
+        #[derive(Debug)]
+        pub struct LogMessageReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, LogMessageLayout, 3>);
+
+        impl<'a> LogMessageReader<'a> {
+            /// Finds the fields of an encoded message.
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+                crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
+            }
+
+            /// The fields that are not known.
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+                self.0.unknown()
+            }
+
+            /// The message as bytes.
+            pub fn as_bytes(&self) -> &[u8] {
+                self.0.as_bytes()
+            }
+
+            /// Whether there is a field 1.
+            #[inline]
+            pub fn has_source_location_iid(&self) -> bool {
+                self.0.has(0)
+            }
+
+            /// `source_location_iid`, field 1.
+            #[inline]
+            pub fn source_location_iid(&self) -> u64 {
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(::core::default::Default::default())
+            }
+
+            /// Whether there is a field 2.
+            #[inline]
+            pub fn has_body_iid(&self) -> bool {
+                self.0.has(1)
+            }
+
+            /// `body_iid`, field 2.
+            #[inline]
+            pub fn body_iid(&self) -> u64 {
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(1).unwrap_or(::core::default::Default::default())
+            }
+
+            /// Whether there is a field 3.
+            #[inline]
+            pub fn has_prio(&self) -> bool {
+                self.0.has(2)
+            }
+
+            /// `prio`, field 3.
+            #[inline]
+            pub fn prio(&self) -> super::super::perfetto::protos::log_message::Priority {
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int32>(2).map_or(::core::default::Default::default(), super::super::perfetto::protos::log_message::Priority)
+            }
+        }
+
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for LogMessageReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
             fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
@@ -1631,14 +1767,26 @@ pub mod perfetto {
                 super::super::perfetto::protos::DebugAnnotationNameWriter(self.0.message(3))
             }
 
+            /// `source_locations`, field 4.
+            #[inline]
+            pub fn add_source_locations(&mut self) -> super::super::perfetto::protos::SourceLocationWriter<'_> {
+                super::super::perfetto::protos::SourceLocationWriter(self.0.message(4))
+            }
+
+            /// `log_message_body`, field 20.
+            #[inline]
+            pub fn add_log_message_body(&mut self) -> super::super::perfetto::protos::LogMessageBodyWriter<'_> {
+                super::super::perfetto::protos::LogMessageBodyWriter(self.0.message(20))
+            }
+
         }
 
         /// Which fields a `perfetto.protos.InternedData` has.
         #[derive(Debug)]
         pub enum InternedDataLayout {}
 
-        impl crate::proto::situ::wire::protobuf::Layout<3> for InternedDataLayout {
-            const ONEOFS: [(u16, u16); 3] = [(0, 0), (0, 0), (0, 0)];
+        impl crate::proto::situ::wire::protobuf::Layout<5> for InternedDataLayout {
+            const ONEOFS: [(u16, u16); 5] = [(0, 0), (0, 0), (0, 0), (0, 0), (0, 0)];
 
             #[inline]
             fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
@@ -1647,6 +1795,8 @@ pub mod perfetto {
                     (1, WireType::Bytes) => ::core::option::Option::Some(0),
                     (2, WireType::Bytes) => ::core::option::Option::Some(1),
                     (3, WireType::Bytes) => ::core::option::Option::Some(2),
+                    (4, WireType::Bytes) => ::core::option::Option::Some(3),
+                    (20, WireType::Bytes) => ::core::option::Option::Some(4),
                     _ => ::core::option::Option::None,
                 }
             }
@@ -1654,7 +1804,7 @@ pub mod perfetto {
 
         /// Reads a `perfetto.protos.InternedData` where it lies.
         #[derive(Debug)]
-        pub struct InternedDataReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, InternedDataLayout, 3>);
+        pub struct InternedDataReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, InternedDataLayout, 5>);
 
         impl<'a> InternedDataReader<'a> {
             /// Finds the fields of an encoded message.
@@ -1688,6 +1838,18 @@ pub mod perfetto {
             #[inline]
             pub fn debug_annotation_names(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<super::super::perfetto::protos::DebugAnnotationNameReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
                 self.0.all_nested(2).map(|it| it.and_then(<super::super::perfetto::protos::DebugAnnotationNameReader<'_> as ::core::convert::TryFrom<_>>::try_from))
+            }
+
+            /// `source_locations`, field 4.
+            #[inline]
+            pub fn source_locations(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<super::super::perfetto::protos::SourceLocationReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
+                self.0.all_nested(3).map(|it| it.and_then(<super::super::perfetto::protos::SourceLocationReader<'_> as ::core::convert::TryFrom<_>>::try_from))
+            }
+
+            /// `log_message_body`, field 20.
+            #[inline]
+            pub fn log_message_body(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<super::super::perfetto::protos::LogMessageBodyReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
+                self.0.all_nested(4).map(|it| it.and_then(<super::super::perfetto::protos::LogMessageBodyReader<'_> as ::core::convert::TryFrom<_>>::try_from))
             }
         }
 
@@ -1984,6 +2146,215 @@ pub mod perfetto {
             }
         }
 
+        /// Writes a `perfetto.protos.SourceLocation`. It ends when this is dropped.
+        #[derive(Debug)]
+        pub struct SourceLocationWriter<'w>(pub crate::proto::situ::wire::protobuf::Message<'w>);
+
+        impl<'w> SourceLocationWriter<'w> {
+            /// `iid`, field 1.
+            #[inline]
+            pub fn set_iid(&mut self, value: u64) {
+                self.0.uint64(1, value);
+            }
+
+            /// `file_name`, field 2.
+            #[inline]
+            pub fn set_file_name(&mut self, value: &str) {
+                self.0.string(2, value);
+            }
+
+            /// `file_name`, field 2, in pieces.
+            pub fn set_file_name_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
+                self.0.text_in_pieces(2)
+            }
+
+            /// `line_number`, field 4.
+            #[inline]
+            pub fn set_line_number(&mut self, value: u32) {
+                self.0.uint32(4, value);
+            }
+
+        }
+
+        /// Which fields a `perfetto.protos.SourceLocation` has.
+        #[derive(Debug)]
+        pub enum SourceLocationLayout {}
+
+        impl crate::proto::situ::wire::protobuf::Layout<3> for SourceLocationLayout {
+            const ONEOFS: [(u16, u16); 3] = [(0, 0), (0, 0), (0, 0)];
+
+            #[inline]
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
+                use crate::proto::situ::wire::protobuf::WireType;
+                match (number, wire) {
+                    (1, WireType::Varint) => ::core::option::Option::Some(0),
+                    (2, WireType::Bytes) => ::core::option::Option::Some(1),
+                    (4, WireType::Varint) => ::core::option::Option::Some(2),
+                    _ => ::core::option::Option::None,
+                }
+            }
+        }
+
+        /// Reads a `perfetto.protos.SourceLocation` where it lies.
+        #[derive(Debug)]
+        pub struct SourceLocationReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, SourceLocationLayout, 3>);
+
+        impl<'a> SourceLocationReader<'a> {
+            /// Finds the fields of an encoded message.
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+                crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
+            }
+
+            /// The fields that are not known.
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+                self.0.unknown()
+            }
+
+            /// The message as bytes.
+            pub fn as_bytes(&self) -> &[u8] {
+                self.0.as_bytes()
+            }
+
+            /// Whether there is a field 1.
+            #[inline]
+            pub fn has_iid(&self) -> bool {
+                self.0.has(0)
+            }
+
+            /// `iid`, field 1.
+            #[inline]
+            pub fn iid(&self) -> u64 {
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(::core::default::Default::default())
+            }
+
+            /// Whether there is a field 2.
+            #[inline]
+            pub fn has_file_name(&self) -> bool {
+                self.0.has(1)
+            }
+
+            /// `file_name`, field 2.
+            #[inline]
+            pub fn file_name(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
+                ::core::result::Result::Ok(self.0.string(1)?.unwrap_or(""))
+            }
+
+            /// Whether there is a field 4.
+            #[inline]
+            pub fn has_line_number(&self) -> bool {
+                self.0.has(2)
+            }
+
+            /// `line_number`, field 4.
+            #[inline]
+            pub fn line_number(&self) -> u32 {
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(2).unwrap_or(::core::default::Default::default())
+            }
+        }
+
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for SourceLocationReader<'a> {
+            type Error = crate::proto::situ::wire::protobuf::ReadError;
+
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
+                nested.table().map(Self)
+            }
+        }
+
+        /// Writes a `perfetto.protos.LogMessageBody`. It ends when this is dropped.
+        #[derive(Debug)]
+        pub struct LogMessageBodyWriter<'w>(pub crate::proto::situ::wire::protobuf::Message<'w>);
+
+        impl<'w> LogMessageBodyWriter<'w> {
+            /// `iid`, field 1.
+            #[inline]
+            pub fn set_iid(&mut self, value: u64) {
+                self.0.uint64(1, value);
+            }
+
+            /// `body`, field 2.
+            #[inline]
+            pub fn set_body(&mut self, value: &str) {
+                self.0.string(2, value);
+            }
+
+            /// `body`, field 2, in pieces.
+            pub fn set_body_in_pieces(&mut self) -> crate::proto::situ::wire::protobuf::TextInPieces<'_> {
+                self.0.text_in_pieces(2)
+            }
+
+        }
+
+        /// Which fields a `perfetto.protos.LogMessageBody` has.
+        #[derive(Debug)]
+        pub enum LogMessageBodyLayout {}
+
+        impl crate::proto::situ::wire::protobuf::Layout<2> for LogMessageBodyLayout {
+            const ONEOFS: [(u16, u16); 2] = [(0, 0), (0, 0)];
+
+            #[inline]
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
+                use crate::proto::situ::wire::protobuf::WireType;
+                match (number, wire) {
+                    (1, WireType::Varint) => ::core::option::Option::Some(0),
+                    (2, WireType::Bytes) => ::core::option::Option::Some(1),
+                    _ => ::core::option::Option::None,
+                }
+            }
+        }
+
+        /// Reads a `perfetto.protos.LogMessageBody` where it lies.
+        #[derive(Debug)]
+        pub struct LogMessageBodyReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, LogMessageBodyLayout, 2>);
+
+        impl<'a> LogMessageBodyReader<'a> {
+            /// Finds the fields of an encoded message.
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+                crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
+            }
+
+            /// The fields that are not known.
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+                self.0.unknown()
+            }
+
+            /// The message as bytes.
+            pub fn as_bytes(&self) -> &[u8] {
+                self.0.as_bytes()
+            }
+
+            /// Whether there is a field 1.
+            #[inline]
+            pub fn has_iid(&self) -> bool {
+                self.0.has(0)
+            }
+
+            /// `iid`, field 1.
+            #[inline]
+            pub fn iid(&self) -> u64 {
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(::core::default::Default::default())
+            }
+
+            /// Whether there is a field 2.
+            #[inline]
+            pub fn has_body(&self) -> bool {
+                self.0.has(1)
+            }
+
+            /// `body`, field 2.
+            #[inline]
+            pub fn body(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
+                ::core::result::Result::Ok(self.0.string(1)?.unwrap_or(""))
+            }
+        }
+
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for LogMessageBodyReader<'a> {
+            type Error = crate::proto::situ::wire::protobuf::ReadError;
+
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
+                nested.table().map(Self)
+            }
+        }
+
         #[allow(nonstandard_style, unused_imports, clippy::all)]
         /// `clock_snapshot`.
         pub mod clock_snapshot {
@@ -2106,6 +2477,44 @@ pub mod perfetto {
 
             impl ::core::convert::From<Unit> for i32 {
                 fn from(it: Unit) -> i32 {
+                    it.0
+                }
+            }
+        }
+
+        #[allow(nonstandard_style, unused_imports, clippy::all)]
+        /// `log_message`.
+        pub mod log_message {
+
+            /// The enum `perfetto.protos.LogMessage.Priority`, with any number.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            pub struct Priority(pub i32);
+
+            impl Priority {
+                /// Number 0.
+                pub const PRIO_UNSPECIFIED: Self = Self(0);
+                /// Number 2.
+                pub const PRIO_VERBOSE: Self = Self(2);
+                /// Number 3.
+                pub const PRIO_DEBUG: Self = Self(3);
+                /// Number 4.
+                pub const PRIO_INFO: Self = Self(4);
+                /// Number 5.
+                pub const PRIO_WARN: Self = Self(5);
+                /// Number 6.
+                pub const PRIO_ERROR: Self = Self(6);
+                /// Number 7.
+                pub const PRIO_FATAL: Self = Self(7);
+            }
+
+            impl ::core::default::Default for Priority {
+                fn default() -> Self {
+                    Self(0)
+                }
+            }
+
+            impl ::core::convert::From<Priority> for i32 {
+                fn from(it: Priority) -> i32 {
                     it.0
                 }
             }

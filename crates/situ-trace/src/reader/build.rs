@@ -28,6 +28,10 @@ struct Sequence {
     categories: HashMap<u64, TextId>,
     names: HashMap<u64, TextId>,
     annotations: HashMap<u64, TextId>,
+    /// Texts of logs' messages.
+    bodies: HashMap<u64, TextId>,
+    /// Files and lines.
+    places: HashMap<u64, (TextId, u32)>,
 }
 
 /// An event, before all events are sorted.
@@ -237,6 +241,16 @@ impl Builder {
                 details.arguments.push((name, value));
             }
         }
+        if let Some(message) = event.log_message()? {
+            // As arguments, like Perfetto.
+            if let Some(body) = sequence.bodies.get(&message.body_iid()) {
+                details.arguments.push((texts.id("message"), ArgumentValue::Text(*body)));
+            }
+            if let Some((file, line)) = sequence.places.get(&message.source_location_iid()) {
+                details.arguments.push((texts.id("file"), ArgumentValue::Text(*file)));
+                details.arguments.push((texts.id("line"), ArgumentValue::Uint(u64::from(*line))));
+            }
+        }
         Ok(details)
     }
 
@@ -305,6 +319,14 @@ impl Sequence {
         for entry in data.debug_annotation_names() {
             let entry = entry?;
             self.annotations.insert(entry.iid(), texts.id(entry.name()?));
+        }
+        for entry in data.log_message_body() {
+            let entry = entry?;
+            self.bodies.insert(entry.iid(), texts.id(entry.body()?));
+        }
+        for entry in data.source_locations() {
+            let entry = entry?;
+            self.places.insert(entry.iid(), (texts.id(entry.file_name()?), entry.line_number()));
         }
         Ok(())
     }

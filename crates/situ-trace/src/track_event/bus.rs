@@ -47,6 +47,7 @@ fn write(thread: &mut Thread, notice: &Notice<'_>) {
             name,
             flows: flow.as_slice(),
             last_flows: &[],
+            log: None,
             arguments,
         });
     };

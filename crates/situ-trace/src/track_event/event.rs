@@ -3,7 +3,9 @@
 use situ_wire::protobuf::Message;
 
 use super::category::Category;
+use super::log::Log;
 use super::names::{MAX_INTERNED, Name, Sent, Table};
+use super::process::now_ns;
 use super::value::Value;
 use crate::proto::{
     DebugAnnotationWriter, InternedDataWriter, TracePacketWriter, TrackEventWriter, track_event::Type,
@@ -49,6 +51,24 @@ pub struct Event<'a> {
     pub last_flows: &'a [u64],
     /// Its arguments.
     pub arguments: &'a [Argument<'a>],
+    /// The message of a log that it is.
+    pub log: Option<Log<'a>>,
+}
+
+impl<'a> Event<'a> {
+    /// Creates a message of a log, at this time. The event has the name of its severity.
+    pub fn log(category: &'static Category, log: Log<'a>, arguments: &'a [Argument<'a>]) -> Self {
+        Self {
+            kind: Kind::Instant,
+            at_ns: now_ns(),
+            category: Some(category),
+            name: Some(log.severity.name()),
+            flows: &[],
+            last_flows: &[],
+            arguments,
+            log: Some(log),
+        }
+    }
 }
 
 impl Event<'_> {
@@ -56,7 +76,7 @@ impl Event<'_> {
     #[inline]
     pub(super) const fn end(at_ns: u64) -> Self {
         let (kind, category, name) = (Kind::End, None, None);
-        Self { kind, at_ns, category, name, flows: &[], last_flows: &[], arguments: &[] }
+        Self { kind, at_ns, category, name, flows: &[], last_flows: &[], arguments: &[], log: None }
     }
 
     /// Writes the fields of the event's packet, and names that were not sent yet.
@@ -65,8 +85,9 @@ impl Event<'_> {
         let mut packet = TracePacketWriter(message);
         packet.set_timestamp(self.at_ns);
         packet.set_sequence_flags(NEEDS_STATE);
-        if !self.is_known(sent) {
-            self.introduce(&mut packet.set_interned_data(), sent);
+        let log = self.log.as_ref().map(|log| (log, sent.next_log()));
+        if log.is_some() || !self.is_known(sent) {
+            self.introduce(&mut packet.set_interned_data(), sent, log);
         }
         let mut event = packet.set_track_event();
         event.set_type(match self.kind {
@@ -92,6 +113,9 @@ impl Event<'_> {
         for argument in self.arguments {
             argument.write(event.add_debug_annotations());
         }
+        if let Some((log, number)) = log {
+            log.write(&mut event.set_log_message(), number);
+        }
     }
 
     /// Returns whether all its names were sent.
@@ -102,10 +126,10 @@ impl Event<'_> {
             && self.arguments.iter().all(|argument| sent.has(Table::Arguments, argument.name.number()))
     }
 
-    /// Sends the missing names, grouped by table.
+    /// Sends the missing names, grouped by table, and the texts of a log's message with their number.
     #[cold]
     #[inline(never)]
-    fn introduce(&self, data: &mut InternedDataWriter<'_>, sent: &mut Sent) {
+    fn introduce(&self, data: &mut InternedDataWriter<'_>, sent: &mut Sent, log: Option<(&Log<'_>, u64)>) {
         if let Some(category) = self.category {
             introduce_category(data, category, sent);
         }
@@ -122,6 +146,9 @@ impl Event<'_> {
                 entry.set_iid(u64::from(name.number()));
                 entry.set_name(&name.text());
             }
+        }
+        if let Some((log, number)) = log {
+            log.introduce(data, number);
         }
     }
 }

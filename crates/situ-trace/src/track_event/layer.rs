@@ -1,4 +1,4 @@
-//! A layer for `tracing-subscriber`: spans become slices, events become instants.
+//! A layer for `tracing-subscriber`: spans become slices, events become messages of a log.
 //!
 //! ```
 //! use tracing_subscriber::prelude::*;
@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The category is the target of a span or event, so that `--category my_crate*` selects a crate. The fields
-//! that a span has when it is entered are the arguments of its slice.
+//! that a span has when it is entered are the arguments of its slice. An event has the name of its level; its
+//! text is its message, followed by its other fields, which are also its arguments.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -17,13 +18,14 @@ use std::sync::{PoisonError, RwLock};
 use tracing_core::callsite::Identifier;
 use tracing_core::field::{Field, Visit};
 use tracing_core::span::{Attributes, Id, Record};
-use tracing_core::{Metadata, Subscriber};
+use tracing_core::{Level, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::category::Category;
 use super::event::{Argument, Event, Kind};
+use super::log::{Log, Severity};
 use super::names::Name;
 use super::process::now_ns;
 use super::thread;
@@ -46,6 +48,11 @@ struct Site {
     name: Name,
     /// In the order of the metadata's fields.
     fields: Vec<Name>,
+    /// The index of the field with the message of an event.
+    message: Option<usize>,
+    severity: Severity,
+    file: &'static str,
+    line: u32,
 }
 
 #[derive(Default)]
@@ -71,9 +78,26 @@ fn site(metadata: &'static Metadata<'static>) -> &'static Site {
         let target = metadata.target();
         let category =
             *categories.entry(target).or_insert_with(|| Box::leak(Box::new(Category::new(target))));
-        let fields = metadata.fields().iter().map(|field| Name::new(field.name())).collect();
-        Box::leak(Box::new(Site { category, name: Name::new(metadata.name()), fields }))
+        Box::leak(Box::new(Site {
+            category,
+            name: Name::new(metadata.name()),
+            fields: metadata.fields().iter().map(|field| Name::new(field.name())).collect(),
+            message: metadata.fields().field("message").map(|field| field.index()),
+            severity: severity(*metadata.level()),
+            file: metadata.file().unwrap_or_default(),
+            line: metadata.line().unwrap_or_default(),
+        }))
     })
+}
+
+fn severity(level: Level) -> Severity {
+    match level {
+        Level::TRACE => Severity::Trace,
+        Level::DEBUG => Severity::Debug,
+        Level::INFO => Severity::Info,
+        Level::WARN => Severity::Warn,
+        Level::ERROR => Severity::Error,
+    }
 }
 
 /// A recorded value.
@@ -94,6 +118,18 @@ impl Recorded {
             Self::Int(value) => Value::Int(*value),
             Self::Double(value) => Value::Double(*value),
             Self::Text(value) => Value::Text(value),
+        }
+    }
+}
+
+impl fmt::Display for Recorded {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => value.fmt(out),
+            Self::Uint(value) => value.fmt(out),
+            Self::Int(value) => value.fmt(out),
+            Self::Double(value) => value.fmt(out),
+            Self::Text(value) => value.fmt(out),
         }
     }
 }
@@ -137,20 +173,41 @@ impl Visit for Values {
     }
 }
 
-fn write(kind: Kind, site: &'static Site, values: &Values) {
-    let arguments: Vec<Argument<'_>> = values
-        .0
-        .iter()
-        .filter_map(|(place, value)| Some(Argument { name: site.fields.get(*place)?, value: value.value() }))
-        .collect();
+impl Values {
+    /// Returns them as arguments. `without` is the index of a field that is none.
+    fn arguments(&self, site: &'static Site, without: Option<usize>) -> Vec<Argument<'_>> {
+        let fields = self.0.iter().filter(|(index, _)| Some(*index) != without);
+        fields
+            .filter_map(|(index, value)| {
+                Some(Argument { name: site.fields.get(*index)?, value: value.value() })
+            })
+            .collect()
+    }
+
+    /// Returns the text of an event: its message, then its other fields.
+    fn text(&self, site: &'static Site) -> String {
+        let message = self.0.iter().find(|(index, _)| Some(*index) == site.message);
+        let mut text = message.map(|(_, message)| message.to_string()).unwrap_or_default();
+        for (index, value) in self.0.iter().filter(|(index, _)| Some(*index) != site.message) {
+            if let Some(name) = site.fields.get(*index) {
+                let space = if text.is_empty() { "" } else { " " };
+                text.push_str(&format!("{space}{}={value}", name.text()));
+            }
+        }
+        text
+    }
+}
+
+fn begin(site: &'static Site, values: &Values) {
     thread::write(&Event {
-        kind,
+        kind: Kind::Begin,
         at_ns: now_ns(),
         category: Some(site.category),
         name: Some(&site.name),
         flows: &[],
         last_flows: &[],
-        arguments: &arguments,
+        arguments: &values.arguments(site, None),
+        log: None,
     });
 }
 
@@ -184,8 +241,8 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for TraceLayer {
             if site.category.is_enabled() {
                 is_begun = true;
                 match span.extensions().get::<Values>() {
-                    Some(values) => write(Kind::Begin, site, values),
-                    None => write(Kind::Begin, site, &Values::default()),
+                    Some(values) => begin(site, values),
+                    None => begin(site, &Values::default()),
                 }
             }
         }
@@ -205,7 +262,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for TraceLayer {
         if site.category.is_enabled() {
             let mut values = Values::default();
             event.record(&mut values);
-            write(Kind::Instant, site, &values);
+            let text = values.text(site);
+            let log = Log { severity: site.severity, text: &text, file: site.file, line: site.line };
+            thread::write(&Event::log(site.category, log, &values.arguments(site, site.message)));
         }
     }
 }

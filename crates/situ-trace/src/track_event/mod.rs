@@ -3,12 +3,12 @@
 //! ```text
 //! macros         for programs: category!, slice!, instant!, counter!
 //! record         slices, instants and counters on the calling thread
-//! layer          spans of `tracing` as slices
+//! layer          spans of `tracing` as slices, its events as messages of logs
 //! join           decides when a process takes part in sessions
 //! bus            the events of the bus
 //!   thread       a thread's writer, and the names that it has sent
 //!     bus_topics   the names of a topic's events, and its counters
-//!     counter event value   the data of events, and its encoding
+//!     counter event log value   the data of events, and its encoding
 //!     process    this process: its connection, its clock, its description
 //!     category   groups of events that are switched on and off together
 //!     names      names as numbers, and which of them a writer has sent
@@ -22,6 +22,7 @@ mod event;
 mod join;
 #[cfg(feature = "tracing")]
 pub mod layer;
+mod log;
 mod macros;
 mod names;
 mod process;
@@ -33,6 +34,7 @@ pub use category::Category;
 pub use counter::{Counter, Unit};
 pub use event::{Argument, Event, Kind};
 pub use join::{install, join};
+pub use log::{Log, Severity};
 pub use names::Name;
 pub use process::{is_traced, now_ns};
 pub use record::Slice;

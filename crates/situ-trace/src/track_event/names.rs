@@ -83,32 +83,43 @@ pub(super) enum Table {
 const TABLES: u32 = 4;
 const WORDS: usize = (MAX_INTERNED * TABLES / 64) as usize;
 
-/// The names that a writer has sent since its state was last cleared: one bit for each table, with a name's
-/// bits side by side.
+/// What a writer has sent.
 #[derive(Debug)]
-pub(super) struct Sent([u64; WORDS]);
+pub(super) struct Sent {
+    /// The names since its state was last cleared: one bit for each table, with a name's bits side by side.
+    names: [u64; WORDS],
+    /// The number of the last message of a log. Perfetto refuses a number that had another text, even after
+    /// the state was cleared.
+    logs: u64,
+}
 
 impl Sent {
     pub(super) const fn empty() -> Self {
-        Self([0; WORDS])
+        Self { names: [0; WORDS], logs: 0 }
     }
 
     pub(super) fn clear(&mut self) {
-        self.0.fill(0);
+        self.names.fill(0);
+    }
+
+    /// Returns a number for a message of a log: its text and its place in the source have this number.
+    pub(super) fn next_log(&mut self) -> u64 {
+        self.logs += 1;
+        self.logs
     }
 
     /// Returns whether the name was sent into this table. True for names that are never interned.
     #[inline(always)]
     pub(super) fn has(&self, table: Table, number: u32) -> bool {
         let (word, bit) = place(table, number);
-        self.0.get(word).is_none_or(|word| word & bit != 0)
+        self.names.get(word).is_none_or(|word| word & bit != 0)
     }
 
     /// Marks the name as sent into this table. Returns whether it was not sent before.
     pub(super) fn add(&mut self, table: Table, number: u32) -> bool {
         let is_new = !self.has(table, number);
         let (word, bit) = place(table, number);
-        if let Some(word) = self.0.get_mut(word) {
+        if let Some(word) = self.names.get_mut(word) {
             *word |= bit;
         }
         is_new

@@ -56,7 +56,7 @@ fn write(
     arguments: &[Argument<'_>],
 ) {
     let (at_ns, category, name) = (now_ns(), Some(category), Some(name));
-    thread::write(&Event { kind, at_ns, category, name, flows, last_flows, arguments });
+    thread::write(&Event { kind, at_ns, category, name, flows, last_flows, arguments, log: None });
 }
 
 impl Drop for Slice {

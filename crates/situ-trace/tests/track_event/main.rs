@@ -9,15 +9,16 @@ mod strict;
 use std::time::Duration;
 
 use perfetto::Value;
-use rules::Checked;
+use rules::{Checked, Logged};
 use session::Recording;
 use situ_bus::{
     Encoding, Node, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos, TypeDescription,
     WhenFull, inspect,
 };
+use situ_trace::reader::{ArgumentValue, ReadTrace};
 use situ_trace::{
-    Argument, CollectorOptions, Event, Kind, Name, Policy, Sink, Unit, category, counter, instant, slice,
-    write_event,
+    Argument, CollectorOptions, Event, Kind, Log, Name, Policy, Severity, Sink, Unit, category, counter,
+    instant, slice, write_event,
 };
 
 category!(PLANNER, "planner");
@@ -39,6 +40,7 @@ fn events_of_programs_are_in_the_trace() {
     let recording = Recording::new();
     events_have_names_arguments_and_flows(&recording);
     a_name_may_be_that_of_an_event_and_of_an_argument(&recording);
+    messages_of_logs_have_a_severity_a_text_and_a_place(&recording);
     categories_are_on_only_if_the_session_selects_them(&recording);
     threads_have_tracks_of_their_own(&recording);
     threads_that_follow_each_other_lose_nothing(&recording);
@@ -107,6 +109,51 @@ fn events_have_names_arguments_and_flows(recording: &Recording) {
     }
 }
 
+fn messages_of_logs_have_a_severity_a_text_and_a_place(recording: &Recording) {
+    static LOGGER: Name = Name::new("logger");
+    let severities =
+        [Severity::Trace, Severity::Debug, Severity::Info, Severity::Warn, Severity::Error, Severity::Fatal];
+    let log = |severity, text: &str, file: &str, line| {
+        let arguments = [Argument { name: &LOGGER, value: situ_trace::Value::Text("arm") }];
+        write_event(&Event::log(&PLANNER, Log { severity, text, file, line }, &arguments));
+    };
+    let bytes = recording.record("", || {
+        for (index, severity) in (0..).zip(severities) {
+            log(severity, &format!("text {index}"), "arm.cpp", 10 + index);
+        }
+        // Equal texts, and no place.
+        log(Severity::Info, "same", "", 0);
+        log(Severity::Info, "same", "", 0);
+    });
+    let trace = Checked::read(&bytes);
+    let said: Vec<_> = trace.events.iter().filter(|event| event.log.is_some()).collect();
+    // Perfetto's numbers.
+    let expected = [("trace", 2), ("debug", 3), ("info", 4), ("warn", 5), ("error", 6), ("fatal", 7)];
+    let place = |line| Some(("arm.cpp".to_owned(), line));
+    let mut expected: Vec<_> = (0..)
+        .zip(expected)
+        .map(|(index, (name, priority))| (name, priority, format!("text {index}"), place(10 + index)))
+        .collect();
+    expected.extend([("info", 4, "same".to_owned(), None), ("info", 4, "same".to_owned(), None)]);
+    assert_eq!(said.len(), expected.len());
+    for (said, (name, priority, text, place)) in said.iter().zip(expected) {
+        assert_eq!((said.kind, said.category.as_str(), said.name.as_str()), (3, "planner", name));
+        assert_eq!(said.arguments, [("logger".to_owned(), Value::Text("arm".to_owned()))]);
+        assert_eq!(said.log, Some(Logged { priority, text, place }));
+    }
+
+    let read = ReadTrace::read(&bytes);
+    let first = read.instants.iter().find(|instant| read.text(instant.name) == "warn").unwrap();
+    let arguments: Vec<_> = first.arguments.iter().map(|(name, value)| (read.text(*name), value)).collect();
+    let text = |value: &ArgumentValue| match value {
+        ArgumentValue::Text(text) => read.text(*text).to_owned(),
+        other => format!("{other:?}"),
+    };
+    let arguments: Vec<_> = arguments.into_iter().map(|(name, value)| (name, text(value))).collect();
+    let expected = [("logger", "arm"), ("message", "text 3"), ("file", "arm.cpp"), ("line", "Uint(13)")];
+    assert_eq!(arguments, expected.map(|(name, value)| (name, value.to_owned())));
+}
+
 /// One `Name` for two uses, as C++ has one for each literal: its number is explained in each table that uses
 /// the name.
 fn a_name_may_be_that_of_an_event_and_of_an_argument(recording: &Recording) {
@@ -121,6 +168,7 @@ fn a_name_may_be_that_of_an_event_and_of_an_argument(recording: &Recording) {
             flows: &[],
             last_flows: &[],
             arguments: &[Argument { name: argument, value: situ_trace::Value::Uint(value) }],
+            log: None,
         });
     };
     let bytes = recording.record("", || {

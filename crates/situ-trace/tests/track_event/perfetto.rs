@@ -127,6 +127,18 @@ pub struct TrackEvent {
     pub terminating_flow_ids: Vec<u64>,
     #[prost(message, repeated, tag = "4")]
     pub debug_annotations: Vec<Annotation>,
+    #[prost(message, optional, tag = "21")]
+    pub log_message: Option<LogMessage>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct LogMessage {
+    #[prost(uint64, optional, tag = "1")]
+    pub source_location_iid: Option<u64>,
+    #[prost(uint64, optional, tag = "2")]
+    pub body_iid: Option<u64>,
+    #[prost(int32, optional, tag = "3")]
+    pub prio: Option<i32>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -161,6 +173,20 @@ pub struct InternedData {
     pub event_names: Vec<Entry>,
     #[prost(message, repeated, tag = "3")]
     pub debug_annotation_names: Vec<Entry>,
+    #[prost(message, repeated, tag = "4")]
+    pub source_locations: Vec<SourceLocation>,
+    #[prost(message, repeated, tag = "20")]
+    pub log_message_body: Vec<Entry>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct SourceLocation {
+    #[prost(uint64, optional, tag = "1")]
+    pub iid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    pub file_name: Option<String>,
+    #[prost(uint32, optional, tag = "4")]
+    pub line_number: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

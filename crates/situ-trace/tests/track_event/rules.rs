@@ -22,6 +22,16 @@ pub struct Said {
     pub last_flows: Vec<u64>,
     pub arguments: Vec<(String, Value)>,
     pub value: Option<f64>,
+    pub log: Option<Logged>,
+}
+
+/// A message of a log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Logged {
+    pub priority: i32,
+    pub text: String,
+    /// The file and the line.
+    pub place: Option<(String, u32)>,
 }
 
 /// A slice, from its begin and its end.
@@ -54,7 +64,8 @@ pub struct Checked {
 struct Sequence {
     is_valid: bool,
     track: u64,
-    names: [HashMap<u64, String>; 3],
+    names: [HashMap<u64, String>; 4],
+    places: HashMap<u64, (String, u32)>,
 }
 
 impl Checked {
@@ -90,6 +101,7 @@ impl Checked {
                 &data.event_categories,
                 &data.event_names,
                 &data.debug_annotation_names,
+                &data.log_message_body,
             ]) {
                 for entry in entries {
                     let (iid, name) = (entry.iid.unwrap(), entry.name.clone().unwrap());
@@ -98,6 +110,11 @@ impl Checked {
                     assert!(old.is_none_or(|old| old == name), "{iid} has two names: {packet:?}");
                 }
             }
+        }
+        for place in packet.interned_data.iter().flat_map(|data| &data.source_locations) {
+            let known = (place.file_name.clone().unwrap(), place.line_number.unwrap_or_default());
+            let old = sequence.places.insert(place.iid.unwrap(), known.clone());
+            assert!(old.is_none_or(|old| old == known), "a number has two places: {packet:?}");
         }
         if let Some(track) = &packet.track_descriptor {
             let (uuid, parent) = (track.uuid.unwrap(), track.parent_uuid.unwrap_or_default());
@@ -137,6 +154,11 @@ impl Checked {
                 })
                 .collect(),
             value: event.double_counter_value.or(event.counter_value.map(|value| value as f64)),
+            log: event.log_message.as_ref().map(|log| Logged {
+                priority: log.prio.unwrap(),
+                text: name(3, &log.body_iid.unwrap()),
+                place: log.source_location_iid.map(|iid| sequence.places[&iid].clone()),
+            }),
         });
     }
 

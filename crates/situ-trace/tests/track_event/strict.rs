@@ -38,6 +38,7 @@ const TRACK_EVENT: &[(u64, Kind)] = &[
     (9, Varint),
     (10, Varint),
     (11, Varint),
+    (21, Message(LOG_MESSAGE)),
     (22, Text),
     (23, Text),
     (30, Varint),
@@ -45,9 +46,17 @@ const TRACK_EVENT: &[(u64, Kind)] = &[
     (47, Fixed64),
     (48, Fixed64),
 ];
+const LOG_MESSAGE: &[(u64, Kind)] = &[(1, Varint), (2, Varint), (3, Varint)];
 const ANNOTATION: &[(u64, Kind)] =
     &[(1, Varint), (2, Varint), (3, Varint), (4, Varint), (5, Fixed64), (6, Text), (10, Text)];
-const INTERNED_DATA: &[(u64, Kind)] = &[(1, Message(ENTRY)), (2, Message(ENTRY)), (3, Message(ENTRY))];
+const INTERNED_DATA: &[(u64, Kind)] = &[
+    (1, Message(ENTRY)),
+    (2, Message(ENTRY)),
+    (3, Message(ENTRY)),
+    (4, Message(SOURCE_LOCATION)),
+    (20, Message(ENTRY)),
+];
+const SOURCE_LOCATION: &[(u64, Kind)] = &[(1, Varint), (2, Text), (4, Varint)];
 const ENTRY: &[(u64, Kind)] = &[(1, Varint), (2, Text)];
 const DEFAULTS: &[(u64, Kind)] = &[(11, Message(EVENT_DEFAULTS)), (58, Varint)];
 const EVENT_DEFAULTS: &[(u64, Kind)] = &[(11, Varint)];
