@@ -3,5 +3,5 @@
 use situ_schema::{BuildScript, Loader};
 
 fn main() {
-    BuildScript::new(Loader::new().file("messages.idl")).run();
+    BuildScript::new(Loader::new().file("messages.idl").file("../schema/situ/sensor.idl")).run();
 }
