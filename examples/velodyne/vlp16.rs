@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Numbers are little endian. The lasers of a firing shoot one after another while the head turns, so each
-//! return has an azimuth and a time of its own. If a packet has two returns of each shot (dual mode), each pair
-//! of blocks has the same shots.
+//! return has an azimuth and a time of its own. If a packet has two returns of each shot (dual mode), each
+//! pair of blocks has the same shots.
 
 use std::fmt;
 

@@ -19,8 +19,8 @@
 pub use situ_bus as bus;
 /// Storage policies, containers, in-place construction and validation.
 pub use situ_layout as layout;
-/// Times and durations of messages: [`Timestamp::now`](time::Timestamp::now), arithmetic, and conversions with
-/// `std::time`.
+/// Times and durations of messages: [`Timestamp::now`](time::Timestamp::now), arithmetic, and conversions
+/// with `std::time`.
 pub use situ_layout::time;
 /// Memory domains and their pools.
 pub use situ_memory as memory;

@@ -8,7 +8,7 @@
 //! ```text
 //!   topic 0   a     b     c             candidates   a d f   (pivot f: the latest of the first messages)
 //!   topic 1      d         e                         b d f   a was the earliest
-//!   topic 2           f        g                     b e f   d was the earliest: worse, because it ends later
+//!   topic 2           f        g                     b e f   d was the earliest: worse, it ends later
 //!            ------------------> time
 //! ```
 //!
@@ -118,8 +118,8 @@ impl Search {
 
     /// The first messages of all topics are the first candidate, or the earliest of them is dropped.
     fn start(&mut self, heads: Span, queues: &mut Queues, messages: &mut impl MessageQueues) -> bool {
-        // The first messages of the other topics are not later than that of this one. What these topics lost is
-        // even earlier, and so not nearer to it.
+        // The first messages of the other topics are not later than that of this one. What these topics lost
+        // is even earlier, and so not nearer to it.
         for topic in (0..queues.topics()).filter(|topic| *topic != heads.end_topic) {
             self.lossy[topic] = false;
         }

@@ -22,8 +22,8 @@ impl ExactTime {
 /// Sets of messages whose stamps are as near to each other as possible, by the adaptive algorithm of ROS's
 /// `message_filters`.
 ///
-/// No tolerance is needed. A set is complete when no later message can make a better one: when a later message
-/// of the topics has arrived, or the lower bounds between messages
+/// No tolerance is needed. A set is complete when no later message can make a better one: when a later
+/// message of the topics has arrived, or the lower bounds between messages
 /// ([`Stamped::inter_message_lower_bound`](crate::Stamped::inter_message_lower_bound)) exclude it. A message
 /// belongs to one set at most, and sets do not cross.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 /// The highest number of topics.
 pub(super) const MAX_TOPICS: usize = 9;
 
-/// The queues of the messages whose stamps are in [`Queues`]. Both always have the same lengths, except that a
-/// message is appended here first.
+/// The queues of the messages whose stamps are in [`Queues`]. Both always have the same lengths, except that
+/// a message is appended here first.
 pub(super) trait MessageQueues {
     /// Drops the first message of a topic.
     fn drop_first(&mut self, topic: usize);

@@ -101,8 +101,8 @@ impl<S: SampleSource> Stamped<S> {
         Self::with_nanos(subscriber, move |sample| stamp(sample).to_nanos())
     }
 
-    /// The stamps are the times of publication, which are from the machine's steady clock. Publishers must not
-    /// leave them out.
+    /// The stamps are the times of publication, which are from the machine's steady clock. Publishers must
+    /// not leave them out.
     pub fn as_published(subscriber: S) -> Self {
         let nanos = |sample: &S::Sample| i64::try_from(S::published_at_ns(sample)).unwrap_or(i64::MAX);
         Self::with_nanos(subscriber, nanos)

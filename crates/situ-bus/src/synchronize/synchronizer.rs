@@ -14,8 +14,8 @@ use crate::synchronize::stamped::StampedTopics;
 use crate::wait::interrupt::Wait;
 use crate::wait::wait_any::wait_any_with;
 
-/// How many messages a wait takes before it looks at the clock again. So its time limit holds even if messages
-/// that complete no set arrive faster than they are taken.
+/// How many messages a wait takes before it looks at the clock again. So its time limit holds even if
+/// messages that complete no set arrive faster than they are taken.
 const BETWEEN_LOOKS_AT_THE_CLOCK: usize = 1024;
 
 /// Receives messages of 2 to 9 topics in sets that belong together by their stamps: with
@@ -44,8 +44,8 @@ const BETWEEN_LOOKS_AT_THE_CLOCK: usize = 1024;
 /// belongs to one set at most; a message that belongs to none is dropped as soon as that is known.
 ///
 /// The messages of a topic must arrive in the order of their stamps; the topics may be delayed against each
-/// other as far as the queues reach. A stamp that is earlier than the one before it on its topic means that the
-/// clock was set back, as when a recording starts again: everything that waits is dropped then.
+/// other as far as the queues reach. A stamp that is earlier than the one before it on its topic means that
+/// the clock was set back, as when a recording starts again: everything that waits is dropped then.
 pub struct Synchronizer<T: StampedTopics> {
     topics: T,
     matcher: Matcher,

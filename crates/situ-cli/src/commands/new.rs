@@ -1,7 +1,8 @@
 //! `situ new`: writes a project that builds and runs with what is installed.
 //!
 //! The templates are a project called `my_robot`. Their texts are copied with three replacements: the name,
-//! the folder of Situ's crates, and, if Situ is installed where CMake does not look, the option that names it.
+//! the folder of Situ's crates, and, if Situ is installed where CMake does not look, the option that names
+//! it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -252,8 +253,8 @@ fn prefix() -> Option<PathBuf> {
     Some(program.parent()?.parent()?.to_owned())
 }
 
-/// The folder of Situ's crates: that of the command line, that of the installation, or that of the sources from
-/// which this program was built.
+/// The folder of Situ's crates: that of the command line, that of the installation, or that of the sources
+/// from which this program was built.
 fn find_crates(named: Option<&Path>) -> Result<PathBuf, NewError> {
     let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folders: Vec<PathBuf> = match named {

@@ -42,8 +42,8 @@ use super::{GeneratedFile, Options};
 use crate::Schema;
 use crate::model::{Action, Constant, Kind, Name, Service, Type, TypeId};
 
-/// Lints about names, comments and numbers, which the schema's author chose, and about what a program does not
-/// use. Generated code allows them. A dereference is explicit in all code if some type needs it.
+/// Lints about names, comments and numbers, which the schema's author chose, and about what a program does
+/// not use. Generated code allows them. A dereference is explicit in all code if some type needs it.
 const ALLOWED: &str = "#[allow(
     dead_code,
     nonstandard_style,

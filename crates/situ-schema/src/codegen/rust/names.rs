@@ -13,8 +13,8 @@ pub const SCHEMAS: &str = "situ_schemas";
 /// The module of the names for what containers of recursive types hold.
 pub const HELD: &str = "situ_held";
 
-/// Names of variables in generated functions, in alphabetical order. No constant and no constructor of an enum
-/// or bitmask may have such a name: a pattern would mean it, and not a new variable.
+/// Names of variables in generated functions, in alphabetical order. No constant and no constructor of an
+/// enum or bitmask may have such a name: a pattern would mean it, and not a new variable.
 const VARIABLES: &[&str] = &[
     "align",
     "at",
