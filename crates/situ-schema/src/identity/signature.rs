@@ -1,17 +1,13 @@
 //! The two hashes of a type, by the rules of `spec/signature.md`.
 
-use sha2::{Digest, Sha256};
-
 use crate::layout::flat::{ContainerLayout, Extent, FlatReason, optional};
 use crate::model::{Kind, Member, Type, TypeId};
 use crate::schema::Schema;
 
 /// The first 8 bytes of the SHA-256 of a text, as a little-endian number.
 pub(crate) fn text_hash(text: &str) -> u64 {
-    let digest = Sha256::digest(text.as_bytes());
-    let mut first = [0; 8];
-    first.copy_from_slice(&digest[..8]);
-    u64::from_le_bytes(first)
+    let [a, b, c, d, e, f, g, h, ..] = hmac_sha256::Hash::hash(text.as_bytes());
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 impl Schema {
