@@ -53,6 +53,8 @@ enum Command {
     All(RunArgs),
     /// One-way latency between two processes that poll.
     Hop(RunArgs),
+    /// A message within one thread.
+    Inprocess(RunArgs),
     /// The publisher's call with many subscribers.
     Fanout(RunArgs),
     /// Latency to a sleeping process, and the system calls of a hop.
@@ -131,6 +133,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::All(args) => run(&Table::ALL, args),
         Command::Hop(args) => run(&[Table::Hop], args),
+        Command::Inprocess(args) => run(&[Table::Inprocess], args),
         Command::Fanout(args) => run(&[Table::Fanout], args),
         Command::Wake(args) => run(&[Table::Wake], args),
         Command::Throughput(args) => run(&[Table::Throughput], args),

@@ -15,7 +15,7 @@ use crate::systems::iceoryx2::Iceoryx2;
 use crate::systems::situ::Situ;
 use crate::systems::situ_serialized::SituSerialized;
 use crate::systems::{Kind, System};
-use crate::tables::{bounded, domains, fanout, graphs, hop, setup, throughput, wake};
+use crate::tables::{bounded, domains, fanout, graphs, hop, inprocess, setup, throughput, wake};
 use crate::workload::in_domain::InDomain;
 
 /// The command line of a worker.
@@ -81,6 +81,7 @@ fn on_device<S: System>(table: &str, context: Context) -> Result<(), Failure> {
 fn work<S: System>(table: &str, context: Context) -> Result<(), Failure> {
     match table {
         "hop" => hop::work::<S>(context),
+        "inprocess" => inprocess::work::<S>(context),
         "fanout" => fanout::work::<S>(context),
         "wake" => wake::work::<S>(context),
         "throughput" => throughput::work::<S>(context),

@@ -7,7 +7,7 @@ use situ::layout::{BoundError, FlatMessage, Message as BusMessage, SequenceField
 
 use super::{Channel, Loan, Message, Receiver, Sender, Shape, System};
 use crate::failure::Failure;
-use crate::messages::bench::{Bounded, Frame, FrameBulkLengths, Small};
+use crate::messages::bench::{Bounded, Frame, FrameBulkLengths, Small, Tiny};
 use crate::payload::{self, Found, HEADER, Touch};
 use crate::session::Session;
 
@@ -37,9 +37,9 @@ pub fn subscriber<T: BusMessage>(node: &Node, channel: &Channel) -> Result<Subsc
     builder.create().map_err(wrap("SubscriberBuilder::create"))
 }
 
-/// The type of a channel's messages.
-fn is_small(channel: &Channel) -> bool {
-    channel.size == size_of::<Small>()
+/// Whether a channel's messages have this type.
+fn has_size_of<T>(channel: &Channel) -> bool {
+    channel.size == size_of::<T>()
 }
 
 impl System for Situ {
@@ -54,7 +54,8 @@ impl System for Situ {
     fn sender(&self, channel: &Channel) -> Result<SituSender, Failure> {
         Ok(match channel.shape {
             Shape::Bounded => SituSender::Bounded(publisher(&self.node, channel)?),
-            Shape::Plain if is_small(channel) => SituSender::Small(publisher(&self.node, channel)?),
+            Shape::Plain if has_size_of::<Tiny>(channel) => SituSender::Tiny(publisher(&self.node, channel)?),
+            Shape::Plain if has_size_of::<Small>(channel) => SituSender::Small(publisher(&self.node, channel)?),
             Shape::Plain => SituSender::Frame(publisher(&self.node, channel)?),
         })
     }
@@ -62,7 +63,8 @@ impl System for Situ {
     fn receiver(&self, channel: &Channel) -> Result<SituReceiver, Failure> {
         Ok(match channel.shape {
             Shape::Bounded => SituReceiver::Bounded(subscriber(&self.node, channel)?),
-            Shape::Plain if is_small(channel) => SituReceiver::Small(subscriber(&self.node, channel)?),
+            Shape::Plain if has_size_of::<Tiny>(channel) => SituReceiver::Tiny(subscriber(&self.node, channel)?),
+            Shape::Plain if has_size_of::<Small>(channel) => SituReceiver::Small(subscriber(&self.node, channel)?),
             Shape::Plain => SituReceiver::Frame(subscriber(&self.node, channel)?),
         })
     }
@@ -70,6 +72,8 @@ impl System for Situ {
 
 /// A publisher of one of the types.
 pub enum SituSender {
+    /// Of 48 bytes.
+    Tiny(Publisher<Tiny>),
     /// Of 64 bytes.
     Small(Publisher<Small>),
     /// Of any size.
@@ -84,6 +88,7 @@ impl Sender for SituSender {
     #[inline]
     fn loan(&self, size: usize) -> Result<SituLoan<'_>, Failure> {
         Ok(match self {
+            Self::Tiny(publisher) => SituLoan::Tiny(lend(publisher, ())?),
             Self::Small(publisher) => SituLoan::Small(lend(publisher, ())?),
             Self::Frame(publisher) => {
                 SituLoan::Frame(lend(publisher, FrameBulkLengths { data: size - HEADER })?)
@@ -103,6 +108,8 @@ fn lend<T: FlatMessage>(
 
 /// A loan of one of the types.
 pub enum SituLoan<'a> {
+    /// 48 bytes.
+    Tiny(BusLoan<'a, Tiny>),
     /// 64 bytes.
     Small(BusLoan<'a, Small>),
     /// A head and a body.
@@ -115,6 +122,11 @@ impl Loan for SituLoan<'_> {
     #[inline]
     fn write(&mut self, sequence: u64, time: u64, touch: Touch) -> Result<(), Failure> {
         match self {
+            Self::Tiny(loan) => {
+                loan.sequence_number = sequence;
+                loan.time = time;
+                payload::fill(&mut loan.data, sequence, touch);
+            }
             Self::Small(loan) => {
                 loan.sequence_number = sequence;
                 loan.time = time;
@@ -145,6 +157,7 @@ impl Loan for SituLoan<'_> {
 
     fn data(&mut self) -> &mut [u8] {
         match self {
+            Self::Tiny(loan) => &mut loan.data,
             Self::Small(loan) => &mut loan.data,
             Self::Frame(loan) => loan.bulk_mut(|frame| &frame.data),
             Self::Bounded(loan, _) => &mut loan.data,
@@ -154,6 +167,7 @@ impl Loan for SituLoan<'_> {
     #[inline]
     fn publish(self) -> Result<(), Failure> {
         match self {
+            Self::Tiny(loan) => loan.publish(),
             Self::Small(loan) => loan.publish(),
             Self::Frame(loan) => loan.publish(),
             Self::Bounded(loan, _) => loan.publish(),
@@ -165,6 +179,8 @@ impl Loan for SituLoan<'_> {
 
 /// A subscriber to one of the types.
 pub enum SituReceiver {
+    /// Of 48 bytes.
+    Tiny(Subscriber<Tiny>),
     /// Of 64 bytes.
     Small(Subscriber<Small>),
     /// Of any size.
@@ -175,6 +191,8 @@ pub enum SituReceiver {
 
 /// A sample of one of the types.
 pub enum SituMessage {
+    /// 48 bytes.
+    Tiny(Sample<Tiny>),
     /// 64 bytes.
     Small(Sample<Small>),
     /// A head and a body.
@@ -187,6 +205,9 @@ impl Message for SituMessage {
     #[inline]
     fn read(&self, touch: Touch) -> Result<Found, Failure> {
         match self {
+            Self::Tiny(sample) => {
+                payload::find(NAME, sample.sequence_number, sample.time, &sample.data, touch)
+            }
             Self::Small(sample) => {
                 payload::find(NAME, sample.sequence_number, sample.time, &sample.data, touch)
             }
@@ -202,6 +223,7 @@ impl Message for SituMessage {
 
     fn data(&self) -> &[u8] {
         match self {
+            Self::Tiny(sample) => &sample.data,
             Self::Small(sample) => &sample.data,
             Self::Frame(sample) => sample.bulk(|frame| &frame.data),
             Self::Bounded(sample) => &sample.data,
@@ -215,6 +237,7 @@ impl Receiver for SituReceiver {
     #[inline]
     fn take(&self) -> Result<Option<SituMessage>, Failure> {
         match self {
+            Self::Tiny(subscriber) => subscriber.take().map(|sample| sample.map(SituMessage::Tiny)),
             Self::Small(subscriber) => subscriber.take().map(|sample| sample.map(SituMessage::Small)),
             Self::Frame(subscriber) => subscriber.take().map(|sample| sample.map(SituMessage::Frame)),
             Self::Bounded(subscriber) => subscriber.take().map(|sample| sample.map(SituMessage::Bounded)),
@@ -224,6 +247,7 @@ impl Receiver for SituReceiver {
 
     fn wait(&self) -> Result<(), Failure> {
         match self {
+            Self::Tiny(subscriber) => subscriber.wait(None),
             Self::Small(subscriber) => subscriber.wait(None),
             Self::Frame(subscriber) => subscriber.wait(None),
             Self::Bounded(subscriber) => subscriber.wait(None),

@@ -25,7 +25,7 @@ pub fn run(bench: &mut Bench) -> Result<View, Failure> {
         .map(|kind| Team::start(bench.session(), TABLE, kind, &roles))
         .collect::<Result<Vec<_>, _>>()?;
     for touch in [Touch::Header, Touch::All] {
-        for size in [64, 1 << 10, 64 << 10, 1 << 20, 4 << 20] {
+        for size in [48, 64, 1 << 10, 64 << 10, 1 << 20, 4 << 20] {
             let what = if touch == Touch::All { " written+read" } else { "" };
             let name = format!("{}{what}", units::size(size));
             let case = Case::sized(name, size, usize::from(touch == Touch::All));

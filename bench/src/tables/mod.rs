@@ -7,6 +7,7 @@ pub mod domains;
 pub mod fanout;
 pub mod graphs;
 pub mod hop;
+pub mod inprocess;
 pub mod protobuf;
 pub mod region;
 pub mod setup;
@@ -22,6 +23,8 @@ use crate::view::View;
 pub enum Table {
     /// See [`hop`].
     Hop,
+    /// See [`inprocess`].
+    Inprocess,
     /// See [`fanout`].
     Fanout,
     /// See [`wake`].
@@ -48,8 +51,9 @@ pub enum Table {
 
 impl Table {
     /// All of them, in the order of printing.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Hop,
+        Self::Inprocess,
         Self::Fanout,
         Self::Wake,
         Self::Throughput,
@@ -67,6 +71,7 @@ impl Table {
     pub fn title(self) -> (&'static str, &'static str) {
         match self {
             Self::Hop => ("hop", "one-way latency between two processes on two cores, busy poll"),
+            Self::Inprocess => ("inprocess", "loan, write, publish, take, read and drop in one thread"),
             Self::Fanout => ("fanout", "the publisher's call: loan, write 16 bytes, publish"),
             Self::Wake => ("wake", "64 B to a sleeping process, one way"),
             Self::Throughput => ("throughput", "lossless messages from one process to another"),
@@ -93,6 +98,7 @@ impl Table {
     pub fn run(self, bench: &mut Bench) -> Result<View, Failure> {
         match self {
             Self::Hop => hop::run(bench),
+            Self::Inprocess => inprocess::run(bench),
             Self::Fanout => fanout::run(bench),
             Self::Wake => wake::run(bench),
             Self::Throughput => throughput::run(bench),
