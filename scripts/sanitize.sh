@@ -20,7 +20,7 @@ for sanitizer; do
   # processes therefore run under AddressSanitizer only, which checks each access by itself. The same holds
   # for tests in which one process maps the same memory twice, because ThreadSanitizer compares addresses.
   # (Traces have a test of their own for it, over one mapping.)
-  tests=(--package situ-memory --package situ-bus --package situ-trace --lib --test waiting --test topic --test repair --test pool)
+  tests=(--package situ-memory --package situ-bus --package situ-trace --lib --test waiting --test rows --test topic --test repair --test pool)
   flags=-Zsanitizer=$sanitizer
   if [ "$sanitizer" = thread ]; then
     # System calls go through the C library, so that the sanitizer sees each unmapping. Otherwise it takes two

@@ -176,6 +176,9 @@ typedef struct situ_type {
   uint64_t layout_hash;
   /* A situ_encoding. */
   uint32_t encoding;
+  /* The size in bytes of each flat message, if all have the same and none has a body; otherwise, or if it is not
+   * known, 0. Messages of up to 112 bytes then reach other processes in half the time. */
+  uint32_t fixed_size;
 } situ_type;
 
 typedef enum situ_reliability { SITU_BEST_EFFORT = 0, SITU_RELIABLE = 1 } situ_reliability;

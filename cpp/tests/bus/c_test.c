@@ -25,7 +25,7 @@ struct numbers {
 
 static const situ_type numbers = {"test::Numbers",
                                   "module test {\n  struct Numbers {\n    uint64 value;\n  };\n};\n", 0x12,
-                                  0x34, SITU_FLAT};
+                                  0x34, SITU_FLAT, 8};
 
 static void count_topic(const situ_topic_info* topic, void* context) {
   CHECK(strcmp(topic->name, "numbers") == 0);

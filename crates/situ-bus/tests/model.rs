@@ -15,6 +15,8 @@ mod enqueued;
 mod entries;
 #[path = "model/fences.rs"]
 mod fences;
+#[path = "model/rows.rs"]
+mod rows;
 #[path = "model/sealing.rs"]
 mod sealing;
 #[path = "model/wrapping.rs"]
@@ -27,6 +29,7 @@ use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use situ_bus::protocol::flow_window::{Epoch, FlowWindow, begin, enter};
 use situ_bus::protocol::ring::{ClaimError, Look, Reference, Ring};
+use situ_bus::protocol::row;
 use situ_bus::wake::WakeWord;
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use situ_memory::sync::between_sequentially_consistent;
@@ -50,7 +53,7 @@ impl Rows {
         Self { rows: (0..depth).map(|_| AtomicU64::new(0)).collect(), head: AtomicU64::new(0) }
     }
     fn ring(&self) -> Ring<'_> {
-        Ring::new(&self.rows, &self.head)
+        Ring::new(row::Rows::Plain(&self.rows), &self.head)
     }
 }
 

@@ -148,6 +148,7 @@ fn description(encoding: Encoding) -> TypeDescription {
         schema_hash: 0x5ca9_5ca9_5ca9_5ca9,
         layout_hash: if encoding == Encoding::Flat { 0x1a0d_1a0d_1a0d_1a0d } else { 0 },
         encoding,
+        fixed_size: 0,
     }
 }
 

@@ -248,6 +248,7 @@ impl Bench {
             schema_hash: 1,
             layout_hash: 2,
             encoding: 1,
+            fixed_size: 0,
         };
         let mut bench =
             Self { _scratch: scratch, node: null_mut(), publisher: null_mut(), subscriber: null_mut() };

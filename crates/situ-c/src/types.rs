@@ -31,6 +31,7 @@ pub struct situ_type {
     pub schema_hash: u64,
     pub layout_hash: u64,
     pub encoding: u32,
+    pub fixed_size: u32,
 }
 
 /// `situ_placement`.
@@ -259,6 +260,7 @@ pub unsafe fn read_type(description: *const situ_type) -> Result<TypeDescription
         schema_hash: description.schema_hash,
         layout_hash: description.layout_hash,
         encoding: encoding(description.encoding)?,
+        fixed_size: description.fixed_size,
     })
 }
 

@@ -250,6 +250,7 @@ fn description() -> TypeDescription {
         schema_hash: 0x5349_5455_4245_4e43,
         layout_hash: 0x5349_5455_4245_4e44,
         encoding: Encoding::Flat,
+        fixed_size: 0,
     }
 }
 

@@ -35,6 +35,7 @@ fn names_and_texts_of_others_do_nothing_to_a_terminal() {
         schema_hash: 7,
         layout_hash: 7,
         encoding: Encoding::Flat,
+        fixed_size: 0,
     };
     let _subscriber = RawSubscriber::create(&node, "topic", &description, Default::default()).unwrap();
     // A node cannot have this name, but its file can be written with it.
@@ -369,6 +370,7 @@ fn regions_are_echoed_in_several_versions() {
             schema_hash: schema.schema_hash(root),
             layout_hash: 7,
             encoding: Encoding::Region,
+            fixed_size: 0,
         }
     };
     let node = Node::in_root("test", Root::at(sandbox.root(), None)).unwrap();

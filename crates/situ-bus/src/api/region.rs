@@ -42,6 +42,7 @@ pub fn describe_region<T: RegionMessage>() -> TypeDescription {
         schema_hash: <T::Message as Message>::SCHEMA_HASH,
         layout_hash: layout_hash::<T>(),
         encoding: Encoding::Region,
+        fixed_size: 0,
     }
 }
 

@@ -39,6 +39,7 @@ pub fn describe<T: Message>() -> TypeDescription {
             StorageKind::Flat => Encoding::Flat,
             StorageKind::Heap | StorageKind::Ros => Encoding::Xcdr1,
         },
+        fixed_size: T::FLAT_FORM.and_then(|form| form.size.try_into().ok()).unwrap_or_default(),
     }
 }
 

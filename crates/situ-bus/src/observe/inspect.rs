@@ -254,6 +254,7 @@ fn describe(topic: &Topic) -> TopicInfo {
             encoding: first
                 .and_then(|entry| Encoding::from_number(entry.encoding.load(Ordering::Relaxed)))
                 .unwrap_or(Encoding::Flat),
+            fixed_size: topic.header.copied_size,
         },
         depth: topic.ring().depth() as u32,
         published,

@@ -19,6 +19,9 @@
 //!   wait             waiting until there is something to take
 //!   held             the number of samples that it holds
 //!   pool_cache       the pools that it has mapped
+//!   row_copy         small messages that are copied into rows, and out of them
+//!   copied_messages  which messages a publisher copies
+//!   cells            the memory of copies
 //!   taken            a message whose head is pinned, before it is checked
 //!   take_error       why taking fails
 //!   sample           a message that is held
@@ -30,6 +33,8 @@
 
 pub(crate) mod back_pressure;
 pub(crate) mod bodies;
+pub(crate) mod cells;
+pub(crate) mod copied_messages;
 pub(crate) mod device_span;
 pub(crate) mod growing;
 pub(crate) mod held;
@@ -44,6 +49,7 @@ pub(crate) mod publish;
 pub(crate) mod publish_error;
 pub(crate) mod publisher;
 pub(crate) mod publisher_state;
+pub(crate) mod row_copy;
 pub(crate) mod sample;
 pub(crate) mod sample_payload;
 pub(crate) mod subscriber;

@@ -8,6 +8,7 @@ use situ_memory::{Domain, DomainError, Domains, PoolView, Registered, SlotContro
 
 use crate::node::handle::NodeInner;
 use crate::node::liveness::NodeId;
+use crate::port::cells::Cells;
 use crate::topic::{OwnPlace, StateWord, Topic};
 use crate::trust::{Limits, Trust};
 
@@ -23,6 +24,8 @@ pub(crate) struct Core {
     pub(crate) process: Process,
     pub(crate) trust: Trust,
     pub(crate) limits: Limits,
+    /// Memory for small messages that are copied out of rows; `None`: it takes the slots.
+    pub(crate) cells: Option<Cells>,
 }
 
 impl Drop for Core {

@@ -68,11 +68,15 @@ impl RawPublisher {
             slot: loan.slot as u16,
             generation: inner.pool.share(loan.slot) as u16,
         };
+        let copied = self.copied(loan);
         let number = match self.claim(inner, descriptor, reference) {
             Ok(number) => number,
             Err(ClaimError::Refused(())) => self.wait_and_claim(inner, descriptor, reference, &mut began)?,
             Err(error) => return Err(self.unclaimed(error)),
         };
+        if let Some(copied) = copied {
+            self.copy_into_row(loan, copied, number, now);
+        }
         inner.next = number.wrapping_add(1);
         inner.published.push_back((number, loan.slot));
         // If a device is still filling the message and the publisher itself copies it to the host,

@@ -16,6 +16,7 @@ use crate::copy::enqueued::Enqueued;
 use crate::node::handle::{Node, NodeInner};
 use crate::node::process_watch::{ProcessWatch, wait_for_exiting_processes};
 use crate::port::bodies::Bodies;
+use crate::port::copied_messages::CopiedMessages;
 use crate::port::placement::Placement;
 use crate::port::pool_options::pool_options;
 use crate::port::publisher_state::{Inner, Trimming, give_back, retire};
@@ -38,6 +39,8 @@ pub struct RawPublisher {
     pub(crate) encoding: Encoding,
     pub(crate) qos: PublisherQos,
     pub(crate) stamps: bool,
+    /// The messages that it copies into rows, if there are such.
+    pub(crate) copied: Option<CopiedMessages>,
     /// The memory of its pool of heads, and that of its bodies if they lie in another domain.
     pub(crate) memory: Arc<dyn Memory>,
     pub(crate) device: Option<Arc<dyn Memory>>,
@@ -125,6 +128,7 @@ impl RawPublisher {
             .then(|| Box::new(RefCell::new(Eager::new(topic.clone(), inner.clone(), placement.domain))));
         let next = topic.end();
         Ok(Self {
+            copied: CopiedMessages::of(&topic, entry, &qos),
             topic,
             node: inner.clone(),
             entry,

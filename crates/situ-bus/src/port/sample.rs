@@ -7,6 +7,7 @@ use situ_memory::sync::atomic::Ordering;
 
 use crate::clock::now_ns;
 use crate::node::liveness::NodeId;
+use crate::port::cells::TakenCell;
 use crate::port::payload::Payload;
 use crate::port::pool_cache::Pin;
 use crate::topic::Encoding;
@@ -21,8 +22,8 @@ pub(crate) fn is_expired(descriptor: &Descriptor) -> bool {
 }
 
 /// A message that was taken. Its bytes do not change until it is dropped, whatever its publisher does. It may
-/// be sent to other threads and outlive its subscriber. In a forked child its bytes are zeroes, and dropping
-/// it releases nothing.
+/// be sent to other threads and outlive its subscriber. In a forked child its bytes are zeroes, unless it is a
+/// private copy of a small message, and dropping it releases nothing.
 #[derive(Debug)]
 pub struct RawSample {
     pub(crate) head: *const u8,
@@ -36,6 +37,9 @@ pub struct RawSample {
     pub(crate) payload: Option<Box<Payload>>,
     /// The private copy that the CPU reads instead, if the publisher is not trusted.
     pub(crate) own: Option<Box<Own>>,
+    /// The memory of head and descriptor, if they were copied out of a row. Then the pin holds no slot.
+    /// Declared before the pin, which keeps that memory.
+    pub(crate) cell: Option<TakenCell>,
     pub(crate) pin: Pin,
 }
 
@@ -55,7 +59,7 @@ unsafe impl Sync for RawSample {}
 
 impl RawSample {
     fn descriptor(&self) -> &Descriptor {
-        // SAFETY: checked by `RawSubscriber::pin`; the mapping lives as long as the pin.
+        // SAFETY: checked by `RawSubscriber::pin`; the mapping lives as long as the pin. Or it lies in the cell.
         unsafe { &*self.descriptor }
     }
 
@@ -166,7 +170,9 @@ impl RawSample {
     }
 }
 
-/// Counts the copies that Situ makes in this process, so that programs can show that there are none.
+/// Counts the copies that Situ makes in this process, so that programs can show that there are none. Small
+/// messages that travel in the row ([`protocol::row`](crate::protocol::row)) do not count: the copy takes the
+/// place of handing over a reference.
 #[derive(Debug, Default)]
 pub struct CopyCounter {
     copies: AtomicU64,

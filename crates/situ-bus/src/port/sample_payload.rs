@@ -56,7 +56,10 @@ impl RawSample {
             return DeviceSpan::new(payload.mapped.view.bytes(), payload.offset, payload.len as usize);
         }
         let (begin, len) = self.host_payload();
-        let memory = self.pin().mapped.view.bytes();
+        let memory = match (&self.cell, &self.pin().mapped.core.cells) {
+            (Some(_), Some(cells)) => cells.memory(),
+            _ => self.pin().mapped.view.bytes(),
+        };
         // The payload was found there when the message was taken.
         let offset = memory.offset_of(begin as u64).unwrap_or_default();
         DeviceSpan::new(memory, offset, len)

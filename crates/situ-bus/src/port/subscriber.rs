@@ -11,6 +11,7 @@ use crate::clock::{coarse_ns, now_ns};
 use crate::copy::copier::DomainCopier;
 use crate::node::handle::Node;
 use crate::observe::hook;
+use crate::port::cells::Cells;
 use crate::port::placement::Placement;
 use crate::port::pool_cache::{Core, Pin, Pools};
 use crate::port::prefetch::prefetch;
@@ -48,6 +49,8 @@ pub struct RawSubscriber {
     missed: Cell<u64>,
     /// The number of the thread that used it last.
     thread: Cell<u64>,
+    /// The cell that it took last.
+    last_cell: Cell<usize>,
     /// How many samples it may take before it has to count those that it holds.
     may_take: Cell<usize>,
     pools: Pools,
@@ -128,6 +131,7 @@ impl RawSubscriber {
         let joined_at = topic.end();
         place.joined_at.store(joined_at, Ordering::Relaxed);
         let into = (column, placement.domain);
+        let cells = Cells::of(&topic, placement.domain, &qos.limits);
         let copies = RefCell::new(DomainCopier::new(topic.clone(), inner.clone(), into, placement.capacity));
         Ok(Self {
             core: Arc::new(Core {
@@ -138,6 +142,7 @@ impl RawSubscriber {
                 process: Process::this(),
                 trust: qos.trust,
                 limits: qos.limits,
+                cells,
             }),
             qos,
             keep_last: keep_last as u64,
@@ -151,6 +156,7 @@ impl RawSubscriber {
             received_ns: Cell::new(now_ns()),
             missed: Cell::new(0),
             thread: Cell::new(0),
+            last_cell: Cell::new(0),
             may_take: Cell::new(0),
             pools: Pools::default(),
             domain: placement.domain,
@@ -291,10 +297,15 @@ impl RawSubscriber {
             self.may_take.set(most);
         }
         // Nearly always the message is there. All other cases are kept off this path.
+        let ring = self.core.topic.ring_of(number);
         if self.keep_last == 0
-            && let Look::Here(reference) = self.core.topic.ring_of(number).look(number)
+            && let Look::Here(reference) = ring.look(number)
         {
             let next = number.wrapping_add(1);
+            if let Some(sample) = self.copy_from_row(ring, reference, number) {
+                self.note_taken(next);
+                return Ok(Some(sample));
+            }
             return match self.pin(reference, number, false, on) {
                 Ok(Some(sample)) if !sample.is_expired() => {
                     self.note_taken(next);
@@ -419,6 +430,10 @@ impl RawSubscriber {
                         number = first;
                         ring = topic.ring_of(number);
                         continue;
+                    }
+                    if let Some(sample) = self.copy_from_row(ring, reference, number) {
+                        self.note_taken(next);
+                        return Ok(Some(sample));
                     }
                     match self.pin(reference, number, behind, on) {
                         Ok(Some(sample)) => {
@@ -673,6 +688,11 @@ impl RawSubscriber {
 
     pub(crate) fn pools(&self) -> &Pools {
         &self.pools
+    }
+
+    /// The cell that it took last.
+    pub(crate) fn last_cell(&self) -> &Cell<usize> {
+        &self.last_cell
     }
 
     /// Determines which messages are complete.

@@ -98,6 +98,7 @@ impl Taken {
             descriptor: self.descriptor,
             payload: payload.map(Box::new),
             own: None,
+            cell: None,
             pin: self.pin,
         }
     }

@@ -1,6 +1,7 @@
 //! The ring of references: the data of a topic, and how a message is appended to it.
 //!
-//! A row is one 64-bit word. It names a slot, and the lap in which it was written:
+//! A row begins with a 64-bit word, which names a slot, and the lap in which it was written ([`row`](super::row)
+//! has the rest, in topics of small messages):
 //!
 //! ```text
 //!   63            40 39      32 31          16 15            0
@@ -32,6 +33,8 @@
 //! nothing.
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
+
+pub use super::row::Rows;
 
 const LAP_BITS: u32 = 24;
 const LAP_MASK: u64 = (1 << LAP_BITS) - 1;
@@ -92,7 +95,7 @@ pub enum ClaimError<E> {
 /// The rows of a topic, and the hint of their end.
 #[derive(Clone, Copy)]
 pub struct Ring<'a> {
-    rows: &'a [AtomicU64],
+    rows: Rows<'a>,
     head: &'a AtomicU64,
     /// The first number of this ring.
     base: u64,
@@ -106,13 +109,13 @@ fn is_seal(word: u64) -> bool {
 impl<'a> Ring<'a> {
     /// A ring over rows whose number is a power of two. Zeroed rows are a ring without messages.
     #[inline]
-    pub fn new(rows: &'a [AtomicU64], head: &'a AtomicU64) -> Self {
+    pub fn new(rows: Rows<'a>, head: &'a AtomicU64) -> Self {
         Self::beginning_at(0, rows, head)
     }
 
     /// A ring whose first message has the number `base`.
     #[inline]
-    pub fn beginning_at(base: u64, rows: &'a [AtomicU64], head: &'a AtomicU64) -> Self {
+    pub fn beginning_at(base: u64, rows: Rows<'a>, head: &'a AtomicU64) -> Self {
         debug_assert!(rows.len().is_power_of_two());
         Self { rows, head, base }
     }
@@ -129,9 +132,21 @@ impl<'a> Ring<'a> {
         self.rows.len() as u64
     }
 
+    /// The index of the row of a message.
+    #[inline]
+    fn index(&self, number: u64) -> usize {
+        number.wrapping_sub(self.base) as usize & (self.rows.len() - 1)
+    }
+
     #[inline]
     fn row(&self, number: u64) -> &'a AtomicU64 {
-        &self.rows[number.wrapping_sub(self.base) as usize & (self.rows.len() - 1)]
+        self.rows.reference(self.index(number))
+    }
+
+    /// The word of the row of message `number`.
+    #[inline]
+    fn word(&self, number: u64, reference: Reference) -> u64 {
+        self.mark(number) << (64 - LAP_BITS) | reference.to_bits()
     }
 
     /// The lap mark that the word of message `number` carries.
@@ -152,7 +167,7 @@ impl<'a> Ring<'a> {
     ///
     /// All writes of its publisher before publishing are visible after `Here`. The load is sequentially
     /// consistent because a subscriber reads the row once more after it has announced that it will sleep.
-    #[inline]
+    #[inline(always)]
     pub fn look(&self, number: u64) -> Look {
         let word = self.row(number).load(Ordering::SeqCst);
         match self.distance(word, number) {
@@ -191,6 +206,21 @@ impl<'a> Ring<'a> {
         Ok(number)
     }
 
+    /// Writes the copy of a message into its row, directly after [`publish`](Self::publish) returned its
+    /// number. `stamp` is not 0. Only for the publisher that is alone: see [`row`](super::row).
+    #[inline(always)]
+    pub fn write_copy(&self, number: u64, message: &[u64], stamp: u64) {
+        self.rows.write(self.index(number), message, stamp);
+    }
+
+    /// Copies a message out of its row, which [`look`](Self::look) has found to hold this reference, and
+    /// returns its stamp. `None` if the copy is not there; then `into` holds anything. Only for messages of
+    /// a publisher that is alone.
+    #[inline(always)]
+    pub fn read_copy(&self, number: u64, reference: Reference, into: &mut [u64]) -> Option<u64> {
+        self.rows.read(self.index(number), self.word(number, reference), into)
+    }
+
     /// Ends the ring and returns the number at which the next one begins. `admit` is called as in
     /// [`publish`](Self::publish): the seal takes the row of an old message as every message does.
     ///
@@ -211,7 +241,8 @@ impl<'a> Ring<'a> {
         admit: &mut impl FnMut(u64) -> Result<(), E>,
     ) -> Result<bool, ClaimError<E>> {
         admit(number).map_err(ClaimError::Refused)?;
-        let new = self.mark(number) << (64 - LAP_BITS) | reference.to_bits();
+        let new = self.word(number, reference);
+        self.rows.clear(self.index(number));
         // SeqCst also orders the publisher's next read of the wake word after the row.
         Ok(self.row(number).compare_exchange(word, new, Ordering::SeqCst, Ordering::Relaxed).is_ok())
     }
@@ -290,7 +321,7 @@ mod tests {
     fn numbers_follow_each_other_over_many_laps() {
         let rows: Vec<_> = (0..4).map(|_| AtomicU64::new(0)).collect();
         let head = AtomicU64::new(0);
-        let ring = Ring::new(&rows, &head);
+        let ring = Ring::new(Rows::Plain(&rows), &head);
         assert_eq!(ring.look(0), Look::NotYet);
         for number in 0..1000u64 {
             assert_eq!(ring.end(), number);
@@ -307,7 +338,7 @@ mod tests {
     fn a_stale_start_finds_the_end_even_without_the_hint() {
         let rows: Vec<_> = (0..8).map(|_| AtomicU64::new(0)).collect();
         let head = AtomicU64::new(0);
-        let ring = Ring::new(&rows, &head);
+        let ring = Ring::new(Rows::Plain(&rows), &head);
         for number in 0..100 {
             assert_eq!(ring.publish(0, at(1), admit), Ok(number));
         }
@@ -322,7 +353,7 @@ mod tests {
         let rows: Vec<_> = (0..2).map(|_| AtomicU64::new(0)).collect();
         let start = (1u64 << 25) - 6;
         let head = AtomicU64::new(start);
-        let ring = Ring::new(&rows, &head);
+        let ring = Ring::new(Rows::Plain(&rows), &head);
         for number in start - 2..start {
             ring.row(number).store(ring.mark(number) << 40, Ordering::Relaxed);
         }
@@ -337,7 +368,7 @@ mod tests {
     fn a_refusal_leaves_the_row_alone_and_corrupt_rows_are_an_error() {
         let rows: Vec<_> = (0..4).map(|_| AtomicU64::new(0)).collect();
         let head = AtomicU64::new(0);
-        let ring = Ring::new(&rows, &head);
+        let ring = Ring::new(Rows::Plain(&rows), &head);
         assert_eq!(ring.publish(0, at(0), Err), Err(ClaimError::Refused(0)));
         assert_eq!(ring.look(0), Look::NotYet);
         assert_eq!(ring.publish(4000, at(0), admit), Err(ClaimError::Corrupted));
@@ -349,7 +380,7 @@ mod tests {
         let rows: Vec<_> = [1u64, 0x600001, 0xc00001, 0xc00001].map(|mark| AtomicU64::new(mark << 40)).into();
         for head in [0, 1, u64::MAX - 1, u64::MAX] {
             let head = AtomicU64::new(head);
-            let ring = Ring::new(&rows, &head);
+            let ring = Ring::new(Rows::Plain(&rows), &head);
             ring.end();
             for from in [0, u64::MAX] {
                 ring.look(from);
@@ -358,7 +389,7 @@ mod tests {
         }
         let rows = [AtomicU64::new(LAP_MASK << 40)];
         let head = AtomicU64::new(u64::MAX);
-        let ring = Ring::new(&rows, &head);
+        let ring = Ring::new(Rows::Plain(&rows), &head);
         assert_eq!(ring.publish(u64::MAX, at(0), admit), Ok(u64::MAX), "the numbers may wrap");
         assert_eq!(ring.end(), 0);
     }

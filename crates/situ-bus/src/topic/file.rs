@@ -24,7 +24,7 @@ use super::removal::Removal;
 use super::ring_files::Rings;
 use crate::clock::now_ns;
 use crate::node::liveness::unique;
-use crate::protocol::ring::Ring;
+use crate::protocol::ring::{Ring, Rows};
 use crate::wake::WakeWord;
 
 /// An open topic.
@@ -64,12 +64,12 @@ impl Topic {
         directory: &Beneath,
         name: &str,
         description: &TypeDescription,
-        depth: u32,
+        (depth, copied_size): (u32, u32),
         places: Access,
     ) -> Result<Self, MemoryError> {
         let texts = [name, &description.name, &description.schema];
-        let header = Header::new(unique(), depth, description.schema_hash, texts);
-        let parts = Parts::of(depth, texts.iter().map(|text| text.len()).sum());
+        let header = Header::new(unique(), depth, copied_size, description.schema_hash, texts);
+        let parts = Parts::of(depth, header.row_kind(), texts.iter().map(|text| text.len()).sum());
         // The file is created under another name, so that a reader of the directory never finds an unfinished
         // topic.
         let (place, named) = (directory.join(HIDDEN_FILE), directory.join(FILE));
@@ -232,12 +232,10 @@ impl Topic {
     /// The ring in the topic's own file. See [`ring`](Self::ring).
     #[inline]
     pub(super) fn first_ring(&self) -> Ring<'_> {
-        // SAFETY: as in `part`: `depth` words lie at `rows`.
+        // SAFETY: as in `part`: `depth` rows of this kind lie at `rows`, at the beginning of a page.
         let rows = unsafe {
-            std::slice::from_raw_parts(
-                self.map.base().add(self.parts.rows).cast::<AtomicU64>(),
-                self.header.depth as usize,
-            )
+            let at = self.map.base().add(self.parts.rows);
+            Rows::at(self.header.row_kind(), at, self.header.depth as usize)
         };
         Ring::new(rows, &self.part::<Head>(HEAD_OFFSET).end)
     }

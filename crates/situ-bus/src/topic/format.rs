@@ -3,14 +3,16 @@
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use situ_memory::{DomainId, DomainKind};
 
+use crate::protocol::row::{Alone, LONG_WORDS, RowKind};
 use crate::protocol::tenure::Tenure;
 use crate::wake::WakeWord;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
-pub(crate) const VERSION: u32 = 7;
+pub(crate) const VERSION: u32 = 8;
 pub(crate) const PAGE: usize = 4096;
 
-/// How many rows a topic has by default. A row has 8 bytes, so this is cheap.
+/// How many rows a topic has by default. A row has 8 bytes, or up to 128 with a copy of a small message, so
+/// this is cheap.
 pub(crate) const DEPTH: u32 = 1024;
 pub(crate) const MAX_DEPTH: u32 = 1 << 16;
 /// How many places for subscribers a topic has: the number of holder bits of a slot.
@@ -43,9 +45,13 @@ pub(crate) struct Header {
     pub text_offset: u64,
     pub type_len: u32,
     pub schema_len: u32,
+    /// The size in bytes of the messages that rows copy, which all flat messages of the topic have; 0: rows
+    /// copy none.
+    pub copied_size: u32,
+    pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Header>() == 88);
+const _: () = assert!(size_of::<Header>() == 96);
 
 /// The offsets of the changing words of the header page. Each has a pair of cache lines of its own, because
 /// processors fetch lines in pairs.
@@ -72,6 +78,9 @@ pub(crate) struct Registry {
     /// No subscriber needs a message before this number any more, and none begins there: the sealed rings
     /// before it are over.
     pub first: AtomicU64,
+    /// The first number of the publisher that is alone, plus 1; 0: there is none. See
+    /// [`row`](crate::protocol::row).
+    pub alone: Alone,
 }
 
 /// The magic number of the file of a topic's subscribers.
@@ -231,6 +240,7 @@ const _: () = assert!(size_of::<Place>() == 128 && size_of::<PublisherEntry>() =
 /// The beginning of every slot, before the head. Its publisher writes it. All other participants only read
 /// it, and check it before use.
 #[repr(C, align(64))]
+#[derive(Default)]
 pub(crate) struct Descriptor {
     pub published_at_ns: AtomicU64,
     /// The message's number plus 1; 0: the slot has had no message yet.
@@ -268,9 +278,9 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// The parts of a topic with `depth` rows and `text` bytes of text.
-    pub(crate) fn of(depth: u32, text: usize) -> Self {
+    pub(crate) fn of(depth: u32, kind: RowKind, text: usize) -> Self {
         let rows = PAGE;
-        let columns = (rows + depth as usize * 8).next_multiple_of(PAGE);
+        let columns = (rows + depth as usize * kind.row_size()).next_multiple_of(PAGE);
         let publishers = columns + DOMAINS as usize * depth as usize * 8;
         let text_at = publishers + PUBLISHERS as usize * size_of::<PublisherEntry>();
         Self { rows, columns, publishers, text: text_at, end: (text_at + text).next_multiple_of(PAGE) }
@@ -296,9 +306,12 @@ pub(crate) struct RingHeader {
     pub columns_offset: u64,
     /// The number of its first message plus 1; 0 while it is not written yet.
     pub base: u64,
+    /// As in the topic's header.
+    pub copied_size: u32,
+    pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<RingHeader>() == 56);
+const _: () = assert!(size_of::<RingHeader>() == 64);
 
 /// The offsets of the parts of a further ring's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -310,15 +323,15 @@ pub(crate) struct RingParts {
 
 impl RingParts {
     /// The parts of a ring with `depth` rows, laid out as in the topic's file.
-    pub(crate) fn of(depth: u32) -> Self {
-        let Parts { rows, columns, publishers, .. } = Parts::of(depth, 0);
+    pub(crate) fn of(depth: u32, kind: RowKind) -> Self {
+        let Parts { rows, columns, publishers, .. } = Parts::of(depth, kind, 0);
         Self { rows, columns, end: publishers.next_multiple_of(PAGE) }
     }
 }
 
 impl RingHeader {
-    pub(crate) fn new(topic: u64, ring: u32, depth: u32) -> Self {
-        let parts = RingParts::of(depth);
+    pub(crate) fn new(topic: u64, ring: u32, depth: u32, copied_size: u32) -> Self {
+        let parts = RingParts::of(depth, row_kind(copied_size));
         Self {
             magic: RING_MAGIC,
             version: VERSION,
@@ -329,11 +342,13 @@ impl RingHeader {
             rows_offset: parts.rows as u64,
             columns_offset: parts.columns as u64,
             base: 0,
+            copied_size,
+            reserved: 0,
         }
     }
 
     /// Checks a header that another process wrote. Every access relies on this check.
-    pub(crate) fn check(&self, topic: u64, ring: u32, file_size: u64) -> Result<RingParts, &'static str> {
+    pub(crate) fn check(&self, topic: &Header, ring: u32, file_size: u64) -> Result<RingParts, &'static str> {
         if self.magic != RING_MAGIC {
             return Err("it does not begin with SITURING");
         }
@@ -343,19 +358,19 @@ impl RingHeader {
         if !self.depth.is_power_of_two() || self.depth > MAX_DEPTH {
             return Err("impossible number of rows");
         }
-        if *self != (Self { base: self.base, ..Self::new(topic, ring, self.depth) }) {
+        if *self != (Self { base: self.base, ..Self::new(topic.id, ring, self.depth, topic.copied_size) }) {
             return Err(
                 "it is not the ring of this topic that its name says, or its parts are not where they belong",
             );
         }
-        let parts = RingParts::of(self.depth);
+        let parts = RingParts::of(self.depth, topic.row_kind());
         if file_size < parts.end as u64 { Err("the file is too short") } else { Ok(parts) }
     }
 }
 
 impl Header {
-    pub(crate) fn new(id: u64, depth: u32, schema_hash: u64, texts: [&str; 3]) -> Self {
-        let parts = Parts::of(depth, texts.iter().map(|text| text.len()).sum());
+    pub(crate) fn new(id: u64, depth: u32, copied_size: u32, schema_hash: u64, texts: [&str; 3]) -> Self {
+        let parts = Parts::of(depth, row_kind(copied_size), texts.iter().map(|text| text.len()).sum());
         Self {
             magic: MAGIC,
             version: VERSION,
@@ -372,7 +387,14 @@ impl Header {
             topic_len: texts[0].len() as u32,
             type_len: texts[1].len() as u32,
             schema_len: texts[2].len() as u32,
+            copied_size,
+            reserved: 0,
         }
+    }
+
+    /// What the topic's rows hold.
+    pub(crate) fn row_kind(&self) -> RowKind {
+        row_kind(self.copied_size)
     }
 
     /// Checks a header that another process wrote. Every access relies on this check.
@@ -390,7 +412,10 @@ impl Header {
         if text.iter().any(|len| *len > MAX_TEXT) {
             return Err("impossibly long text");
         }
-        let parts = Parts::of(self.depth, text.iter().map(|len| *len as usize).sum());
+        if self.copied_size > MAX_COPIED {
+            return Err("impossible size of messages in rows");
+        }
+        let parts = Parts::of(self.depth, self.row_kind(), text.iter().map(|len| *len as usize).sum());
         let right = Self {
             publishers: PUBLISHERS,
             domains: DOMAINS,
@@ -398,6 +423,7 @@ impl Header {
             columns_offset: parts.columns as u64,
             publishers_offset: parts.publishers as u64,
             text_offset: parts.text as u64,
+            reserved: 0,
             ..*self
         };
         if *self != right {
@@ -408,6 +434,14 @@ impl Header {
         }
         Ok(parts)
     }
+}
+
+/// The largest message that rows copy, in bytes.
+pub(crate) const MAX_COPIED: u32 = LONG_WORDS as u32 * 8;
+
+/// The rows for messages that all have this size; 0: they vary.
+fn row_kind(copied_size: u32) -> RowKind {
+    RowKind::for_messages(copied_size as usize)
 }
 
 pub(crate) fn domain_to_word(domain: DomainId) -> u64 {
@@ -455,7 +489,8 @@ mod tests {
         assert_eq!(
             table("Header"),
             fields!(Header: magic, version, header_size, id, schema_hash, depth, publishers, domains,
-                topic_len, rows_offset, columns_offset, publishers_offset, text_offset, type_len, schema_len)
+                topic_len, rows_offset, columns_offset, publishers_offset, text_offset, type_len, schema_len,
+                copied_size, reserved)
         );
         assert_eq!(
             table("Subscribers' header"),
@@ -482,7 +517,8 @@ mod tests {
         );
         assert_eq!(
             table("Ring header"),
-            fields!(RingHeader: magic, version, header_size, id, ring, depth, rows_offset, columns_offset, base)
+            fields!(RingHeader: magic, version, header_size, id, ring, depth, rows_offset, columns_offset, base,
+                copied_size, reserved)
         );
         let at = |offset, size, name: &str| (offset, size, name.to_owned());
         let registry = |offset, name| at(REGISTRY_OFFSET + offset, 4, name);
@@ -495,6 +531,7 @@ mod tests {
                 registry(offset_of!(Registry, publishers_used), "publishers_used"),
                 registry(offset_of!(Registry, rings), "rings"),
                 at(REGISTRY_OFFSET + offset_of!(Registry, first), 8, "first"),
+                at(REGISTRY_OFFSET + offset_of!(Registry, alone), 8, "alone"),
                 at(DOMAIN_TABLE_OFFSET, 8, "domain table"),
                 at(COUNTERS_OFFSET, 16, "copies"),
             ]
@@ -535,11 +572,17 @@ mod tests {
         // Computed by hand for 1024 rows and 100 bytes of text: 4096 + 8192; 32 columns of 8192; 256
         // publishers of 128.
         let parts = Parts { rows: 4096, columns: 12288, publishers: 274_432, text: 307_200, end: 311_296 };
-        assert_eq!(Parts::of(1024, 100), parts);
-        assert_eq!(Parts::of(1, 0).columns, 8192);
-        assert_eq!(RingParts::of(1024), RingParts { rows: 4096, columns: 12288, end: 274_432 });
+        let plain = RowKind::Plain;
+        assert_eq!(Parts::of(1024, plain, 100), parts);
+        assert_eq!(Parts::of(1, plain, 0).columns, 8192);
+        assert_eq!(RingParts::of(1024, plain), RingParts { rows: 4096, columns: 12288, end: 274_432 });
         // 32 columns of one word, rounded up to a page.
-        assert_eq!(RingParts::of(1), RingParts { rows: 4096, columns: 8192, end: 12288 });
+        assert_eq!(RingParts::of(1, plain), RingParts { rows: 4096, columns: 8192, end: 12288 });
+        // 1024 rows of 64 and of 128 bytes.
+        assert_eq!(Parts::of(1024, row_kind(48), 0).columns, 4096 + 65_536);
+        assert_eq!(Parts::of(1024, row_kind(49), 0).columns, 4096 + 131_072);
+        assert_eq!(Parts::of(1024, row_kind(112), 0).columns, 4096 + 131_072);
+        assert_eq!(row_kind(113), plain);
         // 256 + 256 places of 128 are 33,024 bytes: a little more than 8 pages.
         assert_eq!((PLACES_OFFSET, SUBSCRIBERS_END), (256, 36_864));
     }

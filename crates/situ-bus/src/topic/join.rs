@@ -12,7 +12,7 @@ use situ_memory::{Access, Beneath, DomainError, DomainId, HOST, OpenRoot};
 use super::compat::{SchemaFlags, first_difference};
 use super::entries::active_publishers;
 use super::file::Topic;
-use super::format::{DEPTH, MAX_DEPTH, PLACES, PublisherEntry, domain_to_word, state};
+use super::format::{DEPTH, MAX_COPIED, MAX_DEPTH, PLACES, PublisherEntry, domain_to_word, state};
 use super::lock::Lock;
 use super::members::PlaceView;
 use super::own_place::OwnPlace;
@@ -86,7 +86,7 @@ impl Registration<'_> {
                 return Ok(self.joined(topic, lock));
             }
         }
-        match Topic::create(self.root, &directory, self.topic, self.description, self.rows(), places) {
+        match Topic::create(self.root, &directory, self.topic, self.description, self.size(), places) {
             Ok(topic) => Ok(self.joined(topic, lock)),
             Err(error) => {
                 remove_topic(&directory, &lock);
@@ -98,6 +98,14 @@ impl Registration<'_> {
     fn joined(&self, topic: Topic, lock: Lock) -> Joined {
         topic.removal.watch_node(crate::node::liveness::path_of(self.root, self.node));
         Joined { topic: Arc::new(topic), lock }
+    }
+
+    /// The number of rows of a topic that is created for this participant, and the size of the messages that
+    /// the rows copy; 0: none.
+    fn size(&self) -> (u32, u32) {
+        let size = self.description.fixed_size;
+        let is_copied = size <= MAX_COPIED && !self.flags.has_bulk;
+        (self.rows(), if is_copied { size } else { 0 })
     }
 
     /// The number of rows of a ring that is created for this participant.
@@ -422,6 +430,7 @@ impl NewEntry {
         create: impl FnOnce(&Beneath) -> Result<(), DomainError>,
     ) -> Result<usize, RegisterError> {
         let is_of_copies = StateWord(self.bits).is_of_copies();
+        let is_of_pool = !StateWord(self.bits).is_of_heads();
         let free = || {
             (0..usize::from(SEAL_POOL)).find(|index| {
                 let word = StateWord::read(&topic.publisher(*index).state);
@@ -450,6 +459,12 @@ impl NewEntry {
         entry.depth.store(self.depth, Ordering::Relaxed);
         entry.lifespan_ns.store(self.lifespan_ns, Ordering::Relaxed);
         entry.waits_for.store(0, Ordering::Relaxed);
+        if !is_of_pool {
+            // Before this publisher can publish: see `protocol::row`. A publisher that has left, or whose node
+            // is dead, writes nothing more.
+            let is_alone = active_publishers(topic).next().is_none();
+            topic.registry().alone.begin(is_alone.then_some(since));
+        }
         topic.registry().publishers_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
         entry.state.store(word.next(self.bits), Ordering::SeqCst);
         Ok(index)

@@ -10,8 +10,9 @@ use situ_memory::sync::atomic::AtomicU64;
 use situ_memory::{Access, Beneath, Mapping, MemoryError};
 
 use super::files::system;
-use super::format::{HEAD_OFFSET, Head, PAGE, RingHeader, RingParts};
-use crate::protocol::ring::Ring;
+use super::format::{HEAD_OFFSET, Head, Header, PAGE, RingHeader, RingParts};
+use crate::protocol::ring::{Ring, Rows};
+use crate::protocol::row::RowKind;
 
 /// Depths are powers of two up to 65,536, and each ring is deeper than the previous one.
 pub(crate) const MAX_RINGS: usize = 17;
@@ -38,7 +39,7 @@ impl Further {
     /// number.
     pub(super) fn open(
         place: &Beneath,
-        topic: u64,
+        topic: &Header,
         index: u32,
         base: Option<u64>,
     ) -> Result<Self, MemoryError> {
@@ -75,16 +76,14 @@ impl Further {
     }
 
     pub(super) fn ring(&self) -> Ring<'_> {
-        // SAFETY: the header was checked against the file's size: `depth` words lie at `rows`, and the head
-        // lies in the header page. All of them are atomics, for which any bits are valid and sharing is no
-        // data race.
+        // SAFETY: the header was checked against the file's size and the topic's header: `depth` rows of this
+        // kind lie at `rows`, at the beginning of a page, and the head lies in the header page. All of them are
+        // atomics, for which any bits are valid and sharing is no data race.
         let (rows, head) = unsafe {
             let base = self.map.base();
+            let kind = RowKind::for_messages(self.header.copied_size as usize);
             (
-                std::slice::from_raw_parts(
-                    base.add(self.parts.rows).cast::<AtomicU64>(),
-                    self.header.depth as usize,
-                ),
+                Rows::at(kind, base.add(self.parts.rows), self.header.depth as usize),
                 &*base.add(HEAD_OFFSET).cast::<Head>(),
             )
         };

@@ -111,7 +111,7 @@ impl Topic {
         for index in known + 1..MAX_RINGS {
             let path = self.ring_path(index);
             let base = (index == known + 1).then_some(seal);
-            match Further::open(&path, self.header.id, index as u32, base) {
+            match Further::open(&path, &self.header, index as u32, base) {
                 Ok(further) if further.base >= seal => return Ok((index, further)),
                 Ok(_) => {
                     let reason = "it begins before the end of an earlier ring".to_owned();
@@ -299,8 +299,8 @@ impl Topic {
     }
 
     fn fill_ring(&self, file: &File, index: u32, depth: u32) -> io::Result<()> {
-        let header = RingHeader::new(self.header.id, index, depth);
-        let parts = RingParts::of(depth);
+        let header = RingHeader::new(self.header.id, index, depth, self.header.copied_size);
+        let parts = RingParts::of(depth, self.header.row_kind());
         file.set_len(parts.end as u64)?;
         // As in the topic's file, no later write may fail because the file system is full.
         find_memory(file.as_fd(), 0, parts.columns as u64)?;

@@ -54,6 +54,7 @@ pub fn numbers() -> TypeDescription {
         schema_hash: 0x1234,
         layout_hash: 0x5678,
         encoding: Encoding::Flat,
+        fixed_size: 0,
     }
 }
 

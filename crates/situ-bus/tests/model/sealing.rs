@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use loom::thread;
 use situ_bus::protocol::ring::{ClaimError, Look, Reference, Ring};
+use situ_bus::protocol::row;
 use situ_memory::sync::atomic::Ordering;
 
 use super::{Rows, admit, explore, slot};
@@ -21,7 +22,7 @@ impl Grown {
 
     /// The ring behind the seal.
     fn further(&self, base: u64) -> Ring<'_> {
-        Ring::beginning_at(base, &self.new.rows, &self.new.head)
+        Ring::beginning_at(base, row::Rows::Plain(&self.new.rows), &self.new.head)
     }
 
     /// As a publisher does it.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use loom::thread;
 use situ_bus::protocol::copy_state::{CopyState, Found};
 use situ_bus::protocol::ring::{Look, Reference, Ring};
+use situ_bus::protocol::row;
 use situ_bus::protocol::tenure::Tenure;
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 use situ_memory::{Held, SlotControl};
@@ -65,7 +66,8 @@ fn generations_come_round(is_it: impl Fn(&Sealed) -> bool + Copy + Send + Sync +
             if shared.control.retire() == Held::Yes {
                 break;
             }
-            shared.publish(Ring::beginning_at(1, &shared.new.rows, &shared.new.head), number);
+            shared
+                .publish(Ring::beginning_at(1, row::Rows::Plain(&shared.new.rows), &shared.new.head), number);
         }
         reader.join().unwrap();
         assert_eq!(shared.control.held(), Held::No, "the reader released it");

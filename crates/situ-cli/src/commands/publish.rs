@@ -183,6 +183,10 @@ fn describe(schema: &Schema, root: TypeId, existing: Option<&TopicInfo>) -> Type
         schema_hash: schema.schema_hash(root),
         layout_hash: if flat { schema.layout_hash(root) } else { 0 },
         encoding: if flat { Encoding::Flat } else { Encoding::Xcdr1 },
+        fixed_size: schema
+            .flat_layout(root)
+            .and_then(|it| it.extent.size.try_into().ok())
+            .unwrap_or_default(),
     }
 }
 

@@ -91,6 +91,7 @@ mod tests {
             schema_hash: 1,
             layout_hash: 1,
             encoding: situ::bus::Encoding::Flat,
+            fixed_size: 0,
         };
         let made =
             situ::bus::RawPublisher::create(&node, "points", &description, Default::default()).unwrap();

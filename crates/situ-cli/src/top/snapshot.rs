@@ -257,6 +257,7 @@ pub mod tests {
                 schema_hash: 1,
                 layout_hash: 2,
                 encoding: Encoding::Flat,
+                fixed_size: 0,
             },
             depth: 1024,
             published,

@@ -31,6 +31,7 @@ fn numbers() -> TypeDescription {
         schema_hash: 0x1234,
         layout_hash: 0x5678,
         encoding: Encoding::Flat,
+        fixed_size: 0,
     }
 }
 

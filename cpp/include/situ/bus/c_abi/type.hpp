@@ -20,6 +20,7 @@ class type_description {
     made.raw_.schema_hash = T::schema_hash;
     made.raw_.layout_hash = layout_of<T>();
     made.raw_.encoding = flat_message<T> ? SITU_FLAT : SITU_XCDR1;
+    made.raw_.fixed_size = size_of<T>();
     return made;
   }
   /// The type of a struct with storage in regions, with the layout hash of its region.
@@ -48,6 +49,16 @@ class type_description {
       return rebind<T, flat>::layout_hash;
     } else {
       return T::layout_hash;
+    }
+  }
+
+  /// The size of these flat messages, or 0 if there are none.
+  template <message T>
+  static std::uint32_t size_of() {
+    if constexpr (T::layout_hash == 0 && requires { typename rebind<T, flat>; }) {
+      return static_cast<std::uint32_t>(sizeof(rebind<T, flat>));
+    } else {
+      return T::layout_hash == 0 ? 0 : static_cast<std::uint32_t>(sizeof(T));
     }
   }
 

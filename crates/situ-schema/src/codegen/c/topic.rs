@@ -23,6 +23,7 @@ pub fn functions(code: &mut CodeWriter, schema: &Named, id: TypeId) {
     code.line(format!("{},", hash(schema.schema_hash(id))));
     code.line(format!("{},", hash(schema.layout_hash(id))));
     code.line("SITU_FLAT,");
+    code.line(if bulk.is_empty() { format!("sizeof({name}),") } else { "0,".to_owned() });
     code.dedent();
     code.line("};");
     code.line("return &type;");

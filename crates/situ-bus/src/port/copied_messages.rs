@@ -1,0 +1,22 @@
+//! The messages that a publisher copies into rows.
+
+use crate::qos::PublisherQos;
+use crate::topic::Topic;
+
+/// The messages that a publisher copies into rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CopiedMessages {
+    /// Their size in bytes.
+    pub(crate) size: usize,
+    /// The publisher's first number.
+    pub(crate) since: u64,
+}
+
+impl CopiedMessages {
+    /// `None` if the publisher copies none. Messages with a lifespan are not copied: rows do not hold it.
+    pub(crate) fn of(topic: &Topic, entry: usize, qos: &PublisherQos) -> Option<Self> {
+        let size = topic.header.copied_size as usize;
+        let since = topic.publisher(entry).tenure.since();
+        (size != 0 && qos.lifespan.is_none()).then_some(Self { size, since })
+    }
+}

@@ -1,0 +1,80 @@
+//! Small messages that travel in the row: see [`row`](crate::protocol::row) for the protocol.
+
+use situ_memory::sync::atomic::Ordering;
+
+use crate::port::bodies::NO_BODY;
+use crate::port::copied_messages::CopiedMessages;
+use crate::port::loan::RawLoan;
+use crate::port::pool_cache::Pin;
+use crate::port::publisher::RawPublisher;
+use crate::port::sample::RawSample;
+use crate::port::subscriber::RawSubscriber;
+use crate::protocol::ring::{Reference, Ring};
+use crate::protocol::row::NOT_STAMPED;
+use crate::topic::Encoding;
+use crate::topic::format::BODY_IN_SLOT;
+
+impl RawPublisher {
+    /// Whether the publisher copies this message into its row. Decided before the claim; a publisher that
+    /// joins meanwhile makes the copy useless, but not wrong.
+    #[inline(always)]
+    pub(crate) fn copied(&self, loan: &RawLoan<'_>) -> Option<CopiedMessages> {
+        let copied = self.copied?;
+        let fits = loan.head_size == copied.size
+            && loan.body_size == 0
+            && loan.body_pool == BODY_IN_SLOT
+            && loan.encoding == Encoding::Flat;
+        (fits && self.topic.registry().alone.is(copied.since)).then_some(copied)
+    }
+
+    /// Copies a message into its row, right after the claim.
+    #[inline(always)]
+    pub(crate) fn copy_into_row(&self, loan: &RawLoan<'_>, copied: CopiedMessages, number: u64, stamp: u64) {
+        let words = copied.size.div_ceil(8);
+        // SAFETY: the head begins at 64 bytes of a slot of at least this size, whose size is a multiple of 64;
+        // shared memory is always initialized, and only this publisher writes its slots.
+        let message = unsafe { std::slice::from_raw_parts(loan.head().cast::<u64>().cast_const(), words) };
+        self.topic.ring_of(number).write_copy(number, message, stamp.max(NOT_STAMPED));
+    }
+}
+
+impl RawSubscriber {
+    /// Copies a message out of its row. `None` if the row has no copy: then the slot is taken.
+    ///
+    /// The copy is private, so the message cannot change any more, and nothing has to be given back. It is
+    /// made only where the slot would be read in place: messages of publishers that are not trusted keep the
+    /// way that counts them as copies.
+    #[inline(always)]
+    pub(crate) fn copy_from_row(
+        &self,
+        ring: Ring<'_>,
+        reference: Reference,
+        number: u64,
+    ) -> Option<RawSample> {
+        let core = self.core();
+        let cells = core.cells.as_ref()?;
+        if !core.topic.registry().alone.wrote(number) {
+            return None;
+        }
+        let mut cell = cells.take(self.last_cell())?;
+        let stamp = ring.read_copy(number, reference, cell.words())?;
+        let mapped = self.pools().get(core, reference.pool, number).ok().filter(|mapped| mapped.in_place)?;
+        let descriptor = cell.descriptor();
+        let published = if stamp == NOT_STAMPED { 0 } else { stamp };
+        descriptor.published_at_ns.store(published, Ordering::Relaxed);
+        descriptor.publisher.store(mapped.owner().0, Ordering::Relaxed);
+        Some(RawSample {
+            head: cell.message(),
+            head_size: core.topic.header.copied_size as usize,
+            body: cell.message(),
+            body_size: 0,
+            encoding: Encoding::Flat,
+            sequence: number,
+            descriptor,
+            payload: None,
+            own: None,
+            cell: Some(cell),
+            pin: Pin { mapped, slot: NO_BODY },
+        })
+    }
+}

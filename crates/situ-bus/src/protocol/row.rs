@@ -1,0 +1,235 @@
+//! The rows of a ring, and copies of small messages in them.
+//!
+//! A row is a reference to a slot. In topics of small messages it is one or two cache lines, which also hold a
+//! copy of the message:
+//!
+//! ```text
+//!   0           8          16                       64 or 128
+//!   +-----------+----------+-------------------------+
+//!   | reference |  stamp   |  the message's words    |
+//!   +-----------+----------+-------------------------+
+//! ```
+//!
+//! A subscriber that finds the copy needs neither the slot nor a pin, so a message costs the transfer of one
+//! line instead of two, and the slot's lines stay in the publisher's cache. The slot stays the truth. A
+//! subscriber that does not find the copy takes the slot as always, so the publisher may die anywhere.
+//!
+//! ```text
+//!   publisher, message n                      reader of message n
+//!   1. stamp = 0                              1. reference: is it n's?          (acquire)
+//!   2. reference: compare-and-swap (release)  2. does n's publisher write copies alone? (acquire, see below)
+//!   3. fence (release)                        3. stamp: not 0?                  (acquire)
+//!   4. the words                              4. the words
+//!   5. stamp = the time, or 1      (release)  5. fence (acquire)
+//!                                             6. reference: still the same?
+//! ```
+//!
+//! A reader that reaches the end has the words of message *n* and of no other:
+//!
+//! - It saw 2, so it sees 1 or something later in `stamp`. As `stamp` was not 0, it saw 5, or the `stamp` of a
+//!   later lap. In the second case it also sees the reference of that lap in its step 6, and starts again.
+//! - If it reads a word of a later lap, that publisher's 3 and the reader's 5 order the later reference before
+//!   the reader's 6.
+//!
+//! Both hold only if one publisher writes all stamps. A publisher that is stopped between 2 and 5 for a whole
+//! lap would otherwise write its words into the row of a later message. So only a publisher that is *alone*
+//! writes copies, and a word of the topic says whether there is one:
+//!
+//! - It is 0, or one more than the first number of the publisher that is alone. It changes only under the
+//!   topic's lock, when a publisher joins, before that publisher can publish. It becomes 0 if another publisher
+//!   is present, and stays 0 until one joins that is alone. A publisher that has left or died writes nothing
+//!   more, so all later writes to rows are those of the publisher that the word means.
+//! - A reader that sees a message of the second publisher sees the word that this publisher's registration
+//!   wrote, because that came before the message. It then uses no copy, whatever the first publisher writes.
+//! - Copies of messages before the word's number are not used: another publisher may have written them, or
+//!   may have left stamps behind.
+
+use situ_memory::sync::atomic::{AtomicU64, Ordering, fence};
+
+/// The number of words of a message in a row of one cache line, and in a row of two.
+pub const SHORT_WORDS: usize = 6;
+/// See [`SHORT_WORDS`].
+pub const LONG_WORDS: usize = 14;
+/// The stamp of a copy whose publisher leaves out time stamps.
+pub const NOT_STAMPED: u64 = 1;
+
+/// A row with room for a copy of a message of `WORDS` words. Zeroed memory is an empty row.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct CopyRow<const WORDS: usize> {
+    reference: AtomicU64,
+    /// 0: there is no copy. Otherwise the time at which the message was published, or [`NOT_STAMPED`].
+    stamp: AtomicU64,
+    words: [AtomicU64; WORDS],
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<CopyRow<SHORT_WORDS>>() == 64 && size_of::<CopyRow<LONG_WORDS>>() == 128);
+
+impl<const WORDS: usize> CopyRow<WORDS> {
+    /// An empty row, outside of shared memory.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        Self {
+            reference: AtomicU64::new(0),
+            stamp: AtomicU64::new(0),
+            words: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+}
+
+/// The word that says which publisher is alone. Zeroed memory means none.
+#[repr(transparent)]
+#[derive(Debug, Default)]
+pub struct Alone(AtomicU64);
+
+impl Alone {
+    /// For a publisher that joins, under the topic's lock and before it can publish: `since` is its first
+    /// number if no other publisher is present, otherwise `None`.
+    pub fn begin(&self, since: Option<u64>) {
+        self.0.store(since.map_or(0, |since| since.wrapping_add(1)), Ordering::SeqCst);
+    }
+
+    /// Whether the publisher whose first number is `since` is alone. If another one joins after this, the
+    /// copies that it still writes are not used.
+    #[inline(always)]
+    pub fn is(&self, since: u64) -> bool {
+        self.0.load(Ordering::Acquire) == since.wrapping_add(1)
+    }
+
+    /// Reader, step 2: whether a message whose reference was read belongs to the publisher that is alone.
+    #[inline(always)]
+    pub fn wrote(&self, number: u64) -> bool {
+        let alone = self.0.load(Ordering::Acquire);
+        alone != 0 && number.wrapping_add(1) >= alone
+    }
+}
+
+/// What rows of a topic hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowKind {
+    /// References alone.
+    Plain,
+    /// References and messages of up to 48 bytes.
+    Short,
+    /// References and messages of up to 112 bytes.
+    Long,
+}
+
+impl RowKind {
+    /// The rows for messages that all have this size in bytes; 0: they vary.
+    pub fn for_messages(size: usize) -> Self {
+        match size {
+            0 => Self::Plain,
+            _ if size <= SHORT_WORDS * 8 => Self::Short,
+            _ if size <= LONG_WORDS * 8 => Self::Long,
+            _ => Self::Plain,
+        }
+    }
+
+    /// The size of a row in bytes.
+    pub const fn row_size(self) -> usize {
+        match self {
+            Self::Plain => 8,
+            Self::Short => 64,
+            Self::Long => 128,
+        }
+    }
+}
+
+/// The rows of a ring.
+#[derive(Debug, Clone, Copy)]
+pub enum Rows<'a> {
+    /// References alone.
+    Plain(&'a [AtomicU64]),
+    /// Rows of one cache line.
+    Short(&'a [CopyRow<SHORT_WORDS>]),
+    /// Rows of two cache lines.
+    Long(&'a [CopyRow<LONG_WORDS>]),
+}
+
+impl<'a> Rows<'a> {
+    /// The rows that lie at an address.
+    ///
+    /// # Safety
+    /// `depth` rows of that kind lie at `at`, aligned to 64 bytes, for as long as `'a`. Any bits are valid.
+    #[cfg(not(loom))]
+    #[inline]
+    pub unsafe fn at(kind: RowKind, at: *const u8, depth: usize) -> Self {
+        // SAFETY: the caller's promise; rows consist of atomics, for which any bits are valid, and sharing
+        // them is no data race.
+        unsafe {
+            match kind {
+                RowKind::Plain => Self::Plain(std::slice::from_raw_parts(at.cast(), depth)),
+                RowKind::Short => Self::Short(std::slice::from_raw_parts(at.cast(), depth)),
+                RowKind::Long => Self::Long(std::slice::from_raw_parts(at.cast(), depth)),
+            }
+        }
+    }
+
+    /// Their number.
+    #[inline]
+    pub(super) fn len(self) -> usize {
+        match self {
+            Self::Plain(rows) => rows.len(),
+            Self::Short(rows) => rows.len(),
+            Self::Long(rows) => rows.len(),
+        }
+    }
+
+    /// The reference of a row. `index` is below [`len`](Self::len).
+    #[inline(always)]
+    pub(super) fn reference(self, index: usize) -> &'a AtomicU64 {
+        match self {
+            Self::Plain(rows) => &rows[index],
+            Self::Short(rows) => &rows[index].reference,
+            Self::Long(rows) => &rows[index].reference,
+        }
+    }
+
+    /// The stamp and the words of a row's copy, if it has room for one.
+    #[inline(always)]
+    fn copy(self, index: usize) -> Option<(&'a AtomicU64, &'a [AtomicU64])> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Short(rows) => Some((&rows[index].stamp, &rows[index].words)),
+            Self::Long(rows) => Some((&rows[index].stamp, &rows[index].words)),
+        }
+    }
+
+    /// Publisher, step 1: the row has no copy from here on. Another publisher's copy is not used any more.
+    #[inline(always)]
+    pub(super) fn clear(self, index: usize) {
+        if let Some((stamp, _)) = self.copy(index) {
+            stamp.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Publisher, steps 3 to 5: after the claim of the row, writes the copy of its message. `stamp` is not 0.
+    #[inline(always)]
+    pub(super) fn write(self, index: usize, message: &[u64], stamp: u64) {
+        if let Some((shown, words)) = self.copy(index) {
+            fence(Ordering::Release);
+            for (word, value) in words.iter().zip(message) {
+                word.store(*value, Ordering::Relaxed);
+            }
+            shown.store(stamp, Ordering::Release);
+        }
+    }
+
+    /// Reader, steps 3 to 6: copies the message of the row that had this reference word, and returns its
+    /// stamp. `None` if the row has no copy of that message; then `into` holds anything.
+    #[inline(always)]
+    pub(super) fn read(self, index: usize, reference: u64, into: &mut [u64]) -> Option<u64> {
+        let (shown, words) = self.copy(index)?;
+        let stamp = shown.load(Ordering::Acquire);
+        if stamp == 0 {
+            return None;
+        }
+        for (value, word) in into.iter_mut().zip(words) {
+            *value = word.load(Ordering::Relaxed);
+        }
+        fence(Ordering::Acquire);
+        (self.reference(index).load(Ordering::Relaxed) == reference).then_some(stamp)
+    }
+}
