@@ -566,6 +566,11 @@ impl<T: Message> Subscriber<T> {
     /// copied.
     #[inline(always)]
     pub fn take(&self) -> Result<Option<Sample<T>>, ReceiveError> {
+        if T::STORAGE == StorageKind::Flat
+            && let Some(raw) = self.raw.take_small()
+        {
+            return self.view(raw).map(Some);
+        }
         if !self.raw.has_next() {
             self.raw.look_after_the_dead();
             return Ok(None);

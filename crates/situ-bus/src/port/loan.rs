@@ -143,8 +143,12 @@ impl RawLoan<'_> {
 
     /// Publishes the message and returns its number in the topic's order. On failure the slot is returned to
     /// the publisher.
+    #[inline]
     pub fn publish(self) -> Result<u64, PublishError> {
-        self.publish_or_return().map_err(|(error, _)| error)
+        // By reference, so that the loan is not moved on its way.
+        let number = self.publisher.publish(&self, None)?;
+        std::mem::forget(self);
+        Ok(number)
     }
 
     /// Publishes the message. On failure, returns it along with the reason.

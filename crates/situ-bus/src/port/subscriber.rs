@@ -346,7 +346,7 @@ impl RawSubscriber {
     }
 
     #[inline]
-    fn note_taken(&self, next: u64) {
+    pub(crate) fn note_taken(&self, next: u64) {
         self.advance(next);
         self.taken.set(self.taken.get() + 1);
         self.may_take.set(self.may_take.get() - 1);
@@ -688,6 +688,13 @@ impl RawSubscriber {
 
     pub(crate) fn pools(&self) -> &Pools {
         &self.pools
+    }
+
+    /// Whether it may take the message at its cursor: it keeps all messages, and need not count the samples
+    /// that it holds.
+    #[inline(always)]
+    pub(crate) fn takes_in_order(&self) -> bool {
+        self.keep_last == 0 && self.may_take.get() != 0
     }
 
     /// The cell that it took last.
