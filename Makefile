@@ -21,12 +21,12 @@ DASHED := $(filter --%,$(MAKECMDGOALS))
 DEMO_ARGS = $(if $(INPUT),--input '$(INPUT)') $(if $(FRAMES),--frames $(FRAMES)) $(if $(JSON),--json) $(ARGS) $(DASHED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test install deb bench lint format fuzz model miri sanitize conformance chaos docs clean
+.PHONY: help demo test install deb deb-check bench lint format fuzz model miri sanitize conformance chaos docs clean
 
 help:  ## Show this list
 	@echo 'Situ: a message is built where it will be read.'
 	@echo
-	@sed -n 's/^\([a-z]*\):  ## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):  ## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 	@echo
 	@echo 'make demo INPUT=scan.bin FRAMES=200 JSON=1   plays a KITTI .bin, a .pcd or a .png and prints one JSON object'
 	@echo 'make demo -- --trace                         also records a trace, for Perfetto and `situ trace view`'
@@ -49,6 +49,9 @@ install:  ## Install the command, libsitu, headers, CMake package, completions, 
 
 deb:  ## Build Debian packages into build/deb: situ, libsitu, libsitu-dev
 	@scripts/deb.sh
+
+deb-check:  ## Build the packages, install them in a clean Debian, and build and run programs with them there
+	@scripts/deb-check.sh
 
 bench:  ## Measure against the peers (TABLE=hop for one table, JSON=1, FULL=1)
 	@scripts/bench.sh '$(TABLE)' '$(JSON)' '$(FULL)'

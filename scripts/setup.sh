@@ -150,6 +150,11 @@ setup_deb() {
   have dpkg-shlibdeps || packages "Debian packages" dpkg-dev
 }
 
+# debootstrap, which makes a clean Debian.
+setup_debootstrap() {
+  have debootstrap || packages "a clean Debian" debootstrap
+}
+
 # mdBook, which makes pages of the book. If it cannot be installed, the book stays plain Markdown. Its server and
 # its watcher are left out: they are most of its dependencies.
 setup_book() {
@@ -206,7 +211,7 @@ make_environment() {
 
 for part in "${@:-rust}"; do
   case $part in
-    rust | cpp | lint | python | vulkan | nightly | miri | fuzz | clang | conformance | deb | reference | book) "setup_$part" ;;
-    *) die "unknown part '$part'; there are: rust cpp lint python vulkan nightly miri fuzz clang conformance deb reference book" ;;
+    rust | cpp | lint | python | vulkan | nightly | miri | fuzz | clang | conformance | deb | debootstrap | reference | book) "setup_$part" ;;
+    *) die "unknown part '$part'; there are: rust cpp lint python vulkan nightly miri fuzz clang conformance deb debootstrap reference book" ;;
   esac
 done

@@ -1,5 +1,6 @@
-# Builds the Debian packages, unpacks them into an empty folder, and builds and runs a program with what they
-# have. Called with -DSOURCE=<this folder> -DCXX=<compiler> -DWORK=<scratch folder> -DPROFILE=<cargo profile>.
+# Builds the Debian packages, unpacks them into an empty folder, and builds and runs programs with what they
+# have. Called with -DSOURCE=<this folder> -DCC=<compiler> -DCXX=<compiler> -DWORK=<scratch folder>
+# -DPROFILE=<cargo profile>.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -17,18 +18,6 @@ list(LENGTH packages count)
 if(NOT count EQUAL 3)
   message(FATAL_ERROR "expected three packages, got: ${packages}")
 endif()
-foreach(package IN LISTS packages)
-  run(${DPKG_DEB} --extract ${package} ${WORK}/root)
-endforeach()
-
-set(ENV{SITU_ROOT} ${WORK}/topics)
-run(${WORK}/root/usr/bin/situ topic list)
-file(GLOB_RECURSE pc ${WORK}/root/*/situ.pc)
-cmake_path(GET pc PARENT_PATH pc_folder)
-set(ENV{PKG_CONFIG_PATH} ${pc_folder})
-execute_process(COMMAND pkg-config --cflags --libs situ OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE
-  COMMAND_ERROR_IS_FATAL ANY)
-separate_arguments(flags UNIX_COMMAND "${flags}")
-run(${CXX} -std=c++20 ${SOURCE}/bus.cpp -o ${WORK}/bus ${flags})
-set(ENV{LD_LIBRARY_PATH} ${pc_folder}/..)
-run(${WORK}/bus)
+set(ENV{CC} ${CC})
+set(ENV{CXX} ${CXX})
+run(${SOURCE}/../../../scripts/deb-check.sh --unpack ${WORK}/deb)
