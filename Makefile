@@ -21,7 +21,7 @@ DASHED := $(filter --%,$(MAKECMDGOALS))
 DEMO_ARGS = $(if $(INPUT),--input '$(INPUT)') $(if $(FRAMES),--frames $(FRAMES)) $(if $(JSON),--json) $(ARGS) $(DASHED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test install deb deb-check bench lint format fuzz model miri sanitize conformance chaos docs clean
+.PHONY: help demo test install deb deb-check arm64 bench lint format fuzz model miri sanitize conformance chaos docs clean
 
 help:  ## Show this list
 	@echo 'Situ: a message is built where it will be read.'
@@ -52,6 +52,9 @@ deb:  ## Build Debian packages into build/deb: situ, libsitu, libsitu-dev
 
 deb-check:  ## Build the packages, install them in a clean Debian, and build and run programs with them there
 	@scripts/deb-check.sh
+
+arm64:  ## Build for arm64 and test in an emulator, also topics between x86-64 and arm64
+	@scripts/arm64.sh
 
 bench:  ## Measure against the peers (TABLE=hop for one table, JSON=1, FULL=1)
 	@scripts/bench.sh '$(TABLE)' '$(JSON)' '$(FULL)'

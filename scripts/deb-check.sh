@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Checks the Debian packages in a clean Debian: installs them with apt, runs the command, builds and runs programs
-# in C and C++ with them, and removes them again.
+# Checks the Debian packages in a clean Debian: installs them with apt, runs the command, builds and runs
+# programs in C and C++ with them, and removes them again.
 #
-#   scripts/deb-check.sh [--unpack] [FOLDER]     FOLDER has the packages; without it they are built in build/deb
+#   scripts/deb-check.sh [--unpack] [FOLDER]     FOLDER has the packages; without it, build/deb is made
 #
 # debootstrap makes the clean Debian, of this machine's release and from this machine's mirror. It stays in
-# build/deb-root, once as made and once with compilers; each run works on copies. This needs root and the right to
-# mount. Without them, or with --unpack, the packages are unpacked into an empty folder, and this machine's
-# compilers build the programs. The dependencies that the packages name are then not checked.
+# build/deb-root, once as made and once with compilers; each run works on copies. This needs root and the
+# right to mount. Without them, or with --unpack, the packages are unpacked into an empty folder, and this
+# machine's compilers build the programs. The dependencies that the packages name are then not checked.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

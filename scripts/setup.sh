@@ -87,6 +87,28 @@ add_component() {
   rustup component add "$1" "${toolchain[@]}" >&2 || die "could not install $1: run 'rustup component add $1 ${toolchain[*]}' yourself and try again"
 }
 
+# Adds the standard library of a target to Rust: add_target TRIPLE.
+add_target() {
+  setup_rust
+  [ ! -d "$(rustc --print sysroot)/lib/rustlib/$1/lib" ] || return 0
+  have rustup || die "the standard library of $1 comes with rustup; install rustup (https://rustup.rs) and try again"
+  say "installing the target $1 with rustup"
+  rustup target add "$1" >&2 || die "could not install the target $1: run 'rustup target add $1' yourself and try again"
+}
+
+# Compilers for arm64, and the emulator that runs what they build.
+setup_arm64() {
+  local missing=()
+  have aarch64-linux-gnu-gcc || missing+=(gcc-aarch64-linux-gnu)
+  have aarch64-linux-gnu-g++ || missing+=(g++-aarch64-linux-gnu)
+  [ -e /usr/aarch64-linux-gnu/include/stdio.h ] || missing+=(libc6-dev-arm64-cross)
+  have qemu-aarch64 || missing+=(qemu-user)
+  # The sources of GoogleTest are in the same package as its library for this machine.
+  [ -e /usr/src/googletest/CMakeLists.txt ] || missing+=(libgtest-dev)
+  [ ${#missing[@]} = 0 ] || packages "arm64" "${missing[@]}"
+  add_target aarch64-unknown-linux-gnu
+}
+
 # A nightly compiler with the sources of the standard library, for sanitizers, fuzzers and Miri.
 setup_nightly() {
   setup_rust
@@ -211,7 +233,8 @@ make_environment() {
 
 for part in "${@:-rust}"; do
   case $part in
-    rust | cpp | lint | python | vulkan | nightly | miri | fuzz | clang | conformance | deb | debootstrap | reference | book) "setup_$part" ;;
-    *) die "unknown part '$part'; there are: rust cpp lint python vulkan nightly miri fuzz clang conformance deb debootstrap reference book" ;;
+    rust | cpp | lint | arm64 | python | vulkan | nightly | miri | fuzz | clang | conformance | deb | debootstrap | reference | book) "setup_$part" ;;
+    target:*) add_target "${part#target:}" ;;
+    *) die "unknown part '$part'; there are: rust cpp lint arm64 python vulkan nightly miri fuzz clang conformance deb debootstrap reference book target:TRIPLE" ;;
   esac
 done

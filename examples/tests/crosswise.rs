@@ -2,6 +2,8 @@
 //!
 //! CMake builds the examples in C++. `SITU_CPP_EXAMPLES` names their folder, otherwise it is
 //! `build/cpp/examples`. If they are not built, only the Rust examples run, and the tests print so.
+//! `SITU_RUST_EXAMPLES` names another folder for those in Rust; `scripts/arm64.sh` gives the two sides programs
+//! of different architectures.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -67,7 +69,10 @@ enum Language {
 /// The path of an example's program; `None` if it is not built.
 fn program(name: &str, language: Language) -> Option<PathBuf> {
     let folder = match language {
-        Language::Rust => Path::new(env!("CARGO_BIN_EXE_hello-publisher")).parent()?.to_owned(),
+        Language::Rust => match std::env::var_os("SITU_RUST_EXAMPLES") {
+            Some(folder) => PathBuf::from(folder),
+            None => Path::new(env!("CARGO_BIN_EXE_hello-publisher")).parent()?.to_owned(),
+        },
         Language::Cpp | Language::C => match std::env::var_os("SITU_CPP_EXAMPLES") {
             Some(folder) => PathBuf::from(folder),
             None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../build/cpp/examples")),

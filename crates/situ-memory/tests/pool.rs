@@ -268,10 +268,13 @@ fn within_a_small_file_system() {
 #[test]
 fn a_full_file_system_is_an_error_and_not_a_signal() {
     let scratch = Scratch::new();
-    let script = "mount -t tmpfs -o size=1M none \"$SITU_TEST_SMALL\" && echo mounted && exec \"$0\" --exact within_a_small_file_system";
+    let script = "mount -t tmpfs -o size=1M none \"$SITU_TEST_SMALL\" && echo mounted && exec \"$0\" \"$@\"";
+    let mut inside = situ_testkit::process::this_program();
+    inside.args(["--exact", "within_a_small_file_system"]);
     let output = std::process::Command::new("unshare")
         .args(["--mount", "--map-root-user", "sh", "-c", script])
-        .arg(std::env::current_exe().unwrap())
+        .arg(inside.get_program())
+        .args(inside.get_args())
         .env("SITU_TEST_SMALL", &scratch.0)
         .output();
     match output {

@@ -12,6 +12,7 @@ use crate::scratch::Scratch;
 
 const ROLE: &str = "SITU_TEST_ROLE";
 const ROOT: &str = "SITU_TEST_ROOT";
+const RUNNER: &str = "SITU_TEST_RUNNER";
 
 /// The role that this process plays, if a test has started it as a child.
 pub fn role() -> Option<String> {
@@ -24,9 +25,23 @@ pub fn role_in_root() -> Option<(String, Scratch)> {
     Some((role()?, Scratch::shared(root.into())))
 }
 
+/// A command that starts this test's program again.
+///
+/// The words of `SITU_TEST_RUNNER` come first. `scripts/arm64.sh` names an emulator there: the system cannot
+/// execute the program of another architecture without it.
+pub fn this_program() -> Command {
+    let program = std::env::current_exe().unwrap();
+    let runner = std::env::var(RUNNER).unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    let Some(first) = words.next() else { return Command::new(program) };
+    let mut command = Command::new(first);
+    command.args(words).arg(program);
+    command
+}
+
 /// A command that runs one test of this program in a process of its own, in this role.
 pub fn rerun(test: &str, role: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = this_program();
     command.args(["--exact", test, "--include-ignored", "--nocapture", "--test-threads=1"]).env(ROLE, role);
     command
 }

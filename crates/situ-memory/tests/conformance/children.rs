@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use situ_memory::{Domains, PoolOwner, PoolView, Sharing, Strategy, ViewError};
 
@@ -59,7 +59,7 @@ pub fn child(open: Open) {
 }
 
 fn start(site: &Site, role: &str, path: &Path) -> Child {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = situ_testkit::process::this_program();
     command.args(["--exact", &format!("{}::child", site.module), "--nocapture"]);
     command.env(ROLE, role).env(POOL, path).stdin(Stdio::piped()).stdout(Stdio::piped());
     command.spawn().unwrap()

@@ -49,7 +49,7 @@ pub fn play() {
     let compiled = compiler.arg(directory.join("libcuda.so")).arg(&source).status().unwrap();
     assert!(compiled.success(), "the C compiler refuses {}", source.display());
     for mode in MODES {
-        let output = Command::new(std::env::current_exe().unwrap())
+        let output = situ_testkit::process::this_program()
             .env("LD_LIBRARY_PATH", &directory)
             .env(PLAYED, "1")
             .env("SITU_TEST_REQUIRE", "played,cuda")
