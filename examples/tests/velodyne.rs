@@ -1,4 +1,5 @@
-//! The example `velodyne`: its readers of captures and packets, and the program with a capture of two turns.
+//! The example `velodyne`: its readers of captures and packets, and the programs in Rust
+//! and C++ with captures of some turns.
 
 #[path = "../velodyne/pcap.rs"]
 mod pcap;
@@ -6,13 +7,14 @@ mod pcap;
 #[path = "../velodyne/vlp16.rs"]
 mod vlp16;
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use pcap::{Datagram, Pcap, PcapError};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use situ::bus::{Node, Root};
+use situ::bus::{Node, Root, Sample};
 use situ_examples::situ_::sensor::{PointCloud2, PointFieldType};
 use situ_testkit::Scratch;
 use vlp16::{Packet, PacketError};
@@ -221,6 +223,43 @@ proptest! {
     }
 }
 
+/// What a program publishes and prints.
+struct Played {
+    clouds: Vec<Sample<PointCloud2>>,
+    said: String,
+    errors: String,
+}
+
+/// Plays a capture of so many turns through a program.
+fn play(program: &Path, capture: &[u8], turns: usize) -> Played {
+    let scratch = Scratch::new("velodyne");
+    std::fs::create_dir_all(scratch.path()).unwrap();
+    let (file, root) = (scratch.join("turns.pcap"), scratch.join("root"));
+    std::fs::write(&file, capture).unwrap();
+    let node = Node::in_root("reader", Root::at(&root, None)).unwrap();
+    let subscriber = node.subscriber::<PointCloud2>("velodyne/points").reliable().create().unwrap();
+    let mut command = Command::new(program);
+    command.arg(&file).env("SITU_ROOT", &root).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let program = command.spawn().unwrap();
+    let clouds = (0..turns).map(|_| subscriber.recv(Some(PATIENCE)).unwrap().expect("a cloud")).collect();
+    let output = program.wait_with_output().unwrap();
+    let (said, errors) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(output.status.success(), "{errors}");
+    assert!(subscriber.take().unwrap().is_none());
+    Played { clouds, said, errors }
+}
+
+/// The position, the intensity, the ring and the time of each point.
+fn points(cloud: &Sample<PointCloud2>) -> Vec<([f32; 3], f32, u16, f32)> {
+    let point = |bytes: &[u8]| {
+        let float = |at: usize| f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let ring = u16::from_le_bytes(bytes[16..18].try_into().unwrap());
+        ([float(0), float(4), float(8)], float(12), ring, float(20))
+    };
+    cloud.bulk(|cloud| &cloud.data).chunks_exact(24).map(point).collect()
+}
+
 #[test]
 fn the_program_publishes_a_cloud_for_each_turn() {
     // Two packets to the north-west and north, then the next turn. A packet of the position port and a
@@ -228,8 +267,6 @@ fn the_program_publishes_a_cloud_for_each_turn() {
     let first = packet(azimuths(35_000, 40), &[(0, 0, 1000, 3)], STRONGEST);
     let second = packet(azimuths(35_480, 40), &[(0, 0, 1000, 4), (0, 2, 500, 5)], STRONGEST);
     let third = packet(azimuths(9000, 40), &[(0, 1, 5000, 50)], STRONGEST);
-    let scratch = Scratch::new("velodyne");
-    let file = scratch.join("turns.pcap");
     let frames = [
         (100, frame(2368, &first)),
         (500, frame(8308, &[0; 512])),
@@ -237,25 +274,9 @@ fn the_program_publishes_a_cloud_for_each_turn() {
         (1427, frame(2368, &second)),
         (90_000, frame(2368, &third)),
     ];
-    std::fs::create_dir_all(scratch.path()).unwrap();
-    std::fs::write(&file, capture(&frames)).unwrap();
-
-    let root = scratch.join("root");
-    let node = Node::in_root("reader", Root::at(&root, None)).unwrap();
-    let subscriber = node.subscriber::<PointCloud2>("velodyne/points").reliable().create().unwrap();
-    let program = Command::new(env!("CARGO_BIN_EXE_velodyne"))
-        .arg(&file)
-        .env("SITU_ROOT", &root)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let clouds: Vec<_> = (0..2).map(|_| subscriber.recv(Some(PATIENCE)).unwrap().expect("a cloud")).collect();
-    let output = program.wait_with_output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{errors}");
+    let Played { clouds, said, errors } =
+        play(Path::new(env!("CARGO_BIN_EXE_velodyne")), &capture(&frames), 2);
     assert_eq!(errors, "skipped: the packet has 1000 bytes, not 1206\n");
-    let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(said, "published 3 points of 2 packets\npublished 1 points of 1 packets\n");
 
     let cloud = &clouds[0];
@@ -269,14 +290,8 @@ fn the_program_publishes_a_cloud_for_each_turn() {
     let expected = [("x", 0, float), ("y", 4, float), ("z", 8, float), ("intensity", 12, float)];
     assert_eq!(fields[..4], expected.map(|(name, offset, datatype)| (name, offset, datatype, 1)));
     assert_eq!(fields[4..], [("ring", 16, PointFieldType::UINT16, 1), ("time", 20, float, 1)]);
-    let data = cloud.bulk(|cloud| &cloud.data);
-    let point = |index: usize| {
-        let bytes = &data[index * 24..(index + 1) * 24];
-        let float = |at: usize| f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        let ring = u16::from_le_bytes(bytes[16..18].try_into().unwrap());
-        ([float(0), float(4), float(8)], float(12), ring, float(20))
-    };
-    assert_eq!(data.len(), 72);
+    let point = |index: usize| points(cloud)[index];
+    assert_eq!(cloud.bulk(|cloud| &cloud.data).len(), 72);
     // At 350 degrees and -15 degrees, 2 m; the third at 354.8 + 0.4 / 24 and -13 degrees, 1 m.
     let (position, intensity, ring, time) = point(0);
     assert!(close(position, [1.902_502_49, 0.335_462_52, -0.517_638_09]), "{position:?}");
@@ -287,4 +302,118 @@ fn the_program_publishes_a_cloud_for_each_turn() {
     // 1427 - 100 us, and two shots.
     assert!((time - 0.001_331_608).abs() < 1e-9, "{time}");
     assert_eq!(clouds[1].width, 1);
+}
+
+/// The program in C++, if it is built.
+fn cpp_program() -> Option<PathBuf> {
+    let folder = std::env::var_os("SITU_CPP_EXAMPLES").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../build/cpp/examples")),
+        PathBuf::from,
+    );
+    let program = folder.join("velodyne");
+    if program.is_file() {
+        return Some(program);
+    }
+    eprintln!(
+        "SKIPPED: {} is not built (cmake -S cpp -B build/cpp && cmake --build build/cpp)",
+        program.display()
+    );
+    None
+}
+
+/// Three turns whose shots hit at any distance, among frames that are skipped, and packets that are refused.
+fn any_turns() -> Vec<u8> {
+    // Marsaglia's xorshift.
+    let mut state = 0x9e37_79b9_u32;
+    let mut any = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state as usize
+    };
+    let (mut frames, mut at_us) = (Vec::new(), 100);
+    for turn in 0..3 {
+        let mode = if turn == 1 { DUAL } else { STRONGEST };
+        for number in 0..5u16 {
+            let first = 2000 + 7000 * number;
+            let azimuths = match mode {
+                DUAL => std::array::from_fn(|index| (first + 40 * (index as u16 / 2)) % 36_000),
+                _ => azimuths(first + any() as u16 % 100, 39),
+            };
+            // Not all shots hit.
+            let hits = (0..12 * 32).filter_map(|shot| match any() {
+                chance if chance % 3 == 0 => None,
+                _ => Some((shot / 32, shot % 32, any() as u16, any() as u8)),
+            });
+            let content = packet(azimuths, &hits.collect::<Vec<_>>(), mode);
+            let mut refused = content.clone();
+            match any() % 4 {
+                0 => refused.truncate(any() % 1206),
+                1 => refused[1205] = 0x21,
+                2 => refused[100 * (any() % 12)] = 0x0f,
+                _ => refused[100 * (any() % 12) + 3] = 0x8d,
+            }
+            let mut fragment = frame(2368, &content);
+            fragment[20] = 0x20;
+            let mut damaged = frame(2368, &content);
+            let at = any() % 44;
+            damaged[at] ^= 1 << (any() % 8);
+            let mut tagged = frame(2368, &content);
+            tagged.splice(12..12, [0x81, 0x00, 0, 7]);
+            for frame in [frame(2368, &refused), fragment, damaged, tagged, frame(8308, &[0; 512])] {
+                frames.push((at_us, frame));
+                at_us += 1327;
+            }
+        }
+    }
+    capture(&frames)
+}
+
+#[test]
+fn the_program_in_cpp_publishes_the_same_clouds() {
+    let Some(program) = cpp_program() else { return };
+    let capture = any_turns();
+    let turns = 3;
+    let rust = play(Path::new(env!("CARGO_BIN_EXE_velodyne")), &capture, turns);
+    let cpp = play(&program, &capture, turns);
+    assert_eq!(cpp.said, rust.said);
+    assert_eq!(cpp.errors, rust.errors);
+    assert!(rust.errors.lines().count() >= 15, "{}", rust.errors);
+    for (rust, cpp) in rust.clouds.iter().zip(&cpp.clouds) {
+        assert_eq!(cpp.header, rust.header);
+        assert_eq!(cpp.fields.as_slice(), rust.fields.as_slice());
+        let shape = |cloud: &PointCloud2| {
+            let bits = (cloud.is_bigendian, cloud.is_dense);
+            (cloud.height, cloud.width, cloud.point_step, cloud.row_step, bits)
+        };
+        assert_eq!(shape(cpp), shape(rust));
+        let (rust, cpp) = (points(rust), points(cpp));
+        assert!(rust.len() > 1000 && cpp.len() == rust.len(), "{} {}", rust.len(), cpp.len());
+        for (rust, cpp) in rust.iter().zip(&cpp) {
+            assert!(close(cpp.0, rust.0.map(f64::from)), "{cpp:?} {rust:?}");
+            assert_eq!((cpp.1, cpp.2), (rust.1, rust.2));
+            assert!((cpp.3 - rust.3).abs() < 1e-9, "{cpp:?} {rust:?}");
+        }
+    }
+}
+
+#[test]
+fn the_program_in_cpp_refuses_damaged_captures() {
+    let Some(program) = cpp_program() else { return };
+    let scratch = Scratch::new("velodyne");
+    std::fs::create_dir_all(scratch.path()).unwrap();
+    let file = scratch.join("damaged.pcap");
+    let run = |content: &[u8]| {
+        std::fs::write(&file, content).unwrap();
+        let output =
+            Command::new(&program).arg(&file).env("SITU_ROOT", scratch.join("root")).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let whole = capture(&[(0, frame(2368, b"content"))]);
+    for (at, value) in [(0, 0), (20, 113)] {
+        let mut file = whole.clone();
+        file[at] = value;
+        assert_eq!(run(&file), (Some(1), format!("{}\n", all(&file).unwrap_err())));
+    }
+    assert_eq!(run(&whole[..23]), (Some(1), "the capture is shorter than its head\n".to_owned()));
 }
