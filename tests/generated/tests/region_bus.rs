@@ -4,15 +4,30 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use situ::bus::{
-    CopyCounter, Encoding, Node, RawPublisher, RawSubscriber, RegisterError, Root, describe_region,
+    ApproximateTime, CopyCounter, Encoding, ExactTime, Node, RawPublisher, RawSubscriber, RegisterError,
+    Root, Stamped, Synchronizer, SynchronizerCounts, describe_region,
 };
 use situ::layout::Heap;
 use situ::region::{Region, view};
+use situ::time::Timestamp;
 use situ_generated::region::game::{
-    Bounded, BoundedMut, BoundedRegion, Character, CharacterMut, CharacterRef, CharacterRegion, Item, Pantry,
-    PantryRegion, Skill,
+    Bounded, BoundedBulkLengths, BoundedMut, BoundedRegion, Character, CharacterMut, CharacterRef,
+    CharacterRegion, Item, Pantry, PantryMut, PantryRef, PantryRegion, Skill,
 };
 use situ_generated::{profile::game as after, profile_before::game as before, profile_other::game as other};
+
+/// A time of a message, as generated code has it.
+struct Time(i32, u32);
+
+impl Timestamp for Time {
+    fn from_parts(sec: i32, nanosec: u32) -> Self {
+        Self(sec, nanosec)
+    }
+
+    fn parts(&self) -> (i32, u32) {
+        (self.0, self.1)
+    }
+}
 
 /// Copies are counted for the whole process, so one test runs at a time.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -175,6 +190,98 @@ fn flat_messages_meet_regions() {
     let mut expected = Region::<BoundedRegion>::new();
     expected.root_mut().name().set("flat").unwrap();
     assert_eq!(sample.to_region().unwrap().canonical(), expected.canonical());
+}
+
+/// Regions wait in a synchronizer beside messages of another storage, and are not copied. The stamp of a
+/// character is its number, and that of a bounded message the number of its samples, in nanoseconds.
+#[test]
+fn regions_come_in_sets_by_their_stamps() {
+    let scratch = Scratch::new();
+    let node = scratch.node("a");
+    let characters = node.region_publisher::<CharacterRegion>("characters").create().unwrap();
+    let bounded = node.publisher::<Bounded<situ::layout::Flat>>("bounded").create().unwrap();
+    let pantries = node.region_publisher::<PantryRegion>("pantries").create().unwrap();
+    let time = |nanos: u64| Time::from_nanos(nanos as i64).unwrap();
+    let mut sets = Synchronizer::new(
+        ExactTime::new(3),
+        (
+            Stamped::new(
+                node.region_subscriber::<CharacterRegion>("characters").create().unwrap(),
+                move |it| time(*it.root().id()),
+            ),
+            Stamped::new(
+                node.subscriber::<Bounded<situ::layout::Flat>>("bounded").create().unwrap(),
+                move |it| time(it.bulk(|it| &it.samples).len() as u64),
+            ),
+            Stamped::new(node.region_subscriber::<PantryRegion>("pantries").create().unwrap(), move |it| {
+                time(*it.root().ratio() as u64)
+            }),
+        ),
+    )
+    .unwrap();
+    let copies = CopyCounter::of_process().get();
+    for stamp in [1, 2, 3, 5] {
+        let mut character = characters.loan().unwrap();
+        *character.root_mut().id() = stamp;
+        // Larger than the first memory of a loan.
+        for key in 0..1000 * stamp {
+            character.root_mut().items().insert(key, Item { uuid: key * 7, ..Item::default() }).unwrap();
+        }
+        character.publish().unwrap();
+    }
+    for stamp in [2, 4, 5] {
+        bounded.loan_with(BoundedBulkLengths { samples: stamp }).unwrap().publish().unwrap();
+    }
+    assert!(sets.take().unwrap().is_none(), "there is no pantry yet");
+    for stamp in [1, 2, 4, 5] {
+        let mut pantry = pantries.loan().unwrap();
+        *pantry.root_mut().ratio() = f64::from(stamp);
+        pantry.root_mut().long_text().set("a text of more than eleven bytes").unwrap();
+        pantry.publish().unwrap();
+    }
+    for stamp in [2, 5] {
+        let (character, bounded, pantry) = sets.take().unwrap().expect("a set");
+        assert_eq!((*character.root().id(), *pantry.root().ratio()), (stamp, stamp as f64));
+        assert_eq!(bounded.bulk(|it| &it.samples).len() as u64, stamp);
+        assert_eq!(character.root().items().len() as u64, 1000 * stamp);
+        assert_eq!(character.root().items().get(999).unwrap().uuid, 999 * 7);
+        assert_eq!(&*pantry.root().long_text(), "a text of more than eleven bytes");
+        assert!(!character.is_copy() && !bounded.is_copy() && !pantry.is_copy());
+    }
+    assert!(sets.take().unwrap().is_none());
+    // 1 and 3 of the characters, 4 of the bounded ones, 1 and 4 of the pantries.
+    let expected = SynchronizerCounts { sets: 2, unmatched: 5, ..SynchronizerCounts::default() };
+    assert_eq!(sets.counts(), expected);
+    assert_eq!(CopyCounter::of_process().get(), copies);
+}
+
+/// The time of publication needs no member of the region.
+#[test]
+fn regions_come_in_sets_by_the_times_of_publication() {
+    let scratch = Scratch::new();
+    let node = scratch.node("a");
+    let characters = node.region_publisher::<CharacterRegion>("characters").create().unwrap();
+    let pantries = node.region_publisher::<PantryRegion>("pantries").create().unwrap();
+    let mut pairs = Synchronizer::new(
+        ApproximateTime::new(10),
+        (
+            Stamped::as_published(node.region_subscriber::<CharacterRegion>("characters").create().unwrap()),
+            Stamped::as_published(node.region_subscriber::<PantryRegion>("pantries").create().unwrap()),
+        ),
+    )
+    .unwrap();
+    for level in 0..3 {
+        let mut character = characters.loan().unwrap();
+        *character.root_mut().level() = level;
+        character.publish().unwrap();
+        let mut pantry = pantries.loan().unwrap();
+        *pantry.root_mut().small() = level as i8;
+        pantry.publish().unwrap();
+    }
+    let (character, pantry) = pairs.take().unwrap().expect("a pair");
+    // The first pantry is between two characters; either may be the nearer one.
+    assert!(*character.root().level() <= 1 && *pantry.root().small() == 0);
+    assert!(0 < character.published_at_ns() && character.published_at_ns() <= situ::bus::now_ns());
 }
 
 /// They have no room for the content of a region's bulk members, and get an error before a message arrives.

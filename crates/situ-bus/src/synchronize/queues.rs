@@ -22,9 +22,9 @@ pub(super) trait MessageQueues {
 pub struct SynchronizerCounts {
     /// Sets that were found.
     pub sets: u64,
-    /// MessageQueues that were dropped because they belong to no set.
+    /// Messages that were dropped because they belong to no set.
     pub unmatched: u64,
-    /// MessageQueues that were dropped because the queue of their topic was full.
+    /// Messages that were dropped because the queue of their topic was full.
     pub overflowed: u64,
     /// How often a stamp was earlier than the one before it on its topic, so that everything was dropped.
     pub clock_jumps: u64,
