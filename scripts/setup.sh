@@ -67,6 +67,14 @@ setup_cpp() {
   [ ${#missing[@]} = 0 ] || packages "C++" "${missing[@]}"
 }
 
+# The logging libraries whose adapters the book shows.
+setup_logging() {
+  local missing=()
+  [ -e /usr/include/spdlog/spdlog.h ] || [ -e /usr/local/include/spdlog/spdlog.h ] || missing+=(libspdlog-dev)
+  [ -e /usr/include/glog/logging.h ] || [ -e /usr/local/include/glog/logging.h ] || missing+=(libgoogle-glog-dev)
+  [ ${#missing[@]} = 0 ] || packages "the tests of adapters for logs" "${missing[@]}"
+}
+
 # Formatters and linters. (With a clang, the tests also compile C++ regions with it.)
 setup_lint() {
   setup_rust
@@ -233,8 +241,8 @@ make_environment() {
 
 for part in "${@:-rust}"; do
   case $part in
-    rust | cpp | lint | arm64 | python | vulkan | nightly | miri | fuzz | clang | conformance | deb | debootstrap | reference | book) "setup_$part" ;;
+    rust | cpp | logging | lint | arm64 | python | vulkan | nightly | miri | fuzz | clang | conformance | deb | debootstrap | reference | book) "setup_$part" ;;
     target:*) add_target "${part#target:}" ;;
-    *) die "unknown part '$part'; there are: rust cpp lint arm64 python vulkan nightly miri fuzz clang conformance deb debootstrap reference book target:TRIPLE" ;;
+    *) die "unknown part '$part'; there are: rust cpp logging lint arm64 python vulkan nightly miri fuzz clang conformance deb debootstrap reference book target:TRIPLE" ;;
   esac
 done

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh rust cpp python vulkan
+scripts/setup.sh rust cpp logging python vulkan
 scripts/fetch-ros-interfaces.sh
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 mkdir -p build

@@ -125,7 +125,9 @@ fn every_check_of_doctor_has_its_section() {
 }
 
 /// Code in the book is a copy, so that the pages can be read without building the book. A comment before it
-/// names its file. With `SITU_BLESS=1` in the environment, the test writes the copies.
+/// names its file, and where it is not the whole file, its first line or its part: the lines between the
+/// comments `ANCHOR: NAME` and `ANCHOR_END: NAME`. With `SITU_BLESS=1` in the environment, the test writes the
+/// copies.
 #[test]
 fn code_in_the_book_is_that_of_the_files() {
     const MARK: &str = "<!-- The code is that of ";
@@ -141,14 +143,17 @@ fn code_in_the_book_is_that_of_the_files() {
         let mut renewed = parts.next().unwrap().to_owned();
         for part in parts {
             let (source, rest) = part.split_once(". -->\n```").unwrap();
-            let (file, first) = source.split_once(" from line ").unwrap_or((source, "1"));
+            let (file, name) = source.split_once(", part ").unwrap_or((source, ""));
+            let (file, first) = file.split_once(" from line ").unwrap_or((file, "1"));
             let (language, rest) = rest.split_once('\n').unwrap();
             let (_, rest) = rest.split_once("\n```\n").unwrap();
             let code = std::fs::read_to_string(repository().join(file)).unwrap();
             let skipped = first.parse::<usize>().unwrap() - 1;
-            let code: Vec<&str> = code.lines().skip(skipped).collect();
-            renewed
-                .push_str(&format!("{MARK}{source}. -->\n```{language}\n{}\n```\n{rest}", code.join("\n")));
+            let code = match name {
+                "" => code.lines().skip(skipped).collect::<Vec<_>>().join("\n"),
+                _ => part_of(&code, name).unwrap_or_else(|| panic!("{file} has no part {name}")),
+            };
+            renewed.push_str(&format!("{MARK}{source}. -->\n```{language}\n{code}\n```\n{rest}"));
             checked += 1;
         }
         if std::env::var_os("SITU_BLESS").is_some() {
@@ -157,7 +162,26 @@ fn code_in_the_book_is_that_of_the_files() {
             assert!(text == renewed, "{} has other code than its files: set SITU_BLESS=1", page.display());
         }
     }
-    assert!(checked > 12, "only {checked} copies were found");
+    assert!(checked > 20, "only {checked} copies were found");
+}
+
+/// The lines between the comments that begin and end a part, without the indentation that all of them have.
+fn part_of(code: &str, name: &str) -> Option<String> {
+    let (_, from) = code.split_once(&format!("// ANCHOR: {name}\n"))?;
+    let (part, _) = from.split_once(&format!("// ANCHOR_END: {name}\n"))?;
+    let (part, _) = part.rsplit_once('\n')?;
+    let filled = part.lines().filter(|line| !line.is_empty());
+    let indented = filled.map(|line| line.len() - line.trim_start().len()).min()?;
+    Some(part.lines().map(|line| line.get(indented..).unwrap_or("")).collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn a_part_of_a_file_is_between_its_comments() {
+    let code =
+        "a\n  // ANCHOR: x\n    b\n\n      c\n  // ANCHOR_END: x\n  // ANCHOR: xy\nd\n// ANCHOR_END: xy\n";
+    assert_eq!(part_of(code, "x").as_deref(), Some("b\n\n  c"));
+    assert_eq!(part_of(code, "xy").as_deref(), Some("d"));
+    assert_eq!(part_of(code, "y"), None);
 }
 
 #[test]

@@ -1,0 +1,97 @@
+// Code of the book's pages that is not a program of its own. The lines between ANCHOR and ANCHOR_END are what
+// a page shows; a test of the command compares them.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <utility>
+
+#include "bus/scratch.hpp"
+#include "situ/sensor.hpp"
+#include "situ/synchronize.hpp"
+#include "situ/trace.hpp"
+
+namespace bus_test {
+namespace {
+
+using namespace std::chrono_literals;
+using situ::sensor::Image;
+using Cloud = situ::sensor::PointCloud2;
+
+/// Ends a loop of the book that has no other end.
+struct shown {
+  std::uint32_t image;
+  std::uint32_t cloud;
+};
+
+[[noreturn]] void show(const Image& image, const Cloud& cloud) { throw shown{image.width, cloud.width}; }
+
+void synchronize(const situ::node& node) {
+  // ANCHOR: synchronizer
+  situ::synchronizer pairs(
+      situ::approximate_time{.queue_size = 10, .max_interval = 50ms},
+      situ::stamped(node.subscriber<Image>("images"), [](const auto& image) { return image->header.stamp; }),
+      situ::stamped(node.subscriber<Cloud>("clouds"), [](const auto& cloud) { return cloud->header.stamp; }));
+  while (auto pair = pairs.receive()) {
+    const auto& [image, cloud] = *pair;
+    show(*image, *cloud);
+  }
+  // ANCHOR_END: synchronizer
+}
+
+/// Publishes two images and two clouds. The second cloud is too late for its image.
+void publish(situ::publisher<Image>& images, situ::publisher<Cloud>& clouds) {
+  // Seconds 1 and 2. The second cloud is 60 ms behind its image, the first one 40 ms.
+  const std::pair<std::uint32_t, std::uint32_t> times[] = {{1, 40'000'000}, {2, 60'000'000}};
+  for (const auto& [second, late] : times) {
+    auto image = images.loan({.data = 3});
+    image->header.stamp.sec = static_cast<std::int32_t>(second);
+    image->width = second;
+    image.publish();
+    auto cloud = clouds.loan({.data = 3});
+    cloud->header.stamp = {static_cast<std::int32_t>(second), late};
+    cloud->width = 10 * second;
+    cloud.publish();
+  }
+}
+
+TEST_F(Bus, the_synchronizer_of_the_book_pairs_images_and_clouds) {
+  const auto on = node("n");
+  auto images = on.publisher<Image>("images");
+  auto clouds = on.publisher<Cloud>("clouds");
+  std::thread publisher([&] {
+    const auto begin = std::chrono::steady_clock::now();
+    while (images.statistics().subscribers == 0 || clouds.statistics().subscribers == 0) {
+      if (std::chrono::steady_clock::now() - begin > 20s) return;
+      std::this_thread::sleep_for(1ms);
+    }
+    publish(images, clouds);
+  });
+  try {
+    synchronize(on);
+    ADD_FAILURE() << "the loop has ended";
+  } catch (const shown& pair) {
+    EXPECT_EQ(pair.image, 1U);
+    EXPECT_EQ(pair.cloud, 10U);
+  }
+  publisher.join();
+}
+
+// ANCHOR: trace
+constinit situ::trace::category planner{"planner"};
+
+void plan(double goal, std::uint64_t cloud) {
+  SITU_TRACE_SCOPE(planner, "plan", situ::trace::flow(cloud), situ::trace::arg<"goal">(goal));
+  SITU_TRACE_INSTANT(planner, "replanned", situ::trace::arg<"reason">("a pedestrian"));
+  SITU_TRACE_SET(planner, "candidates", 17);
+}
+// ANCHOR_END: trace
+
+TEST(Book, events_cost_nothing_without_a_recording) {
+  plan(2.5, 7);
+  EXPECT_FALSE(planner.is_enabled());
+}
+
+}  // namespace
+}  // namespace bus_test
