@@ -170,10 +170,15 @@ struct SubscriberRow {
 /// `situ topic info`.
 pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
     let topic = context.topic(name)?;
-    let nodes = inspect::nodes(&context.root).map_err(CliError::failed)?;
+    let details = details(&topic, inspect::nodes(&context.root).map_err(CliError::failed)?);
+    let output = &context.output;
+    if output.is_json() { Ok(output.record(&details)?) } else { Ok(output.text(render(&details, output))?) }
+}
+
+fn details(topic: &TopicInfo, nodes: Vec<NodeInfo>) -> Details {
     let nodes: HashMap<NodeId, NodeInfo> = nodes.into_iter().map(|n| (n.id, n)).collect();
     let description = &topic.description;
-    let details = Details {
+    Details {
         name: topic.name.clone(),
         type_name: description.name.clone(),
         encoding: encoding_name(description.encoding),
@@ -182,16 +187,14 @@ pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
         depth: topic.depth,
         published: topic.published,
         publishers: topic.publishers.iter().filter(|p| p.alive).map(|p| publisher(p, &nodes)).collect(),
-        gone: Gone::of(&topic),
+        gone: Gone::of(topic),
         subscribers: topic.subscribers.iter().map(|s| subscriber(s, &nodes)).collect(),
         domains: topic
             .domains
             .iter()
             .map(|d| DomainRow { domain: d.domain.to_string(), copies: d.copies, bytes_copied: d.bytes })
             .collect(),
-    };
-    let output = &context.output;
-    if output.is_json() { Ok(output.record(&details)?) } else { Ok(output.text(render(&details, output))?) }
+    }
 }
 
 /// A node's name, or its number if its file is gone.
@@ -234,8 +237,16 @@ fn publisher(info: &PublisherInfo, nodes: &HashMap<NodeId, NodeInfo>) -> Publish
 
 /// A text about the subscriber that a blocked publisher waits for.
 pub fn waiting_for(node: &str, pid: Option<u32>, waited: Duration) -> String {
-    let waited = units::duration(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX));
-    format!("has waited {waited} for {node} ({})", process(pid))
+    format!("has waited {} for {}", time(waited), program(node, pid))
+}
+
+fn time(waited: Duration) -> String {
+    units::duration(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// A node and its process.
+pub fn program(node: &str, pid: Option<u32>) -> String {
+    format!("{node} ({})", process(pid))
 }
 
 fn subscriber(info: &SubscriberInfo, nodes: &HashMap<NodeId, NodeInfo>) -> SubscriberRow {
@@ -254,9 +265,8 @@ fn subscriber(info: &SubscriberInfo, nodes: &HashMap<NodeId, NodeInfo>) -> Subsc
     }
 }
 
-/// The mark of a dead participant.
 fn state(alive: bool) -> Cell {
-    if alive { Cell::from("") } else { Cell::styled("gone", Style::Warn) }
+    if alive { Cell::from("alive") } else { Cell::styled("gone", Style::Warn) }
 }
 
 fn process(pid: Option<u32>) -> String {
@@ -287,7 +297,7 @@ fn render(details: &Details, output: &Output) -> String {
             Column::left("DOMAIN").rank(6),
             Column::right("HELD").rank(2),
             Column::right("MEMORY").rank(1),
-            Column::left(""),
+            Column::left("WAITS FOR"),
         ]);
         for p in &details.publishers {
             table.row([
@@ -300,10 +310,11 @@ fn render(details: &Details, output: &Output) -> String {
                 format!("{}/{}", p.held_slots, p.slots).into(),
                 units::bytes(p.memory_bytes).into(),
                 p.waits_for.as_ref().map_or_else(
-                    || state(p.alive),
+                    || Cell::from("-"),
                     |waits| {
-                        let waited = Duration::from_millis(waits.waited_ms);
-                        Cell::styled(waiting_for(&waits.node, waits.pid, waited), Style::Warn)
+                        let waited = time(Duration::from_millis(waits.waited_ms));
+                        let text = format!("{}, {waited} so far", program(&waits.node, waits.pid));
+                        Cell::styled(text, Style::Warn)
                     },
                 ),
             ]);
@@ -326,7 +337,7 @@ fn render(details: &Details, output: &Output) -> String {
             Column::right("TAKEN").rank(1),
             Column::right("LOST"),
             Column::right("BEHIND"),
-            Column::left(""),
+            Column::left("STATE"),
         ]);
         for s in &details.subscribers {
             table.row([
@@ -365,4 +376,58 @@ fn render(details: &Details, output: &Output) -> String {
         text.push_str(&table.render(output));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use situ::bus::inspect::Waits;
+
+    use super::*;
+    use crate::top::snapshot::tests::topic;
+
+    const TABLES: &str = "\
+topic     points
+type      demo::Pose
+encoding  flat
+schema    0000000000000001
+layout    0000000000000002
+rows      1024
+messages  10
+
+2 publisher(s)
+NODE    PID  RELIABILITY  DURABILITY  KEEPS  DOMAIN  HELD    MEMORY  WAITS FOR
+driver    7  reliable     volatile        8  host     0/8  1.00 MiB  viewer (812), 12.3 s so far
+viewer  812  reliable     volatile        8  host     0/8  1.00 MiB  -
+1 more have left; their last messages are kept (1.00 MiB)
+
+2 subscriber(s)
+NODE              PID  RELIABILITY  DURABILITY  KEEPS  DOMAIN  TAKEN  LOST  BEHIND  STATE
+viewer            812  best effort  volatile      all  host        5     4       3  alive
+0000000000000009    -  best effort  volatile      all  host        5     4       3  gone
+";
+
+    fn node(id: u64, name: &str, pid: u32) -> NodeInfo {
+        NodeInfo { id: NodeId(id), name: name.into(), pid, program: "x".into(), started_ms: 0, alive: true }
+    }
+
+    #[test]
+    fn every_column_has_a_name() {
+        let mut topic = topic("points", 10, 4);
+        topic.subscribers.push(SubscriberInfo {
+            alive: false,
+            node: NodeId(9),
+            ..topic.subscribers[0].clone()
+        });
+        topic.subscribers[0].node = NodeId(2);
+        let publisher = topic.publishers[0].clone();
+        topic.publishers.push(PublisherInfo { node: NodeId(2), ..publisher.clone() });
+        topic.publishers.push(PublisherInfo { alive: false, ..publisher });
+        topic.publishers[0].waits =
+            Some(Waits { subscriber: NodeId(2), waited: Duration::from_millis(12_345) });
+        let nodes = || vec![node(1, "driver", 7), node(2, "viewer", 812)];
+        assert_eq!(render(&details(&topic, nodes()), &Output::plain(120)), TABLES);
+        // A narrow terminal still shows who waits for whom.
+        let narrow = render(&details(&topic, nodes()), &Output::plain(38));
+        assert!(narrow.contains("driver  viewer (812), 12.3 s so far\n"), "{narrow}");
+    }
 }

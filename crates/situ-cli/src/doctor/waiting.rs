@@ -1,13 +1,14 @@
 //! The check for publishers that wait for subscribers that do not take messages.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
 use std::time::Duration;
 
 use situ::bus::inspect::{self, TopicInfo};
 use situ::bus::{NodeId, NodeInfo, Root};
 
 use super::Check;
-use crate::commands::topic::waiting_for;
+use crate::commands::topic::{program, waiting_for};
 
 const NAME: &str = "back-pressure";
 /// Waits of up to this time are normal back-pressure.
@@ -16,35 +17,65 @@ const SHORT: Duration = Duration::from_millis(500);
 /// Returns a warning if publishers have no room. Returns `None` if the root cannot be read, because another
 /// check reports that.
 pub fn check(root: &Root) -> Option<Check> {
-    Some(judge(&inspect::nodes(root).ok()?, &inspect::topics(root).ok()?))
+    Some(judge(&inspect::nodes(root).ok()?, &inspect::topics(root).ok()?, state_of))
 }
 
-fn judge(nodes: &[NodeInfo], topics: &[TopicInfo]) -> Check {
+/// What keeps a process from running, as far as that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It runs, or may run.
+    Runs,
+    /// A signal has stopped it.
+    Stopped,
+    /// A debugger has stopped it.
+    Debugged,
+}
+
+fn state_of(pid: u32) -> State {
+    // The name of the program, which may contain anything, is in parentheses before the state.
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    match stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()) {
+        Some('T') => State::Stopped,
+        Some('t') => State::Debugged,
+        _ => State::Runs,
+    }
+}
+
+fn judge(nodes: &[NodeInfo], topics: &[TopicInfo], state_of: impl Fn(u32) -> State) -> Check {
     let nodes: HashMap<NodeId, &NodeInfo> = nodes.iter().map(|node| (node.id, node)).collect();
     let name = |id: NodeId| nodes.get(&id).map_or_else(|| id.to_string(), |node| node.name.clone());
     let pid = |id: NodeId| nodes.get(&id).map(|node| node.pid);
-    let waits: Vec<String> = topics
-        .iter()
-        .flat_map(|topic| topic.publishers.iter().map(move |publisher| (topic, publisher)))
-        .filter_map(|(topic, publisher)| {
-            let waits = publisher.waits.filter(|waits| waits.waited >= SHORT)?;
-            let whom = waiting_for(&name(waits.subscriber), pid(waits.subscriber), waits.waited);
-            Some(format!("{} on {} {whom}", name(publisher.node), topic.name))
-        })
-        .collect();
-    if waits.is_empty() {
+    let (mut found, mut advice) = (Vec::new(), BTreeSet::new());
+    for (topic, publisher) in topics.iter().flat_map(|it| it.publishers.iter().map(move |of| (it, of))) {
+        let Some(waits) = publisher.waits.filter(|waits| waits.waited >= SHORT) else { continue };
+        let (whom, process) = (name(waits.subscriber), pid(waits.subscriber));
+        let who = program(&name(publisher.node), pid(publisher.node));
+        found.push(format!("{who} on {} {}", topic.name, waiting_for(&whom, process, waits.waited)));
+        let whom = program(&whom, process);
+        advice.insert(match process.map(|pid| (pid, state_of(pid))) {
+            Some((pid, State::Stopped)) => format!("{whom} is stopped: `kill -CONT {pid}` continues it."),
+            Some((_, State::Debugged)) => {
+                format!("{whom} is stopped by a debugger: continue it there, or detach the debugger.")
+            }
+            _ => format!(
+                "{whom} takes no messages fast enough: `situ topic info {}` shows how many it is behind.",
+                topic.name
+            ),
+        });
+    }
+    if found.is_empty() {
         return Check::ok(NAME, "no publisher waits for a subscriber");
     }
-    Check::warn(
-        NAME,
-        waits.join("; "),
-        "These subscribers are reliable, keep all messages, and take none: check their processes (stopped, in a debugger, \
-         or busy), or make them keep only the last messages.",
-    )
+    let advice = advice.into_iter().collect::<Vec<_>>().join(" ");
+    let rule = "A publisher waits for no subscriber that is best effort, or keeps only the last messages.";
+    Check::warn(NAME, found.join("; "), format!("{advice} {rule}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+    use std::time::Instant;
+
     use situ::bus::inspect::Waits;
 
     use super::super::Status;
@@ -63,12 +94,43 @@ mod tests {
         };
         let nodes = [node(1, "driver", 7), node(2, "viewer", 8)];
         let mut points = topic("points", 10, 0);
-        assert_eq!(judge(&nodes, std::slice::from_ref(&points)).status, Status::Ok);
+        let judge = |points: &TopicInfo, state| judge(&nodes, std::slice::from_ref(points), |_| state);
+        assert_eq!(judge(&points, State::Stopped).status, Status::Ok);
         points.publishers[0].waits = Some(Waits { subscriber: NodeId(2), waited: SHORT / 2 });
-        assert_eq!(judge(&nodes, std::slice::from_ref(&points)).status, Status::Ok);
+        assert_eq!(judge(&points, State::Stopped).status, Status::Ok);
         points.publishers[0].waits = Some(Waits { subscriber: NodeId(2), waited: Duration::from_secs(12) });
-        let check = judge(&nodes, &[points]);
+        let check = judge(&points, State::Stopped);
         assert_eq!(check.status, Status::Warn);
-        assert_eq!(check.found, "driver on points has waited 12.0 s for viewer (8)");
+        assert_eq!(check.found, "driver (7) on points has waited 12.0 s for viewer (8)");
+        let advice = |state| judge(&points, state).advice.unwrap();
+        assert!(advice(State::Stopped).starts_with("viewer (8) is stopped: `kill -CONT 8` continues it. "));
+        assert!(advice(State::Debugged).starts_with("viewer (8) is stopped by a debugger: "));
+        let busy = advice(State::Runs);
+        assert!(busy.contains("viewer (8)") && busy.contains("`situ topic info points`"), "{busy}");
+        // Several publishers that wait for one subscriber are one advice.
+        let second = points.publishers[0].clone();
+        points.publishers.push(second);
+        let check = judge(&points, State::Stopped);
+        assert_eq!(
+            (check.found.matches("; ").count(), check.advice.unwrap().matches("CONT").count()),
+            (1, 1)
+        );
+    }
+
+    #[test]
+    fn a_process_is_stopped_or_runs() {
+        let mut process = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = process.id();
+        assert_eq!(state_of(pid), State::Runs);
+        let id = rustix::process::Pid::from_child(&process);
+        rustix::process::kill_process(id, rustix::process::Signal::STOP).unwrap();
+        let begin = Instant::now();
+        while state_of(pid) != State::Stopped {
+            assert!(begin.elapsed() < Duration::from_secs(20));
+            std::thread::yield_now();
+        }
+        process.kill().unwrap();
+        process.wait().unwrap();
+        assert_eq!(state_of(pid), State::Runs, "it is gone");
     }
 }

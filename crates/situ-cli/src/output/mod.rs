@@ -79,6 +79,12 @@ impl Output {
         Self { json, colour, width: width(), terminal }
     }
 
+    /// Text of this width without colours.
+    #[cfg(test)]
+    pub fn plain(width: usize) -> Self {
+        Self { json: false, colour: false, width, terminal: false }
+    }
+
     /// Whether results are JSON.
     pub fn is_json(&self) -> bool {
         self.json

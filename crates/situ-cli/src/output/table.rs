@@ -212,11 +212,6 @@ pub fn shorten_always(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::ColorChoice;
-
-    fn output(width: usize) -> Output {
-        Output { width, ..Output::detect(false, ColorChoice::Never) }
-    }
 
     fn table() -> Table {
         let mut table = Table::new([Column::left("TOPIC").flexible(), Column::right("RATE")]);
@@ -228,7 +223,7 @@ mod tests {
     #[test]
     fn columns_line_up() {
         assert_eq!(
-            table().render(&output(80)),
+            table().render(&Output::plain(80)),
             "TOPIC                      RATE\n\
              points                  9.98 Hz\n\
              a/very/long/topic/name     1 Hz\n"
@@ -237,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_wide_column_is_shortened_to_fit() {
-        let text = table().render(&output(20));
+        let text = table().render(&Output::plain(20));
         assert!(text.lines().all(|l| l.width() <= 20), "{text}");
         assert!(text.contains("a/very/lon…"), "{text}");
     }
@@ -251,20 +246,20 @@ mod tests {
             Column::right("MEMORY").rank(2),
         ]);
         table.row(["a/very/long/topic/name".into(), "9.98 Hz".into(), "1234".into(), "2.21 MiB".into()]);
-        let line = |width: usize| table.render(&output(width)).lines().nth(1).unwrap().to_owned();
+        let line = |width: usize| table.render(&Output::plain(width)).lines().nth(1).unwrap().to_owned();
         assert_eq!(line(60), "a/very/long/topic/name  9.98 Hz  1234  2.21 MiB");
         assert_eq!(line(41), "a/very/long/top…  9.98 Hz  1234  2.21 MiB");
         assert_eq!(line(40), "a/very/long/topic/name  9.98 Hz  1234");
         assert_eq!(line(25), "a/very/long/top…  9.98 Hz");
         assert_eq!(line(20), "a/very/lon…  9.98 Hz");
-        assert!(!table.render(&output(30)).contains("LOST"));
+        assert!(!table.render(&Output::plain(30)).contains("LOST"));
     }
 
     #[test]
     fn a_cell_has_one_line_without_control_characters() {
         let mut table = Table::new([Column::left("NODE").flexible(), Column::left("PROGRAM")]);
         table.row(["a\nb".into(), "\x1b]0;title\x07\u{202e}".into()]);
-        let text = table.render(&output(80));
+        let text = table.render(&Output::plain(80));
         assert_eq!(text, "NODE  PROGRAM\na\\nb  \\u{1b}]0;title\\u{7}\\u{202e}\n");
     }
 

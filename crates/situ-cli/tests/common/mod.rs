@@ -121,6 +121,17 @@ impl Process {
         self.wait(Duration::from_secs(20))
     }
 
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let process = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(process, signal).unwrap();
+    }
+
     /// Sends these signals in quick succession. Returns the output of the command.
     #[allow(dead_code, reason = "not every test file needs it")]
     pub fn end_by(&mut self, signals: &[rustix::process::Signal]) -> Output {
