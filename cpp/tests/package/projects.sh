@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Writes a project in each language with `situ new`, builds and runs it with an installed Situ by the commands of
-# its README, and prints the time from the empty folder to the first message.
+# its README, and prints the time from the empty folder to the first message. Also builds and runs the program in
+# the README of the crate situ.
 #
 #   projects.sh INSTALLED WORK LOCK TARGET     installation, scratch folder, Cargo.lock, cargo's target folder
 set -euo pipefail
@@ -81,3 +82,36 @@ mkdir build
 block README.md 3 >plain.sh
 bash -e plain.sh
 test -x build/publisher && test -x build/subscriber
+cd ..
+
+# The program in the README of the crate situ: each file is the block of code behind its name.
+mkdir -p readme_robot/src
+cd readme_robot
+cp "$lock" Cargo.lock
+readme=$installed/share/situ/crates/situ/README.md
+for file in Cargo.toml robot.idl build.rs src/main.rs; do
+  awk -v name="\`$file\`:" '$0 == name { found = 1 } /^```/ && found && ++fences == 2 { exit }
+    fences == 1 && !/^```/' "$readme" >"$file"
+  if [ ! -s "$file" ]; then
+    echo "projects: $readme has no $file" >&2
+    exit 1
+  fi
+done
+# What cargo writes into a new package, and the crates from the installation, because the tests use no registry.
+cat >>Cargo.toml <<END
+
+[package]
+name = "readme_robot"
+edition = "2024"
+
+[lints.rust]
+warnings = "deny"
+
+[patch.crates-io]
+situ.path = "$installed/share/situ/crates/situ"
+situ-schema.path = "$installed/share/situ/crates/situ-schema"
+
+[workspace]
+END
+cargo run --quiet
+echo 'projects: the program in the README of the crate situ runs'

@@ -51,3 +51,8 @@ pub use model::graph::MAX_NESTING;
 pub use schema::Schema;
 pub use source::diagnostic::{Diagnostic, SchemaError};
 pub use source::{FileId, Source, Sources, Span};
+
+/// The example of the README is compiled as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
