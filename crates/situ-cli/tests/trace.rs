@@ -100,6 +100,53 @@ fn a_message_can_be_followed_from_one_process_to_the_other() {
     assert!(svg.starts_with("<svg") && svg.contains("publish pose → take pose"));
 }
 
+/// In a picture, each row of a process has a name of its own, and messages of both topics have arrows.
+#[test]
+fn rows_of_a_picture_can_be_told_apart() {
+    let sandbox = Sandbox::new();
+    let (file, svg) = (sandbox.path("run.pftrace"), sandbox.path("run.svg"));
+    let schema = sandbox.file("types.idl", POSE);
+    let topics = ["robot/sensors/front/left/pose", "robot/sensors/front/right/pose"];
+    let publish = |topic: &str| {
+        let command = ["topic", "pub", topic, "demo::Pose", "{x: 1.5}", "--schema", &schema, "--rate", "100"];
+        let publisher = sandbox.spawn(&command);
+        sandbox.wait_for_topic(topic);
+        publisher
+    };
+    let _publishers = topics.map(publish);
+    let mut taker = sandbox.spawn(&["--json", "topic", "echo", topics[0], topics[1]]);
+    let mut output = BufReader::new(taker.take_stdout());
+    output.read_line(&mut String::new()).unwrap();
+    text(&sandbox.run(&["trace", "record", "-o", &file, "--duration", "500ms"]));
+    text(&sandbox.run(&["trace", "view", &file, "--svg", &svg]));
+    let svg = std::fs::read_to_string(&svg).unwrap();
+    for topic in topics {
+        let arrow = format!("<title>publish {topic} → take {topic}</title>");
+        assert!(svg.contains(&arrow), "{arrow}");
+    }
+    // Headings of processes are bold, and rows are indented: `<text x="16" y="74.0" …>name<`.
+    let texts = svg.split("<text ").skip(1).filter(|text| !text.contains("text-anchor"));
+    let mut rows: Vec<(f64, bool, &str)> = texts
+        .filter(|text| text.starts_with("x=\"8\" ") || text.starts_with("x=\"16\" "))
+        .map(|text| {
+            let y = text.split('"').nth(3).unwrap().parse().unwrap();
+            (y, text.contains("bold"), text.split(['>', '<']).nth(1).unwrap())
+        })
+        .collect();
+    rows.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let processes: Vec<_> = rows.split(|(_, is_heading, _)| *is_heading).skip(1).collect();
+    assert_eq!(processes.len(), 3, "{rows:?}");
+    let mut queues = 0;
+    for process in processes {
+        let mut labels: Vec<&str> = process.iter().map(|(.., label)| *label).collect();
+        queues += labels.iter().filter(|label| label.starts_with("queue of robot")).count();
+        labels.sort_unstable();
+        labels.dedup();
+        assert!(labels.len() >= 2 && labels.len() == process.len(), "{process:?}");
+    }
+    assert_eq!(queues, 2);
+}
+
 #[test]
 fn a_recording_ends_by_ctrl_c_and_by_stop() {
     let sandbox = Sandbox::new();

@@ -153,6 +153,18 @@ fn fit(text: &str, width: f64, letter: f64) -> String {
     }
 }
 
+/// Returns a text that fits into `width` pixels, without its middle if it is too long. Names of counters
+/// often begin with the same words, and differ at their ends.
+fn fit_ends(text: &str, width: f64, letter: f64) -> String {
+    let (most, count) = ((width / letter).max(0.0) as usize, text.chars().count());
+    if count <= most || most < 3 {
+        return fit(text, width, letter);
+    }
+    let begin = (most - 1) / 2;
+    let end = text.chars().skip(count - (most - 1 - begin));
+    escape(&text.chars().take(begin).chain(['…']).chain(end).collect::<String>())
+}
+
 /// Returns a colour that depends only on the name (FNV-1a).
 fn colour(name: &str) -> &'static str {
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -302,7 +314,7 @@ impl Picture<'_> {
         let text = format!(
             "<text x=\"16\" y=\"{:.1}\" fill=\"#48515a\">{}<title>{}</title></text>",
             lane.top + 14.0,
-            fit(&name, NAMES - 24.0, 5.6),
+            fit_ends(&name, NAMES - 24.0, 5.6),
             escape(&name),
         );
         self.put(text);
@@ -503,6 +515,10 @@ mod tests {
         assert_eq!(fit("publish lidar", 80.0, 5.0), "publish lidar");
         assert_eq!(fit("publish lidar", 40.0, 5.0), "publish…");
         assert_eq!(fit("publish", 10.0, 5.0), "");
+        assert_eq!(fit_ends("queue of a<b #0", 75.0, 5.0), "queue of a&lt;b #0");
+        assert_eq!(fit_ends("queue of a<b #0", 70.0, 5.0), "queue … a&lt;b #0");
+        assert_eq!(fit_ends("queue of a<b #0", 15.0, 5.0), "q…0");
+        assert_eq!(fit_ends("queue of a<b #0", 10.0, 5.0), "");
     }
 
     #[test]
