@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   capability  104   16 name  84 capabilities of the device  88 those of this file
-//!   format      208   0 kind  8 width  12 height  16 pixels  20 field  24 bytes of a row  28 bytes of a frame
+//!   format      208   0 kind  8 width  12 height  16 pixels  20 field  24 row's bytes  28 frame's bytes
 //!   request      20   0 number of buffers  4 kind  8 memory
 //!   buffer       88   0 index  4 kind  8 bytes used  12 flags  24 seconds  32 microseconds  56 number
 //!                     60 memory  64 offset  72 length
@@ -172,8 +172,8 @@ impl Format {
         (self.row != 0).then(|| u64::from(self.row) * u64::from(self.height))
     }
 
-    /// Returns the content of a frame: all rows, without what the driver has behind them, or a JPEG. `None` if
-    /// a part is missing.
+    /// Returns the content of a frame: all rows, without what the driver has behind them, or a JPEG. `None`
+    /// if a part is missing.
     pub fn content<'a>(&self, frame: &'a [u8]) -> Option<&'a [u8]> {
         match self.rows() {
             Some(rows) => frame.get(..usize::try_from(rows).ok()?),

@@ -1,5 +1,5 @@
-//! The example `camera`: what it makes of the bytes of V4L2, and its frames from a driver that the test plays.
-//! The program itself runs where there is a camera.
+//! The example `camera`: what it makes of the bytes of V4L2, and its frames from a driver that the test
+//! plays. The program itself runs where there is a camera.
 
 #[allow(dead_code, reason = "the program needs more")]
 #[path = "../camera/device.rs"]

@@ -2,9 +2,8 @@
 //
 //   situ::synchronizer pairs(
 //       situ::approximate_time{.queue_size = 10, .max_interval = 50ms},
-//       situ::stamped(node.subscriber<Image>("images"), [](const auto& image) { return image->header.stamp;
-//       }), situ::stamped(node.subscriber<Cloud>("clouds"), [](const auto& cloud) { return
-//       cloud->header.stamp; }));
+//       situ::stamped(node.subscriber<Image>("images"), [](const auto& it) { return it->header.stamp; }),
+//       situ::stamped(node.subscriber<Cloud>("clouds"), [](const auto& it) { return it->header.stamp; }));
 //   while (auto pair = pairs.receive(1s)) {
 //     const auto& [image, cloud] = *pair;
 //     show(image->width, cloud->width);
@@ -118,8 +117,7 @@ class synchronizer {
   }
 
   /// The subscribers, in the order of the topics: for their statistics, and to wait for several things at
-  /// once
-  /// (`situ::wait_any`).
+  /// once (`situ::wait_any`).
   [[nodiscard]] std::array<any_subscriber*, count> subscribers() noexcept {
     return std::apply(
         [](auto&... topic) { return std::array<any_subscriber*, count>{&topic.subscriber_...}; }, topics_);

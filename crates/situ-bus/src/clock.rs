@@ -11,8 +11,8 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The time of the machine's steady clock, as a message has it: it never jumps, its epoch is the machine's start,
-/// and it means nothing on another machine. The time of day is [`Timestamp::now`].
+/// The time of the machine's steady clock, as a message has it: it never jumps, its epoch is the machine's
+/// start, and it means nothing on another machine. The time of day is [`Timestamp::now`].
 pub fn steady_now<T: Timestamp>() -> T {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     // 68 years after the machine's start the seconds do not fit.

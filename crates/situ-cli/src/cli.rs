@@ -159,7 +159,7 @@ pub enum TopicCommand {
   situ topic echo 'camera/*' pose             several topics, those that appear later too
 
 By default it requests the messages that all publishers keep (transient local), takes every message that it
-can, and never makes a publisher wait. With --reliability reliable --history keep_all publishers wait for it.")]
+can, and never makes a publisher wait. With --reliability reliable --history keep_all it does.")]
     Echo(EchoArgs),
     /// Measure the rate of messages
     #[command(after_help = "Example:
@@ -184,8 +184,8 @@ Example:
   situ topic pub pose demo::Pose '{x: 1.5}' --schema pose.idl
   situ topic pub pose demo::Pose --file poses.yaml --rate 10 --wait
   situ topic echo pose --full | situ topic pub copy demo::Pose --schema pose.idl --file -
-Absent fields keep their default values. If the topic exists, its own schema is used. By default the publisher is
-reliable, and transient local if a subscriber asks for it or another publisher of the topic is.")]
+Absent fields keep their default values. If the topic exists, its own schema is used. By default the
+publisher is reliable, and transient local if a subscriber asks for it or another publisher of the topic is.")]
     Pub(PubArgs),
 }
 
@@ -213,7 +213,8 @@ pub struct EchoArgs {
     #[arg(long, alias = "qos-history", value_enum, value_name = "HISTORY")]
     pub history: Option<HistoryKind>,
     /// The number of messages that keep_last keeps [default: 10]
-    #[arg(long, alias = "qos-depth", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
+    #[arg(long, alias = "qos-depth", value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub depth: Option<u32>,
     /// Give up when no message arrives for this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -281,7 +282,8 @@ pub struct RateArgs {
     #[arg(value_name = "TOPIC", required = true)]
     pub topics: Vec<String>,
     /// Number of messages that each figure covers
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 100,
+        value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     pub window: u32,
     /// Stop after N messages
     #[arg(short = 'n', long, value_name = "N")]
@@ -310,7 +312,8 @@ pub struct PubArgs {
     #[command(flatten)]
     pub qos: QosArgs,
     /// How many of its last messages stay available [default: 8]
-    #[arg(long, alias = "qos-depth", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
+    #[arg(long, alias = "qos-depth", value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub depth: Option<u32>,
     /// A file that defines the type: .idl, .msg
     #[arg(long = "schema", value_name = "FILE")]
@@ -328,17 +331,17 @@ pub struct PubArgs {
     pub rate: Option<f64>,
     /// Wait at most this many seconds for a subscriber before the first message; 0 does not wait, and without
     /// a number it is 1000000
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds_or_none, num_args = 0..=1,
-        default_missing_value = "1000000")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds_or_none,
+        num_args = 0..=1, default_missing_value = "1000000")]
     pub wait: f64,
 }
 
 /// `situ top`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Keys: q quits, arrows choose a topic, s sorts by the next column, r reverses the order, / filters by
-name or type. If the output is not a terminal, or with --json, it prints one snapshot after an interval.
-It joins no topic. It samples messages in place, at most a hundred per second and topic.
+    after_help = "Keys: q quits, arrows choose a topic, s sorts by the next column, r reverses the order, \
+/ filters by name or type. If the output is not a terminal, or with --json, it prints one snapshot after an \
+interval. It joins no topic. It samples messages in place, at most a hundred per second and topic.
 
 Examples:
   situ top
@@ -355,8 +358,8 @@ pub struct TopArgs {
 pub enum TraceCommand {
     /// Record a trace of all programs in the same root, until Ctrl-C
     #[command(
-        after_help = "Every program with a node takes part, unless it was started with SITU_TRACE=0. Open the file at \
-https://ui.perfetto.dev, or view it with `situ trace view`.
+        after_help = "Every program with a node takes part, unless it was started with SITU_TRACE=0. Open the \
+file at https://ui.perfetto.dev, or view it with `situ trace view`.
 
 Examples:
   situ trace record -o run.pftrace                      until Ctrl-C, or `situ trace stop`
@@ -550,7 +553,8 @@ pub enum ProjectLanguage {
 /// `situ new`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The folder gets a message definition, a publisher, a subscriber, the files that build them, and a README.
+    after_help = "The folder gets a message definition, a publisher, a subscriber, the files that build them, \
+and a README.
 The last component of its path names the project: small letters, digits and underscores.
 
 Examples:
@@ -620,7 +624,8 @@ pub struct DemoArgs {
     #[arg(long, value_name = "DOMAIN")]
     pub domain: Option<String>,
     /// Also record a trace of all processes
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "situ-demo.pftrace")]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "situ-demo.pftrace")]
     pub trace: Option<PathBuf>,
     /// Skip the second run, over serialized messages
     #[arg(long)]
@@ -630,7 +635,8 @@ pub struct DemoArgs {
 /// `situ bench`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The two processes are pinned to different cores. `make bench` compares Situ with other systems."
+    after_help = "The two processes are pinned to different cores. `make bench` compares Situ with other \
+systems."
 )]
 pub struct BenchArgs {
     /// Seconds of measurement for each figure

@@ -126,8 +126,8 @@ fn every_check_of_doctor_has_its_section() {
 
 /// Code in the book is a copy, so that the pages can be read without building the book. A comment before it
 /// names its file, and where it is not the whole file, its first line or its part: the lines between the
-/// comments `ANCHOR: NAME` and `ANCHOR_END: NAME`. With `SITU_BLESS=1` in the environment, the test writes the
-/// copies.
+/// comments `ANCHOR: NAME` and `ANCHOR_END: NAME`. With `SITU_BLESS=1` in the environment, the test writes
+/// the copies.
 #[test]
 fn code_in_the_book_is_that_of_the_files() {
     const MARK: &str = "<!-- The code is that of ";

@@ -68,8 +68,8 @@ impl Encoding {
     }
 }
 
-/// The forms of messages that a subscriber's type cannot be read from. Types that are written by hand may lack
-/// them.
+/// The forms of messages that a subscriber's type cannot be read from. Types that are written by hand may
+/// lack them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct MissingForms {
     /// Flat messages. A description of a serialized type says it with a layout hash of 0 instead.

@@ -1,8 +1,9 @@
 //! Times and durations in messages: the clock, arithmetic, and conversions with `std::time`.
 //!
-//! The generator implements [`Timestamp`] for structs of exactly `int32 sec; uint32 nanosec;`, and [`Timespan`]
-//! for those of them that are called `Duration`. `situ::common::Time` and `builtin_interfaces/msg/Time` are such
-//! structs. In both, `nanosec` counts forward from `sec`: minus half a second is -1 s and 500,000,000 ns.
+//! The generator implements [`Timestamp`] for structs of exactly `int32 sec; uint32 nanosec;`, and
+//! [`Timespan`] for those of them that are called `Duration`. `situ::common::Time` and
+//! `builtin_interfaces/msg/Time` are such structs. In both, `nanosec` counts forward from `sec`: minus half a
+//! second is -1 s and 500,000,000 ns.
 //!
 //! In C++, `situ/time.hpp` has functions of the same names.
 
@@ -65,8 +66,9 @@ fn split(nanos: i128) -> Result<(i32, u32), TimeError> {
 
 /// A point in time of a message: seconds since the epoch of its clock, and nanoseconds on top.
 ///
-/// By convention the clock is the system clock, whose epoch is 1970-01-01 00:00 UTC, as in ROS. A message that
-/// uses another clock says so in its documentation; the steady clock of a machine is `situ_bus::steady_now`.
+/// By convention the clock is the system clock, whose epoch is 1970-01-01 00:00 UTC, as in ROS. A message
+/// that uses another clock says so in its documentation; the steady clock of a machine is
+/// `situ_bus::steady_now`.
 pub trait Timestamp: Sized {
     /// From the two members.
     fn from_parts(sec: i32, nanosec: u32) -> Self;
@@ -74,8 +76,8 @@ pub trait Timestamp: Sized {
     /// The two members.
     fn parts(&self) -> (i32, u32);
 
-    /// The time of the system clock. A clock outside the range gives the nearest time of the range, which ends
-    /// on 2038-01-19.
+    /// The time of the system clock. A clock outside the range gives the nearest time of the range, which
+    /// ends on 2038-01-19.
     fn now() -> Self {
         let now = SystemTime::now();
         Self::from_system(now).unwrap_or_else(|_| match now < UNIX_EPOCH {

@@ -187,7 +187,8 @@ impl CaseVisitor for End {
 /// The caller does not use the case afterwards.
 pub unsafe fn end<U: Cases>(union: &mut U) {
     let raw = union.discriminator().raw();
-    // SAFETY: the discriminator says which case is initialized. No reference to the union is in use meanwhile.
+    // SAFETY: the discriminator says which case is initialized. No reference to the union is in use
+    // meanwhile.
     unsafe { U::with_case(raw, End(payload_mut(union))) }
 }
 

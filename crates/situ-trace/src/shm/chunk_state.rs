@@ -22,9 +22,9 @@
 //!
 //! | | by | how | publishes |
 //! |---|---|---|---|
-//! | take | writer | store, release | the chunk's header. The writer owns the chunk since it took its number from the [list](crate::shm::free_list) |
+//! | take | writer | store, release | the chunk's header. The writer took its number from the list |
 //! | end | writer | store, release | the fragments counted |
-//! | begin | writer | compare and swap, relaxed | nothing: it only has to fail if the collector has reclaimed the chunk |
+//! | begin | writer | compare and swap, relaxed | nothing: it only has to fail if the chunk was reclaimed |
 //! | leave | writer | store, release | the fragments counted |
 //! | hand in | writer | compare and swap, relaxed | nothing: *end* has published the finished fragments |
 //! | reclaim | collector | compare and swap, acquire | nothing |

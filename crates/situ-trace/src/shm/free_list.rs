@@ -6,7 +6,7 @@
 //!   1. read the chunk's bytes                   1. h = head             (acquire)
 //!   2. list[tail % n] = c      (relaxed)        2. tail > h?            (acquire) no: none is free
 //!   3. tail += 1               (release)        3. c = list[h % n]      (relaxed)
-//!                                               4. swap head: h -> h+1  (acquire, release)  failed: again from 1
+//!                                               4. swap head: h -> h+1  (acquire, release) else from 1
 //! ```
 //!
 //! The writer's step 2 pairs with the collector's step 3. The number loaded in step 3 is therefore the one

@@ -22,7 +22,10 @@ type Word = u64;
 ///
 /// ```
 /// # mod messages {
-/// #     pub mod situ { pub mod layout { pub use situ_layout::*; } pub mod region { pub use situ_region::*; } }
+/// #     pub mod situ {
+/// #         pub mod layout { pub use situ_layout::*; }
+/// #         pub mod region { pub use situ_region::*; }
+/// #     }
 /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/messages/messages.rs"));
 /// # }
 /// # use situ_layout::{AssignError, Heap, ros};
@@ -40,7 +43,10 @@ type Word = u64;
 ///
 /// ```compile_fail,E0505
 /// # mod messages {
-/// #     pub mod situ { pub mod layout { pub use situ_layout::*; } pub mod region { pub use situ_region::*; } }
+/// #     pub mod situ {
+/// #         pub mod layout { pub use situ_layout::*; }
+/// #         pub mod region { pub use situ_region::*; }
+/// #     }
 /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/messages/messages.rs"));
 /// # }
 /// # use situ_layout::{AssignError, Heap, ros};
@@ -124,7 +130,7 @@ pub struct Block<'a> {
 impl Block<'_> {
     /// The place of `count` values that the caller writes; null during measuring.
     fn place<T>(&mut self, count: usize) -> *mut T {
-        const { assert!(align_of::<T>() <= align_of::<Word>(), "C structs of ROS have an alignment up to 8") };
+        const { assert!(align_of::<T>() <= align_of::<Word>(), "C structs of ROS are aligned to at most 8") };
         let at = self.used.next_multiple_of(align_of::<T>());
         self.used = at.saturating_add(count.saturating_mul(size_of::<T>()));
         if self.start.is_null() {

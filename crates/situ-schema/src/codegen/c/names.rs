@@ -43,8 +43,8 @@ const VARIABLES: &[&str] = &[
     "value",
 ];
 
-/// Types of numbers in generated structs, in alphabetical order. In C++, a member with such a name would hide the
-/// type from the members behind it.
+/// Types of numbers in generated structs, in alphabetical order. In C++, a member with such a name would hide
+/// the type from the members behind it.
 const NUMBERS: &[&str] =
     &["int16_t", "int32_t", "int64_t", "int8_t", "uint16_t", "uint32_t", "uint64_t", "uint8_t"];
 
@@ -54,7 +54,8 @@ const STRUCT_ENDS: &[&str] = &["", "_bulk_lengths", "_check", "_init", "_loan", 
 /// What belongs to every union.
 const UNION_ENDS: &[&str] = &["", "_check", "_init"];
 
-/// Whether `situ.h` or `situ/message.h` may have this name: small letters after `situ_`, capitals after `SITU_`.
+/// Whether `situ.h` or `situ/message.h` may have this name: small letters after `situ_`, capitals after
+/// `SITU_`.
 fn is_librarys(name: &str) -> bool {
     let is_like = |start: &str, is_other: fn(char) -> bool| {
         name.strip_prefix(start)
@@ -188,7 +189,8 @@ impl Members<'_> {
     }
 }
 
-/// The ends of the names of the functions that read bulk fields; those that write them have `_mut` behind that.
+/// The ends of the names of the functions that read bulk fields; those that write them have `_mut` behind
+/// that.
 pub fn accessors(fields: &[BulkField]) -> Vec<String> {
     let mut scope = naming::Scope::default();
     scope.take(STRUCT_ENDS.iter().copied());

@@ -40,8 +40,8 @@ pub fn functions(code: &mut CodeWriter, schema: &Named, id: TypeId) {
     }
 }
 
-/// A literal of a line of the schema's text each. C compilers must accept 4095 bytes only; `__extension__` says
-/// that the text may be longer.
+/// A literal of a line of the schema's text each. C compilers must accept 4095 bytes only; `__extension__`
+/// says that the text may be longer.
 fn schema_text(code: &mut CodeWriter, text: &str) {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     for (at, line) in lines.iter().enumerate() {
