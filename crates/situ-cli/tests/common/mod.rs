@@ -25,11 +25,13 @@ impl Sandbox {
     }
 
     /// A path that is removed with the sandbox.
+    #[allow(dead_code, reason = "not every test file needs it")]
     pub fn path(&self, name: &str) -> String {
         self.scratch.join(name).to_str().unwrap().to_owned()
     }
 
     /// A file with some text.
+    #[allow(dead_code, reason = "not every test file needs it")]
     pub fn file(&self, name: &str, text: &str) -> String {
         let path = self.path(name);
         std::fs::write(&path, text).unwrap();
