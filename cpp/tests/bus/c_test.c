@@ -24,8 +24,11 @@ struct numbers {
 };
 
 static const situ_type numbers = {"test::Numbers",
-                                  "module test {\n  struct Numbers {\n    uint64 value;\n  };\n};\n", 0x12,
-                                  0x34, SITU_FLAT, 8};
+                                  "module test {\n  struct Numbers {\n    uint64 value;\n  };\n};\n",
+                                  0x12,
+                                  0x34,
+                                  SITU_FLAT,
+                                  0};
 
 static void count_topic(const situ_topic_info* topic, void* context) {
   CHECK(strcmp(topic->name, "numbers") == 0);

@@ -15,9 +15,9 @@ namespace {
 
 TEST_F(Bus, a_forked_childs_copies_of_handles_do_nothing) {
   std::optional<situ::node> on(node("parent"));
-  std::optional subscriber(on->subscriber<Tick>("ticks"));
-  std::optional publisher(on->publisher<Tick>("ticks"));
-  publisher->publish(Tick{.count = 5});
+  std::optional subscriber(on->subscriber<Page>("pages"));
+  std::optional publisher(on->publisher<Page>("pages"));
+  publisher->publish(Page{.count = 5});
   auto held = subscriber->take();
   ASSERT_TRUE(held.has_value());
   std::optional loan(publisher->loan());
@@ -34,7 +34,7 @@ TEST_F(Bus, a_forked_childs_copies_of_handles_do_nothing) {
     EXPECT_EQ(error_of([&] { (void)subscriber->fd(); }).code(), situ::errc::forked);
     EXPECT_EQ(error_of([&] { (void)loan->publish(); }).code(), situ::errc::forked);
     EXPECT_EQ(error_of([&] { (void)publisher->loan(); }).code(), situ::errc::forked);
-    EXPECT_EQ(error_of([&] { (void)on->subscriber<Tick>("ticks"); }).code(), situ::errc::forked);
+    EXPECT_EQ(error_of([&] { (void)on->subscriber<Page>("pages"); }).code(), situ::errc::forked);
     loan.reset();
     held.reset();
     publisher.reset();
@@ -42,9 +42,9 @@ TEST_F(Bus, a_forked_childs_copies_of_handles_do_nothing) {
     on.reset();
     {
       const auto own = node("child");
-      auto mine = own.subscriber<Tick>("mine");
-      auto to = own.publisher<Tick>("mine");
-      to.publish(Tick{.count = 8});
+      auto mine = own.subscriber<Page>("mine");
+      auto to = own.publisher<Page>("mine");
+      to.publish(Page{.count = 8});
       const auto taken = mine.receive();
       EXPECT_TRUE(taken.has_value() && (*taken)->count == 8);
     }

@@ -2,6 +2,7 @@
 // and a bulk field.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -103,5 +104,41 @@ struct Tick_ {
 using Tick = Tick_<situ::heap>;
 
 static_assert(situ::flat_message<Tick>);
+
+/// The same, but too large for a row: subscribers read it in its publisher's memory.
+template <class S>
+struct Page_ {
+  static constexpr std::string_view situ_name = "test::Page";
+  static constexpr std::string_view schema =
+      "module test {\n  struct Page {\n    uint64 count;\n    uint64 rest[15];\n  };\n};\n";
+  static constexpr std::uint64_t schema_hash = 0x9a6e;
+  static constexpr std::uint64_t layout_hash = situ::if_flat<S>(0x9a6f);
+  static constexpr situ::extensibility situ_extensibility = situ::extensibility::final;
+  using situ_storage = S;
+  template <class Other>
+  using situ_rebind = Page_<Other>;
+  using situ_types = situ::type_list<std::uint64_t, std::array<std::uint64_t, 15>>;
+  using bulk_lengths = situ::no_bulk;
+
+  std::uint64_t count = 0;
+  std::array<std::uint64_t, 15> rest{};
+
+  static std::optional<std::size_t> body_size(bulk_lengths lengths) {
+    return situ::detail::body_size<Page_>(lengths);
+  }
+  static Page_* init_at(void* place, bulk_lengths lengths) {
+    return situ::detail::init_at<Page_>(place, lengths);
+  }
+  template <class Visitor, class... Messages>
+  static constexpr bool situ_members(Visitor&& visit, Messages&... messages) {
+    return visit(situ::member_info{"count", 0}, messages.count...) &&
+           visit(situ::member_info{"rest", 1}, messages.rest...);
+  }
+  friend bool operator==(const Page_&, const Page_&) = default;
+};
+
+using Page = Page_<situ::heap>;
+
+static_assert(situ::flat_message<Page> && sizeof(Page) == 128);
 
 }  // namespace bus_test

@@ -173,12 +173,26 @@ TEST_F(Bus, a_sample_outlives_everything_it_came_from) {
 
 TEST_F(Bus, a_taken_message_cannot_be_written) {
   const auto on = node("n");
+  auto publisher = on.publisher<Page>("pages");
+  auto subscriber = on.subscriber<Page>("pages");
+  publisher.publish(Page{.count = 1});
+  const auto sample = subscriber.take();
+  ASSERT_TRUE(sample.has_value());
+  EXPECT_DEATH(const_cast<Page&>(**sample).count = 2, "");
+}
+
+TEST_F(Bus, a_small_taken_message_is_a_copy_of_its_own) {
+  const auto on = node("n");
   auto publisher = on.publisher<Tick>("ticks");
   auto subscriber = on.subscriber<Tick>("ticks");
+  auto other = on.subscriber<Tick>("ticks");
   publisher.publish(Tick{.count = 1});
   const auto sample = subscriber.take();
   ASSERT_TRUE(sample.has_value());
-  EXPECT_DEATH(const_cast<Tick&>(**sample).count = 2, "");
+  const_cast<Tick&>(**sample).count = 2;
+  const auto theirs = other.take();
+  ASSERT_TRUE(theirs.has_value());
+  EXPECT_EQ((*theirs)->count, 1U);
 }
 
 TEST_F(Bus, no_files_are_left) {

@@ -65,10 +65,10 @@ int shortened(const situ::root& where, bool guarded) {
       if (!situ::try_install_guard()) ::_exit(2);
     }
     const situ::node on("n", where);
-    auto publisher = on.publisher<Tick>("ticks");
-    auto subscriber = on.subscriber<Tick>("ticks");
-    publisher.publish(Tick{.count = 5});
-    publisher.publish(Tick{.count = 6});
+    auto publisher = on.publisher<Page>("pages");
+    auto subscriber = on.subscriber<Page>("pages");
+    publisher.publish(Page{.count = 5});
+    publisher.publish(Page{.count = 6});
     const auto held = subscriber.take();
     EXPECT_EQ(empty_all(where.path, ".data"), 1);
     const volatile std::uint64_t& count = (*held)->count;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use common::{Scratch, numbers};
 use situ_bus::{
     Durability, History, Node, PublisherQos, RawPublisher, RawSample, RawSubscriber, Reliability,
-    SubscriberQos, Trust, TypeDescription,
+    SubscriberQos, TakeError, Trust, TypeDescription,
 };
 
 const TOPIC: &str = "small";
@@ -162,6 +162,24 @@ fn copies_are_kept_while_they_are_held_and_slots_take_over_when_none_is_left() {
     })
     .join()
     .unwrap();
+}
+
+#[test]
+fn held_copies_count_towards_the_limit_of_held_samples() {
+    let scratch = Scratch::new();
+    let node = scratch.node("both");
+    let writer = publisher(&node, 48, PublisherQos::default());
+    let reader = subscriber(&node, 48, SubscriberQos { max_held: 3, ..SubscriberQos::default() });
+    for value in 0..10 {
+        publish(&writer, value, 48);
+    }
+    let mut held: Vec<_> = (0..3).map(|_| take(&reader)).collect();
+    assert!(matches!(reader.take(), Err(TakeError::Held { held: 3, most: 3, .. })));
+    held.remove(0);
+    held.push(take(&reader));
+    assert!(reader.take().is_err());
+    drop(held);
+    assert_eq!(take(&reader).sequence(), 4);
 }
 
 #[test]

@@ -88,6 +88,11 @@ impl Cells {
         })
     }
 
+    /// The number of cells that samples use.
+    pub(crate) fn in_use(&self) -> usize {
+        self.cells.0.iter().filter(|cell| cell.in_use.load(Ordering::Relaxed)).count()
+    }
+
     /// The cells as memory of the host.
     pub(crate) fn memory(&self) -> &Arc<dyn Memory> {
         &self.memory

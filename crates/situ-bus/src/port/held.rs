@@ -13,7 +13,7 @@ impl RawSubscriber {
     pub(crate) fn count_held(&self) -> Result<usize, TakeError> {
         let core = self.core();
         let most = self.qos().max_held.max(1);
-        let held = self.pools().held(&core.topic, core.place, most);
+        let held = self.pools().held(core, most);
         if held >= most && self.has_next() {
             return Err(TakeError::Held { topic: core.topic.name.clone(), held, most });
         }

@@ -136,10 +136,11 @@ impl Pools {
         Ok(mapped)
     }
 
-    /// Returns how many messages of present publishers a place holds. Every sample keeps a reference to its
-    /// pool, so if the references are fewer than `most`, their number is returned as an upper bound.
+    /// Returns how many messages of present publishers a subscriber holds. Every sample keeps a reference to
+    /// its pool, so if the references are fewer than `most`, their number is returned as an upper bound.
     #[cold]
-    pub(crate) fn held(&self, topic: &Topic, place: usize, most: usize) -> usize {
+    pub(crate) fn held(&self, core: &Core, most: usize) -> usize {
+        let (topic, place) = (&core.topic, core.place);
         let mapped = self.mapped.borrow();
         let of_messages = || {
             mapped.iter().enumerate().filter_map(|(index, mapped)| {
@@ -156,7 +157,8 @@ impl Pools {
             let controls = (0..view.header().slots).filter_map(|slot| view.control(slot));
             controls.filter(|control| control.holds(place)).count()
         };
-        of_messages().map(|mapped| holds(&mapped.view)).sum()
+        let in_slots: usize = of_messages().map(|mapped| holds(&mapped.view)).sum();
+        in_slots + core.cells.as_ref().map_or(0, Cells::in_use)
     }
 
     /// Unmaps the pools of publishers that are gone, if all their messages were passed. Their memory returns
