@@ -4,7 +4,7 @@
 #   scripts/arm64.sh [rust] [cpp] [topics]     without a part: all
 #
 #   rust     the tests of layout, regions, wire, memory and bus, and the vectors of the byte formats
-#   cpp      the tests of containers, flat messages, CDR and protobuf in C++, with their vectors
+#   cpp      the tests of containers, flat messages, CDR, protobuf and versions of regions in C++, with vectors
 #   topics   topics whose publishers and subscribers are of different architectures, in Rust, C++ and C
 #
 # qemu-aarch64 runs single programs: it emulates the processor, and passes system calls on to the kernel of
@@ -148,8 +148,11 @@ configure_cpp() {
     -DSITU_COMMAND="$native/situ" -DSITU_CLANG= >/dev/null
 }
 
+# The long tests of regions are not among them: they take longer to build than all others together. The topics
+# use regions, too.
 cpp_tests=(test_containers test_vectors test_message test_validate test_cdr test_protobuf test_protobuf_reader
-  test_protobuf_generated test_protobuf_generated_reader test_synchronizer)
+  test_protobuf_generated test_protobuf_generated_reader test_synchronizer test_region_profile
+  test_region_profile_before)
 test_cpp() {
   local program failed=()
   build_libraries
