@@ -21,6 +21,12 @@ echo '==> clang-format'
 sources | xargs -r "$clang_format" --dry-run --Werror
 echo '==> circles of imports'
 scripts/check-imports.py
+if command -v actionlint >/dev/null; then
+  echo '==> workflows'
+  actionlint
+else
+  echo 'SKIPPED: workflows (there is no actionlint: go install github.com/rhysd/actionlint/cmd/actionlint@latest)'
+fi
 echo '==> clippy'
 cargo clippy --workspace --all-targets -- -D warnings
 echo '==> features, one by one'
