@@ -211,5 +211,5 @@ if [ $# = 1 ]; then
 fi
 [ $# != 0 ] || set -- rust cpp topics
 failures=()
-for part; do "$0" "$part" || failures+=("$part"); done
+for part; do scripts/arm64.sh "$part" || failures+=("$part"); done
 [ ${#failures[@]} = 0 ] || die "failed: ${failures[*]}"

@@ -98,7 +98,9 @@ make_musl() {
   if [ "$1" = "$machine" ]; then
     try "$work/tried/situ"
   elif command -v "qemu-$1" >/dev/null; then
-    try "qemu-$1" "$work/tried/situ"
+    # With a limit, Situ reserves few addresses: qemu has a table of all reserved pages.
+    ulimit -v 64000000
+    try "qemu-$1" -L / "$work/tried/situ"
   else
     say "not tried, because there is no qemu-$1: $name"
   fi
