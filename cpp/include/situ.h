@@ -23,8 +23,8 @@
  * - `situ_publisher_loan`, `situ_loan_publish`, `situ_loan_discard`, `situ_subscriber_take` and
  *   `situ_sample_release` do not allocate. Once warm, they make a system call only to wake a sleeping thread.
  * - Handles may be destroyed in any order. Destroying NULL does nothing.
- * - A handle belongs to the process that created it. In a forked child, samples and loans show zeroes,
- *   operations fail with SITU_ERROR_FORKED, and destroying, releasing and discarding change nothing in the
+ * - A handle belongs to the process that created it. In a forked child, samples and loans show zeroes
+ *   (samples of small messages keep their content), operations fail with SITU_ERROR_FORKED, and destroying, releasing and discarding change nothing in the
  *   parent. A child creates a node of its own.
  * - The library throws no exceptions and does not unwind. Callbacks must not throw either.
  * - Until version 1.0 the interface may change with the minor version, which is part of the library's soname.
