@@ -12,7 +12,7 @@ use crate::device::{Camera, Driver};
 use crate::v4l2::{Format, Frame, Pixels};
 
 /// The longest exposure of cameras is shorter.
-const PATIENCE: Duration = Duration::from_secs(5);
+const FRAME_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What publishes frames.
 enum Output {
@@ -72,7 +72,7 @@ pub fn run<D: Driver>(node: &Node, camera: &mut Camera<D>, frames: u64) -> Resul
     let output = Output::new(node, format.pixels)?;
     let mut counts = Counts::default();
     while counts.published < frames {
-        let received = camera.next(PATIENCE, |frame, bytes, gap| -> Result<(), Box<dyn Error>> {
+        let received = camera.next(FRAME_TIMEOUT, |frame, bytes, gap| -> Result<(), Box<dyn Error>> {
             counts.lost += u64::from(gap);
             match format.content(bytes).filter(|_| !frame.is_damaged) {
                 Some(content) => {
