@@ -24,8 +24,8 @@
  *   `situ_sample_release` do not allocate. Once warm, they make a system call only to wake a sleeping thread.
  * - Handles may be destroyed in any order. Destroying NULL does nothing.
  * - A handle belongs to the process that created it. In a forked child, samples and loans show zeroes
- *   (samples of small messages keep their content), operations fail with SITU_ERROR_FORKED, and destroying, releasing and discarding change nothing in the
- *   parent. A child creates a node of its own.
+ *   (samples of small messages keep their content), operations fail with SITU_ERROR_FORKED, and destroying,
+ *   releasing and discarding change nothing in the parent. A child creates a node of its own.
  * - The library throws no exceptions and does not unwind. Callbacks must not throw either.
  * - Until version 1.0 the interface may change with the minor version, which is part of the library's soname.
  */
@@ -176,8 +176,8 @@ typedef struct situ_type {
   uint64_t layout_hash;
   /* A situ_encoding. */
   uint32_t encoding;
-  /* The size in bytes of each flat message, if all have the same and none has a body; otherwise, or if it is not
-   * known, 0. Messages of up to 112 bytes then reach other processes in half the time. */
+  /* The size in bytes of each flat message, if all have the same and none has a body; otherwise, or if it is
+   * not known, 0. Messages of up to 112 bytes then travel beside their reference, which takes less time. */
   uint32_t fixed_size;
 } situ_type;
 

@@ -102,8 +102,8 @@ pub struct TypeDescription {
     /// The encoding of the messages.
     pub encoding: Encoding,
     /// The size in bytes of each flat message, if all have the same and none has a body; otherwise, or if it
-    /// is not known, 0. A topic whose creator states up to 112 bytes copies small messages into its rows,
-    /// which halves the time until another process reads them.
+    /// is not known, 0. A topic whose creator states up to 112 bytes copies messages into its rows, so
+    /// that they reach other processes sooner.
     pub fixed_size: u32,
 }
 
