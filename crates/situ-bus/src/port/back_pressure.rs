@@ -11,7 +11,7 @@ use crate::port::publish_error::{PublishError, SlowSubscriber};
 use crate::port::publisher::RawPublisher;
 use crate::port::publisher_state::Inner;
 use crate::port::thread_number::this_thread;
-use crate::protocol::ring::{ClaimError, Reference};
+use crate::protocol::ring::{ClaimError, NewRow};
 use crate::qos::WhenFull;
 use crate::topic::Topic;
 use crate::topic::format::{Descriptor, PublisherEntry};
@@ -85,11 +85,11 @@ impl RawPublisher {
         &self,
         inner: &mut Inner,
         descriptor: &Descriptor,
-        reference: Reference,
+        row: NewRow<'_>,
         began: &mut Option<Began>,
     ) -> Result<u64, PublishError> {
         let mut step = self.tell_full(began);
-        let result = self.claim_when_there_is_room(inner, descriptor, reference, (began, &mut step));
+        let result = self.claim_when_there_is_room(inner, descriptor, row, (began, &mut step));
         self.tell_no_longer_full(began, step);
         result
     }
@@ -98,7 +98,7 @@ impl RawPublisher {
         &self,
         inner: &mut Inner,
         descriptor: &Descriptor,
-        reference: Reference,
+        row: NewRow<'_>,
         (began, step): (&mut Option<Began>, &mut Option<Step>),
     ) -> Result<u64, PublishError> {
         let start = now_ns();
@@ -116,7 +116,7 @@ impl RawPublisher {
         loop {
             let announced = (spins >= SPINS).then(|| self.topic.room().announce());
             self.note_attempt(began);
-            match self.claim(inner, descriptor, reference) {
+            match self.claim(inner, descriptor, row) {
                 Ok(number) => return Ok(number),
                 Err(ClaimError::Refused(())) => {}
                 Err(error) => return Err(self.unclaimed(error)),

@@ -11,7 +11,8 @@ use crate::port::pool_options::{EAGER_SIZE, WARM_SIZE};
 use crate::port::publish_error::PublishError;
 use crate::port::publisher::RawPublisher;
 use crate::port::publisher_state::{Inner, retire};
-use crate::protocol::ring::{ClaimError, Reference, Ring};
+use crate::protocol::ring::{ClaimError, NewRow, Reference, Ring};
+use crate::protocol::row::NOT_STAMPED;
 use crate::qos::{Reliability, nanoseconds, periods};
 use crate::topic::MAX_RINGS;
 use crate::topic::format::{BODY_IN_SLOT, Descriptor};
@@ -69,13 +70,14 @@ impl RawPublisher {
             generation: inner.pool.share(loan.slot) as u16,
         };
         let copied = self.copied(loan);
-        let number = match self.claim(inner, descriptor, reference) {
+        let row = NewRow { reference, rest: copied.map_or(&[], |copied| copied.rest) };
+        let number = match self.claim(inner, descriptor, row) {
             Ok(number) => number,
-            Err(ClaimError::Refused(())) => self.wait_and_claim(inner, descriptor, reference, &mut began)?,
+            Err(ClaimError::Refused(())) => self.wait_and_claim(inner, descriptor, row, &mut began)?,
             Err(error) => return Err(self.unclaimed(error)),
         };
         if let Some(copied) = copied {
-            self.copy_into_row(loan, copied, number, now);
+            self.topic.ring_of(number).complete_copy(number, copied.first, now.max(NOT_STAMPED));
         }
         inner.next = number.wrapping_add(1);
         inner.published.push_back((number, loan.slot));
@@ -133,10 +135,10 @@ impl RawPublisher {
         &self,
         inner: &mut Inner,
         descriptor: &Descriptor,
-        reference: Reference,
+        row: NewRow<'_>,
     ) -> Result<u64, ClaimError<()>> {
-        match self.claim_in(self.topic.ring(), inner, descriptor, reference) {
-            Err(ClaimError::Sealed) => self.claim_behind_the_seal(inner, descriptor, reference),
+        match self.claim_in(self.topic.ring(), inner, descriptor, row) {
+            Err(ClaimError::Sealed) => self.claim_behind_the_seal(inner, descriptor, row),
             result => result,
         }
     }
@@ -146,14 +148,14 @@ impl RawPublisher {
         &self,
         inner: &mut Inner,
         descriptor: &Descriptor,
-        reference: Reference,
+        row: NewRow<'_>,
     ) -> Result<u64, ClaimError<()>> {
         // A ring cannot be sealed more often than this, because each is deeper than the previous one.
         for _ in 0..MAX_RINGS {
             if self.topic.follow().is_err() {
                 break;
             }
-            match self.claim_in(self.topic.ring(), inner, descriptor, reference) {
+            match self.claim_in(self.topic.ring(), inner, descriptor, row) {
                 Err(ClaimError::Sealed) => {}
                 result => return result,
             }
@@ -167,12 +169,12 @@ impl RawPublisher {
         ring: Ring<'_>,
         inner: &mut Inner,
         descriptor: &Descriptor,
-        reference: Reference,
+        row: NewRow<'_>,
     ) -> Result<u64, ClaimError<()>> {
         let reliable = self.qos.reliability == Reliability::Reliable;
         let room = (self.qos.depth as u64).min(ring.depth());
         let (window, epoch) = (&mut inner.window, self.topic.places.epoch());
-        ring.publish(inner.next, reference, |number| {
+        ring.publish(inner.next, row, |number| {
             descriptor.sequence.store(number.wrapping_add(1), Ordering::Relaxed);
             if !reliable || window.admits(number, room, epoch, || self.slowest()) { Ok(()) } else { Err(()) }
         })

@@ -10,32 +10,29 @@ use crate::port::pool_cache::Pin;
 use crate::port::publisher::RawPublisher;
 use crate::port::sample::RawSample;
 use crate::port::subscriber::RawSubscriber;
-use crate::protocol::ring::{Look, Reference, Ring};
+use crate::protocol::ring::{Copied, Look, Reference, Ring};
 use crate::protocol::row::NOT_STAMPED;
 use crate::topic::Encoding;
 use crate::topic::format::BODY_IN_SLOT;
 
 impl RawPublisher {
-    /// Whether the publisher copies this message into its row. Decided before the claim; a publisher that
-    /// joins meanwhile makes the copy useless, but not wrong.
+    /// The words of a message, if the publisher copies it into its row. Decided before the claim; a publisher
+    /// that joins meanwhile makes the copy useless, but not wrong.
     #[inline(always)]
-    pub(crate) fn copied(&self, loan: &RawLoan<'_>) -> Option<CopiedMessages> {
-        let copied = self.copied?;
-        let fits = loan.head_size == copied.size
+    pub(crate) fn copied<'l>(&self, loan: &'l RawLoan<'_>) -> Option<Copied<'l>> {
+        let CopiedMessages { size, since } = self.copied?;
+        let fits = loan.head_size == size
             && loan.body_size == 0
             && loan.body_pool == BODY_IN_SLOT
             && loan.encoding == Encoding::Flat;
-        (fits && self.topic.registry().alone.is(copied.since)).then_some(copied)
-    }
-
-    /// Copies a message into its row, right after the claim.
-    #[inline(always)]
-    pub(crate) fn copy_into_row(&self, loan: &RawLoan<'_>, copied: CopiedMessages, number: u64, stamp: u64) {
-        let words = copied.size.div_ceil(8);
-        // SAFETY: the head begins at 64 bytes of a slot of at least this size, whose size is a multiple of 64;
-        // shared memory is always initialized, and only this publisher writes its slots.
-        let message = unsafe { std::slice::from_raw_parts(loan.head().cast::<u64>().cast_const(), words) };
-        self.topic.ring_of(number).write_copy(number, message, stamp.max(NOT_STAMPED));
+        if !fits || !self.topic.registry().alone.is(since) {
+            return None;
+        }
+        // SAFETY: the head begins at 64 bytes of a slot of at least this size. Sizes of slots are multiples of
+        // 64. Shared memory is always initialized, and only this publisher writes its slots.
+        let message =
+            unsafe { std::slice::from_raw_parts(loan.head().cast::<u64>().cast_const(), size.div_ceil(8)) };
+        Some(Copied::new(message))
     }
 }
 

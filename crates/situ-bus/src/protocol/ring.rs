@@ -34,7 +34,7 @@
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 
-pub use super::row::Rows;
+pub use super::row::{Copied, Rows};
 
 const LAP_BITS: u32 = 24;
 const LAP_MASK: u64 = (1 << LAP_BITS) - 1;
@@ -50,6 +50,22 @@ pub struct Reference {
     pub slot: u16,
     /// The low 16 bits of the slot's generation.
     pub generation: u16,
+}
+
+/// What a publisher appends: a reference, and the words that the row holds before it does (see
+/// [`row`](super::row)).
+#[derive(Debug, Clone, Copy)]
+pub struct NewRow<'m> {
+    /// The reference.
+    pub reference: Reference,
+    /// The words of the second line of the message's copy, if it has one.
+    pub rest: &'m [u64],
+}
+
+impl From<Reference> for NewRow<'_> {
+    fn from(reference: Reference) -> Self {
+        Self { reference, rest: &[] }
+    }
 }
 
 /// An entry number that no publisher has: a row that names it is a seal.
@@ -187,18 +203,19 @@ impl<'a> Ring<'a> {
     /// before it, nothing has happened; if it dies after it, the message is published, and only the hint is
     /// behind.
     #[inline(always)]
-    pub fn publish<E>(
+    pub fn publish<'m, E>(
         &self,
         from: u64,
-        reference: Reference,
+        row: impl Into<NewRow<'m>>,
         mut admit: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<u64, ClaimError<E>> {
+        let row = row.into();
         // Nearly always the end is where the caller expects it. All other cases are off the hot path.
         let mut number = from.max(self.base);
         // Acquire: see `claim`.
         let word = self.row(number).load(Ordering::Acquire);
-        if self.distance(word, number) != -1 || !self.swap(number, word, reference, &mut admit)? {
-            number = self.claim(number, reference, admit)?;
+        if self.distance(word, number) != -1 || !self.swap(number, word, row, &mut admit)? {
+            number = self.claim(number, row, admit)?;
         }
         if self.head.load(Ordering::Relaxed) <= number {
             self.head.store(number.wrapping_add(1), Ordering::Release);
@@ -206,11 +223,12 @@ impl<'a> Ring<'a> {
         Ok(number)
     }
 
-    /// Writes the copy of a message into its row, directly after [`publish`](Self::publish) returned its
-    /// number. `stamp` is not 0. Only for the publisher that is alone: see [`row`](super::row).
+    /// Completes the copy of a message in its row, directly after [`publish`](Self::publish) returned its
+    /// number: `first` are the words of the first line. `stamp` is not 0. Only for the publisher that is
+    /// alone: see [`row`](super::row).
     #[inline(always)]
-    pub fn write_copy(&self, number: u64, message: &[u64], stamp: u64) {
-        self.rows.write(self.index(number), message, stamp);
+    pub fn complete_copy(&self, number: u64, first: &[u64], stamp: u64) {
+        self.rows.complete(self.index(number), first, stamp);
     }
 
     /// Copies a message out of its row, which [`look`](Self::look) has found to hold this reference, and
@@ -228,7 +246,7 @@ impl<'a> Ring<'a> {
     /// process dies before the swap, nothing has happened; if it dies after it, the topic has grown. The hint
     /// stays at or before the seal.
     pub fn seal<E>(&self, admit: impl FnMut(u64) -> Result<(), E>) -> Result<u64, ClaimError<E>> {
-        self.claim(self.end(), Reference::SEAL, admit)
+        self.claim(self.end(), Reference::SEAL.into(), admit)
     }
 
     /// Puts a reference into the row of a number, if the row still holds the word of the previous lap.
@@ -237,12 +255,12 @@ impl<'a> Ring<'a> {
         &self,
         number: u64,
         word: u64,
-        reference: Reference,
+        row: NewRow<'_>,
         admit: &mut impl FnMut(u64) -> Result<(), E>,
     ) -> Result<bool, ClaimError<E>> {
         admit(number).map_err(ClaimError::Refused)?;
-        let new = self.word(number, reference);
-        self.rows.clear(self.index(number));
+        let new = self.word(number, row.reference);
+        self.rows.prepare(self.index(number), row.rest);
         // SeqCst also orders the publisher's next read of the wake word after the row.
         Ok(self.row(number).compare_exchange(word, new, Ordering::SeqCst, Ordering::Relaxed).is_ok())
     }
@@ -253,7 +271,7 @@ impl<'a> Ring<'a> {
     fn claim<E>(
         &self,
         from: u64,
-        reference: Reference,
+        row: NewRow<'_>,
         mut admit: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<u64, ClaimError<E>> {
         let mut number = from.max(self.base);
@@ -263,7 +281,7 @@ impl<'a> Ring<'a> {
             // published, and never two laps behind.
             let word = self.row(number).load(Ordering::Acquire);
             match self.distance(word, number) {
-                -1 if self.swap(number, word, reference, &mut admit)? => return Ok(number),
+                -1 if self.swap(number, word, row, &mut admit)? => return Ok(number),
                 // Another publisher was faster.
                 -1 => {}
                 // This check comes before any step beyond the row, also if the row is read for a number that

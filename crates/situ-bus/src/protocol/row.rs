@@ -16,22 +16,27 @@
 //!
 //! ```text
 //!   publisher, message n                      reader of message n
-//!   1. stamp = 0                              1. reference: is it n's?          (acquire)
-//!   2. reference: compare-and-swap (release)  2. does n's publisher write copies alone? (acquire, see below)
-//!   3. fence (release)                        3. stamp: not 0?                  (acquire)
-//!   4. the words                              4. the words
-//!   5. stamp = the time, or 1      (release)  5. fence (acquire)
-//!                                             6. reference: still the same?
+//!   1. stamp = 0; fence (release)             1. reference: is it n's?          (acquire)
+//!   2. the words of the second line           2. does n's publisher write copies alone? (acquire, see below)
+//!   3. reference: compare-and-swap (release)  3. stamp: not 0?                  (acquire)
+//!      fence (release)                        4. the words
+//!   4. the words of the first line            5. fence (acquire)
+//!   5. stamp = the time, or 1      (release)  6. stamp (acquire), then reference: still the same?
 //! ```
+//!
+//! The second line is written before the claim. Otherwise a polling reader would nearly always find the
+//! reference before the stamp, which waits for that line.
 //!
 //! A reader that reaches the end has the words of message *n* and of no other:
 //!
-//! - It saw 2, so it sees 1 or something later in `stamp`. As `stamp` was not 0, it saw 5, or the `stamp` of a
+//! - It saw 3, so it sees 1 or something later in `stamp`. As `stamp` was not 0, it saw 5, or the `stamp` of a
 //!   later lap. In the second case it also sees the reference of that lap in its step 6, and starts again.
-//! - If it reads a word of a later lap, that publisher's 3 and the reader's 5 order the later reference before
-//!   the reader's 6.
+//! - If it reads a word of a later lap, a fence of that publisher and the reader's 5 order something before the
+//!   reader's 6: after a word of the second line, the 0 in `stamp`; after one of the first line, the reference.
+//!   The 0 may have become the stamp of the later lap by then. If that is equal, the reader sees the reference
+//!   that was stored before it.
 //!
-//! Both hold only if one publisher writes all stamps. A publisher that is stopped between 2 and 5 for a whole
+//! Both hold only if one publisher writes all copies. A publisher that is stopped between 3 and 5 for a whole
 //! lap would otherwise write its words into the row of a later message. So only a publisher that is *alone*
 //! writes copies, and a word of the topic says whether there is one:
 //!
@@ -197,22 +202,26 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Publisher, step 1: the row has no copy from here on. Another publisher's copy is not used any more.
+    /// Publisher, steps 1 and 2: the row has no copy from here on. `rest` are the words of the second line;
+    /// empty without a copy, or if there is no such line.
     #[inline(always)]
-    pub(super) fn clear(self, index: usize) {
-        if let Some((stamp, _)) = self.copy(index) {
+    pub(super) fn prepare(self, index: usize, rest: &[u64]) {
+        if let Some((stamp, words)) = self.copy(index) {
             stamp.store(0, Ordering::Relaxed);
+            if !rest.is_empty() {
+                fence(Ordering::Release);
+                store(&words[SHORT_WORDS..], rest);
+            }
         }
     }
 
-    /// Publisher, steps 3 to 5: after the claim of the row, writes the copy of its message. `stamp` is not 0.
+    /// Publisher, steps 4 and 5: after the claim of the row, writes the words of the first line, and the stamp,
+    /// which is not 0.
     #[inline(always)]
-    pub(super) fn write(self, index: usize, message: &[u64], stamp: u64) {
+    pub(super) fn complete(self, index: usize, first: &[u64], stamp: u64) {
         if let Some((shown, words)) = self.copy(index) {
             fence(Ordering::Release);
-            for (word, value) in words.iter().zip(message) {
-                word.store(*value, Ordering::Relaxed);
-            }
+            store(&words[..SHORT_WORDS], first);
             shown.store(stamp, Ordering::Release);
         }
     }
@@ -230,6 +239,33 @@ impl<'a> Rows<'a> {
             *value = word.load(Ordering::Relaxed);
         }
         fence(Ordering::Acquire);
-        (self.reference(index).load(Ordering::Relaxed) == reference).then_some(stamp)
+        let is_same = shown.load(Ordering::Acquire) == stamp
+            && self.reference(index).load(Ordering::Relaxed) == reference;
+        is_same.then_some(stamp)
+    }
+}
+
+#[inline(always)]
+fn store(words: &[AtomicU64], values: &[u64]) {
+    for (word, value) in words.iter().zip(values) {
+        word.store(*value, Ordering::Relaxed);
+    }
+}
+
+/// A message as it is written into a row: the words of the first line, and those of the second.
+#[derive(Debug, Clone, Copy)]
+pub struct Copied<'m> {
+    /// Written after the claim.
+    pub first: &'m [u64],
+    /// Written before the claim.
+    pub rest: &'m [u64],
+}
+
+impl<'m> Copied<'m> {
+    /// Divides a message.
+    #[inline(always)]
+    pub fn new(message: &'m [u64]) -> Self {
+        let (first, rest) = message.split_at(message.len().min(SHORT_WORDS));
+        Self { first, rest }
     }
 }

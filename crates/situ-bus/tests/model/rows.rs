@@ -3,23 +3,26 @@
 use std::sync::Arc;
 
 use loom::thread;
-use situ_bus::protocol::ring::{Look, Ring};
-use situ_bus::protocol::row::{Alone, CopyRow, Rows, SHORT_WORDS};
+use situ_bus::protocol::ring::{Copied, Look, NewRow, Ring};
+use situ_bus::protocol::row::{Alone, CopyRow, LONG_WORDS, Rows, SHORT_WORDS};
 use situ_memory::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::{admit, explore, slot};
 
 /// A topic with one row, so that every message replaces the one before.
 struct Topic {
-    rows: Vec<CopyRow<SHORT_WORDS>>,
+    rows: Vec<CopyRow<LONG_WORDS>>,
     head: AtomicU64,
     alone: Alone,
 }
 
 /// The words of a message, different for each.
-fn message(number: u64) -> [u64; 2] {
-    [number * 10 + 1, number * 10 + 2]
+fn message<const WORDS: usize>(id: u64) -> [u64; WORDS] {
+    std::array::from_fn(|word| (id + 1) * 10 + word as u64)
 }
+
+/// A message with one word in the second line.
+const WORDS: usize = SHORT_WORDS + 1;
 
 impl Topic {
     fn new() -> Arc<Self> {
@@ -29,15 +32,17 @@ impl Topic {
     }
 
     fn ring(&self) -> Ring<'_> {
-        Ring::new(Rows::Short(&self.rows), &self.head)
+        Ring::new(Rows::Long(&self.rows), &self.head)
     }
 
-    /// As a publisher does whose first number is `since`. The reference's slot tells the publisher.
-    fn publish(&self, since: u64, publisher: u16) {
-        let copies = self.alone.is(since);
-        let number = self.ring().publish(0, slot(publisher), admit).unwrap();
-        if copies {
-            self.ring().write_copy(number, &message(number), 1);
+    /// As a publisher does whose first number is `since`. The reference's slot tells the message.
+    fn publish(&self, since: u64, id: u16) {
+        let words = message::<WORDS>(u64::from(id));
+        let copied = self.alone.is(since).then_some(Copied::new(&words));
+        let row = NewRow { reference: slot(id), rest: copied.map_or(&[], |copied| copied.rest) };
+        let number = self.ring().publish(0, row, admit).unwrap();
+        if let Some(copied) = copied {
+            self.ring().complete_copy(number, copied.first, 1);
         }
     }
 
@@ -51,9 +56,10 @@ impl Topic {
     }
 
     fn check_copy(&self, number: u64, reference: situ_bus::protocol::ring::Reference) -> bool {
-        let mut words = [0; 2];
+        let mut words = [0; WORDS];
         let found = self.ring().read_copy(number, reference, &mut words).is_some();
-        assert!(!found || words == message(number), "the copy of another message, or parts of two");
+        let right = message(u64::from(reference.slot));
+        assert!(!found || words == right, "the copy of another message, or parts of two");
         found
     }
 }
@@ -64,7 +70,7 @@ fn a_reader_gets_the_copy_of_its_message_or_none() {
     explore(3, || {
         let topic = Topic::new();
         let theirs = topic.clone();
-        let publisher = thread::spawn(move || (0..2).for_each(|_| theirs.publish(0, 0)));
+        let publisher = thread::spawn(move || (0..2).for_each(|id| theirs.publish(0, id)));
         topic.take(0);
         topic.take(1);
         publisher.join().unwrap();
@@ -124,7 +130,7 @@ fn a_reader_must_ask_whether_the_publisher_is_alone() {
     });
 }
 
-/// The protocol once more, for one row and one word of the message, without one of its steps.
+/// The protocol once more, for one row and a message of a word in each line, without one of its steps.
 #[derive(Default)]
 struct Broken {
     reference: AtomicU64,
@@ -132,29 +138,43 @@ struct Broken {
     words: [AtomicU64; 2],
 }
 
-fn explore_without(clear: bool, check: bool) {
+/// The steps that a variant has.
+#[derive(Clone, Copy)]
+struct Steps {
+    clear: bool,
+    check_stamp: bool,
+    check_reference: bool,
+}
+
+const ALL: Steps = Steps { clear: true, check_stamp: true, check_reference: true };
+
+fn explore_with(steps: Steps) {
     explore(3, move || {
         let row = Arc::new(Broken::default());
         let theirs = row.clone();
         let publisher = thread::spawn(move || {
-            for number in 1..3 {
-                if clear {
+            for id in 1..3 {
+                let words: [u64; 2] = message(id);
+                if steps.clear {
                     theirs.stamp.store(0, Ordering::Relaxed);
+                    fence(Ordering::Release);
                 }
-                theirs.reference.swap(number, Ordering::SeqCst);
+                theirs.words[1].store(words[1], Ordering::Relaxed);
+                theirs.reference.swap(id, Ordering::SeqCst);
                 fence(Ordering::Release);
-                for (word, value) in theirs.words.iter().zip(message(number)) {
-                    word.store(value, Ordering::Relaxed);
-                }
+                theirs.words[0].store(words[0], Ordering::Relaxed);
                 theirs.stamp.store(1, Ordering::Release);
             }
         });
-        let number = row.reference.load(Ordering::SeqCst);
-        if number != 0 && row.stamp.load(Ordering::Acquire) != 0 {
+        let id = row.reference.load(Ordering::SeqCst);
+        let stamp = row.stamp.load(Ordering::Acquire);
+        if id != 0 && stamp != 0 {
             let words = [0, 1].map(|word: usize| row.words[word].load(Ordering::Relaxed));
             fence(Ordering::Acquire);
-            if !check || row.reference.load(Ordering::Relaxed) == number {
-                assert_eq!(words, message(number), "the copy of another message");
+            if (!steps.check_stamp || row.stamp.load(Ordering::Acquire) == stamp)
+                && (!steps.check_reference || row.reference.load(Ordering::Relaxed) == id)
+            {
+                assert_eq!(words, message(id), "the copy of another message");
             }
         }
         publisher.join().unwrap();
@@ -163,17 +183,23 @@ fn explore_without(clear: bool, check: bool) {
 
 #[test]
 fn the_protocol_with_all_its_steps_holds() {
-    explore_without(true, true);
+    explore_with(ALL);
 }
 
 #[test]
 #[should_panic(expected = "the copy of another message")]
 fn the_stamp_must_be_cleared_before_the_claim() {
-    explore_without(false, true);
+    explore_with(Steps { clear: false, ..ALL });
+}
+
+#[test]
+#[should_panic(expected = "the copy of another message")]
+fn the_stamp_must_be_read_again() {
+    explore_with(Steps { check_stamp: false, ..ALL });
 }
 
 #[test]
 #[should_panic(expected = "the copy of another message")]
 fn the_reference_must_be_read_again() {
-    explore_without(true, false);
+    explore_with(Steps { check_reference: false, ..ALL });
 }
