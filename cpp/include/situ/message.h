@@ -22,7 +22,9 @@ extern "C" {
 /* A bulk field as it lies in a message: where its elements are in the body, and how many. Generated functions
  * give the elements. */
 typedef struct situ_bulk {
+  /* In bytes, from the beginning of the body. */
   uint64_t offset;
+  /* The number of elements. */
   uint64_t len;
 } situ_bulk;
 
