@@ -4,7 +4,7 @@
 #   scripts/arm64.sh [rust] [cpp] [topics]     without a part: all
 #
 #   rust     the tests of layout, regions, wire, memory and bus, and the vectors of the byte formats
-#   cpp      the tests of containers, flat messages, CDR, protobuf and versions of regions in C++, with vectors
+#   cpp      the tests of containers, flat messages, CDR, protobuf and versions of regions in C++
 #   topics   topics whose publishers and subscribers are of different architectures, in Rust, C++ and C
 #
 # qemu-aarch64 runs single programs: it emulates the processor, and passes system calls on to the kernel of

@@ -96,7 +96,7 @@ fn a_message_of_another_size_with_a_body_or_with_a_lifespan_comes_by_its_slot() 
         assert_eq!(sample.head_in_place(), bytes(value, size));
         assert_eq!(is_in_slot(&scratch, &sample), in_slot, "message {value}");
     }
-    // A row that once had a copy, and whose next message has none.
+    // Each row has copies in some laps and none in others.
     for value in 0..5000 {
         let size = if value / 1024 % 2 == 0 { 48 } else { 32 };
         publish(&writer, value, size);

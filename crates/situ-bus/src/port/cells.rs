@@ -1,7 +1,7 @@
 //! Private memory for small messages that a subscriber copies out of rows.
 //!
-//! A few cells, allocated with the subscriber, so that taking allocates nothing. The subscriber's thread takes
-//! a cell; the thread that drops the sample gives it back. A subscriber whose cells are all in use takes the
+//! The cells are allocated with the subscriber, so taking allocates nothing. The subscriber's thread takes a
+//! cell. The thread that drops the sample gives it back. If all cells are in use, the subscriber takes the
 //! slots instead.
 
 use std::any::Any;
@@ -72,8 +72,8 @@ impl Cells {
         Self { memory: cells.clone(), cells }
     }
 
-    /// Takes a free cell. Only for the subscriber's thread. `last` is the cell that it took last, whose lines
-    /// are warm.
+    /// Takes a free cell. Only for the subscriber's thread. It tries the cell `last` first, because it took
+    /// that one last and its lines are warm.
     #[inline(always)]
     pub(crate) fn take(&self, last: &StdCell<usize>) -> Option<TakenCell> {
         self.cells.take(last.get()).or_else(|| self.take_other(last))

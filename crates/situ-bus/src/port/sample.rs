@@ -22,8 +22,8 @@ pub(crate) fn is_expired(descriptor: &Descriptor) -> bool {
 }
 
 /// A message that was taken. Its bytes do not change until it is dropped, whatever its publisher does. It may
-/// be sent to other threads and outlive its subscriber. In a forked child its bytes are zeroes, unless it is a
-/// private copy of a small message, and dropping it releases nothing.
+/// be sent to other threads and outlive its subscriber. In a forked child its bytes are zeroes, except those
+/// of a small message, which are a private copy. Dropping it there releases nothing.
 #[derive(Debug)]
 pub struct RawSample {
     pub(crate) head: *const u8,
@@ -59,7 +59,8 @@ unsafe impl Sync for RawSample {}
 
 impl RawSample {
     fn descriptor(&self) -> &Descriptor {
-        // SAFETY: checked by `RawSubscriber::pin`; the mapping lives as long as the pin. Or it lies in the cell.
+        // SAFETY: checked by `RawSubscriber::pin`; the mapping lives as long as the pin. Or the descriptor lies
+        // in the cell, which the sample keeps.
         unsafe { &*self.descriptor }
     }
 

@@ -1,7 +1,7 @@
 //! The rows of a ring, and copies of small messages in them.
 //!
-//! A row is a reference to a slot. In topics of small messages it is one or two cache lines, which also hold a
-//! copy of the message:
+//! A row is a reference to a slot. In topics of small messages it has one or two cache lines, and also holds
+//! a copy of the message:
 //!
 //! ```text
 //!   0           8          16                       64 or 128
@@ -10,9 +10,11 @@
 //!   +-----------+----------+-------------------------+
 //! ```
 //!
-//! A subscriber that finds the copy needs neither the slot nor a pin, so a message costs the transfer of one
-//! line instead of two, and the slot's lines stay in the publisher's cache. The slot stays the truth. A
-//! subscriber that does not find the copy takes the slot as always, so the publisher may die anywhere.
+//! A subscriber that finds the copy needs neither the slot nor a pin. The row's lines are then the only ones
+//! that move from the publisher's cache to the subscriber's.
+//!
+//! The slot stays the truth. A subscriber that does not find the copy takes the slot as always, so the
+//! publisher may die anywhere.
 //!
 //! ```text
 //!   publisher, message n                      reader of message n
@@ -29,21 +31,22 @@
 //!
 //! A reader that reaches the end has the words of message *n* and of no other:
 //!
-//! - It saw 3, so it sees 1 or something later in `stamp`. As `stamp` was not 0, it saw 5, or the `stamp` of a
-//!   later lap. In the second case it also sees the reference of that lap in its step 6, and starts again.
-//! - If it reads a word of a later lap, a fence of that publisher and the reader's 5 order something before the
-//!   reader's 6: after a word of the second line, the 0 in `stamp`; after one of the first line, the reference.
-//!   The 0 may have become the stamp of the later lap by then. If that is equal, the reader sees the reference
-//!   that was stored before it.
+//! - It saw 3, so it sees 1 or something later in `stamp`. As `stamp` was not 0, it saw 5, or the `stamp` of
+//!   a later lap. In the second case its step 6 also sees the reference of that lap, and there is no copy.
+//! - Suppose that it reads a word of a later lap. A fence of the publisher and the reader's 5 then order an
+//!   earlier store of that lap before the reader's 6. For a word of the second line, that is the 0 in `stamp`;
+//!   for one of the first line, the reference.
+//! - In place of that 0 the reader may find the later lap's stamp, and it may be equal to the one that it
+//!   found before. Then it also sees the reference, which was stored before that stamp.
 //!
-//! Both hold only if one publisher writes all copies. A publisher that is stopped between 3 and 5 for a whole
+//! This holds only if one publisher writes all copies. A publisher that is stopped between 3 and 5 for a whole
 //! lap would otherwise write its words into the row of a later message. So only a publisher that is *alone*
 //! writes copies, and a word of the topic says whether there is one:
 //!
-//! - It is 0, or one more than the first number of the publisher that is alone. It changes only under the
-//!   topic's lock, when a publisher joins, before that publisher can publish. It becomes 0 if another publisher
-//!   is present, and stays 0 until one joins that is alone. A publisher that has left or died writes nothing
-//!   more, so all later writes to rows are those of the publisher that the word means.
+//! - It is 0, or one more than the first number of the publisher that is alone. It changes only when a
+//!   publisher joins: under the topic's lock, and before that publisher can publish. It becomes 0 if another
+//!   publisher is present, and stays 0 until a publisher joins that is alone. A publisher that has left or
+//!   died writes nothing more, so all later writes to rows are those of the publisher that the word means.
 //! - A reader that sees a message of the second publisher sees the word that this publisher's registration
 //!   wrote, because that came before the message. It then uses no copy, whatever the first publisher writes.
 //! - Copies of messages before the word's number are not used: another publisher may have written them, or
@@ -51,9 +54,9 @@
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// The number of words of a message in a row of one cache line, and in a row of two.
+/// The number of words for a message in a row of one cache line.
 pub const SHORT_WORDS: usize = 6;
-/// See [`SHORT_WORDS`].
+/// The number of words for a message in a row of two cache lines.
 pub const LONG_WORDS: usize = 14;
 /// The stamp of a copy whose publisher leaves out time stamps.
 pub const NOT_STAMPED: u64 = 1;
@@ -215,8 +218,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Publisher, steps 4 and 5: after the claim of the row, writes the words of the first line, and the stamp,
-    /// which is not 0.
+    /// Publisher, steps 4 and 5: after the claim of the row, writes the words of the first line and the
+    /// stamp, which is not 0.
     #[inline(always)]
     pub(super) fn complete(self, index: usize, first: &[u64], stamp: u64) {
         if let Some((shown, words)) = self.copy(index) {

@@ -78,7 +78,8 @@ fn a_reader_gets_the_copy_of_its_message_or_none() {
     });
 }
 
-/// A second publisher joins while the first is anywhere in a publication, also between its claim and its copy.
+/// A second publisher joins while the first is anywhere in a publication, also between its claim and its
+/// copy.
 /// `take` reads the second one's message.
 fn explore_second_publisher(take: impl Fn(&Topic, u64) + Copy + Send + Sync + 'static) {
     explore(3, move || {
