@@ -74,7 +74,9 @@ impl RawSubscriber {
             return None;
         }
         let mut cell = cells.take(self.last_cell())?;
-        let stamp = ring.read_copy(number, reference, cell.words())?;
+        // The header was checked: the size fits a cell.
+        let size = core.topic.header.copied_size as usize;
+        let stamp = ring.read_copy(number, reference, &mut cell.words()[..size.div_ceil(8)])?;
         let mapped = self.pools().get(core, reference.pool, number).ok().filter(|mapped| mapped.in_place)?;
         let descriptor = cell.descriptor();
         let published = if stamp == NOT_STAMPED { 0 } else { stamp };
@@ -82,7 +84,7 @@ impl RawSubscriber {
         descriptor.publisher.store(mapped.owner().0, Ordering::Relaxed);
         Some(RawSample {
             head: cell.message(),
-            head_size: core.topic.header.copied_size as usize,
+            head_size: size,
             body: cell.message(),
             body_size: 0,
             encoding: Encoding::Flat,

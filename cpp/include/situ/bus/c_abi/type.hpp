@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "situ.h"
 #include "situ/layout/message.hpp"
@@ -18,9 +19,9 @@ class type_description {
     made.name_ = T::situ_name;
     made.schema_ = T::schema;
     made.raw_.schema_hash = T::schema_hash;
-    made.raw_.layout_hash = layout_of<T>();
+    made.raw_.layout_hash = flat_form_t<T>::layout_hash;
     made.raw_.encoding = flat_message<T> ? SITU_FLAT : SITU_XCDR1;
-    made.raw_.fixed_size = size_of<T>();
+    made.raw_.fixed_size = made.raw_.layout_hash == 0 ? 0 : sizeof(flat_form_t<T>);
     return made;
   }
   /// The type of a struct with storage in regions, with the layout hash of its region.
@@ -41,26 +42,18 @@ class type_description {
   }
 
  private:
-  /// The layout of the flat messages that a subscriber of T reads. If T is a message on the heap with a flat
-  /// form, this is the layout of that form.
+  /// The type of the flat messages that a subscriber of T reads: if T is a message on the heap with a flat
+  /// form, that form.
   template <message T>
-  static std::uint64_t layout_of() {
+  static auto flat_form() {
     if constexpr (T::layout_hash == 0 && requires { typename rebind<T, flat>; }) {
-      return rebind<T, flat>::layout_hash;
+      return std::type_identity<rebind<T, flat>>();
     } else {
-      return T::layout_hash;
+      return std::type_identity<T>();
     }
   }
-
-  /// The size of these flat messages, or 0 if there are none.
   template <message T>
-  static std::uint32_t size_of() {
-    if constexpr (T::layout_hash == 0 && requires { typename rebind<T, flat>; }) {
-      return static_cast<std::uint32_t>(sizeof(rebind<T, flat>));
-    } else {
-      return T::layout_hash == 0 ? 0 : static_cast<std::uint32_t>(sizeof(T));
-    }
-  }
+  using flat_form_t = typename decltype(flat_form<T>())::type;
 
   std::string name_;
   std::string schema_;
