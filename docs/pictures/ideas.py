@@ -162,27 +162,27 @@ def ring():
 
 def holders():
     c = Canvas(720, 330, "How reader and owner of a slot exclude each other",
-               "The reader sets its bit and then reads the generation. The owner raises the generation and then reads the "
-               "bits. At least one of them sees the write of the other.")
+               "The reader writes the name of the slot into its ledger and then reads the generation. The owner raises the "
+               "generation and then reads all ledgers. At least one of them sees the write of the other.")
     c.area(16, 16, 210, 150, "process", "reader")
-    c.text(32, 66, "1  set my bit", "code")
+    c.text(32, 66, "1  name the slot", "code")
     c.text(32, 126, "2  read the generation", "code")
     c.area(494, 16, 210, 150, "process", "owner")
     c.text(510, 66, "1  raise the generation", "code")
-    c.text(510, 126, "2  read all bits", "code")
-    c.area(264, 16, 192, 150, "zone", "control of a slot")
-    c.box(280, 50, 160, 30, "part", "generation 8")
-    c.text(280, 108, "holder bits", "small")
-    c.cells(280, 114, 30, [(20, "body" if at == 2 else "part", "1" if at == 2 else "0") for at in range(8)])
-    c.arrow("M180 62 H246 V134 H276")
-    c.arrow("M224 122 H236 V72 H276")
+    c.text(510, 126, "2  read all ledgers", "code")
+    c.area(264, 16, 192, 66, "zone", "control of a slot")
+    c.box(280, 44, 160, 30, "part", "generation 8")
+    c.area(264, 92, 192, 74, "zone", "ledger of the reader")
+    c.cells(280, 122, 32, [(80, "body", "slot 3"), (40, "part", "0"), (40, "part", "0")])
+    c.arrow("M180 62 H250 V138 H276")
+    c.arrow("M224 122 H238 V52 H276")
     c.arrow("M504 62 H444")
-    c.arrow("M504 122 H444")
+    c.arrow("M504 122 H474 V138 H444")
     c.arrow("M121 166 V196")
     c.arrow("M599 166 V196")
     c.box(16, 200, 330, 50, "body", "generation as expected", "read the message")
-    c.box(16, 262, 330, 50, "zone", "otherwise", "clear the bit; the message is lost")
-    c.box(374, 200, 330, 50, "body", "no bit is set", "write the next message into the slot")
+    c.box(16, 262, 330, 50, "zone", "otherwise", "clear the name; the message is lost")
+    c.box(374, 200, 330, 50, "body", "no ledger names it", "write the next message into the slot")
     c.box(374, 262, 330, 50, "zone", "otherwise", "take another slot; look again later")
     return c
 
@@ -203,8 +203,8 @@ def death():
         c.arrow(f"M630 {y + 33} H668")
     c.box(672, 20, 32, 246, "body")
     c.add('<text transform="translate(683 143) rotate(90)" text-anchor="middle">repairs</text>')
-    c.text(16, 226, "Repair: clear its holder bits,", "small")
-    c.text(16, 244, "free its cursor, remove its files.", "small")
+    c.text(16, 226, "Repair: free its place and ledger,", "small")
+    c.text(16, 244, "remove its files.", "small")
     c.text(16, 262, "The first that detects it does this.", "small")
     return c
 

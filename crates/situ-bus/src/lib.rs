@@ -1,7 +1,7 @@
 //! The bus: nodes, topics, publishing and taking, waiting, liveness and repair.
 //!
 //! A topic is a ring of references in one shared file, and the cursors of its subscribers in another.
-//! Publishing stores a reference to a slot of the publisher's own pool. Taking pins the slot and reads it in
+//! Publishing stores a reference to a slot of the publisher's own pool. Taking holds the slot and reads it in
 //! place. There is no daemon: a participant that finds a dead participant repairs the state that it left. The
 //! formats are specified in `spec/topic.md` and `spec/pool.md`.
 //!
@@ -9,9 +9,9 @@
 //!    publisher A: pool        topic: ring of rows              subscriber
 //!   +----+----+----+         +---+---+---+---+---+          cursor = 7
 //!   | s0 | s1 | s2 | <------ | 5 | 6 | 7 |   |   | <------- 1. look at row 7
-//!   +----+----+----+   +---- +---+---+---+---+---+          2. pin the slot (set my holder bit)
+//!   +----+----+----+   +---- +---+---+---+---+---+          2. hold the slot (name it in my ledger)
 //!    publisher B: pool |       one compare-and-swap         3. read in place
-//!   +----+----+----+   |       claims row and order         4. release (clear my bit)
+//!   +----+----+----+   |       claims row and order         4. release (clear the name)
 //!   | s0 | s1 | s2 | <-+
 //!   +----+----+----+
 //! ```

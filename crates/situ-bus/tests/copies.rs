@@ -777,7 +777,7 @@ fn a_held_copy_outlives_its_copier() {
     publish_on_host(&publisher, 2);
     drop(copier.take().unwrap().unwrap());
     for path in scratch.files().iter().filter(|path| path.extension().is_some_and(|it| it == "pool")) {
-        PoolMetadata::open(path).unwrap().poison();
+        PoolMetadata::open(path, situ_memory::Access::ReadWrite).unwrap().poison();
     }
     assert_eq!(held.fence().unwrap().state(), FenceState::Complete);
     held.synchronize(SHORT).unwrap();

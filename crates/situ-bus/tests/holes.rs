@@ -28,10 +28,13 @@ fn published(scratch: &Scratch, body: usize) -> (RawPublisher, RawSubscriber) {
     (publisher, subscriber)
 }
 
-/// A peer's change of the directory: the slot lies behind everything else and is arbitrarily large, and the
+/// Where the first slot's control says where its bytes lie: `spec/pool.md`.
+const OFFSET: u64 = 128 + 8;
+
+/// A peer's change of the control: the slot lies behind everything else and is arbitrarily large, and the
 /// file grows at no cost.
 #[test]
-fn a_forged_directory_entry_does_not_make_a_reader_find_memory() {
+fn a_forged_control_does_not_make_a_reader_find_memory() {
     const FORGED: u64 = 3 << 30;
     let scratch = Scratch::new();
     let (_publisher, subscriber) = published(&scratch, 100);
@@ -39,8 +42,8 @@ fn a_forged_directory_entry_does_not_make_a_reader_find_memory() {
     let end = data.metadata().unwrap().len();
     data.set_len(end + FORGED).unwrap();
     let (offset, len) = (end.next_multiple_of(4096), FORGED - 4096);
-    pool.write_all_at(&offset.to_le_bytes(), 4096).unwrap();
-    pool.write_all_at(&len.to_le_bytes(), 4104).unwrap();
+    pool.write_all_at(&offset.to_le_bytes(), OFFSET).unwrap();
+    pool.write_all_at(&len.to_le_bytes(), OFFSET + 8).unwrap();
     let before = data.metadata().unwrap().blocks();
     match subscriber.take() {
         Err(TakeError::Pool {
@@ -61,10 +64,10 @@ fn a_forged_descriptor_does_not_make_a_reader_find_memory() {
     let (publisher, subscriber) = published(&scratch, 100);
     let (pool, data) = (file(&scratch, "pool"), file(&scratch, "data"));
     let mut entry = [0; 8];
-    pool.read_exact_at(&mut entry, 4096).unwrap();
+    pool.read_exact_at(&mut entry, OFFSET).unwrap();
     let offset = u64::from_le_bytes(entry);
     data.set_len(data.metadata().unwrap().len() + FORGED).unwrap();
-    pool.write_all_at(&FORGED.to_le_bytes(), 4104).unwrap();
+    pool.write_all_at(&FORGED.to_le_bytes(), OFFSET + 8).unwrap();
     // The size of the body, behind the time stamp, the publisher and the size of the head.
     let mut descriptor = [0; 64];
     data.read_exact_at(&mut descriptor, offset).unwrap();

@@ -22,8 +22,8 @@ use situ_bus::{
     SubscriberQos, TakeError, clean, inspect,
 };
 use situ_memory::{
-    DomainError, DomainId, DomainKind, EmulatedDomain, EmulatedOptions, Fence, FenceState, HOST,
-    PoolMetadata, Stream, ViewError,
+    DomainError, DomainId, DomainKind, EmulatedDomain, EmulatedOptions, Fence, FenceState, HOST, Stream,
+    ViewError,
 };
 use situ_testkit::Random;
 use situ_testkit::process::{Role, say};
@@ -555,12 +555,6 @@ fn hold_all(scratch: &Scratch) {
     }
 }
 
-/// The number of held slots in all pools of the topic.
-fn held(scratch: &Scratch) -> usize {
-    let pools = scratch.files().into_iter().filter(|path| path.extension().is_some_and(|it| it == "pool"));
-    pools.filter_map(|path| PoolMetadata::open(&path).ok()).map(|pool| pool.usage().0).sum()
-}
-
 /// Slots that a killed subscriber held, of messages and of others' copies, are released.
 #[test]
 fn copies_held_by_a_dead_subscriber_return() {
@@ -577,13 +571,12 @@ fn copies_held_by_a_dead_subscriber_return() {
         check_bytes(&sample, sample.body_in_place());
         child.wait_for("taken");
     }
-    // Both places hold the same head, which is one slot. A copy belongs to the subscriber that made it.
-    assert_eq!(held(&scratch), 2 * HELD as usize, "heads, and copies in host memory");
+    assert_eq!(scratch.held("image"), 3 * HELD as usize, "heads, by both, and copies in host memory, by one");
     assert_eq!(copies(&scratch, HOST), HELD);
     child.kill();
     let start = Instant::now();
     let mut count = HELD;
-    while held(&scratch) > 0 {
+    while scratch.held("image") > 0 {
         assert!(start.elapsed() < TIMEOUT, "they do not return");
         send(&publisher, stream(DEVICE).as_ref(), (1, count), 50_000, When::Complete);
         drop(take(&copier));

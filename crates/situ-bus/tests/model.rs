@@ -28,12 +28,13 @@ use loom::cell::UnsafeCell;
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use situ_bus::protocol::flow_window::{Epoch, FlowWindow, begin, enter};
+use situ_bus::protocol::ledger::{HeldSlot, Ledger};
 use situ_bus::protocol::ring::{ClaimError, Look, Reference, Ring};
 use situ_bus::protocol::row;
 use situ_bus::wake::WakeWord;
-use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use situ_memory::sync::between_sequentially_consistent;
-use situ_memory::{Held, SlotControl};
+use situ_memory::{SlotControl, short_generation};
 
 /// Explores a model with at most this many preemptions: most errors need two.
 fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
@@ -93,7 +94,7 @@ fn claim_by_store(rows: &Rows, reference: Reference) -> u64 {
     while rows.ring().look(number) != Look::NotYet {
         number += 1;
     }
-    let word = 1 << 40 | u64::from(reference.slot) << 16;
+    let word = 1 << 42 | u64::from(reference.slot) << 13;
     rows.rows[number as usize].store(word, Ordering::SeqCst);
     number
 }
@@ -180,38 +181,70 @@ fn a_published_message_is_visible() {
     });
 }
 
-/// An owner that reuses its only slot as soon as `retire` permits, and two readers that read what `pin`
+/// A slot, and the ledgers of those that may hold it.
+struct Slot {
+    control: SlotControl,
+    ledgers: Vec<Ledger>,
+}
+
+const NAME: HeldSlot = HeldSlot { pool: 0, slot: 0 };
+
+impl Slot {
+    fn new(places: usize) -> Self {
+        Self { control: SlotControl::new(), ledgers: (0..places).map(|_| Ledger::new()).collect() }
+    }
+    fn generation(&self) -> u16 {
+        short_generation(self.control.generation())
+    }
+    /// As `RawSubscriber::hold`.
+    fn hold(&self, place: usize, generation: u16) -> bool {
+        let word = self.ledgers[place].free(0).unwrap();
+        self.ledgers[place].hold(word, NAME, &self.control, generation)
+    }
+    fn release(&self, place: usize) {
+        self.ledgers[place].release(0);
+    }
+    fn is_held(&self) -> bool {
+        self.ledgers.iter().any(|ledger| ledger.held().any(|held| held == NAME))
+    }
+    /// As `retire` and `reclaim` of a publisher. Returns whether the slot is free.
+    fn reclaim(&self) -> bool {
+        self.control.retire();
+        fence(Ordering::SeqCst);
+        !self.is_held()
+    }
+}
+
+/// An owner that reuses its only slot as soon as `reclaim` permits, and two readers that read what `hold`
 /// permits.
 fn slot_is_shared(
     readers: usize,
-    retire: impl Fn(&SlotControl) -> Held + Copy + Send + Sync + 'static,
-    pin: impl Fn(&SlotControl, usize, u16) -> bool + Copy + Send + Sync + 'static,
+    reclaim: impl Fn(&Slot) -> bool + Copy + Send + Sync + 'static,
+    hold: impl Fn(&Slot, usize, u16) -> bool + Copy + Send + Sync + 'static,
 ) {
     explore(3, move || {
-        let shared = Arc::new((Rows::new(2), SlotControl::new(), AtomicU64::new(0), Payloads::new(1)));
+        let shared = Arc::new((Rows::new(2), Slot::new(readers), AtomicU64::new(0), Payloads::new(1)));
         let readers: Vec<_> = (0..readers)
             .map(|place| {
                 let shared = shared.clone();
                 thread::spawn(move || {
-                    let (rows, control, sequence, payloads) = &*shared;
-                    // Places whose bits lie in different words.
-                    let place = place * 64;
+                    let (rows, of, sequence, payloads) = &*shared;
                     let number = rows.ring().end().saturating_sub(1);
                     if let Look::Here(found) = rows.ring().look(number)
-                        && pin(control, place, found.generation)
+                        && hold(of, place, found.generation)
                     {
                         if sequence.load(Ordering::Relaxed) == number + 1 {
                             assert_eq!(payloads.read(0), 10 + number);
                         }
-                        control.release(place);
+                        of.release(place);
                     }
                 })
             })
             .collect();
-        let (rows, control, sequence, payloads) = &*shared;
+        let (rows, of, sequence, payloads) = &*shared;
         let publish = |number: u64| {
             payloads.write(0, 10 + number);
-            let reference = Reference { generation: control.generation() as u16, ..slot(0) };
+            let reference = Reference { generation: of.generation(), ..slot(0) };
             let published = rows.ring().publish(number, reference, |number| {
                 sequence.store(number + 1, Ordering::Relaxed);
                 admit(number)
@@ -219,42 +252,102 @@ fn slot_is_shared(
             assert_eq!(published, Ok(number));
         };
         publish(0);
-        if retire(control) == Held::No {
+        if reclaim(of) {
             publish(1);
         }
         readers.into_iter().for_each(|reader| reader.join().unwrap());
-        assert_eq!(control.held(), Held::No, "all readers released it");
+        assert!(!of.is_held(), "all readers released it");
     });
 }
 
-/// A slot is never both free and pinned: no payload is overwritten while it is read. (Fails without the fence
-/// in `pin` that stands for sequential consistency, and without the one in `retire`.)
+/// A slot is never both free and held: no payload is overwritten while it is read. (Fails without the fence
+/// in `Ledger::hold` that stands for sequential consistency.)
 #[test]
-fn a_pinned_slot_is_not_reused() {
-    slot_is_shared(1, SlotControl::retire, SlotControl::pin);
-    slot_is_shared(2, SlotControl::retire, SlotControl::pin);
+fn a_held_slot_is_not_reused() {
+    slot_is_shared(1, Slot::reclaim, Slot::hold);
+    slot_is_shared(2, Slot::reclaim, Slot::hold);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn broken_an_owner_checks_before_it_retires() {
-    let looks_first = |control: &SlotControl| {
-        let held = control.held();
-        let _ = control.retire();
-        held
+fn broken_an_owner_looks_before_it_retires() {
+    let looks_first = |of: &Slot| {
+        let free = !of.is_held();
+        of.control.retire();
+        fence(Ordering::SeqCst);
+        free
     };
-    slot_is_shared(1, looks_first, SlotControl::pin);
+    slot_is_shared(1, looks_first, Slot::hold);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn broken_a_reader_checks_before_it_pins() {
-    let looks_first = |control: &SlotControl, place: usize, generation: u16| {
-        let fresh = control.generation() as u16 == generation;
-        let _ = control.pin(place, generation);
+fn broken_an_owner_looks_without_a_fence() {
+    let without = |of: &Slot| {
+        of.control.retire();
+        !of.is_held()
+    };
+    slot_is_shared(1, without, Slot::hold);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn broken_a_reader_looks_before_it_holds() {
+    let looks_first = |of: &Slot, place: usize, generation: u16| {
+        let fresh = of.generation() == generation;
+        let _ = of.hold(place, generation);
         fresh
     };
-    slot_is_shared(1, SlotControl::retire, looks_first);
+    slot_is_shared(1, Slot::reclaim, looks_first);
+}
+
+/// A subscriber takes its place while an owner that may not see it yet reclaims a slot. It then holds a slot
+/// of an earlier message.
+fn newcomer(comes: impl Fn(&AtomicU64, &Slot, u16) -> bool + Copy + Send + Sync + 'static) {
+    explore(3, move || {
+        let shared = Arc::new((Rows::new(2), Slot::new(1), AtomicU64::new(0), Payloads::new(1)));
+        let (rows, of, used, payloads) = &*shared;
+        payloads.write(0, 10);
+        rows.ring().publish(0, slot(0), admit).unwrap();
+        let subscriber = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (rows, of, used, payloads) = &*shared;
+                if let Look::Here(found) = rows.ring().look(0)
+                    && comes(used, of, found.generation)
+                {
+                    assert_eq!(payloads.read(0), 10);
+                    of.release(0);
+                }
+            })
+        };
+        // As `Places::held_in`: only places that were ever taken.
+        of.control.retire();
+        fence(Ordering::SeqCst);
+        if used.load(Ordering::SeqCst) == 0 || !of.is_held() {
+            payloads.write(0, 11);
+        }
+        subscriber.join().unwrap();
+    });
+}
+
+#[test]
+fn a_newcomers_ledger_counts() {
+    newcomer(|used, of, generation| {
+        used.fetch_max(1, Ordering::SeqCst);
+        between_sequentially_consistent();
+        of.hold(0, generation)
+    });
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn broken_a_newcomer_holds_before_its_place_counts() {
+    newcomer(|used, of, generation| {
+        let held = of.hold(0, generation);
+        used.fetch_max(1, Ordering::SeqCst);
+        held
+    });
 }
 
 /// The kernel compares the word and goes to sleep in one step. No thread wakes by time here, so a lost

@@ -12,7 +12,7 @@ use common::watched::{TIMEOUT, kills};
 use common::{Scratch, numbers, role};
 use rustix::process::Signal;
 use situ_bus::{LoanError, Placement, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos};
-use situ_memory::{AllocateError, DomainId, DomainKind, HOST, PoolMetadata};
+use situ_memory::{AllocateError, DomainId, DomainKind, HOST};
 use situ_testkit::process::{Role, say};
 
 const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
@@ -65,11 +65,9 @@ impl Scene {
         Ok(())
     }
 
-    /// The number of held slots in all pools.
+    /// The number of slots that subscribers hold.
     fn held(&self) -> usize {
-        let files = self.scratch.files().into_iter();
-        let pools = files.filter(|path| path.extension().is_some_and(|it| it == "pool"));
-        pools.filter_map(|path| PoolMetadata::open(&path).ok()).map(|pool| pool.usage().0).sum()
+        self.scratch.held("image")
     }
 }
 

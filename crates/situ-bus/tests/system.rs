@@ -395,7 +395,8 @@ fn register_without_memory(scratch: &Scratch) {
             walk(scratch.path())
         );
     }
-    assert!(refused > 20, "{refused}");
+    // The files of a topic and of a pool, page by page.
+    assert!(refused > 4, "{refused}");
 }
 
 #[test]

@@ -292,11 +292,25 @@ fn a_topic_without_participants_leaves_no_file() {
 
 #[test]
 fn many_places_can_be_taken_and_not_more() {
+    use std::os::unix::fs::FileExt;
     let scratch = Scratch::new();
     let node = scratch.node("n");
-    let subscribers: Vec<_> = (0..256).map(|_| subscriber(&node, SubscriberQos::default())).collect();
+    // More than fit the first window of the file.
+    let subscribers: Vec<_> = (0..300).map(|_| subscriber(&node, SubscriberQos::default())).collect();
+    let file = scratch.topic("numbers").join("subscribers");
+    let file = std::fs::File::options().read(true).write(true).open(file).unwrap();
+    // All others are taken by the same node: its number, and ACTIVE. The offsets are those of `spec/topic.md`.
+    for place in 300..4096_u64 {
+        let at = 4096 + place * 4096;
+        file.write_all_at(&node.id().0.to_le_bytes(), at + 3968).unwrap();
+        file.write_all_at(&1_u32.to_le_bytes(), at + 8).unwrap();
+    }
+    file.write_all_at(&4096_u32.to_le_bytes(), 136).unwrap();
     let refused = RawSubscriber::create(&node, "numbers", &numbers(), SubscriberQos::default());
-    assert!(matches!(refused, Err(RegisterError::Full { role: "subscriber", most: 256, .. })));
+    assert!(matches!(refused, Err(RegisterError::Full { role: "subscriber", most: 4096, .. })));
+    for place in 300..4096_u64 {
+        file.write_all_at(&0_u32.to_le_bytes(), 4096 + place * 4096 + 8).unwrap();
+    }
     let publisher = publisher(&node, PublisherQos::default());
     publish(&publisher, 77, 10);
     for subscriber in &subscribers {

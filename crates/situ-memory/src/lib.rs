@@ -11,7 +11,7 @@
 //!   +--------+-----------------+-------------------+       +----------------------------------+
 //!   | header | directory       | controls          |       | slot | slot      | slot |  ...   |
 //!   |        | offset,capacity | generation,fence, |       +----------------------------------+
-//!   |        |                 | holders           |       readers map it read-only, where they can
+//!   |        |                 |                   |       readers map it read-only, where they can
 //!   +--------+-----------------+-------------------+
 //!     readers: read-only          readers: read-write
 //! ```
@@ -37,7 +37,7 @@ pub mod sync;
 mod transfer;
 
 pub use sync::fence::{Fence, FenceEnd, FenceState, FenceWords, POISON, Then};
-pub use sync::slot_control::{HOLDERS, Held, SlotControl};
+pub use sync::slot_control::{GENERATION_BITS, SlotControl, short_generation};
 pub use sync::wake;
 
 #[cfg(all(not(loom), feature = "cuda"))]

@@ -180,7 +180,7 @@ fn after_a_failed_copy_no_fence_says_complete() {
     let states: Vec<FenceState> = fences.iter().map(|fence| fence.state()).collect();
     assert_eq!(states, [FenceState::Complete, FenceState::Poisoned, FenceState::Poisoned]);
     // The poison goes with the message: the slot's next message is pending, then complete.
-    let _ = pool.control(last).retire();
+    pool.control(last).retire();
     pool.deallocate(last);
     assert_eq!(pool.allocate(64).unwrap(), last);
     let fence = pool.fence(last);

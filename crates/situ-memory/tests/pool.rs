@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use situ_memory::{
-    AllocateError, Beneath, Capabilities, Domain, DomainError, DomainId, DomainKind, Domains, EmulatedDomain,
-    GRANULE, Held, HostDomain, Memory, MemoryError, MemoryRequest, PoolOptions, PoolOwner, PoolView,
-    Registered, Strategy as Allocation, Stream, ViewError,
+    Access, AllocateError, Beneath, Capabilities, Domain, DomainError, DomainId, DomainKind, Domains,
+    EmulatedDomain, GRANULE, HostDomain, Memory, MemoryError, MemoryRequest, PoolOptions, PoolOwner,
+    PoolView, Registered, Strategy as Allocation, Stream, ViewError,
 };
 
 struct Scratch(situ_testkit::Scratch);
@@ -31,7 +31,7 @@ fn options(slots: u32, capacity: u64) -> PoolOptions {
 }
 
 fn open(scratch: &Scratch) -> Result<PoolView, ViewError> {
-    PoolView::open(&Domains::host_only(), &scratch.control())
+    PoolView::open(&Domains::host_only(), &scratch.control(), Access::ReadWrite)
 }
 
 /// If the owner gave registered pages back and got others in their place, the device would go on with the old
@@ -126,8 +126,8 @@ fn what_could_not_be_registered_is_given_back() {
     let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 4 << 20)).unwrap();
     let slot = owner.allocate(1 << 20).unwrap();
     let view = open(&scratch).unwrap();
-    let place = (view.control(slot).unwrap(), view.place(slot).unwrap());
-    Registered::default().add(&Refusing, view.bytes(), 1 << 20, place);
+    let note = || view.metadata().note_registered(slot);
+    Registered::default().add(&Refusing, view.bytes(), 1 << 20, (&note, view.place(slot).unwrap()));
     owner.deallocate(slot);
     owner.trim();
     assert_eq!(fs::metadata(scratch.0.join("p.data")).unwrap().blocks(), 0);
@@ -145,17 +145,14 @@ fn what_the_owner_writes_the_view_reads() {
     let view = open(&scratch).unwrap();
     let generation = owner.control(slot).generation();
     assert_eq!(generation, 7, "the first generation is the low half of the pool's number");
-    assert!(view.control(slot).unwrap().pin(200, generation as u16));
+    assert_eq!((owner.share(slot), view.control(slot).unwrap().has_generation(7)), (7, true));
     let (seen, seen_len) = view.memory(slot).unwrap();
     assert_eq!(seen_len, len);
-    // SAFETY: the slot is pinned, and has at least 1000 bytes.
+    // SAFETY: the owner does not use the slot, and it has at least 1000 bytes.
     assert_eq!(unsafe { std::slice::from_raw_parts(seen, 1000) }, [7u8; 1000]);
-    assert_eq!(view.usage(), (1, 16), "small slots are cut by the slab");
-    assert_eq!(owner.control(slot).retire(), Held::Yes);
-    assert_eq!(owner.control(slot).holders().collect::<Vec<_>>(), [200]);
-    assert!(!view.control(slot).unwrap().pin(3, generation as u16), "a retired slot cannot be pinned");
-    assert_eq!(view.release_all(200), 1);
-    assert_eq!(owner.control(slot).held(), Held::No);
+    assert_eq!(view.slots(), 16, "small slots are cut by the slab");
+    owner.control(slot).retire();
+    assert_eq!((owner.share(slot), view.control(slot).unwrap().has_generation(7)), (8, false));
 }
 
 #[test]
@@ -301,7 +298,7 @@ fn malformed_files_are_refused() {
             changed[byte] = value;
             file.write_all_at(&changed, 0).unwrap();
             // As memory of a device, it is out of reach instead.
-            if let Ok(view) = PoolView::open(&domains, &scratch.control())
+            if let Ok(view) = PoolView::open(&domains, &scratch.control(), Access::ReadWrite)
                 && view.header().domain().kind != DomainKind::HOST
             {
                 assert!((0..64).all(|slot| view.memory(slot).is_none()));
@@ -313,7 +310,7 @@ fn malformed_files_are_refused() {
                 // safe.
                 Ok(view) => {
                     for slot in [0, 63, 64, u32::MAX] {
-                        let _ = view.control(slot).map(|control| control.held());
+                        let _ = view.control(slot).map(|control| control.generation());
                         let _ = view.memory(slot);
                         let _ = view.fence(slot).map(|fence| fence.state());
                     }
@@ -331,9 +328,9 @@ fn malformed_files_are_refused() {
 /// a slot at the very end.
 fn patched(scratch: &Scratch, capacity: u64) {
     let file = fs::OpenOptions::new().read(true).write(true).open(scratch.control()).unwrap();
-    file.write_all_at(&capacity.to_le_bytes(), 64).unwrap();
-    file.write_all_at(&(capacity - 4096).to_le_bytes(), 4096).unwrap();
-    file.write_all_at(&4096_u64.to_le_bytes(), 4096 + 8).unwrap();
+    file.write_all_at(&capacity.to_le_bytes(), 56).unwrap();
+    file.write_all_at(&(capacity - 4096).to_le_bytes(), 128 + 8).unwrap();
+    file.write_all_at(&4096_u64.to_le_bytes(), 128 + 16).unwrap();
     let data = fs::OpenOptions::new().write(true).open(scratch.control().with_extension("data")).unwrap();
     data.set_len(capacity).unwrap();
     // It is no hole.

@@ -298,7 +298,7 @@ impl DomainCopier {
     fn wait_for(&self, entry: CopyState<'_>, word: u64, by: Reference, len: u64) -> bool {
         let start = Instant::now();
         let limit = copier_grace(len);
-        let copier = self.topic.publisher(usize::from(by.pool));
+        let Some(copier) = self.topic.named_entry(usize::from(by.pool)) else { return false };
         for _ in 0..SPINS {
             if !entry.still(word) {
                 return true;
@@ -334,7 +334,7 @@ impl DomainCopier {
         let slot = self.allocate(len)?;
         let Some(own) = &mut self.own else { return Ok(None) };
         let target =
-            Reference { pool: own.entry as u8, slot: slot as u16, generation: own.pool.share(slot) as u16 };
+            Reference { pool: own.entry as u16, slot: slot as u16, generation: own.pool.share(slot) };
         let claim = entry.claim(seen, target);
         if claim.is_none() {
             own.pool.deallocate(slot);
@@ -497,8 +497,12 @@ impl DomainCopier {
         if source.memory.host(0, 0)?.is_some() {
             (source.register)(domain.as_ref());
         } else if let Some(own) = self.own.as_mut().filter(|own| is_host(own.pool.bytes())) {
-            let slot = (own.pool.control(slot), own.pool.place(slot));
-            own.registered.add(domain.as_ref(), own.pool.bytes(), source.len, slot);
+            let note = || {
+                own.pool.control(slot).note_registered();
+                true
+            };
+            let place = (&note as &dyn Fn() -> bool, own.pool.place(slot));
+            own.registered.add(domain.as_ref(), own.pool.bytes(), source.len, place);
         }
         Ok(())
     }
@@ -558,7 +562,7 @@ impl DomainCopier {
                 let Some(own) = &mut self.own else { return Err(CopyError::Contended) };
                 let mut slot = None;
                 wait_for_exiting_processes(&self.topic, &self.node.processes, || {
-                    own.give_back(usize::MAX);
+                    own.reclaim(&self.topic);
                     slot = own.pool.allocate(size).ok();
                     slot.is_some()
                 });
@@ -599,7 +603,8 @@ impl DomainCopier {
             .take_copies(self.node.life.id(), options.id, self.domain, make)
             .map_err(|error| CopyError::Register(Box::new(error)))?;
         let Some(pool) = pool else { unreachable!("an entry is only taken with a pool") };
-        let (made, held, process_watch) = (VecDeque::new(), VecDeque::new(), ProcessWatch::default());
+        let (made, held, names) = (VecDeque::new(), VecDeque::new(), Vec::new());
+        let process_watch = ProcessWatch::default();
         let column = self.column;
         Ok(CopyPool {
             entry,
@@ -609,6 +614,7 @@ impl DomainCopier {
             rows,
             made,
             held,
+            names,
             process_watch,
         })
     }
@@ -638,7 +644,7 @@ impl DomainCopier {
         let pools = self.own.iter_mut().chain(&mut self.outgrown);
         pools
             .map(|own| {
-                own.give_back(usize::MAX);
+                own.reclaim(&self.topic);
                 own.pool.trim()
             })
             .sum()

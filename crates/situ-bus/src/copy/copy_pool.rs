@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, Fence, FenceState, Held, PoolOwner, Registered, SlotId};
+use situ_memory::{DomainId, Fence, FenceState, PoolOwner, Registered, SlotId};
 
 use crate::clock::now_ns;
 use crate::node::process_watch::{ProcessWatch, Processes};
@@ -32,9 +32,11 @@ pub(crate) struct CopyPool {
     /// The rows of the topic when it was made.
     pub(crate) rows: u64,
     pub(crate) made: VecDeque<CopyRecord>,
-    /// Slots that were retired while a subscriber held them, or while a stream was still copying into them
-    /// (until the fence is not pending).
+    /// Slots that were retired, and that subscribers may hold. With a fence: a stream may still copy into
+    /// them, until the fence is not pending.
     pub(crate) held: VecDeque<(SlotId, Option<Fence>)>,
+    /// The slots that subscribers hold, by the last look at their ledgers.
+    pub(crate) names: Vec<u16>,
     pub(crate) process_watch: ProcessWatch,
 }
 
@@ -46,7 +48,7 @@ impl CopyPool {
         let mut passed = None;
         while let Some(made) = self.made.front() {
             let retired = |(mapped, slot, generation): &(Arc<Mapped>, SlotId, u16)| {
-                mapped.view.control(*slot).is_none_or(|control| control.generation() as u16 != *generation)
+                mapped.view.control(*slot).is_none_or(|control| !control.has_generation(*generation))
             };
             let over = made.number < oldest
                 || !matches!(topic.ring_of(made.number).look(made.number), Look::Here(..))
@@ -57,31 +59,27 @@ impl CopyPool {
             }
             let (number, slot) = (made.number, made.slot);
             self.made.pop_front();
-            topic.entry(self.column, number).forget_slot(self.entry as u8, slot as u16);
+            topic.entry(self.column, number).forget_slot(self.entry as u16, slot as u16);
             self.retire(slot);
         }
-        self.give_back(2);
+        self.reclaim(topic);
         if !self.held.is_empty() && self.process_watch.noticed(topic, processes, now_ns()) {
             topic.repair_if_free();
-            self.give_back(usize::MAX);
+            self.reclaim(topic);
         }
     }
 
     pub(crate) fn retire(&mut self, slot: SlotId) {
         // The fence of the slot's present generation: retiring changes the generation.
         let fence = Some(self.pool.fence(slot)).filter(|fence| fence.state() == FenceState::Pending);
-        match self.pool.control(slot).retire() {
-            Held::No if fence.is_none() => self.pool.deallocate(slot),
-            Held::Yes | Held::No => {
-                if fence.is_none() {
-                    self.settle(slot);
-                }
-                self.held.push_back((slot, fence));
-            }
+        self.pool.control(slot).retire();
+        if fence.is_none() {
+            self.settle(slot);
         }
+        self.held.push_back((slot, fence));
     }
 
-    /// Completes the fence of a retired slot that a subscriber still holds. If this process dies, the fence
+    /// Completes the fence of a retired slot that a subscriber may still hold. If this process dies, the fence
     /// then looks complete in the slot's new generation too. That generation has no message yet, and repair
     /// does not treat the fence as pending.
     fn settle(&self, slot: SlotId) {
@@ -91,16 +89,20 @@ impl CopyPool {
         }
     }
 
-    /// Checks the next `most` held slots, and frees those that are not held any more.
-    pub(crate) fn give_back(&mut self, most: usize) {
-        for _ in 0..self.held.len().min(most) {
+    /// Frees the retired slots that no subscriber holds and into which no stream copies.
+    pub(crate) fn reclaim(&mut self, topic: &Topic) {
+        if self.held.is_empty() || topic.places.held_in(self.entry, &mut self.names).is_err() {
+            return;
+        }
+        for _ in 0..self.held.len() {
             let Some((slot, mut fence)) = self.held.pop_front() else { return };
             if fence.take_if(|fence| fence.state() != FenceState::Pending).is_some() {
                 self.settle(slot);
             }
-            match self.pool.control(slot).held() {
-                Held::No if fence.is_none() => self.pool.deallocate(slot),
-                Held::Yes | Held::No => self.held.push_back((slot, fence)),
+            if fence.is_none() && self.names.binary_search(&(slot as u16)).is_err() {
+                self.pool.deallocate(slot);
+            } else {
+                self.held.push_back((slot, fence));
             }
         }
     }

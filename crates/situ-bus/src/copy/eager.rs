@@ -132,8 +132,12 @@ impl Eager {
         let register = |domain: &dyn Domain| {
             // A payload on a device does not lie in the pool of heads.
             if body.is_none() {
-                let slot = (inner.pool.control(slot), inner.pool.place(slot));
-                self.registered.borrow_mut().add(domain, memory, len, slot);
+                let note = || {
+                    inner.pool.control(slot).note_registered();
+                    true
+                };
+                let place = inner.pool.place(slot);
+                self.registered.borrow_mut().add(domain, memory, len, (&note, place));
             }
         };
         let source = Source {

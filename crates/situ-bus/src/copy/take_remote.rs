@@ -3,7 +3,9 @@
 use std::io::ErrorKind::NotFound;
 use std::sync::Arc;
 
-use situ_memory::{Domain, DomainError, Fence, FenceState, HOST, MemoryError, SlotId, Stream, ViewError};
+use situ_memory::{
+    Domain, DomainError, Fence, FenceState, HOST, MemoryError, SlotId, Stream, ViewError, short_generation,
+};
 
 use crate::copy::copier::{CopyHandle, CopyMode, Source};
 use crate::copy::copy_error::CopyError;
@@ -101,9 +103,11 @@ impl RemoteTake<'_> {
 
     /// The entry of the body's pool, and whether the pool is in the subscriber's domain. `None` if the entry
     /// was given to another publisher.
-    fn entry_of_body(&self) -> Result<Option<(u8, bool)>, TakeError> {
-        let entry = (self.taken.body_pool & BODY_ENTRY) as u8;
-        let bodies = self.subscriber.core().topic.publisher(usize::from(entry));
+    fn entry_of_body(&self) -> Result<Option<(u16, bool)>, TakeError> {
+        let entry = (self.taken.body_pool & BODY_ENTRY) as u16;
+        let Some(bodies) = self.subscriber.core().topic.named_entry(usize::from(entry)) else {
+            return Err(self.malformed("its body lies in a pool that does not exist"));
+        };
         let word = StateWord::read(&bodies.state);
         // Read after the state: if the entry was given to another publisher since the message was held, its
         // tenure shows that by now.
@@ -125,7 +129,7 @@ impl RemoteTake<'_> {
 
     /// The body itself if it lies in the subscriber's domain, or a copy of it. `None` if the message has
     /// passed.
-    fn body_or_copy(&self, entry: u8, body_size: usize) -> Result<Option<(Payload, bool)>, TakeError> {
+    fn body_or_copy(&self, entry: u16, body_size: usize) -> Result<Option<(Payload, bool)>, TakeError> {
         let (subscriber, taken) = (self.subscriber, self.taken);
         let mapped = match subscriber.pools().get(subscriber.core(), entry, taken.number) {
             Ok(mapped) => mapped,
@@ -144,7 +148,7 @@ impl RemoteTake<'_> {
             return Ok(None);
         }
         if mapped.view.bytes().domain() != subscriber.domain() {
-            // Bodies have no holder bits, so bodies in memory that the CPU can access are not registered.
+            // Bodies are not named in ledgers, so bodies in memory that the CPU can access are not registered.
             return self.bring(&mapped, (offset, len), Some(&fence), &|_| {}, body_size);
         }
         let (owner, fence) = (mapped.owner(), Some(fence));
@@ -312,7 +316,7 @@ impl RawSubscriber {
         let pool = self.pools().get(self.core(), slot.pool, number).ok();
         let fence = pool.and_then(|pool| pool.view.fence(SlotId::from(slot.slot)));
         // The value of a slot's fence is the slot's generation plus 1.
-        let this = |fence: &Fence| fence.value().wrapping_sub(1) as u16 == slot.generation;
+        let this = |fence: &Fence| short_generation(fence.value().wrapping_sub(1)) == slot.generation;
         fence.is_some_and(|fence| this(&fence) && fence.state() == FenceState::Complete)
     }
 
@@ -362,16 +366,11 @@ impl RawSubscriber {
             Err(ViewError::Gone(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let slot = SlotId::from(reference.slot);
-        let Some(control) = mapped.view.control(slot) else { return Ok(None) };
-        if mapped.view.bytes().domain() != self.domain()
-            || !control.pin(self.core().place, reference.generation)
-        {
+        if mapped.view.bytes().domain() != self.domain() {
             return Ok(None);
         }
-        // From here on the slot is held, and `Pin` releases it on every return.
-        let pin = Pin { mapped, slot };
-        let fits = pin.mapped.view.place(slot).is_some_and(|(_, has)| len <= has);
+        let Some(pin) = self.hold(mapped, reference) else { return Ok(None) };
+        let fits = pin.mapped.view.place(pin.slot).is_some_and(|(_, has)| len <= has);
         Ok((still() && fits).then_some(pin))
     }
 }

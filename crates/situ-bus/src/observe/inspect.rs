@@ -9,11 +9,12 @@ use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, DomainId, MemoryError, OpenRoot, PoolMetadata, PoolView, SlotId, guard};
 
 use crate::clock::now_ns;
-use crate::node::liveness::{self, NodeId, NodeInfo};
+use crate::node::liveness::{self, Living, NodeId, NodeInfo};
+use crate::protocol::ledger::HeldSlot;
 use crate::protocol::ring::{Look, Reference};
 use crate::qos::Durability;
 use crate::root::{Root, RootError, topic_name};
-use crate::topic::format::{MAX_DEPTH, PLACES, PUBLISHERS, PublisherEntry, domain_from_word};
+use crate::topic::format::{MAX_DEPTH, PublisherEntry, domain_from_word};
 use crate::topic::{Encoding, PlaceView, StateWord, Topic, TypeDescription};
 
 /// A topic and its members.
@@ -105,6 +106,8 @@ pub struct SubscriberInfo {
     pub behind: u64,
     /// The memory domain in which it takes messages.
     pub domain: DomainId,
+    /// The number of slots that it holds: one for each sample, and one more for each copy in another domain.
+    pub held: usize,
 }
 
 /// Why a root directory cannot be inspected.
@@ -189,17 +192,23 @@ fn durability(word: StateWord) -> Durability {
 
 fn describe(topic: &Topic) -> TopicInfo {
     let published = topic.end();
-    let publishers: Vec<PublisherInfo> = used(&topic.registry().publishers_used, PUBLISHERS)
-        .map(|index| topic.publisher(index))
-        .filter_map(|entry| {
+    let living = Living::of(&topic.root);
+    let there = |place: &PlaceView<'_>| living.has(NodeId(place.node()));
+    let mut held: Vec<HeldSlot> = topic.places.active().filter(there).flat_map(PlaceView::held).collect();
+    held.sort_unstable();
+    held.dedup();
+    let publishers: Vec<PublisherInfo> = (0..topic.used_entries())
+        .map(|index| (index, topic.publisher(index)))
+        .filter_map(|(index, entry)| {
             let word = StateWord::read(&entry.state);
             if !word.has_pool() || !word.is_of_heads() {
                 return None;
             }
             let node = NodeId(entry.node.load(Ordering::Relaxed));
             let path = topic.pool_path(entry.tenure.pool());
-            let (held_slots, slots) = PoolMetadata::open(&path).map_or((0, 0), |pool| pool.usage());
-            let alive = word.is_active() && liveness::is_alive(&topic.root, node);
+            let slots = PoolMetadata::open(&path, Access::Read).map_or(0, |pool| pool.slots());
+            let held_slots = held.iter().filter(|held| usize::from(held.pool) == index).count();
+            let alive = word.is_active() && living.has(node);
             Some(PublisherInfo {
                 node,
                 alive,
@@ -226,7 +235,7 @@ fn describe(topic: &Topic) -> TopicInfo {
             let node = NodeId(place.node());
             Some(SubscriberInfo {
                 node,
-                alive: !word.is_gone() && liveness::is_alive(&topic.root, node),
+                alive: !word.is_gone() && living.has(node),
                 reliable: word.is_reliable(),
                 backpressure: word.is_waited_for(),
                 durability: durability(word),
@@ -238,10 +247,11 @@ fn describe(topic: &Topic) -> TopicInfo {
                 lost: place.lost().saturating_add(lost_by_now(topic, place, published)),
                 behind: published.saturating_sub(place.cursor()),
                 domain: place.domain(),
+                held: place.held().count(),
             })
         })
         .collect();
-    let first = used(&topic.registry().publishers_used, PUBLISHERS)
+    let first = (0..topic.used_entries())
         .map(|index| topic.publisher(index))
         .find(|entry| StateWord::read(&entry.state).is_publisher());
     TopicInfo {
@@ -320,29 +330,28 @@ fn is_there(
     at: Reference,
     pools: &mut HashMap<u64, Option<PoolMetadata>>,
 ) -> bool {
-    let Some(pool) = topic.publisher(usize::from(at.pool)).tenure.of(number) else { return false };
-    let opened = pools.entry(pool).or_insert_with(|| PoolMetadata::open(topic.pool_path(pool)).ok());
+    let Some(pool) = topic.named_entry(usize::from(at.pool)).and_then(|entry| entry.tenure.of(number)) else {
+        return false;
+    };
+    let opened =
+        pools.entry(pool).or_insert_with(|| PoolMetadata::open(topic.pool_path(pool), Access::Read).ok());
     let control = opened.as_ref().and_then(|pool| pool.control(SlotId::from(at.slot)));
-    control.is_some_and(|control| control.generation() as u16 == at.generation)
+    control.is_some_and(|control| control.has_generation(at.generation))
 }
 
 /// The subscriber that a publisher waits for.
 fn waits(topic: &Topic, entry: &PublisherEntry) -> Option<Waits> {
     // Acquire, so that `waits_since_ns` belongs to this wait.
     let place = entry.waits_for.load(Ordering::Acquire).checked_sub(1)?;
-    let place = (place < PLACES).then(|| topic.places.at(place as usize))?;
+    let place = topic.places.all().nth(place as usize)?;
     let waited = now_ns().saturating_sub(entry.waits_since_ns.load(Ordering::Relaxed));
     Some(Waits { subscriber: NodeId(place.node()), waited: Duration::from_nanos(waited) })
-}
-
-fn used(counter: &situ_memory::sync::atomic::AtomicU32, most: u32) -> impl Iterator<Item = usize> {
-    0..counter.load(Ordering::SeqCst).min(most) as usize
 }
 
 impl Topic {
     /// The number of publishers that are present.
     pub(crate) fn publishers(&self) -> usize {
-        used(&self.registry().publishers_used, PUBLISHERS)
+        (0..self.used_entries())
             .filter(|index| StateWord::read(&self.publisher(*index).state).is_publisher())
             .count()
     }

@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::{Ordering, fence};
-use situ_memory::{Access, Domains, PoolView, SlotId, guard};
+use situ_memory::{Access, Domains, PoolView, SlotId, guard, short_generation};
 
 use crate::clock::Deadline;
 use crate::node::liveness::NodeId;
 use crate::observe::inspect::InspectError;
 use crate::protocol::ring::Look;
 use crate::root::Root;
-use crate::topic::format::{DESCRIPTOR, Descriptor, PUBLISHERS};
+use crate::topic::format::{DESCRIPTOR, Descriptor};
 use crate::topic::{StateWord, Topic};
 use crate::wait::sleep::sleep_on_any;
 use crate::wake::SLICE;
@@ -63,8 +63,7 @@ impl Observer {
     /// of publishers that are gone, because their memory would otherwise stay mapped: call it from time to
     /// time.
     pub fn is_current(&mut self) -> bool {
-        let used = self.topic.registry().publishers_used.load(Ordering::SeqCst).min(PUBLISHERS) as usize;
-        let there: Vec<u64> = (0..used)
+        let there: Vec<u64> = (0..self.topic.used_entries())
             .map(|index| self.topic.publisher(index))
             .filter(|entry| StateWord::read(&entry.state).is_active())
             .map(|entry| entry.tenure.pool())
@@ -88,21 +87,17 @@ impl Observer {
         self.next = end;
         let sequence = end.checked_sub(1)?;
         let Look::Here(reference) = self.topic.ring_of(sequence).look(sequence) else { return None };
-        let entry = usize::from(reference.pool);
-        if entry >= PUBLISHERS as usize {
-            return None;
-        }
-        let number = self.topic.publisher(entry).tenure.of(sequence)?;
+        let number = self.topic.named_entry(usize::from(reference.pool))?.tenure.of(sequence)?;
         let path = self.topic.pool_path(number);
         let view = self
             .pools
             .entry(number)
-            .or_insert_with(|| PoolView::open(&Domains::host_only(), &path).ok())
+            .or_insert_with(|| PoolView::open(&Domains::host_only(), &path, Access::Read).ok())
             .as_ref()?;
         let slot = SlotId::from(reference.slot);
         let control = view.control(slot)?;
         let generation = control.generation();
-        if generation as u16 != reference.generation {
+        if short_generation(generation) != reference.generation {
             return None;
         }
         let (memory, len) = view.memory(slot)?;

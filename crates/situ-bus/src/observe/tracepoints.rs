@@ -125,7 +125,7 @@ impl RawPublisher {
 
 impl RawSubscriber {
     fn subject(&self) -> Subject<'_> {
-        self.core().topic.subject(self.core().place)
+        self.core().topic.subject(self.core().own.index)
     }
 
     /// As [`take`](Self::take), and reports the step. A take that finds no message is not reported.

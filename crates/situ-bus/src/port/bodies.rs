@@ -57,7 +57,7 @@ impl Bodies {
             self.of[head as usize] = NO_BODY;
             // The body is not held, but the next message in it needs another generation, because its fence
             // belongs to the generation.
-            let _ = self.pool.control(slot).retire();
+            self.pool.control(slot).retire();
             self.pool.deallocate(slot);
         }
     }

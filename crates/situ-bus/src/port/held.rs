@@ -1,6 +1,7 @@
 //! The number of samples that a subscriber holds, and its limit.
 
 use crate::port::subscriber::{RawSubscriber, TakeError};
+use crate::protocol::ledger::HOLDS;
 
 impl RawSubscriber {
     /// Counts the samples that the subscriber still holds, and returns how many it may take before it has to
@@ -12,8 +13,8 @@ impl RawSubscriber {
     #[inline(never)]
     pub(crate) fn count_held(&self) -> Result<usize, TakeError> {
         let core = self.core();
-        let most = self.qos().max_held.max(1);
-        let held = self.pools().held(core, most);
+        let most = self.qos().max_held.clamp(1, HOLDS);
+        let held = core.held();
         if held >= most && self.has_next() {
             return Err(TakeError::Held { topic: core.topic.name.clone(), held, most });
         }

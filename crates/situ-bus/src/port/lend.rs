@@ -6,7 +6,7 @@ use crate::observe::hook;
 use crate::port::loan::{LoanError, RawLoan};
 use crate::port::pool_options::{EAGER_SIZE, WARM_SIZE};
 use crate::port::publisher::RawPublisher;
-use crate::port::publisher_state::{Inner, give_back};
+use crate::port::publisher_state::{Inner, pays_to_reclaim};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR};
 
 impl RawPublisher {
@@ -81,9 +81,8 @@ impl RawPublisher {
         if total >= WARM_SIZE {
             self.retire_passed(inner);
         }
-        if !inner.held.is_empty() {
-            // Two per loan suffice: each message adds at most one.
-            give_back(inner, 2);
+        if pays_to_reclaim(inner, &self.topic, total) {
+            self.reclaim(inner);
         }
     }
 
@@ -95,7 +94,7 @@ impl RawPublisher {
         head_size: usize,
         body_size: usize,
     ) -> Result<RawLoan<'_>, LoanError> {
-        give_back(inner, 2);
+        self.reclaim(inner);
         if body_size >= EAGER_SIZE {
             self.retire_passed(inner);
         }

@@ -6,7 +6,7 @@ use crate::observe::hook;
 use crate::port::device_span::DeviceSpan;
 use crate::port::publish_error::PublishError;
 use crate::port::publisher::RawPublisher;
-use crate::port::publisher_state::{Inner, free, is_idle};
+use crate::port::publisher_state::{Inner, free, is_idle, retire};
 use crate::timeouts::STREAM_TIMEOUT;
 use crate::topic::Encoding;
 use crate::topic::format::{BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, Descriptor};
@@ -301,8 +301,8 @@ impl Drop for RawLoan<'_> {
         // The slot was never published in this generation, so it cannot be held. But a stream may be about to
         // fill it.
         if self.signalled && !is_idle(inner, self.slot) {
-            let _ = inner.pool.control(self.slot).retire();
-            inner.held.push_back(self.slot);
+            retire(inner, self.slot);
+            inner.held += 1;
         } else {
             free(inner, self.slot);
         }

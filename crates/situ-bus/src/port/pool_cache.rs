@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use situ_memory::fork::Process;
-use situ_memory::{Domain, DomainError, Domains, PoolView, Registered, SlotControl, SlotId, ViewError};
+use situ_memory::{Access, Domain, DomainError, Domains, PoolView, Registered, SlotId, ViewError};
 
 use crate::node::handle::NodeInner;
 use crate::node::liveness::NodeId;
@@ -17,8 +17,7 @@ use crate::trust::{Limits, Trust};
 pub(crate) struct Core {
     pub(crate) topic: Arc<Topic>,
     pub(crate) node: Arc<NodeInner>,
-    pub(crate) place: usize,
-    /// The fields of the place, which only this process writes.
+    /// The place, which only this process writes.
     pub(crate) own: OwnPlace,
     /// The process that owns the place. A forked child's copy releases nothing.
     pub(crate) process: Process,
@@ -26,6 +25,20 @@ pub(crate) struct Core {
     pub(crate) limits: Limits,
     /// Memory for small messages that are copied out of rows; `None`: it takes the slots.
     pub(crate) cells: Option<Cells>,
+}
+
+impl Core {
+    /// The number of samples that the subscriber holds. Copies in other domains are held beside the messages
+    /// that they were made of, and do not count.
+    #[cold]
+    pub(crate) fn held(&self) -> usize {
+        let of_copies = |pool: u16| {
+            let entry = self.topic.named_entry(usize::from(pool));
+            entry.is_some_and(|entry| StateWord::read(&entry.state).is_of_copies())
+        };
+        let in_slots = self.own.ledger.held().filter(|held| !of_copies(held.pool)).count();
+        in_slots + self.cells.as_ref().map_or(0, Cells::in_use)
+    }
 }
 
 impl Drop for Core {
@@ -60,26 +73,40 @@ impl Mapped {
     /// Registers `len` bytes of a held slot with a domain's driver, if that driver registers memory. The
     /// domain's streams copy these bytes.
     pub(crate) fn register(&self, domain: &dyn Domain, slot: SlotId, len: u64) {
-        if let Some(slot) = self.view.control(slot).zip(self.view.place(slot)) {
+        if let Some(place) = self.view.place(slot) {
             let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
-            registered.add(domain, self.view.bytes(), len, slot);
+            let note = || self.view.metadata().note_registered(slot);
+            registered.add(domain, self.view.bytes(), len, (&note, place));
         }
     }
 }
 
-/// A pinned slot. Dropping this releases it.
+/// A held slot. Dropping this releases it.
 #[derive(Debug)]
 pub(crate) struct Pin {
     pub(crate) mapped: Arc<Mapped>,
     pub(crate) slot: SlotId,
+    /// The word of the subscriber's ledger that names the slot; [`NO_WORD`]: it holds nothing.
+    pub(crate) word: u16,
+}
+
+/// No ledger has this word.
+const NO_WORD: u16 = u16::MAX;
+
+impl Pin {
+    /// A pin that holds no slot, and only keeps the pool and the subscriber's place.
+    #[inline]
+    pub(crate) fn of_nothing(mapped: Arc<Mapped>) -> Self {
+        Self { mapped, slot: SlotId::MAX, word: NO_WORD }
+    }
 }
 
 impl Drop for Pin {
     #[inline]
     fn drop(&mut self) {
-        // In a forked child the control is private zeroes: the parent's pin stays.
-        if let Some(control) = self.mapped.view.control(self.slot) {
-            SlotControl::release(control, self.mapped.core.place);
+        // In a forked child the ledger is private zeroes: the parent's name stays.
+        if self.word != NO_WORD {
+            self.mapped.core.own.ledger.release(usize::from(self.word));
         }
     }
 }
@@ -94,25 +121,31 @@ impl Pools {
     /// Returns the pool of an entry that the row of message `sequence` or its descriptor names. The pool is
     /// mapped on first use.
     #[inline(always)]
-    pub(crate) fn get(&self, core: &Arc<Core>, entry: u8, sequence: u64) -> Result<Arc<Mapped>, ViewError> {
-        let number = core.topic.publisher(usize::from(entry)).tenure.pool();
+    pub(crate) fn get(&self, core: &Arc<Core>, entry: u16, sequence: u64) -> Result<Arc<Mapped>, ViewError> {
         if let Some(Some(mapped)) = self.mapped.borrow().get(usize::from(entry))
-            && mapped.number == number
+            && mapped.number == core.topic.publisher(usize::from(entry)).tenure.pool()
             && sequence >= mapped.since
         {
             return Ok(mapped.clone());
         }
-        self.map(core, entry, number, sequence)
+        self.map(core, entry, sequence)
     }
 
     #[cold]
-    fn map(&self, core: &Arc<Core>, entry: u8, number: u64, sequence: u64) -> Result<Arc<Mapped>, ViewError> {
+    fn map(&self, core: &Arc<Core>, entry: u16, sequence: u64) -> Result<Arc<Mapped>, ViewError> {
+        let Some(of_entry) = core.topic.named_entry(usize::from(entry)) else {
+            return Err(ViewError::Gone(core.topic.file().path().to_owned()));
+        };
+        let number = of_entry.tenure.pool();
         let path = core.topic.pool_path(number);
-        let since = core.topic.publisher(usize::from(entry)).tenure.since();
+        let since = of_entry.tenure.since();
         if sequence < since {
             return Err(ViewError::Gone(path.path().to_owned()));
         }
-        let open = |domains: &Domains| PoolView::open_within(domains, &path, core.limits.pool);
+        // Fences of messages are never pending, so there is nothing to write.
+        let is_of_heads = StateWord::read(&of_entry.state).is_of_heads();
+        let access = if is_of_heads { Access::Read } else { Access::ReadWrite };
+        let open = |domains: &Domains| PoolView::open_within(domains, &path, access, core.limits.pool);
         let view = match open(&Domains::host_only()) {
             Err(ViewError::Domain(DomainError::Absent { domain, .. })) => {
                 open(&core.node.domains_of_others(domain)?)?
@@ -134,31 +167,6 @@ impl Pools {
         }
         pools[index] = Some(mapped.clone());
         Ok(mapped)
-    }
-
-    /// Returns how many messages of present publishers a subscriber holds. Every sample keeps a reference to
-    /// its pool, so if the references are fewer than `most`, their number is returned as an upper bound.
-    #[cold]
-    pub(crate) fn held(&self, core: &Core, most: usize) -> usize {
-        let (topic, place) = (&core.topic, core.place);
-        let mapped = self.mapped.borrow();
-        let of_messages = || {
-            mapped.iter().enumerate().filter_map(|(index, mapped)| {
-                let entry = topic.publisher(index);
-                let heads = StateWord::read(&entry.state).is_of_heads();
-                mapped.as_ref().filter(|mapped| heads && mapped.number == entry.tenure.pool())
-            })
-        };
-        let at_most: usize = of_messages().map(|mapped| Arc::strong_count(mapped).saturating_sub(1)).sum();
-        if at_most < most {
-            return at_most;
-        }
-        let holds = |view: &PoolView| {
-            let controls = (0..view.header().slots).filter_map(|slot| view.control(slot));
-            controls.filter(|control| control.holds(place)).count()
-        };
-        let in_slots: usize = of_messages().map(|mapped| holds(&mapped.view)).sum();
-        in_slots + core.cells.as_ref().map_or(0, Cells::in_use)
     }
 
     /// Unmaps the pools of publishers that are gone, if all their messages were passed. Their memory returns

@@ -10,7 +10,7 @@ use crate::port::loan::RawLoan;
 use crate::port::pool_options::{EAGER_SIZE, WARM_SIZE};
 use crate::port::publish_error::PublishError;
 use crate::port::publisher::RawPublisher;
-use crate::port::publisher_state::{Inner, retire};
+use crate::port::publisher_state::{Inner, pays_to_reclaim, prefetch_after, retire};
 use crate::protocol::ring::{ClaimError, NewRow, Reference, Ring};
 use crate::protocol::row::NOT_STAMPED;
 use crate::qos::{Reliability, nanoseconds, periods};
@@ -65,9 +65,9 @@ impl RawPublisher {
         descriptor.lifespan_ns.store(nanoseconds(self.qos.lifespan), Ordering::Relaxed);
         descriptor.publisher.store(self.node.life.id().0, Ordering::Relaxed);
         let reference = Reference {
-            pool: self.entry as u8,
+            pool: self.entry as u16,
             slot: loan.slot as u16,
-            generation: inner.pool.share(loan.slot) as u16,
+            generation: inner.pool.share(loan.slot),
         };
         let copied = self.copied(loan);
         let row = NewRow { reference, rest: copied.map_or(&[], |copied| copied.rest) };
@@ -117,7 +117,12 @@ impl RawPublisher {
             inner.missed += periods(inner.published_ns, now, self.qos.deadline);
             inner.published_ns = now;
         }
-        if !inner.held.is_empty() {
+        let size = inner.pool.memory(loan.slot).1;
+        if size < WARM_SIZE && pays_to_reclaim(inner, &self.topic, size) {
+            self.reclaim(inner);
+        }
+        prefetch_after(inner, loan.slot);
+        if inner.held > 0 {
             let now = if self.stamps { now } else { now_ns() };
             if inner.process_watch.noticed(&self.topic, &self.node.processes, now) {
                 self.recover(inner);

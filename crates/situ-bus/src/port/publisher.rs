@@ -1,7 +1,6 @@
 //! A publisher: joining and leaving a topic, and getting slots back.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,21 +11,22 @@ use situ_memory::{
 
 use crate::clock::now_ns;
 use crate::copy::eager::Eager;
-use crate::copy::enqueued::Enqueued;
 use crate::node::handle::{Node, NodeInner};
-use crate::node::process_watch::{ProcessWatch, wait_for_exiting_processes};
+use crate::node::process_watch::wait_for_exiting_processes;
 use crate::port::bodies::Bodies;
 use crate::port::copied_messages::CopiedMessages;
 use crate::port::placement::Placement;
 use crate::port::pool_options::pool_options;
-use crate::port::publisher_state::{Inner, Trimming, give_back, retire};
-use crate::protocol::flow_window::FlowWindow;
+use crate::port::publisher_state::{Inner, Trimming, reclaim, retire};
 use crate::qos::{Durability, PublisherQos, Terms, nanoseconds, periods};
 use crate::topic::{Encoding, RegisterError, Registration, SchemaFlags, Topic, TypeDescription};
 use crate::wait::interrupt::Interrupter;
 
 /// How long to wait for copies to end.
 const COPYING: Duration = Duration::from_secs(1);
+/// How many slots of a pool subscribers can hold, beside those that the depth needs. Only slots that are used
+/// take memory.
+const HELD_SLOTS: u64 = 8192;
 /// With more subscribers than this, reading all their cursors costs more than warm memory saves.
 const EAGER_PLACES: usize = 8;
 
@@ -84,12 +84,13 @@ impl RawPublisher {
             flags: SchemaFlags::read(&description.schema),
             terms: Terms::of_publisher(&qos),
             depth,
+            publishes: true,
             domain: placement.domain,
             missing_forms: 0,
         };
         let domains = inner.domains_with(placement.domain)?;
         let joined = registration.join(Access::Read)?;
-        let slots = depth as u64 * 2 + 1024;
+        let slots = depth as u64 * 2 + HELD_SLOTS;
         // The bodies come first: heads without bodies would be useless.
         let mut bodies = None;
         if placement.domain != HOST {
@@ -136,19 +137,7 @@ impl RawPublisher {
             stamps: true,
             memory: pool.bytes().clone(),
             device: bodies.as_ref().map(|bodies| bodies.pool.bytes().clone()),
-            inner: RefCell::new(Inner {
-                pool,
-                bodies,
-                enqueued: Enqueued::default(),
-                published: VecDeque::with_capacity(depth + 2),
-                held: VecDeque::with_capacity(depth + 2),
-                next,
-                window: FlowWindow::default(),
-                process_watch: ProcessWatch::default(),
-                trimming: Trimming::new(qos.trim_above),
-                published_ns: now_ns(),
-                missed: 0,
-            }),
+            inner: RefCell::new(Inner::new((pool, bodies), (depth, next), Trimming::new(qos.trim_above))),
             eager,
             qos: PublisherQos { depth, ..qos },
             interrupter: RefCell::default(),
@@ -179,9 +168,18 @@ impl RawPublisher {
         &self.qos
     }
 
-    /// The statistics of its pool.
+    /// The statistics of its pool. Slots in use are lent, still available to subscribers, or held by one.
     pub fn memory(&self) -> PoolStatistics {
-        self.inner.borrow().pool.statistics()
+        let mut inner = self.inner.borrow_mut();
+        if !self.is_inherited() {
+            self.reclaim(&mut inner);
+        }
+        inner.pool.statistics()
+    }
+
+    /// Frees the retired slots that no subscriber holds.
+    pub(crate) fn reclaim(&self, inner: &mut Inner) {
+        reclaim(inner, &self.topic, self.entry);
     }
 
     /// The number of subscribers of the topic at the moment.
@@ -223,7 +221,7 @@ impl RawPublisher {
     ) -> Result<T, AllocateError> {
         let mut result = None;
         wait_for_exiting_processes(&self.topic, &self.node.processes, || {
-            give_back(inner, usize::MAX);
+            self.reclaim(inner);
             let allocated = allocate(inner);
             let enough =
                 !matches!(allocated, Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)));
@@ -237,7 +235,7 @@ impl RawPublisher {
             && let Some(left) = COPYING.checked_sub(start.elapsed())
             && inner.enqueued.wait_for_one(left)
         {
-            give_back(inner, usize::MAX);
+            self.reclaim(inner);
             result = allocate(inner);
         }
         result
@@ -247,11 +245,15 @@ impl RawPublisher {
     #[cold]
     pub(crate) fn recover(&self, inner: &mut Inner) {
         self.topic.repair_if_free();
-        give_back(inner, usize::MAX);
+        self.reclaim(inner);
     }
 
     /// The slowest cursor of the subscribers that are waited for; `u64::MAX` if there are none.
     pub(crate) fn slowest(&self) -> u64 {
+        if !self.topic.places.are_all_mapped() {
+            // It cannot see some of them, so it must not overtake any.
+            return 0;
+        }
         let waited_for = self.topic.places.active().filter(|place| place.is_waited_for());
         waited_for.map(|place| place.cursor()).min().unwrap_or(u64::MAX)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use situ_memory::{Held, PoolOwner, SlotId};
+use situ_memory::{PoolOwner, SlotId};
 
 use crate::clock::now_ns;
 use crate::copy::enqueued::Enqueued;
@@ -10,6 +10,7 @@ use crate::node::process_watch::ProcessWatch;
 use crate::port::bodies::Bodies;
 use crate::port::prefetch::prefetch_for_write;
 use crate::protocol::flow_window::FlowWindow;
+use crate::topic::Topic;
 use crate::topic::format::DESCRIPTOR;
 
 pub(crate) struct Inner {
@@ -20,8 +21,12 @@ pub(crate) struct Inner {
     pub(crate) enqueued: Enqueued,
     /// Published messages that are still available, oldest first.
     pub(crate) published: VecDeque<(u64, SlotId)>,
-    /// Slots that were retired while a reader held them, in the order of the next checks.
-    pub(crate) held: VecDeque<SlotId>,
+    /// Slots that were retired since the last look at the ledgers, and those that were held then.
+    pub(crate) retired: VecDeque<SlotId>,
+    /// How many of them were held at the last look at the ledgers.
+    pub(crate) held: usize,
+    /// The slots that subscribers hold, by the last look at their ledgers.
+    names: Vec<u16>,
     /// The probable end of the topic.
     pub(crate) next: u64,
     pub(crate) window: FlowWindow,
@@ -51,17 +56,91 @@ impl Trimming {
     }
 }
 
-/// Retires a slot. If it is not held, it is the next to be lent, so its first cache lines are prefetched.
+impl Inner {
+    pub(crate) fn new(
+        (pool, bodies): (PoolOwner, Option<Box<Bodies>>),
+        (depth, next): (usize, u64),
+        trimming: Trimming,
+    ) -> Self {
+        Self {
+            pool,
+            bodies,
+            enqueued: Enqueued::default(),
+            published: VecDeque::with_capacity(depth + 2),
+            retired: VecDeque::with_capacity(depth + BATCH),
+            held: 0,
+            names: Vec::with_capacity(BATCH),
+            next,
+            window: FlowWindow::default(),
+            process_watch: ProcessWatch::default(),
+            trimming,
+            published_ns: now_ns(),
+            missed: 0,
+        }
+    }
+}
+
+/// How many small slots a publisher lets retire before it looks at the ledgers.
+const BATCH: usize = 16;
+/// With more subscribers, it looks at as many ledgers for as many slots, but not more than this number.
+const MAX_BATCH: usize = 1024;
+/// Slots up to this size are small: there may be more of them than the depth needs.
+const SMALL: usize = 1 << 10;
+/// Slots up to this size are reclaimed in smaller batches.
+const MEDIUM: usize = 4 << 10;
+const MEDIUM_BATCH: usize = 8;
+
+/// Retires a slot. It can be lent again when the ledgers show that it is not held.
 #[inline]
 pub(crate) fn retire(inner: &mut Inner, slot: SlotId) {
-    match inner.pool.control(slot).retire() {
-        Held::No if is_idle(inner, slot) => {
+    inner.pool.control(slot).retire();
+    inner.retired.push_back(slot);
+}
+
+/// Whether it pays to look at the ledgers before a slot of this size is lent: directly before that, or after
+/// the last message was published, so that no message waits for it.
+///
+/// A look costs a cache line of each subscriber, which that subscriber writes with every message. So small
+/// slots are reclaimed in batches: there are some more of them. The most recently retired slot is lent first,
+/// because its lines are warm.
+#[inline]
+pub(crate) fn pays_to_reclaim(inner: &Inner, topic: &Topic, size: usize) -> bool {
+    let batch = match size {
+        0..=SMALL => BATCH,
+        _ if size <= MEDIUM => MEDIUM_BATCH,
+        _ => 1,
+    };
+    // Slots that were held are looked at again with the next batch.
+    let fresh = inner.retired.len().saturating_sub(inner.held);
+    fresh >= batch
+        && inner.pool.next_free(size).is_none()
+        && (size > SMALL || fresh >= topic.places.used().min(MAX_BATCH))
+}
+
+/// Frees the retired slots that no subscriber holds.
+pub(crate) fn reclaim(inner: &mut Inner, topic: &Topic, entry: usize) {
+    if inner.retired.is_empty() || topic.places.held_in(entry, &mut inner.names).is_err() {
+        return;
+    }
+    inner.held = 0;
+    for _ in 0..inner.retired.len() {
+        let Some(slot) = inner.retired.pop_front() else { return };
+        if inner.names.binary_search(&(slot as u16)).is_err() && is_idle(inner, slot) {
             free(inner, slot);
-            let memory = inner.pool.memory(slot).0;
-            prefetch_for_write(memory);
-            prefetch_for_write(memory.wrapping_add(DESCRIPTOR));
+        } else {
+            inner.held += 1;
+            inner.retired.push_back(slot);
         }
-        Held::Yes | Held::No => inner.held.push_back(slot),
+    }
+}
+
+/// Fetches the first lines of the slot that is probably lent after this one: off the path of a message.
+#[inline]
+pub(crate) fn prefetch_after(inner: &Inner, slot: SlotId) {
+    if let Some(slot) = inner.pool.next_free_like(slot) {
+        let memory = inner.pool.memory(slot).0;
+        prefetch_for_write(memory);
+        prefetch_for_write(memory.wrapping_add(DESCRIPTOR));
     }
 }
 
@@ -80,19 +159,6 @@ pub(crate) fn free(inner: &mut Inner, slot: SlotId) {
         bodies.release(slot);
     }
     give_excess_back(inner);
-}
-
-/// Checks the next `most` held slots, and frees those that are not held any more.
-#[inline]
-pub(crate) fn give_back(inner: &mut Inner, most: usize) {
-    for _ in 0..inner.held.len().min(most) {
-        // Round-robin: slots that are held for a long time must not block the slots behind them.
-        let Some(slot) = inner.held.pop_front() else { return };
-        match inner.pool.control(slot).held() {
-            Held::No if is_idle(inner, slot) => free(inner, slot),
-            Held::Yes | Held::No => inner.held.push_back(slot),
-        }
-    }
 }
 
 /// Returns free memory to the system after a slot was freed, if there is more of it than the limit. Half the

@@ -3,7 +3,6 @@
 use situ_memory::sync::atomic::Ordering;
 
 use crate::observe::hook;
-use crate::port::bodies::NO_BODY;
 use crate::port::copied_messages::CopiedMessages;
 use crate::port::loan::RawLoan;
 use crate::port::pool_cache::Pin;
@@ -93,7 +92,7 @@ impl RawSubscriber {
             payload: None,
             own: None,
             cell: Some(cell),
-            pin: Pin { mapped, slot: NO_BODY },
+            pin: Pin::of_nothing(mapped),
         })
     }
 }

@@ -13,12 +13,13 @@ use crate::node::handle::Node;
 use crate::observe::hook;
 use crate::port::cells::Cells;
 use crate::port::placement::Placement;
-use crate::port::pool_cache::{Core, Pin, Pools};
-use crate::port::prefetch::prefetch;
+use crate::port::pool_cache::{Core, Mapped, Pin, Pools};
+use crate::port::prefetch::{prefetch, prefetch_for_write};
 use crate::port::sample::RawSample;
 pub use crate::port::take_error::TakeError;
 use crate::port::taken::{Missed, Taken};
 use crate::port::thread_number::this_thread;
+use crate::protocol::ledger::{HOLDS, HeldSlot};
 use crate::protocol::ring::{Look, Reference};
 use crate::qos::periods;
 use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
@@ -51,6 +52,8 @@ pub struct RawSubscriber {
     thread: Cell<u64>,
     /// The cell that it took last.
     last_cell: Cell<usize>,
+    /// The word of its ledger that it used last.
+    last_word: Cell<usize>,
     /// How many samples it may take before it has to count those that it holds.
     may_take: Cell<usize>,
     pools: Pools,
@@ -115,6 +118,7 @@ impl RawSubscriber {
             flags: SchemaFlags::read(&description.schema),
             terms: Terms::of_subscriber(&qos),
             depth: keep_last,
+            publishes: false,
             domain: placement.domain,
             missing_forms: missing.bits(),
         };
@@ -137,7 +141,6 @@ impl RawSubscriber {
             core: Arc::new(Core {
                 topic,
                 node: inner.clone(),
-                place: place.index,
                 own: place,
                 process: Process::this(),
                 trust: qos.trust,
@@ -157,6 +160,7 @@ impl RawSubscriber {
             missed: Cell::new(0),
             thread: Cell::new(0),
             last_cell: Cell::new(0),
+            last_word: Cell::new(0),
             may_take: Cell::new(0),
             pools: Pools::default(),
             domain: placement.domain,
@@ -337,6 +341,7 @@ impl RawSubscriber {
                 self.take_from(next, true, on)
             }
             Err(Missed::NotYet) => Ok(None),
+            Err(Missed::Held(error)) => Err(error),
             Err(Missed::Failed(error)) => {
                 self.count_lost(number, next);
                 self.advance(next);
@@ -451,6 +456,10 @@ impl RawSubscriber {
                             behind = true;
                         }
                         Err(Missed::NotYet) => break,
+                        Err(Missed::Held(error)) => {
+                            self.advance(number);
+                            return Err(error);
+                        }
                         Err(Missed::Failed(error)) => {
                             self.count_lost(number, next);
                             self.advance(next);
@@ -461,6 +470,9 @@ impl RawSubscriber {
             }
         }
         self.advance(number);
+        // A publisher may have read this line since the last message. It is taken back now, so that the next
+        // take need not wait for it.
+        prefetch_for_write(std::ptr::from_ref(&*self.core.own).cast());
         self.look_after_the_dead();
         self.nothing()
     }
@@ -487,21 +499,25 @@ impl RawSubscriber {
             reason: reason.to_owned(),
         };
         let control = mapped.view.control(slot).ok_or_else(|| malformed("its slot does not exist"))?;
-        if let Some((memory, _)) = mapped.view.memory(slot) {
-            // The lines of the message are fetched while the pin below waits for the line of the control.
-            prefetch(memory);
-            prefetch(memory.wrapping_add(DESCRIPTOR));
-        }
+        // All lines are fetched together: naming the slot, below, is a locked instruction, and the loads behind it
+        // wait for that.
+        prefetch(std::ptr::from_ref(control).cast());
+        let memory = mapped.view.last_address(slot);
+        prefetch(memory);
+        prefetch(memory.wrapping_add(DESCRIPTOR));
         // A subscriber that is far behind finds most slots recycled. This check does not write to their
         // lines.
-        if behind && control.generation() as u16 != reference.generation {
+        if behind && !control.has_generation(reference.generation) {
             return self.recycled(&mapped.view, number);
         }
-        if !control.pin(self.core.place, reference.generation) {
+        let Some(word) = self.core.own.ledger.free(self.last_word.get()) else { return Err(self.full()) };
+        let named = HeldSlot { pool: reference.pool, slot: reference.slot };
+        if !self.core.own.ledger.hold(word, named, control, reference.generation) {
             return self.recycled(&mapped.view, number);
         }
+        self.last_word.set(word);
         // From here on the slot is held, and `Pin` releases it on every return.
-        let pin = Pin { mapped, slot };
+        let pin = Pin { mapped, slot, word: word as u16 };
         let Some(Lent { offset, memory, len }) = pin.mapped.view.lent(slot) else {
             return match self.no_place(number, &pin.mapped.view, slot) {
                 TakeError::Pool { source: ViewError::Gone(_), .. } => Ok(None),
@@ -514,7 +530,7 @@ impl RawSubscriber {
         // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a
         // descriptor consists of atomics, for which any bits are valid.
         let descriptor = unsafe { &*memory.cast::<Descriptor>() };
-        // The row has 16 bits of the generation, and the rows of a sealed ring remain. So the slot may be in
+        // The row has 13 bits of the generation, and the rows of a sealed ring remain. So the slot may be in
         // a later generation with the same low bits, and then the pin does not count. Each generation in
         // between had its own message in the slot, and wrote that message's later number. A reader that sees
         // the generation sees that number (acquire; release in `retire`).
@@ -554,6 +570,10 @@ impl RawSubscriber {
         // For a subscriber on the host that takes a message from host memory, this test is the only cost of
         // domains.
         if body_pool != BODY_IN_SLOT || self.domain != HOST {
+            if self.core.own.ledger.free(0).is_none() {
+                // A copy needs a name too.
+                return Err(self.full());
+            }
             let sample = self.take_elsewhere(taken, on)?;
             return Ok(match sample {
                 Some(sample) if !sample.is_in_place() => Some(self.privately(sample)?),
@@ -634,8 +654,28 @@ impl RawSubscriber {
         TakeError::Pool { topic: self.core.topic.name.clone(), sequence, source }
     }
 
-    /// Moves the cursor. A publisher that sees the new cursor also sees every holder bit that was set before
-    /// (release).
+    /// Holds a slot if it still has the generation of a reference, and the ledger has a free word.
+    pub(crate) fn hold(&self, mapped: Arc<Mapped>, reference: Reference) -> Option<Pin> {
+        let slot = SlotId::from(reference.slot);
+        let ledger = &self.core.own.ledger;
+        let (control, word) = (mapped.view.control(slot)?, ledger.free(self.last_word.get())?);
+        let named = HeldSlot { pool: reference.pool, slot: reference.slot };
+        if !ledger.hold(word, named, control, reference.generation) {
+            return None;
+        }
+        self.last_word.set(word);
+        Some(Pin { mapped, slot, word: word as u16 })
+    }
+
+    /// The result of a take without a free word in the ledger.
+    #[cold]
+    fn full(&self) -> Missed {
+        let topic = self.core.topic.name.clone();
+        Missed::Held(TakeError::Held { topic, held: self.core.held(), most: HOLDS })
+    }
+
+    /// Moves the cursor. A publisher that sees the new cursor also sees every name in the ledger that was
+    /// written before (release).
     #[inline]
     fn advance(&self, number: u64) {
         if self.cursor.replace(number) == number {
@@ -750,6 +790,14 @@ impl RawSubscriber {
         self.core().topic.repair_if_free();
         self.copies().tidy(0);
         self.pools().forget_gone(&self.core().topic);
+        // A row has its lap modulo 2^22. To a subscriber that slept for more than half of these laps, a row of
+        // a later lap looks like one of an earlier lap.
+        let (number, ring) = (self.cursor(), self.core().topic.ring_of(self.cursor()));
+        if ring.has_lapped(number) && ring.look(number) == Look::NotYet {
+            let nearer = self.core().topic.end().saturating_sub(ring.depth()).max(number);
+            self.count_lost(number, nearer);
+            self.advance(nearer);
+        }
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use situ_memory::{SlotId, ViewError};
 
-use crate::port::bodies::NO_BODY;
 use crate::port::payload::Payload;
 use crate::port::pool_cache::Pin;
 use crate::port::sample::{RawSample, is_expired};
@@ -16,6 +15,8 @@ use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 pub(crate) enum Missed {
     /// It is not complete yet, and stays available.
     NotYet,
+    /// The subscriber holds too many slots, and the message stays available.
+    Held(TakeError),
     /// It cannot be taken.
     Failed(TakeError),
 }
@@ -35,7 +36,7 @@ pub(crate) struct Taken {
     pub(crate) memory: *const u8,
     pub(crate) len: usize,
     pub(crate) number: u64,
-    pub(crate) pool: u8,
+    pub(crate) pool: u16,
     pub(crate) generation: u16,
     pub(crate) descriptor: *const Descriptor,
     pub(crate) head_size: usize,
@@ -49,7 +50,7 @@ pub(crate) struct Taken {
 impl Taken {
     /// Returns the pin of the head, to be shared with a stream. The pin that remains here holds nothing.
     pub(crate) fn share_pin(&mut self) -> Arc<Pin> {
-        let nothing = Pin { mapped: self.pin.mapped.clone(), slot: NO_BODY };
+        let nothing = Pin::of_nothing(self.pin.mapped.clone());
         Arc::new(std::mem::replace(&mut self.pin, nothing))
     }
 

@@ -10,7 +10,7 @@
 
 use crate::clock::now_ns;
 use crate::port::publisher::RawPublisher;
-use crate::port::publisher_state::{Inner, Trimming, give_back};
+use crate::port::publisher_state::{Inner, Trimming};
 use crate::port::subscriber::RawSubscriber;
 
 /// How often a publisher checks. Memory is returned when it was not needed for this time to twice this time.
@@ -36,7 +36,7 @@ impl RawPublisher {
         }
         let inner = &mut *self.inner.borrow_mut();
         self.retire_passed(inner);
-        give_back(inner, usize::MAX);
+        self.reclaim(inner);
         let bodies = inner.bodies.as_mut().map_or(0, |bodies| bodies.pool.trim());
         let copies = self.eager.as_ref().map_or(0, |eager| eager.borrow_mut().trim());
         inner.pool.trim() + bodies + copies
@@ -49,7 +49,18 @@ impl RawPublisher {
         let now_ns = if now_ns == 0 { inner.trimming.now_and_then() } else { now_ns };
         self.topic.look_for_removal_at(now_ns);
         if now_ns.saturating_sub(inner.trimming.looked_ns) > INTERVAL_NS {
-            give_idle_back(inner, now_ns);
+            self.give_idle_back(inner, now_ns);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_idle_back(&self, inner: &mut Inner, now_ns: u64) {
+        inner.trimming.looked_ns = now_ns;
+        self.reclaim(inner);
+        inner.pool.give_idle_back(MAX_AT_ONCE);
+        if let Some(bodies) = &mut inner.bodies {
+            bodies.pool.give_idle_back(MAX_AT_ONCE);
         }
     }
 }
@@ -68,16 +79,5 @@ impl Trimming {
     fn now_and_then(&mut self) -> u64 {
         self.unstamped = (self.unstamped + 1) % UNSTAMPED;
         if self.unstamped == 0 { now_ns() } else { 0 }
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn give_idle_back(inner: &mut Inner, now_ns: u64) {
-    inner.trimming.looked_ns = now_ns;
-    give_back(inner, usize::MAX);
-    inner.pool.give_idle_back(MAX_AT_ONCE);
-    if let Some(bodies) = &mut inner.bodies {
-        bodies.pool.give_idle_back(MAX_AT_ONCE);
     }
 }

@@ -6,10 +6,10 @@
 //! The protocol. A topic has one word for each row and domain:
 //!
 //! ```text
-//!   63            42 41   40 39      32 31          16 15            0
-//!   +---------------+-------+----------+--------------+---------------+
-//!   | lap + 1 (22)  | state | pool (8) |  slot (16)   | generation(16)|
-//!   +---------------+-------+----------+--------------+---------------+
+//!   63            44 43   42 41          29 28          13 12            0
+//!   +---------------+-------+--------------+--------------+---------------+
+//!   | lap + 1 (20)  | state |  pool (13)   |  slot (16)   | generation(13)|
+//!   +---------------+-------+--------------+--------------+---------------+
 //!
 //!                 claim                    finish
 //!     ABSENT ----------------> COPYING ------------> READY
@@ -39,17 +39,17 @@
 //! * the fence was completed leaves a valid copy.
 //!
 //! `finish` releases the copied bytes, `look` acquires them (for an enqueued copy, the fence does both). A
-//! copy that is `READY` is held like a message: by a holder bit in its slot, then a check of the slot's
-//! generation, then another read of the entry (see [`SlotControl`](situ_memory::SlotControl)).
+//! copy that is `READY` is held like a message: by a name in the ledger, then a check of the slot's
+//! generation, then another read of the entry (see [`ledger`](super::ledger)).
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 
 use crate::protocol::ring::Reference;
 
-const LAP_BITS: u32 = 22;
+const LAP_BITS: u32 = 20;
 const LAP_MASK: u64 = (1 << LAP_BITS) - 1;
 const LAP_SHIFT: u32 = 64 - LAP_BITS;
-const STATE_SHIFT: u32 = 40;
+const STATE_SHIFT: u32 = 42;
 
 const ABSENT: u64 = 0;
 const COPYING: u64 = 1;
@@ -133,14 +133,14 @@ impl<'a> CopyState<'a> {
     }
 
     /// Whether the entry refers to this pool, in the lap of its message.
-    pub fn refers_to(&self, pool: u8) -> bool {
+    pub fn refers_to(&self, pool: u16) -> bool {
         matches!(self.look().0, Found::Copying(slot) | Found::Ready(slot) if slot.pool == pool)
     }
 
     /// Removes a copy in this pool, complete or under way, because the pool was removed. Subscribers that
     /// hold the copy keep it.
     #[cfg(not(loom))]
-    pub(crate) fn forget(&self, pool: u8) {
+    pub(crate) fn forget(&self, pool: u16) {
         let (found, word) = self.look();
         if matches!(found, Found::Copying(slot) | Found::Ready(slot) if slot.pool == pool) {
             // If the word has changed in the meantime, it names another pool: nothing is published from a
@@ -150,12 +150,12 @@ impl<'a> CopyState<'a> {
     }
 
     /// Removes the copy in this slot, if the word still names it. Its owner calls this before it reuses the
-    /// slot for another message: the words of a sealed ring remain, and have only 16 bits of the slot's
+    /// slot for another message: the words of a sealed ring remain, and have only 13 bits of the slot's
     /// generation.
     ///
     /// If a subscriber holds the slot and then still finds the word, its read comes before this swap in the
-    /// total order, so the owner finds the subscriber's holder bit.
-    pub fn forget_slot(&self, pool: u8, slot: u16) {
+    /// total order, so the owner finds the subscriber's name.
+    pub fn forget_slot(&self, pool: u16, slot: u16) {
         let (found, word) = self.look();
         if matches!(found, Found::Copying(it) | Found::Ready(it) if it.pool == pool && it.slot == slot) {
             self.abandon(word);
@@ -171,8 +171,8 @@ impl<'a> CopyState<'a> {
 mod tests {
     use super::*;
 
-    fn slot(pool: u8, slot: u16) -> Reference {
-        Reference { pool, slot, generation: 0xfffe }
+    fn slot(pool: u16, slot: u16) -> Reference {
+        Reference { pool, slot, generation: 0x1ffe }
     }
 
     #[test]
@@ -182,12 +182,12 @@ mod tests {
         let (found, absent) = entry.look();
         assert_eq!(found, Found::Absent);
         let claim = entry.claim(absent, slot(3, 7)).unwrap();
-        // Lap 1, so mark 2; COPYING; pool 3, slot 7, generation fffe.
-        assert_eq!(claim, 2 << 42 | 1 << 40 | 3 << 32 | 7 << 16 | 0xfffe);
+        // Lap 1, so mark 2; COPYING; pool 3, slot 7, generation 1ffe.
+        assert_eq!(claim, 2 << 44 | 1 << 42 | 3 << 29 | 7 << 13 | 0x1ffe);
         assert_eq!(entry.claim(absent, slot(4, 1)), None, "the word has changed");
         assert_eq!(entry.look(), (Found::Copying(slot(3, 7)), claim));
         let ready = entry.finish(claim).unwrap();
-        assert_eq!(ready, 2 << 42 | 2 << 40 | 3 << 32 | 7 << 16 | 0xfffe);
+        assert_eq!(ready, 2 << 44 | 2 << 42 | 3 << 29 | 7 << 13 | 0x1ffe);
         assert_eq!(entry.look(), (Found::Ready(slot(3, 7)), ready));
         assert!(entry.still(ready) && entry.refers_to(3) && !entry.refers_to(4));
         assert_eq!(entry.finish(claim), None);
@@ -207,12 +207,12 @@ mod tests {
         entry.forget(2);
         assert_eq!(entry.look().0, Found::Absent);
         // An abandoned entry is absent in its own lap; its word is not zero.
-        assert_eq!(word.load(Ordering::Relaxed), 1 << 42);
+        assert_eq!(word.load(Ordering::Relaxed), 1 << 44);
     }
 
     #[test]
     fn earlier_laps_are_absent_and_later_ones_passed_also_where_laps_wrap() {
-        for lap in [0u64, 7, (1 << 22) - 2, (1 << 22) - 1, 1 << 22] {
+        for lap in [0u64, 7, (1 << 20) - 2, (1 << 20) - 1, 1 << 20] {
             let word = AtomicU64::new(0);
             let number = lap * 8 + 3;
             let ours = CopyState::new(&word, number, 8);

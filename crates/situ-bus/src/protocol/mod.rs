@@ -4,6 +4,7 @@
 //! ```text
 //!   ring         the rows of a topic: claiming, publishing, reading, sealing
 //!   row          a row, and the copy of a small message in it
+//!   ledger       which slots a subscriber holds
 //!   copy_state   one copy of a message for each memory domain
 //!   flow_window  how far publishers may run ahead of reliable subscribers
 //!   tenure       which pool an entry of a topic stands for, and since when
@@ -11,6 +12,7 @@
 
 pub mod copy_state;
 pub mod flow_window;
+pub mod ledger;
 pub mod ring;
 pub mod row;
 pub mod tenure;

@@ -4,10 +4,10 @@
 //! has the rest, in topics of small messages):
 //!
 //! ```text
-//!   63            40 39      32 31          16 15            0
-//!   +---------------+----------+--------------+---------------+
-//!   | lap + 1 (24)  | pool (8) |  slot (16)   | generation(16)|
-//!   +---------------+----------+--------------+---------------+
+//!   63            42 41          29 28          13 12            0
+//!   +---------------+--------------+--------------+---------------+
+//!   | lap + 1 (22)  |  pool (13)   |  slot (16)   | generation(13)|
+//!   +---------------+--------------+--------------+---------------+
 //! ```
 //!
 //! Message number `n` goes into row `n % depth` in lap `n / depth`. The compare-and-swap that replaces the
@@ -17,8 +17,8 @@
 //!
 //! `head` is a hint that lies at or before the end. Any process may advance it; only speed depends on it.
 //!
-//! The lap is compared modulo 2^24 as a signed distance. The comparison is wrong only for a process that
-//! sleeps for 2^23 laps.
+//! The lap is compared modulo 2^22 as a signed distance. The comparison is wrong only for a process that
+//! sleeps for 2^21 laps. A subscriber notices that by `head`: see [`Ring::has_lapped`].
 //!
 //! A topic that needs more rows gets another ring behind this one. The ring is *sealed* by a row that names
 //! no slot and takes a number like a message. The next ring begins with the number that the seal took. From
@@ -32,11 +32,19 @@
 //! So publishers, and after them readers, find the seal in a row that they read anyway. Before that, it costs
 //! nothing.
 
+use situ_memory::GENERATION_BITS;
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 
 pub use super::row::{Copied, Rows};
 
-const LAP_BITS: u32 = 24;
+const LAP_BITS: u32 = 22;
+const POOL_BITS: u32 = 13;
+const SLOT_BITS: u32 = 16;
+/// The bits of a generation in a word. The model checker uses fewer of them.
+const SHORT_BITS: u32 = 13;
+const _: () = assert!(LAP_BITS + POOL_BITS + SLOT_BITS + SHORT_BITS == 64 && GENERATION_BITS <= SHORT_BITS);
+/// How many entries a row can name.
+pub const ENTRIES: u32 = 1 << POOL_BITS;
 const LAP_MASK: u64 = (1 << LAP_BITS) - 1;
 /// The maximum number of steps along the rows in search of their end. After that, the rows are corrupt.
 const MAX_STEPS: u32 = 1 << 20;
@@ -45,10 +53,10 @@ const MAX_STEPS: u32 = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reference {
     /// The entry in the topic of the publisher whose pool holds the slot.
-    pub pool: u8,
+    pub pool: u16,
     /// The slot's number in the pool.
     pub slot: u16,
-    /// The low 16 bits of the slot's generation.
+    /// The low 13 bits of the slot's generation.
     pub generation: u16,
 }
 
@@ -69,18 +77,25 @@ impl From<Reference> for NewRow<'_> {
 }
 
 /// An entry number that no publisher has: a row that names it is a seal.
-pub const SEAL_POOL: u8 = u8::MAX;
+pub const SEAL_POOL: u16 = ENTRIES as u16 - 1;
 
 impl Reference {
     /// The reference in a seal's row.
-    const SEAL: Self = Self { pool: SEAL_POOL, slot: u16::MAX, generation: u16::MAX };
+    const SEAL: Self = Self { pool: SEAL_POOL, slot: u16::MAX, generation: (1 << SHORT_BITS) - 1 };
 
     pub(crate) fn to_bits(self) -> u64 {
-        u64::from(self.pool) << 32 | u64::from(self.slot) << 16 | u64::from(self.generation)
+        debug_assert!(self.generation >> SHORT_BITS == 0);
+        u64::from(self.pool) << (SLOT_BITS + SHORT_BITS)
+            | u64::from(self.slot) << SHORT_BITS
+            | u64::from(self.generation)
     }
 
     pub(crate) fn from_bits(bits: u64) -> Self {
-        Self { pool: (bits >> 32) as u8, slot: (bits >> 16) as u16, generation: bits as u16 }
+        Self {
+            pool: pool_in(bits),
+            slot: (bits >> SHORT_BITS) as u16,
+            generation: bits as u16 & ((1 << SHORT_BITS) - 1),
+        }
     }
 }
 
@@ -118,8 +133,13 @@ pub struct Ring<'a> {
 }
 
 #[inline]
+fn pool_in(word: u64) -> u16 {
+    (word >> (SLOT_BITS + SHORT_BITS)) as u16 & SEAL_POOL
+}
+
+#[inline]
 fn is_seal(word: u64) -> bool {
-    (word >> 32) as u8 == SEAL_POOL
+    pool_in(word) == SEAL_POOL
 }
 
 impl<'a> Ring<'a> {
@@ -175,7 +195,7 @@ impl<'a> Ring<'a> {
     #[inline]
     fn distance(&self, word: u64, number: u64) -> i64 {
         let difference = ((word >> (64 - LAP_BITS)).wrapping_sub(self.mark(number))) & LAP_MASK;
-        // Sign-extend 24 bits.
+        // Sign-extend the lap.
         ((difference << (64 - LAP_BITS)) as i64) >> (64 - LAP_BITS)
     }
 
@@ -298,6 +318,12 @@ impl<'a> Ring<'a> {
         Err(ClaimError::Corrupted)
     }
 
+    /// Whether the row of message `number` was reused, by the hint of the end. For a reader that has slept for
+    /// so many laps that the row does not tell it.
+    pub fn has_lapped(&self, number: u64) -> bool {
+        self.head.load(Ordering::Acquire) > number.saturating_add(self.depth())
+    }
+
     /// The number of the next message, as of now. If the ring is sealed, the number of the seal.
     pub fn end(&self) -> u64 {
         let mut number = self.head.load(Ordering::Acquire).max(self.base);
@@ -328,7 +354,7 @@ mod tests {
     use super::*;
 
     fn at(slot: u16) -> Reference {
-        Reference { pool: 3, slot, generation: 0xfffe }
+        Reference { pool: 3, slot, generation: 0x1ffe }
     }
 
     fn admit(_: u64) -> Result<(), ()> {
@@ -369,11 +395,11 @@ mod tests {
     #[test]
     fn the_lap_may_wrap() {
         let rows: Vec<_> = (0..2).map(|_| AtomicU64::new(0)).collect();
-        let start = (1u64 << 25) - 6;
+        let start = (1u64 << 23) - 6;
         let head = AtomicU64::new(start);
         let ring = Ring::new(Rows::Plain(&rows), &head);
         for number in start - 2..start {
-            ring.row(number).store(ring.mark(number) << 40, Ordering::Relaxed);
+            ring.row(number).store(ring.mark(number) << 42, Ordering::Relaxed);
         }
         for number in start..start + 20 {
             assert_eq!(ring.publish(start, at(9), admit), Ok(number));
@@ -395,7 +421,7 @@ mod tests {
     #[test]
     fn corrupt_rows_and_heads_neither_panic_nor_loop_for_ever() {
         // Each row seems to be ahead of the previous one, in a circle.
-        let rows: Vec<_> = [1u64, 0x600001, 0xc00001, 0xc00001].map(|mark| AtomicU64::new(mark << 40)).into();
+        let rows: Vec<_> = [1u64, 0x180001, 0x300001, 0x300001].map(|mark| AtomicU64::new(mark << 42)).into();
         for head in [0, 1, u64::MAX - 1, u64::MAX] {
             let head = AtomicU64::new(head);
             let ring = Ring::new(Rows::Plain(&rows), &head);
@@ -405,7 +431,7 @@ mod tests {
                 assert_eq!(ring.publish(from, at(0), admit), Err(ClaimError::Corrupted));
             }
         }
-        let rows = [AtomicU64::new(LAP_MASK << 40)];
+        let rows = [AtomicU64::new(LAP_MASK << 42)];
         let head = AtomicU64::new(u64::MAX);
         let ring = Ring::new(Rows::Plain(&rows), &head);
         assert_eq!(ring.publish(u64::MAX, at(0), admit), Ok(u64::MAX), "the numbers may wrap");

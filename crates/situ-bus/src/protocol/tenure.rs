@@ -1,6 +1,6 @@
 //! Which pool an entry of the topic stands for in a row.
 //!
-//! A row names the entry of its message's publisher in 8 bits, and stays until the ring has gone round once.
+//! A row names the entry of its message's publisher in 13 bits, and stays until the ring has gone round once.
 //! An entry may be given to the next publisher earlier than that. So the entry also contains the first number
 //! of its present publisher.
 //!

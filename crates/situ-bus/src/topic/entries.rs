@@ -1,9 +1,7 @@
 //! The entries of publishers and of their pools.
 
-use situ_memory::sync::atomic::Ordering;
-
 use super::file::Topic;
-use super::format::{PUBLISHERS, PublisherEntry};
+use super::format::PublisherEntry;
 use super::state_word::StateWord;
 
 /// The entries of publishers that are present.
@@ -15,6 +13,5 @@ pub(crate) fn active_publishers(topic: &Topic) -> impl Iterator<Item = &Publishe
 
 /// The publishers' entries that were ever taken, with their numbers.
 pub(super) fn used_publishers(topic: &Topic) -> impl Iterator<Item = (usize, &PublisherEntry)> {
-    let used = topic.registry().publishers_used.load(Ordering::SeqCst).min(PUBLISHERS) as usize;
-    (0..used).map(|index| (index, topic.publisher(index)))
+    (0..topic.used_entries()).map(|index| (index, topic.publisher(index)))
 }

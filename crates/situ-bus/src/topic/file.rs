@@ -16,7 +16,7 @@ use super::files::{
 };
 use super::format::{
     COUNTERS_OFFSET, CopyCounters, DOMAIN_TABLE_OFFSET, DOMAIN_USED, DOMAINS, HEAD_OFFSET, HOST_COLUMN, Head,
-    Header, PAGE, Parts, PublisherEntry, REGISTRY_OFFSET, ROOM_OFFSET, Registry, WAKE_OFFSET,
+    Header, PAGE, PUBLISHERS, Parts, PublisherEntry, REGISTRY_OFFSET, ROOM_OFFSET, Registry, WAKE_OFFSET,
     domain_from_word, domain_to_word,
 };
 use super::members::Places;
@@ -80,14 +80,12 @@ impl Topic {
         place.remove_if(is_topic_file);
         let file =
             place.create(root.file_mode(), root.group()).map_err(|error| system("create", hidden, error))?;
-        // All of it gets memory now, so that no later write can fail because the file system is full. (The
-        // columns of domains that are never used get none.)
+        // It gets memory now, so that no later write can fail because the file system is full. Entries of
+        // publishers and the columns of domains get theirs when they are taken.
         file.set_len(parts.end as u64).map_err(|error| system("size", hidden, error))?;
-        let (first, rest) = (parts.columns as u64, parts.publishers as u64);
-        find_memory(file.as_fd(), 0, first)
-            .and_then(|()| find_memory(file.as_fd(), rest, parts.end as u64 - rest))
+        find_memory(file.as_fd(), 0, parts.publishers as u64)
             .map_err(|error| system("find memory for", hidden, error))?;
-        let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
+        let map = Mapping::without_filling(file.as_fd(), parts.end, Access::ReadWrite)
             .map_err(|error| system("map", hidden, error))?;
         let identity = identify(&file).map_err(|error| system("look at", hidden, error))?;
         // SAFETY: the mapping begins on a page and is larger than a header; no other process knows the file
@@ -160,7 +158,7 @@ impl Topic {
         let path = place.path();
         let malformed =
             |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
-        let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
+        let map = Mapping::without_filling(file.as_fd(), parts.end, Access::ReadWrite)
             .map_err(|error| system("map", path, error))?;
         let mut at = parts.text as u64;
         let mut text = |len: u32| -> Result<String, MemoryError> {
@@ -215,7 +213,7 @@ impl Topic {
         let header = unsafe { bytes.as_ptr().cast::<Header>().read_unaligned() };
         let parts = header
             .check(size)
-            .map_err(|reason| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() })?;
+            .map_err(|reason| MemoryError::Malformed { path: path.to_owned(), reason: reason.into() })?;
         Ok((header, parts))
     }
 
@@ -328,11 +326,33 @@ impl Topic {
         self.part(COUNTERS_OFFSET + column * size_of::<CopyCounters>())
     }
 
-    /// A publisher's entry, below [`format::PUBLISHERS`](super::format::PUBLISHERS).
+    /// No publisher's entry at or beyond this number was ever taken.
+    pub(crate) fn used_entries(&self) -> usize {
+        self.registry().publishers_used.load(Ordering::SeqCst).min(PUBLISHERS) as usize
+    }
+
+    /// The entry that another process named, if it was ever taken. Others may have no memory.
+    pub(crate) fn named_entry(&self, index: usize) -> Option<&PublisherEntry> {
+        (index < self.used_entries()).then(|| self.publisher(index))
+    }
+
+    /// A publisher's entry that was ever taken, or was given memory.
     #[inline]
     pub(crate) fn publisher(&self, index: usize) -> &PublisherEntry {
-        assert!(index < super::format::PUBLISHERS as usize);
+        assert!(index < PUBLISHERS as usize);
         self.part(self.parts.publishers + index * size_of::<PublisherEntry>())
+    }
+
+    /// Gives a publisher's entry memory, before it is taken. Under the lock of the directory.
+    pub(super) fn find_memory_for_entry(&self, index: usize) -> Result<(), MemoryError> {
+        let at = self.parts.publishers + index * size_of::<PublisherEntry>();
+        if index < self.used_entries() || !at.is_multiple_of(PAGE) {
+            return Ok(());
+        }
+        let place = self.file();
+        let file = place.open(true).map_err(|error| system("open", place.path(), error))?;
+        find_memory(file.as_fd(), at as u64, PAGE as u64)
+            .map_err(|error| system("find memory for", place.path(), error))
     }
 
     /// The topic's own file.

@@ -1,25 +1,29 @@
 //! The bytes of a topic's files. The normative description is `spec/topic.md`.
 
+use std::borrow::Cow;
+
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use situ_memory::{DomainId, DomainKind};
 
+use crate::protocol::ledger::Ledger;
+use crate::protocol::ring::ENTRIES;
 use crate::protocol::row::{Alone, LONG_WORDS, RowKind};
 use crate::protocol::tenure::Tenure;
 use crate::wake::WakeWord;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
-pub(crate) const VERSION: u32 = 8;
+pub(crate) const VERSION: u32 = 9;
 pub(crate) const PAGE: usize = 4096;
 
-/// How many rows a topic has by default. A row has 8 bytes, or up to 128 with a copy of a small message, so
-/// this is cheap.
-pub(crate) const DEPTH: u32 = 1024;
+/// The smallest number of rows. A row has 8 bytes, or up to 128 with a copy of a small message. A topic that
+/// needs more rows grows.
+pub(crate) const DEPTH: u32 = 64;
 pub(crate) const MAX_DEPTH: u32 = 1 << 16;
-/// How many places for subscribers a topic has: the number of holder bits of a slot.
-pub(crate) const PLACES: u32 = situ_memory::HOLDERS as u32;
-/// The maximum number of publishers: a row names one in 8 bits. The last entry is never taken, because a row
-/// that names it is a seal.
-pub(crate) const PUBLISHERS: u32 = 256;
+/// How many places for subscribers a topic has.
+pub(crate) const PLACES: u32 = 4096;
+/// How many entries for publishers and their pools a topic has: a row names one in 13 bits. The last entry is
+/// never taken, because a row that names it is a seal.
+pub(crate) const PUBLISHERS: u32 = ENTRIES;
 /// The number of memory domains that a topic has columns for.
 pub(crate) const DOMAINS: u32 = 32;
 /// The maximum size of a text (a name or the schema) that a topic carries, in bytes.
@@ -102,12 +106,11 @@ pub(crate) struct SubscribersHeader {
 
 const _: () = assert!(size_of::<SubscribersHeader>() == 40);
 
-/// The offset of its changing words: on a pair of cache lines of their own, in the page of the first places.
-/// A publisher that reads both needs one page.
+/// The offset of its changing words: on a pair of cache lines of their own.
 pub(crate) const ARRIVALS_OFFSET: usize = 128;
-pub(crate) const PLACES_OFFSET: usize = 256;
-pub(crate) const SUBSCRIBERS_END: usize =
-    (PLACES_OFFSET + PLACES as usize * size_of::<Place>()).next_multiple_of(PAGE);
+/// Every place has a page of its own, which gets memory with its first subscriber.
+pub(crate) const PLACES_OFFSET: usize = PAGE;
+pub(crate) const SUBSCRIBERS_END: usize = PLACES_OFFSET + PLACES as usize * PAGE;
 
 /// The words that change when a subscriber joins. Every publisher reads them; subscribers write them, rarely.
 #[repr(C, align(64))]
@@ -132,18 +135,27 @@ impl SubscribersHeader {
     }
 
     /// Checks a header that another process wrote. Every access relies on this check.
-    pub(crate) fn check(&self, topic: u64, file_size: u64) -> Result<(), &'static str> {
+    pub(crate) fn check(&self, topic: u64, file_size: u64) -> Result<(), Cow<'static, str>> {
         if self.magic != SUBSCRIBERS_MAGIC {
-            return Err("it does not begin with SITUSUBS");
+            return Err("it does not begin with SITUSUBS".into());
         }
         if self.version != VERSION || self.header_size as usize != size_of::<Self>() {
-            return Err("it was written by another version of Situ");
+            return Err(other_version(self.version));
         }
         if *self != Self::new(topic) {
-            return Err("it is not that of the topic beside it, or its parts are not where they belong");
+            return Err(
+                "it is not that of the topic beside it, or its parts are not where they belong".into()
+            );
         }
-        if file_size < SUBSCRIBERS_END as u64 { Err("the file is too short") } else { Ok(()) }
+        if file_size < SUBSCRIBERS_END as u64 { Err("the file is too short".into()) } else { Ok(()) }
     }
+}
+
+fn other_version(found: u32) -> Cow<'static, str> {
+    format!(
+        "it was written by another version of Situ: its format has version {found}, and this program uses {VERSION}"
+    )
+    .into()
 }
 
 /// The bits of the state word of a place and of a publisher. The count above them changes with each new
@@ -185,7 +197,8 @@ pub(crate) struct CopyCounters {
     pub bytes: AtomicU64,
 }
 
-/// A subscriber's place: its cursor, alone on its pair of lines.
+/// A subscriber's place, a page. Its first cache line has all that a publisher reads of a subscriber that
+/// holds few slots.
 #[repr(C, align(128))]
 pub(crate) struct Place {
     /// The number of the subscriber's next message.
@@ -193,6 +206,8 @@ pub(crate) struct Place {
     pub state: AtomicU32,
     /// The encoding of its type, as in a descriptor.
     pub encoding: AtomicU32,
+    /// The slots that it holds.
+    pub ledger: Ledger,
     pub node: AtomicU64,
     pub deadline_ns: AtomicU64,
     /// The number of messages that it lost.
@@ -209,6 +224,7 @@ pub(crate) struct Place {
     pub thread: AtomicU64,
     /// Messages before this one were never promised.
     pub joined_at: AtomicU64,
+    pub reserved: [AtomicU64; 7],
 }
 
 /// A publisher's entry. Its number is the `pool` of a row.
@@ -235,7 +251,9 @@ pub(crate) struct PublisherEntry {
 const _: () = assert!(COUNTERS_OFFSET + DOMAINS as usize * size_of::<CopyCounters>() <= PAGE);
 const _: () = assert!(size_of::<Head>() == 64 && size_of::<WakeWord>() == 64 && size_of::<Registry>() == 64);
 const _: () = assert!(size_of::<SubscribersHeader>() <= ARRIVALS_OFFSET && size_of::<Arrivals>() == 64);
-const _: () = assert!(size_of::<Place>() == 128 && size_of::<PublisherEntry>() == 128);
+const _: () = assert!(size_of::<PublisherEntry>() == 128);
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Place>() == PAGE && std::mem::offset_of!(Place, node) == PAGE - 128);
 
 /// The beginning of every slot, before the head. Its publisher writes it. All other participants only read
 /// it, and check it before use.
@@ -261,18 +279,19 @@ pub(crate) struct Descriptor {
 pub(crate) const DESCRIPTOR: usize = size_of::<Descriptor>();
 pub(crate) const BODY_IN_SLOT: u32 = u32::MAX;
 /// The bits of `body_pool` that are the number of the entry of the body's pool.
-pub(crate) const BODY_ENTRY: u32 = 0xff;
+pub(crate) const BODY_ENTRY: u32 = 0xffff;
 /// The body is the message itself, on a device. The head then contains only what the publisher's CPU wrote.
-pub(crate) const BODY_IS_MESSAGE: u32 = 0x100;
+pub(crate) const BODY_IS_MESSAGE: u32 = 0x1_0000;
 const _: () = assert!(DESCRIPTOR == 64);
 
 /// The offsets of the parts of a topic file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parts {
     pub rows: usize,
-    pub columns: usize,
-    pub publishers: usize,
     pub text: usize,
+    /// Everything before this has memory from the start.
+    pub publishers: usize,
+    pub columns: usize,
     pub end: usize,
 }
 
@@ -280,10 +299,11 @@ impl Parts {
     /// The parts of a topic with `depth` rows and `text` bytes of text.
     pub(crate) fn of(depth: u32, kind: RowKind, text: usize) -> Self {
         let rows = PAGE;
-        let columns = (rows + depth as usize * kind.row_size()).next_multiple_of(PAGE);
-        let publishers = columns + DOMAINS as usize * depth as usize * 8;
-        let text_at = publishers + PUBLISHERS as usize * size_of::<PublisherEntry>();
-        Self { rows, columns, publishers, text: text_at, end: (text_at + text).next_multiple_of(PAGE) }
+        let text_at = rows + depth as usize * kind.row_size();
+        let publishers = (text_at + text).next_multiple_of(PAGE);
+        let columns = publishers + PUBLISHERS as usize * size_of::<PublisherEntry>();
+        let end = (columns + DOMAINS as usize * depth as usize * 8).next_multiple_of(PAGE);
+        Self { rows, text: text_at, publishers, columns, end }
     }
 }
 
@@ -322,10 +342,11 @@ pub(crate) struct RingParts {
 }
 
 impl RingParts {
-    /// The parts of a ring with `depth` rows, laid out as in the topic's file.
+    /// The parts of a ring with `depth` rows.
     pub(crate) fn of(depth: u32, kind: RowKind) -> Self {
-        let Parts { rows, columns, publishers, .. } = Parts::of(depth, kind, 0);
-        Self { rows, columns, end: publishers.next_multiple_of(PAGE) }
+        let rows = PAGE;
+        let columns = (rows + depth as usize * kind.row_size()).next_multiple_of(PAGE);
+        Self { rows, columns, end: (columns + DOMAINS as usize * depth as usize * 8).next_multiple_of(PAGE) }
     }
 }
 
@@ -348,23 +369,29 @@ impl RingHeader {
     }
 
     /// Checks a header that another process wrote. Every access relies on this check.
-    pub(crate) fn check(&self, topic: &Header, ring: u32, file_size: u64) -> Result<RingParts, &'static str> {
+    pub(crate) fn check(
+        &self,
+        topic: &Header,
+        ring: u32,
+        file_size: u64,
+    ) -> Result<RingParts, Cow<'static, str>> {
         if self.magic != RING_MAGIC {
-            return Err("it does not begin with SITURING");
+            return Err("it does not begin with SITURING".into());
         }
         if self.version != VERSION || self.header_size as usize != size_of::<Self>() {
-            return Err("it was written by another version of Situ");
+            return Err(other_version(self.version));
         }
         if !self.depth.is_power_of_two() || self.depth > MAX_DEPTH {
-            return Err("impossible number of rows");
+            return Err("impossible number of rows".into());
         }
         if *self != (Self { base: self.base, ..Self::new(topic.id, ring, self.depth, topic.copied_size) }) {
             return Err(
-                "it is not the ring of this topic that its name says, or its parts are not where they belong",
+                "it is not the ring of this topic that its name says, or its parts are not where they belong"
+                    .into(),
             );
         }
         let parts = RingParts::of(self.depth, topic.row_kind());
-        if file_size < parts.end as u64 { Err("the file is too short") } else { Ok(parts) }
+        if file_size < parts.end as u64 { Err("the file is too short".into()) } else { Ok(parts) }
     }
 }
 
@@ -398,22 +425,22 @@ impl Header {
     }
 
     /// Checks a header that another process wrote. Every access relies on this check.
-    pub(crate) fn check(&self, file_size: u64) -> Result<Parts, &'static str> {
+    pub(crate) fn check(&self, file_size: u64) -> Result<Parts, Cow<'static, str>> {
         if self.magic != MAGIC {
-            return Err("it does not begin with SITUTOPI");
+            return Err("it does not begin with SITUTOPI".into());
         }
         if self.version != VERSION || self.header_size as usize != size_of::<Self>() {
-            return Err("it was written by another version of Situ");
+            return Err(other_version(self.version));
         }
         if !self.depth.is_power_of_two() || self.depth > MAX_DEPTH {
-            return Err("impossible number of rows");
+            return Err("impossible number of rows".into());
         }
         let text = [self.topic_len, self.type_len, self.schema_len];
         if text.iter().any(|len| *len > MAX_TEXT) {
-            return Err("impossibly long text");
+            return Err("impossibly long text".into());
         }
         if self.copied_size > MAX_COPIED {
-            return Err("impossible size of messages in rows");
+            return Err("impossible size of messages in rows".into());
         }
         let parts = Parts::of(self.depth, self.row_kind(), text.iter().map(|len| *len as usize).sum());
         let right = Self {
@@ -427,10 +454,10 @@ impl Header {
             ..*self
         };
         if *self != right {
-            return Err("its parts are not where they belong");
+            return Err("its parts are not where they belong".into());
         }
         if file_size < parts.end as u64 {
-            return Err("the file is too short");
+            return Err("the file is too short".into());
         }
         Ok(parts)
     }
@@ -498,8 +525,14 @@ mod tests {
         );
         assert_eq!(
             table("Place"),
-            fields!(Place: cursor, state, encoding, node, deadline_ns, lost, taken, domain, keep_last, layout_hash, thread,
-                joined_at)
+            [
+                fields!(Place: cursor, state, encoding),
+                crate::protocol::ledger::FIELDS
+                    .map(|(at, size, name)| (offset_of!(Place, ledger) + at, size, name.to_owned()))
+                    .to_vec(),
+                fields!(Place: node, deadline_ns, lost, taken, domain, keep_last, layout_hash, thread, joined_at, reserved),
+            ]
+            .concat()
         );
         assert_eq!(
             table("Publisher"),
@@ -569,22 +602,25 @@ mod tests {
 
     #[test]
     fn the_parts_lie_as_specified() {
-        // Computed by hand for 1024 rows and 100 bytes of text: 4096 + 8192; 32 columns of 8192; 256
-        // publishers of 128.
-        let parts = Parts { rows: 4096, columns: 12288, publishers: 274_432, text: 307_200, end: 311_296 };
+        // Computed by hand for 1024 rows of 8 bytes and 100 bytes of text: 4096 + 8192, and 100 more, in whole
+        // pages; 8192 publishers of 128; 32 columns of 8192.
+        let parts =
+            Parts { rows: 4096, text: 12_288, publishers: 16_384, columns: 1_064_960, end: 1_327_104 };
         let plain = RowKind::Plain;
         assert_eq!(Parts::of(1024, plain, 100), parts);
-        assert_eq!(Parts::of(1, plain, 0).columns, 8192);
+        // A row, and a text that ends with its page.
+        assert_eq!((Parts::of(1, plain, 4088).text, Parts::of(1, plain, 4088).publishers), (4104, 8192));
+        assert_eq!(Parts::of(1, plain, 4089).publishers, 12_288);
         assert_eq!(RingParts::of(1024, plain), RingParts { rows: 4096, columns: 12288, end: 274_432 });
         // 32 columns of one word, rounded up to a page.
         assert_eq!(RingParts::of(1, plain), RingParts { rows: 4096, columns: 8192, end: 12288 });
         // 1024 rows of 64 and of 128 bytes.
-        assert_eq!(Parts::of(1024, row_kind(48), 0).columns, 4096 + 65_536);
-        assert_eq!(Parts::of(1024, row_kind(49), 0).columns, 4096 + 131_072);
-        assert_eq!(Parts::of(1024, row_kind(112), 0).columns, 4096 + 131_072);
+        assert_eq!(Parts::of(1024, row_kind(48), 0).text, 4096 + 65_536);
+        assert_eq!(Parts::of(1024, row_kind(49), 0).text, 4096 + 131_072);
+        assert_eq!(Parts::of(1024, row_kind(112), 0).text, 4096 + 131_072);
         assert_eq!(row_kind(113), plain);
-        // 256 + 256 places of 128 are 33,024 bytes: a little more than 8 pages.
-        assert_eq!((PLACES_OFFSET, SUBSCRIBERS_END), (256, 36_864));
+        // A page, and 4096 places of a page each.
+        assert_eq!((PLACES_OFFSET, SUBSCRIBERS_END), (4096, 16_781_312));
     }
 
     #[test]

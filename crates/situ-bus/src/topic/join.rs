@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use situ_layout::foreign::is_name;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{Access, Beneath, DomainError, DomainId, HOST, OpenRoot};
+use situ_memory::{Access, Beneath, DomainError, DomainId, HOST, OpenRoot, PoolView};
 
 use super::compat::{SchemaFlags, first_difference};
-use super::entries::active_publishers;
+use super::entries::{active_publishers, used_publishers};
 use super::file::Topic;
 use super::format::{DEPTH, MAX_COPIED, MAX_DEPTH, PLACES, PublisherEntry, domain_to_word, state};
 use super::lock::Lock;
@@ -42,6 +42,7 @@ pub(crate) struct Registration<'a> {
     pub terms: Terms,
     /// The minimum number of rows that the participant needs.
     pub depth: usize,
+    pub publishes: bool,
     /// The domain of its bodies, or the domain in which it takes.
     pub domain: DomainId,
     /// `state::NO_FLAT` and `state::NO_REGION`, if the type of a subscriber lacks these forms.
@@ -115,13 +116,26 @@ impl Registration<'_> {
     }
 
     /// Gives the topic more rows if it has too few for this participant. It needs one more row than its
-    /// depth: if the window of publishers is smaller than the ring, there is always a row for a seal.
+    /// depth: if the window of publishers is smaller than the ring, there is always a row for a seal. If it
+    /// publishes, there shall be a row for every message that present publishers keep.
     fn grow(&self, topic: &Topic, lock: &Lock) -> Result<(), RegisterError> {
         let rows = topic.ring().depth();
-        if rows > self.depth as u64 || topic.grow(self.rows().max(rows as u32 * 2), lock)? {
+        let kept = if self.publishes { self.depth_of_all(topic) } else { self.depth as u64 };
+        let grown = || {
+            let wanted = u32::try_from(kept.saturating_mul(2)).unwrap_or(MAX_DEPTH);
+            topic.grow(wanted.next_power_of_two().clamp(rows as u32 * 2, MAX_DEPTH), lock)
+        };
+        let is_largest = rows >= u64::from(MAX_DEPTH);
+        if rows > kept || (is_largest && rows > self.depth as u64) || grown()? {
             return Ok(());
         }
         self.check_depth(rows as u32 - 1)
+    }
+
+    /// How many messages this publisher and the present ones keep.
+    fn depth_of_all(&self, topic: &Topic) -> u64 {
+        let depths = active_publishers(topic).map(|entry| entry.depth.load(Ordering::Relaxed));
+        depths.fold(self.depth as u64, u64::saturating_add)
     }
 
     fn check_depth(&self, rows: u32) -> Result<(), RegisterError> {
@@ -282,12 +296,20 @@ impl Joined {
                 entry.encoding.load(Ordering::Relaxed),
             )?;
         }
-        let free = (0..PLACES as usize).find(|index| !topic.places.at(*index).word.is_taken());
-        let Some(index) = free else {
+        if !topic.places.are_all_mapped() {
+            // Its error says why.
+            topic.places.find_memory_for(topic.places.used() - 1)?;
+        }
+        let used = topic.places.used();
+        let free = topic.places.all().find(|place| !place.word.is_taken()).map(|place| place.index);
+        let Some(index) = free.or_else(|| (used < PLACES as usize).then_some(used)) else {
             return Err(RegisterError::Full { topic: topic.name.clone(), role: "subscriber", most: PLACES });
         };
         let column = self.take_column(registration)?;
-        let place = OwnPlace::new(topic, index);
+        if index == used {
+            topic.places.find_memory_for(index)?;
+        }
+        let place = OwnPlace::new(topic, index)?;
         let places = topic.places.writable(&self.lock)?;
         let arrivals = places.arrivals();
         let word = StateWord(place.state.load(Ordering::Relaxed));
@@ -301,6 +323,7 @@ impl Joined {
         place.layout_hash.store(registration.description.layout_hash, Ordering::Relaxed);
         place.thread.store(0, Ordering::Relaxed);
         place.joined_at.store(u64::MAX, Ordering::Relaxed);
+        place.ledger.clear();
         let first = topic.registry().first.load(Ordering::SeqCst);
         place.cursor.store(flow_window::begin(topic.ring(), wants, first), Ordering::Relaxed);
         let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };
@@ -432,18 +455,22 @@ impl NewEntry {
         let is_of_copies = StateWord(self.bits).is_of_copies();
         let is_of_pool = !StateWord(self.bits).is_of_heads();
         let free = || {
-            (0..usize::from(SEAL_POOL)).find(|index| {
-                let word = StateWord::read(&topic.publisher(*index).state);
+            let used = topic.used_entries();
+            let free = used_publishers(topic).find(|(_, entry)| {
+                let word = StateWord::read(&entry.state);
                 !word.is_taken() && !word.is_unlinked()
-            })
+            });
+            free.map(|(index, _)| index).or_else(|| (used < usize::from(SEAL_POOL)).then_some(used))
         };
         let Some(index) = free().or_else(|| give_up_oldest(topic).then(free).flatten()) else {
             let role = if is_of_copies { "pool of copies" } else { "publisher" };
             return Err(RegisterError::Full { topic: topic.name.clone(), role, most: u32::from(SEAL_POOL) });
         };
         // The pool's files come first, and then the entry. A process that dies in between leaves files that
-        // no entry names, and the next repair removes them.
-        create(&topic.pool_path(self.pool))?;
+        // no entry names, and a later repair removes them.
+        topic.find_memory_for_entry(index)?;
+        let path = topic.pool_path(self.pool);
+        create(&path).inspect_err(|_| PoolView::unlink(&path))?;
         let entry = topic.publisher(index);
         let word = StateWord(entry.state.load(Ordering::Relaxed));
         entry.node.store(self.node.0, Ordering::Relaxed);

@@ -7,7 +7,11 @@
 //!
 //! So a publisher that finds a subscriber dead cannot mark its place. It keeps a list of the places that it
 //! skips, each with the state word that it read. The count in that word differs for each subscriber that
-//! takes the place (`StateWord::next`), so the next subscriber of the same place is not skipped.
+//! takes the place (`StateWord::next`), so the next subscriber of the same place is not skipped. In the same
+//! way it keeps a list of the places whose ledgers do not count any more.
+//!
+//! Every place is a page. Pages that were never used have no memory, and a participant maps only as many as
+//! are used ([`WINDOWS`]): what is mapped gets memory if the program locks all of its pages.
 
 use std::fs::File;
 use std::io;
@@ -17,22 +21,31 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-use situ_memory::sync::atomic::{AtomicU32, Ordering};
+use situ_memory::sync::atomic::{AtomicU32, Ordering, fence};
 use situ_memory::{Access, Beneath, DomainId, Mapping, MemoryError, OpenRoot, find_memory};
 
 use super::files::{Identity, SUBSCRIBERS_FILE, identify, is_topic_file, leads_to, system};
 use super::format::{
-    ARRIVALS_OFFSET, Arrivals, PLACES, PLACES_OFFSET, Place, SUBSCRIBERS_END, SubscribersHeader,
+    ARRIVALS_OFFSET, Arrivals, PAGE, PLACES, PLACES_OFFSET, Place, SUBSCRIBERS_END, SubscribersHeader,
     domain_from_word, state,
 };
 use super::lock::Lock;
 use super::state_word::StateWord;
 use crate::protocol::flow_window::Epoch;
+use crate::protocol::ledger::HeldSlot;
+
+/// How many places each window of the file has. The first window is always mapped, the others when a place in
+/// them is used.
+const WINDOWS: [usize; 3] = [63, 1023, PLACES as usize];
 
 /// The places of a topic's subscribers, as this participant has them mapped.
 #[derive(Debug)]
 pub(crate) struct Places {
+    /// The first window, from the beginning of the file.
     map: Mapping,
+    /// The larger windows, also from the beginning of the file. Pages are shared, so a place is the same in
+    /// each.
+    further: [OnceLock<Mapping>; WINDOWS.len() - 1],
     identity: Identity,
     file: Beneath,
     /// The topic's number.
@@ -40,6 +53,8 @@ pub(crate) struct Places {
     /// The state words of dead subscribers whose places this participant cannot mark; 0: none. Allocated when
     /// the first one is found.
     passed_over: OnceLock<Box<[AtomicU32]>>,
+    /// The state words of those of them whose ledgers do not count any more; 0: none.
+    released: OnceLock<Box<[AtomicU32]>>,
 }
 
 /// A place as other participants read it, and its state word at one time.
@@ -77,6 +92,13 @@ impl PlaceView<'_> {
     }
 }
 
+impl<'a> PlaceView<'a> {
+    /// The slots that it holds.
+    pub(crate) fn held(self) -> impl Iterator<Item = HeldSlot> + 'a {
+        self.place.ledger.held()
+    }
+}
+
 macro_rules! read {
     ($($field:ident: $type:ty),*) => {
         impl PlaceView<'_> {
@@ -107,9 +129,10 @@ impl Places {
         let bytes = unsafe {
             std::slice::from_raw_parts((&raw const header).cast::<u8>(), size_of::<SubscribersHeader>())
         };
-        // As in the topic's file, no later write may fail because the file system is full.
+        // As in the topic's file, no later write may fail because the file system is full. Places get memory
+        // when they are taken.
         made.set_len(SUBSCRIBERS_END as u64)
-            .and_then(|()| find_memory(made.as_fd(), 0, SUBSCRIBERS_END as u64))
+            .and_then(|()| find_memory(made.as_fd(), 0, PLACES_OFFSET as u64))
             .and_then(|()| made.write_all_at(bytes, 0))
             .map_err(|error| system("make", path, error))
     }
@@ -119,10 +142,46 @@ impl Places {
         let path = file.path();
         let opened = file.open(access == Access::ReadWrite).map_err(|error| system("open", path, error))?;
         check(&opened, path, id)?;
-        let map = Mapping::new(opened.as_fd(), 0, SUBSCRIBERS_END, access)
-            .map_err(|error| system("map", path, error))?;
+        let map = window(&opened, WINDOWS[0], access).map_err(|error| system("map", path, error))?;
         let identity = identify(&opened).map_err(|error| system("look at", path, error))?;
-        Ok(Self { map, identity, file, id, passed_over: OnceLock::new() })
+        let (further, passed_over, released) = Default::default();
+        Ok(Self { map, further, identity, file, id, passed_over, released })
+    }
+
+    /// The window that has a place. Maps it if it is not mapped yet.
+    #[inline]
+    fn window_of(&self, index: usize) -> Result<&Mapping, MemoryError> {
+        if index < WINDOWS[0] { Ok(&self.map) } else { self.further_window_of(index) }
+    }
+
+    #[cold]
+    fn further_window_of(&self, index: usize) -> Result<&Mapping, MemoryError> {
+        assert!(index < PLACES as usize);
+        let number = WINDOWS.iter().position(|places| index < *places).unwrap_or_default().saturating_sub(1);
+        if let Some(window) = self.further[number].get() {
+            return Ok(window);
+        }
+        let path = self.file.path();
+        let access = self.map.access();
+        let file =
+            self.file.open(access == Access::ReadWrite).map_err(|error| system("open", path, error))?;
+        if identify(&file).map_err(|error| system("look at", path, error))? != self.identity {
+            return Err(system("open", path, io::ErrorKind::NotFound.into()));
+        }
+        let mapped =
+            window(&file, WINDOWS[number + 1], access).map_err(|error| system("map", path, error))?;
+        // Another thread may have been faster; then its window is used.
+        Ok(self.further[number].get_or_init(|| mapped))
+    }
+
+    /// Gives the page of a place memory, before the place is taken for the first time. Under the lock of the
+    /// directory, by a participant that may write.
+    pub(super) fn find_memory_for(&self, index: usize) -> Result<(), MemoryError> {
+        let path = self.file.path();
+        let file = self.file.open(true).map_err(|error| system("open", path, error))?;
+        find_memory(file.as_fd(), (PLACES_OFFSET + index * PAGE) as u64, PAGE as u64)
+            .map_err(|error| system("find memory for", path, error))?;
+        self.window_of(index).map(drop)
     }
 
     /// Its file.
@@ -137,7 +196,8 @@ impl Places {
 
     /// Whether the file was truncated while it was mapped, as the guard has found.
     pub(super) fn is_damaged(&self) -> bool {
-        self.map.is_damaged()
+        let further = self.further.iter().filter_map(OnceLock::get);
+        std::iter::once(&self.map).chain(further).any(Mapping::is_damaged)
     }
 
     #[inline]
@@ -153,14 +213,15 @@ impl Places {
         self.map.access() == Access::ReadWrite
     }
 
+    /// A place below the number of [used](Self::used) ones, or one that was given memory.
     #[inline]
-    pub(super) fn raw(&self, index: usize) -> NonNull<Place> {
-        assert!(index < PLACES as usize);
-        // SAFETY: `PLACES` places lie there, within the mapping; a mapping is not at address zero.
-        unsafe {
-            let first = self.map.base().add(PLACES_OFFSET).cast::<Place>();
+    pub(super) fn raw(&self, index: usize) -> Result<NonNull<Place>, MemoryError> {
+        let window = self.window_of(index)?;
+        // SAFETY: the window has the place; a mapping is not at address zero.
+        Ok(unsafe {
+            let first = window.base().add(PLACES_OFFSET).cast::<Place>();
             NonNull::new_unchecked(first.add(index))
-        }
+        })
     }
 
     /// The epoch, which changes whenever a subscriber joins.
@@ -175,19 +236,50 @@ impl Places {
         self.arrivals().places_used.load(Ordering::SeqCst).min(PLACES) as usize
     }
 
-    /// A place. The index must be below [`PLACES`].
+    /// A place that was ever taken. `None` if it cannot be mapped.
     #[inline]
-    pub(crate) fn at(&self, index: usize) -> PlaceView<'_> {
-        // SAFETY: `raw` returns a place of the mapping, which lives as long as `self`; a place consists of
+    pub(crate) fn at(&self, index: usize) -> Option<PlaceView<'_>> {
+        let place = self.raw(index).ok()?;
+        // SAFETY: `raw` returns a place of a mapping that lives as long as `self`; a place consists of
         // atomics.
-        let place = unsafe { self.raw(index).as_ref() };
-        PlaceView { place, index, word: StateWord::read(&place.state) }
+        let place = unsafe { place.as_ref() };
+        Some(PlaceView { place, index, word: StateWord::read(&place.state) })
     }
 
-    /// All places that were ever taken.
+    /// All places that were ever taken, as far as they can be mapped: see [`are_all_mapped`].
+    ///
+    /// [`are_all_mapped`]: Self::are_all_mapped
     #[inline]
     pub(crate) fn all(&self) -> impl Iterator<Item = PlaceView<'_>> {
-        (0..self.used()).map(|index| self.at(index))
+        (0..self.used()).map_while(|index| self.at(index))
+    }
+
+    /// Whether all places that were ever taken can be mapped. A participant without addresses must not take
+    /// the subscribers that it cannot see for absent.
+    #[inline]
+    pub(crate) fn are_all_mapped(&self) -> bool {
+        self.used().checked_sub(1).is_none_or(|last| self.window_of(last).is_ok())
+    }
+
+    /// Collects the slots of an entry's pool that subscribers hold, in order. The caller has retired the slots
+    /// in question before. An error if some ledgers cannot be mapped: then any slot may be held.
+    ///
+    /// A subscriber that joins meanwhile is no exception. If this misses its place, the place was taken after
+    /// the fence. Whatever the subscriber then tries to hold has its new generation already.
+    pub(crate) fn held_in(&self, pool: usize, slots: &mut Vec<u16>) -> Result<(), MemoryError> {
+        slots.clear();
+        // See `ledger`: the generations come before the names.
+        fence(Ordering::SeqCst);
+        let used = self.used();
+        if let Some(last) = used.checked_sub(1) {
+            self.window_of(last)?;
+        }
+        for place in self.all().filter(|place| place.word.is_taken() && !self.is_released(*place)) {
+            let held = place.held().filter(|held| usize::from(held.pool) == pool);
+            slots.extend(held.map(|held| held.slot));
+        }
+        slots.sort_unstable();
+        Ok(())
     }
 
     /// The places of subscribers that are present and were not found dead by this participant.
@@ -199,7 +291,18 @@ impl Places {
     /// Whether this participant found the place's subscriber dead, and could not mark it.
     #[inline]
     pub(super) fn is_passed_over(&self, place: PlaceView<'_>) -> bool {
-        self.passed_over.get().is_some_and(|words| words[place.index].load(Ordering::Relaxed) == place.word.0)
+        is_listed(&self.passed_over, place)
+    }
+
+    /// Whether the ledger of the place does not count any more, although the place could not be freed.
+    #[inline]
+    fn is_released(&self, place: PlaceView<'_>) -> bool {
+        is_listed(&self.released, place)
+    }
+
+    /// From now on the ledger of this place of a dead subscriber does not count for this participant.
+    pub(super) fn release(&self, place: PlaceView<'_>) {
+        list(&self.released, place);
     }
 
     /// Marks the subscriber of a place as dead: for all participants if this one may write, otherwise for
@@ -214,9 +317,7 @@ impl Places {
                 .compare_exchange(word, gone, Ordering::SeqCst, Ordering::SeqCst)
                 .is_ok();
         }
-        let words =
-            self.passed_over.get_or_init(|| (0..PLACES).map(|_| AtomicU32::new(0)).collect::<Box<_>>());
-        words[place.index].swap(place.word.0, Ordering::Relaxed) != place.word.0
+        list(&self.passed_over, place)
     }
 
     /// Returns the places for a repairer to change: those that are already mapped for writing, or a new
@@ -231,8 +332,23 @@ impl Places {
         if opened.identity != self.identity {
             return Err(system("open", self.file.path(), io::ErrorKind::NotFound.into()));
         }
-        Ok(WritablePlaces::Opened(opened))
+        Ok(WritablePlaces::Opened(Box::new(opened)))
     }
+}
+
+/// Maps the first places of the file.
+fn window(file: &File, places: usize, access: Access) -> io::Result<Mapping> {
+    Mapping::without_filling(file.as_fd(), PLACES_OFFSET + places * PAGE, access)
+}
+
+fn is_listed(words: &OnceLock<Box<[AtomicU32]>>, place: PlaceView<'_>) -> bool {
+    words.get().is_some_and(|words| words[place.index].load(Ordering::Relaxed) == place.word.0)
+}
+
+/// Lists a place with its state word. Returns whether it was not listed before.
+fn list(words: &OnceLock<Box<[AtomicU32]>>, place: PlaceView<'_>) -> bool {
+    let words = words.get_or_init(|| (0..PLACES).map(|_| AtomicU32::new(0)).collect::<Box<_>>());
+    words[place.index].swap(place.word.0, Ordering::Relaxed) != place.word.0
 }
 
 fn check(file: &File, path: &Path, id: u64) -> Result<(), MemoryError> {
@@ -246,13 +362,13 @@ fn check(file: &File, path: &Path, id: u64) -> Result<(), MemoryError> {
     file.read_exact_at(&mut bytes, 0).map_err(|error| system("read", path, error))?;
     // SAFETY: a header is plain numbers without padding, for which any bytes are valid.
     let header = unsafe { bytes.as_ptr().cast::<SubscribersHeader>().read_unaligned() };
-    header.check(id, size).map_err(malformed)
+    header.check(id, size).map_err(|reason| malformed(&reason))
 }
 
 /// The places of a topic, mapped for writing.
 pub(super) enum WritablePlaces<'a> {
     Own(&'a Places),
-    Opened(Places),
+    Opened(Box<Places>),
 }
 
 impl WritablePlaces<'_> {
@@ -267,7 +383,8 @@ impl WritablePlaces<'_> {
         self.places().arrivals()
     }
 
-    pub(super) fn place(&self, index: usize) -> &Place {
-        self.places().at(index).place
+    /// A place that was ever taken. `None` if it cannot be mapped.
+    pub(super) fn place(&self, index: usize) -> Option<&Place> {
+        self.places().at(index).map(|view| view.place)
     }
 }

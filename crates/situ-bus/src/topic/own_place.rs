@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use situ_memory::MemoryError;
 use situ_memory::sync::atomic::Ordering;
 
 use super::file::Topic;
@@ -25,9 +26,9 @@ unsafe impl Sync for OwnPlace {}
 
 impl OwnPlace {
     /// A place of a topic that a subscriber opened: [`Access::ReadWrite`](situ_memory::Access).
-    pub(super) fn new(topic: &Arc<Topic>, index: usize) -> Self {
+    pub(super) fn new(topic: &Arc<Topic>, index: usize) -> Result<Self, MemoryError> {
         assert!(topic.places.are_writable(), "only a subscriber has a place");
-        Self { place: topic.places.raw(index), index, topic: topic.clone() }
+        Ok(Self { place: topic.places.raw(index)?, index, topic: topic.clone() })
     }
 
     /// Leaves the topic, when the subscriber and the last of its samples are dropped.

@@ -1,9 +1,8 @@
 //! Repair: the next participant removes the state that dead ones left.
 //!
-//! It runs under the lock of the topic's directory. Places of dead nodes are freed: their holder bits are
-//! cleared in every pool before another subscriber gets the place. Pools of dead publishers are removed once
-//! their messages cannot be taken any more. Each step can be repeated, so a repairer may die at any
-//! instruction.
+//! It runs under the lock of the topic's directory. Places of dead nodes are freed, and with them all slots
+//! that their ledgers name. Pools of dead publishers are removed once their messages cannot be taken any more.
+//! Each step can be repeated, so a repairer may die at any instruction.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -14,10 +13,10 @@ use situ_memory::{Access, Beneath, MemoryError, OpenRoot, PoolMetadata, PoolView
 use super::entries::{active_publishers, used_publishers};
 use super::file::Topic;
 use super::files::{FILE, HIDDEN_FILE, SUBSCRIBERS_FILE, is_topic_file};
-use super::format::{PUBLISHERS, PublisherEntry, domain_from_word};
+use super::format::{PublisherEntry, domain_from_word};
 use super::lock::Lock;
 use super::state_word::StateWord;
-use crate::node::liveness::{NodeId, has_ended, is_alive, nodes};
+use crate::node::liveness::{Living, NodeId, has_ended, is_alive, nodes};
 use crate::protocol::copy_state::CopyState;
 use crate::protocol::ring::{Look, Reference, Ring};
 use crate::root::topic_name;
@@ -30,11 +29,13 @@ pub(super) fn in_use(topic: &Topic) -> bool {
 /// Repairs the state that dead members left. Under the lock, so no place and no entry is taken meanwhile.
 pub(super) fn repair(topic: &Topic, lock: &Lock) {
     let followed = topic.hint_at_rings();
-    topic.mark_dead_places();
+    let living = Living::of(&topic.root);
+    let mut found_dead = topic.mark_places_of_dead(&living) > 0;
     for (_, entry) in used_publishers(topic) {
         let word = StateWord::read(&entry.state);
-        if word.is_active() && !is_alive(&topic.root, NodeId(entry.node.load(Ordering::Relaxed))) {
+        if word.is_active() && !living.has(NodeId(entry.node.load(Ordering::Relaxed))) {
             entry.state.store(word.left(), Ordering::SeqCst);
+            found_dead = true;
         }
     }
     let devices = topic.domains().nth(1).is_some();
@@ -43,7 +44,9 @@ pub(super) fn repair(topic: &Topic, lock: &Lock) {
         topic.forget_rings(lock);
     }
     free_entries(topic);
-    remove_orphans(topic, lock);
+    if found_dead {
+        remove_orphans(topic, lock);
+    }
 }
 
 /// Poisons fences that a dead owner left pending in a pool of bodies or copies, so that no participant waits
@@ -60,7 +63,7 @@ fn poison(topic: &Topic, entry: &PublisherEntry) -> bool {
     if !has_ended(&topic.root, node) {
         return false;
     }
-    match PoolMetadata::open(topic.pool_path(entry.tenure.pool())) {
+    match PoolMetadata::open(topic.pool_path(entry.tenure.pool()), Access::ReadWrite) {
         Ok(pool) => _ = pool.poison(),
         // Out of descriptors or memory: repeated by the next repair.
         Err(ViewError::Memory(MemoryError::System { .. })) => return false,
@@ -69,17 +72,14 @@ fn poison(topic: &Topic, entry: &PublisherEntry) -> bool {
     true
 }
 
-/// Frees the places of subscribers that are gone: first their bits in every pool, then the place. If the
-/// topic has devices, it waits for the end of their processes: until then a device may work for them on slots
-/// that they held.
+/// Frees the places of subscribers that are gone: then their ledgers do not count any more. If the topic has
+/// devices, it waits for the end of their processes: until then a device may work for them on slots that they
+/// held.
 ///
 /// A publisher maps the places again for this, for writing. If it may not, the places stay as they are for
-/// the next repairer that may: the publisher skips them, and the slots that they held are free. A repairer
-/// may die between the bits and a place, or may not be allowed to free the place. Then the place stays taken
-/// by a subscriber that is dead or gone. No other subscriber gets it, so clearing its bits again clears no
-/// other subscriber's.
+/// the next repairer that may: the publisher skips them, and their ledgers do not count for it.
 fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
-    let gone: Vec<usize> = topic
+    let gone: Vec<_> = topic
         .places
         .all()
         .filter(|place| place.word.is_gone() || topic.places.is_passed_over(*place))
@@ -88,46 +88,37 @@ fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
             // If the node lives, the subscriber and its last sample were dropped.
             !devices || is_alive(&topic.root, node) || has_ended(&topic.root, node)
         })
-        .map(|place| place.index)
         .collect();
     if gone.is_empty() {
         return;
     }
-    for (_, entry) in used_publishers(topic) {
-        let word = StateWord::read(&entry.state);
-        if !word.has_pool() {
-            continue;
-        }
-        match PoolMetadata::open(topic.pool_path(entry.tenure.pool())) {
-            Ok(pool) => gone.iter().for_each(|place| _ = pool.release_all(*place)),
-            // Out of descriptors or memory: the places must stay until their bits can be cleared.
-            Err(ViewError::Memory(MemoryError::System { .. })) => return,
-            Err(_) => {}
-        }
-    }
-    if let Ok(places) = topic.places.writable(lock) {
-        for index in gone {
-            let place = places.place(index);
-            let word = StateWord::read(&place.state);
-            place.state.store(word.freed(), Ordering::SeqCst);
+    let writable = topic.places.writable(lock);
+    for view in gone {
+        match writable.as_ref().ok().and_then(|places| places.place(view.index)) {
+            Some(place) => {
+                let word = StateWord::read(&place.state);
+                place.state.store(word.freed(), Ordering::SeqCst);
+            }
+            None => topic.places.release(view),
         }
     }
     topic.room().notify();
 }
 
 /// The newest messages of all pools: for each entry the number of the last message that a row names.
-struct Newest([Option<u64>; PUBLISHERS as usize]);
+struct Newest(Vec<Option<u64>>);
 
 impl Newest {
     /// Reads all rows that can still be taken once.
     fn of(topic: &Topic, rings: &[Ring<'_>]) -> Self {
-        let mut newest = [None; PUBLISHERS as usize];
+        let mut newest = vec![None; topic.used_entries()];
         for ring in rings {
             for number in numbers_in(ring) {
                 if let Look::Here(Reference { pool, .. }) = ring.look(number)
+                    && let Some(newest) = newest.get_mut(usize::from(pool))
                     && topic.publisher(usize::from(pool)).tenure.of(number).is_some()
                 {
-                    newest[usize::from(pool)] = newest[usize::from(pool)].max(Some(number));
+                    *newest = (*newest).max(Some(number));
                 }
             }
         }
@@ -217,7 +208,7 @@ fn is_body_of(entry: &PublisherEntry, heads: usize) -> bool {
 /// The same for a pool of copies. `all_passed` tells whether all subscribers have passed all messages.
 fn free_copies(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &PublisherEntry, all_passed: bool) {
     let mut word = StateWord::read(&entry.state);
-    let named = named_by(topic, rings, entry).any(|copy| copy.refers_to(index as u8));
+    let named = named_by(topic, rings, entry).any(|copy| copy.refers_to(index as u16));
     if !word.is_unlinked() && (!named || all_passed) {
         PoolView::unlink(topic.pool_path(entry.tenure.pool()));
         word = word.unlinked();
@@ -226,7 +217,7 @@ fn free_copies(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &Publishe
     if word.is_unlinked() {
         // A subscriber that still needs one of its messages has to copy it again. Rows of slow topics stay
         // for a long time, and subscribers that join and leave would use up all entries.
-        named_by(topic, rings, entry).for_each(|copy| copy.forget(index as u8));
+        named_by(topic, rings, entry).for_each(|copy| copy.forget(index as u16));
         entry.state.store(word.freed(), Ordering::SeqCst);
     }
 }
@@ -273,7 +264,8 @@ fn named_by<'t>(
     })
 }
 
-/// Removes pool files that no entry names: their creator died before it had its entry.
+/// Removes pool files that no entry names: their creator died before it had its entry. It is looked for where
+/// something else shows that a process has died, because a topic may have thousands of files.
 fn remove_orphans(topic: &Topic, lock: &Lock) {
     let known: HashSet<u64> = used_publishers(topic)
         .filter(|(_, entry)| StateWord::read(&entry.state).is_taken())
@@ -338,6 +330,7 @@ pub(crate) fn sweep(root: &OpenRoot, directory: &Beneath) -> Swept {
     let removable = match Topic::open(root, directory, Access::Read) {
         Ok(Some(topic)) => {
             repair(&topic, &lock);
+            remove_orphans(&topic, &lock);
             !in_use(&topic)
         }
         Ok(None) => true,

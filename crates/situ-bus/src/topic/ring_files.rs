@@ -55,7 +55,7 @@ impl Further {
         file.read_exact_at(&mut bytes, 0).map_err(|error| system("read", path, error))?;
         // SAFETY: A header is plain numbers without padding, for which any bytes are valid.
         let header = unsafe { bytes.as_ptr().cast::<RingHeader>().read_unaligned() };
-        let parts = header.check(topic, index, size).map_err(malformed)?;
+        let parts = header.check(topic, index, size).map_err(|reason| malformed(&reason))?;
         let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
             .map_err(|error| system("map", path, error))?;
         let base = base.or(header.base.checked_sub(1));

@@ -13,14 +13,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use situ_memory::sync::atomic::{Ordering, fence};
-use situ_memory::{Domains, Fence, FenceState, PoolMetadata, PoolView, SlotId};
+use situ_memory::{Access, Domains, Fence, FenceState, PoolMetadata, PoolView, SlotId, short_generation};
 
 use crate::clock::now_ns;
 use crate::node::liveness::NodeId;
 use crate::protocol::copy_state::Found;
 use crate::protocol::ring::Look;
 use crate::timeouts::{FENCE_TIMEOUT, POLL_INTERVAL, copier_grace};
-use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, DESCRIPTOR, Descriptor, HOST_COLUMN, PUBLISHERS};
+use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, DESCRIPTOR, Descriptor, HOST_COLUMN};
 use crate::topic::{StateWord, Topic};
 use crate::wait::fence::repair_if_dead;
 
@@ -203,7 +203,7 @@ impl ReadinessTracker {
         let view = head_pool(&mut self.heads, topic, reference.pool, number)?;
         let generation = view.control(slot)?.generation();
         let (memory, len) = view.memory(slot)?;
-        if generation as u16 != reference.generation || len < DESCRIPTOR {
+        if short_generation(generation) != reference.generation || len < DESCRIPTOR {
             return None;
         }
         // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64. A
@@ -222,7 +222,7 @@ impl ReadinessTracker {
                 let of_copy = pool.and_then(|pool| {
                     let fence = pool.fence(SlotId::from(copy.slot))?;
                     // The fence's value is the generation plus 1.
-                    let current = fence.value().wrapping_sub(1) as u16 == copy.generation;
+                    let current = short_generation(fence.value().wrapping_sub(1)) == copy.generation;
                     current.then(|| (fence, NodeId(pool.header().owner)))
                 });
                 match of_copy.map(|(fence, owner)| (fence.state(), fence, owner)) {
@@ -237,7 +237,7 @@ impl ReadinessTracker {
             Found::Passed => return None,
             Found::Absent | Found::Copying(_) => None,
         };
-        let body_entry = (body_pool & BODY_ENTRY) as u8;
+        let body_entry = (body_pool & BODY_ENTRY) as u16;
         let of_body = other_pool(&mut self.others, topic, body_entry, number, StateWord::is_of_bodies)
             .and_then(|pool| Some((pool.fence(body_slot)?, NodeId(pool.header().owner))))
             .filter(|(fence, _)| fence.state() == FenceState::Pending);
@@ -284,32 +284,30 @@ fn gone(topic: &Topic, index: usize, number: u64) -> bool {
 fn head_pool<'p>(
     pools: &'p mut Vec<Option<(u64, PoolView)>>,
     topic: &Topic,
-    entry: u8,
+    entry: u16,
     sequence: u64,
 ) -> Option<&'p PoolView> {
     let number = known(topic, entry, sequence, None)?;
-    opened(pools, entry, number, || PoolView::open(&Domains::host_only(), topic.pool_path(number)).ok())
+    opened(pools, entry, number, || {
+        PoolView::open(&Domains::host_only(), topic.pool_path(number), Access::Read).ok()
+    })
 }
 
 fn other_pool<'p>(
     pools: &'p mut Vec<Option<(u64, PoolMetadata)>>,
     topic: &Topic,
-    entry: u8,
+    entry: u16,
     sequence: u64,
     of: fn(StateWord) -> bool,
 ) -> Option<&'p PoolMetadata> {
     let number = known(topic, entry, sequence, Some(of))?;
-    opened(pools, entry, number, || PoolMetadata::open(topic.pool_path(number)).ok())
+    opened(pools, entry, number, || PoolMetadata::open(topic.pool_path(number), Access::ReadWrite).ok())
 }
 
 /// Returns the number of an entry's pool, if the entry exists, its pool is of this kind, and a message of
 /// this number can lie in it.
-fn known(topic: &Topic, entry: u8, sequence: u64, of: Option<fn(StateWord) -> bool>) -> Option<u64> {
-    let entry = usize::from(entry);
-    if entry >= PUBLISHERS as usize {
-        return None;
-    }
-    let entry = topic.publisher(entry);
+fn known(topic: &Topic, entry: u16, sequence: u64, of: Option<fn(StateWord) -> bool>) -> Option<u64> {
+    let entry = topic.named_entry(usize::from(entry))?;
     if of.is_some_and(|of| !of(StateWord::read(&entry.state))) {
         return None;
     }
@@ -319,7 +317,7 @@ fn known(topic: &Topic, entry: u8, sequence: u64, of: Option<fn(StateWord) -> bo
 /// Returns the pool that was opened for an entry before, or opens it.
 fn opened<P>(
     pools: &mut Vec<Option<(u64, P)>>,
-    entry: u8,
+    entry: u16,
     number: u64,
     open: impl FnOnce() -> Option<P>,
 ) -> Option<&P> {

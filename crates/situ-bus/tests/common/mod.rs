@@ -33,6 +33,14 @@ impl Scratch {
     }
 }
 
+impl Scratch {
+    /// The number of slots that subscribers of a topic hold.
+    pub fn held(&self, topic: &str) -> usize {
+        let topic = situ_bus::inspect::topic(&self.root(), topic).unwrap();
+        topic.map_or(0, |topic| topic.subscribers.iter().map(|subscriber| subscriber.held).sum())
+    }
+}
+
 impl Deref for Scratch {
     type Target = situ_testkit::Scratch;
 

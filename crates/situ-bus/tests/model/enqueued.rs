@@ -9,9 +9,9 @@ use situ_memory::{Fence, FenceState};
 /// One message in one domain: a copy pool of one slot for each taker, and the slot of the message itself.
 struct Shared {
     word: AtomicU64,
-    controls: Vec<SlotControl>,
+    owned: Vec<Slot>,
     slots: Payloads,
-    source: SlotControl,
+    source: Slot,
     wake: Bed,
     /// The copier was killed, and its process has ended.
     ended: AtomicBool,
@@ -25,9 +25,9 @@ impl Shared {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             word: AtomicU64::new(0),
-            controls: vec![SlotControl::new(), SlotControl::new()],
+            owned: vec![Slot::new(2), Slot::new(2)],
             slots: Payloads::new(3),
-            source: SlotControl::new(),
+            source: Slot::new(0),
             wake: Bed::new(),
             ended: AtomicBool::new(false),
             copies: std::sync::atomic::AtomicU32::new(0),
@@ -37,7 +37,7 @@ impl Shared {
         CopyState::new(&self.word, 0, 2)
     }
     fn slot_of(&self, taker: usize) -> Reference {
-        Reference { pool: taker as u8, slot: 0, generation: self.controls[taker].generation() as u16 }
+        Reference { pool: taker as u16, slot: 0, generation: self.owned[taker].generation() }
     }
     fn count(&self) {
         self.copies.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -53,7 +53,7 @@ fn fence_of(shared: &Arc<Shared>, control: &SlotControl) -> Fence {
 /// Claims, and shows the entry before the copy exists: `Copies::enqueue_copy`.
 fn enqueue(shared: &Arc<Shared>, taker: usize) -> Option<Fence> {
     let (Found::Absent, word) = shared.entry().look() else { return None };
-    let fence = fence_of(shared, &shared.controls[taker]);
+    let fence = fence_of(shared, &shared.owned[taker].control);
     let claim = shared.entry().claim(word, shared.slot_of(taker))?;
     shared.entry().finish(claim)?;
     shared.count();
@@ -75,11 +75,11 @@ fn take(shared: &Arc<Shared>, taker: usize, usable: impl Fn(&Shared, &Fence) -> 
     loop {
         let (found, word) = shared.entry().look();
         if let Found::Ready(slot) = found {
-            let control = &shared.controls[usize::from(slot.pool)];
-            if control.pin(taker * 64, slot.generation) && shared.entry().still(word) {
-                let is_usable = usable(shared, &fence_of(shared, control));
+            let of = &shared.owned[usize::from(slot.pool)];
+            if of.hold(taker, slot.generation) && shared.entry().still(word) {
+                let is_usable = usable(shared, &fence_of(shared, &of.control));
                 let bytes = is_usable.then(|| shared.slots.read(slot.pool.into()));
-                control.release(taker * 64);
+                of.release(taker);
                 if let Some(bytes) = bytes {
                     return bytes;
                 }
@@ -94,7 +94,7 @@ fn take(shared: &Arc<Shared>, taker: usize, usable: impl Fn(&Shared, &Fence) -> 
         }
         if let Some(claim) = shared.entry().claim(word, shared.slot_of(taker)) {
             shared.slots.write(taker, 10);
-            fence_of(shared, &shared.controls[taker]).complete();
+            fence_of(shared, &shared.owned[taker].control).complete();
             assert!(
                 shared.entry().finish(claim).is_some(),
                 "the copier lives, so its claim is not taken over"
@@ -172,7 +172,7 @@ fn copier_dies(poison: impl Fn(&Fence) + Copy + Send + Sync + 'static) {
             thread::spawn(move || assert_eq!(take(&shared, 1, is_complete_after_a_while), 10))
         };
         dying.join().unwrap();
-        poison(&fence_of(&shared, &shared.controls[0]));
+        poison(&fence_of(&shared, &shared.owned[0].control));
         shared.wake.notify();
         other.join().unwrap();
     });
@@ -197,7 +197,7 @@ fn source_dies(end: impl Fn(&Fence, &Fence) + Copy + Send + Sync + 'static) {
             let shared = shared.clone();
             thread::spawn(move || {
                 let Some(fence) = enqueue(&shared, 0) else { return };
-                let source = fence_of(&shared, &shared.source);
+                let source = fence_of(&shared, &shared.source.control);
                 shared.wake.sleep_until(|| source.state() != FenceState::Pending);
                 shared.slots.write(0, shared.slots.read(SOURCE));
                 end(&fence, &source);
@@ -209,14 +209,14 @@ fn source_dies(end: impl Fn(&Fence, &Fence) + Copy + Send + Sync + 'static) {
             thread::spawn(move || {
                 shared.slots.write(SOURCE, 9);
                 // Half written, when it dies.
-                fence_of(&shared, &shared.source).poison();
+                fence_of(&shared, &shared.source.control).poison();
                 shared.wake.notify();
             })
         };
         publisher.join().unwrap();
         copier.join().unwrap();
         if let (Found::Ready(_), _) = shared.entry().look() {
-            let complete = fence_of(&shared, &shared.controls[0]).state() == FenceState::Complete;
+            let complete = fence_of(&shared, &shared.owned[0].control).state() == FenceState::Complete;
             assert!(!complete || shared.slots.read(0) == 10, "garbage is taken for a message");
         }
     });

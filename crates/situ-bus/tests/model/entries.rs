@@ -7,7 +7,8 @@ use situ_bus::protocol::copy_state::{CopyState, Found};
 /// Two messages in one domain, and a copy pool of one slot for each taker.
 struct Shared {
     words: [AtomicU64; 2],
-    controls: Vec<SlotControl>,
+    /// Each with a ledger for each taker.
+    owned: Vec<Slot>,
     slots: Payloads,
     /// Takers that were found dead.
     dead: Vec<AtomicBool>,
@@ -21,7 +22,7 @@ impl Shared {
     fn new(takers: usize) -> Self {
         Self {
             words: [AtomicU64::new(0), AtomicU64::new(0)],
-            controls: (0..takers).map(|_| SlotControl::new()).collect(),
+            owned: (0..takers).map(|_| Slot::new(takers)).collect(),
             slots: Payloads::new(takers),
             dead: (0..takers).map(|_| AtomicBool::new(false)).collect(),
             wake: Bed::new(),
@@ -32,7 +33,7 @@ impl Shared {
         CopyState::new(&self.words[message], message as u64, 2)
     }
     fn slot_of(&self, taker: usize) -> Reference {
-        Reference { pool: taker as u8, slot: 0, generation: self.controls[taker].generation() as u16 }
+        Reference { pool: taker as u16, slot: 0, generation: self.owned[taker].generation() }
     }
     fn count(&self) -> u32 {
         self.copies.load(std::sync::atomic::Ordering::Relaxed)
@@ -85,19 +86,19 @@ impl Shared {
                     return Some(self.slots.read(taker));
                 }
                 // Taken over: a copy that was never ready is not held.
-                assert_eq!(self.controls[taker].retire(), Held::No);
+                assert!(self.owned[taker].reclaim());
             }
         }
     }
 
     fn share(&self, taker: usize, entry: CopyState<'_>, slot: Reference, word: u64) -> Option<u64> {
-        let (copier, place) = (usize::from(slot.pool), taker * 64);
-        let control = &self.controls[copier];
-        if !control.pin(place, slot.generation) {
+        let copier = usize::from(slot.pool);
+        let of = &self.owned[copier];
+        if !of.hold(taker, slot.generation) {
             return None;
         }
         let bytes = entry.still(word).then(|| self.slots.read(copier));
-        control.release(place);
+        of.release(taker);
         bytes
     }
 }
@@ -234,11 +235,11 @@ fn recycling(
             assert!(shared.copy(0, message, claim));
         };
         bring(0);
-        if shared.controls[0].retire() == Held::No {
+        if shared.owned[0].reclaim() {
             bring(1);
         }
         late.join().unwrap();
-        assert_eq!(shared.controls[0].held(), Held::No, "all takers released it");
+        assert!(!shared.owned[0].is_held(), "all takers released it");
     });
 }
 

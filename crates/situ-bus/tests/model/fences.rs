@@ -6,25 +6,25 @@ use situ_memory::{Fence, FenceState};
 /// One slot whose message is in the first row.
 struct Shared {
     rows: Rows,
-    control: SlotControl,
+    of: Slot,
     slots: Payloads,
 }
 
 impl Shared {
     fn new() -> Arc<Self> {
-        Arc::new(Self { rows: Rows::new(2), control: SlotControl::new(), slots: Payloads::new(1) })
+        Arc::new(Self { rows: Rows::new(2), of: Slot::new(1), slots: Payloads::new(1) })
     }
     fn publish(&self) {
-        let reference = Reference { generation: self.control.generation() as u16, ..slot(0) };
+        let reference = Reference { generation: self.of.generation(), ..slot(0) };
         assert_eq!(self.rows.ring().publish(0, reference, admit), Ok(0));
     }
 }
 
 /// The fence of the slot's present message, as `PoolOwner::fence` and `PoolMetadata::fence` compute it.
 fn fence(shared: &Arc<Shared>) -> Fence {
-    let value = shared.control.generation().wrapping_add(1);
+    let value = shared.of.control.generation().wrapping_add(1);
     // SAFETY: the word lies in memory that the fence keeps alive.
-    unsafe { Fence::new(std::ptr::NonNull::from(shared.control.fence()), value, shared.clone()) }
+    unsafe { Fence::new(std::ptr::NonNull::from(shared.of.control.fence()), value, shared.clone()) }
 }
 
 fn fill_then_complete(shared: &Arc<Shared>) {
@@ -55,14 +55,14 @@ fn published_early(
             let shared = shared.clone();
             thread::spawn(move || {
                 let Look::Here(found) = shared.rows.ring().look(0) else { return false };
-                if !shared.control.pin(0, found.generation) {
+                if !shared.of.hold(0, found.generation) {
                     return false;
                 }
                 let complete = ready(&fence(&shared));
                 if complete {
                     assert_eq!(shared.slots.read(0), 10);
                 }
-                shared.control.release(0);
+                shared.of.release(0);
                 complete
             })
         };
@@ -71,7 +71,7 @@ fn published_early(
         let complete = reader.join().unwrap();
         working.join().unwrap();
         // A read-modify-write, so that it is the last value.
-        let word = shared.control.fence().word().fetch_or(0, Ordering::SeqCst);
+        let word = shared.of.control.fence().word().fetch_or(0, Ordering::SeqCst);
         assert!(word != 0, "a waiting thread would never wake");
         assert!(!complete || word == 1, "a complete fence was poisoned");
     });
@@ -143,7 +143,7 @@ fn used_again(may: impl Fn(&Arc<Shared>) -> bool + Copy + Send + Sync + 'static)
             })
         };
         shared.publish();
-        if may(&shared) && shared.control.retire() == Held::No {
+        if may(&shared) && shared.of.reclaim() {
             let second = fence(&shared);
             assert_eq!(second.state(), FenceState::Pending, "complete before it was begun");
             shared.slots.write(0, 20);
@@ -184,7 +184,7 @@ fn ended(
         let shared = Shared::new();
         let earlier = fence(&shared);
         earlier.complete();
-        let _ = shared.control.retire();
+        shared.of.control.retire();
         let futex = Arc::new(Futex::new());
         let waiting = {
             let (fence, futex) = (fence(&shared), futex.clone());

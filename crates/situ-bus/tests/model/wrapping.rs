@@ -9,15 +9,14 @@ use situ_bus::protocol::ring::{Look, Reference, Ring};
 use situ_bus::protocol::row;
 use situ_bus::protocol::tenure::Tenure;
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
-use situ_memory::{Held, SlotControl};
 
-use super::{Payloads, Rows, admit, explore, slot};
+use super::{Payloads, Rows, Slot, admit, explore, slot};
 
 /// A slot with a message in a sealed ring, and the ring behind that.
 struct Sealed {
     old: Rows,
     new: Rows,
-    control: SlotControl,
+    of: Slot,
     /// Of its descriptor.
     sequence: AtomicU64,
     payloads: Payloads,
@@ -27,7 +26,7 @@ impl Sealed {
     /// As a publisher does it.
     fn publish(&self, ring: Ring<'_>, number: u64) {
         self.payloads.write(0, 10 + number);
-        let reference = Reference { generation: self.control.generation() as u16, ..slot(0) };
+        let reference = Reference { generation: self.of.generation(), ..slot(0) };
         let published = ring.publish(number, reference, |number| {
             self.sequence.store(number + 1, Ordering::Relaxed);
             admit(number)
@@ -43,7 +42,7 @@ fn generations_come_round(is_it: impl Fn(&Sealed) -> bool + Copy + Send + Sync +
         let shared = Arc::new(Sealed {
             old: Rows::new(1),
             new: Rows::new(4),
-            control: SlotControl::new(),
+            of: Slot::new(1),
             sequence: AtomicU64::new(0),
             payloads: Payloads::new(1),
         });
@@ -54,23 +53,23 @@ fn generations_come_round(is_it: impl Fn(&Sealed) -> bool + Copy + Send + Sync +
                 let Look::Here(found) = shared.old.ring().look(0) else {
                     panic!("the row of a sealed ring does not change")
                 };
-                if shared.control.pin(0, found.generation) {
+                if shared.of.hold(0, found.generation) {
                     if is_it(&shared) {
                         assert_eq!(shared.payloads.read(0), 10, "the bytes of another message");
                     }
-                    shared.control.release(0);
+                    shared.of.release(0);
                 }
             })
         };
         for number in 1..=2 {
-            if shared.control.retire() == Held::Yes {
+            if !shared.of.reclaim() {
                 break;
             }
             shared
                 .publish(Ring::beginning_at(1, row::Rows::Plain(&shared.new.rows), &shared.new.head), number);
         }
         reader.join().unwrap();
-        assert_eq!(shared.control.held(), Held::No, "the reader released it");
+        assert!(!shared.of.is_held(), "the reader released it");
     });
 }
 
@@ -88,18 +87,18 @@ fn broken_the_row_of_a_sealed_ring_is_trusted() {
 
 /// A copier's slot holds its copy of message 0, and message 0's row stays for ever. The copier uses the slot
 /// for two more messages, while a subscriber shares it.
-fn copies_come_round(retire: impl Fn(&SlotControl, CopyState<'_>) -> Held + Copy + Send + Sync + 'static) {
+fn copies_come_round(reclaim: impl Fn(&Slot, CopyState<'_>) -> bool + Copy + Send + Sync + 'static) {
     explore(3, move || {
-        let shared = Arc::new((AtomicU64::new(0), AtomicU64::new(0), SlotControl::new(), Payloads::new(1)));
+        let shared = Arc::new((AtomicU64::new(0), AtomicU64::new(0), Slot::new(1), Payloads::new(1)));
         let bring = {
             let shared = shared.clone();
             move |number: u64| {
-                let (first, second, control, payloads) = &*shared;
+                let (first, second, of, payloads) = &*shared;
                 let entry = match number {
                     0 => CopyState::new(first, 0, 1),
                     _ => CopyState::new(second, number, 1),
                 };
-                let target = Reference { generation: control.generation() as u16, ..slot(0) };
+                let target = Reference { generation: of.generation(), ..slot(0) };
                 let claim = entry.claim(entry.look().1, target).unwrap();
                 payloads.write(0, 10 + number);
                 entry.finish(claim).unwrap();
@@ -109,45 +108,45 @@ fn copies_come_round(retire: impl Fn(&SlotControl, CopyState<'_>) -> Held + Copy
         let taker = {
             let shared = shared.clone();
             thread::spawn(move || {
-                let (first, _, control, payloads) = &*shared;
+                let (first, _, of, payloads) = &*shared;
                 let entry = CopyState::new(first, 0, 1);
                 // As `RawSubscriber::share`.
                 if let (Found::Ready(found), word) = entry.look()
-                    && control.pin(0, found.generation)
+                    && of.hold(0, found.generation)
                 {
                     if entry.still(word) {
                         assert_eq!(payloads.read(0), 10, "another message's copy");
                     }
-                    control.release(0);
+                    of.release(0);
                 }
             })
         };
-        let (first, second, control, _) = &*shared;
+        let (first, second, of, _) = &*shared;
         for number in 1..=2 {
             let before = if number == 1 { CopyState::new(first, 0, 1) } else { CopyState::new(second, 1, 1) };
-            if retire(control, before) == Held::Yes {
+            if !reclaim(of, before) {
                 break;
             }
             bring(number);
         }
         taker.join().unwrap();
-        assert_eq!(control.held(), Held::No, "the taker released it");
+        assert!(!of.is_held(), "the taker released it");
     });
 }
 
 /// A copier takes its word back before it retires the slot. Then no word names a later generation.
 #[test]
 fn a_copy_whose_generation_wrapped_is_not_shared() {
-    copies_come_round(|control, entry| {
+    copies_come_round(|of, entry| {
         entry.forget_slot(0, 0);
-        control.retire()
+        of.reclaim()
     });
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn broken_the_word_of_a_retired_copy_stays() {
-    copies_come_round(|control, _| control.retire());
+    copies_come_round(|of, _| of.reclaim());
 }
 
 /// An entry whose first publisher published message 0 and left is reused by a second one, which publishes

@@ -165,6 +165,7 @@ struct SubscriberRow {
     taken: u64,
     lost: u64,
     behind: u64,
+    held: usize,
 }
 
 /// `situ topic info`.
@@ -262,6 +263,7 @@ fn subscriber(info: &SubscriberInfo, nodes: &HashMap<NodeId, NodeInfo>) -> Subsc
         taken: info.taken,
         lost: info.lost,
         behind: info.behind,
+        held: info.held,
     }
 }
 
@@ -337,6 +339,7 @@ fn render(details: &Details, output: &Output) -> String {
             Column::right("TAKEN").rank(1),
             Column::right("LOST"),
             Column::right("BEHIND"),
+            Column::right("HELD").rank(7),
             Column::left("STATE"),
         ]);
         for s in &details.subscribers {
@@ -350,6 +353,7 @@ fn render(details: &Details, output: &Output) -> String {
                 s.taken.to_string().into(),
                 Cell::styled(s.lost.to_string(), if s.lost > 0 { Style::Warn } else { Style::Plain }),
                 s.behind.to_string().into(),
+                s.held.to_string().into(),
                 state(s.alive),
             ]);
         }
@@ -401,9 +405,9 @@ viewer  812  reliable     volatile        8  host     0/8  1.00 MiB  -
 1 more have left; their last messages are kept (1.00 MiB)
 
 2 subscriber(s)
-NODE              PID  RELIABILITY  DURABILITY  KEEPS  DOMAIN  TAKEN  LOST  BEHIND  STATE
-viewer            812  best effort  volatile      all  host        5     4       3  alive
-0000000000000009    -  best effort  volatile      all  host        5     4       3  gone
+NODE              PID  RELIABILITY  DURABILITY  KEEPS  DOMAIN  TAKEN  LOST  BEHIND  HELD  STATE
+viewer            812  best effort  volatile      all  host        5     4       3     0  alive
+0000000000000009    -  best effort  volatile      all  host        5     4       3     0  gone
 ";
 
     fn node(id: u64, name: &str, pid: u32) -> NodeInfo {

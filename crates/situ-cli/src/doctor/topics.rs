@@ -7,8 +7,8 @@ use situ::memory::MemoryError;
 use super::Check;
 
 /// The number of subscribers and of publishers that a topic has room for (`spec/topic.md`, *Numbers*).
-const PLACES: usize = 256;
-const PUBLISHERS: usize = 255;
+const PLACES: usize = 4096;
+const PUBLISHERS: usize = 8191;
 /// The share of the places, in percent, from which the check warns.
 const NEARLY_ALL: usize = 90;
 

@@ -286,6 +286,7 @@ pub mod tests {
                 lost,
                 behind: 3,
                 domain: situ::memory::HOST,
+                held: 0,
             }],
         }
     }

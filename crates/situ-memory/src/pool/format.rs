@@ -8,18 +8,17 @@ use super::GRANULE;
 use crate::domain::traits::{DomainId, DomainKind};
 use crate::os::beneath::Beneath;
 use crate::os::mapping::MemoryError;
-use crate::sync::atomic::AtomicU64;
 use crate::sync::slot_control::SlotControl;
 
 pub(crate) const PAGE: usize = 4096;
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUPOOL");
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// The slot's number in a row has 16 bits.
 pub(crate) const MAX_SLOTS: u32 = 1 << 16;
 /// The largest number of bytes of memory: the allocators count granules in 32 bits.
 pub(crate) const MAX_CAPACITY: u64 = ((u32::MAX as u64 - 64) * GRANULE as u64) / PAGE as u64 * PAGE as u64;
 
-/// The first page of a pool's control file.
+/// The beginning of a pool's control file.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct PoolHeader {
@@ -35,14 +34,17 @@ pub struct PoolHeader {
     strategy: u32,
     /// The largest number of slots.
     pub slots: u32,
-    pub(crate) directory_offset: u64,
     pub(crate) controls_offset: u64,
     /// The largest number of bytes of memory. With a domain that shares descriptors, it is the size of the
     /// memory.
     pub capacity: u64,
 }
 
-const _: () = assert!(size_of::<PoolHeader>() == 72);
+const _: () = assert!(size_of::<PoolHeader>() == 64);
+/// The offset of the number of slots whose controls have memory: a word that only grows.
+pub(crate) const CUT_OFFSET: usize = 64;
+/// The offset of the first control: a few of them fit the header's page.
+pub(crate) const CONTROLS_OFFSET: usize = 128;
 
 /// How a pool's owner allocates. Readers need not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,13 +59,6 @@ pub enum Strategy {
     Ring = 2,
 }
 
-/// Where a slot's bytes are, as its owner wrote it.
-#[repr(C)]
-pub(crate) struct DirectoryEntry {
-    pub(crate) offset: AtomicU64,
-    pub(crate) capacity: AtomicU64,
-}
-
 impl PoolHeader {
     /// A header of the current version.
     pub(crate) fn new(
@@ -73,7 +68,6 @@ impl PoolHeader {
         slots: u32,
         capacity: u64,
     ) -> Self {
-        let (directory_offset, controls_offset, _) = parts(slots);
         Self {
             magic: MAGIC,
             version: VERSION,
@@ -84,8 +78,7 @@ impl PoolHeader {
             domain_number: domain.number,
             strategy: strategy as u32,
             slots,
-            directory_offset: directory_offset as u64,
-            controls_offset: controls_offset as u64,
+            controls_offset: CONTROLS_OFFSET as u64,
             capacity,
         }
     }
@@ -101,11 +94,14 @@ impl PoolHeader {
     }
 }
 
-/// Where the parts of a control file with `slots` slots lie: directory, controls, end.
-pub(crate) fn parts(slots: u32) -> (usize, usize, usize) {
-    let directory = PAGE;
-    let controls = (directory + slots as usize * size_of::<DirectoryEntry>()).next_multiple_of(PAGE);
-    (directory, controls, controls + (slots as usize * size_of::<SlotControl>()).next_multiple_of(PAGE))
+/// The end of the controls of the first `slots` slots.
+pub(crate) fn end_of_controls(slots: u32) -> usize {
+    CONTROLS_OFFSET + slots as usize * size_of::<SlotControl>()
+}
+
+/// The size of a control file with `slots` slots.
+pub(crate) fn control_size(slots: u32) -> usize {
+    end_of_controls(slots).next_multiple_of(PAGE)
 }
 
 /// The data file beside a control file.
@@ -128,17 +124,20 @@ pub(crate) fn read_header(file: &File, path: &Path) -> Result<PoolHeader, Memory
     file.read_exact_at(&mut bytes, 0).map_err(|source| system("read", path, source))?;
     // SAFETY: a header is plain numbers without padding; the bytes need no alignment for an unaligned read.
     let header = unsafe { bytes.as_ptr().cast::<PoolHeader>().read_unaligned() };
-    let (directory, controls, end) = parts(header.slots.clamp(64, MAX_SLOTS));
+    let end = control_size(header.slots.clamp(64, MAX_SLOTS));
     let size = file.metadata().map_err(|source| system("look at", path, source))?.len();
+    let other_version = format!(
+        "it was written by another version of Situ: its format has version {}, and this program uses {VERSION}",
+        header.version
+    );
     let checks = [
         (header.magic == MAGIC, "it does not begin with SITUPOOL"),
-        (header.version == VERSION, "it was written by another version of Situ"),
+        (header.version == VERSION, &other_version),
         (
             (64..=MAX_SLOTS).contains(&header.slots) && header.slots.is_multiple_of(64),
             "impossible number of slots",
         ),
-        (header.directory_offset == directory as u64, "the directory is not where it belongs"),
-        (header.controls_offset == controls as u64, "the controls are not where they belong"),
+        (header.controls_offset == CONTROLS_OFFSET as u64, "the controls are not where they belong"),
         (size >= end as u64, "the file is too short"),
     ];
     if let Some((_, reason)) = checks.iter().find(|(ok, _)| !ok) {
@@ -188,22 +187,14 @@ mod tests {
                 (offset_of!(PoolHeader, domain_number), 4, "domain_number"),
                 (offset_of!(PoolHeader, strategy), 4, "strategy"),
                 (offset_of!(PoolHeader, slots), 4, "slots"),
-                (offset_of!(PoolHeader, directory_offset), 8, "directory_offset"),
                 (offset_of!(PoolHeader, controls_offset), 8, "controls_offset"),
                 (offset_of!(PoolHeader, capacity), 8, "capacity"),
-            ]
-        );
-        assert_eq!(
-            table("Directory entry"),
-            [
-                (offset_of!(DirectoryEntry, offset), 8, "offset"),
-                (offset_of!(DirectoryEntry, capacity), 8, "capacity"),
+                (CUT_OFFSET, 8, "cut"),
             ]
         );
         assert_eq!(table("Control"), crate::sync::slot_control::FIELDS);
-        assert_eq!(size_of::<DirectoryEntry>(), 16);
-        // Calculated by hand for 64 slots: a page; 64 x 16, rounded up to a page; 64 x 128.
-        assert_eq!(parts(64), (4096, 8192, 16384));
-        assert_eq!(parts(65536), (4096, 1_052_672, 9_441_280));
+        // Calculated by hand: 31 controls of 128 bytes fit the first page behind 128 bytes.
+        assert_eq!((end_of_controls(31), end_of_controls(32)), (4096, 4224));
+        assert_eq!((control_size(64), control_size(65536)), (12288, 8_392_704));
     }
 }

@@ -33,6 +33,13 @@ impl FreeList {
         Some(self.slots.remove(at))
     }
 
+    /// The slot that [`pop`](Self::pop) takes next.
+    #[inline]
+    pub(super) fn next(&self) -> Option<SlotId> {
+        self.slots.last().copied()
+    }
+
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::format::{MAX_CAPACITY, MAX_SLOTS, PAGE, data_path, parts, system};
+use super::format::{MAX_CAPACITY, MAX_SLOTS, PAGE, control_size, data_path, system};
 use super::ring::Ring;
 use super::size_classes::SizeClasses;
 use super::table::{Place, Table};
@@ -15,7 +15,7 @@ use crate::os::fd_passing::Share;
 use crate::os::mapping::{Access, Mapping, find_memory};
 use crate::os::shared_file::create_file;
 use crate::sync::fence::Fence;
-use crate::sync::slot_control::SlotControl;
+use crate::sync::slot_control::{SlotControl, short_generation};
 
 // Large, but inline: no pointer stands between a loan and its free list, and a pool has only one.
 #[allow(clippy::large_enum_variant)]
@@ -27,7 +27,6 @@ enum Allocation {
 /// A pool, as used by the process that owns it. Dropping it leaves the files; [`unlink`](Self::unlink)
 /// removes them. Memory that is shared by descriptors is handed out only while this lives.
 pub struct PoolOwner {
-    place: Beneath,
     table: Table,
     allocation: Allocation,
     /// Whether there is room for slots that grow.
@@ -52,14 +51,13 @@ impl PoolOwner {
         let is_file = domain.capabilities().sharing == Sharing::File && domain.capabilities().host_access;
         let grows = options.grows && is_file && options.strategy == Strategy::SizeClasses;
         let capacity = if grows { MAX_CAPACITY } else { limit };
-        let (.., end) = parts(slots);
+        let end = control_size(slots);
         let request = MemoryRequest { size: end as u64, mode: options.mode, group: options.group };
         let control_file = create_file(&place, &request)?;
-        // The directory and the controls are written, also by readers, in places that could not report an
-        // error.
-        find_memory(control_file.as_fd(), 0, end as u64)
+        // Controls are written in places that could not report an error. They get memory with their slots.
+        find_memory(control_file.as_fd(), 0, PAGE as u64)
             .map_err(|source| system("find memory for", control_path, source))?;
-        let control = Mapping::new(control_file.as_fd(), 0, end, Access::ReadWrite)
+        let control = Mapping::without_filling(control_file.as_fd(), end, Access::ReadWrite)
             .map_err(|source| system("map", control_path, source))?;
         let bytes = domain.create(&data_path(&place), &MemoryRequest { size: capacity, ..request })?;
         // A device may have rounded the size up to its own units.
@@ -82,11 +80,10 @@ impl PoolOwner {
             (Sharing::File, _) => None,
         };
         let pool = Self {
-            place,
             grows,
             gives_back: domain.capabilities().sharing == Sharing::File,
             _share: share,
-            table: Table::new(header, control, bytes, limit),
+            table: Table::new(header, (place.clone(), control), bytes, limit),
             allocation: match options.strategy {
                 Strategy::SizeClasses => Allocation::SizeClasses(SizeClasses::default()),
                 Strategy::Ring => Allocation::Ring(Ring::default()),
@@ -120,6 +117,25 @@ impl PoolOwner {
         match &mut self.allocation {
             Allocation::SizeClasses(classes) => classes.allocate(&mut self.table, granules),
             Allocation::Ring(ring) => ring.allocate(&mut self.table, granules),
+        }
+    }
+
+    /// The free slot that [`allocate`](Self::allocate) would hand out for this size. `None` if it would have to
+    /// cut one, or if slots come in turns.
+    #[inline]
+    pub fn next_free(&self, size: usize) -> Option<SlotId> {
+        match &self.allocation {
+            Allocation::SizeClasses(classes) => classes.next_free(self.table.granules_of(size).ok()?),
+            Allocation::Ring(_) => None,
+        }
+    }
+
+    /// The free slot that would be handed out next for the size of this slot, if slots do not come in turns.
+    #[inline]
+    pub fn next_free_like(&self, slot: SlotId) -> Option<SlotId> {
+        match &self.allocation {
+            Allocation::SizeClasses(classes) => classes.next_free_like(&self.table, slot),
+            Allocation::Ring(_) => None,
         }
     }
 
@@ -211,14 +227,14 @@ impl PoolOwner {
         }
     }
 
-    /// The generation under which readers may pin an allocated slot, once the caller has published it.
+    /// The generation under which readers may hold an allocated slot, as a row has it, once the caller has published it.
     #[inline]
-    pub fn share(&self, slot: SlotId) -> u64 {
-        self.control(slot).generation()
+    pub fn share(&self, slot: SlotId) -> u16 {
+        short_generation(self.control(slot).generation())
     }
 
-    /// Returns an allocated slot that was never shared or that no reader holds any more (see
-    /// [`SlotControl::retire`]). It may be handed out again at once. A slot that is not handed out stays
+    /// Returns an allocated slot that was never shared, or that was [retired](SlotControl::retire) and that no
+    /// reader holds any more. It may be handed out again at once. A slot that is not handed out stays
     /// unchanged.
     #[inline]
     pub fn deallocate(&mut self, slot: SlotId) {
@@ -258,6 +274,6 @@ impl PoolOwner {
 
     /// Removes the files. Processes that have mapped them keep their mappings.
     pub fn unlink(&self) {
-        super::PoolView::unlink(&self.place);
+        super::PoolView::unlink(&self.table.file);
     }
 }

@@ -50,7 +50,7 @@ impl Ring {
         let slot = (self.next % slots) as SlotId;
         if slot as usize >= table.places.len() {
             // Slot numbers are used in turn, so this is the next one; and it is below the number of slots.
-            table.new_slot();
+            table.new_slot()?;
             self.ends.push(0);
         }
         table.place_at(slot, offset, granules);

@@ -42,6 +42,20 @@ impl SizeClasses {
         Ok(slot)
     }
 
+    /// The free slot that [`allocate`](Self::allocate) hands out next for this size. `None` if it would have
+    /// to cut one.
+    #[inline]
+    pub(super) fn next_free(&self, granules: u32) -> Option<SlotId> {
+        self.free.get(class_of(granules)).and_then(FreeList::next)
+    }
+
+    /// The same, for the size of another slot.
+    #[inline]
+    pub(super) fn next_free_like(&self, table: &Table, slot: SlotId) -> Option<SlotId> {
+        let class = usize::from(table.places.get(slot as usize)?.class);
+        self.free.get(class).and_then(FreeList::next)
+    }
+
     #[inline]
     pub(super) fn deallocate(&mut self, table: &mut Table, slot: SlotId) {
         let Some(Place { class, .. }) = table.take_back(slot) else { return };
@@ -89,9 +103,12 @@ impl SizeClasses {
             }
         }
         let Some(allocation) = allocation else { return Err(table.exhausted(granules)) };
-        let Some(slot) = self.spare.pop().or_else(|| table.new_slot()) else {
-            self.release_range(allocation);
-            return Err(table.exhausted(granules));
+        let slot = match self.number(table, granules) {
+            Ok(slot) => slot,
+            Err(error) => {
+                self.release_range(allocation);
+                return Err(error);
+            }
         };
         let mut backed = table.back(allocation.offset, size);
         if backed.is_err() && self.free.iter().any(|class| !class.is_empty()) {
@@ -120,6 +137,14 @@ impl SizeClasses {
         table.statistics.slots += 1;
         table.statistics.bytes += u64::from(size) * GRANULE as u64;
         Ok(slot)
+    }
+
+    /// A number for a new slot.
+    fn number(&mut self, table: &mut Table, granules: u32) -> Result<SlotId, AllocateError> {
+        match self.spare.pop() {
+            Some(slot) => Ok(slot),
+            None => table.new_slot()?.ok_or_else(|| table.exhausted(granules)),
+        }
     }
 
     /// See [`PoolOwner::allocate_growing`](super::PoolOwner::allocate_growing).
@@ -151,9 +176,7 @@ impl SizeClasses {
         if self.spare.is_empty() && table.places.len() as u32 >= table.header.slots {
             self.trim(table);
         }
-        let Some(slot) = self.spare.pop().or_else(|| table.new_slot()) else {
-            return Err(table.exhausted(granules));
-        };
+        let slot = self.number(table, granules)?;
         let (mut size, mut error) = (room, None);
         loop {
             if let Some(allocation) = self.range_of(table, size + Growing::STAGGER) {

@@ -1,12 +1,14 @@
 //! What both strategies of a pool's owner work on: the mapped control file, the memory, and where each slot
 //! lies.
 
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use super::format::{DirectoryEntry, PAGE, PoolHeader};
+use super::format::{CUT_OFFSET, PAGE, PoolHeader, end_of_controls, system};
 use super::{AllocateError, DEVICE_GRANULE, GRANULE, PoolStatistics, SlotId};
 use crate::domain::traits::{DomainError, Memory};
-use crate::os::mapping::Mapping;
+use crate::os::beneath::Beneath;
+use crate::os::mapping::{Mapping, find_memory};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::fence::POISON;
 use crate::sync::slot_control::SlotControl;
@@ -34,6 +36,8 @@ pub(super) struct Place {
 /// A pool's files as their owner maps them, and its private list of slots.
 pub(super) struct Table {
     pub(super) header: PoolHeader,
+    /// The control file.
+    pub(super) file: Beneath,
     pub(super) mapped: Arc<Mapping>,
     control: Base,
     pub(super) bytes: Arc<dyn Memory>,
@@ -52,10 +56,16 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(header: PoolHeader, mapped: Mapping, bytes: Arc<dyn Memory>, limit: u64) -> Self {
+    pub(super) fn new(
+        header: PoolHeader,
+        (file, mapped): (Beneath, Mapping),
+        bytes: Arc<dyn Memory>,
+        limit: u64,
+    ) -> Self {
         let host = matches!(bytes.host(0, 0), Ok(Some(_)));
         Self {
             header,
+            file,
             control: Base(mapped.base()),
             mapped: Arc::new(mapped),
             data: Base(std::ptr::null_mut()),
@@ -187,16 +197,32 @@ impl Table {
         place
     }
 
-    /// A number that no slot had before, if there is one left.
-    pub(super) fn new_slot(&mut self) -> Option<SlotId> {
+    /// A number that no slot had before, if there is one left. Its control gets memory now.
+    pub(super) fn new_slot(&mut self) -> Result<Option<SlotId>, AllocateError> {
         let slot = self.places.len() as u32;
-        (slot < self.header.slots).then(|| {
-            self.places.push(Place::default());
-            // Generations of different pools begin at different numbers. A row that is left from an earlier
-            // pool at the same place in the topic therefore does not match by chance.
-            self.control(slot).start_at(self.header.id & 0xffff);
-            slot
-        })
+        if slot >= self.header.slots {
+            return Ok(None);
+        }
+        let begin = end_of_controls(slot);
+        // The first page has memory from the start.
+        if begin.is_multiple_of(PAGE) {
+            let failed = |source| AllocateError::Memory(system("find memory for", self.file.path(), source));
+            let file = self.file.open(true).map_err(failed)?;
+            find_memory(file.as_fd(), begin as u64, PAGE as u64).map_err(failed)?;
+        }
+        self.places.push(Place::default());
+        // Generations of different pools begin at different numbers. A row that is left from an earlier pool
+        // at the same place in the topic therefore does not match by chance.
+        self.control(slot).start_at(self.header.id & 0xffff);
+        // Release: a reader that counts the slot finds its control.
+        self.cut().store(u64::from(slot) + 1, Ordering::Release);
+        Ok(Some(slot))
+    }
+
+    /// The number of slots whose controls have memory.
+    fn cut(&self) -> &AtomicU64 {
+        // SAFETY: the word lies in the first page of the mapping, which `mapped` keeps, aligned.
+        unsafe { &*self.control.0.add(CUT_OFFSET).cast::<AtomicU64>() }
     }
 
     /// Records where a slot lies that no reader can pin.
@@ -214,15 +240,13 @@ impl Table {
                 unsafe { &*begin.cast::<AtomicU64>().add(word) }.store(0, Ordering::Relaxed);
             }
         }
-        let entry = self.entry(slot);
-        // Release: a reader that finds the slot there finds it zeroed.
-        entry.offset.store(u64::from(offset) * GRANULE as u64, Ordering::Release);
-        entry.capacity.store(u64::from(size) * GRANULE as u64, Ordering::Relaxed);
+        // A reader that finds the slot there finds it zeroed.
+        self.control(slot).put(u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64);
     }
 
     /// Records that a slot, which may be pinned, has more or less memory behind its used bytes.
     pub(super) fn resize(&mut self, slot: SlotId, size: u32) {
-        self.entry(slot).capacity.store(u64::from(size) * GRANULE as u64, Ordering::Relaxed);
+        self.control(slot).resize(u64::from(size) * GRANULE as u64);
         let place = &mut self.places[slot as usize];
         if !place.lent {
             self.free = self.free - u64::from(place.size) + u64::from(size);
@@ -271,17 +295,10 @@ impl Table {
     pub(super) fn control(&self, slot: SlotId) -> &SlotControl {
         assert!(slot < self.header.slots);
         let offset = self.header.controls_offset as usize + slot as usize * size_of::<SlotControl>();
-        // SAFETY: `parts` laid the controls of all slots out within the mapping, which `mapped` keeps,
-        // aligned. They consist of atomics, so sharing them with other processes is no data race, and any
+        // SAFETY: the controls of all slots lie within the mapping, which `mapped` keeps, aligned. They
+        // consist of atomics, so sharing them with other processes is no data race, and any
         // bits are valid.
         unsafe { &*self.control.0.add(offset).cast::<SlotControl>() }
-    }
-
-    fn entry(&self, slot: SlotId) -> &DirectoryEntry {
-        assert!(slot < self.header.slots);
-        let offset = self.header.directory_offset as usize + slot as usize * size_of::<DirectoryEntry>();
-        // SAFETY: as in `control`.
-        unsafe { &*self.control.0.add(offset).cast::<DirectoryEntry>() }
     }
 
     /// The first byte of a slot and its size: 0 where the CPU may not touch its bytes.

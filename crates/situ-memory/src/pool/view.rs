@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::format::{DirectoryEntry, MAGIC, PAGE, data_path, parts, read_header};
+use super::format::{CONTROLS_OFFSET, CUT_OFFSET, MAGIC, PAGE, control_size, data_path, read_header};
 use super::table::Base;
 use super::{GRANULE, PoolHeader, SlotId, ViewError, malformed, system};
 use crate::domain::set::Domains;
@@ -21,14 +21,14 @@ use crate::os::fd_passing::{self, Answer};
 use crate::os::guard;
 use crate::os::mapping::{Access, Mapping, MemoryError};
 use crate::sync::atomic::AtomicU64;
-use crate::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
+use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::fence::Fence;
-use crate::sync::slot_control::{Held, SlotControl};
+use crate::sync::slot_control::SlotControl;
 
 /// How long an owner may take to hand out a descriptor: its thread does nothing else, unless it is stopped.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a process can see of another process's pool without its bytes: for pinning, repair and inspection. It
+/// What a process can see of another process's pool without its bytes: for readers, repair and inspection. It
 /// lies in host shared memory, so it needs no access to the pool's domain.
 #[derive(Debug)]
 pub struct PoolMetadata {
@@ -40,10 +40,11 @@ pub struct PoolMetadata {
     user: u32,
     /// See [`PoolView::is_only_ours`].
     only_ours: bool,
-    directory: Mapping,
-    controls: Arc<Mapping>,
-    /// The first byte of `controls`.
+    mapped: Arc<Mapping>,
+    /// The first byte of `mapped`.
     base: Base,
+    /// How many slots are known to have a control.
+    cut: AtomicU64,
 }
 
 fn open(control: &Beneath, place: &Beneath, write: bool) -> Result<File, ViewError> {
@@ -63,24 +64,19 @@ fn is_only_ours(metadata: &Metadata) -> bool {
 }
 
 impl PoolMetadata {
-    /// Maps a pool's control file: the directory read-only, the controls for pinning.
+    /// Maps a pool's control file. Only who ends or awaits fences needs to write it.
     ///
     /// The header is checked against the size of the file, so that no later access can leave the file.
-    pub fn open(place: impl Into<Beneath>) -> Result<Self, ViewError> {
+    pub fn open(place: impl Into<Beneath>, access: Access) -> Result<Self, ViewError> {
         let place = place.into();
-        let (file, control_path) = (open(&place, &place, true)?, place.path());
+        let (file, control_path) = (open(&place, &place, access == Access::ReadWrite)?, place.path());
         let header = read_header(&file, control_path)?;
         let metadata = file.metadata().map_err(|source| system("look at", control_path, source))?;
         let (user, only_ours) = (metadata.uid(), is_only_ours(&metadata));
-        let (_, controls_offset, end) = parts(header.slots);
-        let map = |offset: usize, len: usize, access| {
-            Mapping::new(file.as_fd(), offset as u64, len, access)
-                .map_err(|source| system("map", control_path, source))
-        };
-        let directory = map(0, controls_offset, Access::Read)?;
-        let controls = Arc::new(map(controls_offset, end - controls_offset, Access::ReadWrite)?);
-        let base = Base(controls.base());
-        Ok(Self { place, header, within: header.capacity, user, only_ours, directory, controls, base })
+        let mapped = Mapping::without_filling(file.as_fd(), control_size(header.slots), access)
+            .map_err(|source| system("map", control_path, source))?;
+        let (base, cut, within) = (Base(mapped.base()), AtomicU64::new(0), header.capacity);
+        Ok(Self { place, header, within, user, only_ours, mapped: Arc::new(mapped), base, cut })
     }
 
     /// The path of the control file.
@@ -96,39 +92,60 @@ impl PoolMetadata {
     /// The control of a slot; `None` for a number that the pool does not have.
     #[inline]
     pub fn control(&self, slot: SlotId) -> Option<&SlotControl> {
-        if slot >= self.header.slots {
+        if u64::from(slot) >= self.cut.load(Relaxed) && !self.is_cut(slot) {
             return None;
         }
-        // SAFETY: the controls of all slots lie in the mapping, which `controls` keeps, aligned. A control
+        // SAFETY: the controls of all slots lie in the mapping, which `mapped` keeps, aligned. A control
         // consists of atomics, and any bits are valid.
-        Some(unsafe { &*self.base.0.add(slot as usize * size_of::<SlotControl>()).cast::<SlotControl>() })
+        Some(unsafe {
+            let first = self.base.0.add(CONTROLS_OFFSET).cast::<SlotControl>();
+            &*first.add(slot as usize)
+        })
     }
 
-    /// The fence of a pinned slot's bytes.
+    /// Whether the owner has cut this slot: others have no control yet.
+    #[cold]
+    fn is_cut(&self, slot: SlotId) -> bool {
+        // SAFETY: the word lies in the first page of the mapping, aligned.
+        let cut = unsafe { &*self.base.0.add(CUT_OFFSET).cast::<AtomicU64>() };
+        // Acquire: the controls had memory before they were counted.
+        let cut = cut.load(Acquire).min(u64::from(self.header.slots));
+        self.cut.store(cut, Relaxed);
+        u64::from(slot) < cut
+    }
+
+    /// The fence of a held slot's bytes. `None` also if the control file is mapped for reading only.
     pub fn fence(&self, slot: SlotId) -> Option<Fence> {
+        if self.mapped.access() != Access::ReadWrite {
+            return None;
+        }
         let control = self.control(slot)?;
         let value = control.generation().wrapping_add(1);
         let (words, end) = (NonNull::from(control.fence()), NonNull::from(control.fence_end()));
         // SAFETY: the words lie in the mapping of the controls, which the fence keeps.
-        Some(unsafe { Fence::new(words, value, self.controls.clone()).noting(end) })
+        Some(unsafe { Fence::new(words, value, self.mapped.clone()).noting(end) })
     }
 
-    /// A slot's offset and length as in the directory, which another process writes.
+    /// Notes that this process has registered the bytes of a slot that it holds with a device's driver: see
+    /// [`SlotControl::note_registered`]. Returns false if it may not write that.
+    pub fn note_registered(&self, slot: SlotId) -> bool {
+        if self.mapped.access() == Access::ReadWrite {
+            return self.control(slot).map(SlotControl::note_registered).is_some();
+        }
+        let writable = Self::open(&self.place, Access::ReadWrite);
+        writable.is_ok_and(|writable| {
+            writable.header.id == self.header.id
+                && writable.control(slot).map(SlotControl::note_registered).is_some()
+        })
+    }
+
+    /// A slot's offset and length as in its control, which another process writes.
     #[inline]
     fn entry(&self, slot: SlotId) -> Option<(u64, u64)> {
-        if slot >= self.header.slots {
-            return None;
-        }
-        let entry = self.directory.at::<DirectoryEntry>(
-            self.header.directory_offset as usize + slot as usize * size_of::<DirectoryEntry>(),
-        )?;
-        // SAFETY: `at` checked bounds and alignment; an entry consists of atomics.
-        let entry = unsafe { &*entry };
-        // Acquire: the slot's first granule was zeroed before.
-        Some((entry.offset.load(Ordering::Acquire), entry.capacity.load(Ordering::Relaxed)))
+        self.control(slot).map(SlotControl::place)
     }
 
-    /// Offset and length of a pinned slot in the pool's memory. `None` if the directory, which another
+    /// Offset and length of a held slot in the pool's memory. `None` if the control, which another
     /// process writes, names a place outside of the pool.
     #[inline]
     pub fn place(&self, slot: SlotId) -> Option<(u64, u64)> {
@@ -143,12 +160,6 @@ impl PoolMetadata {
         offset.checked_add(len).filter(|end| (self.within + 1..=self.header.capacity).contains(end))
     }
 
-    /// Releases every slot that `place` holds: for a reader that is known to be dead and whose place is not
-    /// given to another reader meanwhile. Returns how many it held.
-    pub fn release_all(&self, place: usize) -> usize {
-        self.controls().filter(|control| control.holds(place)).map(|control| control.release(place)).count()
-    }
-
     /// Poisons the pending fences of an owner that is known to be dead, so that no process waits for it for
     /// ever. Returns how many there were, those of slots that were never published included.
     pub fn poison(&self) -> usize {
@@ -161,20 +172,12 @@ impl PoolMetadata {
 
     /// Whether the control file was shortened while it was mapped, as [the guard](crate::guard) has found.
     pub fn is_damaged(&self) -> bool {
-        self.directory.is_damaged() || self.controls.is_damaged()
+        self.mapped.is_damaged()
     }
 
-    /// How many slots readers hold, and how many there are.
-    pub fn usage(&self) -> (usize, usize) {
-        let there = (0..self.header.slots).take_while(|slot| matches!(self.place(*slot), Some((_, 1..))));
-        there.fold((0, 0), |(held, all), slot| {
-            let is_held = self.control(slot).is_some_and(|control| control.held() == Held::Yes);
-            (held + usize::from(is_held), all + 1)
-        })
-    }
-
-    fn controls(&self) -> impl Iterator<Item = &SlotControl> {
-        (0..self.header.slots).filter_map(|slot| self.control(slot))
+    /// How many slots there are.
+    pub fn slots(&self) -> usize {
+        (0..self.header.slots).take_while(|slot| matches!(self.place(*slot), Some((_, 1..)))).count()
     }
 }
 
@@ -208,15 +211,21 @@ pub struct PoolView {
 }
 
 impl PoolView {
-    /// Opens another process's pool and imports its memory, whose domain must be one of `domains`.
-    pub fn open(domains: &Domains, place: impl Into<Beneath>) -> Result<Self, ViewError> {
-        Self::open_within(domains, place, u64::MAX)
+    /// Opens another process's pool and imports its memory, whose domain must be one of `domains`. Only who
+    /// ends or awaits fences needs to write its control file.
+    pub fn open(domains: &Domains, place: impl Into<Beneath>, access: Access) -> Result<Self, ViewError> {
+        Self::open_within(domains, place, access, u64::MAX)
     }
 
     /// The same, but maps at most the first `most` bytes of its memory: slots that reach further have no
     /// place.
-    pub fn open_within(domains: &Domains, place: impl Into<Beneath>, most: u64) -> Result<Self, ViewError> {
-        let mut metadata = PoolMetadata::open(place)?;
+    pub fn open_within(
+        domains: &Domains,
+        place: impl Into<Beneath>,
+        access: Access,
+        most: u64,
+    ) -> Result<Self, ViewError> {
+        let mut metadata = PoolMetadata::open(place, access)?;
         metadata.within = metadata.within.min(most / PAGE as u64 * PAGE as u64).max(PAGE as u64);
         let domain = domains.get(metadata.header.domain())?;
         let (bytes, only_ours) = import(domain.as_ref(), &metadata)?;
@@ -258,12 +267,12 @@ impl PoolView {
         self.metadata.control(slot)
     }
 
-    /// The fence of a pinned slot's bytes.
+    /// The fence of a held slot's bytes.
     pub fn fence(&self, slot: SlotId) -> Option<Fence> {
         self.metadata.fence(slot)
     }
 
-    /// Offset and length of a pinned slot in [`bytes`](Self::bytes): see [`PoolMetadata::place`]. From now on
+    /// Offset and length of a held slot in [`bytes`](Self::bytes): see [`PoolMetadata::place`]. From now on
     /// these bytes can be used, whatever happens to the pool's files.
     #[inline]
     pub fn place(&self, slot: SlotId) -> Option<(u64, u64)> {
@@ -275,8 +284,16 @@ impl PoolView {
         Some((offset, len))
     }
 
-    /// The first byte of a pinned slot and its length. `None` where the CPU may not touch the bytes, or if
-    /// the directory, which another process writes, names a place outside of the pool or without memory.
+    /// Where the first byte of a slot was the last time: to fetch its lines before its control is here. Nothing
+    /// may be accessed there.
+    #[inline]
+    pub fn last_address(&self, slot: SlotId) -> *const u8 {
+        let known = self.found.get(slot as usize).map_or(0, |found| found.load(Relaxed));
+        self.base.load(Relaxed).wrapping_add((known >> 32) as usize * GRANULE).cast_const()
+    }
+
+    /// The first byte of a held slot and its length. `None` where the CPU may not touch the bytes, or if
+    /// the control, which another process writes, names a place outside of the pool or without memory.
     ///
     /// The first 64 bytes may be read at once. Before reading further, call [`find`](Self::find) to make sure
     /// that they have memory.
@@ -296,7 +313,7 @@ impl PoolView {
         Some(Lent { offset, memory, len: len as usize })
     }
 
-    /// Makes sure that the `len` bytes at `offset` of a pinned slot have memory: see [`Memory::find`]. This
+    /// Makes sure that the `len` bytes at `offset` of a held slot have memory: see [`Memory::find`]. This
     /// looks once for each place that a slot has.
     #[inline]
     pub fn find(&self, slot: SlotId, offset: u64, len: u64) -> Result<(), ViewError> {
@@ -370,14 +387,9 @@ impl PoolView {
         Some(MemoryError::Truncated { path })
     }
 
-    /// See [`PoolMetadata::release_all`].
-    pub fn release_all(&self, place: usize) -> usize {
-        self.metadata.release_all(place)
-    }
-
-    /// See [`PoolMetadata::usage`].
-    pub fn usage(&self) -> (usize, usize) {
-        self.metadata.usage()
+    /// See [`PoolMetadata::slots`].
+    pub fn slots(&self) -> usize {
+        self.metadata.slots()
     }
 
     /// The bytes of memory that the pool at this path takes: that of its files. If its memory is no file,

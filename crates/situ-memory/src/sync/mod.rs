@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   fence          when the bytes of a slot are complete
-//!   slot_control   which readers hold a slot
+//!   slot_control   the generation of a slot
 //!   wake           sleeping and waking between processes
 //! ```
 
@@ -21,7 +21,7 @@ pub use std::sync::atomic;
 /// Stands between the two accesses of a protocol of the form "write mine, then read theirs", where at least
 /// one side must read the other's new value.
 ///
-/// Such protocols (a holder bit and a generation, a row and a wake word, a cursor and a wake word, an epoch
+/// Such protocols (a hold and a generation, a row and a wake word, a cursor and a wake word, an epoch
 /// and a row) use only sequentially consistent accesses. All of them have their place in one total order that
 /// agrees with each thread's own order, so the later of the two writers reads what the earlier one wrote.
 /// Processors keep that promise because the write is a read-modify-write. On x86 it is a locked instruction,

@@ -1,58 +1,43 @@
-//! Which readers hold a slot: a generation and a bitmap, never a count.
+//! The state of a slot that other processes see: its generation, and the fence of its bytes.
 //!
-//! The problem: a reader in another process pins, without a lock, a slot that its owner may be about to
-//! reuse. Either of them may be killed between any two instructions. A reference count leaks when its holder
-//! dies.
-//!
-//! The protocol: every reader has a bit of its own.
-//!
-//! ```text
-//!   reader: pin                               owner: retire
-//!   1. holders |= my bit     (SeqCst)         1. generation += 1        (SeqCst)
-//!   2. generation as in the row? (SeqCst)     2. holders == 0?          (SeqCst)
-//!      yes: the slot is mine to read             yes: the slot is free
-//!      no:  clear my bit; it was recycled        no:  a reader holds it; look again later
-//! ```
-//!
-//! All four accesses are sequentially consistent, so they have a single total order. Either the reader's 1
-//! precedes the owner's 2: the owner sees the bit and does not reuse the slot. Or the owner's 1 precedes the
-//! reader's 2: the reader sees the new generation and releases the slot. Both may happen, which is harmless;
-//! it cannot happen that neither does.
-//!
-//! A reader that dies leaves its bit set. The bit names the reader's place in its topic. Any process can look
-//! up whether that place is alive, and clearing the bit twice does no harm. An owner that dies frees nothing
-//! any more; its slots stay readable until the pool is unlinked.
+//! The owner raises the generation when it retires the slot. From then on no reader can hold the slot any more
+//! that comes for an earlier message. Which readers hold it is not written here, but in their own memory: see
+//! `protocol::ledger` in `situ-bus`. An owner that dies frees nothing any more; its slots stay readable until
+//! the pool is unlinked.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::between_sequentially_consistent;
 use crate::sync::fence::{FenceEnd, FenceWords};
 
-/// How many readers of a slot can be told apart: one bit each.
-pub const HOLDERS: usize = 256;
-/// The bits of a generation that a row has. One bit for the model checker, so that generations repeat soon.
-const GENERATION: u64 = if cfg!(loom) { 1 } else { 0xffff };
+/// The number of bits of a generation that a row has. One bit for the model checker, so that generations
+/// repeat soon.
+pub const GENERATION_BITS: u32 = if cfg!(loom) { 1 } else { 13 };
 
-/// The part of a slot that owner and readers both write, in host shared memory: one cache line, and a second
-/// one beside it that only emulated devices use.
-///
-/// Why two: processors fetch lines in pairs. Without the second line, a reader that pins a slot would take
-/// the neighbouring line away from the owner, which has just fetched it to reuse that slot. Measured: 80 ns a
-/// message.
+/// The part of a generation that a row has.
+#[inline]
+pub const fn short_generation(generation: u64) -> u16 {
+    (generation & ((1 << GENERATION_BITS) - 1)) as u16
+}
+
+/// The part of a slot that other processes see, in host shared memory: a cache line, and a second one beside
+/// it. Processors fetch lines in pairs, so the line of a slot that is read never travels with that of another
+/// slot, which its owner is about to write.
 ///
 /// Zeroed memory is a valid control of a slot that was never used.
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub struct SlotControl {
     /// Incremented by the owner each time the slot leaves circulation. The row that refers to the slot has
-    /// its low 16 bits.
+    /// its low [`GENERATION_BITS`].
     generation: AtomicU64,
+    /// The offset of the slot's bytes in the pool's memory, and their number; 0: it has none yet.
+    offset: AtomicU64,
+    capacity: AtomicU64,
     /// The generation up to which the bytes are complete: see [`Fence`](crate::Fence).
     fence: FenceWords,
     /// Not 0: a holder registered the slot's bytes with a device, see
     /// [`note_registered`](Self::note_registered).
     registered: AtomicU64,
-    /// One bit for each reader, numbered by its place in the topic.
-    holders: [AtomicU64; HOLDERS / 64],
+    reserved: [AtomicU64; 2],
     /// When the fence ended, if an emulated device completed it.
     fence_end: FenceEnd,
 }
@@ -65,24 +50,17 @@ use crate::sync::fence::{END_FIELDS as END, FIELDS as FENCE};
 
 /// Offset, size and name of each field of a control.
 #[cfg(all(test, not(loom)))]
-pub(crate) const FIELDS: [(usize, usize, &str); 7] = [
+pub(crate) const FIELDS: [(usize, usize, &str); 9] = [
     (std::mem::offset_of!(SlotControl, generation), 8, "generation"),
+    (std::mem::offset_of!(SlotControl, offset), 8, "offset"),
+    (std::mem::offset_of!(SlotControl, capacity), 8, "capacity"),
     (std::mem::offset_of!(SlotControl, fence) + FENCE[0].0, FENCE[0].1, FENCE[0].2),
     (std::mem::offset_of!(SlotControl, fence) + FENCE[1].0, FENCE[1].1, FENCE[1].2),
     (std::mem::offset_of!(SlotControl, registered), 8, "registered"),
-    (std::mem::offset_of!(SlotControl, holders), HOLDERS / 8, "holders"),
+    (std::mem::offset_of!(SlotControl, reserved), 16, "reserved"),
     (std::mem::offset_of!(SlotControl, fence_end) + END[0].0, END[0].1, END[0].2),
     (std::mem::offset_of!(SlotControl, fence_end) + END[1].0, END[1].1, END[1].2),
 ];
-
-/// What an owner finds when it retires or revisits a slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
-    /// No reader holds the slot: it may be reused.
-    No,
-    /// At least one reader holds it.
-    Yes,
-}
 
 impl SlotControl {
     /// A control outside of shared memory, for the model checker.
@@ -91,9 +69,11 @@ impl SlotControl {
     pub fn new() -> Self {
         Self {
             generation: AtomicU64::new(0),
+            offset: AtomicU64::new(0),
+            capacity: AtomicU64::new(0),
             fence: FenceWords::new(0),
             registered: AtomicU64::new(0),
-            holders: std::array::from_fn(|_| AtomicU64::new(0)),
+            reserved: std::array::from_fn(|_| AtomicU64::new(0)),
             fence_end: FenceEnd::default(),
         }
     }
@@ -117,53 +97,43 @@ impl SlotControl {
         &self.fence_end
     }
 
-    /// Reader: holds the slot if it still has `generation`.
-    ///
-    /// Only the low 16 bits are compared. A reader that cannot exclude that 65,536 generations have passed
-    /// must check that otherwise. `place` is the reader's number in the topic, below [`HOLDERS`].
-    ///
-    /// On success all that the owner wrote before it published this generation is visible (the caller has
-    /// read the row with acquire ordering). It stays unchanged until [`release`](Self::release).
+    /// Whether the slot still has the generation that a row names, by the bits that a row has. A reader that
+    /// cannot exclude that all their values have passed must check that otherwise.
     #[inline]
-    #[must_use]
-    pub fn pin(&self, place: usize, generation: u16) -> bool {
-        let (word, bit) = (place / 64, 1u64 << (place % 64));
-        // If the process dies right here, before or after the bit is set, repair finds the bit by its place.
-        self.holders[word].fetch_or(bit, Ordering::SeqCst);
-        between_sequentially_consistent();
-        if (self.generation.load(Ordering::SeqCst) ^ u64::from(generation)) & GENERATION == 0 {
-            return true;
-        }
-        self.holders[word].fetch_and(!bit, Ordering::SeqCst);
-        false
+    pub fn has_generation(&self, short: u16) -> bool {
+        short_generation(self.generation()) == short
     }
 
-    /// Reader: releases the slot. Its reads happen before the owner next reads the bitmap (release, paired
-    /// with the owner's acquiring load). The owner therefore never overwrites bytes that are still being
-    /// read.
+    /// Owner: takes the slot out of circulation. Readers that look for the slot's generation from now on do
+    /// not find it; those that hold the slot already have written that before. If the owner dies right after,
+    /// the slot is lost with its pool, and nothing else is.
     #[inline]
-    pub fn release(&self, place: usize) {
-        self.holders[place / 64].fetch_and(!(1u64 << (place % 64)), Ordering::SeqCst);
-    }
-
-    /// Owner: takes the slot out of circulation and says whether a reader still holds it. Later attempts to
-    /// pin it fail. If the owner dies right after, the slot is lost with its pool, and nothing else is.
-    #[inline]
-    pub fn retire(&self) -> Held {
-        // Only the owner writes the generation, so this needs no compare-and-swap. It is `swap` and not
-        // `store` because the bitmap must be read after it in the total order. (On x86 a locked exchange is
-        // also the cheapest such write.)
+    pub fn retire(&self) {
+        // Only the owner writes the generation, so this needs no read-modify-write. The owner reads the
+        // ledgers behind a sequentially consistent fence.
         let next = self.generation.load(Ordering::Relaxed).wrapping_add(1);
-        self.generation.swap(next, Ordering::SeqCst);
-        between_sequentially_consistent();
-        self.held()
+        self.generation.store(next, Ordering::Release);
     }
 
-    /// Owner: whether any reader holds the slot.
+    /// The offset and the number of the slot's bytes, as its owner wrote them. Not checked.
+    #[cfg(not(loom))]
     #[inline]
-    pub fn held(&self) -> Held {
-        let any = self.holders.iter().fold(0, |any, word| any | word.load(Ordering::SeqCst));
-        if any == 0 { Held::No } else { Held::Yes }
+    pub(crate) fn place(&self) -> (u64, u64) {
+        // Acquire: the slot's first granule was zeroed before.
+        (self.offset.load(Ordering::Acquire), self.capacity.load(Ordering::Relaxed))
+    }
+
+    /// Owner: writes where the bytes lie. A reader that finds them there finds what was written before.
+    #[cfg(not(loom))]
+    pub(crate) fn put(&self, offset: u64, capacity: u64) {
+        self.offset.store(offset, Ordering::Release);
+        self.resize(capacity);
+    }
+
+    /// Owner: writes how many bytes there are.
+    #[cfg(not(loom))]
+    pub(crate) fn resize(&self, capacity: u64) {
+        self.capacity.store(capacity, Ordering::Relaxed);
     }
 
     /// Holder: notes that it has registered the slot's bytes with a device's driver. The owner then gives no
@@ -185,24 +155,5 @@ impl SlotControl {
     #[cfg(not(loom))]
     pub(crate) fn start_at(&self, generation: u64) {
         self.generation.store(generation, Ordering::SeqCst);
-    }
-
-    /// Whether the reader at `place` holds the slot.
-    pub fn holds(&self, place: usize) -> bool {
-        self.holders[place / 64].load(Ordering::SeqCst) & (1u64 << (place % 64)) != 0
-    }
-
-    /// The places that hold the slot, lowest first.
-    pub fn holders(&self) -> impl Iterator<Item = usize> + '_ {
-        self.holders.iter().enumerate().flat_map(|(word, bits)| {
-            let mut bits = bits.load(Ordering::SeqCst);
-            std::iter::from_fn(move || {
-                let place = bits.trailing_zeros() as usize;
-                (bits != 0).then(|| {
-                    bits &= bits - 1;
-                    word * 64 + place
-                })
-            })
-        })
     }
 }

@@ -11,7 +11,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::domain::traits::{Domain, DomainKind, Memory};
-use crate::sync::slot_control::SlotControl;
 
 const PAGE: u64 = 4096;
 /// From this size on, registering the pages of a copy pays.
@@ -39,15 +38,16 @@ impl Registered {
     /// Registers the pages of a slot that are not registered yet, if that helps streams of `domain` to copy
     /// `len` bytes from or to it.
     ///
-    /// The caller holds the slot and passes its control. The caller also knows that the slot's place, an
-    /// offset and a length, lies in the memory. Pages that are registered for one device are registered for
-    /// all devices of its kind.
+    /// The caller holds the slot, and `note` writes that it is registered, if that is possible:
+    /// [`SlotControl::note_registered`](crate::SlotControl::note_registered). The caller also knows that the
+    /// slot's place, an offset and a length, lies in the memory. Pages that are registered for one device are
+    /// registered for all devices of its kind.
     pub fn add(
         &mut self,
         domain: &dyn Domain,
         memory: &Arc<dyn Memory>,
         len: u64,
-        (slot, (offset, size)): (&SlotControl, (u64, u64)),
+        (note, (offset, size)): (&dyn Fn() -> bool, (u64, u64)),
     ) {
         if len < LEAST
             || self.refusals >= MAX_REFUSALS
@@ -62,15 +62,14 @@ impl Registered {
         let taken = self.ranges.iter().filter(|(of, _)| *of == kind).map(|(_, pages)| pages);
         for pages in without(pages, taken) {
             match domain.register(memory, pages.start, pages.end - pages.start) {
-                Ok(registration) => {
-                    // While the slot is held, its pages stay the file's, and from here on for good. A process
-                    // that dies in between uses them no more.
-                    slot.note_registered();
+                // While the slot is held, its pages stay the file's, and from the note on for good. A process
+                // that dies in between uses them no more.
+                Ok(registration) if note() => {
                     self.registrations.push(registration);
                     self.ranges.push((kind, pages));
                 }
                 // It is copied with a detour.
-                Err(_) => self.refusals += 1,
+                Ok(_) | Err(_) => self.refusals += 1,
             }
         }
     }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use situ_memory::{Domains, PoolOwner, PoolView, Sharing, Strategy, ViewError};
+use situ_memory::{Access, Domains, PoolOwner, PoolView, Sharing, Strategy, ViewError, short_generation};
 
 use super::{Open, Site, create_pool, pattern, read, write};
 
@@ -25,17 +25,15 @@ fn pool_with_a_message(path: &Path, domain: &dyn situ_memory::Domain, seed: u64)
     (pool, slot)
 }
 
-/// Takes the message: pins the slot, waits for its fence, reads it.
+/// Takes the message: looks for the slot's generation, waits for its fence, reads it.
 fn take(view: &PoolView, domain: &dyn situ_memory::Domain, slot: u32) -> Vec<u8> {
     let control = view.control(slot).unwrap();
-    assert!(control.pin(5, control.generation() as u16));
+    assert!(control.has_generation(short_generation(control.generation())));
     let stream = domain.stream().unwrap();
     stream.wait(&view.fence(slot).unwrap(), super::TIMEOUT).unwrap();
     let (offset, len) = view.place(slot).unwrap();
     assert!(len >= LEN as u64);
-    let bytes = read(&*stream, view.bytes(), offset, LEN);
-    control.release(5);
-    bytes
+    read(&*stream, view.bytes(), offset, LEN)
 }
 
 /// The part of a process that a test has started, as the environment says.
@@ -44,7 +42,8 @@ pub fn child(open: Open) {
     let (domain, path) = (open().unwrap(), Path::new(&path));
     match role.split_once(' ').unwrap_or((&role, "")) {
         ("read", slot) => {
-            let view = PoolView::open(&Domains::host_only().with(domain.clone()), path).unwrap();
+            let view =
+                PoolView::open(&Domains::host_only().with(domain.clone()), path, Access::ReadWrite).unwrap();
             assert!(take(&view, domain.as_ref(), slot.parse().unwrap()) == pattern(LEN, 1));
         }
         ("own", _) => {
@@ -92,7 +91,7 @@ fn kill(mut owner: Child) {
 pub fn memory_is_as_good_after_its_owner_was_killed(site: &Site) {
     let path = site.path("p.pool");
     let (owner, slot) = owner(site, &path);
-    let view = PoolView::open(&site.domains(), &path).unwrap();
+    let view = PoolView::open(&site.domains(), &path, Access::ReadWrite).unwrap();
     kill(owner);
     if site.domain.capabilities().outlives_owner {
         assert!(take(&view, site.domain.as_ref(), slot) == pattern(LEN, 2));
@@ -103,7 +102,7 @@ pub fn an_owner_that_was_killed_before_the_import(site: &Site) {
     let path = site.path("p.pool");
     let (owner, slot) = owner(site, &path);
     kill(owner);
-    let view = PoolView::open(&site.domains(), &path);
+    let view = PoolView::open(&site.domains(), &path, Access::ReadWrite);
     match site.domain.capabilities().sharing {
         Sharing::File => assert!(take(&view.unwrap(), site.domain.as_ref(), slot) == pattern(LEN, 2)),
         Sharing::Descriptor => assert!(matches!(view, Err(ViewError::Gone(_))), "{view:?}"),

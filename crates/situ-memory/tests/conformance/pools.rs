@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use situ_memory::{AllocateError, Held, PoolOwner, PoolView, SlotId, Strategy};
+use situ_memory::{Access, AllocateError, PoolOwner, PoolView, SlotId, Strategy};
 
 use super::{Site, read, write};
 
@@ -21,8 +21,9 @@ struct Lent {
     slot: SlotId,
     range: (u64, u64),
     mark: [u8; 8],
-    /// Readers that hold it, by their places.
-    held_by: Vec<usize>,
+    generation: u16,
+    /// How many readers hold it.
+    holders: usize,
     retired: bool,
 }
 
@@ -34,7 +35,9 @@ fn overlap(one: (u64, u64), other: (u64, u64)) -> bool {
 pub fn what_somebody_holds_is_never_handed_out(site: &Site) {
     for strategy in [Strategy::SizeClasses, Strategy::Ring] {
         let mut pool = site.pool(&format!("{strategy:?}.pool"), 64, 256 << 10, strategy);
-        let view = PoolView::open(&site.domains(), &site.path(&format!("{strategy:?}.pool"))).unwrap();
+        let view =
+            PoolView::open(&site.domains(), &site.path(&format!("{strategy:?}.pool")), Access::ReadWrite)
+                .unwrap();
         let stream = site.stream();
         let mut random = Random(strategy as u64 + 40);
         let mut lent: VecDeque<Lent> = VecDeque::new();
@@ -55,32 +58,34 @@ pub fn what_somebody_holds_is_never_handed_out(site: &Site) {
                             }
                             let mark = turn.to_le_bytes();
                             write(&*stream, pool.bytes(), range.0, &mark);
-                            lent.push_back(Lent { slot, range, mark, held_by: Vec::new(), retired: false });
+                            let generation = pool.share(slot);
+                            lent.push_back(Lent {
+                                slot,
+                                range,
+                                mark,
+                                generation,
+                                holders: 0,
+                                retired: false,
+                            });
                         }
                         Err(AllocateError::Exhausted { .. }) => refused += 1,
                         Err(error) => panic!("{error}"),
                     }
                 }
                 4..6 if !lent.is_empty() => {
-                    // A reader takes: it succeeds exactly while the slot is in circulation.
+                    // A reader takes: it finds the slot's generation exactly while the slot is in circulation.
                     let index = random.below(lent.len());
-                    let (one, place) = (&mut lent[index], random.below(256));
-                    if one.held_by.contains(&place) {
-                        continue;
-                    }
-                    let generation = pool.share(one.slot).wrapping_sub(u64::from(one.retired));
-                    let pinned = view.control(one.slot).unwrap().pin(place, generation as u16);
-                    assert_eq!(pinned, !one.retired);
-                    if pinned {
-                        one.held_by.push(place);
-                    }
+                    let one = &mut lent[index];
+                    let control = view.control(one.slot).unwrap();
+                    assert_eq!(control.has_generation(one.generation), !one.retired);
+                    one.holders += usize::from(!one.retired);
                 }
                 6 if !lent.is_empty() => {
                     let index = random.below(lent.len());
-                    if let Some(place) = lent[index].held_by.pop() {
-                        let one = &lent[index];
+                    let one = &mut lent[index];
+                    if one.holders > 0 {
+                        one.holders -= 1;
                         assert_eq!(read(&*stream, view.bytes(), one.range.0, 8), one.mark, "untouched");
-                        view.control(one.slot).unwrap().release(place);
                     }
                 }
                 _ if !lent.is_empty() => {
@@ -88,11 +93,11 @@ pub fn what_somebody_holds_is_never_handed_out(site: &Site) {
                     // held.
                     let index = random.below(lent.len());
                     let one = &mut lent[index];
-                    let control = pool.control(one.slot);
-                    let held = if one.retired { control.held() } else { control.retire() };
+                    if !one.retired {
+                        pool.control(one.slot).retire();
+                    }
                     one.retired = true;
-                    assert_eq!(held == Held::Yes, !one.held_by.is_empty());
-                    if held == Held::No {
+                    if one.holders == 0 {
                         let one = lent.remove(index).unwrap();
                         assert_eq!(read(&*stream, pool.bytes(), one.range.0, 8), one.mark);
                         pool.deallocate(one.slot);
@@ -100,12 +105,11 @@ pub fn what_somebody_holds_is_never_handed_out(site: &Site) {
                 }
                 _ => {}
             }
-            most_held = most_held.max(lent.iter().filter(|one| !one.held_by.is_empty()).count());
+            most_held = most_held.max(lent.iter().filter(|one| one.holders > 0).count());
             assert_eq!(pool.statistics().in_use, lent.len());
         }
         assert!(refused > 0 && most_held > 3, "{strategy:?}: {refused} refused, {most_held} held");
         for one in lent {
-            one.held_by.iter().for_each(|place| view.control(one.slot).unwrap().release(*place));
             pool.deallocate(one.slot);
             pool.deallocate(one.slot);
         }

@@ -1,0 +1,116 @@
+//! Thousands of participants on one topic, and what an idle topic costs.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
+
+use common::{Scratch, numbers, publish, take};
+use situ_bus::{PublisherQos, RawPublisher, RawSubscriber, SubscriberQos, TypeDescription, inspect};
+
+/// More than the first windows of the subscribers' file have. A topic has places for 4096, and entries for 8191;
+/// that many take a minute here.
+const MANY: usize = 1500;
+
+/// The bytes of memory that the files of a root's topics take.
+fn memory(scratch: &Scratch) -> u64 {
+    let of_topics = scratch.files().into_iter().filter(|path| path.starts_with(scratch.join("topics")));
+    of_topics.map(|path| path.metadata().unwrap().blocks() * 512).sum()
+}
+
+/// Each publisher has a file open. Returns whether this process may open so many.
+fn allow_files(number: u64) -> bool {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).unwrap();
+    limit.current.is_none_or(|files| files >= number)
+}
+
+#[test]
+fn an_idle_topic_takes_at_most_32_kib() {
+    let small = TypeDescription { fixed_size: 48, ..numbers() };
+    for (description, head) in [(numbers(), 8), (small, 48)] {
+        let scratch = Scratch::new();
+        let node = scratch.node("n");
+        let qos = (PublisherQos::default(), SubscriberQos::default());
+        let publisher = RawPublisher::create(&node, "idle", &description, qos.0).unwrap();
+        let subscriber = RawSubscriber::create(&node, "idle", &description, qos.1).unwrap();
+        publisher.loan(head, 8, 0).unwrap().publish().unwrap();
+        assert!(subscriber.take().unwrap().is_some());
+        let memory = memory(&scratch);
+        println!("{memory} bytes for messages of {head} bytes");
+        assert!(memory <= 32 << 10, "{memory} bytes for messages of {head} bytes");
+    }
+}
+
+#[test]
+fn thousands_of_subscribers_take_the_messages_of_one_publisher() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = RawPublisher::create(&node, "clock", &numbers(), PublisherQos::default()).unwrap();
+    let mut slowest = Duration::ZERO;
+    let subscribers: Vec<_> = (0..MANY)
+        .map(|_| {
+            let start = Instant::now();
+            let joined = RawSubscriber::create(&node, "clock", &numbers(), SubscriberQos::default()).unwrap();
+            slowest = slowest.max(start.elapsed());
+            joined
+        })
+        .collect();
+    println!("the slowest of {MANY} subscribers joined in {slowest:?}");
+    assert_eq!(publisher.subscribers(), MANY);
+    // Each holds a sample, and the publisher's slots come round many times.
+    let held: Vec<_> = subscribers
+        .iter()
+        .enumerate()
+        .map(|(at, subscriber)| {
+            let at = at as u64;
+            publish(&publisher, at, 100);
+            let sample = std::iter::from_fn(|| subscriber.take().unwrap()).last().unwrap();
+            assert_eq!(sample.sequence(), at);
+            sample
+        })
+        .collect();
+    for (at, sample) in held.iter().enumerate() {
+        assert_eq!(sample.head_in_place(), (at as u64).to_ne_bytes());
+        assert!(sample.body_in_place().iter().all(|byte| *byte == at as u8));
+    }
+    let topic = inspect::topic(&scratch.root(), "clock").unwrap().unwrap();
+    assert_eq!((topic.subscribers.len(), topic.publishers[0].held_slots), (MANY, MANY));
+    drop(held);
+    for value in 0..1000 {
+        publish(&publisher, value, 100);
+    }
+    assert!(publisher.memory().in_use < 100, "{:?}", publisher.memory());
+}
+
+#[test]
+fn thousands_of_publishers_share_one_order() {
+    if !allow_files(MANY as u64 + 100) {
+        return eprintln!("skipped: this process may not open {MANY} files");
+    }
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let qos = PublisherQos { depth: 1, ..Default::default() };
+    let subscriber = RawSubscriber::create(&node, "rosout", &numbers(), SubscriberQos::default()).unwrap();
+    let mut slowest = Duration::ZERO;
+    let publishers: Vec<_> = (0..MANY)
+        .map(|_| {
+            let start = Instant::now();
+            let joined = RawPublisher::create(&node, "rosout", &numbers(), qos.clone()).unwrap();
+            slowest = slowest.max(start.elapsed());
+            joined
+        })
+        .collect();
+    println!("the slowest of {MANY} publishers joined in {slowest:?}");
+    for (value, publisher) in publishers.iter().enumerate() {
+        let value = value as u64;
+        assert_eq!(publish(publisher, value, 8), value);
+    }
+    for value in 0..MANY as u64 {
+        assert_eq!(take(&subscriber), Some((value, value)));
+    }
+    assert_eq!((take(&subscriber), subscriber.lost()), (None, 0));
+}
