@@ -66,15 +66,6 @@ class region_hash_map : public region_detail::map_interface<region_hash_map<K, V
     return {slot == table::none ? end() : iterator(&table_, slot), is_new};
   }
   static std::string situ_kind() { return "hash_map"; }
-  template <class Lines>
-  static void situ_lines(Lines& lines, const std::string& path) {
-    lines.template add_entry<entry>(path + "[]");
-  }
-  template <class Visit>
-  static void situ_needs(Visit& visit) {
-    visit.template need<K>();
-    visit.template need<V>();
-  }
 
  private:
   friend region_detail::hash_container<region_hash_map>;

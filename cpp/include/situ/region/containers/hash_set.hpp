@@ -54,14 +54,6 @@ class region_hash_set : public region_detail::set_interface<region_hash_set<K>, 
     return {slot == table::none ? end() : const_iterator(&table_, slot), is_new};
   }
   static std::string situ_kind() { return "hash_set"; }
-  template <class Lines>
-  static void situ_lines(Lines& lines, const std::string& path) {
-    lines.template add_value<K>(path + "[]", 0);
-  }
-  template <class Visit>
-  static void situ_needs(Visit& visit) {
-    visit.template need<K>();
-  }
 
  private:
   friend region_detail::hash_container<region_hash_set>;

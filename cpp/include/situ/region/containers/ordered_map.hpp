@@ -91,15 +91,6 @@ class region_ordered_map : public region_detail::map_interface<region_ordered_ma
     return tree_.situ_check(check, at);
   }
   static std::string situ_kind() { return "ordered_map"; }
-  template <class Lines>
-  static void situ_lines(Lines& lines, const std::string& path) {
-    lines.template add_entry<entry>(path + "[]");
-  }
-  template <class Visit>
-  static void situ_needs(Visit& visit) {
-    visit.template need<K>();
-    visit.template need<V>();
-  }
 
  private:
   tree tree_;

@@ -77,14 +77,6 @@ class region_ordered_set : public region_detail::set_interface<region_ordered_se
     return tree_.situ_check(check, at);
   }
   static std::string situ_kind() { return "ordered_set"; }
-  template <class Lines>
-  static void situ_lines(Lines& lines, const std::string& path) {
-    lines.template add_value<K>(path + "[]", 0);
-  }
-  template <class Visit>
-  static void situ_needs(Visit& visit) {
-    visit.template need<K>();
-  }
 
  private:
   tree tree_;

@@ -128,15 +128,6 @@ class region_sorted_map : public region_detail::map_interface<region_sorted_map<
     return good == size() || check.fail(region_problem::not_sorted, at, good);
   }
   static std::string situ_kind() { return "flat_map"; }
-  template <class Lines>
-  static void situ_lines(Lines& lines, const std::string& path) {
-    lines.template add_entry<entry>(path + "[]");
-  }
-  template <class Visit>
-  static void situ_needs(Visit& visit) {
-    visit.template need<K>();
-    visit.template need<V>();
-  }
 
  private:
   [[nodiscard]] size_type place(key_view key) const noexcept {

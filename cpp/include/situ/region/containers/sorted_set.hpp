@@ -102,14 +102,6 @@ class region_sorted_set : public region_detail::set_interface<region_sorted_set<
     return good == size() || check.fail(region_problem::not_sorted, at, good);
   }
   static std::string situ_kind() { return "flat_set"; }
-  template <class Lines>
-  static void situ_lines(Lines& lines, const std::string& path) {
-    lines.template add_value<K>(path + "[]", 0);
-  }
-  template <class Visit>
-  static void situ_needs(Visit& visit) {
-    visit.template need<K>();
-  }
 
  private:
   region_vector<K> keys_;

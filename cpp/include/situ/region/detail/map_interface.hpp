@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <ranges>
+#include <string>
 #include <utility>
 
 #include "situ/region/detail/argument.hpp"
@@ -315,6 +316,15 @@ class map_interface : public iteration<Self> {
                       (is_new || store_whole(self().situ_region(), place.address()->second, value));
     return done ? std::optional(std::pair(place, is_new)) : std::nullopt;
   }
+  template <class Lines>
+  static void situ_lines(Lines& lines, const std::string& path) {
+    lines.template add_entry<region_entry<K, V>>(path + "[]");
+  }
+  template <class Visit>
+  static void situ_needs(Visit& visit) {
+    visit.template need<K>();
+    visit.template need<V>();
+  }
 
  private:
   template <class Key>
@@ -413,6 +423,14 @@ class set_interface : public iteration<Self> {
     }
     return replace_by(self(), range,
                       [](Self& to, const auto& key) { return to.try_insert(key).first != nullptr; });
+  }
+  template <class Lines>
+  static void situ_lines(Lines& lines, const std::string& path) {
+    lines.template add_value<K>(path + "[]", 0);
+  }
+  template <class Visit>
+  static void situ_needs(Visit& visit) {
+    visit.template need<K>();
   }
 
  private:
