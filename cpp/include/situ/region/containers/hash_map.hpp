@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "situ/region/detail/hash_table.hpp"
@@ -27,49 +28,49 @@ class region_hash_map : public region_detail::map_interface<region_hash_map<K, V
   using situ_region_container = region_hash_map;
   SITU_REGION_ASSIGNMENTS(region_hash_map)
 
-  [[nodiscard]] iterator begin() noexcept { return {&table_, table_.next_full(0)}; }
-  [[nodiscard]] iterator end() noexcept { return {&table_, table_.capacity()}; }
-  [[nodiscard]] const_iterator begin() const noexcept { return {&table_, table_.next_full(0)}; }
-  [[nodiscard]] const_iterator end() const noexcept { return {&table_, table_.capacity()}; }
+  [[nodiscard]] iterator begin() noexcept { return {&slots_, slots_.next_full(0)}; }
+  [[nodiscard]] iterator end() noexcept { return {&slots_, slots_.capacity()}; }
+  [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, slots_.next_full(0)}; }
+  [[nodiscard]] const_iterator end() const noexcept { return {&slots_, slots_.capacity()}; }
   [[nodiscard]] iterator find(key_view key) noexcept {
-    const std::uint32_t slot = table_.find(key);
-    return slot == table::none ? end() : iterator(&table_, slot);
+    const std::uint32_t slot = slots_.find(key);
+    return slot == table::none ? end() : iterator(&slots_, slot);
   }
   [[nodiscard]] const_iterator find(key_view key) const noexcept {
-    const std::uint32_t slot = table_.find(key);
-    return slot == table::none ? end() : const_iterator(&table_, slot);
+    const std::uint32_t slot = slots_.find(key);
+    return slot == table::none ? end() : const_iterator(&slots_, slot);
   }
-  size_type erase(key_view key) noexcept { return table_.erase_key(key); }
+  size_type erase(key_view key) noexcept { return slots_.erase_key(key); }
   /// Returns the next entry. An entry that wrapped around from the end of the table to its front may appear a
   /// second time at the end.
   iterator erase(const_iterator at) noexcept {
-    table_.erase(at.slot());
-    return {&table_, table_.next_full(at.slot())};
+    slots_.erase(at.slot());
+    return {&slots_, slots_.next_full(at.slot())};
   }
   iterator erase(const_iterator first, const_iterator last) noexcept {
-    return {&table_, table_.erase_between(first.slot(), last.slot())};
+    return {&slots_, slots_.erase_between(first.slot(), last.slot())};
   }
 
   // The interface for walks over a region.
   template <class Predicate>
   size_type situ_erase_if(const Predicate& is_gone) {
-    return table_.erase_if([&is_gone](entry& each) {
+    return slots_.erase_if([&is_gone](entry& each) {
       return is_gone(region_detail::entry_reference<K, V>{each.first, each.second});
     });
   }
   template <class... Args>
   [[nodiscard]] std::pair<iterator, bool> situ_insert(key_view key, const Args&... args) {
     bool is_new = false;
-    const std::uint32_t slot = table_.insert(key, is_new, [&](entry& made) {
+    const std::uint32_t slot = slots_.insert(key, is_new, [&](entry& made) {
       return region_detail::store(made.first, key) && region_detail::store_all(made.second, args...);
     });
-    return {slot == table::none ? end() : iterator(&table_, slot), is_new};
+    return {slot == table::none ? end() : iterator(&slots_, slot), is_new};
   }
   static std::string situ_kind() { return "hash_map"; }
 
  private:
-  friend region_detail::hash_container<region_hash_map>;
-  table table_;
+  friend region_detail::over_slots<region_hash_map>;
+  table slots_;
 };
 
 }  // namespace situ

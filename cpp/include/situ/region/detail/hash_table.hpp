@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "situ/region/detail/key.hpp"
+#include "situ/region/detail/over_slots.hpp"
 #include "situ/region/detail/reflect.hpp"
 #include "situ/region/detail/staged.hpp"
 
@@ -433,48 +434,25 @@ class hash_iterator {
   std::uint32_t slot_ = 0;
 };
 
-/// The common part of hash sets and hash maps, over their `table_`.
+/// The common part of hash sets and hash maps, over their table `slots_`.
 template <class Self>
-class hash_container {
+class hash_container : public over_slots<Self> {
  public:
-  hash_container() noexcept = default;
-  hash_container(const hash_container&) = delete;
-  hash_container& operator=(const hash_container&) = delete;
-
-  [[nodiscard]] std::size_t size() const noexcept { return table().size(); }
-  [[nodiscard]] std::size_t capacity() const noexcept { return table().capacity(); }
-  void clear() noexcept { table().clear(); }
-  [[nodiscard]] bool try_reserve(std::size_t count) { return table().try_reserve(count); }
+  [[nodiscard]] std::size_t size() const noexcept { return slots().size(); }
+  [[nodiscard]] std::size_t capacity() const noexcept { return slots().capacity(); }
+  void clear() noexcept { slots().clear(); }
+  [[nodiscard]] bool try_reserve(std::size_t count) { return slots().try_reserve(count); }
   void reserve(std::size_t count) {
     if (try_reserve(count)) return;
-    in_larger(situ_region(), [this, count] { return this->try_reserve(count); });
+    in_larger(this->situ_region(), [this, count] { return this->try_reserve(count); });
   }
   /// Reduces the capacity to the smallest possible one. Returns false and changes nothing if there is no room
   /// for the smaller table beside the old one.
-  [[nodiscard]] bool try_shrink_to_fit() { return table().shrink(); }
+  [[nodiscard]] bool try_shrink_to_fit() { return slots().shrink(); }
   void shrink_to_fit() { static_cast<void>(try_shrink_to_fit()); }
 
-  // The interface for walks over a region.
-  [[nodiscard]] header* situ_region() noexcept { return table().situ_region(); }
-  void situ_attach(header* h) noexcept { table().situ_attach(h); }
-  void situ_moved(std::int32_t distance) noexcept { table().situ_moved(distance); }
-  template <class Walk>
-  void situ_compact(Walk& walk) noexcept {
-    table().situ_compact(walk);
-  }
-  void situ_release() noexcept { table().situ_release(); }
-  template <class Writer>
-  void situ_write(Writer& writer, std::uint32_t at) const {
-    table().situ_write(writer, at);
-  }
-  template <class Check>
-  [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
-    return table().situ_check(check, at);
-  }
-
  private:
-  [[nodiscard]] auto& table() noexcept { return static_cast<Self&>(*this).table_; }
-  [[nodiscard]] const auto& table() const noexcept { return static_cast<const Self&>(*this).table_; }
+  using over_slots<Self>::slots;
 };
 
 }  // namespace situ::region_detail
