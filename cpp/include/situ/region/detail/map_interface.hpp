@@ -138,9 +138,65 @@ class iteration {
     return rend();
   }
 
- private:
+ protected:
   [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
   [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
+};
+
+/// The common part of the interfaces of maps and sets: it follows from `size`, `find`, `situ_insert` and
+/// `try_insert_range` of `Self`.
+template <class Self, class K>
+class keyed_interface : public iteration<Self> {
+ public:
+  using key_type = K;
+  using size_type = std::size_t;
+  /// The type for lookup: the key itself, or a string_view.
+  using key_view = region_detail::key_view<K>;
+
+  [[nodiscard]] bool empty() const noexcept { return self().size() == 0; }
+  [[nodiscard]] bool contains(key_view key) const noexcept { return self().find(key) != self().end(); }
+  [[nodiscard]] size_type count(key_view key) const noexcept { return contains(key) ? 1 : 0; }
+  [[nodiscard]] auto equal_range(key_view key) noexcept { return places_of(self(), key); }
+  [[nodiscard]] auto equal_range(key_view key) const noexcept { return places_of(self(), key); }
+
+  template <std::ranges::forward_range R>
+  void insert_range(R&& range) {
+    if (self().try_insert_range(range)) return;
+    in_larger(self().situ_region(), [&] { return self().try_insert_range(range); });
+  }
+  template <std::forward_iterator It>
+  [[nodiscard]] bool try_insert(It first, It last) {
+    return self().try_insert_range(region_detail::between{first, last});
+  }
+  template <std::forward_iterator It>
+  void insert(It first, It last) {
+    insert_range(region_detail::between{first, last});
+  }
+  /// Exchanges two containers of one region, as `situ::swap` does.
+  void swap(Self& other) { situ::swap(self(), other); }
+
+  /// As std::erase_if: returns the number of erased entries.
+  template <class Predicate>
+  friend size_type erase_if(Self& container, const Predicate& is_gone) {
+    return container.situ_erase_if(is_gone);
+  }
+
+  // The interface for walks over a region.
+  static consteval bool has_links() { return true; }
+
+ protected:
+  using iteration<Self>::self;
+
+  /// `situ_insert`, in a larger region if there is no room in this one.
+  template <class... Args>
+  auto insert_new(key_view key, const Args&... args) {
+    const auto done = self().situ_insert(key, args...);
+    if (done.first != self().end()) return done;
+    return *in_larger(self().situ_region(), [&] {
+      auto again = self().situ_insert(key, args...);
+      return again.first == self().end() ? std::nullopt : std::optional(again);
+    });
+  }
 };
 
 /// The argument for an entry of a map.
@@ -157,23 +213,19 @@ concept place_in = std::is_convertible_v<It, typename C::const_iterator>;
 /// `situ_insert(key, args...)`. The last returns the entry's iterator (the end if there is no room) and
 /// whether the entry is new. Iterators have `address()`.
 template <class Self, class K, class V>
-class map_interface : public iteration<Self> {
+class map_interface : public keyed_interface<Self, K> {
+  using common = keyed_interface<Self, K>;
+  using common::self;
+
  public:
-  using key_type = K;
   using mapped_type = V;
-  using size_type = std::size_t;
-  /// The type for lookup: the key itself, or a string_view.
-  using key_view = region_detail::key_view<K>;
+  using typename common::key_view;
   /// The argument for entries, also in braces. Iterators give pairs of references.
   using value_type = std::pair<key_view, argument_of<V>>;
 
-  map_interface() noexcept = default;
-  map_interface(const map_interface&) = delete;
-  map_interface& operator=(const map_interface&) = delete;
+  using common::insert;
+  using common::try_insert;
 
-  [[nodiscard]] bool empty() const noexcept { return self().size() == 0; }
-  [[nodiscard]] bool contains(key_view key) const noexcept { return self().find(key) != self().end(); }
-  [[nodiscard]] size_type count(key_view key) const noexcept { return contains(key) ? 1 : 0; }
   [[nodiscard]] V& at(key_view key) {
     const auto found = self().find(key);
     if (found == self().end()) detail::raise_out_of_range("no such key in the map of a region");
@@ -188,8 +240,6 @@ class map_interface : public iteration<Self> {
   [[nodiscard]] const V* try_at(key_view key) const noexcept {
     return const_cast<map_interface*>(this)->try_at(key);
   }
-  [[nodiscard]] auto equal_range(key_view key) noexcept { return places_of(self(), key); }
-  [[nodiscard]] auto equal_range(key_view key) const noexcept { return places_of(self(), key); }
 
   /// Returns the value of a key, made from the arguments if the key is new, and whether it is new. Returns
   /// null and changes nothing if there is no room.
@@ -201,12 +251,7 @@ class map_interface : public iteration<Self> {
   /// As for std::map: does nothing when the key exists. The value is made from the arguments.
   template <class... Args>
   auto try_emplace(key_view key, const Args&... args) {
-    const auto done = self().situ_insert(key, args...);
-    if (done.first != self().end()) return done;
-    return *in_larger(self().situ_region(), [&] {
-      auto again = self().situ_insert(key, args...);
-      return again.first == self().end() ? std::nullopt : std::optional(again);
-    });
+    return this->insert_new(key, args...);
   }
   template <class... Args>
   auto emplace(key_view key, const Args&... args) {
@@ -246,19 +291,6 @@ class map_interface : public iteration<Self> {
           return to.try_insert(key_view_of(entry.first), entry.second).first != nullptr;
         });
   }
-  template <std::ranges::forward_range R>
-  void insert_range(R&& range) {
-    if (try_insert_range(range)) return;
-    in_larger(self().situ_region(), [&] { return self().try_insert_range(range); });
-  }
-  template <std::forward_iterator It>
-  [[nodiscard]] bool try_insert(It first, It last) {
-    return try_insert_range(region_detail::between{first, last});
-  }
-  template <std::forward_iterator It>
-  void insert(It first, It last) {
-    insert_range(region_detail::between{first, last});
-  }
   template <class U>
   [[nodiscard]] bool try_insert_or_assign(key_view key, const U& value) {
     return situ_insert_or_assign(key, value).has_value();
@@ -266,7 +298,7 @@ class map_interface : public iteration<Self> {
   [[nodiscard]] bool try_insert(std::initializer_list<value_type> entries) {
     return try_insert_range(entries);
   }
-  void insert(std::initializer_list<value_type> entries) { insert_range(entries); }
+  void insert(std::initializer_list<value_type> entries) { this->insert_range(entries); }
   /// As for std::map: the entry, and whether it is new.
   template <class U>
   auto insert_or_assign(key_view key, const U& value) {
@@ -279,14 +311,6 @@ class map_interface : public iteration<Self> {
     if (value != nullptr) return *value;
     return *in_larger(self().situ_region(), [&] { return self().try_insert(key).first; });
   }
-  /// Exchanges two maps of one region, as `situ::swap` does.
-  void swap(Self& other) { situ::swap(self(), other); }
-
-  /// As std::erase_if: returns the number of erased entries.
-  template <class Predicate>
-  friend size_type erase_if(Self& map, const Predicate& is_gone) {
-    return map.situ_erase_if(is_gone);
-  }
   friend bool operator==(const Self& a, const Self& b) {
     if (a.size() != b.size()) return false;
     for (const auto& [key, value] : a) {
@@ -297,7 +321,6 @@ class map_interface : public iteration<Self> {
   }
 
   // The interface for walks over a region.
-  static consteval bool has_links() { return true; }
   template <class R>
   [[nodiscard]] bool situ_store(R&& range) {
     if constexpr (std::is_same_v<std::remove_cvref_t<R>, Self>) {
@@ -331,43 +354,28 @@ class map_interface : public iteration<Self> {
   [[nodiscard]] static key_view key_view_of(const Key& key) noexcept {
     return static_cast<key_view>(key);
   }
-  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
-  [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
 };
 
 /// The same for sets.
 template <class Self, class K>
-class set_interface : public iteration<Self> {
+class set_interface : public keyed_interface<Self, K> {
+  using common = keyed_interface<Self, K>;
+  using common::self;
+
  public:
-  using key_type = K;
-  using size_type = std::size_t;
-  /// The type for lookup: the key itself, or a string_view.
-  using key_view = region_detail::key_view<K>;
+  using typename common::key_view;
   /// The argument for keys.
   using value_type = key_view;
 
-  set_interface() noexcept = default;
-  set_interface(const set_interface&) = delete;
-  set_interface& operator=(const set_interface&) = delete;
-
-  [[nodiscard]] bool empty() const noexcept { return self().size() == 0; }
-  [[nodiscard]] bool contains(key_view key) const noexcept { return self().find(key) != self().end(); }
-  [[nodiscard]] size_type count(key_view key) const noexcept { return contains(key) ? 1 : 0; }
-  [[nodiscard]] auto equal_range(key_view key) const noexcept { return places_of(self(), key); }
+  using common::insert;
+  using common::try_insert;
 
   /// Returns the key in the set, and whether it is new. Returns null and changes nothing if there is no room.
   [[nodiscard]] std::pair<const K*, bool> try_insert(key_view key) {
     const auto [place, is_new] = self().situ_insert(key);
     return {place == self().end() ? nullptr : &*place, is_new};
   }
-  auto insert(key_view key) {
-    const auto done = self().situ_insert(key);
-    if (done.first != self().end()) return done;
-    return *in_larger(self().situ_region(), [&] {
-      auto again = self().situ_insert(key);
-      return again.first == self().end() ? std::nullopt : std::optional(again);
-    });
-  }
+  auto insert(key_view key) { return this->insert_new(key); }
   auto emplace(key_view key) { return insert(key); }
   /// The same with a hint, as for std::set. The hint is ignored.
   template <class Hint>
@@ -383,29 +391,9 @@ class set_interface : public iteration<Self> {
         self(), range, [](const auto& key) { return static_cast<key_view>(key); },
         [](Self& to, const auto& key) { return to.try_insert(static_cast<key_view>(key)).first != nullptr; });
   }
-  template <std::ranges::forward_range R>
-  void insert_range(R&& range) {
-    if (try_insert_range(range)) return;
-    in_larger(self().situ_region(), [&] { return self().try_insert_range(range); });
-  }
-  template <std::forward_iterator It>
-  [[nodiscard]] bool try_insert(It first, It last) {
-    return try_insert_range(region_detail::between{first, last});
-  }
-  template <std::forward_iterator It>
-  void insert(It first, It last) {
-    insert_range(region_detail::between{first, last});
-  }
-  void insert(std::initializer_list<key_view> keys) { insert_range(keys); }
+  void insert(std::initializer_list<key_view> keys) { this->insert_range(keys); }
   [[nodiscard]] bool try_insert(std::initializer_list<key_view> keys) { return try_insert_range(keys); }
-  /// Exchanges two sets of one region, as `situ::swap` does.
-  void swap(Self& other) { situ::swap(self(), other); }
 
-  /// As std::erase_if: returns the number of erased keys.
-  template <class Predicate>
-  friend size_type erase_if(Self& set, const Predicate& is_gone) {
-    return set.situ_erase_if(is_gone);
-  }
   friend bool operator==(const Self& a, const Self& b) {
     if (a.size() != b.size()) return false;
     for (const K& key : a) {
@@ -415,7 +403,6 @@ class set_interface : public iteration<Self> {
   }
 
   // The interface for walks over a region.
-  static consteval bool has_links() { return true; }
   template <class R>
   [[nodiscard]] bool situ_store(R&& range) {
     if constexpr (std::is_same_v<std::remove_cvref_t<R>, Self>) {
@@ -432,10 +419,6 @@ class set_interface : public iteration<Self> {
   static void situ_needs(Visit& visit) {
     visit.template need<K>();
   }
-
- private:
-  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
-  [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
 };
 
 }  // namespace situ::region_detail
