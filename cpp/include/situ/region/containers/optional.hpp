@@ -128,9 +128,7 @@ class region_optional {
 
   // The interface for walks over a region.
   static consteval bool has_links() { return true; }
-  void situ_attach(region_detail::header* h) noexcept {
-    region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
-  }
+  void situ_attach(region_detail::header* h) noexcept { region_ = region_detail::link_from(this, h); }
   void situ_moved(std::int32_t distance) noexcept {
     region_ += distance;
     if (present_ != 0) region_detail::moved(**this, distance);
@@ -190,10 +188,7 @@ class region_optional {
   /// The offset of the value.
   static constexpr std::uint32_t offset = alignof(T) > 8 ? alignof(T) : 8;
 
-  [[nodiscard]] region_detail::header* region() noexcept {
-    return region_ == 0 ? nullptr
-                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
-  }
+  [[nodiscard]] region_detail::header* region() noexcept { return region_detail::header_at(this, region_); }
   [[nodiscard]] T* value_at() noexcept { return std::launder(reinterpret_cast<T*>(value_)); }
   template <class U>
   [[nodiscard]] bool store_value(const U& from) {

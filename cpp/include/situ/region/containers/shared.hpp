@@ -122,9 +122,7 @@ class region_shared {
 
   // The interface for walks over a region.
   static consteval bool has_links() { return true; }
-  void situ_attach(region_detail::header* h) noexcept {
-    region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
-  }
+  void situ_attach(region_detail::header* h) noexcept { region_ = region_detail::link_from(this, h); }
   void situ_moved(std::int32_t distance) noexcept {
     if (data_ != 0) data_ += distance;
     region_ += distance;
@@ -175,14 +173,11 @@ class region_shared {
   static constexpr std::uint32_t offset() noexcept { return std::max<std::uint32_t>(4, alignof(T)); }
   static constexpr std::uint64_t block_bytes() noexcept { return std::uint64_t{offset()} + sizeof(T); }
 
-  [[nodiscard]] region_detail::header* region() noexcept {
-    return region_ == 0 ? nullptr
-                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
-  }
+  [[nodiscard]] region_detail::header* region() noexcept { return region_detail::header_at(this, region_); }
   [[nodiscard]] std::byte* block() noexcept { return region_detail::bytes_of(this) + data_; }
   [[nodiscard]] std::uint32_t* links() noexcept { return reinterpret_cast<std::uint32_t*>(block()); }
   void lead_to(std::byte* to, bool is_new = true) noexcept {
-    data_ = static_cast<std::int32_t>(to - region_detail::bytes_of(this));
+    data_ = region_detail::link_from(this, to);
     if (is_new) *links() = 1;
   }
   bool refuse() noexcept {

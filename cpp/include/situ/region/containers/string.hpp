@@ -282,9 +282,7 @@ class region_string : public detail::text_search<region_string, char> {
 
   // The interface for walks over a region.
   static consteval bool has_links() { return true; }
-  void situ_attach(region_detail::header* h) noexcept {
-    region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
-  }
+  void situ_attach(region_detail::header* h) noexcept { region_ = region_detail::link_from(this, h); }
   void situ_moved(std::int32_t distance) noexcept {
     if (!is_short() && u_.far.data != 0) u_.far.data += distance;
     region_ += distance;
@@ -352,10 +350,7 @@ class region_string : public detail::text_search<region_string, char> {
   }
   [[nodiscard]] bool is_short() const noexcept { return (tag() & 0x80U) != 0; }
   void set_tag(size_type count) noexcept { u_.chars[inline_capacity] = static_cast<char>(0x80U | count); }
-  [[nodiscard]] region_detail::header* region() noexcept {
-    return region_ == 0 ? nullptr
-                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
-  }
+  [[nodiscard]] region_detail::header* region() noexcept { return region_detail::header_at(this, region_); }
   [[nodiscard]] char* characters() noexcept { return const_cast<char*>(data()); }
   template <class Check>
   [[nodiscard, gnu::noinline]] bool check_short(Check& check, std::uint32_t at, std::uint32_t count) const {
@@ -456,8 +451,7 @@ class region_string : public detail::text_search<region_string, char> {
     if (!second.empty()) std::memcpy(block + first.size(), second.data(), second.size());
     if (!third.empty()) std::memcpy(block + count - third.size(), third.data(), third.size());
     situ_release();
-    u_.far.data =
-        static_cast<std::int32_t>(reinterpret_cast<std::byte*>(block) - region_detail::bytes_of(this));
+    u_.far.data = region_detail::link_from(this, block);
     u_.far.len = static_cast<std::uint32_t>(count);
     u_.far.cap = static_cast<std::uint32_t>(capacity);
     return true;

@@ -145,7 +145,7 @@ class basic_region_union {
   // The interface for walks over a region.
   static consteval bool has_links() { return true; }
   void situ_attach(region_detail::header* h) noexcept {
-    region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
+    region_ = region_detail::link_from(this, h);
     begin_active();
   }
   void situ_moved(std::int32_t distance) noexcept {
@@ -341,10 +341,7 @@ class basic_region_union {
       return true;
     });
   }
-  [[nodiscard]] region_detail::header* region() noexcept {
-    return region_ == 0 ? nullptr
-                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
-  }
+  [[nodiscard]] region_detail::header* region() noexcept { return region_detail::header_at(this, region_); }
 
   D discriminator_ = Cases::initial;
   alignas(link_offset) std::int32_t region_ = 0;

@@ -57,7 +57,7 @@ class region_unique {
     region_detail::unfinished<T> made(region(), block, block, sizeof(T));
     if (!region_detail::store_all(*made, args...)) return nullptr;
     reset();
-    data_ = static_cast<std::int32_t>(region_detail::bytes_of(block) - region_detail::bytes_of(this));
+    data_ = region_detail::link_from(this, block);
     return made.keep();
   }
   template <class... Args>
@@ -85,9 +85,7 @@ class region_unique {
 
   // The interface for walks over a region.
   static consteval bool has_links() { return true; }
-  void situ_attach(region_detail::header* h) noexcept {
-    region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
-  }
+  void situ_attach(region_detail::header* h) noexcept { region_ = region_detail::link_from(this, h); }
   void situ_moved(std::int32_t distance) noexcept {
     if (data_ != 0) data_ += distance;
     region_ += distance;
@@ -137,10 +135,7 @@ class region_unique {
   }
 
  private:
-  [[nodiscard]] region_detail::header* region() noexcept {
-    return region_ == 0 ? nullptr
-                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
-  }
+  [[nodiscard]] region_detail::header* region() noexcept { return region_detail::header_at(this, region_); }
 
   std::int32_t data_ = 0;
   std::int32_t region_ = 0;

@@ -395,9 +395,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
 
   // The interface for walks over a region.
   static consteval bool has_links() { return true; }
-  void situ_attach(region_detail::header* h) noexcept {
-    region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
-  }
+  void situ_attach(region_detail::header* h) noexcept { region_ = region_detail::link_from(this, h); }
   void situ_moved(std::int32_t distance) noexcept {
     if (data_ != 0) data_ += distance;
     region_ += distance;
@@ -476,18 +474,13 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
       std::memcpy(to, &piece, here);
     }
   }
-  [[nodiscard]] region_detail::header* region() noexcept {
-    return region_ == 0 ? nullptr
-                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
-  }
+  [[nodiscard]] region_detail::header* region() noexcept { return region_detail::header_at(this, region_); }
   /// Sets bytes without elements to zero, like all unused memory.
   static void discard(T* from, std::uint32_t count) noexcept {
     if (count != 0) std::memset(static_cast<void*>(from), 0, bytes(count));
   }
   void set_data(void* block) noexcept {
-    data_ = block == nullptr
-                ? 0
-                : static_cast<std::int32_t>(region_detail::bytes_of(block) - region_detail::bytes_of(this));
+    data_ = block == nullptr ? 0 : region_detail::link_from(this, block);
   }
 
   [[nodiscard]] bool change_capacity(std::uint64_t capacity) {

@@ -170,7 +170,7 @@ class hash_table {
   }
 
   static consteval bool has_links() { return true; }
-  void situ_attach(header* h) noexcept { region_ = static_cast<std::int32_t>(bytes_of(h) - bytes_of(this)); }
+  void situ_attach(header* h) noexcept { region_ = link_from(this, h); }
   void situ_moved(std::int32_t distance) noexcept {
     if (data_ != 0) data_ += distance;
     region_ += distance;
@@ -268,9 +268,7 @@ class hash_table {
     return capacity;
   }
 
-  [[nodiscard]] header* region() noexcept {
-    return region_ == 0 ? nullptr : reinterpret_cast<header*>(bytes_of(this) + region_);
-  }
+  [[nodiscard]] header* region() noexcept { return header_at(this, region_); }
   [[nodiscard]] std::byte* block() noexcept { return bytes_of(this) + data_; }
   [[nodiscard]] const std::byte* block() const noexcept { return bytes_of(this) + data_; }
   [[nodiscard]] std::uint32_t* hashes() noexcept { return reinterpret_cast<std::uint32_t*>(block()); }
@@ -325,7 +323,7 @@ class hash_table {
     auto* const old_hashes = reinterpret_cast<std::uint32_t*>(old_block);
     auto* const old_slots =
         reinterpret_cast<Slot*>(old_block == nullptr ? nullptr : old_block + hashes_bytes(old_cap));
-    data_ = static_cast<std::int32_t>(bytes_of(fresh) - bytes_of(this));
+    data_ = link_from(this, fresh);
     cap_ = static_cast<std::uint32_t>(capacity);
     for (std::uint32_t i = 0; i < old_cap; ++i) {
       if (old_hashes[i] == 0) continue;

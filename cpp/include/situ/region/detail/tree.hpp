@@ -150,7 +150,7 @@ class tree {
   }
 
   static consteval bool has_links() { return true; }
-  void situ_attach(header* h) noexcept { region_ = static_cast<std::int32_t>(bytes_of(h) - bytes_of(this)); }
+  void situ_attach(header* h) noexcept { region_ = link_from(this, h); }
   void situ_moved(std::int32_t distance) noexcept {
     if (data_ != 0) data_ += distance;
     region_ += distance;
@@ -244,12 +244,10 @@ class tree {
     return above->child(side < 0 ? child - 1 : child + 1)->len > than;
   }
 
-  [[nodiscard]] header* region() noexcept {
-    return region_ == 0 ? nullptr : reinterpret_cast<header*>(bytes_of(this) + region_);
-  }
+  [[nodiscard]] header* region() noexcept { return header_at(this, region_); }
   [[nodiscard]] node* root() noexcept { return reinterpret_cast<node*>(bytes_of(this) + data_); }
   [[nodiscard]] node* mutable_root() const noexcept { return const_cast<tree*>(this)->root(); }
-  void set_root(node* to) noexcept { data_ = static_cast<std::int32_t>(bytes_of(to) - bytes_of(this)); }
+  void set_root(node* to) noexcept { data_ = link_from(this, to); }
 
   /// Returns the first slot of a node whose key is not less (or, with `Behind`, is greater) than `key`.
   template <bool Behind>

@@ -48,9 +48,7 @@ struct tree_node {
   [[nodiscard]] const tree_node* child(std::uint32_t index) const noexcept {
     return const_cast<tree_node*>(this)->child(index);
   }
-  void set_child(std::uint32_t index, tree_node* to) noexcept {
-    *link(index) = static_cast<std::int32_t>(bytes_of(to) - bytes_of(link(index)));
-  }
+  void set_child(std::uint32_t index, tree_node* to) noexcept { *link(index) = link_from(link(index), to); }
   /// Takes `count` children from another node.
   void take_children(std::uint32_t to, tree_node* from, std::uint32_t at, std::uint32_t count) noexcept {
     for (std::uint32_t i = 0; i < count; ++i) set_child(to + i, from->child(at + i));

@@ -98,6 +98,14 @@ inline std::byte* bytes_of(void* object) noexcept { return static_cast<std::byte
 inline const std::byte* bytes_of(const void* object) noexcept {
   return static_cast<const std::byte*>(object);
 }
+/// A link: the distance in bytes from the object that has it to its target.
+inline std::int32_t link_from(const void* object, const void* target) noexcept {
+  return static_cast<std::int32_t>(bytes_of(target) - bytes_of(object));
+}
+/// The header of the region to which an object's link leads, or null if the object is in no region.
+inline header* header_at(void* object, std::int32_t link) noexcept {
+  return link == 0 ? nullptr : reinterpret_cast<header*>(bytes_of(object) + link);
+}
 
 }  // namespace region_detail
 }  // namespace situ

@@ -435,7 +435,7 @@ template <class Take>
 /// memory is zero.
 inline void begin_state(header* h, state* s, std::uint32_t capacity, std::uint32_t clean_from) noexcept {
   h->capacity = capacity;
-  h->state = static_cast<std::int32_t>(bytes_of(s) - bytes_of(h));
+  h->state = link_from(h, s);
   std::memset(static_cast<void*>(s), 0, sizeof(state));
   s->no_run = ~std::uint32_t{0};
   s->clean_from = clean_from;
