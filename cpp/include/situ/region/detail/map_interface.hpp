@@ -14,6 +14,7 @@
 #include "situ/region/detail/key.hpp"
 #include "situ/region/detail/ranges.hpp"
 #include "situ/region/detail/swap.hpp"
+#include "situ/support/iteration.hpp"
 
 namespace situ::region_detail {
 
@@ -98,60 +99,19 @@ std::size_t erase_each_if(Self& self, const Predicate& is_gone) {
   return gone;
 }
 
-/// Whether iterators can also move backwards.
-template <class C>
-concept both_ways = requires {
-  typename C::reverse_iterator;
-};
-/// The iterators that follow from `begin` and `end`, with reverse ones where there is an order.
-template <class Self>
-class iteration {
- public:
-  iteration() noexcept = default;
-  iteration(const iteration&) = delete;
-  iteration& operator=(const iteration&) = delete;
-
-  [[nodiscard]] auto cbegin() const noexcept { return self().begin(); }
-  [[nodiscard]] auto cend() const noexcept { return self().end(); }
-  template <both_ways C = Self>
-  [[nodiscard]] auto rbegin() noexcept {
-    return std::reverse_iterator(self().end());
-  }
-  template <both_ways C = Self>
-  [[nodiscard]] auto rend() noexcept {
-    return std::reverse_iterator(self().begin());
-  }
-  template <both_ways C = Self>
-  [[nodiscard]] auto rbegin() const noexcept {
-    return std::reverse_iterator(self().end());
-  }
-  template <both_ways C = Self>
-  [[nodiscard]] auto rend() const noexcept {
-    return std::reverse_iterator(self().begin());
-  }
-  template <both_ways C = Self>
-  [[nodiscard]] auto crbegin() const noexcept {
-    return rbegin();
-  }
-  template <both_ways C = Self>
-  [[nodiscard]] auto crend() const noexcept {
-    return rend();
-  }
-
- protected:
-  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
-  [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
-};
-
 /// The common part of the interfaces of maps and sets: it follows from `size`, `find`, `situ_insert` and
 /// `try_insert_range` of `Self`.
 template <class Self, class K>
-class keyed_interface : public iteration<Self> {
+class keyed_interface : public detail::iteration<Self> {
  public:
   using key_type = K;
   using size_type = std::size_t;
   /// The type for lookup: the key itself, or a string_view.
   using key_view = region_detail::key_view<K>;
+
+  keyed_interface() noexcept = default;
+  keyed_interface(const keyed_interface&) = delete;
+  keyed_interface& operator=(const keyed_interface&) = delete;
 
   [[nodiscard]] bool empty() const noexcept { return self().size() == 0; }
   [[nodiscard]] bool contains(key_view key) const noexcept { return self().find(key) != self().end(); }
@@ -185,7 +145,7 @@ class keyed_interface : public iteration<Self> {
   static consteval bool has_links() { return true; }
 
  protected:
-  using iteration<Self>::self;
+  using detail::iteration<Self>::self;
 
   /// `situ_insert`, in a larger region if there is no room in this one.
   template <class... Args>
