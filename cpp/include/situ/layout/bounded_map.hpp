@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "situ/layout/bounded_vector.hpp"
+#include "situ/support/iteration.hpp"
 
 namespace situ {
 
@@ -37,7 +38,7 @@ struct map_entry {
 /// bytes are `{u32 length; struct { K key; V value; }[N]}`. Lookup is a binary search; insertion moves all
 /// later entries. Unlike in std::map, inserting and erasing invalidate iterators.
 template <class K, class V, std::size_t N, class Alloc = std::allocator<map_entry<K, V>>>
-class bounded_map {
+class bounded_map : public detail::iteration<bounded_map<K, V, N, Alloc>> {
   using vector_type = bounded_vector<map_entry<K, V>, N, Alloc>;
   friend struct detail::access;
 
@@ -94,14 +95,8 @@ class bounded_map {
 
   [[nodiscard]] iterator begin() noexcept { return entries_.begin(); }
   [[nodiscard]] const_iterator begin() const noexcept { return entries_.begin(); }
-  [[nodiscard]] const_iterator cbegin() const noexcept { return entries_.begin(); }
   [[nodiscard]] iterator end() noexcept { return entries_.end(); }
   [[nodiscard]] const_iterator end() const noexcept { return entries_.end(); }
-  [[nodiscard]] const_iterator cend() const noexcept { return entries_.end(); }
-  [[nodiscard]] reverse_iterator rbegin() noexcept { return entries_.rbegin(); }
-  [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return entries_.rbegin(); }
-  [[nodiscard]] reverse_iterator rend() noexcept { return entries_.rend(); }
-  [[nodiscard]] const_reverse_iterator rend() const noexcept { return entries_.rend(); }
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] bool full() const noexcept { return entries_.full(); }

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "situ/layout/storage.hpp"
+#include "situ/support/iteration.hpp"
 #include "situ/support/text_search.hpp"
 
 namespace situ {
@@ -33,7 +34,8 @@ concept text_like =
 /// `inline_allocator` its bytes are `{u32 length; Char[N + 1]}`, and the bytes after the terminating zero are
 /// never touched. Exceeding N throws `bound_error`; the `try_` forms return false instead and change nothing.
 template <class Char, std::size_t N, class Alloc = std::allocator<Char>>
-class basic_bounded_string : public detail::text_search<basic_bounded_string<Char, N, Alloc>, Char> {
+class basic_bounded_string : public detail::text_search<basic_bounded_string<Char, N, Alloc>, Char>,
+                             public detail::iteration<basic_bounded_string<Char, N, Alloc>> {
   static_assert(N < 0xFFFF'FFFFU, "a bound lies below 2^32 - 1; an unbounded string is a std::basic_string");
   using storage_type = storage<N + 1, Char, Alloc>;
   friend struct detail::access;
@@ -216,16 +218,8 @@ class basic_bounded_string : public detail::text_search<basic_bounded_string<Cha
 
   [[nodiscard]] iterator begin() noexcept { return data(); }
   [[nodiscard]] const_iterator begin() const noexcept { return data(); }
-  [[nodiscard]] const_iterator cbegin() const noexcept { return data(); }
   [[nodiscard]] iterator end() noexcept { return data() + size(); }
   [[nodiscard]] const_iterator end() const noexcept { return data() + size(); }
-  [[nodiscard]] const_iterator cend() const noexcept { return data() + size(); }
-  [[nodiscard]] reverse_iterator rbegin() noexcept { return reverse_iterator(end()); }
-  [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return const_reverse_iterator(end()); }
-  [[nodiscard]] const_reverse_iterator crbegin() const noexcept { return const_reverse_iterator(end()); }
-  [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator(begin()); }
-  [[nodiscard]] const_reverse_iterator rend() const noexcept { return const_reverse_iterator(begin()); }
-  [[nodiscard]] const_reverse_iterator crend() const noexcept { return const_reverse_iterator(begin()); }
 
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] size_type size() const noexcept { return detail::stored_count<N, Alloc>(size_); }
@@ -383,7 +377,7 @@ class basic_bounded_string : public detail::text_search<basic_bounded_string<Cha
     if (storage_.capacity() != 0) storage_[count] = Char();
   }
   size_type index_of(const_iterator position) const noexcept {
-    return static_cast<size_type>(position - cbegin());
+    return static_cast<size_type>(position - begin());
   }
   void check_position(size_type position) const {
     if (position > size())

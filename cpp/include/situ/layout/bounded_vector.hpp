@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "situ/layout/storage.hpp"
+#include "situ/support/iteration.hpp"
 
 namespace situ {
 
@@ -86,7 +87,8 @@ concept range_of =
 /// `{u32 length; T[N]}`, and elements beyond the length are never touched. Exceeding N throws `bound_error`;
 /// the `try_` forms return false (or null) instead and change nothing.
 template <class T, std::size_t N, class Alloc = std::allocator<T>>
-class bounded_vector : private detail::vector_data<T, N, Alloc> {
+class bounded_vector : private detail::vector_data<T, N, Alloc>,
+                       public detail::iteration<bounded_vector<T, N, Alloc>> {
   using data_type = detail::vector_data<T, N, Alloc>;
   using data_type::size_;
   using data_type::storage_;
@@ -242,16 +244,8 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
 
   [[nodiscard]] iterator begin() noexcept { return data(); }
   [[nodiscard]] const_iterator begin() const noexcept { return data(); }
-  [[nodiscard]] const_iterator cbegin() const noexcept { return data(); }
   [[nodiscard]] iterator end() noexcept { return data() + size(); }
   [[nodiscard]] const_iterator end() const noexcept { return data() + size(); }
-  [[nodiscard]] const_iterator cend() const noexcept { return data() + size(); }
-  [[nodiscard]] reverse_iterator rbegin() noexcept { return reverse_iterator(end()); }
-  [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return const_reverse_iterator(end()); }
-  [[nodiscard]] const_reverse_iterator crbegin() const noexcept { return const_reverse_iterator(end()); }
-  [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator(begin()); }
-  [[nodiscard]] const_reverse_iterator rend() const noexcept { return const_reverse_iterator(begin()); }
-  [[nodiscard]] const_reverse_iterator crend() const noexcept { return const_reverse_iterator(begin()); }
 
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] bool full() const noexcept { return size() == max_size(); }
@@ -396,7 +390,7 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
     return static_cast<size_type>(std::distance(first, last));
   }
   size_type index_of(const_iterator position) const noexcept {
-    return static_cast<size_type>(position - cbegin());
+    return static_cast<size_type>(position - begin());
   }
   void set_size(size_type count) noexcept { size_ = static_cast<detail::length_t<N>>(count); }
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "situ/region/detail/swap.hpp"
+#include "situ/support/iteration.hpp"
 #include "situ/support/text_search.hpp"
 #include "situ/support/utf8.hpp"
 
@@ -24,7 +25,8 @@ namespace situ {
 /// std::string. There is no terminating zero. Positions are in bytes: text that is cut within a character is
 /// not UTF-8, and readers refuse it. Operations that need memory throw `region_error` if there is none; the
 /// `try_` forms return false, and the string is unchanged. Text to store may be part of the string.
-class region_string : public detail::text_search<region_string, char> {
+class region_string : public detail::text_search<region_string, char>,
+                      public detail::iteration<region_string> {
  public:
   using value_type = char;
   using size_type = std::size_t;
@@ -80,14 +82,6 @@ class region_string : public detail::text_search<region_string, char> {
   [[nodiscard]] iterator end() noexcept { return data() + size(); }
   [[nodiscard]] const_iterator begin() const noexcept { return data(); }
   [[nodiscard]] const_iterator end() const noexcept { return data() + size(); }
-  [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
-  [[nodiscard]] const_iterator cend() const noexcept { return end(); }
-  [[nodiscard]] reverse_iterator rbegin() noexcept { return reverse_iterator(end()); }
-  [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator(begin()); }
-  [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return const_reverse_iterator(end()); }
-  [[nodiscard]] const_reverse_iterator rend() const noexcept { return const_reverse_iterator(begin()); }
-  [[nodiscard]] const_reverse_iterator crbegin() const noexcept { return rbegin(); }
-  [[nodiscard]] const_reverse_iterator crend() const noexcept { return rend(); }
   [[nodiscard]] char& operator[](size_type index) noexcept { return data()[index]; }
   [[nodiscard]] const char& operator[](size_type index) const noexcept { return data()[index]; }
   [[nodiscard]] char& at(size_type index) {

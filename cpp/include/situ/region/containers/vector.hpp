@@ -18,6 +18,7 @@
 #include "situ/region/detail/reflect.hpp"
 #include "situ/region/detail/staged.hpp"
 #include "situ/region/detail/vector_order.hpp"
+#include "situ/support/iteration.hpp"
 
 namespace situ {
 
@@ -26,7 +27,8 @@ namespace situ {
 /// Operations that need memory throw `region_error` if there is none; the `try_` forms return false or null,
 /// and the vector is unchanged.
 template <class T>
-class region_vector : public region_detail::vector_order<region_vector<T>, T> {
+class region_vector : public region_detail::vector_order<region_vector<T>, T>,
+                      public detail::iteration<region_vector<T>> {
  public:
   using value_type = T;
   using size_type = std::size_t;
@@ -79,14 +81,6 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   [[nodiscard]] iterator end() noexcept { return data() + len_; }
   [[nodiscard]] const_iterator begin() const noexcept { return data(); }
   [[nodiscard]] const_iterator end() const noexcept { return data() + len_; }
-  [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
-  [[nodiscard]] const_iterator cend() const noexcept { return end(); }
-  [[nodiscard]] reverse_iterator rbegin() noexcept { return reverse_iterator(end()); }
-  [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator(begin()); }
-  [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return const_reverse_iterator(end()); }
-  [[nodiscard]] const_reverse_iterator rend() const noexcept { return const_reverse_iterator(begin()); }
-  [[nodiscard]] const_reverse_iterator crbegin() const noexcept { return rbegin(); }
-  [[nodiscard]] const_reverse_iterator crend() const noexcept { return rend(); }
 
   [[nodiscard]] T& operator[](size_type index) noexcept { return data()[index]; }
   [[nodiscard]] const T& operator[](size_type index) const noexcept { return data()[index]; }
@@ -160,7 +154,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   /// Inserts a new element before `position`. Returns null if there is no room.
   template <class... Args>
   [[nodiscard]] iterator try_emplace(const_iterator position, const Args&... args) {
-    const auto index = static_cast<size_type>(position - cbegin());
+    const auto index = static_cast<size_type>(position - begin());
     if constexpr (!region_detail::has_links<T>) {
       if (len_ < cap_) [[likely]] {
         // Made outside the vector, because the arguments may be part of the vector. This needs no memory.
@@ -215,7 +209,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   /// changes nothing if there is no room.
   template <std::ranges::forward_range R>
   [[nodiscard]] bool try_insert_range(const_iterator position, R&& range) {
-    const auto index = static_cast<size_type>(position - cbegin());
+    const auto index = static_cast<size_type>(position - begin());
     const auto count = static_cast<size_type>(std::ranges::distance(range));
     if (count > max_elements - len_) return region_detail::refuse_size(region());
     if (count > cap_ - len_) {
@@ -226,7 +220,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   }
   template <std::ranges::forward_range R>
   iterator insert_range(const_iterator position, R&& range) {
-    const auto index = position - cbegin();
+    const auto index = position - begin();
     if (try_insert_range(position, range)) return begin() + index;
     return region_detail::in_larger(region(), [&] {
       return this->try_insert_range(this->begin() + index, range) ? this->begin() + index : nullptr;
@@ -234,14 +228,14 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   }
   template <std::ranges::forward_range R>
   [[nodiscard]] bool try_append_range(R&& range) {
-    return try_insert_range(cend(), range);
+    return try_insert_range(end(), range);
   }
   template <std::ranges::forward_range R>
   void append_range(R&& range) {
-    insert_range(cend(), range);
+    insert_range(end(), range);
   }
   iterator erase(const_iterator position) noexcept {
-    T* const at = begin() + (position - cbegin());
+    T* const at = begin() + (position - begin());
     region_detail::release(*at);
     T* const last = data() + --len_;
     region_detail::relocate(at, at + 1, static_cast<size_type>(last - at));
@@ -249,8 +243,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return at;
   }
   iterator erase(const_iterator first, const_iterator last) noexcept {
-    T* const from = begin() + (first - cbegin());
-    T* const to = begin() + (last - cbegin());
+    T* const from = begin() + (first - begin());
+    T* const to = begin() + (last - begin());
     for (T* each = from; each != to; ++each) region_detail::release(*each);
     region_detail::relocate(from, to, static_cast<size_type>(end() - to));
     const auto gone = static_cast<std::uint32_t>(to - from);
@@ -305,7 +299,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   }
   /// New elements are copies of a value.
   [[nodiscard]] bool try_resize(size_type count, const argument& value) {
-    if (count > len_) return try_insert_range(cend(), region_detail::repeated{value, count - len_});
+    if (count > len_) return try_insert_range(end(), region_detail::repeated{value, count - len_});
     erase(begin() + count, end());
     return true;
   }
