@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   policy     what a storage policy has to offer
+//!   methods    methods that containers of several storages implement alike
 //!   text       what strings and wide strings of all storages have in common
 //!   bulk       how a storage holds bulk members
 //!   hand_over  memory that a container hands over to one of another storage
@@ -14,6 +15,7 @@ pub(crate) mod bulk;
 pub mod flat;
 pub(crate) mod hand_over;
 pub mod heap;
+pub(crate) mod methods;
 pub(crate) mod policy;
 pub(crate) mod ros;
 pub(crate) mod text;

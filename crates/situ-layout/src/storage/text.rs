@@ -91,20 +91,4 @@ macro_rules! text_traits {
     };
 }
 
-/// The methods of [`Value`](crate::Value) that pass a text to a visitor's method `text` or `wide_text`.
-macro_rules! visit_as {
-    ($method:ident) => {
-        fn visit<V: $crate::value::traits::Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
-            visitor.$method(self)
-        }
-
-        fn visit_mut<V: $crate::value::traits::VisitorMut>(
-            &mut self,
-            visitor: &mut V,
-        ) -> Result<(), V::Error> {
-            visitor.$method(self)
-        }
-    };
-}
-
-pub(crate) use {text_traits, visit_as};
+pub(crate) use text_traits;

@@ -5,7 +5,8 @@ use std::ops::Deref;
 use std::ptr;
 
 use crate::storage::hand_over::HandOverText;
-use crate::storage::text::{TextUnit, text_traits, visit_as};
+use crate::storage::methods::visit_as;
+use crate::storage::text::{TextUnit, text_traits};
 use crate::value::container::{TextField, WideTextField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, SelfContained, clone_value, default_value};

@@ -3,7 +3,8 @@
 use std::ops::Deref;
 
 use crate::storage::hand_over::{GivenText, HandOverText};
-use crate::storage::text::{text_traits, visit_as};
+use crate::storage::methods::visit_as;
+use crate::storage::text::text_traits;
 use crate::support::shared_bytes::NoMemory;
 use crate::value::container::{TextField, WideTextField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};

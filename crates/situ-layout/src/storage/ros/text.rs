@@ -9,7 +9,8 @@ use std::str::Utf8Error;
 
 use super::memory::{allocate, may_change_hands, release, resize, try_resize};
 use super::{NO_BOUND, bound};
-use crate::storage::text::{TextUnit, text_traits, visit_as};
+use crate::storage::methods::visit_as;
+use crate::storage::text::{TextUnit, text_traits};
 use crate::support::shared_bytes::NoMemory;
 use crate::value::container::{TextField, WideTextField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
