@@ -4,11 +4,12 @@ use std::fmt;
 use std::mem::offset_of;
 
 use crate::storage::flat::FlatSequence;
+use crate::storage::methods::visit_as;
 use crate::value::container::MapField;
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, SelfContained, default_value, reset};
 use crate::value::shape::{Extensibility, MemberInfo, TypeInfo};
-use crate::value::traits::{MapKey, MemberVisitor, Structure, Validation, Value, Visitor, VisitorMut};
+use crate::value::traits::{MapKey, MemberVisitor, Structure, Validation, Value};
 
 /// One entry of a [`FlatMap`].
 #[repr(C)]
@@ -136,13 +137,7 @@ impl<K: MapKey, V: Value> Value for Entry<K, V> {
         }
     }
 
-    fn visit<U: Visitor>(&self, visitor: &mut U) -> Result<(), U::Error> {
-        visitor.structure(self)
-    }
-
-    fn visit_mut<U: VisitorMut>(&mut self, visitor: &mut U) -> Result<(), U::Error> {
-        visitor.structure(self)
-    }
+    visit_as!(structure);
 }
 
 impl<K: MapKey, V: Value> Structure for Entry<K, V> {
@@ -190,13 +185,7 @@ impl<K: MapKey, V: Value, const N: usize> Value for FlatMap<K, V, N> {
         }
     }
 
-    fn visit<U: Visitor>(&self, visitor: &mut U) -> Result<(), U::Error> {
-        visitor.map(self)
-    }
-
-    fn visit_mut<U: VisitorMut>(&mut self, visitor: &mut U) -> Result<(), U::Error> {
-        visitor.map(self)
-    }
+    visit_as!(map);
 }
 
 // SAFETY: a map is its entries.

@@ -6,10 +6,11 @@ use std::ops::{Deref, DerefMut};
 use std::ptr;
 
 use crate::storage::hand_over::HandOverList;
+use crate::storage::methods::visit_as;
 use crate::value::container::{SequenceField, check};
 use crate::value::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::in_place::{Composite, InPlace, SelfContained, clone_value, default_value};
-use crate::value::traits::{BulkElement, Validation, Value, Visitor, VisitorMut};
+use crate::value::traits::{BulkElement, Validation, Value};
 
 /// At most `N` elements, inline: `{u32 len; T[N]}`.
 ///
@@ -216,13 +217,7 @@ impl<T: Value, const N: usize> Value for FlatSequence<T, N> {
         Ok(())
     }
 
-    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
-        visitor.sequence(self.as_slice())
-    }
-
-    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
-        visitor.sequence(self)
-    }
+    visit_as!(sequence);
 }
 
 // SAFETY: a length and elements that are self-contained.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 
+use crate::storage::methods::{not_flat, visit_as, write_whole};
 use crate::value::container::{MapField, OptionalField, check};
-use crate::value::error::{BoundError, ValidateError, ValidateProblem};
+use crate::value::error::BoundError;
 use crate::value::in_place::{Composite, InPlace, default_value, reset};
-use crate::value::traits::{MapKey, Validation, Value, Visitor, VisitorMut};
+use crate::value::traits::{MapKey, Value, Visitor, VisitorMut};
 
 /// A sorted map of at most `N` entries.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -163,79 +164,37 @@ impl<T: Value> OptionalField<T> for Option<T> {
 unsafe impl<K: MapKey, V: Value, const N: usize> InPlace for BoundedMap<K, V, N> {
     type Class = Composite;
 
-    unsafe fn default_at(dst: *mut Self) {
-        // SAFETY: the caller promises that dst is valid for writes and aligned.
-        unsafe { dst.write(Self::default()) }
-    }
-
-    unsafe fn clone_at(&self, dst: *mut Self) {
-        // SAFETY: as above.
-        unsafe { dst.write(self.clone()) }
-    }
+    write_whole!();
 }
 
 // SAFETY: both functions write a whole value.
 unsafe impl<K: MapKey, V: Value> InPlace for BTreeMap<K, V> {
     type Class = Composite;
 
-    unsafe fn default_at(dst: *mut Self) {
-        // SAFETY: the caller promises that dst is valid for writes and aligned.
-        unsafe { dst.write(Self::new()) }
-    }
-
-    unsafe fn clone_at(&self, dst: *mut Self) {
-        // SAFETY: as above.
-        unsafe { dst.write(self.clone()) }
-    }
+    write_whole!();
 }
 
 // SAFETY: both functions write a whole value.
 unsafe impl<T: Value> InPlace for Option<T> {
     type Class = Composite;
 
-    unsafe fn default_at(dst: *mut Self) {
-        // SAFETY: the caller promises that dst is valid for writes and aligned.
-        unsafe { dst.write(None) }
-    }
-
-    unsafe fn clone_at(&self, dst: *mut Self) {
-        // SAFETY: as above.
-        unsafe { dst.write(self.clone()) }
-    }
+    write_whole!();
 }
 
 impl<K: MapKey, V: Value, const N: usize> Value for BoundedMap<K, V, N> {
-    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
-        Err(ValidateProblem::NotFlat.into())
-    }
+    not_flat!();
 
-    fn visit<U: Visitor>(&self, visitor: &mut U) -> Result<(), U::Error> {
-        visitor.map(self)
-    }
-
-    fn visit_mut<U: VisitorMut>(&mut self, visitor: &mut U) -> Result<(), U::Error> {
-        visitor.map(self)
-    }
+    visit_as!(map);
 }
 
 impl<K: MapKey, V: Value> Value for BTreeMap<K, V> {
-    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
-        Err(ValidateProblem::NotFlat.into())
-    }
+    not_flat!();
 
-    fn visit<U: Visitor>(&self, visitor: &mut U) -> Result<(), U::Error> {
-        visitor.map(self)
-    }
-
-    fn visit_mut<U: VisitorMut>(&mut self, visitor: &mut U) -> Result<(), U::Error> {
-        visitor.map(self)
-    }
+    visit_as!(map);
 }
 
 impl<T: Value> Value for Option<T> {
-    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
-        Err(ValidateProblem::NotFlat.into())
-    }
+    not_flat!();
 
     fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
         visitor.optional(self.as_ref())

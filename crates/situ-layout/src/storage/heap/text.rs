@@ -3,13 +3,13 @@
 use std::ops::Deref;
 
 use crate::storage::hand_over::{GivenText, HandOverText};
-use crate::storage::methods::visit_as;
+use crate::storage::methods::{not_flat, visit_as, write_whole};
 use crate::storage::text::text_traits;
 use crate::support::shared_bytes::NoMemory;
 use crate::value::container::{TextField, WideTextField, check};
-use crate::value::error::{BoundError, ValidateError, ValidateProblem};
+use crate::value::error::BoundError;
 use crate::value::in_place::{Composite, InPlace};
-use crate::value::traits::{MapKey, Validation, Value};
+use crate::value::traits::{MapKey, Value};
 
 /// The memory of a text. Its default does not unwind.
 pub trait TextMemory: Clone + Default {}
@@ -152,29 +152,17 @@ impl<const N: usize> TryFrom<String> for BoundedString<N> {
 unsafe impl<T: TextMemory, const N: usize> InPlace for BoundedText<T, N> {
     type Class = Composite;
 
-    unsafe fn default_at(dst: *mut Self) {
-        // SAFETY: the caller promises that dst is valid for writes and aligned.
-        unsafe { dst.write(Self::default()) }
-    }
-
-    unsafe fn clone_at(&self, dst: *mut Self) {
-        // SAFETY: as above.
-        unsafe { dst.write(self.clone()) }
-    }
+    write_whole!();
 }
 
 impl<const N: usize> Value for BoundedString<N> {
-    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
-        Err(ValidateProblem::NotFlat.into())
-    }
+    not_flat!();
 
     visit_as!(text);
 }
 
 impl<const N: usize> Value for BoundedWString<N> {
-    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
-        Err(ValidateProblem::NotFlat.into())
-    }
+    not_flat!();
 
     visit_as!(wide_text);
 }
@@ -289,21 +277,11 @@ impl HandOverText for String {
 unsafe impl InPlace for String {
     type Class = Composite;
 
-    unsafe fn default_at(dst: *mut Self) {
-        // SAFETY: the caller promises that dst is valid for writes and aligned.
-        unsafe { dst.write(Self::new()) }
-    }
-
-    unsafe fn clone_at(&self, dst: *mut Self) {
-        // SAFETY: as above.
-        unsafe { dst.write(self.clone()) }
-    }
+    write_whole!();
 }
 
 impl Value for String {
-    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
-        Err(ValidateProblem::NotFlat.into())
-    }
+    not_flat!();
 
     visit_as!(text);
 }

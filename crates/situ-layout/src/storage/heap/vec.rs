@@ -6,11 +6,12 @@ use std::ops::{Deref, DerefMut};
 
 use crate::storage::bulk::{BulkError, BulkField, append_copies};
 use crate::storage::hand_over::{GivenList, HandOverList};
+use crate::storage::methods::{not_flat, visit_as, write_whole};
 use crate::support::shared_bytes::{NoMemory, SharedBytes};
 use crate::value::container::{SequenceField, check};
-use crate::value::error::{BoundError, ValidateError, ValidateProblem};
+use crate::value::error::BoundError;
 use crate::value::in_place::{Composite, InPlace, default_value};
-use crate::value::traits::{BulkElement, Validation, Value, Visitor, VisitorMut};
+use crate::value::traits::{BulkElement, Value};
 
 /// A vector of at most `N` elements.
 ///
@@ -247,58 +248,26 @@ impl<T: Value> HandOverList<T> for Vec<T> {
 unsafe impl<T: Value, const N: usize> InPlace for BoundedVec<T, N> {
     type Class = Composite;
 
-    unsafe fn default_at(dst: *mut Self) {
-        // SAFETY: the caller promises that dst is valid for writes and aligned.
-        unsafe { dst.write(Self::new()) }
-    }
-
-    unsafe fn clone_at(&self, dst: *mut Self) {
-        // SAFETY: as above.
-        unsafe { dst.write(self.clone()) }
-    }
+    write_whole!();
 }
 
 // SAFETY: both functions write a whole value.
 unsafe impl<T: Value> InPlace for Vec<T> {
     type Class = Composite;
 
-    unsafe fn default_at(dst: *mut Self) {
-        // SAFETY: the caller promises that dst is valid for writes and aligned.
-        unsafe { dst.write(Self::new()) }
-    }
-
-    unsafe fn clone_at(&self, dst: *mut Self) {
-        // SAFETY: as above.
-        unsafe { dst.write(self.clone()) }
-    }
+    write_whole!();
 }
 
 impl<T: Value, const N: usize> Value for BoundedVec<T, N> {
-    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
-        Err(ValidateProblem::NotFlat.into())
-    }
+    not_flat!();
 
-    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
-        visitor.sequence(self.as_slice())
-    }
-
-    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
-        visitor.sequence(self)
-    }
+    visit_as!(sequence);
 }
 
 impl<T: Value> Value for Vec<T> {
-    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
-        Err(ValidateProblem::NotFlat.into())
-    }
+    not_flat!();
 
-    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
-        visitor.sequence(self.as_slice())
-    }
-
-    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
-        visitor.sequence(self)
-    }
+    visit_as!(sequence);
 }
 
 impl<T, const N: usize> Default for BoundedVec<T, N> {

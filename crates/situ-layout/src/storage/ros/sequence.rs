@@ -11,11 +11,12 @@ use super::memory::{allocate, may_change_hands, release, resize, try_resize};
 use super::tail::{PrimitiveTail, finalize};
 use super::{NO_BOUND, bound};
 use crate::storage::bulk::{BulkError, BulkField};
+use crate::storage::methods::{not_flat, write_whole};
 use crate::support::shared_bytes::NoMemory;
 use crate::value::container::{SequenceField, check};
-use crate::value::error::{BoundError, OpaqueBuffer, ValidateError, ValidateProblem};
+use crate::value::error::{BoundError, OpaqueBuffer};
 use crate::value::in_place::{Composite, ElementClass, IfScalar, InPlace, clone_value};
-use crate::value::traits::{BulkElement, Validation, Value, Visitor, VisitorMut};
+use crate::value::traits::{BulkElement, Value, Visitor, VisitorMut};
 
 /// The data after the three numbers of a C sequence. In C, the type of the elements decides what it is:
 /// sequences of messages have none.
@@ -479,21 +480,11 @@ impl<T: BulkElement, const N: usize> BulkField<T> for RosSequence<T, N> {
 unsafe impl<T: Value, const N: usize> InPlace for RosSequence<T, N> {
     type Class = Composite;
 
-    unsafe fn default_at(dst: *mut Self) {
-        // SAFETY: the caller promises that dst is valid for writes and aligned.
-        unsafe { dst.write(Self::new()) }
-    }
-
-    unsafe fn clone_at(&self, dst: *mut Self) {
-        // SAFETY: as above.
-        unsafe { dst.write(self.clone()) }
-    }
+    write_whole!();
 }
 
 impl<T: Value, const N: usize> Value for RosSequence<T, N> {
-    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
-        Err(ValidateProblem::NotFlat.into())
-    }
+    not_flat!();
 
     fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
         match self.try_as_slice() {

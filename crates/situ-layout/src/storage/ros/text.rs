@@ -9,13 +9,13 @@ use std::str::Utf8Error;
 
 use super::memory::{allocate, may_change_hands, release, resize, try_resize};
 use super::{NO_BOUND, bound};
-use crate::storage::methods::visit_as;
+use crate::storage::methods::{not_flat, visit_as, write_whole};
 use crate::storage::text::{TextUnit, text_traits};
 use crate::support::shared_bytes::NoMemory;
 use crate::value::container::{TextField, WideTextField, check};
-use crate::value::error::{BoundError, ValidateError, ValidateProblem};
+use crate::value::error::BoundError;
 use crate::value::in_place::{InPlace, Scalar};
-use crate::value::traits::{Validation, Value};
+use crate::value::traits::Value;
 
 /// Text of at most `N` units in memory of the C allocator.
 // There are two states. Either `data` is null and both numbers are 0, or `data` is C memory for `capacity`
@@ -336,34 +336,22 @@ where
 {
     type Class = Scalar;
 
-    unsafe fn default_at(dst: *mut Self) {
-        // SAFETY: the caller promises that dst is valid for writes and aligned.
-        unsafe { dst.write(Self::default()) }
-    }
+    write_whole!();
 
     unsafe fn vacant_at(dst: *mut Self) {
-        // SAFETY: as above.
+        // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(Self::VACANT) }
-    }
-
-    unsafe fn clone_at(&self, dst: *mut Self) {
-        // SAFETY: as above.
-        unsafe { dst.write(self.clone()) }
     }
 }
 
 impl<const N: usize> Value for RosString<N> {
-    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
-        Err(ValidateProblem::NotFlat.into())
-    }
+    not_flat!();
 
     visit_as!(text);
 }
 
 impl<const N: usize> Value for RosWString<N> {
-    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
-        Err(ValidateProblem::NotFlat.into())
-    }
+    not_flat!();
 
     visit_as!(wide_text);
 }
