@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   naming        one rule for names in generated code, for all languages
+//!   writer        collects lines with their indentation, for all languages
 //!   cpp           C++ code
 //!   rust          Rust code
 //!   build_script  code generation from a build script
@@ -12,6 +13,7 @@ mod c;
 pub(crate) mod cpp;
 pub(crate) mod naming;
 pub(crate) mod rust;
+mod writer;
 
 use std::path::PathBuf;
 

@@ -3,45 +3,14 @@
 /// The longest line that the generator writes where it can break one.
 pub const WIDTH: usize = 110;
 
-/// Collects lines.
-#[derive(Debug, Default)]
-pub struct CodeWriter {
-    text: String,
-    depth: usize,
-}
+/// Collects the lines of C++ code.
+pub type CodeWriter = crate::codegen::writer::CodeWriter<2>;
 
 impl CodeWriter {
-    /// One line. An empty line gets no indentation.
-    pub fn line(&mut self, line: impl AsRef<str>) {
-        let line = line.as_ref();
-        if !line.is_empty() {
-            self.text.push_str(&"  ".repeat(self.depth));
-            self.text.push_str(line);
-        }
-        self.text.push('\n');
-    }
-
-    /// An empty line, unless there is one already or a block has just begun.
-    pub fn gap(&mut self) {
-        if !self.text.is_empty() && !self.text.ends_with("\n\n") && !self.text.ends_with("{\n") {
-            self.text.push('\n');
-        }
-    }
-
     /// A line without indentation.
     pub fn edge(&mut self, line: impl AsRef<str>) {
         self.text.push_str(line.as_ref());
         self.text.push('\n');
-    }
-
-    /// Indents the following lines by one more level.
-    pub fn indent(&mut self) {
-        self.depth += 1;
-    }
-
-    /// Indents the following lines by one level less.
-    pub fn dedent(&mut self) {
-        self.depth -= 1;
     }
 
     /// A documentation comment, unless the text is empty.
@@ -59,7 +28,7 @@ impl CodeWriter {
     /// a line of its own.
     pub fn list(&mut self, head: &str, items: &[String], separator: &str, tail: &str) {
         let short = format!("{head}{}{tail}", items.join(&format!("{separator} ")));
-        if 2 * self.depth + short.len() <= WIDTH {
+        if self.indentation() + short.len() <= WIDTH {
             return self.line(short);
         }
         self.line(head.trim_end());
@@ -82,11 +51,6 @@ impl CodeWriter {
     /// The number of bytes so far.
     pub fn len(&self) -> usize {
         self.text.len()
-    }
-
-    /// The text.
-    pub fn finish(self) -> String {
-        self.text
     }
 }
 

@@ -30,44 +30,13 @@ pub fn generic_arguments(ty: &str) -> Option<(&str, Vec<&str>)> {
     None
 }
 
-/// Collects lines.
-#[derive(Debug, Default)]
-pub struct CodeWriter {
-    text: String,
-    depth: usize,
-}
+/// Collects the lines of Rust code.
+pub type CodeWriter = crate::codegen::writer::CodeWriter<4>;
 
 impl CodeWriter {
-    /// One line; an empty one stays without indentation.
-    pub fn line(&mut self, line: impl AsRef<str>) {
-        let line = line.as_ref();
-        if !line.is_empty() {
-            self.text.push_str(&"    ".repeat(self.depth));
-            self.text.push_str(line);
-        }
-        self.text.push('\n');
-    }
-
     /// Several lines.
     pub fn lines(&mut self, lines: &str) {
         lines.lines().for_each(|line| self.line(line));
-    }
-
-    /// An empty line, unless there is one already or a block has just begun.
-    pub fn gap(&mut self) {
-        if !self.text.is_empty() && !self.text.ends_with("\n\n") && !self.text.ends_with("{\n") {
-            self.text.push('\n');
-        }
-    }
-
-    /// Further in.
-    pub fn indent(&mut self) {
-        self.depth += 1;
-    }
-
-    /// Back out.
-    pub fn dedent(&mut self) {
-        self.depth -= 1;
     }
 
     /// `head {`, what `inside` writes, `}`.
@@ -86,7 +55,7 @@ impl CodeWriter {
 
     /// Whether a line of this number of characters fits.
     pub fn fits(&self, length: usize) -> bool {
-        4 * self.depth + length <= WIDTH
+        self.indentation() + length <= WIDTH
     }
 
     /// `left = right`, broken behind the sign if it is too long.
@@ -170,7 +139,7 @@ impl CodeWriter {
         let last = format!("){end}");
         match last.strip_suffix(" {") {
             // The indentation counts twice.
-            Some(result) if self.fits(result.len()) && !self.fits(last.len() + 4 * self.depth) => {
+            Some(result) if self.fits(result.len()) && !self.fits(last.len() + self.indentation()) => {
                 self.line(result);
                 self.line("{");
             }
@@ -237,11 +206,6 @@ impl CodeWriter {
             let blanks = " ".repeat((line.len() - words.len()).min(3));
             self.line(format!("/// {blanks}{words}"));
         }
-    }
-
-    /// The text.
-    pub fn finish(self) -> String {
-        self.text
     }
 }
 
