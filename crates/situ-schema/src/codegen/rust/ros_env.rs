@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use super::rclrs::{packages, parts, support_symbol};
+use super::types::primitive;
 use super::words;
 use super::writer::CodeWriter;
 use crate::Schema;
@@ -88,22 +89,6 @@ pub fn generate(schema: &Schema) -> Vec<GeneratedFile> {
 fn member_name(name: &str) -> String {
     let is_reserved = words::raw(name) != name || matches!(name, "Self" | "crate" | "self" | "super");
     format!("{name}{}", if is_reserved { "_" } else { "" })
-}
-
-fn primitive(primitive: Primitive) -> &'static str {
-    match primitive {
-        Primitive::Bool => "bool",
-        Primitive::I8 => "i8",
-        Primitive::U8 | Primitive::Char8 => "u8",
-        Primitive::I16 => "i16",
-        Primitive::U16 | Primitive::WChar => "u16",
-        Primitive::I32 => "i32",
-        Primitive::U32 => "u32",
-        Primitive::I64 => "i64",
-        Primitive::U64 => "u64",
-        Primitive::F32 => "f32",
-        Primitive::F64 => "f64",
-    }
 }
 
 /// A folder of a package: `msg` or `srv`.
