@@ -130,23 +130,11 @@ fn of(code: &mut CodeWriter, schema: &Named, ty: &Type, place: &str, name: &str,
             refuse(code, &format!("!situ_is_bool(&{place})"), name, "a boolean is neither 0 nor 1");
         }
         Type::String { bound } | Type::WString { bound } => {
-            let bound = bound.unwrap_or(0);
-            refuse(
-                code,
-                &format!("{place}.len > {bound}"),
-                name,
-                &format!("its length exceeds its bound {bound}"),
-            );
+            refuse_longer(code, place, name, *bound);
             refuse(code, &format!("{place}.data[{place}.len] != 0"), name, "no zero follows the text");
         }
         Type::Sequence { element, bound } => {
-            let bound = bound.unwrap_or(0);
-            refuse(
-                code,
-                &format!("{place}.len > {bound}"),
-                name,
-                &format!("its length exceeds its bound {bound}"),
-            );
+            refuse_longer(code, place, name, *bound);
             if can_be_invalid(schema, element) {
                 each(code, &format!("{place}.len"), depth, |code, index| {
                     of(code, schema, element, &format!("{place}.data[{index}]"), name, depth + 1);
@@ -154,13 +142,7 @@ fn of(code: &mut CodeWriter, schema: &Named, ty: &Type, place: &str, name: &str,
             }
         }
         Type::Map { key, value, bound } => {
-            let bound = bound.unwrap_or(0);
-            refuse(
-                code,
-                &format!("{place}.len > {bound}"),
-                name,
-                &format!("its length exceeds its bound {bound}"),
-            );
+            refuse_longer(code, place, name, *bound);
             if can_be_invalid(schema, key) || can_be_invalid(schema, value) {
                 each(code, &format!("{place}.len"), depth, |code, index| {
                     of(code, schema, key, &format!("{place}.data[{index}].key"), name, depth + 1);
@@ -178,6 +160,13 @@ fn of(code: &mut CodeWriter, schema: &Named, ty: &Type, place: &str, name: &str,
         }
         Type::Array { .. } => {}
     }
+}
+
+/// Refuses a length that exceeds the bound.
+fn refuse_longer(code: &mut CodeWriter, place: &str, name: &str, bound: Option<u32>) {
+    let bound = bound.unwrap_or(0);
+    let reason = format!("its length exceeds its bound {bound}");
+    refuse(code, &format!("{place}.len > {bound}"), name, &reason);
 }
 
 fn each(code: &mut CodeWriter, length: &str, depth: usize, body: impl FnOnce(&mut CodeWriter, &str)) {
