@@ -156,20 +156,7 @@ impl Generator<'_> {
         code.line("// SAFETY: the type is a transparent number, and any number is valid.");
         code.block(format!("unsafe impl {} for {name}", self.layout("Newtype")), |code| {
             code.line(format!("type Number = {number};"));
-            let functions =
-                [("visit_newtype", "Visitor", "self"), ("visit_newtype_mut", "VisitorMut", "&mut self")];
-            for (function, visitor, receiver) in functions {
-                code.gap();
-                code.function(
-                    &format!("fn {function}<V: {}>", self.layout(&format!("visit::{visitor}"))),
-                    &[receiver, "visitor: &mut V"],
-                    "::core::result::Result<(), V::Error>",
-                );
-                code.indent();
-                code.line(format!("visitor.{what}(self)"));
-                code.dedent();
-                code.line("}");
-            }
+            self.pass_to_visitors(code, "visit_newtype", what, ["self", "&mut self"]);
         });
         code.gap();
         code.block(format!("impl ::core::default::Default for {name}"), |code| {

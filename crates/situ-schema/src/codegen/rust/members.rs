@@ -265,12 +265,18 @@ impl Generator<'_> {
 
     /// The functions of a value that hand it to a visitor.
     pub fn visits(&self, code: &mut CodeWriter, what: &str) {
-        for (function, visitor, receiver) in
-            [("visit", "visit::Visitor", "&self"), ("visit_mut", "visit::VisitorMut", "&mut self")]
+        self.pass_to_visitors(code, "visit", what, ["&self", "&mut self"]);
+    }
+
+    /// The two functions that pass a value to the method `what` of a visitor: `name`, and `name_mut` for a
+    /// visitor that changes values.
+    pub fn pass_to_visitors(&self, code: &mut CodeWriter, name: &str, what: &str, receivers: [&str; 2]) {
+        for (end, visitor, receiver) in
+            [("", "visit::Visitor", receivers[0]), ("_mut", "visit::VisitorMut", receivers[1])]
         {
             code.gap();
             code.function(
-                &format!("fn {function}<V: {}>", self.layout(visitor)),
+                &format!("fn {name}{end}<V: {}>", self.layout(visitor)),
                 &[receiver, "visitor: &mut V"],
                 "::core::result::Result<(), V::Error>",
             );
