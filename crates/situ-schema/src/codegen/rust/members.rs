@@ -110,7 +110,7 @@ impl Generator<'_> {
         code.line("{");
     }
 
-    /// The block of an implementation.
+    /// An implementation of a trait of `situ-layout`, by its name there.
     pub fn implementation(
         &self,
         code: &mut CodeWriter,
@@ -119,8 +119,20 @@ impl Generator<'_> {
         spelling: &Spelling,
         inside: impl FnOnce(&mut CodeWriter),
     ) {
+        self.implementation_of(code, head, &self.layout(name), spelling, inside);
+    }
+
+    /// An implementation of the trait with this full name.
+    pub fn implementation_of(
+        &self,
+        code: &mut CodeWriter,
+        head: &str,
+        name: &str,
+        spelling: &Spelling,
+        inside: impl FnOnce(&mut CodeWriter),
+    ) {
         code.gap();
-        self.implement(code, head, &self.layout(name), spelling);
+        self.implement(code, head, name, spelling);
         code.indent();
         inside(code);
         code.dedent();
@@ -395,64 +407,57 @@ impl Generator<'_> {
 
     /// The default value of a struct or a union.
     pub fn default_of(&self, code: &mut CodeWriter, spelling: &Spelling) {
-        code.gap();
-        self.implement(code, "impl", "::core::default::Default", spelling);
-        code.indent();
-        code.block("fn default() -> Self", |code| code.line(format!("{}()", self.layout("default_value"))));
-        code.dedent();
-        code.line("}");
+        self.implementation_of(code, "impl", "::core::default::Default", spelling, |code| {
+            code.block("fn default() -> Self", |code| {
+                code.line(format!("{}()", self.layout("default_value")))
+            });
+        });
     }
 
     /// The copy of a struct or a union.
     pub fn clone_of(&self, code: &mut CodeWriter, spelling: &Spelling) {
-        code.gap();
-        self.implement(code, "impl", "::core::clone::Clone", spelling);
-        code.indent();
-        code.block("fn clone(&self) -> Self", |code| {
-            code.line(format!("{}(self)", self.layout("clone_value")))
+        self.implementation_of(code, "impl", "::core::clone::Clone", spelling, |code| {
+            code.block("fn clone(&self) -> Self", |code| {
+                code.line(format!("{}(self)", self.layout("clone_value")))
+            });
         });
-        code.dedent();
-        code.line("}");
     }
 
     /// The standard traits of a struct that cannot derive them.
     fn standard(&self, code: &mut CodeWriter, spelling: &Spelling, fields: &[Field]) {
         self.clone_of(code, spelling);
-        code.gap();
-        self.implement(code, "impl", "::core::cmp::PartialEq", spelling);
-        code.indent();
-        let other = if fields.is_empty() { "_" } else { "other" };
-        code.block(format!("fn eq(&self, {other}: &Self) -> bool"), |code| {
-            let equal: Vec<String> =
-                fields.iter().map(|it| format!("self.{0} == other.{0}", it.field)).collect();
-            let line = equal.join(" && ");
-            if equal.is_empty() {
-                code.line("true");
-            } else if code.fits(line.len()) {
-                code.line(line);
-            } else {
-                code.line(&equal[0]);
-                code.indent();
-                equal[1..].iter().for_each(|it| code.line(format!("&& {it}")));
-                code.dedent();
-            }
+        self.implementation_of(code, "impl", "::core::cmp::PartialEq", spelling, |code| {
+            let other = if fields.is_empty() { "_" } else { "other" };
+            code.block(format!("fn eq(&self, {other}: &Self) -> bool"), |code| {
+                let equal: Vec<String> =
+                    fields.iter().map(|it| format!("self.{0} == other.{0}", it.field)).collect();
+                let line = equal.join(" && ");
+                if equal.is_empty() {
+                    code.line("true");
+                } else if code.fits(line.len()) {
+                    code.line(line);
+                } else {
+                    code.line(&equal[0]);
+                    code.indent();
+                    equal[1..].iter().for_each(|it| code.line(format!("&& {it}")));
+                    code.dedent();
+                }
+            });
         });
-        code.dedent();
-        code.line("}");
-        code.gap();
-        self.implement(code, "impl", "::core::fmt::Debug", spelling);
-        code.indent();
-        code.block("fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result", |code| {
-            let name = format!("\"{}\"", spelling.name);
-            let mut chain = vec![Call::new("f.debug_struct".into(), &[&name])];
-            chain.extend(fields.iter().map(|it| {
-                Call::new(".field".into(), &[&format!("\"{}\"", it.label), &format!("&self.{}", it.field)])
-            }));
-            chain.push(Call::new(".finish".into(), &[]));
-            code.chain("", &chain, "");
+        self.implementation_of(code, "impl", "::core::fmt::Debug", spelling, |code| {
+            code.block("fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result", |code| {
+                let name = format!("\"{}\"", spelling.name);
+                let mut chain = vec![Call::new("f.debug_struct".into(), &[&name])];
+                chain.extend(fields.iter().map(|it| {
+                    Call::new(
+                        ".field".into(),
+                        &[&format!("\"{}\"", it.label), &format!("&self.{}", it.field)],
+                    )
+                }));
+                chain.push(Call::new(".finish".into(), &[]));
+                code.chain("", &chain, "");
+            });
         });
-        code.dedent();
-        code.line("}");
     }
 
     /// The conversion from the same struct with another storage.

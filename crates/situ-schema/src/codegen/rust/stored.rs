@@ -80,12 +80,7 @@ impl Generator<'_> {
         inside: impl FnOnce(&mut CodeWriter),
     ) {
         let spelling = Spelling { used: ty.to_owned(), ..Spelling::default() };
-        code.gap();
-        self.implement(code, head, name, &spelling);
-        code.indent();
-        inside(code);
-        code.dedent();
-        code.line("}");
+        self.implementation_of(code, head, name, &spelling, inside);
     }
 
     /// The two traits of accessors, and their implementations for references. Unions have a discriminator.

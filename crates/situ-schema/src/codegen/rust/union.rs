@@ -287,36 +287,27 @@ impl Generator<'_> {
     /// The standard traits of a union.
     fn union_standard(&self, code: &mut CodeWriter, spelling: &Spelling) {
         self.default_of(code, spelling);
-        code.gap();
-        self.implement(code, "impl", "::core::cmp::PartialEq", spelling);
-        code.indent();
-        code.block("fn eq(&self, other: &Self) -> bool", |code| {
-            code.call(&Call::new(self.layout("union::eq"), &["self", "other"]), "");
+        self.implementation_of(code, "impl", "::core::cmp::PartialEq", spelling, |code| {
+            code.block("fn eq(&self, other: &Self) -> bool", |code| {
+                code.call(&Call::new(self.layout("union::eq"), &["self", "other"]), "");
+            });
         });
-        code.dedent();
-        code.line("}");
-        code.gap();
-        self.implement(code, "impl", "::core::fmt::Debug", spelling);
-        code.indent();
-        code.block("fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result", |code| {
-            let name = format!("\"{}\"", spelling.name);
-            code.call(&Call::new(self.layout("union::fmt"), &["f", &name, "self"]), "");
+        self.implementation_of(code, "impl", "::core::fmt::Debug", spelling, |code| {
+            code.block("fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result", |code| {
+                let name = format!("\"{}\"", spelling.name);
+                code.call(&Call::new(self.layout("union::fmt"), &["f", &name, "self"]), "");
+            });
         });
-        code.dedent();
-        code.line("}");
         if spelling.bound.is_none() {
             return;
         }
         self.clone_of(code, spelling);
-        code.gap();
-        self.implement(code, "impl", "::core::ops::Drop", spelling);
-        code.indent();
-        code.block("fn drop(&mut self)", |code| {
-            code.line("// SAFETY: nothing uses the case afterwards.");
-            code.unsafe_call(&Call::new(self.layout("union::end"), &["self"]));
+        self.implementation_of(code, "impl", "::core::ops::Drop", spelling, |code| {
+            code.block("fn drop(&mut self)", |code| {
+                code.line("// SAFETY: nothing uses the case afterwards.");
+                code.unsafe_call(&Call::new(self.layout("union::end"), &["self"]));
+            });
         });
-        code.dedent();
-        code.line("}");
     }
 
     /// The conversion from the same union with another storage.
