@@ -75,11 +75,14 @@ setup_logging() {
   [ ${#missing[@]} = 0 ] || packages "the tests of adapters for logs" "${missing[@]}"
 }
 
-# Formatters and linters. (With a clang, the tests also compile C++ regions with it.)
+# Formatters and linters. (With a clang, the tests also compile C++ regions with it.) Git lists the sources.
 setup_lint() {
   setup_rust
-  have clang-format || have clang-format-14 || packages "the formatting check" clang-format
-  local component
+  local missing=() component
+  have clang-format || have clang-format-14 || missing+=(clang-format)
+  have git || missing+=(git)
+  have python3 || missing+=(python3)
+  [ ${#missing[@]} = 0 ] || packages "the checks of the sources" "${missing[@]}"
   for component in clippy rustfmt; do
     cargo "${component/rust/}" --version >/dev/null 2>&1 || add_component "$component"
   done
@@ -186,10 +189,13 @@ setup_debootstrap() {
 }
 
 # mdBook, which makes pages of the book. If it cannot be installed, the book stays plain Markdown. Its server and
-# its watcher are left out: they are most of its dependencies.
+# its watcher are left out: they are most of its dependencies. Git lists the files that the pages link to.
 setup_book() {
   setup_rust
-  have python3 || packages "the book" python3
+  local missing=()
+  have git || missing+=(git)
+  have python3 || missing+=(python3)
+  [ ${#missing[@]} = 0 ] || packages "the book" "${missing[@]}"
   if have mdbook || [ -x build/tools/bin/mdbook ]; then return; fi
   say "installing mdbook into build/tools (some minutes)"
   cargo install --quiet --locked --root build/tools mdbook --version "^0.4" --no-default-features --features search >&2 ||
