@@ -252,12 +252,12 @@ fn play(program: &Path, capture: &[u8], turns: usize) -> Played {
 
 /// The position, the intensity, the ring and the time of each point.
 fn points(cloud: &Sample<PointCloud2>) -> Vec<([f32; 3], f32, u16, f32)> {
-    let point = |bytes: &[u8]| {
+    let point = |bytes: &[u8; 24]| {
         let float = |at: usize| f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         let ring = u16::from_le_bytes(bytes[16..18].try_into().unwrap());
         ([float(0), float(4), float(8)], float(12), ring, float(20))
     };
-    cloud.bulk(|cloud| &cloud.data).chunks_exact(24).map(point).collect()
+    cloud.bulk(|cloud| &cloud.data).as_chunks().0.iter().map(point).collect()
 }
 
 #[test]

@@ -45,7 +45,8 @@ fn publish(publisher: &Publisher<PointCloud2>, turn: &[(u64, Packet)]) -> Result
     }
     (cloud.point_step, cloud.row_step) = (POINT as u32, u32::try_from(number * POINT)?);
     cloud.is_dense = true;
-    let mut places = cloud.bulk_mut(|cloud| &cloud.data).chunks_exact_mut(POINT);
+    let (places, _) = cloud.bulk_mut(|cloud| &cloud.data).as_chunks_mut::<POINT>();
+    let mut places = places.iter_mut();
     for (at_ns, packet) in turn {
         let since_begin = at_ns.saturating_sub(*begin_ns) as f64 / 1e9;
         for (point, place) in packet.points().zip(&mut places) {

@@ -124,10 +124,10 @@ impl Packet {
     /// Returns block, index in it, distance (2 mm) and reflectivity of each shot that hit something.
     fn hits(&self) -> impl Iterator<Item = (usize, usize, u16, u8)> {
         (0..BLOCKS).flat_map(move |block| {
-            let returns = self.block(block)[4..].chunks_exact(3).enumerate();
-            returns.filter_map(move |(index, bytes)| {
-                let distance = u16::from_le_bytes([bytes[0], bytes[1]]);
-                (distance != 0).then_some((block, index, distance, bytes[2]))
+            let (returns, _) = self.block(block)[4..].as_chunks();
+            returns.iter().enumerate().filter_map(move |(index, &[low, high, reflectivity])| {
+                let distance = u16::from_le_bytes([low, high]);
+                (distance != 0).then_some((block, index, distance, reflectivity))
             })
         })
     }
