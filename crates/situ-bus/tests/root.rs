@@ -17,8 +17,9 @@ use common::{Scratch, numbers, publish, take};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::process::{Gid, Uid};
 use situ_bus::{
-    Node, Observer, PublishError, PublisherQos, RawPublisher, RawSubscriber, RegisterError, Reliability,
-    Removed, RemovedPart, Root, RootError, SubscriberQos, TakeError, WhenFull, clean, clean_topics, inspect,
+    Node, Observer, PublishError, PublisherQos, RawPublisher, RawSubscriber, ReceiveError, RegisterError,
+    Reliability, Removed, RemovedPart, Root, RootError, SubscriberQos, TakeError, WhenFull, clean,
+    clean_topics, inspect,
 };
 
 const ATTACKER: u32 = 54_301;
@@ -306,6 +307,16 @@ fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
         assert!(start.elapsed() < Duration::from_secs(30), "no participant notices");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+#[test]
+fn a_typed_subscriber_learns_that_its_topic_was_removed() {
+    let scratch = Scratch::new();
+    let subscriber = scratch.node("n").subscriber::<common::messages::Pose>("poses").create().unwrap();
+    fs::remove_dir_all(scratch.topic("poses")).unwrap();
+    // Not a wait that ends again and again without a message.
+    let received = subscriber.recv(Some(Duration::from_secs(30)));
+    assert!(matches!(received, Err(ReceiveError::Take(TakeError::Removed { .. }))), "{received:?}");
 }
 
 /// Removes something while one participant publishes, one waits and one is blocked. Checks the errors that

@@ -376,6 +376,9 @@ impl<T: RegionMessage> RegionSubscriber<T> {
     /// read in place. A serialized or flat message is stored in a region of this process.
     pub fn take(&self) -> Result<Option<RegionSample<T>>, ReceiveError> {
         if !self.raw.has_next() {
+            self.raw.look_after_the_dead();
+            // An error if the topic was removed: a wait ends then, and would end at once for ever.
+            self.raw.nothing()?;
             return Ok(None);
         }
         match self.raw.take()? {

@@ -573,6 +573,8 @@ impl<T: Message> Subscriber<T> {
         }
         if !self.raw.has_next() {
             self.raw.look_after_the_dead();
+            // An error if the topic was removed: a wait ends then, and would end at once for ever.
+            self.raw.nothing()?;
             return Ok(None);
         }
         match self.raw.take()? {
