@@ -42,6 +42,8 @@ mod topic;
 mod trust;
 #[cfg(not(loom))]
 mod wait;
+#[cfg(not(loom))]
+mod wait_set;
 
 #[cfg(not(loom))]
 pub(crate) use situ_memory::root;
@@ -87,4 +89,11 @@ pub use self::{
     wait::interrupt::{Interrupted, Interrupter, Wait},
     wait::reactor::EventFd,
     wait::wait_any::{wait_any, wait_any_with},
+    wait_set::clock::{Clock, SimulatedClock},
+    wait_set::guard_condition::GuardCondition,
+    wait_set::set::{ReadySources, WaitSet},
+    wait_set::source::{
+        AttachError, Descriptor, IoReadiness, ReadySource, Source, SourceId, WaitError, Waitable,
+    },
+    wait_set::timer::{Timer, TimerCall, TimerError},
 };

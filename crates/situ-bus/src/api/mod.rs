@@ -5,9 +5,11 @@
 //!   region  publishers and subscribers of regions
 //!   device  typed loans and samples whose bulk data devices read and write
 //!   stream  samples as an asynchronous stream
+//!   waitable  typed subscribers as sources of wait sets
 //! ```
 
 pub(crate) mod device;
 pub(crate) mod region;
 pub(crate) mod stream;
 pub(crate) mod typed;
+pub(crate) mod waitable;

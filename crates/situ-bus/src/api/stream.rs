@@ -31,7 +31,7 @@ pub struct Messages<T: Message> {
 impl<T: Message> Messages<T> {
     pub(crate) fn new(subscriber: Subscriber<T>) -> std::io::Result<Self> {
         let raw = subscriber.raw();
-        let watch = raw.core().node.reactor()?.watch(raw.watched());
+        let watch = raw.core().node.reactor()?.watch(raw.watched())?;
         Ok(Self { subscriber, watch })
     }
 

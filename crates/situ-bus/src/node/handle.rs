@@ -56,19 +56,15 @@ impl NodeInner {
         if self.life.is_ours() { Ok(()) } else { Err(RegisterError::Forked { topic: topic.to_owned() }) }
     }
 
-    /// The thread that watches topics for file descriptors and async tasks. It starts with the first use.
+    /// The threads that watch topics for file descriptors, async tasks and wait sets. They start with the first
+    /// use.
     pub(crate) fn reactor(&self) -> io::Result<&Reactor> {
         if !self.life.is_ours() {
             return Err(io::Error::other(
                 "its node belongs to the process that this one was forked from: create a node in this process",
             ));
         }
-        if let Some(reactor) = self.reactor.get() {
-            return Ok(reactor);
-        }
-        let started = Reactor::start()?;
-        // If two threads start a reactor at once, one reactor is kept and the other ends here.
-        Ok(self.reactor.get_or_init(|| started))
+        Ok(self.reactor.get_or_init(Reactor::new))
     }
 
     fn lock_domains(&self) -> MutexGuard<'_, Domains> {

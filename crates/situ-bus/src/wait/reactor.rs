@@ -1,11 +1,18 @@
-//! Watches topics for callers that must not block: file descriptors for epoll, and wakers for async tasks.
+//! Watches topics for callers that must not block: file descriptors for epoll, wakers for async tasks, and
+//! wait sets.
 //!
-//! One thread per node, started with the first use, sleeps on all watched topics at once (`futex_waitv`).
-//! Publishers wake it as they wake any sleeper. Once a second it checks whether a participant has died.
+//! The threads of a node, started with the first use, sleep on all watched topics (`futex_waitv`). Publishers
+//! wake them as they wake any sleeper. Once a second they check whether a participant has died.
+//!
+//! The kernel waits for at most 128 words in one call, so each thread watches at most [`SHARE`] topics, and a
+//! node with 10,000 watched topics has 84 threads. A message wakes the thread of its topic only. That thread
+//! looks at the topics whose word has changed, and so its work does not depend on the number of all topics.
+//!
+//! A kernel without `futex_waitv` waits for one word at a time. There each thread watches one topic.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -17,8 +24,14 @@ use crate::clock::coarse_ns;
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::Topic;
 use crate::wait::readiness::{PendingFence, Readiness, ReadinessTracker};
+use crate::wait::sleep::{sleep_on_group, waits_for_several};
 use crate::wait::sleep_until::{GLANCE, announce, sleep_until_one_ends};
+use crate::wait_set::bell::{Bell, Link};
 use crate::wake::{SLICE, WakeWord};
+
+/// How many topics one thread watches. Its own word is added to theirs, and the fences of some messages that
+/// are not complete.
+const SHARE: usize = 120;
 
 /// A file descriptor that becomes readable when there is something to take: see
 /// [`RawSubscriber::wait`](crate::RawSubscriber::wait). It also becomes readable when a publisher is gone, so
@@ -60,10 +73,17 @@ pub(crate) struct Watched {
 /// The watch of one subscriber's topic. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Watch {
+    watched: Arc<WatchedTopic>,
+    shared: Arc<Shared>,
+}
+
+/// A watched topic, which its thread keeps until the watch has ended.
+#[derive(Debug)]
+struct WatchedTopic {
     topic: Arc<Topic>,
     takes_on_host: bool,
     state: Mutex<WatchState>,
-    shared: Arc<Shared>,
+    has_ended: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -74,15 +94,41 @@ struct WatchState {
     tracker: ReadinessTracker,
     waker: Option<Waker>,
     fd: Option<Arc<OwnedFd>>,
+    bell: Option<(Arc<Bell>, Arc<Link>)>,
     /// The pools that were present at the last check.
-    pools: Vec<u64>,
+    pools: PresentPools,
+}
+
+/// The pools of a topic that were present when it was last checked.
+#[derive(Debug)]
+pub(crate) struct PresentPools(Vec<u64>);
+
+impl PresentPools {
+    pub(crate) fn of(topic: &Topic) -> Self {
+        Self(topic.pools().collect())
+    }
+
+    /// Repairs the state that dead members left. Returns whether a publisher is gone, or the topic: then the
+    /// subscriber should take, because that releases the publisher's memory.
+    pub(crate) fn look(&mut self, topic: &Topic) -> bool {
+        topic.repair_if_free();
+        let is_gone = self.0.iter().any(|pool| !topic.pools().any(|other| other == *pool));
+        self.0.clear();
+        self.0.extend(topic.pools());
+        if is_gone || topic.is_removed() {
+            // The take that finds no message then checks at once.
+            topic.looked_ns.store(0, Ordering::Relaxed);
+            return true;
+        }
+        false
+    }
 }
 
 impl Watch {
     /// Wakes `waker` when message `next` can be taken. The message may already be there: check after this
     /// call.
     pub(crate) fn wake_at(&self, next: u64, waker: &Waker) {
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.watched.state);
         state.next = next;
         match &mut state.waker {
             Some(known) => known.clone_from(waker),
@@ -91,7 +137,34 @@ impl Watch {
         drop(state);
         self.shared.kick();
     }
+}
 
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.watched.has_ended.store(true, Ordering::SeqCst);
+        // The thread drops the topic when it looks next, at the latest when its sleep times out.
+        self.shared.count.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl WatchState {
+    /// Whether somebody waits for messages.
+    fn is_interested(&self) -> bool {
+        self.fd.is_some() || self.waker.is_some() || self.bell.is_some()
+    }
+
+    /// Wakes all that wait, except the waker.
+    fn ring(&self) {
+        if let Some(fd) = &self.fd {
+            let _ = rustix::io::write(&**fd, &1u64.to_ne_bytes());
+        }
+        if let Some((bell, link)) = &self.bell {
+            bell.ring(link);
+        }
+    }
+}
+
+impl WatchedTopic {
     /// Reports messages that can be taken to the subscriber. Returns whether the subscriber waits for more,
     /// and the fence that the next message waits for, if there is one.
     fn tell(&self) -> (bool, Option<PendingFence>) {
@@ -102,37 +175,29 @@ impl Watch {
         state.next = state.next.min(state.tracker.take_put_off());
         let (news, awaited) = state.look(&self.topic);
         if news {
-            if let Some(fd) = &state.fd {
-                let _ = rustix::io::write(&**fd, &1u64.to_ne_bytes());
-            }
+            state.ring();
             if let Some(waker) = state.waker.take() {
-                let interested = state.fd.is_some();
+                let interested = state.is_interested();
                 // The lock is not held here: an executor may poll at once, and call `wake_at`.
                 drop(state);
                 waker.wake();
                 return (interested || lock(&self.state).waker.is_some(), awaited);
             }
         }
-        (state.fd.is_some() || state.waker.is_some(), awaited)
+        (state.is_interested(), awaited)
     }
-}
 
-impl Watch {
     /// Repairs the state that dead members left. If a publisher is gone, wakes the subscriber, which may take
     /// only when it is woken: the take releases the publisher's memory.
     fn look_after_the_dead(&self) {
-        self.topic.repair_if_free();
-        let there: Vec<u64> = self.topic.pools().collect();
         let mut state = lock(&self.state);
-        let before = std::mem::replace(&mut state.pools, there);
-        if before.iter().all(|pool| state.pools.contains(pool)) && !self.topic.is_removed() {
+        if !state.pools.look(&self.topic) {
             return;
         }
-        // The take that finds no message then checks at once.
-        self.topic.looked_ns.store(0, Ordering::Relaxed);
-        if let Some(fd) = &state.fd {
-            let _ = rustix::io::write(&**fd, &1u64.to_ne_bytes());
+        if let Some((_, link)) = &state.bell {
+            link.once.store(true, Ordering::SeqCst);
         }
+        state.ring();
         let waker = state.waker.take();
         // The lock is not held here: an executor may poll at once, and call `wake_at`.
         drop(state);
@@ -166,9 +231,13 @@ impl WatchState {
     }
 }
 
+/// What a thread and its watches share.
 #[derive(Debug)]
 struct Shared {
-    watches: Mutex<Vec<std::sync::Weak<Watch>>>,
+    /// Watches that the thread has not seen yet.
+    added: Mutex<Vec<Arc<WatchedTopic>>>,
+    /// The number of watches that have not ended.
+    count: AtomicUsize,
     /// The thread's own word, beside those of the topics: new watches wake the thread by it.
     word: WakeWord,
     stop: AtomicBool,
@@ -180,96 +249,200 @@ impl Shared {
     }
 }
 
-/// The thread, and its watches.
+/// The threads, and their watches.
 #[derive(Debug)]
 pub(crate) struct Reactor {
-    shared: Arc<Shared>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    threads: Mutex<Vec<WatchThread>>,
     process: Process,
 }
 
-impl Reactor {
-    /// Starts the thread. An error if the system cannot create one.
-    pub(crate) fn start() -> io::Result<Self> {
+#[derive(Debug)]
+struct WatchThread {
+    shared: Arc<Shared>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl WatchThread {
+    fn start() -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            watches: Mutex::new(Vec::new()),
+            added: Mutex::new(Vec::new()),
+            count: AtomicUsize::new(0),
             word: WakeWord::new(),
             stop: AtomicBool::new(false),
         });
         let watched = shared.clone();
         let thread = situ_memory::thread::spawn("situ-watch", move || watch(&watched))?;
-        Ok(Self { shared, thread: Some(thread), process: Process::this() })
+        Ok(Self { shared, thread: Some(thread) })
+    }
+}
+
+impl Reactor {
+    pub(crate) fn new() -> Self {
+        Self { threads: Mutex::new(Vec::new()), process: Process::this() }
     }
 
-    /// Watches a subscriber's topic, from the subscriber's next message on.
-    pub(crate) fn watch(&self, watched: Watched) -> Arc<Watch> {
-        let Watched { topic, next, tracker, takes_on_host } = watched;
-        let pools = topic.pools().collect();
-        let state = Mutex::new(WatchState { next, tracker, waker: None, fd: None, pools });
-        let watch = Arc::new(Watch { topic, takes_on_host, state, shared: self.shared.clone() });
-        lock(&self.shared.watches).push(Arc::downgrade(&watch));
-        watch
+    /// Watches a subscriber's topic, from the subscriber's next message on. An error if the system cannot
+    /// create a thread.
+    pub(crate) fn watch(&self, watched: Watched) -> io::Result<Arc<Watch>> {
+        self.watch_for(watched, None, None)
     }
 
     /// Returns a descriptor that becomes readable when there is something to take.
     pub(crate) fn event_fd(&self, watched: Watched) -> io::Result<EventFd> {
         let fd = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let watch = self.watch(watched);
-        lock(&watch.state).fd = Some(fd.clone());
-        self.shared.kick();
+        let watch = self.watch_for(watched, Some(fd.clone()), None)?;
         Ok(EventFd { fd, _watch: watch, process: Process::this() })
+    }
+
+    /// Rings a wait set's bell when there is something to take.
+    pub(crate) fn ring_at(
+        &self,
+        watched: Watched,
+        bell: &Arc<Bell>,
+        link: &Arc<Link>,
+    ) -> io::Result<Arc<Watch>> {
+        self.watch_for(watched, None, Some((bell.clone(), link.clone())))
+    }
+
+    fn watch_for(
+        &self,
+        watched: Watched,
+        fd: Option<Arc<OwnedFd>>,
+        bell: Option<(Arc<Bell>, Arc<Link>)>,
+    ) -> io::Result<Arc<Watch>> {
+        let Watched { topic, next, tracker, takes_on_host } = watched;
+        let pools = PresentPools::of(&topic);
+        let state = Mutex::new(WatchState { next, tracker, waker: None, fd, bell, pools });
+        let watched =
+            Arc::new(WatchedTopic { topic, takes_on_host, state, has_ended: AtomicBool::new(false) });
+        let most = if waits_for_several() { SHARE } else { 1 };
+        let mut threads = lock(&self.threads);
+        // The newest thread has room most often.
+        let has_room = |thread: &&WatchThread| thread.shared.count.load(Ordering::SeqCst) < most;
+        let shared = match threads.iter().rev().find(has_room) {
+            Some(thread) => thread.shared.clone(),
+            None => {
+                let thread = WatchThread::start()?;
+                let shared = thread.shared.clone();
+                threads.push(thread);
+                shared
+            }
+        };
+        shared.count.fetch_add(1, Ordering::SeqCst);
+        drop(threads);
+        lock(&shared.added).push(watched.clone());
+        shared.kick();
+        Ok(Arc::new(Watch { watched, shared }))
     }
 }
 
 impl Drop for Reactor {
     fn drop(&mut self) {
+        let threads = std::mem::take(self.threads.get_mut().unwrap_or_else(PoisonError::into_inner));
         if !self.process.is_this() {
-            // This process has no such thread.
-            std::mem::forget(self.thread.take());
+            // This process has no such threads.
+            std::mem::forget(threads);
             return;
         }
-        self.shared.stop.store(true, Ordering::SeqCst);
-        self.shared.kick();
-        if let Some(thread) = self.thread.take()
-            && thread.thread().id() != std::thread::current().id()
-        {
-            let _ = thread.join();
+        for thread in &threads {
+            thread.shared.stop.store(true, Ordering::SeqCst);
+            thread.shared.kick();
+        }
+        for thread in threads.into_iter().filter_map(|thread| thread.thread) {
+            if thread.thread().id() != std::thread::current().id() {
+                let _ = thread.join();
+            }
         }
     }
 }
 
+/// A topic, as its thread sees it.
+struct Looked {
+    watched: Arc<WatchedTopic>,
+    /// The value of its word when the thread looked at it last.
+    announced: u32,
+    is_interested: bool,
+    /// The fence that its next message waits for.
+    awaited: Option<PendingFence>,
+}
+
+impl Looked {
+    fn new(watched: Arc<WatchedTopic>) -> Self {
+        Self { watched, announced: 0, is_interested: false, awaited: None }
+    }
+}
+
 fn watch(shared: &Shared) {
-    let mut looked_ns = coarse_ns();
+    let mut topics: Vec<Looked> = Vec::new();
+    let mut words: Vec<(usize, u32)> = Vec::new();
+    let (mut repaired_ns, mut looked_ns, mut seen) = (coarse_ns(), 0, u32::MAX);
     loop {
         // Announce first, then check, then sleep: see `wake`.
         let own = shared.word.announce();
         if shared.stop.load(Ordering::SeqCst) {
             return;
         }
-        let watches: Vec<Arc<Watch>> = {
-            let mut watches = lock(&shared.watches);
-            watches.retain(|watch| watch.strong_count() > 0);
-            watches.iter().filter_map(std::sync::Weak::upgrade).collect()
-        };
-        let mut words = vec![(shared.word.futex(), own)];
-        let mut incomplete = Vec::new();
-        for watch in &watches {
-            let word = watch.topic.wake();
-            let announced = announce(word, watch.takes_on_host);
-            let (interested, awaited) = watch.tell();
-            if interested {
-                words.push((word.futex(), announced));
-                incomplete.extend(awaited.map(|awaited| (&watch.topic, awaited)));
+        topics.extend(lock(&shared.added).drain(..).map(Looked::new));
+        topics.retain(|topic| !topic.watched.has_ended.load(Ordering::SeqCst));
+        let now = coarse_ns();
+        // After a call for this thread, or a time without any, all topics are looked at.
+        let all = own != seen || now.saturating_sub(looked_ns) >= SLICE.as_nanos() as u64;
+        if all {
+            looked_ns = now;
+        }
+        seen = own;
+        words.clear();
+        words.push((std::ptr::from_ref(shared.word.futex()).addr(), own));
+        let mut is_complete = true;
+        for topic in &mut topics {
+            let Looked { watched, announced, is_interested, awaited } = topic;
+            let word = watched.topic.wake();
+            // Whoever published since the last look has changed the word, because it had this thread's bit.
+            let is_same = word.futex().load(Ordering::SeqCst) == *announced;
+            if all || awaited.is_some() || !(*is_interested && is_same) {
+                *announced = announce(word, watched.takes_on_host);
+                (*is_interested, *awaited) = watched.tell();
+            }
+            if *is_interested {
+                words.push((std::ptr::from_ref(word.futex()).addr(), *announced));
+                is_complete &= awaited.is_none();
             }
         }
-        let slice = if incomplete.is_empty() { SLICE } else { GLANCE };
-        sleep_until_one_ends(&mut words, &incomplete, slice, false);
+        if is_complete {
+            sleep(shared, &topics, &words);
+        } else {
+            sleep_with_fences(shared, own, &topics);
+        }
         let now = coarse_ns();
-        if now.saturating_sub(looked_ns) > REPAIR_INTERVAL_NS {
-            looked_ns = now;
-            watches.iter().for_each(|watch| watch.look_after_the_dead());
+        if now.saturating_sub(repaired_ns) > REPAIR_INTERVAL_NS {
+            repaired_ns = now;
+            topics.iter().for_each(|topic| topic.watched.look_after_the_dead());
         }
     }
+}
+
+/// Sleeps on the thread's own word, which comes first, and on those of its topics.
+fn sleep(shared: &Shared, topics: &[Looked], words: &[(usize, u32)]) {
+    if waits_for_several() {
+        sleep_on_group(words.iter().copied(), Some(SLICE));
+        return;
+    }
+    // There is one topic at most. Without the thread's own word, it notices the end of its watch later.
+    match topics.iter().find(|topic| topic.is_interested) {
+        Some(topic) => topic.watched.topic.wake().sleep(topic.announced, SLICE),
+        None => shared.word.sleep(words[0].1, SLICE),
+    }
+}
+
+/// Sleeps on words and fences.
+fn sleep_with_fences(shared: &Shared, own: u32, topics: &[Looked]) {
+    let mut words = vec![(shared.word.futex(), own)];
+    let mut incomplete = Vec::new();
+    for topic in topics.iter().filter(|topic| topic.is_interested) {
+        words.push((topic.watched.topic.wake().futex(), topic.announced));
+        incomplete.extend(topic.awaited.as_ref().map(|awaited| (&topic.watched.topic, awaited)));
+    }
+    sleep_until_one_ends(&mut words, &incomplete, GLANCE, false);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -18,7 +18,7 @@
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -47,6 +47,21 @@ pub(crate) enum Slept {
     Enough,
     /// A signal was handled on this thread.
     Signal,
+}
+
+/// Whether the kernel can wait for several words at once: since Linux 5.16, unless a sandbox forbids it.
+pub(crate) fn waits_for_several() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    // A kernel that has the call refuses to wait for no word.
+    *ANSWER.get_or_init(|| {
+        let answer = futex::waitv(&[], futex::WaitvFlags::empty(), None, futex::ClockId::Monotonic);
+        answer.is_err_and(|error| error == Errno::INVAL)
+    })
+}
+
+/// Sleeps on some words, at most 128, given by their addresses.
+pub(crate) fn sleep_on_group(words: impl ExactSizeIterator<Item = (usize, u32)>, time: Option<Duration>) {
+    wait_for(words, time);
 }
 
 /// Sleeps until one of the words is woken or has changed, or for `time`. May return early. With `signals`,

@@ -20,7 +20,7 @@ pub(crate) fn announce(word: &WakeWord, takes_on_host: bool) -> u32 {
 /// is dead, ensures that the fence ends. Returns `None` without sleeping if a message has completed already.
 pub(crate) fn sleep_until_one_ends<'a>(
     words: &mut Vec<Word<'a>>,
-    incomplete: &'a [(&Arc<Topic>, PendingFence)],
+    incomplete: &[(&Arc<Topic>, &'a PendingFence)],
     time: Duration,
     signals: bool,
 ) -> Option<Slept> {

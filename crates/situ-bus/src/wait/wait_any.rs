@@ -57,6 +57,7 @@ pub fn wait_any_with(subscribers: &[&RawSubscriber], how: Wait<'_>) -> Result<Op
         }
         let slice = if incomplete.is_empty() { SLICE } else { GLANCE };
         let Some(slice) = deadline.slice(slice) else { return Ok(None) };
+        let incomplete: Vec<_> = incomplete.iter().map(|(topic, awaited)| (*topic, awaited)).collect();
         match sleep_until_one_ends(&mut words, &incomplete, slice, how.signals) {
             Some(Slept::Signal) if how.signals => return Err(Interrupted::BySignal),
             Some(_) => subscribers.iter().for_each(|subscriber| subscriber.look_after_the_dead()),

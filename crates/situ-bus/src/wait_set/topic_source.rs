@@ -1,0 +1,114 @@
+//! A subscriber's topic as a source of a wait set.
+//!
+//! The set keeps the topic, and not the subscriber. When the subscriber is dropped, the source is detached by
+//! the set's next look at it.
+
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Weak};
+
+use situ_memory::HOST;
+use situ_memory::sync::atomic::Ordering;
+
+use crate::node::handle::NodeInner;
+use crate::port::pool_cache::Core;
+use crate::port::subscriber::RawSubscriber;
+use crate::topic::Topic;
+use crate::wait::reactor::{PresentPools, Watch, Watched};
+use crate::wait::readiness::{PendingFence, Readiness, ReadinessTracker};
+use crate::wait::sleep_until::announce;
+use crate::wait_set::guard_condition::Target;
+
+/// What a set knows of a subscriber.
+#[derive(Debug)]
+pub(crate) struct TopicSource {
+    topic: Arc<Topic>,
+    core: Weak<Core>,
+    tracker: ReadinessTracker,
+    takes_on_host: bool,
+    pools: PresentPools,
+    /// The watch by the node's threads, if the waiting thread does not sleep on the topic's word itself.
+    watch: Option<Arc<Watch>>,
+}
+
+/// What a set finds when it looks at a topic.
+#[derive(Debug)]
+pub(crate) enum TopicLook {
+    /// There is something to take.
+    Ready,
+    /// There is nothing.
+    Nothing,
+    /// There is a message that is not complete. Its fence ends when it is.
+    Incomplete(PendingFence),
+    /// The subscriber was dropped.
+    Gone,
+}
+
+impl TopicSource {
+    pub(crate) fn new(subscriber: &RawSubscriber) -> Self {
+        let core = subscriber.core();
+        let topic = core.topic.clone();
+        Self {
+            pools: PresentPools::of(&topic),
+            topic,
+            core: Arc::downgrade(core),
+            tracker: subscriber.tracker().for_watch(),
+            takes_on_host: subscriber.domain() == HOST,
+            watch: None,
+        }
+    }
+
+    /// Whether there is something to take.
+    pub(crate) fn look(&mut self) -> TopicLook {
+        let Some(core) = self.core.upgrade() else { return TopicLook::Gone };
+        // The subscriber stores its cursor there at each take. Of a dropped subscriber whose samples remain,
+        // it is the last number.
+        let cursor = core.own.cursor.load(Ordering::Acquire);
+        if cursor == u64::MAX {
+            return TopicLook::Gone;
+        }
+        if !self.topic.is_published(cursor) {
+            // The take then reports the removal.
+            return if self.topic.is_removed() { TopicLook::Ready } else { TopicLook::Nothing };
+        }
+        match self.tracker.look(&self.topic, cursor).0 {
+            Readiness::Nothing => TopicLook::Nothing,
+            Readiness::Incomplete(awaited) => TopicLook::Incomplete(awaited),
+            Readiness::Ready | Readiness::Stale | Readiness::TimedOut(_) => TopicLook::Ready,
+        }
+    }
+
+    /// The topic.
+    pub(crate) fn topic(&self) -> &Arc<Topic> {
+        &self.topic
+    }
+
+    /// Announces a sleeper, and returns the word to sleep on and its value. Look after this, before sleeping.
+    pub(crate) fn announce(&self) -> (&AtomicU32, u32) {
+        let word = self.topic.wake();
+        (word.futex(), announce(word, self.takes_on_host))
+    }
+
+    /// Lets the node's threads watch the topic, and ring when there is something to take.
+    pub(crate) fn watch(&mut self, node: &NodeInner, target: &Target) -> std::io::Result<()> {
+        let cursor = self.core.upgrade().map_or(u64::MAX, |core| core.own.cursor.load(Ordering::Acquire));
+        let watched = Watched {
+            topic: self.topic.clone(),
+            next: cursor,
+            tracker: self.tracker.for_watch(),
+            takes_on_host: self.takes_on_host,
+        };
+        self.watch = Some(node.reactor()?.ring_at(watched, &target.bell, &target.link)?);
+        Ok(())
+    }
+
+    /// Whether the node's threads watch the topic.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// Repairs the state that dead members left. Returns whether the subscriber should take, because a
+    /// publisher or the topic is gone.
+    pub(crate) fn look_after_the_dead(&mut self) -> bool {
+        self.pools.look(&self.topic)
+    }
+}
