@@ -25,6 +25,8 @@ mod clock;
 #[cfg(not(loom))]
 mod copy;
 #[cfg(not(loom))]
+mod execute;
+#[cfg(not(loom))]
 mod node;
 #[cfg(not(loom))]
 mod observe;
@@ -64,6 +66,9 @@ pub use self::{
     },
     clock::{now_ns, steady_now},
     copy::copy_error::CopyError,
+    execute::callback::{CallbackError, CallbackFailure, CallbackGroup, CallbackResult},
+    execute::executor::{Executor, InGroup, SpinError},
+    execute::stop::Stopper,
     node::handle::{Cleaned, Node, NodeError, clean, clean_topics},
     node::liveness::{NodeId, NodeInfo},
     node::peer::Peer,
