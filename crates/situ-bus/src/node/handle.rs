@@ -9,6 +9,7 @@ use situ_memory::{Domain, DomainError, DomainId, DomainKind, Domains, OpenRoot};
 
 use crate::node::fence_watchdog::FenceWatch;
 use crate::node::liveness::{self, Life, NodeId};
+use crate::node::living::Living;
 use crate::node::process_watch::Processes;
 use crate::root::{Root, RootError};
 use crate::topic::{RegisterError, Swept, sweep};
@@ -48,6 +49,7 @@ pub(crate) struct NodeInner {
     allowed: Vec<DomainId>,
     pub(crate) fences: FenceWatch,
     pub(crate) processes: Processes,
+    pub(crate) living: Arc<Living>,
 }
 
 impl NodeInner {
@@ -146,6 +148,7 @@ impl Node {
                 domains: Mutex::default(),
                 allowed: allowed_domains(),
                 fences: FenceWatch::default(),
+                living: Arc::default(),
             }),
         })
     }

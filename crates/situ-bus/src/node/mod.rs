@@ -11,5 +11,6 @@
 pub(crate) mod fence_watchdog;
 pub(crate) mod handle;
 pub(crate) mod liveness;
+pub(crate) mod living;
 pub(crate) mod peer;
 pub(crate) mod process_watch;

@@ -139,7 +139,7 @@ impl RawSubscriber {
     /// Returns the data that a thread needs to watch this subscriber.
     pub(crate) fn watched(&self) -> Watched {
         let (next, tracker) = (self.cursor(), self.tracker().for_watch());
-        let topic = self.core().topic.clone();
-        Watched { topic, next, tracker, takes_on_host: self.domain() == HOST }
+        let (topic, living) = (self.core().topic.clone(), self.core().node.living.clone());
+        Watched { topic, next, tracker, takes_on_host: self.domain() == HOST, living }
     }
 }

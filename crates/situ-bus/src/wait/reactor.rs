@@ -11,6 +11,7 @@
 //! A kernel without `futex_waitv` waits for one word at a time. There each thread watches one topic.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,11 +22,12 @@ use rustix::event::EventfdFlags;
 use situ_memory::fork::Process;
 
 use crate::clock::coarse_ns;
+use crate::node::living::Living;
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::Topic;
 use crate::wait::readiness::{PendingFence, Readiness, ReadinessTracker};
 use crate::wait::sleep::{sleep_on_group, waits_for_several};
-use crate::wait::sleep_until::{GLANCE, announce, sleep_until_one_ends};
+use crate::wait::sleep_until::{GLANCE, announce, sleep_until_one_ends, slice_for};
 use crate::wait_set::bell::{Bell, Link};
 use crate::wake::{SLICE, WakeWord};
 
@@ -68,6 +70,8 @@ pub(crate) struct Watched {
     pub(crate) next: u64,
     pub(crate) tracker: ReadinessTracker,
     pub(crate) takes_on_host: bool,
+    /// Which nodes are alive.
+    pub(crate) living: Arc<Living>,
 }
 
 /// The watch of one subscriber's topic. It ends when this is dropped.
@@ -81,6 +85,7 @@ pub(crate) struct Watch {
 #[derive(Debug)]
 struct WatchedTopic {
     topic: Arc<Topic>,
+    living: Arc<Living>,
     takes_on_host: bool,
     state: Mutex<WatchState>,
     has_ended: AtomicBool,
@@ -110,8 +115,14 @@ impl PresentPools {
 
     /// Repairs the state that dead members left. Returns whether a publisher is gone, or the topic: then the
     /// subscriber should take, because that releases the publisher's memory.
-    pub(crate) fn look(&mut self, topic: &Topic) -> bool {
-        topic.repair_if_free();
+    ///
+    /// With `for_removal`, it also checks whether the topic was removed, which takes system calls.
+    pub(crate) fn look(&mut self, topic: &Topic, living: &Living, for_removal: bool) -> bool {
+        if topic.may_need_repair(|node| living.is_alive(&topic.root, node)) {
+            topic.repair_if_free();
+        } else if for_removal {
+            topic.look_for_removal();
+        }
         let is_gone = self.0.iter().any(|pool| !topic.pools().any(|other| other == *pool));
         self.0.clear();
         self.0.extend(topic.pools());
@@ -121,6 +132,25 @@ impl PresentPools {
             return true;
         }
         false
+    }
+}
+
+/// Which of many topics are checked for their removal. A check takes system calls, and a removal is rare: so
+/// of many topics, some are checked each second, in turn.
+#[derive(Debug, Default)]
+pub(crate) struct Removals {
+    next: usize,
+}
+
+impl Removals {
+    /// How many topics are checked at a time.
+    const SHARE: usize = 16;
+
+    /// The next ones of this many topics.
+    pub(crate) fn next(&mut self, topics: usize) -> Range<usize> {
+        let first = if self.next < topics { self.next } else { 0 };
+        self.next = first.saturating_add(Self::SHARE);
+        first..self.next
     }
 }
 
@@ -189,9 +219,9 @@ impl WatchedTopic {
 
     /// Repairs the state that dead members left. If a publisher is gone, wakes the subscriber, which may take
     /// only when it is woken: the take releases the publisher's memory.
-    fn look_after_the_dead(&self) {
+    fn look_after_the_dead(&self, for_removal: bool) {
         let mut state = lock(&self.state);
-        if !state.pools.look(&self.topic) {
+        if !state.pools.look(&self.topic, &self.living, for_removal) {
             return;
         }
         if let Some((_, link)) = &state.bell {
@@ -310,11 +340,11 @@ impl Reactor {
         fd: Option<Arc<OwnedFd>>,
         bell: Option<(Arc<Bell>, Arc<Link>)>,
     ) -> io::Result<Arc<Watch>> {
-        let Watched { topic, next, tracker, takes_on_host } = watched;
+        let Watched { topic, next, tracker, takes_on_host, living } = watched;
         let pools = PresentPools::of(&topic);
         let state = Mutex::new(WatchState { next, tracker, waker: None, fd, bell, pools });
         let watched =
-            Arc::new(WatchedTopic { topic, takes_on_host, state, has_ended: AtomicBool::new(false) });
+            Arc::new(WatchedTopic { topic, living, takes_on_host, state, has_ended: AtomicBool::new(false) });
         let most = if waits_for_several() { SHARE } else { 1 };
         let mut threads = lock(&self.threads);
         // The newest thread has room most often.
@@ -376,6 +406,7 @@ fn watch(shared: &Shared) {
     let mut topics: Vec<Looked> = Vec::new();
     let mut words: Vec<(usize, u32)> = Vec::new();
     let (mut repaired_ns, mut looked_ns, mut seen) = (coarse_ns(), 0, u32::MAX);
+    let mut removals = Removals::default();
     loop {
         // Announce first, then check, then sleep: see `wake`.
         let own = shared.word.announce();
@@ -386,7 +417,7 @@ fn watch(shared: &Shared) {
         topics.retain(|topic| !topic.watched.has_ended.load(Ordering::SeqCst));
         let now = coarse_ns();
         // After a call for this thread, or a time without any, all topics are looked at.
-        let all = own != seen || now.saturating_sub(looked_ns) >= SLICE.as_nanos() as u64;
+        let all = own != seen || now.saturating_sub(looked_ns) >= slice_for(topics.len()).as_nanos() as u64;
         if all {
             looked_ns = now;
         }
@@ -416,7 +447,10 @@ fn watch(shared: &Shared) {
         let now = coarse_ns();
         if now.saturating_sub(repaired_ns) > REPAIR_INTERVAL_NS {
             repaired_ns = now;
-            topics.iter().for_each(|topic| topic.watched.look_after_the_dead());
+            let removals = removals.next(topics.len());
+            for (index, topic) in topics.iter().enumerate() {
+                topic.watched.look_after_the_dead(removals.contains(&index));
+            }
         }
     }
 }
@@ -424,7 +458,7 @@ fn watch(shared: &Shared) {
 /// Sleeps on the thread's own word, which comes first, and on those of its topics.
 fn sleep(shared: &Shared, topics: &[Looked], words: &[(usize, u32)]) {
     if waits_for_several() {
-        sleep_on_group(words.iter().copied(), Some(SLICE));
+        sleep_on_group(words.iter().copied(), Some(slice_for(topics.len())));
         return;
     }
     // There is one topic at most. Without the thread's own word, it notices the end of its watch later.

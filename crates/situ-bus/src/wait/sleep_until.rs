@@ -6,10 +6,16 @@ use std::time::Duration;
 use crate::topic::Topic;
 use crate::wait::readiness::PendingFence;
 use crate::wait::sleep::{Slept, Word, sleep_on_any};
-use crate::wake::WakeWord;
+use crate::wake::{SLICE, WakeWord};
 
 /// How long to sleep while a message is incomplete: devices that complete it wake no sleeper.
 pub(crate) const GLANCE: Duration = Duration::from_millis(1);
+
+/// How long to sleep on the words of this many topics: [`SLICE`], and longer for many, because each sleep costs
+/// the kernel about 1 us for each word. With 120 topics it is less than a second.
+pub(crate) fn slice_for(topics: usize) -> Duration {
+    SLICE * (1 + u32::try_from(topics / 16).unwrap_or(u32::MAX).min(9))
+}
 
 /// Announces a sleeper. A sleeper that `takes_on_host` is not woken by incomplete messages.
 pub(crate) fn announce(word: &WakeWord, takes_on_host: bool) -> u32 {

@@ -20,12 +20,11 @@ use crate::clock::{Deadline, coarse_ns};
 use crate::node::handle::{Node, NodeInner};
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::wait::sleep::sleep_on_group;
-use crate::wait::sleep_until::GLANCE;
+use crate::wait::sleep_until::{GLANCE, slice_for};
 use crate::wait_set::bell::Bell;
 use crate::wait_set::polled;
 use crate::wait_set::source::{AttachError, ReadySource, Source, SourceId, WaitError, Waitable};
 use crate::wait_set::sources::{Sleep, Sources};
-use crate::wake::SLICE;
 
 /// The kernel waits for at most this many words in one call.
 const MAX_WORDS: usize = 128;
@@ -246,7 +245,7 @@ impl WaitSet {
         let slice = if !sleep.fences.is_empty() {
             GLANCE
         } else if has_direct {
-            SLICE
+            slice_for(sleep.words.len())
         } else {
             LONG
         };
@@ -273,6 +272,10 @@ impl WaitSet {
         }
         if has_direct {
             let now = coarse_ns();
+            if now.saturating_sub(sleep.looked_ns) >= slice_for(sleep.words.len()).as_nanos() as u64 {
+                sleep.looked_ns = now;
+                self.lock().forget();
+            }
             if now.saturating_sub(self.repaired_ns.load(Ordering::Relaxed)) > REPAIR_INTERVAL_NS {
                 self.repaired_ns.store(now, Ordering::Relaxed);
                 self.lock().look_after_the_dead();

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use crate::node::handle::NodeInner;
 use crate::topic::Topic;
+use crate::wait::reactor::Removals;
 use crate::wait::readiness::PendingFence;
 use crate::wait::sleep::waits_for_several;
 use crate::wait_set::bell::{Bell, Link};
@@ -67,6 +68,7 @@ pub(crate) struct Sources {
     direct: Vec<u64>,
     /// Changes with each change of `direct`.
     version: u64,
+    removals: Removals,
     schedule: Schedule,
     polled: Option<Polled>,
     /// Whether the program polls the set's descriptor.
@@ -87,6 +89,7 @@ impl Sources {
             queue: VecDeque::new(),
             direct: Vec::new(),
             version: 0,
+            removals: Removals::default(),
             schedule: Schedule::default(),
             polled: None,
             is_exposed: false,
@@ -328,6 +331,7 @@ impl Sources {
             if !entry.is_queued
                 && !entry.is_suspended
                 && let SourceKind::Topic(topic) = &mut entry.kind
+                && !topic.is_unchanged()
                 && matches!(topic.look(), TopicLook::Ready | TopicLook::Gone)
             {
                 self.enqueue(key);
@@ -479,9 +483,9 @@ impl Sources {
                 continue;
             }
             let SourceKind::Topic(topic) = &mut entry.kind else { continue };
-            let (word, announced) = topic.announce();
-            sleep.words.push((std::ptr::from_ref(word).addr(), announced));
-            match topic.look() {
+            let (look, word, announced) = topic.announce_and_look();
+            sleep.words.push((word, announced));
+            match look {
                 TopicLook::Nothing => {}
                 TopicLook::Ready | TopicLook::Gone => return false,
                 TopicLook::Incomplete(awaited) => sleep.fences.push((topic.topic().clone(), awaited)),
@@ -495,13 +499,25 @@ impl Sources {
         !self.direct.is_empty()
     }
 
+    /// Looks at all topics that the thread sleeps on itself at the next call, whether they have changed or not.
+    /// A publisher that died before it could wake this thread has changed nothing.
+    pub(crate) fn forget(&mut self) {
+        for index in 0..self.direct.len() {
+            let key = self.direct[index];
+            if let Some(Entry { kind: SourceKind::Topic(topic), .. }) = self.entry(key) {
+                topic.forget();
+            }
+        }
+    }
+
     /// Repairs the state that dead members of the topics left that the thread sleeps on itself.
     pub(crate) fn look_after_the_dead(&mut self) {
+        let removals = self.removals.next(self.direct.len());
         for index in 0..self.direct.len() {
             let key = self.direct[index];
             if let Some(entry) = self.entry(key)
                 && let SourceKind::Topic(topic) = &mut entry.kind
-                && topic.look_after_the_dead()
+                && topic.look_after_the_dead(removals.contains(&index))
             {
                 entry.link.once.store(true, Ordering::SeqCst);
                 self.enqueue(key);
@@ -527,6 +543,8 @@ pub(crate) struct Sleep {
     topics: Vec<Arc<Topic>>,
     /// The addresses of the words, and their values.
     pub(crate) words: Vec<(usize, u32)>,
+    /// When the thread looked last at topics that have not changed.
+    pub(crate) looked_ns: u64,
     /// The fences of messages that are not complete.
     pub(crate) fences: Vec<(Arc<Topic>, PendingFence)>,
 }

@@ -3,13 +3,13 @@
 //! The set keeps the topic, and not the subscriber. When the subscriber is dropped, the source is detached by
 //! the set's next look at it.
 
-use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Weak};
 
 use situ_memory::HOST;
 use situ_memory::sync::atomic::Ordering;
 
 use crate::node::handle::NodeInner;
+use crate::node::living::Living;
 use crate::port::pool_cache::Core;
 use crate::port::subscriber::RawSubscriber;
 use crate::topic::Topic;
@@ -25,7 +25,11 @@ pub(crate) struct TopicSource {
     core: Weak<Core>,
     tracker: ReadinessTracker,
     takes_on_host: bool,
+    living: Arc<Living>,
     pools: PresentPools,
+    /// The value of the topic's word at the last look that found nothing. As long as the word has this value,
+    /// nothing was published.
+    announced: Option<u32>,
     /// The watch by the node's threads, if the waiting thread does not sleep on the topic's word itself.
     watch: Option<Arc<Watch>>,
 }
@@ -48,7 +52,9 @@ impl TopicSource {
         let core = subscriber.core();
         let topic = core.topic.clone();
         Self {
+            living: core.node.living.clone(),
             pools: PresentPools::of(&topic),
+            announced: None,
             topic,
             core: Arc::downgrade(core),
             tracker: subscriber.tracker().for_watch(),
@@ -82,10 +88,30 @@ impl TopicSource {
         &self.topic
     }
 
-    /// Announces a sleeper, and returns the word to sleep on and its value. Look after this, before sleeping.
-    pub(crate) fn announce(&self) -> (&AtomicU32, u32) {
-        let word = self.topic.wake();
-        (word.futex(), announce(word, self.takes_on_host))
+    /// Whether nothing was published since [`announce_and_look`](Self::announce_and_look) found nothing: one
+    /// load.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.announced == Some(self.topic.wake().futex().load(Ordering::SeqCst))
+    }
+
+    /// The next look is a thorough one, whether something was published or not.
+    pub(crate) fn forget(&mut self) {
+        self.announced = None;
+    }
+
+    /// Announces a sleeper, and then looks. Returns the word to sleep on, and its value.
+    pub(crate) fn announce_and_look(&mut self) -> (TopicLook, usize, u32) {
+        let address = std::ptr::from_ref(self.topic.wake().futex()).addr();
+        if let Some(announced) = self.announced
+            && self.is_unchanged()
+        {
+            // The word still tells of this sleeper.
+            return (TopicLook::Nothing, address, announced);
+        }
+        let announced = announce(self.topic.wake(), self.takes_on_host);
+        let look = self.look();
+        self.announced = matches!(look, TopicLook::Nothing).then_some(announced);
+        (look, address, announced)
     }
 
     /// Lets the node's threads watch the topic, and ring when there is something to take.
@@ -96,6 +122,7 @@ impl TopicSource {
             next: cursor,
             tracker: self.tracker.for_watch(),
             takes_on_host: self.takes_on_host,
+            living: self.living.clone(),
         };
         self.watch = Some(node.reactor()?.ring_at(watched, &target.bell, &target.link)?);
         Ok(())
@@ -108,7 +135,7 @@ impl TopicSource {
 
     /// Repairs the state that dead members left. Returns whether the subscriber should take, because a
     /// publisher or the topic is gone.
-    pub(crate) fn look_after_the_dead(&mut self) -> bool {
-        self.pools.look(&self.topic)
+    pub(crate) fn look_after_the_dead(&mut self, for_removal: bool) -> bool {
+        self.pools.look(&self.topic, &self.living, for_removal)
     }
 }
