@@ -10,6 +10,8 @@
  *     situ_loan_publish(&loan, NULL, NULL);
  *   }
  *
+ * situ/execute.h adds wait sets, timers and executors.
+ *
  * Rules that hold for every function:
  *
  * - A function that can fail returns a `situ_status`: `SITU_OK`, `SITU_EMPTY` if a result may be absent, or
@@ -78,7 +80,8 @@ typedef enum situ_status {
   SITU_ERROR_QOS = -6,
   /* The topic has no room for another publisher or subscriber, or too few rows for the depth. */
   SITU_ERROR_NO_PLACE = -7,
-  /* Another process holds the topic's lock and does not release it. */
+  /* Another process holds the topic's lock and does not release it, or another thread waits for the wait set
+   * or spins the executor. */
   SITU_ERROR_BUSY = -8,
   /* All of the publisher's memory is in use, or the message can never fit. */
   SITU_ERROR_NO_MEMORY = -9,

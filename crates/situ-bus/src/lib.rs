@@ -66,7 +66,9 @@ pub use self::{
     },
     clock::{now_ns, steady_now},
     copy::copy_error::CopyError,
-    execute::callback::{CallbackError, CallbackFailure, CallbackGroup, CallbackResult},
+    execute::callback::{
+        CallbackError, CallbackFailure, CallbackGroup, CallbackResult, Permanent, Temporary,
+    },
     execute::executor::{Executor, InGroup, SpinError},
     execute::stop::Stopper,
     node::handle::{Cleaned, Node, NodeError, clean, clean_topics},

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use common::messages::{Pose, publish_pose};
 use common::{Scratch, role};
 use situ_bus::{
-    AttachError, CallbackGroup, Descriptor, Executor, GuardCondition, ReceiveError, SimulatedClock,
-    SpinError, Stopper, Subscriber, TakeError, Timer, Waitable,
+    AttachError, CallbackGroup, Descriptor, Executor, GuardCondition, Permanent, ReceiveError,
+    SimulatedClock, SpinError, Stopper, Subscriber, TakeError, Temporary, Timer, Waitable,
 };
 use situ_testkit::process::{Role, say};
 
@@ -343,6 +343,31 @@ fn errors_end_the_spin_or_go_to_the_handler() {
         *told.lock().unwrap(),
         ["number 11 is too large", "number 12 is too large", "number 21 is too large"]
     );
+}
+
+#[test]
+fn a_callback_tells_whether_its_error_lasts() {
+    let scratch = Scratch::new();
+    let executor = Executor::new(&scratch.node("n")).unwrap();
+    let (told, tell) = log();
+    executor.on_error(move |failure| {
+        tell.lock().unwrap().push((failure.id(), failure.error().to_string()));
+        ControlFlow::Continue(())
+    });
+    let (lasts, passes) = (GuardCondition::new(), GuardCondition::new());
+    let first = executor.guard_condition(&lasts, || Err::<(), _>(Permanent("broken".into()))).unwrap();
+    let second = executor.guard_condition(&passes, || Err::<(), _>(Temporary("not yet".into()))).unwrap();
+    lasts.trigger();
+    passes.trigger();
+    assert_eq!(executor.spin_some().unwrap(), 2);
+    assert_eq!(*told.lock().unwrap(), [(first, "broken".to_owned()), (second, "not yet".to_owned())]);
+    lasts.trigger();
+    passes.trigger();
+    assert_eq!(executor.spin_some().unwrap(), 0, "one is removed, the other waits");
+    assert!(!executor.remove(first));
+    let start = Instant::now();
+    assert!(executor.spin_once(Some(TIMEOUT)).unwrap());
+    assert!(start.elapsed() >= Duration::from_millis(5));
 }
 
 #[test]

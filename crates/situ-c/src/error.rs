@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use situ_bus::inspect::InspectError;
 use situ_bus::{
     CopyError, Interrupted, LoanError, NodeError, PublishError, RegisterError, RootError, TakeError,
+    TimerError,
 };
 use situ_memory::{AllocateError, DomainError, MemoryError, ViewError};
 
@@ -272,6 +273,12 @@ impl From<PublishError> for Failure {
             PublishError::Corrupted { .. } => situ_status::Malformed,
         };
         Self::new(status, error)
+    }
+}
+
+impl From<TimerError> for Failure {
+    fn from(error: TimerError) -> Self {
+        Self::argument(error)
     }
 }
 

@@ -1,5 +1,5 @@
-//! libsitu: the bus for C, and for all languages that can call C. Its documentation is the header,
-//! `cpp/include/situ.h`.
+//! libsitu: the bus for C, and for all languages that can call C. Its documentation is the headers,
+//! `cpp/include/situ.h` and `cpp/include/situ/execute.h`.
 //!
 //! Every function checks its arguments, calls `situ-bus`, and turns errors into texts. No panic unwinds into
 //! C ([`error::guard`]). The state of the hot path lies in structures that the caller owns. Lending,
@@ -9,6 +9,7 @@
 
 mod device;
 mod error;
+mod executor;
 mod guard;
 mod inspect;
 mod interrupt;
@@ -17,8 +18,10 @@ mod publisher;
 mod subscriber;
 #[cfg(test)]
 mod tests;
+mod timer;
 mod trace;
 mod types;
+mod wait_set;
 
 use std::ffi::{CStr, c_char};
 

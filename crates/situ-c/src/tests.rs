@@ -14,16 +14,19 @@ use situ_trace::Severity;
 
 use crate::device::{situ_fence, situ_fence_state, situ_span};
 use crate::error::{Failure, TEXT_SIZE, guard, situ_error, situ_status};
+use crate::executor::situ_callback;
 use crate::inspect::{situ_node_info, situ_topic_info, situ_wait_info};
 use crate::interrupt::situ_waiting;
 use crate::node::{situ_node, situ_node_create, situ_node_destroy};
 use crate::publisher::*;
 use crate::subscriber::*;
+use crate::timer::{situ_timer_call, situ_timer_state};
 use crate::trace::{
     BEGIN, INSTANT, MAX_ARGUMENTS, situ_trace_argument, situ_trace_category, situ_trace_counter,
     situ_trace_event, situ_trace_log_message, situ_trace_name,
 };
 use crate::types::*;
+use crate::wait_set::*;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -58,10 +61,17 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     structure!(situ_placement { domain, capacity, eager_copies, strategy });
     structure!(situ_span { address, size, offset, memory_size, domain_kind, domain_number });
     structure!(situ_fence { word, value });
+    number("SITU_READABLE", READABLE as usize);
+    number("SITU_WRITABLE", WRITABLE as usize);
+    number("SITU_CLOSED", CLOSED as usize);
     number("SITU_COMPLETE", situ_fence_state::Complete as usize);
     number("SITU_PENDING", situ_fence_state::Pending as usize);
     number("SITU_POISONED", situ_fence_state::Poisoned as usize);
     structure!(situ_waiting { timeout_ns, interrupter, until_a_signal });
+    structure!(situ_timer_call { scheduled_ns, reported_ns, missed });
+    structure!(situ_timer_state { period_ns, left_ns, calls, missed, last });
+    structure!(situ_ready { id, io });
+    structure!(situ_callback { call, release, context, parallel });
     structure!(situ_subscriber_qos {
         reliability,
         durability,
@@ -163,7 +173,9 @@ fn the_header_and_the_library_agree_on_every_number() {
         .collect();
     std::fs::write(
         &source,
-        format!("#include <situ.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"),
+        format!(
+            "#include <situ/execute.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"
+        ),
     )
     .unwrap();
     let compiled = Command::new("cc")
@@ -185,7 +197,9 @@ fn the_header_and_the_library_agree_on_every_number() {
 
 #[test]
 fn the_header_declares_what_the_library_exports() {
-    let header = std::fs::read_to_string(include_directory().join("situ.h")).unwrap();
+    let headers = ["situ.h", "situ/execute.h"];
+    let header =
+        headers.map(|name| std::fs::read_to_string(include_directory().join(name)).unwrap()).concat();
     let mut code = String::new();
     let mut rest = header.as_str();
     while let Some((before, comment)) = rest.split_once("/*") {
@@ -207,6 +221,9 @@ fn the_header_declares_what_the_library_exports() {
     let sources = [
         include_str!("lib.rs"),
         include_str!("error.rs"),
+        include_str!("executor.rs"),
+        include_str!("timer.rs"),
+        include_str!("wait_set.rs"),
         include_str!("types.rs"),
         include_str!("node.rs"),
         include_str!("publisher.rs"),

@@ -28,6 +28,18 @@ impl<E: Into<CallbackError>> CallbackResult for Result<(), E> {
     }
 }
 
+/// An error after which a callback can never run again: the executor removes the callback. The handler gets the
+/// error inside.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Permanent(pub CallbackError);
+
+/// An error that goes away by itself: the callback runs again after 10 ms, and not at once. The handler gets the
+/// error inside.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Temporary(pub CallbackError);
+
 /// What an executor does with a source after its callback has run.
 #[derive(Debug)]
 pub(crate) enum Next {
@@ -39,6 +51,21 @@ pub(crate) enum Next {
     Later(CallbackError),
     /// It fails for ever: the callback is removed.
     Never(CallbackError),
+}
+
+impl Next {
+    /// How a source goes on after its callback has returned.
+    pub(crate) fn after(result: Result<(), CallbackError>) -> Self {
+        let error = match result.map_err(|error| error.downcast::<Permanent>()) {
+            Ok(()) => return Self::Again,
+            Err(Ok(permanent)) => return Self::Never(permanent.0),
+            Err(Err(error)) => error,
+        };
+        match error.downcast::<Temporary>() {
+            Ok(temporary) => Self::Later(temporary.0),
+            Err(error) => Self::Failed(error),
+        }
+    }
 }
 
 /// The code of a callback.

@@ -164,6 +164,16 @@ impl Executor {
         self.in_group(&self.group).add(source, callback)
     }
 
+    /// As [`add`](Self::add), on any number of threads at once. The callback has to expect that another thread
+    /// has taken what was ready. It belongs to a reentrant group of its own.
+    pub fn add_parallel<R: CallbackResult>(
+        &self,
+        source: Source,
+        callback: impl Fn(IoReadiness) -> R + Send + Sync + 'static,
+    ) -> Result<SourceId, AttachError> {
+        self.in_group(&CallbackGroup::reentrant()).add_parallel(source, callback)
+    }
+
     /// Adds callbacks to a group. The executor's own methods add them to one mutually exclusive group.
     pub fn in_group<'e>(&'e self, group: &'e CallbackGroup) -> InGroup<'e> {
         InGroup { executor: self, group }
@@ -306,11 +316,18 @@ impl InGroup<'_> {
         source: Source,
         mut callback: impl FnMut(IoReadiness) -> R + Send + 'static,
     ) -> Result<SourceId, AttachError> {
-        let code = move |readiness| match callback(readiness).into_result() {
-            Ok(()) => Next::Again,
-            Err(error) => Next::Failed(error),
-        };
+        let code = move |readiness| Next::after(callback(readiness).into_result());
         self.insert(source, Code::Serial(Mutex::new(Box::new(code))))
+    }
+
+    /// As [`Executor::add_parallel`].
+    pub fn add_parallel<R: CallbackResult>(
+        &self,
+        source: Source,
+        callback: impl Fn(IoReadiness) -> R + Send + Sync + 'static,
+    ) -> Result<SourceId, AttachError> {
+        let code = move |readiness| Next::after(callback(readiness).into_result());
+        self.insert(source, Code::Parallel(Box::new(code)))
     }
 
     fn insert(&self, source: Source, code: Code) -> Result<SourceId, AttachError> {
@@ -334,7 +351,7 @@ fn after_take<S>(
 ) -> Next {
     match taken {
         Ok(None) => Next::Again,
-        Ok(Some(sample)) => callback(sample).map_or_else(Next::Failed, |()| Next::Again),
+        Ok(Some(sample)) => Next::after(callback(sample)),
         Err(error) => match &error {
             ReceiveError::Take(TakeError::Removed { .. } | TakeError::Forked { .. }) => {
                 Next::Never(error.into())
