@@ -1,6 +1,8 @@
 // The C++ part of the hot path does not allocate. (The tests of libsitu cover its part.)
 #include <gtest/gtest.h>
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 
 #include "bus/messages.hpp"
@@ -27,6 +29,50 @@ TEST_F(Bus, lending_publishing_taking_and_releasing_allocate_nothing) {
   const std::uint64_t before = situ_test::allocations.load();
   bool all = true;
   for (std::uint32_t id = 0; id < 1000; ++id) all = all && hop(id) && !subscriber.take().has_value();
+  EXPECT_EQ(situ_test::allocations.load() - before, 0U);
+  EXPECT_TRUE(all);
+}
+
+TEST_F(Bus, running_a_callback_allocates_nothing) {
+  const auto on = node("n");
+  situ::executor executor(on);
+  std::uint64_t sum = 0;
+  executor.subscribe(on.subscriber<Tick>("ticks"),
+                     [&](const situ::sample<Tick>& tick) { sum += tick->count; });
+  auto publisher = on.publisher<Tick>("ticks");
+  const auto round = [&] {
+    publisher.publish(Tick{.count = 1});
+    return executor.spin_once(std::chrono::seconds(20));
+  };
+  for (int warm = 0; warm < 100; ++warm) ASSERT_TRUE(round());
+  const auto before = situ_test::allocations.load();
+  bool all = true;
+  for (int count = 0; count < 100; ++count) all = all && round();
+  EXPECT_EQ(situ_test::allocations.load() - before, 0U);
+  EXPECT_TRUE(all);
+  EXPECT_EQ(sum, 200U);
+}
+
+TEST_F(Bus, waiting_for_a_set_allocates_nothing) {
+  const auto on = node("n");
+  situ::wait_set set(on);
+  std::array<situ::ready_source, 4> room;
+  const situ::guard_condition condition;
+  auto subscriber = on.subscriber<Tick>("ticks");
+  auto publisher = on.publisher<Tick>("ticks");
+  (void)set.attach(condition);
+  (void)set.attach(subscriber);
+  const auto round = [&] {
+    condition.trigger();
+    publisher.publish(Tick{.count = 1});
+    const bool both = set.wait(room, std::chrono::seconds(20)).size() == 2;
+    const bool none = subscriber.take().has_value() && set.wait(room, std::chrono::microseconds(10)).empty();
+    return both && none;
+  };
+  for (int warm = 0; warm < 10; ++warm) ASSERT_TRUE(round());
+  const auto before = situ_test::allocations.load();
+  bool all = true;
+  for (int count = 0; count < 100; ++count) all = all && round();
   EXPECT_EQ(situ_test::allocations.load() - before, 0U);
   EXPECT_TRUE(all);
 }

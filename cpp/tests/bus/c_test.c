@@ -1,6 +1,7 @@
 /* The bus in plain C: typical use, and the library's answers to mistakes. Exits with 0 on success. */
 #include <dirent.h>
 #include <situ.h>
+#include <situ/execute.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -521,6 +522,137 @@ static void survives(const situ_root* root) {
   CHECK(system(command) == 0);
 }
 
+/* What the callbacks of the test below tell. */
+struct ran {
+  situ_executor* executor;
+  situ_subscriber* subscriber;
+  uint64_t value;
+  int timers;
+  int released;
+};
+
+static situ_status on_message(void* context, uint32_t io, situ_error* error) {
+  struct ran* ran = context;
+  situ_sample sample;
+  const situ_status status = situ_subscriber_take(ran->subscriber, &sample, error);
+  CHECK(io == SITU_READABLE);
+  if (status != SITU_OK) return status;
+  ran->value = ((const struct numbers*)sample.head)->value;
+  situ_sample_release(&sample);
+  return SITU_OK;
+}
+
+static situ_status on_timer(void* context, uint32_t io, situ_error* error) {
+  struct ran* ran = context;
+  (void)io;
+  (void)error;
+  ran->timers++;
+  situ_executor_stop(ran->executor);
+  return SITU_OK;
+}
+
+static situ_status on_failure(void* context, uint32_t io, situ_error* error) {
+  (void)context;
+  (void)io;
+  error->status = SITU_ERROR_FULL;
+  strcpy(error->text, "no room");
+  return SITU_ERROR_FULL;
+}
+
+static void on_release(void* context) { ((struct ran*)context)->released++; }
+
+static int32_t go_on(void* context, uint64_t id, const situ_error* error) {
+  CHECK(id != 0 && error->status == SITU_ERROR_FULL && strcmp(error->text, "no room") == 0);
+  ++*(int*)context;
+  return 1;
+}
+
+static void publish_number(situ_publisher* publisher, uint64_t value) {
+  situ_loan loan;
+  CHECK(situ_publisher_loan(publisher, sizeof(struct numbers), 8, 0, &loan, NULL) == SITU_OK);
+  ((struct numbers*)loan.head)->value = value;
+  CHECK(situ_loan_publish(&loan, NULL, NULL) == SITU_OK);
+}
+
+/* A wait set, and an executor with callbacks. */
+static void waits_and_runs(const situ_root* root) {
+  situ_error error;
+  situ_node* node = NULL;
+  situ_publisher* publisher = NULL;
+  situ_subscriber* subscriber = NULL;
+  situ_guard_condition* condition = NULL;
+  situ_clock* clock = NULL;
+  situ_timer* timer = NULL;
+  situ_wait_set* set = NULL;
+  situ_executor* executor = NULL;
+  situ_callback_group* group = NULL;
+  uint64_t topic = 0;
+  uint64_t triggered = 0;
+  uint64_t due = 0;
+  size_t count = 0;
+  situ_ready ready[4];
+  CHECK(situ_node_create("n", root, &node, &error) == SITU_OK);
+  CHECK(situ_publisher_create(node, "numbers", &numbers, NULL, &publisher, &error) == SITU_OK);
+  CHECK(situ_subscriber_create(node, "numbers", &numbers, NULL, &subscriber, &error) == SITU_OK);
+  CHECK(situ_guard_condition_create(&condition, &error) == SITU_OK);
+  CHECK(situ_clock_create(5, &clock, &error) == SITU_OK);
+  CHECK(situ_timer_create(clock, 100, 0, &timer, &error) == SITU_OK);
+  CHECK(situ_timer_create(clock, 0, 0, &timer, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_wait_set_create(node, &set, &error) == SITU_OK);
+  CHECK(situ_wait_set_attach_subscriber(set, subscriber, &topic, &error) == SITU_OK);
+  CHECK(situ_wait_set_attach_guard_condition(set, condition, &triggered, &error) == SITU_OK);
+  CHECK(situ_wait_set_attach_timer(set, timer, &due, &error) == SITU_OK);
+  CHECK(situ_wait_set_attach_timer(set, timer, &due, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_wait_set_size(set) == 3);
+  CHECK(situ_wait_set_wait(set, 1000, ready, 4, &count, &error) == SITU_EMPTY);
+  CHECK(situ_wait_set_wait(set, 0, ready, 0, &count, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  publish_number(publisher, 7);
+  situ_guard_condition_trigger(condition);
+  situ_clock_advance(clock, 250);
+  CHECK(situ_clock_now(clock) == 255 && situ_clock_now(NULL) > 0 && situ_clock_is_paused(clock));
+  CHECK(situ_wait_set_wait(set, SITU_FOREVER, ready, 2, &count, &error) == SITU_OK && count == 2);
+  CHECK(situ_wait_set_wait(set, SITU_FOREVER, ready + 2, 2, &count, &error) == SITU_OK && count >= 1);
+  const situ_timer_state state = situ_timer_get_state(timer);
+  CHECK(state.calls == 1 && state.missed == 1 && state.left_ns == 50 && state.last.scheduled_ns == 105);
+  CHECK(situ_wait_set_detach(set, due) == 1 && situ_wait_set_detach(set, due) == 0);
+  CHECK(situ_wait_set_detach(set, triggered) == 1);
+
+  CHECK(situ_executor_create(node, &executor, &error) == SITU_OK);
+  CHECK(situ_callback_group_create(1, &group, &error) == SITU_OK);
+  struct ran ran = {executor, subscriber, 0, 0, 0};
+  const situ_callback message = {on_message, on_release, &ran, 0};
+  const situ_callback timed = {on_timer, on_release, &ran, 0};
+  const situ_callback fails = {on_failure, on_release, &ran, 1};
+  CHECK(situ_executor_add_subscriber(executor, group, subscriber, &message, NULL, &error) == SITU_OK);
+  CHECK(situ_executor_add_timer(executor, group, timer, &timed, &due, &error) == SITU_OK);
+  CHECK(situ_executor_add_timer(executor, NULL, timer, &timed, NULL, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(ran.released == 1);
+  CHECK(situ_executor_spin_some(executor, &count, &error) == SITU_OK && count == 1 && ran.value == 7);
+  situ_clock_set(clock, 1000);
+  CHECK(situ_executor_spin(executor, 2, &error) == SITU_OK && ran.timers == 1);
+  CHECK(situ_executor_add_guard_condition(executor, NULL, condition, &fails, NULL, &error) == SITU_OK);
+  situ_guard_condition_trigger(condition);
+  CHECK(situ_executor_spin_once(executor, SITU_FOREVER, &error) == SITU_ERROR_FULL);
+  CHECK(strcmp(error.text, "no room") == 0);
+  int told = 0;
+  situ_executor_on_error(executor, go_on, &told);
+  situ_guard_condition_trigger(condition);
+  CHECK(situ_executor_spin_once(executor, SITU_FOREVER, &error) == SITU_OK && told == 1);
+  CHECK(situ_executor_spin_once(executor, 0, &error) == SITU_EMPTY);
+  CHECK(situ_executor_remove(executor, due) == 1 && ran.released == 2);
+  situ_executor_destroy(executor);
+  CHECK(ran.released == 4);
+  situ_executor_destroy(NULL);
+  situ_callback_group_destroy(group);
+  situ_wait_set_destroy(set);
+  situ_timer_destroy(timer);
+  situ_clock_destroy(clock);
+  situ_guard_condition_destroy(condition);
+  situ_subscriber_destroy(subscriber);
+  situ_publisher_destroy(publisher);
+  situ_node_destroy(node);
+}
+
 int main(void) {
   char path[64];
   snprintf(path, sizeof path, "/dev/shm/situ-test-c-%ld", (long)getpid());
@@ -535,6 +667,7 @@ int main(void) {
   mistakes(&root);
   forks(&root);
   interrupts(&root);
+  waits_and_runs(&root);
   lists_waits(&root);
   survives(&root);
   char command[512];

@@ -8,6 +8,24 @@
 #include "bus/messages.hpp"
 #include "situ/bus.hpp"
 
+namespace {
+
+/// Whether a callback's error reaches the caller of a spin.
+bool runs(const situ::node& node) {
+  auto executor = situ::executor::try_create(node);
+  auto set = situ::wait_set::try_create(node);
+  if (!executor || !set || set->try_attach(-1)) return false;
+  const situ::guard_condition condition;
+  executor->add(condition, []() -> situ::result<void, situ::error> {
+    return situ::failure{situ::error(situ::errc::full, "no room")};
+  });
+  condition.trigger();
+  const auto ended = executor->try_spin();
+  return !ended && ended.error().code() == situ::errc::full;
+}
+
+}  // namespace
+
 int main() {
   using bus_test::Scan;
   using bus_test::Tick;
@@ -23,7 +41,8 @@ int main() {
     if (!loan || !loan->try_publish()) return 1;
     const auto taken = subscriber->try_take();
     good = taken && taken->has_value() && (*taken)->bulk(&Scan::ranges).size() == 3 &&
-           refused.error().code() == situ::errc::type && !situ::node::try_create("", {"/proc/none", {}});
+           refused.error().code() == situ::errc::type && runs(*node) &&
+           !situ::node::try_create("", {"/proc/none", {}});
   }
   // The control file of traces stays, because traced programs detect recordings through it.
   ::unlink((root.path + "/trace/control").c_str());

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "situ.h"
+#include "situ/execute.h"
 
 namespace situ::detail {
 
@@ -14,6 +15,12 @@ struct destroyer {
   void operator()(situ_subscriber* handle) const noexcept { situ_subscriber_destroy(handle); }
   void operator()(situ_stream* handle) const noexcept { situ_stream_destroy(handle); }
   void operator()(situ_interrupter* handle) const noexcept { situ_interrupter_destroy(handle); }
+  void operator()(situ_guard_condition* handle) const noexcept { situ_guard_condition_destroy(handle); }
+  void operator()(situ_clock* handle) const noexcept { situ_clock_destroy(handle); }
+  void operator()(situ_timer* handle) const noexcept { situ_timer_destroy(handle); }
+  void operator()(situ_wait_set* handle) const noexcept { situ_wait_set_destroy(handle); }
+  void operator()(situ_callback_group* handle) const noexcept { situ_callback_group_destroy(handle); }
+  void operator()(situ_executor* handle) const noexcept { situ_executor_destroy(handle); }
 };
 
 template <class Handle>
