@@ -16,6 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
 use rustix::event::EventfdFlags;
 
@@ -34,6 +35,9 @@ use crate::wake::{SLICE, WakeWord};
 /// How many topics one thread watches. Its own word is added to theirs, and the fences of some messages that
 /// are not complete.
 const SHARE: usize = 120;
+
+/// The sleep of a thread without topics.
+const LONG: Duration = Duration::from_secs(3600);
 
 /// A file descriptor that becomes readable when there is something to take: see
 /// [`RawSubscriber::wait`](crate::RawSubscriber::wait). It also becomes readable when a publisher is gone, so
@@ -417,7 +421,8 @@ fn watch(shared: &Shared) {
         topics.retain(|topic| !topic.watched.has_ended.load(Ordering::SeqCst));
         let now = coarse_ns();
         // After a call for this thread, or a time without any, all topics are looked at.
-        let all = own != seen || now.saturating_sub(looked_ns) >= slice_for(topics.len()).as_nanos() as u64;
+        let slice = slice_for(topics.iter().map(|topic| &topic.watched.topic));
+        let all = own != seen || now.saturating_sub(looked_ns) >= slice.as_nanos() as u64;
         if all {
             looked_ns = now;
         }
@@ -430,7 +435,9 @@ fn watch(shared: &Shared) {
             let word = watched.topic.wake();
             // Whoever published since the last look has changed the word, because it had this thread's bit.
             let is_same = word.futex().load(Ordering::SeqCst) == *announced;
-            if all || awaited.is_some() || !(*is_interested && is_same) {
+            // A message of a device may be incomplete again without a change.
+            let is_still = *is_interested && is_same && awaited.is_none() && !watched.topic.has_devices();
+            if all || !is_still {
                 *announced = announce(word, watched.takes_on_host);
                 (*is_interested, *awaited) = watched.tell();
             }
@@ -440,7 +447,7 @@ fn watch(shared: &Shared) {
             }
         }
         if is_complete {
-            sleep(shared, &topics, &words);
+            sleep(shared, &topics, &words, slice);
         } else {
             sleep_with_fences(shared, own, &topics);
         }
@@ -456,9 +463,14 @@ fn watch(shared: &Shared) {
 }
 
 /// Sleeps on the thread's own word, which comes first, and on those of its topics.
-fn sleep(shared: &Shared, topics: &[Looked], words: &[(usize, u32)]) {
+fn sleep(shared: &Shared, topics: &[Looked], words: &[(usize, u32)], slice: Duration) {
+    if topics.is_empty() {
+        // Only calls for this thread wake it, and they are not lost.
+        shared.word.sleep(words[0].1, LONG);
+        return;
+    }
     if waits_for_several() {
-        sleep_on_group(words.iter().copied(), Some(slice_for(topics.len())));
+        sleep_on_group(words.iter().copied(), Some(slice));
         return;
     }
     // There is one topic at most. Without the thread's own word, it notices the end of its watch later.

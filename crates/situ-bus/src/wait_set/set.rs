@@ -20,7 +20,7 @@ use crate::clock::{Deadline, coarse_ns};
 use crate::node::handle::{Node, NodeInner};
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::wait::sleep::sleep_on_group;
-use crate::wait::sleep_until::{GLANCE, slice_for};
+use crate::wait::sleep_until::GLANCE;
 use crate::wait_set::bell::Bell;
 use crate::wait_set::polled;
 use crate::wait_set::source::{AttachError, ReadySource, Source, SourceId, WaitError, Waitable};
@@ -245,7 +245,7 @@ impl WaitSet {
         let slice = if !sleep.fences.is_empty() {
             GLANCE
         } else if has_direct {
-            slice_for(sleep.words.len())
+            sleep.slice()
         } else {
             LONG
         };
@@ -272,7 +272,7 @@ impl WaitSet {
         }
         if has_direct {
             let now = coarse_ns();
-            if now.saturating_sub(sleep.looked_ns) >= slice_for(sleep.words.len()).as_nanos() as u64 {
+            if now.saturating_sub(sleep.looked_ns) >= sleep.slice().as_nanos() as u64 {
                 sleep.looked_ns = now;
                 self.lock().forget();
             }

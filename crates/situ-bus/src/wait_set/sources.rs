@@ -22,6 +22,7 @@ use crate::topic::Topic;
 use crate::wait::reactor::Removals;
 use crate::wait::readiness::PendingFence;
 use crate::wait::sleep::waits_for_several;
+use crate::wait::sleep_until::slice_for;
 use crate::wait_set::bell::{Bell, Link};
 use crate::wait_set::clock::Clock;
 use crate::wait_set::guard_condition::Target;
@@ -527,6 +528,11 @@ impl Sources {
 }
 
 impl Sleep {
+    /// How long to sleep on the topics.
+    pub(crate) fn slice(&self) -> Duration {
+        slice_for(self.topics.iter())
+    }
+
     /// Gives up the topics: the thread does not sleep on them any more.
     pub(crate) fn forget_topics(&mut self) {
         self.topics.clear();

@@ -110,7 +110,9 @@ impl TopicSource {
         }
         let announced = announce(self.topic.wake(), self.takes_on_host);
         let look = self.look();
-        self.announced = matches!(look, TopicLook::Nothing).then_some(announced);
+        // A message of a device may come, or be incomplete again, without a change.
+        let is_still = matches!(look, TopicLook::Nothing) && !self.topic.has_devices();
+        self.announced = is_still.then_some(announced);
         (look, address, announced)
     }
 
