@@ -70,6 +70,75 @@ fn the_synchronizer_pairs_images_and_clouds() {
     assert!(receive.recv_timeout(Duration::from_millis(100)).is_err(), "60 ms are too long");
 }
 
+/// Waits for images and for a timer, until the set is told to end.
+fn wait_for_images(node: &Node, stop: &situ::bus::GuardCondition) -> Result<u32, Box<dyn Error>> {
+    let (mut width, mut late) = (0, 0);
+    // ANCHOR: wait-set
+    use situ::bus::{ReadySources, Timer, WaitSet};
+
+    let set = WaitSet::new(node);
+    let images = node.subscriber::<Image>("images").create()?;
+    let watchdog = Timer::one_shot(Duration::from_millis(100))?;
+    let (image, silence, end) = (set.attach(&images)?, set.attach(&watchdog)?, set.attach(stop)?);
+    let mut ready = ReadySources::new();
+    while set.wait(&mut ready, None)? {
+        if ready.contains(image) {
+            while let Some(image) = images.take()? {
+                width = image.width;
+            }
+            watchdog.reset();
+        }
+        if ready.contains(silence) {
+            late += 1;
+        }
+        if ready.contains(end) {
+            break;
+        }
+    }
+    // ANCHOR_END: wait-set
+    Ok(width + 1000 * late)
+}
+
+#[test]
+fn the_wait_set_of_the_book_reports_images_silence_and_the_end() {
+    let scratch = Scratch::new("book");
+    let node = Node::in_root("book", Root::at(scratch.path(), None)).unwrap();
+    let images = node.publisher::<Image>("images").create().unwrap();
+    let stop = situ::bus::GuardCondition::new();
+    let (theirs, begin) = (stop.clone(), Instant::now());
+    let waiting = std::thread::spawn(move || wait_for_images(&node, &theirs).unwrap());
+    while images.raw().subscribers() == 0 {
+        assert!(begin.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let mut image = images.loan_with(ImageBulkLengths { data: 3 }).unwrap();
+    image.width = 7;
+    image.publish().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    stop.trigger();
+    assert_eq!(waiting.join().unwrap(), 1007, "one image, and silence once");
+}
+
+#[test]
+fn simulated_time_of_the_book() -> Result<(), Box<dyn Error>> {
+    let scratch = Scratch::new("book");
+    let node = Node::in_root("book", Root::at(scratch.path(), None))?;
+    let executor = situ::bus::Executor::new(&node)?;
+    let (tell, told) = channel();
+    // ANCHOR: simulated-time
+    use situ::bus::{SimulatedClock, Timer};
+
+    let clock = SimulatedClock::new(Duration::ZERO);
+    let control = Timer::periodic_by(&clock.clock(), Duration::from_millis(10))?;
+    executor.timer(&control, move |call| tell.send((call.scheduled, call.missed)))?;
+    // Each message of a simulator or a recording carries its time.
+    clock.set(Duration::from_millis(35));
+    // ANCHOR_END: simulated-time
+    assert_eq!(executor.spin_some()?, 1);
+    assert_eq!(told.try_recv()?, (Duration::from_millis(10), 2));
+    Ok(())
+}
+
 mod events {
     // ANCHOR: trace
     use situ::trace::{category, counter, instant, slice};

@@ -47,6 +47,12 @@ note: step 3
 pose: x = 4
 ";
 
+const EXECUTOR: &str = "pose: x = 0
+pose: x = 1
+pose: x = 2
+arrived
+";
+
 const REGION: &str = "built: Hero, level 60, 5 items, 4 points, 2 equips, 2 skills, 70d12939edba191e
 written in place: Hero, level 61, 5 items, 4 points, 2 equips, 2 skills, afcd65c8ff7e5753
 grown: a hero with a name that does not fit into the string itself, level 61, 4 items, 1004 points, 2 equips, 3 skills, 86bdff6ab7de8e52
@@ -254,6 +260,11 @@ fn relay() {
 #[test]
 fn waiting() {
     alone("waiting", &[Language::Rust, Language::Cpp], WAITING);
+}
+
+#[test]
+fn executor() {
+    alone("executor", &[Language::Rust, Language::Cpp], EXECUTOR);
 }
 
 #[test]

@@ -2,10 +2,12 @@
 // a page shows; a test of the command compares them.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "bus/scratch.hpp"
 #include "situ/sensor.hpp"
@@ -54,6 +56,65 @@ void publish(situ::publisher<Image>& images, situ::publisher<Cloud>& clouds) {
     cloud->width = 10 * second;
     cloud.publish();
   }
+}
+
+/// Waits for images and for a timer, until the set is told to end.
+std::uint32_t wait_for_images(const situ::node& node, const situ::guard_condition& stop) {
+  std::uint32_t width = 0;
+  std::uint32_t late = 0;
+  // ANCHOR: wait-set
+  situ::wait_set set(node);
+  auto images = node.subscriber<Image>("images");
+  const auto watchdog = situ::timer::once(100ms);
+  const auto image = set.attach(images);
+  const auto silence = set.attach(watchdog);
+  const auto end = set.attach(stop);
+  std::array<situ::ready_source, 8> room;
+  for (bool running = true; running;) {
+    for (const situ::ready_source& source : set.wait(room)) {
+      if (source.id() == image) {
+        while (auto taken = images.take()) width = (*taken)->width;
+        watchdog.reset();
+      } else if (source.id() == silence) {
+        ++late;
+      } else if (source.id() == end) {
+        running = false;
+      }
+    }
+  }
+  // ANCHOR_END: wait-set
+  return width + 1000 * late;
+}
+
+TEST_F(Bus, the_wait_set_of_the_book_reports_images_silence_and_the_end) {
+  const auto on = node("n");
+  auto images = on.publisher<Image>("images");
+  const situ::guard_condition stop;
+  std::uint32_t found = 0;
+  std::thread waiting([&] { found = wait_for_images(on, stop); });
+  while (images.statistics().subscribers == 0) std::this_thread::sleep_for(1ms);
+  auto image = images.loan({.data = 3});
+  image->width = 7;
+  image.publish();
+  std::this_thread::sleep_for(300ms);
+  stop.trigger();
+  waiting.join();
+  EXPECT_EQ(found, 1007U) << "one image, and silence once";
+}
+
+TEST_F(Bus, simulated_time_of_the_book) {
+  situ::executor executor(node("n"));
+  std::vector<situ::timer_call> calls;
+  // ANCHOR: simulated-time
+  const situ::simulated_clock clock;
+  executor.add(situ::timer(10ms, &clock), [&calls](situ::timer_call call) { calls.push_back(call); });
+  // Each message of a simulator or a recording carries its time.
+  clock.set(35ms);
+  // ANCHOR_END: simulated-time
+  EXPECT_EQ(executor.spin_some(), 1U);
+  ASSERT_EQ(calls.size(), 1U);
+  EXPECT_EQ(calls[0].scheduled, 10ms);
+  EXPECT_EQ(calls[0].missed, 2U);
 }
 
 TEST_F(Bus, the_synchronizer_of_the_book_pairs_images_and_clouds) {
