@@ -1,5 +1,6 @@
 /* Joins the bus and leaves it again. */
 #include <situ.h>
+#include <situ/execute.h>
 #include <stdio.h>
 
 int main(void) {
@@ -9,6 +10,9 @@ int main(void) {
     fprintf(stderr, "%s\n", error.text);
     return 1;
   }
+  situ_executor* executor;
+  if (situ_executor_create(node, &executor, &error) != SITU_OK) return 1;
+  situ_executor_destroy(executor);
   situ_node_destroy(node);
   return situ_version() == SITU_VERSION ? 0 : 1;
 }
