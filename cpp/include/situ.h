@@ -182,6 +182,9 @@ typedef struct situ_type {
   /* The size in bytes of each flat message, if all have the same and none has a body; otherwise, or if it is
    * not known, 0. Messages of up to 112 bytes then travel beside their reference, which takes less time. */
   uint32_t fixed_size;
+  /* The size in bytes of the user header that each message carries beside its content: a multiple of 8, at
+   * most 64; 0: none. It must be the same for all publishers and subscribers of a topic. */
+  uint32_t user_header_size;
 } situ_type;
 
 typedef enum situ_reliability { SITU_BEST_EFFORT = 0, SITU_RELIABLE = 1 } situ_reliability;
@@ -389,7 +392,7 @@ typedef struct situ_sample {
   uint32_t encoding;
   /* Internal. */
   uint32_t state_;
-  uint64_t held_[12];
+  uint64_t held_[13];
 } situ_sample;
 
 /* Joins a topic as subscriber. `qos` may be NULL for the default. Destroy the subscriber with

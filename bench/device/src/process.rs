@@ -104,6 +104,8 @@ pub fn timed() -> TypeDescription {
         schema_hash: 0x5D1,
         layout_hash: 0x5D2,
         encoding: situ::bus::Encoding::Flat,
+        fixed_size: 0,
+        user_header_size: 0,
     }
 }
 

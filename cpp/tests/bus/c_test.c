@@ -29,6 +29,7 @@ static const situ_type numbers = {"test::Numbers",
                                   0x12,
                                   0x34,
                                   SITU_FLAT,
+                                  0,
                                   0};
 
 static void count_topic(const situ_topic_info* topic, void* context) {

@@ -150,7 +150,7 @@ TEST_F(Bus, a_subscriber_holds_no_more_than_it_may) {
 class Forger {
  public:
   explicit Forger(const situ::node& on) {
-    const situ_type type{"test::Scan", "", Scan::schema_hash, Scan::layout_hash, SITU_FLAT, 0};
+    const situ_type type{"test::Scan", "", Scan::schema_hash, Scan::layout_hash, SITU_FLAT, 0, 0};
     situ_error error;
     EXPECT_EQ(situ_publisher_create(on.handle(), "scans", &type, nullptr, &publisher_, &error), SITU_OK)
         << error.text;

@@ -71,6 +71,7 @@ pub use self::{
     },
     execute::executor::{Executor, InGroup, SpinError},
     execute::stop::Stopper,
+    node::endpoint::EndpointId,
     node::handle::{Cleaned, Node, NodeError, clean, clean_topics},
     node::liveness::{NodeId, NodeInfo},
     node::peer::Peer,

@@ -103,6 +103,10 @@ pub struct SubscriberQos {
     /// memory of a held sample. A take beyond the limit is an error, and the message stays available. At
     /// least 1; the default is 256.
     pub max_held: usize,
+    /// Whether samples have the time at which they were taken
+    /// ([`RawSample::received_at_ns`](crate::RawSample::received_at_ns)). This costs a read of the clock for
+    /// each message.
+    pub reception_times: bool,
 }
 
 impl Default for SubscriberQos {
@@ -115,6 +119,7 @@ impl Default for SubscriberQos {
             trust: Trust::default(),
             limits: Limits::default(),
             max_held: MAX_HELD,
+            reception_times: false,
         }
     }
 }

@@ -395,6 +395,9 @@ fn a_truncated_or_garbled_topic_is_refused() {
         (36, 255, "not where they belong"),
         (80, u32::MAX, "impossibly long text"),
         (84, 8192, "not where they belong"),
+        (88, 113, "impossible size of messages"),
+        (92, 12, "impossible size of user headers"),
+        (92, 72, "impossible size of user headers"),
     ] {
         let mut garbled = whole.clone();
         garbled[offset..offset + 4].copy_from_slice(&value.to_le_bytes());

@@ -149,6 +149,7 @@ fn description(encoding: Encoding) -> TypeDescription {
         layout_hash: if encoding == Encoding::Flat { 0x1a0d_1a0d_1a0d_1a0d } else { 0 },
         encoding,
         fixed_size: 0,
+        user_header_size: 0,
     }
 }
 

@@ -224,7 +224,9 @@ impl From<NodeError> for Failure {
 impl From<RegisterError> for Failure {
     fn from(error: RegisterError) -> Self {
         let status = match &error {
-            RegisterError::InvalidName(_) => situ_status::InvalidArgument,
+            RegisterError::InvalidName(_) | RegisterError::UserHeaderSize { .. } => {
+                situ_status::InvalidArgument
+            }
             RegisterError::Root(root) => root.into(),
             RegisterError::Memory(memory) => memory.into(),
             RegisterError::Domain(domain) => domain.into(),
@@ -234,6 +236,7 @@ impl From<RegisterError> for Failure {
             | RegisterError::NoFlatForm { .. }
             | RegisterError::NoRegionForm { .. }
             | RegisterError::TextTooLong(_)
+            | RegisterError::UserHeaderMismatch { .. }
             | RegisterError::Serialized { .. } => situ_status::Type,
             RegisterError::Qos { .. } => situ_status::Qos,
             RegisterError::Full { .. } | RegisterError::Depth { .. } | RegisterError::Domains { .. } => {

@@ -47,7 +47,7 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     }
     structure!(situ_error { status, text });
     structure!(situ_root { path, group });
-    structure!(situ_type { name, schema, schema_hash, layout_hash, encoding });
+    structure!(situ_type { name, schema, schema_hash, layout_hash, encoding, fixed_size, user_header_size });
     structure!(situ_publisher_qos {
         reliability,
         durability,
@@ -266,6 +266,7 @@ impl Bench {
             layout_hash: 2,
             encoding: 1,
             fixed_size: 0,
+            user_header_size: 0,
         };
         let mut bench =
             Self { _scratch: scratch, node: null_mut(), publisher: null_mut(), subscriber: null_mut() };

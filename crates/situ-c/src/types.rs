@@ -32,6 +32,7 @@ pub struct situ_type {
     pub layout_hash: u64,
     pub encoding: u32,
     pub fixed_size: u32,
+    pub user_header_size: u32,
 }
 
 /// `situ_placement`.
@@ -261,6 +262,7 @@ pub unsafe fn read_type(description: *const situ_type) -> Result<TypeDescription
         layout_hash: description.layout_hash,
         encoding: encoding(description.encoding)?,
         fixed_size: description.fixed_size,
+        user_header_size: description.user_header_size,
     })
 }
 
@@ -314,5 +316,6 @@ pub unsafe fn read_subscriber_qos(qos: *const situ_subscriber_qos) -> Result<Sub
             0 => SubscriberQos::default().max_held,
             held => held,
         },
+        reception_times: false,
     })
 }

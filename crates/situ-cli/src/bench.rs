@@ -251,6 +251,7 @@ fn description() -> TypeDescription {
         layout_hash: 0x5349_5455_4245_4e44,
         encoding: Encoding::Flat,
         fixed_size: 0,
+        user_header_size: 0,
     }
 }
 

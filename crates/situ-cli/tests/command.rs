@@ -36,6 +36,7 @@ fn names_and_texts_of_others_do_nothing_to_a_terminal() {
         layout_hash: 7,
         encoding: Encoding::Flat,
         fixed_size: 0,
+        user_header_size: 0,
     };
     let _subscriber = RawSubscriber::create(&node, "topic", &description, Default::default()).unwrap();
     // A node cannot have this name, but its file can be written with it.
@@ -371,6 +372,7 @@ fn regions_are_echoed_in_several_versions() {
             layout_hash: 7,
             encoding: Encoding::Region,
             fixed_size: 0,
+            user_header_size: 0,
         }
     };
     let node = Node::in_root("test", Root::at(sandbox.root(), None)).unwrap();

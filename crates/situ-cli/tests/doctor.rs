@@ -26,6 +26,7 @@ fn doctor_says_who_waits_for_whom_and_how_to_continue() {
         layout_hash: schema.layout_hash(pose),
         encoding: Encoding::Flat,
         fixed_size: 0,
+        user_header_size: 0,
     };
     let node = Node::in_root("driver", Root::at(sandbox.root(), None)).unwrap();
     let limit = Duration::from_secs(60);

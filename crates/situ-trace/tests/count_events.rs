@@ -62,6 +62,7 @@ impl Bus {
             layout_hash: 0x5678,
             encoding: Encoding::Flat,
             fixed_size: 0,
+            user_header_size: 0,
         };
         let node = Node::in_root("counted", scratch.root()).unwrap();
         let subscriber = RawSubscriber::create(&node, "counted", &number, SubscriberQos::default()).unwrap();

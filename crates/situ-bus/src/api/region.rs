@@ -43,6 +43,7 @@ pub fn describe_region<T: RegionMessage>() -> TypeDescription {
         layout_hash: layout_hash::<T>(),
         encoding: Encoding::Region,
         fixed_size: 0,
+        user_header_size: 0,
     }
 }
 
@@ -521,6 +522,11 @@ impl<T: RegionMessage> RegionSample<T> {
     /// The node that published it.
     pub fn publisher(&self) -> NodeId {
         self.raw.publisher()
+    }
+
+    /// Its user header: see [`RawSample::user_header`].
+    pub fn user_header(&self) -> &[u8] {
+        self.raw.user_header()
     }
 }
 

@@ -40,6 +40,7 @@ pub fn describe<T: Message>() -> TypeDescription {
             StorageKind::Heap | StorageKind::Ros => Encoding::Xcdr1,
         },
         fixed_size: T::FLAT_FORM.and_then(|form| form.size.try_into().ok()).unwrap_or_default(),
+        user_header_size: 0,
     }
 }
 
@@ -757,6 +758,11 @@ impl<T: Message> Sample<T> {
     /// The node that published it.
     pub fn publisher(&self) -> NodeId {
         self.raw.publisher()
+    }
+
+    /// Its user header: see [`RawSample::user_header`].
+    pub fn user_header(&self) -> &[u8] {
+        self.raw.user_header()
     }
 
     /// The untyped sample, with the message's bytes.

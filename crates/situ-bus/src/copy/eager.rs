@@ -13,7 +13,7 @@ use crate::port::pool_options::WARM_SIZE;
 use crate::port::publisher_state::Inner;
 use crate::qos::{Durability, PublisherQos};
 use crate::topic::Topic;
-use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
+use crate::topic::format::{BODY_IN_SLOT, Descriptor};
 
 /// The eager copies of one publisher.
 pub(crate) struct Eager {
@@ -121,7 +121,7 @@ impl Eager {
             }
             None => {
                 let at = match body_size {
-                    0 => DESCRIPTOR as u64,
+                    0 => self.topic.head_offset() as u64,
                     _ => descriptor.body_offset.load(Ordering::Relaxed),
                 };
                 let head_size = u64::from(descriptor.head_size.load(Ordering::Relaxed));

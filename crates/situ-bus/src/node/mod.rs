@@ -2,12 +2,14 @@
 //!
 //! ```text
 //!   handle          the node, and cleaning up after dead nodes
+//!   endpoint        the ids of publishers and subscribers
 //!   liveness        the files that tell which nodes are alive
 //!   peer            a node, as errors name it
 //!   process_watch   watches that tell when a process ends
 //!   fence_watchdog  fences whose owner died
 //! ```
 
+pub(crate) mod endpoint;
 pub(crate) mod fence_watchdog;
 pub(crate) mod handle;
 pub(crate) mod liveness;

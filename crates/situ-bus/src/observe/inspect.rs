@@ -9,6 +9,7 @@ use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, DomainId, MemoryError, OpenRoot, PoolMetadata, PoolView, SlotId, guard};
 
 use crate::clock::now_ns;
+use crate::node::endpoint::EndpointId;
 use crate::node::liveness::{self, Living, NodeId, NodeInfo};
 use crate::protocol::ledger::HeldSlot;
 use crate::protocol::ring::{Look, Reference};
@@ -50,6 +51,8 @@ pub struct DomainUse {
 /// A publisher of a topic.
 #[derive(Debug, Clone)]
 pub struct PublisherInfo {
+    /// Its id.
+    pub id: EndpointId,
     /// The publisher's node.
     pub node: NodeId,
     /// Whether that node lives and the publisher is present.
@@ -86,6 +89,8 @@ pub struct Waits {
 /// A subscriber of a topic.
 #[derive(Debug, Clone)]
 pub struct SubscriberInfo {
+    /// Its id.
+    pub id: EndpointId,
     /// The subscriber's node.
     pub node: NodeId,
     /// Whether that node lives.
@@ -205,11 +210,13 @@ fn describe(topic: &Topic) -> TopicInfo {
                 return None;
             }
             let node = NodeId(entry.node.load(Ordering::Relaxed));
-            let path = topic.pool_path(entry.tenure.pool());
+            let pool = entry.tenure.pool();
+            let path = topic.pool_path(pool);
             let slots = PoolMetadata::open(&path, Access::Read).map_or(0, |pool| pool.slots());
             let held_slots = held.iter().filter(|held| usize::from(held.pool) == index).count();
             let alive = word.is_active() && living.has(node);
             Some(PublisherInfo {
+                id: EndpointId { node, number: pool },
                 node,
                 alive,
                 waits: waits(topic, entry).filter(|_| alive),
@@ -234,6 +241,7 @@ fn describe(topic: &Topic) -> TopicInfo {
             }
             let node = NodeId(place.node());
             Some(SubscriberInfo {
+                id: EndpointId { node, number: place.number() },
                 node,
                 alive: !word.is_gone() && living.has(node),
                 reliable: word.is_reliable(),
@@ -265,6 +273,7 @@ fn describe(topic: &Topic) -> TopicInfo {
                 .and_then(|entry| Encoding::from_number(entry.encoding.load(Ordering::Relaxed)))
                 .unwrap_or(Encoding::Flat),
             fixed_size: topic.header.copied_size,
+            user_header_size: topic.header.user_header_size,
         },
         depth: topic.ring().depth() as u32,
         published,

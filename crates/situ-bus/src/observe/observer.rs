@@ -113,7 +113,7 @@ impl Observer {
             published_at_ns: descriptor.published_at_ns.load(Ordering::Relaxed),
             bytes: u64::from(descriptor.head_size.load(Ordering::Relaxed))
                 .saturating_add(descriptor.body_size.load(Ordering::Relaxed)),
-            publisher: NodeId(descriptor.publisher.load(Ordering::Relaxed)),
+            publisher: NodeId(view.header().owner),
         };
         let here = descriptor.sequence.load(Ordering::Relaxed);
         // The loads above come before the load of the generation below (acquire fence). If any of them had

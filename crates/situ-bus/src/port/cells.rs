@@ -15,21 +15,27 @@ use std::sync::Arc;
 use situ_memory::sync::atomic::{AtomicBool, Ordering};
 use situ_memory::{DomainError, DomainId, HOST, Memory};
 
-use crate::protocol::row::LONG_WORDS;
 use crate::topic::Topic;
-use crate::topic::format::Descriptor;
+use crate::topic::format::{DESCRIPTOR, Descriptor, MAX_COPIED, MAX_USER_HEADER, head_offset};
 use crate::trust::Limits;
 
 /// How many samples in cells a subscriber may hold.
 const CELLS: usize = 16;
 
-/// A descriptor and a message, as in a slot.
+/// The words of a cell behind its descriptor: room for a user header, and a message.
+const WORDS: usize = (MAX_USER_HEADER + MAX_COPIED) as usize / 8;
+
+/// A descriptor and a message, as in a slot with a user header: the message begins at 128 bytes, and its user
+/// header lies before it.
 #[repr(C, align(64))]
 struct Cell {
     descriptor: Descriptor,
-    words: UnsafeCell<[u64; LONG_WORDS]>,
+    words: UnsafeCell<[u64; WORDS]>,
     in_use: AtomicBool,
 }
+
+/// The word with which a message begins.
+const MESSAGE: usize = MAX_USER_HEADER as usize / 8;
 
 /// The cells of a subscriber.
 pub(crate) struct Cells {
@@ -65,7 +71,7 @@ impl Cells {
     fn new() -> Self {
         let cell = || Cell {
             descriptor: Descriptor::default(),
-            words: UnsafeCell::new([0; LONG_WORDS]),
+            words: UnsafeCell::new([0; WORDS]),
             in_use: AtomicBool::new(false),
         };
         let cells = Arc::new(Slab((0..CELLS).map(|_| cell()).collect()));
@@ -119,15 +125,18 @@ impl TakenCell {
         unsafe { self.0.as_ref() }
     }
 
-    /// The message's words, for the thread that has just taken the cell.
+    /// The words of a user header and a message of these sizes, which fit. For the thread that has just taken
+    /// the cell.
     #[inline(always)]
-    pub(crate) fn words(&mut self) -> &mut [u64; LONG_WORDS] {
+    pub(crate) fn words(&mut self, user_header_size: usize, size: usize) -> &mut [u64] {
         // SAFETY: the cell is in use by this alone, and no sample of it exists yet.
-        unsafe { &mut *self.cell().words.get() }
+        let words = unsafe { &mut *self.cell().words.get() };
+        &mut words[MESSAGE - user_header_size / 8..MESSAGE + size.div_ceil(8)]
     }
 
+    #[inline(always)]
     pub(crate) fn message(&self) -> *const u8 {
-        self.cell().words.get().cast::<u8>().cast_const()
+        self.cell().words.get().cast::<u64>().wrapping_add(MESSAGE).cast::<u8>().cast_const()
     }
 
     pub(crate) fn descriptor(&self) -> &Descriptor {
@@ -160,7 +169,8 @@ impl fmt::Debug for Slab {
     }
 }
 
-const _: () = assert!(offset_of!(Cell, words) == 64);
+// The message is aligned as in a slot.
+const _: () = assert!(offset_of!(Cell, words) == DESCRIPTOR && DESCRIPTOR + MESSAGE * 8 == head_offset(8));
 
 /// A span of a sample in a cell is host memory that no other process sees.
 impl Memory for Slab {

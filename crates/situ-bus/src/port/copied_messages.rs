@@ -8,6 +8,8 @@ use crate::topic::Topic;
 pub(crate) struct CopiedMessages {
     /// Their size in bytes.
     pub(crate) size: usize,
+    /// The size of their user headers, which lie directly before them.
+    pub(crate) user_header_size: usize,
     /// The publisher's first number.
     pub(crate) since: u64,
 }
@@ -17,6 +19,7 @@ impl CopiedMessages {
     pub(crate) fn of(topic: &Topic, entry: usize, qos: &PublisherQos) -> Option<Self> {
         let size = topic.header.copied_size as usize;
         let since = topic.publisher(entry).tenure.since();
-        (size != 0 && qos.lifespan.is_none()).then_some(Self { size, since })
+        let user_header_size = topic.user_header_size();
+        (size != 0 && qos.lifespan.is_none()).then_some(Self { size, user_header_size, since })
     }
 }

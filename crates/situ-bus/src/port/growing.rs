@@ -5,7 +5,7 @@ use situ_memory::AllocateError;
 use crate::observe::hook;
 use crate::port::loan::{LoanError, RawLoan};
 use crate::port::publisher::RawPublisher;
-use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR};
+use crate::topic::format::BODY_IN_SLOT;
 
 /// How large a loan can become by default. A publisher with a dozen messages in use then takes some gigabytes
 /// of address space, which suffices for thousands of topics.
@@ -36,7 +36,7 @@ impl RawPublisher {
             return self.lend((0, 1), body_size);
         }
         let total = |size: usize| {
-            size.checked_add(DESCRIPTOR).ok_or(LoanError::Size {
+            size.checked_add(self.head_offset).ok_or(LoanError::Size {
                 head_size: 0,
                 head_align: 1,
                 body_size,
@@ -52,6 +52,7 @@ impl RawPublisher {
             slot => slot?,
         };
         let (memory, _) = inner.pool.memory(slot);
+        self.clear_user_header(memory);
         let encoding = self.encoding;
         drop(inner);
         let loan = RawLoan {
@@ -59,7 +60,7 @@ impl RawPublisher {
             slot,
             memory,
             head_size: 0,
-            body_offset: DESCRIPTOR,
+            body_offset: self.head_offset,
             body_size,
             encoding,
             body_pool: BODY_IN_SLOT,

@@ -44,7 +44,7 @@ impl RawPublisher {
         if inner.bodies.is_some() {
             return self.loan_in_device(&mut inner, head_size, body_size);
         }
-        let body_offset = (DESCRIPTOR + head_size).next_multiple_of(64);
+        let body_offset = (self.head_offset + head_size).next_multiple_of(64);
         let total = body_offset.checked_add(body_size).ok_or(LoanError::Size {
             head_size,
             head_align,
@@ -61,6 +61,7 @@ impl RawPublisher {
         };
         let (memory, len) = inner.pool.memory(slot);
         debug_assert!(len >= total);
+        self.clear_user_header(memory);
         Ok(RawLoan {
             publisher: self,
             slot,
@@ -73,6 +74,17 @@ impl RawPublisher {
             signalled: false,
             grows: false,
         })
+    }
+
+    /// Zeroes the user header of a slot, so that a publisher that does not write it sends no earlier one.
+    #[inline(always)]
+    pub(crate) fn clear_user_header(&self, memory: *mut u8) {
+        if self.head_offset != DESCRIPTOR {
+            let user_header = memory.wrapping_add(DESCRIPTOR);
+            // SAFETY: the slot was allocated with room for a descriptor, a user header and a head, and only
+            // its loan, which is being made, can reach it.
+            unsafe { user_header.write_bytes(0, self.head_offset - DESCRIPTOR) };
+        }
     }
 
     /// Collects free slots before a slot of this size is lent.
@@ -99,9 +111,9 @@ impl RawPublisher {
             self.retire_passed(inner);
         }
         self.copy_eagerly(inner, None);
-        let slot = match inner.pool.allocate(DESCRIPTOR + head_size) {
+        let slot = match inner.pool.allocate(self.head_offset + head_size) {
             Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
-                self.recover_enough(inner, |inner| inner.pool.allocate(DESCRIPTOR + head_size))?
+                self.recover_enough(inner, |inner| inner.pool.allocate(self.head_offset + head_size))?
             }
             slot => slot?,
         };
@@ -121,6 +133,7 @@ impl RawPublisher {
         };
         let body_pool = body_pool.inspect_err(|_| inner.pool.deallocate(slot))?;
         let (memory, _) = inner.pool.memory(slot);
+        self.clear_user_header(memory);
         let body_size = if body_pool == BODY_IN_SLOT { 0 } else { body_size };
         let (encoding, signalled) = (self.encoding, false);
         Ok(RawLoan {

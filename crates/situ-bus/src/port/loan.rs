@@ -9,7 +9,7 @@ use crate::port::publisher::RawPublisher;
 use crate::port::publisher_state::{Inner, free, is_idle, retire};
 use crate::timeouts::STREAM_TIMEOUT;
 use crate::topic::Encoding;
-use crate::topic::format::{BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, Descriptor};
+use crate::topic::format::{BODY_IN_SLOT, BODY_IS_MESSAGE, Descriptor};
 
 /// Why a slot could not be lent.
 #[derive(thiserror::Error)]
@@ -67,7 +67,16 @@ impl RawLoan<'_> {
     /// The beginning of the head: aligned to 64 bytes, `head_size` bytes long, not initialized.
     #[inline]
     pub fn head(&self) -> *mut u8 {
-        self.memory.wrapping_add(DESCRIPTOR)
+        self.memory.wrapping_add(self.publisher.head_offset)
+    }
+
+    /// The message's user header, for writing: zeroes at first. Empty if the topic's messages have none.
+    #[inline]
+    pub fn user_header_mut(&mut self) -> &mut [u8] {
+        let size = self.publisher.user_header_size();
+        // SAFETY: it lies directly before the head, behind the descriptor; the slot was allocated with room
+        // for it, it was zeroed, and only this loan can reach it.
+        unsafe { std::slice::from_raw_parts_mut(self.head().wrapping_sub(size), size) }
     }
 
     /// The head's size in bytes.
@@ -226,7 +235,7 @@ impl RawLoan<'_> {
             return DeviceSpan::new(memory, bodies.pool.place(slot).0, self.body_size);
         }
         let (at, len) = match self.body_size {
-            0 => (DESCRIPTOR, self.head_size),
+            0 => (self.publisher.head_offset, self.head_size),
             size => (self.body_offset, size),
         };
         DeviceSpan::new(&self.publisher.memory, inner.pool.place(self.slot).0 + at as u64, len)

@@ -63,7 +63,7 @@ impl RawPublisher {
             descriptor.body_slot.store(body.unwrap_or_default(), Ordering::Relaxed);
         }
         descriptor.lifespan_ns.store(nanoseconds(self.qos.lifespan), Ordering::Relaxed);
-        descriptor.publisher.store(self.node.life.id().0, Ordering::Relaxed);
+        descriptor.publisher_sequence.store(inner.sequence, Ordering::Relaxed);
         let reference = Reference {
             pool: self.entry as u16,
             slot: loan.slot as u16,
@@ -80,6 +80,7 @@ impl RawPublisher {
             self.topic.ring_of(number).complete_copy(number, copied.first, now.max(NOT_STAMPED));
         }
         inner.next = number.wrapping_add(1);
+        inner.sequence += 1;
         inner.published.push_back((number, loan.slot));
         // If a device is still filling the message and the publisher itself copies it to the host,
         // subscribers on the host can use it only after that copy. A subscriber that is woken earlier has

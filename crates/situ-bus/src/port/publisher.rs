@@ -11,6 +11,7 @@ use situ_memory::{
 
 use crate::clock::now_ns;
 use crate::copy::eager::Eager;
+use crate::node::endpoint::EndpointId;
 use crate::node::handle::{Node, NodeInner};
 use crate::node::process_watch::wait_for_exiting_processes;
 use crate::port::bodies::Bodies;
@@ -39,6 +40,8 @@ pub struct RawPublisher {
     pub(crate) encoding: Encoding,
     pub(crate) qos: PublisherQos,
     pub(crate) stamps: bool,
+    /// The offset of the head in its slots.
+    pub(crate) head_offset: usize,
     /// The messages that it copies into rows, if there are such.
     pub(crate) copied: Option<CopiedMessages>,
     /// The memory of its pool of heads, and that of its bodies if they lie in another domain.
@@ -130,6 +133,7 @@ impl RawPublisher {
         let next = topic.end();
         Ok(Self {
             copied: CopiedMessages::of(&topic, entry, &qos),
+            head_offset: topic.head_offset(),
             topic,
             node: inner.clone(),
             entry,
@@ -161,6 +165,17 @@ impl RawPublisher {
     /// The node that it belongs to.
     pub fn node(&self) -> Node {
         Node { inner: self.node.clone() }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> EndpointId {
+        let number = self.topic.publisher(self.entry).tenure.pool();
+        EndpointId { node: self.node.life.id(), number }
+    }
+
+    /// The size of its messages' user headers in bytes; 0: they have none.
+    pub fn user_header_size(&self) -> usize {
+        self.topic.user_header_size()
     }
 
     /// The quality of service that it offers.

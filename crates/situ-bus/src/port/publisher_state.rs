@@ -29,6 +29,8 @@ pub(crate) struct Inner {
     names: Vec<u16>,
     /// The probable end of the topic.
     pub(crate) next: u64,
+    /// The number of messages that it has published.
+    pub(crate) sequence: u64,
     pub(crate) window: FlowWindow,
     pub(crate) process_watch: ProcessWatch,
     pub(crate) trimming: Trimming,
@@ -71,6 +73,7 @@ impl Inner {
             held: 0,
             names: Vec::with_capacity(BATCH),
             next,
+            sequence: 0,
             window: FlowWindow::default(),
             process_watch: ProcessWatch::default(),
             trimming,

@@ -19,7 +19,7 @@ impl RawPublisher {
     /// that joins meanwhile makes the copy useless, but not wrong.
     #[inline(always)]
     pub(crate) fn copied<'l>(&self, loan: &'l RawLoan<'_>) -> Option<Copied<'l>> {
-        let CopiedMessages { size, since } = self.copied?;
+        let CopiedMessages { size, user_header_size, since } = self.copied?;
         let fits = loan.head_size == size
             && loan.body_size == 0
             && loan.body_pool == BODY_IN_SLOT
@@ -27,10 +27,16 @@ impl RawPublisher {
         if !fits || !self.topic.registry().alone.is(since) {
             return None;
         }
-        // SAFETY: the head begins at 64 bytes of a slot of at least this size. Sizes of slots are multiples of
-        // 64. Shared memory is always initialized, and only this publisher writes its slots.
-        let message =
-            unsafe { std::slice::from_raw_parts(loan.head().cast::<u64>().cast_const(), size.div_ceil(8)) };
+        let begin = loan.head().wrapping_sub(user_header_size);
+        // SAFETY: the head begins at 64 or 128 bytes of a slot of at least this size, and its user header lies
+        // before it, behind the descriptor. The size of the user header is a multiple of 8, and sizes of slots
+        // are multiples of 64. Shared memory is always initialized, and only this publisher writes its slots.
+        let message = unsafe {
+            std::slice::from_raw_parts(
+                begin.cast::<u64>().cast_const(),
+                (user_header_size + size).div_ceil(8),
+            )
+        };
         Some(Copied::new(message))
     }
 }
@@ -69,18 +75,17 @@ impl RawSubscriber {
     ) -> Option<RawSample> {
         let core = self.core();
         let cells = core.cells.as_ref()?;
-        if !core.topic.registry().alone.wrote(number) {
-            return None;
-        }
+        let publisher_sequence = core.topic.registry().alone.wrote(number)?;
         let mut cell = cells.take(self.last_cell())?;
-        // The header was checked: the size fits a cell.
+        // The header was checked: the sizes fit a cell.
         let size = core.topic.header.copied_size as usize;
-        let stamp = ring.read_copy(number, reference, &mut cell.words()[..size.div_ceil(8)])?;
+        let words = cell.words(core.topic.user_header_size(), size);
+        let stamp = ring.read_copy(number, reference, words)?;
         let mapped = self.pools().get(core, reference.pool, number).ok().filter(|mapped| mapped.in_place)?;
         let descriptor = cell.descriptor();
         let published = if stamp == NOT_STAMPED { 0 } else { stamp };
         descriptor.published_at_ns.store(published, Ordering::Relaxed);
-        descriptor.publisher.store(mapped.owner().0, Ordering::Relaxed);
+        descriptor.publisher_sequence.store(publisher_sequence, Ordering::Relaxed);
         Some(RawSample {
             head: cell.message(),
             head_size: size,
@@ -88,6 +93,7 @@ impl RawSubscriber {
             body_size: 0,
             encoding: Encoding::Flat,
             sequence: number,
+            received_at_ns: self.reception_time(),
             descriptor,
             payload: None,
             own: None,

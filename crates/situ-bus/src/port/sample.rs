@@ -6,12 +6,13 @@ use situ_layout::{NoMemory, SharedBytes};
 use situ_memory::sync::atomic::Ordering;
 
 use crate::clock::now_ns;
+use crate::node::endpoint::EndpointId;
 use crate::node::liveness::NodeId;
 use crate::port::cells::TakenCell;
 use crate::port::payload::Payload;
 use crate::port::pool_cache::Pin;
 use crate::topic::Encoding;
-use crate::topic::format::Descriptor;
+use crate::topic::format::{Descriptor, head_offset};
 use crate::trust::Private;
 
 #[inline]
@@ -32,6 +33,8 @@ pub struct RawSample {
     pub(crate) body_size: usize,
     pub(crate) encoding: Encoding,
     pub(crate) sequence: u64,
+    /// 0 if the subscriber does not ask for it.
+    pub(crate) received_at_ns: u64,
     pub(crate) descriptor: *const Descriptor,
     /// The payload, if it is not behind the head. Declared before the pin, so that it is released first.
     pub(crate) payload: Option<Box<Payload>>,
@@ -49,6 +52,8 @@ pub(crate) struct Own {
     _copy: Private,
     /// The payload in shared memory.
     there: *const u8,
+    /// The user header in the copy.
+    user_header: *const u8,
 }
 
 // SAFETY: A sample is a read-only view of memory that is not written while its pin exists. The pin is
@@ -106,17 +111,23 @@ impl RawSample {
     /// they are used. The sizes were read once and checked before. All later checks read the copy.
     #[cold]
     pub(crate) fn into_private(mut self) -> Result<Self, NoMemory> {
-        let (head, body) = (self.head(), self.body());
-        let body_at = head.len().next_multiple_of(64);
-        let len = body_at.checked_add(body.len()).ok_or(NoMemory { bytes: usize::MAX })?;
+        let (head, body, user_header) = (self.head(), self.body(), self.shared_user_header());
+        // As in a slot without a descriptor.
+        let head_at = user_header.len().next_multiple_of(64);
+        let too_large = NoMemory { bytes: usize::MAX };
+        let body_at = (head_at + head.len()).next_multiple_of(64);
+        let len = body_at.checked_add(body.len()).ok_or(too_large)?;
         let mut copy = Private::new(len)?;
-        head.copy_to(copy.bytes_mut());
+        user_header.copy_to(&mut copy.bytes_mut()[head_at - user_header.len()..]);
+        head.copy_to(&mut copy.bytes_mut()[head_at..]);
         body.copy_to(&mut copy.bytes_mut()[body_at..]);
         CopyCounter::of_process().count(head.len() + body.len());
         let there = self.host_payload().0;
-        self.head = copy.bytes().as_ptr();
-        self.body = self.head.wrapping_add(body_at);
-        self.own = Some(Box::new(Own { _copy: copy, there }));
+        let (begin, user_header) = (copy.bytes().as_ptr(), head_at - user_header.len());
+        self.head = begin.wrapping_add(head_at);
+        self.body = begin.wrapping_add(body_at);
+        let user_header = begin.wrapping_add(user_header);
+        self.own = Some(Box::new(Own { _copy: copy, there, user_header }));
         Ok(self)
     }
 
@@ -143,6 +154,25 @@ impl RawSample {
         unsafe { std::slice::from_raw_parts(self.body, self.body_size) }
     }
 
+    /// Its user header in shared memory, or in the cell.
+    fn shared_user_header(&self) -> SharedBytes<'_> {
+        let size = self.pin.mapped.core.topic.user_header_size();
+        let end = self.descriptor.cast::<u8>().wrapping_add(head_offset(size as u32));
+        // SAFETY: `RawSubscriber::pin` checked that the slot has room for a descriptor and a user header, which
+        // ends where the head begins; a cell has that room, too. Both live as long as the sample.
+        unsafe { SharedBytes::new(end.wrapping_sub(size), size) }
+    }
+
+    /// Its user header, as [`head_in_place`](Self::head_in_place). Empty if the topic's messages have none.
+    #[inline]
+    pub fn user_header(&self) -> &[u8] {
+        let shared = self.shared_user_header();
+        let begin = self.own.as_ref().map_or(shared.as_ptr(), |own| own.user_header);
+        // SAFETY: as for `shared_user_header`, or in the private copy. Trusted processes do not write it while
+        // the pin exists.
+        unsafe { std::slice::from_raw_parts(begin, shared.len()) }
+    }
+
     /// The encoding of the bytes.
     #[inline]
     pub fn encoding(&self) -> Encoding {
@@ -160,9 +190,26 @@ impl RawSample {
         self.descriptor().published_at_ns.load(Ordering::Relaxed)
     }
 
+    /// When it was taken, by [`now_ns`](crate::now_ns); 0 unless the subscriber asked for it
+    /// ([`SubscriberQos::reception_times`](crate::SubscriberQos::reception_times)).
+    pub fn received_at_ns(&self) -> u64 {
+        self.received_at_ns
+    }
+
     /// The node that published it.
     pub fn publisher(&self) -> NodeId {
-        NodeId(self.descriptor().publisher.load(Ordering::Relaxed))
+        self.pin.mapped.owner()
+    }
+
+    /// The id of the publisher that published it.
+    pub fn publisher_id(&self) -> EndpointId {
+        EndpointId { node: self.publisher(), number: self.pin.mapped.number }
+    }
+
+    /// The number of messages that its publisher had published before. A subscriber that takes every message
+    /// of a publisher therefore sees 0, 1, 2, … for each [`publisher_id`](Self::publisher_id).
+    pub fn publisher_sequence(&self) -> u64 {
+        self.descriptor().publisher_sequence.load(Ordering::Relaxed)
     }
 
     #[inline]

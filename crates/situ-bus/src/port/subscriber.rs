@@ -9,6 +9,7 @@ use situ_memory::{Access, DomainId, HOST, Lent, PoolView, SlotId, Stream, ViewEr
 
 use crate::clock::{coarse_ns, now_ns};
 use crate::copy::copier::DomainCopier;
+use crate::node::endpoint::EndpointId;
 use crate::node::handle::Node;
 use crate::observe::hook;
 use crate::port::cells::Cells;
@@ -187,6 +188,17 @@ impl RawSubscriber {
     /// The node that it belongs to.
     pub fn node(&self) -> Node {
         Node { inner: self.core.node.clone() }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> EndpointId {
+        let number = self.core.own.number.load(Ordering::Relaxed);
+        EndpointId { node: self.core.node.life.id(), number }
+    }
+
+    /// The size of its messages' user headers in bytes; 0: they have none.
+    pub fn user_header_size(&self) -> usize {
+        self.core.topic.user_header_size()
     }
 
     /// The quality of service that it requests.
@@ -524,8 +536,9 @@ impl RawSubscriber {
                 error => Err(error.into()),
             };
         };
-        if len < DESCRIPTOR {
-            return Err(malformed("its slot is too small for a descriptor").into());
+        let head_offset = topic.head_offset();
+        if len < head_offset {
+            return Err(malformed("its slot is too small for a descriptor and a user header").into());
         }
         // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a
         // descriptor consists of atomics, for which any bits are valid.
@@ -555,6 +568,7 @@ impl RawSubscriber {
             number,
             pool: reference.pool,
             generation: reference.generation,
+            received_at_ns: self.reception_time(),
             descriptor,
             head_size,
             encoding,
@@ -591,7 +605,7 @@ impl RawSubscriber {
             // The values that were read above may be zeroes of the guard.
             self.check_damage(&taken.pin.mapped.view, number)?;
         }
-        let sample = taken.into_sample(memory.wrapping_add(DESCRIPTOR), (body, body_size), None);
+        let sample = taken.into_sample(memory.wrapping_add(head_offset), (body, body_size), None);
         if sample.is_in_place() { Ok(Some(sample)) } else { Ok(Some(self.privately(sample)?)) }
     }
 
@@ -711,6 +725,12 @@ impl RawSubscriber {
             self.lost.set(self.lost.get().wrapping_add(lost));
             self.core.own.lost.store(self.lost.get(), Ordering::Relaxed);
         }
+    }
+
+    /// The reception time of a message that is taken now; 0 if the subscriber does not ask for it.
+    #[inline(always)]
+    pub(crate) fn reception_time(&self) -> u64 {
+        if self.qos.reception_times { now_ns() } else { 0 }
     }
 
     #[inline]

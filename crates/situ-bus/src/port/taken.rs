@@ -9,7 +9,7 @@ use crate::port::pool_cache::Pin;
 use crate::port::sample::{RawSample, is_expired};
 use crate::port::take_error::TakeError;
 use crate::topic::Encoding;
-use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
+use crate::topic::format::{BODY_IN_SLOT, Descriptor};
 
 /// Why there is no sample of a message.
 pub(crate) enum Missed {
@@ -38,6 +38,7 @@ pub(crate) struct Taken {
     pub(crate) number: u64,
     pub(crate) pool: u16,
     pub(crate) generation: u16,
+    pub(crate) received_at_ns: u64,
     pub(crate) descriptor: *const Descriptor,
     pub(crate) head_size: usize,
     pub(crate) encoding: Encoding,
@@ -54,10 +55,16 @@ impl Taken {
         Arc::new(std::mem::replace(&mut self.pin, nothing))
     }
 
+    /// The offset of the head in the slot.
+    #[inline(always)]
+    pub(crate) fn head_offset(&self) -> usize {
+        self.pin.mapped.core.topic.head_offset()
+    }
+
     /// Whether head and body lie in the slot.
     #[inline(always)]
     pub(crate) fn body_fits(&self) -> bool {
-        let head_end = DESCRIPTOR + self.head_size;
+        let head_end = self.head_offset() + self.head_size;
         let fits = head_end <= self.len
             && self.body_offset >= head_end
             && self.body_offset.is_multiple_of(64)
@@ -69,7 +76,7 @@ impl Taken {
     /// Checks that head and body, if they lie in the slot, have memory.
     #[inline(always)]
     pub(crate) fn find(&self) -> Result<(), ViewError> {
-        let head_end = DESCRIPTOR + self.head_size;
+        let head_end = self.head_offset() + self.head_size;
         let in_slot = self.body_pool == BODY_IN_SLOT && self.body_size > 0;
         let end = if in_slot { self.body_offset + self.body_size } else { head_end };
         self.pin.mapped.view.find(self.pin.slot, self.offset, end as u64)
@@ -96,6 +103,7 @@ impl Taken {
             body_size,
             encoding: self.encoding,
             sequence: self.number,
+            received_at_ns: self.received_at_ns,
             descriptor: self.descriptor,
             payload: payload.map(Box::new),
             own: None,

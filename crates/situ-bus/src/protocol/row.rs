@@ -1,7 +1,7 @@
 //! The rows of a ring, and copies of small messages in them.
 //!
 //! A row is a reference to a slot. In topics of small messages it has one or two cache lines, and also holds
-//! a copy of the message:
+//! a copy of the message, behind its user header if it has one:
 //!
 //! ```text
 //!   0           8          16                       64 or 128
@@ -51,6 +51,9 @@
 //!   wrote, because that came before the message. It then uses no copy, whatever the first publisher writes.
 //! - Copies of messages before the word's number are not used: another publisher may have written them, or
 //!   may have left stamps behind.
+//!
+//! A copy does not hold the publisher's own number of the message, because that follows from the word: every
+//! message from the word's number on is this publisher's, and that one was its first.
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -105,11 +108,13 @@ impl Alone {
         self.0.load(Ordering::Acquire) == since.wrapping_add(1)
     }
 
-    /// Reader, step 2: whether a message whose reference was read belongs to the publisher that is alone.
+    /// Reader, step 2: whether a message whose reference was read belongs to the publisher that is alone. If
+    /// so, returns how many messages that publisher published before.
     #[inline(always)]
-    pub fn wrote(&self, number: u64) -> bool {
+    pub fn wrote(&self, number: u64) -> Option<u64> {
         let alone = self.0.load(Ordering::Acquire);
-        alone != 0 && number.wrapping_add(1) >= alone
+        let after = number.wrapping_add(1);
+        (alone != 0 && after >= alone).then(|| after.wrapping_sub(alone))
     }
 }
 

@@ -16,8 +16,8 @@ use super::files::{
 };
 use super::format::{
     COUNTERS_OFFSET, CopyCounters, DOMAIN_TABLE_OFFSET, DOMAIN_USED, DOMAINS, HEAD_OFFSET, HOST_COLUMN, Head,
-    Header, PAGE, PUBLISHERS, Parts, PublisherEntry, REGISTRY_OFFSET, ROOM_OFFSET, Registry, WAKE_OFFSET,
-    domain_from_word, domain_to_word,
+    Header, MessageSizes, PAGE, PUBLISHERS, Parts, PublisherEntry, REGISTRY_OFFSET, ROOM_OFFSET, Registry,
+    WAKE_OFFSET, domain_from_word, domain_to_word, head_offset,
 };
 use super::members::Places;
 use super::removal::Removal;
@@ -64,11 +64,11 @@ impl Topic {
         directory: &Beneath,
         name: &str,
         description: &TypeDescription,
-        (depth, copied_size): (u32, u32),
+        (depth, sizes): (u32, MessageSizes),
         places: Access,
     ) -> Result<Self, MemoryError> {
         let texts = [name, &description.name, &description.schema];
-        let header = Header::new(unique(), depth, copied_size, description.schema_hash, texts);
+        let header = Header::new(unique(), depth, sizes, description.schema_hash, texts);
         let parts = Parts::of(depth, header.row_kind(), texts.iter().map(|text| text.len()).sum());
         // The file is created under another name, so that a reader of the directory never finds an unfinished
         // topic.
@@ -236,6 +236,18 @@ impl Topic {
             Rows::at(self.header.row_kind(), at, self.header.depth as usize)
         };
         Ring::new(rows, &self.part::<Head>(HEAD_OFFSET).end)
+    }
+
+    /// The offset of the head in the slots of its messages.
+    #[inline]
+    pub(crate) fn head_offset(&self) -> usize {
+        head_offset(self.header.user_header_size)
+    }
+
+    /// The size of its messages' user headers in bytes.
+    #[inline]
+    pub(crate) fn user_header_size(&self) -> usize {
+        self.header.user_header_size as usize
     }
 
     /// The word on which subscribers sleep until a message comes.

@@ -52,7 +52,8 @@ pub(crate) struct Header {
     /// The size in bytes of the messages that rows copy, which all flat messages of the topic have; 0: rows
     /// copy none.
     pub copied_size: u32,
-    pub reserved: u32,
+    /// The size in bytes of the user header that all messages have; 0: none.
+    pub user_header_size: u32,
 }
 
 const _: () = assert!(size_of::<Header>() == 96);
@@ -224,7 +225,9 @@ pub(crate) struct Place {
     pub thread: AtomicU64,
     /// Messages before this one were never promised.
     pub joined_at: AtomicU64,
-    pub reserved: [AtomicU64; 7],
+    /// A random number of the subscriber's own: with the node, its id.
+    pub number: AtomicU64,
+    pub reserved: [AtomicU64; 6],
 }
 
 /// A publisher's entry. Its number is the `pool` of a row.
@@ -272,11 +275,24 @@ pub(crate) struct Descriptor {
     pub body_pool: AtomicU32,
     pub body_slot: AtomicU32,
     pub lifespan_ns: AtomicU64,
-    /// The node of the publisher.
-    pub publisher: AtomicU64,
+    /// The number of messages that its publisher published before.
+    pub publisher_sequence: AtomicU64,
 }
 
 pub(crate) const DESCRIPTOR: usize = size_of::<Descriptor>();
+/// The largest user header, in bytes.
+pub(crate) const MAX_USER_HEADER: u32 = 64;
+
+/// The offset of the head in a slot: a user header lies directly before the head, in 64 bytes behind the
+/// descriptor.
+pub(crate) const fn head_offset(user_header_size: u32) -> usize {
+    if user_header_size == 0 { DESCRIPTOR } else { DESCRIPTOR + MAX_USER_HEADER as usize }
+}
+
+/// Whether a topic can have user headers of this size.
+pub(crate) const fn is_user_header(size: u32) -> bool {
+    size <= MAX_USER_HEADER && size.is_multiple_of(8)
+}
 pub(crate) const BODY_IN_SLOT: u32 = u32::MAX;
 /// The bits of `body_pool` that are the number of the entry of the body's pool.
 pub(crate) const BODY_ENTRY: u32 = 0xffff;
@@ -328,7 +344,7 @@ pub(crate) struct RingHeader {
     pub base: u64,
     /// As in the topic's header.
     pub copied_size: u32,
-    pub reserved: u32,
+    pub user_header_size: u32,
 }
 
 const _: () = assert!(size_of::<RingHeader>() == 64);
@@ -351,20 +367,20 @@ impl RingParts {
 }
 
 impl RingHeader {
-    pub(crate) fn new(topic: u64, ring: u32, depth: u32, copied_size: u32) -> Self {
-        let parts = RingParts::of(depth, row_kind(copied_size));
+    pub(crate) fn new(topic: &Header, ring: u32, depth: u32) -> Self {
+        let parts = RingParts::of(depth, topic.row_kind());
         Self {
             magic: RING_MAGIC,
             version: VERSION,
             header_size: size_of::<Self>() as u32,
-            id: topic,
+            id: topic.id,
             ring,
             depth,
             rows_offset: parts.rows as u64,
             columns_offset: parts.columns as u64,
             base: 0,
-            copied_size,
-            reserved: 0,
+            copied_size: topic.copied_size,
+            user_header_size: topic.user_header_size,
         }
     }
 
@@ -384,7 +400,7 @@ impl RingHeader {
         if !self.depth.is_power_of_two() || self.depth > MAX_DEPTH {
             return Err("impossible number of rows".into());
         }
-        if *self != (Self { base: self.base, ..Self::new(topic.id, ring, self.depth, topic.copied_size) }) {
+        if *self != (Self { base: self.base, ..Self::new(topic, ring, self.depth) }) {
             return Err(
                 "it is not the ring of this topic that its name says, or its parts are not where they belong"
                     .into(),
@@ -396,8 +412,9 @@ impl RingHeader {
 }
 
 impl Header {
-    pub(crate) fn new(id: u64, depth: u32, copied_size: u32, schema_hash: u64, texts: [&str; 3]) -> Self {
-        let parts = Parts::of(depth, row_kind(copied_size), texts.iter().map(|text| text.len()).sum());
+    pub(crate) fn new(id: u64, depth: u32, sizes: MessageSizes, schema_hash: u64, texts: [&str; 3]) -> Self {
+        let MessageSizes { copied_size, user_header_size } = sizes;
+        let parts = Parts::of(depth, sizes.row_kind(), texts.iter().map(|text| text.len()).sum());
         Self {
             magic: MAGIC,
             version: VERSION,
@@ -415,13 +432,18 @@ impl Header {
             type_len: texts[1].len() as u32,
             schema_len: texts[2].len() as u32,
             copied_size,
-            reserved: 0,
+            user_header_size,
         }
+    }
+
+    /// The sizes that all its messages have in common.
+    fn sizes(&self) -> MessageSizes {
+        MessageSizes { copied_size: self.copied_size, user_header_size: self.user_header_size }
     }
 
     /// What the topic's rows hold.
     pub(crate) fn row_kind(&self) -> RowKind {
-        row_kind(self.copied_size)
+        self.sizes().row_kind()
     }
 
     /// Checks a header that another process wrote. Every access relies on this check.
@@ -439,7 +461,10 @@ impl Header {
         if text.iter().any(|len| *len > MAX_TEXT) {
             return Err("impossibly long text".into());
         }
-        if self.copied_size > MAX_COPIED {
+        if !is_user_header(self.user_header_size) {
+            return Err("impossible size of user headers".into());
+        }
+        if self.copied_size > 0 && !self.sizes().fit_rows() {
             return Err("impossible size of messages in rows".into());
         }
         let parts = Parts::of(self.depth, self.row_kind(), text.iter().map(|len| *len as usize).sum());
@@ -450,7 +475,6 @@ impl Header {
             columns_offset: parts.columns as u64,
             publishers_offset: parts.publishers as u64,
             text_offset: parts.text as u64,
-            reserved: 0,
             ..*self
         };
         if *self != right {
@@ -463,12 +487,30 @@ impl Header {
     }
 }
 
-/// The largest message that rows copy, in bytes.
+/// The largest message that rows copy, with its user header, in bytes.
 pub(crate) const MAX_COPIED: u32 = LONG_WORDS as u32 * 8;
 
-/// The rows for messages that all have this size; 0: they vary.
-fn row_kind(copied_size: u32) -> RowKind {
-    RowKind::for_messages(copied_size as usize)
+/// The sizes that all messages of a topic have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MessageSizes {
+    /// The size of the messages that rows copy; 0: they vary, or rows copy none.
+    pub copied_size: u32,
+    /// The size of their user headers, at most [`MAX_USER_HEADER`].
+    pub user_header_size: u32,
+}
+
+impl MessageSizes {
+    /// Whether a row has room for a message and its user header.
+    pub(crate) fn fit_rows(self) -> bool {
+        self.copied_size <= MAX_COPIED - self.user_header_size
+    }
+
+    fn row_kind(self) -> RowKind {
+        match self.copied_size {
+            0 => RowKind::Plain,
+            size => RowKind::for_messages((size + self.user_header_size) as usize),
+        }
+    }
 }
 
 pub(crate) fn domain_to_word(domain: DomainId) -> u64 {
@@ -517,7 +559,7 @@ mod tests {
             table("Header"),
             fields!(Header: magic, version, header_size, id, schema_hash, depth, publishers, domains,
                 topic_len, rows_offset, columns_offset, publishers_offset, text_offset, type_len, schema_len,
-                copied_size, reserved)
+                copied_size, user_header_size)
         );
         assert_eq!(
             table("Subscribers' header"),
@@ -530,7 +572,8 @@ mod tests {
                 crate::protocol::ledger::FIELDS
                     .map(|(at, size, name)| (offset_of!(Place, ledger) + at, size, name.to_owned()))
                     .to_vec(),
-                fields!(Place: node, deadline_ns, lost, taken, domain, keep_last, layout_hash, thread, joined_at, reserved),
+                fields!(Place: node, deadline_ns, lost, taken, domain, keep_last, layout_hash, thread, joined_at, number,
+                    reserved),
             ]
             .concat()
         );
@@ -551,7 +594,7 @@ mod tests {
         assert_eq!(
             table("Ring header"),
             fields!(RingHeader: magic, version, header_size, id, ring, depth, rows_offset, columns_offset, base,
-                copied_size, reserved)
+                copied_size, user_header_size)
         );
         let at = |offset, size, name: &str| (offset, size, name.to_owned());
         let registry = |offset, name| at(REGISTRY_OFFSET + offset, 4, name);
@@ -615,10 +658,19 @@ mod tests {
         // 32 columns of one word, rounded up to a page.
         assert_eq!(RingParts::of(1, plain), RingParts { rows: 4096, columns: 8192, end: 12288 });
         // 1024 rows of 64 and of 128 bytes.
+        let row_kind = |copied_size| MessageSizes { copied_size, user_header_size: 0 }.row_kind();
         assert_eq!(Parts::of(1024, row_kind(48), 0).text, 4096 + 65_536);
         assert_eq!(Parts::of(1024, row_kind(49), 0).text, 4096 + 131_072);
         assert_eq!(Parts::of(1024, row_kind(112), 0).text, 4096 + 131_072);
         assert_eq!(row_kind(113), plain);
+        let with_header =
+            |copied_size, user_header_size| MessageSizes { copied_size, user_header_size }.row_kind();
+        assert_eq!((with_header(0, 64), with_header(8, 40)), (plain, RowKind::Short));
+        assert_eq!((with_header(8, 48), with_header(48, 64)), (RowKind::Long, RowKind::Long));
+        assert!(MessageSizes { copied_size: 48, user_header_size: 64 }.fit_rows());
+        assert!(!MessageSizes { copied_size: 49, user_header_size: 64 }.fit_rows());
+        assert_eq!((head_offset(0), head_offset(8), head_offset(64)), (64, 128, 128));
+        assert!(is_user_header(0) && is_user_header(64) && !is_user_header(12) && !is_user_header(72));
         // A page, and 4096 places of a page each.
         assert_eq!((PLACES_OFFSET, SUBSCRIBERS_END), (4096, 16_781_312));
     }
@@ -628,7 +680,7 @@ mod tests {
         let page = include_str!("../../../../spec/pool.md");
         let section = page.split("### Descriptor\n").nth(1).unwrap().split("\n#").next().unwrap();
         let fields = fields!(Descriptor: published_at_ns, sequence, head_size, encoding, body_offset, body_size,
-            body_pool, body_slot, lifespan_ns, publisher);
+            body_pool, body_slot, lifespan_ns, publisher_sequence);
         for (offset, size, name) in &fields {
             assert!(section.contains(&format!("| {offset} | {size} | `{name}` |")), "{name}");
         }

@@ -12,7 +12,9 @@ use situ_memory::{Access, Beneath, DomainError, DomainId, HOST, OpenRoot, PoolVi
 use super::compat::{SchemaFlags, first_difference};
 use super::entries::{active_publishers, used_publishers};
 use super::file::Topic;
-use super::format::{DEPTH, MAX_COPIED, MAX_DEPTH, PLACES, PublisherEntry, domain_to_word, state};
+use super::format::{
+    DEPTH, MAX_DEPTH, MessageSizes, PLACES, PublisherEntry, domain_to_word, is_user_header, state,
+};
 use super::lock::Lock;
 use super::members::PlaceView;
 use super::own_place::OwnPlace;
@@ -20,7 +22,7 @@ use super::register_error::RegisterError;
 use super::repair::{give_up_oldest, in_use, remove_files, remove_topic, repair};
 use super::state_word::StateWord;
 use super::{Encoding, TypeDescription};
-use crate::node::liveness::NodeId;
+use crate::node::liveness::{NodeId, unique};
 use crate::node::peer::Peer;
 use crate::protocol::flow_window;
 use crate::protocol::ring::SEAL_POOL;
@@ -72,6 +74,10 @@ impl Registration<'_> {
             return Err(RegisterError::InvalidName(self.topic.to_owned()));
         }
         self.description.check_lengths(self.topic)?;
+        let size = self.description.user_header_size;
+        if !is_user_header(size) {
+            return Err(RegisterError::UserHeaderSize { topic: self.topic.to_owned(), size });
+        }
         self.check_depth(MAX_DEPTH / 2)?;
         self.root.complete()?;
         let directory = self.root.topic(self.topic);
@@ -83,6 +89,7 @@ impl Registration<'_> {
                 remove_files(&lock);
             } else {
                 self.check_type(&topic)?;
+                self.check_user_header(&topic)?;
                 self.grow(&topic, &lock)?;
                 return Ok(self.joined(topic, lock));
             }
@@ -101,12 +108,12 @@ impl Registration<'_> {
         Joined { topic: Arc::new(topic), lock }
     }
 
-    /// The number of rows of a topic that is created for this participant, and the size of the messages that
-    /// the rows copy; 0: none.
-    fn size(&self) -> (u32, u32) {
-        let size = self.description.fixed_size;
-        let is_copied = size <= MAX_COPIED && !self.flags.has_bulk;
-        (self.rows(), if is_copied { size } else { 0 })
+    /// The number of rows of a topic that is created for this participant, and the sizes of its messages.
+    fn size(&self) -> (u32, MessageSizes) {
+        let TypeDescription { fixed_size: copied_size, user_header_size, .. } = *self.description;
+        let sizes = MessageSizes { copied_size, user_header_size };
+        let is_copied = sizes.fit_rows() && !self.flags.has_bulk;
+        (self.rows(), if is_copied { sizes } else { MessageSizes { copied_size: 0, ..sizes } })
     }
 
     /// The number of rows of a ring that is created for this participant.
@@ -176,6 +183,16 @@ impl Registration<'_> {
             difference,
             peer: participants(topic).next().map(|(_, _, node)| Box::new(self.peer(node))),
         })
+    }
+
+    /// All messages of a topic have user headers of the same size.
+    fn check_user_header(&self, topic: &Topic) -> Result<(), RegisterError> {
+        let (ours, theirs) = (self.description.user_header_size, topic.header.user_header_size);
+        if ours == theirs {
+            return Ok(());
+        }
+        let peer = participants(topic).next().map(|(_, _, node)| Box::new(self.peer(node)));
+        Err(RegisterError::UserHeaderMismatch { topic: self.topic.to_owned(), ours, theirs, peer })
     }
 
     /// Whether its version of the type and the topic's may have more or fewer members at the end.
@@ -324,6 +341,7 @@ impl Joined {
         place.thread.store(0, Ordering::Relaxed);
         place.joined_at.store(u64::MAX, Ordering::Relaxed);
         place.ledger.clear();
+        place.number.store(unique(), Ordering::Relaxed);
         let first = topic.registry().first.load(Ordering::SeqCst);
         place.cursor.store(flow_window::begin(topic.ring(), wants, first), Ordering::Relaxed);
         let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };

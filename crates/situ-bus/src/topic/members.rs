@@ -109,7 +109,7 @@ macro_rules! read {
     };
 }
 
-read!(node: u64, encoding: u32, deadline_ns: u64, lost: u64, taken: u64, keep_last: u64, layout_hash: u64, thread: u64, joined_at: u64);
+read!(node: u64, encoding: u32, deadline_ns: u64, lost: u64, taken: u64, keep_last: u64, layout_hash: u64, thread: u64, joined_at: u64, number: u64);
 
 impl Places {
     /// Creates the file of a topic's subscribers, before the topic has its name. Under the lock of the

@@ -92,6 +92,30 @@ pub enum RegisterError {
         /// A node that uses the topic.
         peer: Option<Box<Peer>>,
     },
+    /// User headers cannot have the requested size.
+    #[error("topic {topic:?} cannot have user headers of {size} bytes: use a multiple of 8, at most 64")]
+    UserHeaderSize {
+        /// The topic.
+        topic: String,
+        /// The requested size in bytes.
+        size: u32,
+    },
+    /// The topic's messages have user headers of another size.
+    #[error(
+        "topic {topic:?} has user headers of {theirs} bytes{used}, not {ours}: state the same size in the descriptions of all \
+         its participants",
+        used = .peer.as_ref().map(|it| format!(", as used by {it}")).unwrap_or_default()
+    )]
+    UserHeaderMismatch {
+        /// The topic.
+        topic: String,
+        /// The requested size in bytes.
+        ours: u32,
+        /// The size that the topic's creator stated.
+        theirs: u32,
+        /// A node that uses the topic.
+        peer: Option<Box<Peer>>,
+    },
     /// Both sides use the flat layout, or regions, but not the same layout.
     #[error(
         "topic {topic:?}: {peer} lays {type_name} out differently (layout {theirs:016x}, here {ours:016x}); generate \

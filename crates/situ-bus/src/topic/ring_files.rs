@@ -21,6 +21,7 @@ pub(crate) const MAX_RINGS: usize = 17;
 pub(super) struct Further {
     pub(super) map: Mapping,
     pub(super) header: RingHeader,
+    kind: RowKind,
     pub(super) parts: RingParts,
     /// The number of its first message: the previous ring was sealed there.
     pub(super) base: u64,
@@ -61,7 +62,7 @@ impl Further {
         let base = base.or(header.base.checked_sub(1));
         let base =
             base.ok_or_else(|| malformed("the previous ring is gone, and its header has no first number"))?;
-        Ok(Self { map, header, parts, base })
+        Ok(Self { map, header, kind: topic.row_kind(), parts, base })
     }
 
     /// The word of the header with the number of its first message.
@@ -81,7 +82,7 @@ impl Further {
         // atomics, for which any bits are valid and sharing is no data race.
         let (rows, head) = unsafe {
             let base = self.map.base();
-            let kind = RowKind::for_messages(self.header.copied_size as usize);
+            let kind = self.kind;
             (
                 Rows::at(kind, base.add(self.parts.rows), self.header.depth as usize),
                 &*base.add(HEAD_OFFSET).cast::<Head>(),

@@ -299,7 +299,7 @@ impl Topic {
     }
 
     fn fill_ring(&self, file: &File, index: u32, depth: u32) -> io::Result<()> {
-        let header = RingHeader::new(self.header.id, index, depth, self.header.copied_size);
+        let header = RingHeader::new(&self.header, index, depth);
         let parts = RingParts::of(depth, self.header.row_kind());
         file.set_len(parts.end as u64)?;
         // As in the topic's file, no later write may fail because the file system is full.

@@ -63,6 +63,7 @@ pub fn numbers() -> TypeDescription {
         layout_hash: 0x5678,
         encoding: Encoding::Flat,
         fixed_size: 0,
+        user_header_size: 0,
     }
 }
 

@@ -49,7 +49,7 @@ impl Topic {
     /// As a reader does. Returns whether it found a copy.
     fn take(&self, number: u64) -> bool {
         let Look::Here(reference) = self.ring().look(number) else { return false };
-        if !self.alone.wrote(number) {
+        if self.alone.wrote(number).is_none() {
             return false;
         }
         self.check_copy(number, reference)

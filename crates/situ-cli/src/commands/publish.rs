@@ -187,6 +187,7 @@ fn describe(schema: &Schema, root: TypeId, existing: Option<&TopicInfo>) -> Type
             .flat_layout(root)
             .and_then(|it| it.extent.size.try_into().ok())
             .unwrap_or_default(),
+        user_header_size: existing.map_or(0, |topic| topic.description.user_header_size),
     }
 }
 

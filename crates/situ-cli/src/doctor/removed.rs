@@ -92,6 +92,7 @@ mod tests {
             layout_hash: 1,
             encoding: situ::bus::Encoding::Flat,
             fixed_size: 0,
+            user_header_size: 0,
         };
         let made =
             situ::bus::RawPublisher::create(&node, "points", &description, Default::default()).unwrap();

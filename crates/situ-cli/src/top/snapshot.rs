@@ -245,7 +245,7 @@ fn domains(topics: &[TopicInfo]) -> Vec<DomainFigures> {
 pub mod tests {
     use super::*;
     use situ::bus::inspect::{PublisherInfo, SubscriberInfo, Waits};
-    use situ::bus::{Durability, Encoding, TypeDescription};
+    use situ::bus::{Durability, Encoding, EndpointId, TypeDescription};
 
     /// A topic with one publisher of 1 MiB and one subscriber, both of node 1.
     pub fn topic(name: &str, published: u64, lost: u64) -> TopicInfo {
@@ -258,10 +258,12 @@ pub mod tests {
                 layout_hash: 2,
                 encoding: Encoding::Flat,
                 fixed_size: 0,
+                user_header_size: 0,
             },
             depth: 1024,
             published,
             publishers: vec![PublisherInfo {
+                id: EndpointId { node: NodeId(1), number: 2 },
                 node: NodeId(1),
                 alive: true,
                 reliable: true,
@@ -276,6 +278,7 @@ pub mod tests {
             }],
             domains: Vec::new(),
             subscribers: vec![SubscriberInfo {
+                id: EndpointId { node: NodeId(1), number: 3 },
                 node: NodeId(1),
                 alive: true,
                 reliable: false,

@@ -32,6 +32,7 @@ fn numbers() -> TypeDescription {
         layout_hash: 0x5678,
         encoding: Encoding::Flat,
         fixed_size: 0,
+        user_header_size: 0,
     }
 }
 
