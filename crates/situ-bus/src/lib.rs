@@ -35,6 +35,8 @@ mod port;
 #[cfg(not(loom))]
 mod qos;
 #[cfg(not(loom))]
+mod service;
+#[cfg(not(loom))]
 mod synchronize;
 #[cfg(not(loom))]
 mod timeouts;
@@ -87,6 +89,13 @@ pub use self::{
     port::sample_payload::IncompleteError,
     port::subscriber::{RawSubscriber, TakeError},
     qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
+    service::answer::RawReplyLoan,
+    service::client::{RawClient, RawReply, RawRequestLoan},
+    service::description::ServiceDescription,
+    service::errors::{AnswerError, CallError, ReplyError, RequestError},
+    service::options::ServiceOptions,
+    service::request::{RawRequest, RequestId},
+    service::server::RawServer,
     synchronize::policy::{ApproximateTime, ExactTime, SynchronizerError, SynchronizerPolicy},
     synchronize::queues::SynchronizerCounts,
     synchronize::stamped::{SampleSource, Stamped, StampedTopics},

@@ -1,9 +1,11 @@
-//! Counting: after the first rounds, loan, publish, take and release neither allocate nor call the system.
+//! Counting: after the first rounds, loan, publish, take and release neither allocate nor call the system, and
+//! nor do calls of services.
 //! Waking a sleeper costs one system call, and sleeping another.
 #![cfg(not(loom))]
 
 mod common;
 
+use std::collections::VecDeque;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -11,8 +13,9 @@ use std::time::Duration;
 use common::messages::{NoteMut, NoteRef, NoteRegion, Pose, Scan, ScanBulkLengths, publish_pose, take_pose};
 use common::{Scratch, numbers, role};
 use situ_bus::{
-    Node, Placement, Publisher, PublisherQos, RawPublisher, RawSubscriber, RegionPublisher, RegionSubscriber,
-    Sample, Subscriber, SubscriberQos, now_ns,
+    Node, Placement, Publisher, PublisherQos, RawClient, RawPublisher, RawRequest, RawServer, RawSubscriber,
+    RegionPublisher, RegionSubscriber, Sample, ServiceDescription, ServiceOptions, Subscriber, SubscriberQos,
+    TypeDescription, now_ns,
 };
 use situ_layout::{FlatMessage, Message};
 use situ_memory::{DomainId, Fence, find};
@@ -122,8 +125,74 @@ impl RegionHop {
     }
 }
 
-/// All ways to send: the message, whether reliably, and the number of subscribers.
-const WAYS: [(&str, bool, usize); 9] = [
+/// Calls of a service: each is lent, sent, taken, answered, and its reply taken, with two more under way. Every
+/// other reply comes in parts.
+struct ServiceHop {
+    client: RawClient,
+    server: RawServer,
+    /// Whether calls have a deadline.
+    limit: Option<Duration>,
+    size: usize,
+    open: VecDeque<(u64, RawRequest)>,
+}
+
+impl ServiceHop {
+    fn new(node: &Node, size: usize, limit: Option<Duration>) -> Self {
+        let one = |name: &str| TypeDescription {
+            name: name.to_owned(),
+            fixed_size: if size == 64 { 64 } else { 0 },
+            ..numbers()
+        };
+        let described = ServiceDescription { request: one("Request"), reply: one("Reply") };
+        let options = ServiceOptions { depth: 4, ..ServiceOptions::default() };
+        let client = RawClient::create(node, "hop", &described, &options).unwrap();
+        let server = RawServer::create(node, "hop", &described, &options).unwrap();
+        let mut calls = Self { client, server, limit, size, open: VecDeque::with_capacity(4) };
+        calls.begin();
+        calls.begin();
+        calls
+    }
+
+    fn begin(&mut self) {
+        let mut loan = self.client.loan(self.size, 8, 0).unwrap();
+        loan.head_bytes()[0] = self.open.len() as u8;
+        let call = loan.send(self.limit).unwrap();
+        self.open.push_back((call, self.server.take().unwrap().unwrap()));
+    }
+
+    fn answer(&self, request: &RawRequest, is_last: bool) {
+        let mut loan = self.server.loan(&request.id(), self.size, 8, 0).unwrap();
+        loan.head_bytes()[0] = request.sample().head_in_place()[0];
+        if is_last { loan.send().unwrap() } else { loan.send_part().unwrap() }
+    }
+
+    fn hops(&mut self, number: usize) {
+        for round in 0..number {
+            self.begin();
+            assert!(self.client.take().unwrap().is_none() && self.server.take().unwrap().is_none());
+            let (call, request) = self.open.pop_front().unwrap();
+            if round % 2 == 1 {
+                self.answer(&request, false);
+                assert!(!self.client.take_of(call).unwrap().unwrap().is_last());
+            }
+            self.answer(&request, true);
+            assert!(self.client.take_of(call).unwrap().unwrap().is_last());
+            // A call that is cancelled.
+            self.begin();
+            let (call, request) = self.open.pop_back().unwrap();
+            self.client.cancel(call).unwrap();
+            self.server.collect().unwrap();
+            assert!(request.is_cancelled());
+        }
+    }
+}
+
+/// All ways to send: the message, whether reliably, and the number of subscribers. Of calls: whether they have a
+/// deadline, and the size of requests and replies.
+const WAYS: [(&str, bool, usize); 12] = [
+    ("call", false, 64),
+    ("call", true, 64),
+    ("call", false, 200),
     ("region", false, 1),
     ("pose", false, 1),
     ("pose", true, 1),
@@ -146,6 +215,11 @@ fn send(
         let mut hop = RegionHop::new(&node);
         hop.hops(100);
         return measured(&mut || hop.hops(500));
+    }
+    if what == "call" {
+        let mut calls = ServiceHop::new(&node, subscribers, reliable.then_some(Duration::from_secs(100)));
+        calls.hops(100);
+        return measured(&mut || calls.hops(100));
     }
     if what == "pose" {
         let mut hop = Hop::<Pose>::new(&node, reliable, subscribers);

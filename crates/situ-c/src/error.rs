@@ -224,9 +224,9 @@ impl From<NodeError> for Failure {
 impl From<RegisterError> for Failure {
     fn from(error: RegisterError) -> Self {
         let status = match &error {
-            RegisterError::InvalidName(_) | RegisterError::UserHeaderSize { .. } => {
-                situ_status::InvalidArgument
-            }
+            RegisterError::InvalidName(_)
+            | RegisterError::ReservedName { .. }
+            | RegisterError::UserHeaderSize { .. } => situ_status::InvalidArgument,
             RegisterError::Root(root) => root.into(),
             RegisterError::Memory(memory) => memory.into(),
             RegisterError::Domain(domain) => domain.into(),

@@ -16,7 +16,7 @@ use crate::protocol::ring::{Look, Reference};
 use crate::qos::Durability;
 use crate::root::{Root, RootError, topic_name};
 use crate::topic::format::{MAX_DEPTH, PublisherEntry, domain_from_word};
-use crate::topic::{Encoding, PlaceView, StateWord, Topic, TypeDescription};
+use crate::topic::{Encoding, PlaceView, StateWord, Topic, TypeDescription, names};
 
 /// A topic and its members.
 #[derive(Debug, Clone)]
@@ -137,7 +137,7 @@ pub enum InspectError {
 situ_layout::debug_as_text!(InspectError);
 
 /// Returns all topics of a root directory, by name. Files that are not readable as topics are left out: see
-/// [`survey`].
+/// [`survey`]. So are the topics of services: see [`services`].
 pub fn topics(root: &Root) -> Result<Vec<TopicInfo>, InspectError> {
     Ok(survey(root)?.into_iter().filter_map(|(_, topic)| topic.ok()).collect())
 }
@@ -145,23 +145,52 @@ pub fn topics(root: &Root) -> Result<Vec<TopicInfo>, InspectError> {
 /// A topic's name, and its state or the reason why its file cannot be used.
 pub type Surveyed = (String, Result<TopicInfo, MemoryError>);
 
-/// Returns all topics of a root directory, by name, including those that cannot be used.
+/// Returns all topics of a root directory, by name, including those that cannot be used. The topics of
+/// services are left out.
 pub fn survey(root: &Root) -> Result<Vec<Surveyed>, InspectError> {
     let Some(root) = root.open()? else { return Ok(Vec::new()) };
-    let directory = root.topics();
-    let names = match directory.names() {
-        Ok(names) => names,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(InspectError::List { path: directory.path().to_owned(), source }),
-    };
-    let mut found: Vec<_> = names
-        .iter()
-        .filter_map(|name| topic_name(name.to_str()?))
+    let mut found: Vec<_> = names_in(&root)?
+        .into_iter()
+        .filter(|name| !names::is_hidden(name))
         .filter_map(|name| Some((topic_in(&root, &name).transpose()?, name)))
         .map(|(topic, name)| (name, topic))
         .collect();
     found.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(found)
+}
+
+/// A service, with the nodes of its clients and servers.
+#[derive(Debug, Clone)]
+pub struct ServiceInfo {
+    /// Its name.
+    pub name: String,
+    /// The topic of its requests. Its type's name is `<request> -> <reply>`, its schema that of the requests, a
+    /// line `---`, and that of the replies. Its publishers are the clients, its subscribers the servers.
+    pub requests: TopicInfo,
+}
+
+/// Returns all services of a root directory, by name. Files that are not readable as topics are left out.
+pub fn services(root: &Root) -> Result<Vec<ServiceInfo>, InspectError> {
+    let Some(root) = root.open()? else { return Ok(Vec::new()) };
+    let mut found: Vec<_> = names_in(&root)?
+        .iter()
+        .filter_map(|topic| {
+            let requests = topic_in(&root, topic).ok()??;
+            Some(ServiceInfo { name: names::service_of(topic)?.to_owned(), requests })
+        })
+        .collect();
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+/// The names of all topics.
+fn names_in(root: &OpenRoot) -> Result<Vec<String>, InspectError> {
+    let directory = root.topics();
+    match directory.names() {
+        Ok(names) => Ok(names.iter().filter_map(|name| topic_name(name.to_str()?)).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(source) => Err(InspectError::List { path: directory.path().to_owned(), source }),
+    }
 }
 
 /// Returns one topic. `None` if there is none of this name.

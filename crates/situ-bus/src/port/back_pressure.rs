@@ -103,13 +103,13 @@ impl RawPublisher {
     ) -> Result<u64, PublishError> {
         let start = now_ns();
         let full = |inner: &Inner| self.full(inner.window.slowest(), start);
-        let deadline = match self.qos.when_full {
+        let deadline = match self.when_full.get() {
             WhenFull::Fail => return Err(full(inner)),
             WhenFull::Block(limit) => Deadline::after(limit),
         };
         // A limit within the grace period always ends as `Full`, however late this thread checks, so that the
         // error does not depend on scheduling.
-        let asks_whose = !matches!(self.qos.when_full, WhenFull::Block(Some(limit)) if limit <= GRACE);
+        let asks_whose = !matches!(self.when_full.get(), WhenFull::Block(Some(limit)) if limit <= GRACE);
         let shown = Shown::new(self.topic.publisher(self.entry), start);
         let mut looked = start;
         let mut spins = 0;

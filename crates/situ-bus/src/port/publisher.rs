@@ -19,8 +19,8 @@ use crate::port::copied_messages::CopiedMessages;
 use crate::port::placement::Placement;
 use crate::port::pool_options::pool_options;
 use crate::port::publisher_state::{Inner, Trimming, reclaim, retire};
-use crate::qos::{Durability, PublisherQos, Terms, nanoseconds, periods};
-use crate::topic::{Encoding, RegisterError, Registration, SchemaFlags, Topic, TypeDescription};
+use crate::qos::{Durability, PublisherQos, Terms, WhenFull, nanoseconds, periods};
+use crate::topic::{Encoding, RegisterError, Registration, SchemaFlags, Topic, TypeDescription, names};
 use crate::wait::interrupt::Interrupter;
 
 /// How long to wait for copies to end.
@@ -50,6 +50,8 @@ pub struct RawPublisher {
     pub(crate) inner: RefCell<Inner>,
     /// The copies that it makes before a subscriber takes.
     pub(crate) eager: Option<Box<RefCell<Eager>>>,
+    /// What to do when a reliable subscriber has no room. At first as in the quality of service.
+    pub(crate) when_full: Cell<WhenFull>,
     /// Ends the waits for room.
     pub(crate) interrupter: RefCell<Option<Interrupter>>,
     /// The process that it belongs to. A forked child's copy lends, publishes and returns nothing.
@@ -70,6 +72,18 @@ impl RawPublisher {
 
     /// Joins a topic as publisher, with bodies in a memory domain.
     pub fn create_in(
+        node: &Node,
+        topic: &str,
+        description: &TypeDescription,
+        qos: PublisherQos,
+        placement: &Placement,
+    ) -> Result<Self, RegisterError> {
+        names::check_given(topic)?;
+        Self::create_hidden(node, topic, description, qos, placement)
+    }
+
+    /// The same for a topic of any name, also one that Situ keeps for itself.
+    pub(crate) fn create_hidden(
         node: &Node,
         topic: &str,
         description: &TypeDescription,
@@ -143,6 +157,7 @@ impl RawPublisher {
             device: bodies.as_ref().map(|bodies| bodies.pool.bytes().clone()),
             inner: RefCell::new(Inner::new((pool, bodies), (depth, next), Trimming::new(qos.trim_above))),
             eager,
+            when_full: Cell::new(qos.when_full),
             qos: PublisherQos { depth, ..qos },
             interrupter: RefCell::default(),
             process: Process::this(),

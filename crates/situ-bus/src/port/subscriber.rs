@@ -26,7 +26,9 @@ use crate::qos::periods;
 use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
-use crate::topic::{Encoding, MissingForms, RegisterError, Registration, SchemaFlags, TypeDescription};
+use crate::topic::{
+    Encoding, MissingForms, RegisterError, Registration, SchemaFlags, TypeDescription, names,
+};
 use crate::wait::readiness::ReadinessTracker;
 
 /// How many times a take moves closer to the newest message before it gives up.
@@ -100,6 +102,19 @@ impl RawSubscriber {
         qos: SubscriberQos,
         placement: &Placement,
     ) -> Result<Self, RegisterError> {
+        names::check_given(topic)?;
+        Self::create_hidden(missing, node, topic, description, qos, placement)
+    }
+
+    /// The same for a topic of any name, also one that Situ keeps for itself.
+    pub(crate) fn create_hidden(
+        missing: MissingForms,
+        node: &Node,
+        topic: &str,
+        description: &TypeDescription,
+        qos: SubscriberQos,
+        placement: &Placement,
+    ) -> Result<Self, RegisterError> {
         let inner = &node.inner;
         inner.check_process(topic)?;
         if placement.domain != HOST {
@@ -133,7 +148,8 @@ impl RawSubscriber {
         let topic = joined.topic.clone();
         drop(joined);
         let cursor = place.cursor.load(Ordering::Relaxed);
-        let joined_at = topic.end();
+        // A volatile subscriber begins at the end of the topic.
+        let joined_at = if wants == 0 { cursor } else { topic.end() };
         place.joined_at.store(joined_at, Ordering::Relaxed);
         let into = (column, placement.domain);
         let cells = Cells::of(&topic, placement.domain, &qos.limits);

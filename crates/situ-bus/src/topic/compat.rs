@@ -1,6 +1,9 @@
 //! Reads canonical schemas, the texts that topics carry: their differences, and what a participant needs of
 //! them.
 
+/// The line between the schemas of requests and replies in the text that a topic of requests carries.
+pub(crate) const SCHEMA_SEPARATOR: &str = "---";
+
 /// Returns the first line in which two canonical schemas differ, as text.
 pub(super) fn first_difference(theirs: &str, ours: &str) -> String {
     let (mut a, mut b) = (theirs.lines(), ours.lines());
@@ -32,7 +35,7 @@ pub(crate) struct SchemaFlags {
 }
 
 impl SchemaFlags {
-    /// Reads the flags of a canonical schema.
+    /// Reads the flags of a canonical schema; of a service, those of the requests.
     pub(crate) fn read(schema: &str) -> Self {
         // Without the escapes of quoted texts, every other part of a line lies in quotes, as defaults and
         // units do.
@@ -40,9 +43,10 @@ impl SchemaFlags {
             let plain = line.replace(r"\\", "").replace(r#"\""#, "");
             plain.split('"').step_by(2).any(|part| part.contains("@bulk(TRUE)"))
         };
+        let lines = || schema.lines().take_while(|line| *line != SCHEMA_SEPARATOR);
         Self {
-            has_bulk: schema.lines().any(is_bulk),
-            may_be_appended: schema.lines().any(|line| line.starts_with("@appendable @region struct ")),
+            has_bulk: lines().any(is_bulk),
+            may_be_appended: lines().any(|line| line.starts_with("@appendable @region struct ")),
         }
     }
 }

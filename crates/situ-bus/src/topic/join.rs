@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use situ_layout::foreign::is_name;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, Beneath, DomainError, DomainId, HOST, OpenRoot, PoolView};
 
@@ -17,6 +16,7 @@ use super::format::{
 };
 use super::lock::Lock;
 use super::members::PlaceView;
+use super::names;
 use super::own_place::OwnPlace;
 use super::register_error::RegisterError;
 use super::repair::{give_up_oldest, in_use, remove_files, remove_topic, repair};
@@ -27,10 +27,6 @@ use crate::node::peer::Peer;
 use crate::protocol::flow_window;
 use crate::protocol::ring::SEAL_POOL;
 use crate::qos::{QosMismatch, Terms};
-use crate::root::file_name;
-
-/// The longest name that file systems accept, in bytes.
-const MAX_FILE_NAME: usize = 255;
 
 /// The properties of a participant that joins.
 #[derive(Debug, Clone, Copy)]
@@ -70,9 +66,7 @@ impl Registration<'_> {
     /// Opens or creates the topic, and repairs the state that dead members left. `places` is the
     /// participant's access to the subscribers' places: publishers only read them.
     pub(crate) fn join(&self, places: Access) -> Result<Joined, RegisterError> {
-        if !is_name(self.topic, 80) || file_name(self.topic).len() > MAX_FILE_NAME {
-            return Err(RegisterError::InvalidName(self.topic.to_owned()));
-        }
+        names::check(self.topic)?;
         self.description.check_lengths(self.topic)?;
         let size = self.description.user_header_size;
         if !is_user_header(size) {

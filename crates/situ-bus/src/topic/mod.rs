@@ -8,6 +8,7 @@
 //!   rings             the present ring, the next one, and the earlier ones; ring_files maps them
 //!   members           the file with the subscribers' places; own_place is a place that its subscriber writes
 //!   entries           the entries of publishers
+//!   names             names of topics, and those that Situ keeps for itself
 //!   lock              the lock under which members join, leave and repair
 //!   join, leave       registration, and its end
 //!   register_error    why a registration fails
@@ -26,6 +27,7 @@ mod leave;
 mod lock;
 mod look_for_removal;
 mod members;
+pub(crate) mod names;
 mod own_place;
 mod register_error;
 pub(crate) mod removal;
@@ -34,7 +36,7 @@ mod ring_files;
 mod rings;
 mod state_word;
 
-pub(crate) use compat::SchemaFlags;
+pub(crate) use compat::{SCHEMA_SEPARATOR, SchemaFlags};
 pub(crate) use file::Topic;
 pub(crate) use join::Registration;
 pub(crate) use members::PlaceView;

@@ -20,6 +20,17 @@ pub enum RegisterError {
          letters and digits: as a file name, where others are written as %XX, it must not exceed 255 bytes)"
     )]
     InvalidName(String),
+    /// The name belongs to Situ itself.
+    #[error(
+        "{topic:?} cannot name a topic of yours: names that begin with {reserved:?} are Situ's own, for the messages of \
+         services; choose another name, or create a client or server of the service"
+    )]
+    ReservedName {
+        /// The requested name.
+        topic: String,
+        /// The beginning of Situ's own names.
+        reserved: &'static str,
+    },
     /// The type's name or its schema is longer than a topic can carry.
     #[error(transparent)]
     TextTooLong(#[from] TextTooLong),

@@ -1,0 +1,515 @@
+//! A client: sends requests, and takes the replies to them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ops::Deref;
+use std::time::Duration;
+
+use situ_memory::Stream;
+
+use super::build_in_place::build_in_place;
+use super::calls::{Call, Calls};
+use super::description::ServiceDescription;
+use super::errors::{CallError, ReplyError};
+use super::header::{ReplyHeader, ReplyKind, RequestHeader, RequestKind};
+use super::options::ServiceOptions;
+use super::qos;
+use super::servers::{self, CHECK_NS, Servers};
+use crate::clock::{Deadline, coarse_ns, now_ns};
+use crate::node::endpoint::EndpointId;
+use crate::node::handle::Node;
+use crate::port::loan::{LoanError, RawLoan};
+use crate::port::publisher::RawPublisher;
+use crate::port::sample::RawSample;
+use crate::port::subscriber::RawSubscriber;
+use crate::qos::{BLOCK, WhenFull, nanoseconds};
+use crate::topic::{MissingForms, RegisterError, names};
+use crate::wake::SLICE;
+
+/// How long to sleep between two looks for a server.
+const LOOK_FOR_SERVER: Duration = Duration::from_millis(1);
+/// The coarse clock may be so far behind. Before a deadline, the exact clock is read.
+const COARSE_NS: u64 = 20_000_000;
+
+/// A client of a service whose types are known only at run time. One thread at a time; the replies may go to
+/// other threads.
+#[derive(Debug)]
+pub struct RawClient {
+    service: String,
+    requests: RawPublisher,
+    replies: RawSubscriber,
+    calls: RefCell<Calls>,
+    /// Replies of calls that were not asked for yet, in the order of their arrival.
+    arrived: RefCell<VecDeque<RawReply>>,
+    servers: Servers,
+    /// Whether the last check found a call that no server can answer.
+    has_orphans: Cell<bool>,
+}
+
+/// A reply, or a part of one.
+#[derive(Debug)]
+pub struct RawReply {
+    call: u64,
+    header: ReplyHeader,
+    sample: RawSample,
+}
+
+impl RawReply {
+    /// The call that it answers.
+    pub fn call(&self) -> u64 {
+        self.call
+    }
+
+    /// Whether the call is over with it.
+    pub fn is_last(&self) -> bool {
+        self.header.kind.is_last()
+    }
+
+    /// Whether it has content. The end of a streamed reply has none.
+    pub fn has_content(&self) -> bool {
+        self.header.kind != ReplyKind::End
+    }
+
+    /// The message.
+    pub fn sample(&self) -> &RawSample {
+        &self.sample
+    }
+
+    /// The message.
+    pub fn into_sample(self) -> RawSample {
+        self.sample
+    }
+}
+
+/// Why a call is over without a reply.
+#[derive(Debug, Clone, Copy)]
+enum Failure {
+    ServerGone,
+    Deadline,
+}
+
+impl RawClient {
+    /// Joins a service as client.
+    pub fn create(
+        node: &Node,
+        service: &str,
+        description: &ServiceDescription,
+        options: &ServiceOptions,
+    ) -> Result<Self, RegisterError> {
+        Self::create_without(MissingForms::default(), node, service, description, options)
+    }
+
+    /// Joins a service as client whose type of replies lacks forms.
+    pub(crate) fn create_without(
+        missing: MissingForms,
+        node: &Node,
+        service: &str,
+        description: &ServiceDescription,
+        options: &ServiceOptions,
+    ) -> Result<Self, RegisterError> {
+        names::check_given(service)?;
+        let requests = RawPublisher::create_hidden(
+            node,
+            &names::of_requests(service),
+            &description.of_requests(),
+            qos::sending(options),
+            &options.requests,
+        )?;
+        // The topic of replies exists before the first request can be published.
+        let replies = RawSubscriber::create_hidden(
+            missing,
+            node,
+            &names::of_replies(requests.id().number),
+            &description.of_replies(),
+            qos::taking(options),
+            &options.replies,
+        )?;
+        Ok(Self {
+            service: service.to_owned(),
+            requests,
+            replies,
+            calls: RefCell::new(Calls::new(options.max_calls.min(1 << 15))),
+            arrived: RefCell::default(),
+            servers: Servers::default(),
+            has_orphans: Cell::new(false),
+        })
+    }
+
+    /// The service's name.
+    pub fn service(&self) -> &str {
+        &self.service
+    }
+
+    /// Its id. Servers see it in its requests.
+    pub fn id(&self) -> EndpointId {
+        self.requests.id()
+    }
+
+    /// The number of servers at the moment.
+    pub fn servers(&self) -> usize {
+        self.requests.subscribers()
+    }
+
+    /// Whether it belongs to the process that this one was forked from. Then every operation is an error.
+    pub fn is_inherited(&self) -> bool {
+        self.requests.is_inherited()
+    }
+
+    /// The publisher of its requests, for its statistics.
+    pub fn requests(&self) -> &RawPublisher {
+        &self.requests
+    }
+
+    /// The subscriber that takes its replies, for waiting together with other subscribers. A wait for it alone
+    /// learns neither of deadlines nor of dead servers; [`wait`](Self::wait) does.
+    pub fn replies(&self) -> &RawSubscriber {
+        &self.replies
+    }
+
+    /// Waits until the service has a server, at most for `timeout` (without a limit if `None`). Returns whether
+    /// it has.
+    pub fn wait_for_server(&self, timeout: Option<Duration>) -> bool {
+        let deadline = Deadline::after(timeout);
+        loop {
+            if servers::is_there(&self.requests) || self.is_inherited() {
+                return true;
+            }
+            let Some(slice) = deadline.slice(LOOK_FOR_SERVER) else { return false };
+            std::thread::sleep(slice);
+        }
+    }
+
+    /// Lends a request: see [`RawPublisher::loan`].
+    #[inline]
+    pub fn loan(
+        &self,
+        head_size: usize,
+        head_align: usize,
+        body_size: usize,
+    ) -> Result<RawRequestLoan<'_>, LoanError> {
+        Ok(RawRequestLoan { loan: self.requests.loan(head_size, head_align, body_size)?, client: self })
+    }
+
+    /// Lends a request that grows in place: see [`RawPublisher::loan_growing`].
+    pub fn loan_growing(&self, body_size: usize, room: usize) -> Result<RawRequestLoan<'_>, LoanError> {
+        Ok(RawRequestLoan { loan: self.requests.loan_growing(body_size, room)?, client: self })
+    }
+
+    /// Begins a call, and publishes its request.
+    #[inline]
+    fn begin(
+        &self,
+        mut loan: RawLoan<'_>,
+        limit: Option<Duration>,
+        on: Option<&dyn Stream>,
+    ) -> Result<u64, CallError> {
+        if self.is_inherited() {
+            return Err(self.requests.publish_forked().into());
+        }
+        if !servers::is_there(&self.requests) {
+            return Err(CallError::NoServer { service: self.service.clone() });
+        }
+        let (started_ns, deadline_ns) = match limit {
+            None => (0, u64::MAX),
+            Some(limit) => {
+                let now = now_ns();
+                (now, now.saturating_add(nanoseconds(Some(limit))))
+            }
+        };
+        let Some(call) = self.calls.borrow_mut().begin(started_ns, deadline_ns) else {
+            return Err(self.too_many());
+        };
+        let deadline_ns = if limit.is_some() { deadline_ns } else { 0 };
+        RequestHeader { call, deadline_ns, kind: RequestKind::Call }.write(loan.user_header_mut());
+        // A server that takes nothing holds the client back for no longer than the call may take.
+        self.requests.when_full.set(WhenFull::Block(Some(limit.unwrap_or(BLOCK))));
+        let published = match on {
+            None => loan.publish(),
+            Some(stream) => loan.publish_on(stream),
+        };
+        let mut calls = self.calls.borrow_mut();
+        match published {
+            Ok(number) => {
+                if let Some(call) = calls.get(call) {
+                    call.request = number;
+                }
+                Ok(call)
+            }
+            Err(error) => {
+                calls.end(call);
+                Err(error.into())
+            }
+        }
+    }
+
+    #[cold]
+    fn too_many(&self) -> CallError {
+        CallError::TooMany { service: self.service.clone(), most: self.calls.borrow().most() }
+    }
+
+    /// Takes the next reply to any call, if there is one. An error that names a call ends it.
+    pub fn take(&self) -> Result<Option<RawReply>, ReplyError> {
+        let arrived = self.arrived.borrow_mut().pop_front();
+        if let Some(reply) = arrived {
+            return self.deliver(reply).map(Some);
+        }
+        if let Some(reply) = self.receive()? {
+            return self.deliver(reply).map(Some);
+        }
+        let Some((call, failure)) = self.failure(None) else { return Ok(None) };
+        // A server may have answered directly before it ended.
+        match self.receive()? {
+            Some(reply) => self.deliver(reply).map(Some),
+            None => Err(self.fail(call, failure)),
+        }
+    }
+
+    /// Takes the next reply to one call, if there is one. Replies to other calls are kept for them.
+    #[inline]
+    pub fn take_of(&self, call: u64) -> Result<Option<RawReply>, ReplyError> {
+        if self.calls.borrow_mut().get(call).is_none() {
+            return Err(self.unknown(call));
+        }
+        if let Some(reply) = self.arrived_for(call) {
+            return self.deliver(reply).map(Some);
+        }
+        let mut failed = None;
+        loop {
+            match self.receive()? {
+                Some(reply) if reply.call == call => return self.deliver(reply).map(Some),
+                Some(reply) => self.arrived.borrow_mut().push_back(reply),
+                None => match failed {
+                    Some((call, failure)) => return Err(self.fail(call, failure)),
+                    None => {
+                        failed = self.failure(Some(call));
+                        if failed.is_none() {
+                            return Ok(None);
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    #[inline]
+    fn arrived_for(&self, call: u64) -> Option<RawReply> {
+        let mut arrived = self.arrived.borrow_mut();
+        if arrived.is_empty() {
+            return None;
+        }
+        let index = arrived.iter().position(|reply| reply.call == call)?;
+        arrived.remove(index)
+    }
+
+    /// Waits for the next reply to one call, and takes it. Returns `None` if the time is over; the call
+    /// remains under way then.
+    pub fn receive_of(&self, call: u64, timeout: Option<Duration>) -> Result<Option<RawReply>, ReplyError> {
+        let deadline = Deadline::after(timeout);
+        loop {
+            if let Some(reply) = self.take_of(call)? {
+                return Ok(Some(reply));
+            }
+            let Some(slice) = deadline.slice(self.slice()) else { return Ok(None) };
+            self.replies.wait(Some(slice));
+        }
+    }
+
+    /// Waits until [`take`](Self::take) returns a reply or an error, at most for `timeout` (without a limit if
+    /// `None`). Returns whether it does.
+    pub fn wait(&self, timeout: Option<Duration>) -> bool {
+        let deadline = Deadline::after(timeout);
+        loop {
+            if self.has_next() {
+                return true;
+            }
+            let Some(slice) = deadline.slice(self.slice()) else { return false };
+            self.replies.wait(Some(slice));
+        }
+    }
+
+    /// Whether [`take`](Self::take) returns a reply or an error.
+    pub fn has_next(&self) -> bool {
+        !self.arrived.borrow().is_empty() || self.replies.has_next() || self.failure(None).is_some()
+    }
+
+    /// How long a wait may sleep before it checks deadlines and servers.
+    pub(crate) fn slice(&self) -> Duration {
+        let calls = self.calls.borrow();
+        match calls.is_empty() {
+            true => SLICE,
+            false => {
+                let left = calls.earliest_ns().saturating_sub(now_ns());
+                // A wait of no time at all would not sleep.
+                Duration::from_nanos(left.clamp(1_000, CHECK_NS))
+            }
+        }
+    }
+
+    /// Ends a call, and tells the servers. Replies that have arrived are dropped, and those that still come are
+    /// ignored. An error if the servers could not be told; the call is over all the same.
+    pub fn cancel(&self, call: u64) -> Result<(), CallError> {
+        let Some(ended) = self.calls.borrow_mut().end(call) else { return Ok(()) };
+        self.arrived.borrow_mut().retain(|reply| reply.call != call);
+        if ended.is_over {
+            return Ok(());
+        }
+        let mut loan = self.requests.loan(size_of::<u64>(), align_of::<u64>(), 0)?;
+        loan.head_bytes().fill(0);
+        RequestHeader { call, deadline_ns: 0, kind: RequestKind::Cancel }.write(loan.user_header_mut());
+        self.requests.when_full.set(WhenFull::Fail);
+        loan.publish()?;
+        Ok(())
+    }
+
+    /// Whether a call is under way, or has replies that were not taken.
+    pub fn is_under_way(&self, call: u64) -> bool {
+        self.calls.borrow_mut().get(call).is_some()
+    }
+
+    /// Takes the next message of the topic of replies that belongs to a call.
+    #[inline]
+    fn receive(&self) -> Result<Option<RawReply>, ReplyError> {
+        loop {
+            let sample = match self.replies.take_small() {
+                Some(sample) => sample,
+                None => match self.replies.take()? {
+                    Some(sample) => sample,
+                    None => return Ok(None),
+                },
+            };
+            let Some(header) = ReplyHeader::read(sample.user_header()) else {
+                return Err(self.malformed(&sample));
+            };
+            let mut calls = self.calls.borrow_mut();
+            // Replies to calls that are over are dropped: of a second server, or after a cancellation.
+            let Some(call) = calls.get(header.call).filter(|call| !call.is_over) else { continue };
+            let server = sample.publisher_id();
+            if *call.server.get_or_insert(server) != server {
+                continue;
+            }
+            call.is_over = header.kind.is_last();
+            return Ok(Some(RawReply { call: header.call, header, sample }));
+        }
+    }
+
+    /// Hands a reply out. The last one ends its call.
+    #[inline]
+    fn deliver(&self, reply: RawReply) -> Result<RawReply, ReplyError> {
+        if reply.header.kind.is_last() {
+            self.calls.borrow_mut().end(reply.call);
+        }
+        if reply.header.kind == ReplyKind::Refusal {
+            return Err(self.refused(&reply));
+        }
+        Ok(reply)
+    }
+
+    /// A call that is over without a reply: this one, or any. Without a deadline that is near, it reads only
+    /// the coarse clock, which is no system call.
+    #[inline]
+    fn failure(&self, only: Option<u64>) -> Option<(u64, Failure)> {
+        let mut calls = self.calls.borrow_mut();
+        if calls.is_empty() {
+            return None;
+        }
+        if calls.earliest_ns() <= coarse_ns().saturating_add(COARSE_NS) {
+            let now = now_ns();
+            let late = match only {
+                None => calls.late(now),
+                Some(call) => {
+                    calls.get(call).filter(|call| call.deadline_ns <= now && !call.is_over).copied()
+                }
+            };
+            if let Some(late) = late {
+                return Some((late.number, Failure::Deadline));
+            }
+        }
+        if !self.has_orphans.get() && !self.servers.is_due() {
+            return None;
+        }
+        drop(calls);
+        self.find_orphan(only)
+    }
+
+    /// A call that no server can answer any more.
+    #[cold]
+    fn find_orphan(&self, only: Option<u64>) -> Option<(u64, Failure)> {
+        if self.servers.is_due() {
+            self.servers.check(&self.requests);
+        }
+        let calls = self.calls.borrow();
+        let is_orphan = |call: &&Call| !Servers::may_answer(&self.requests, call);
+        let orphan = calls.waiting().find(is_orphan).map(|call| call.number);
+        self.has_orphans.set(orphan.is_some());
+        let found = match only {
+            None => orphan,
+            Some(only) => {
+                calls.waiting().filter(is_orphan).map(|call| call.number).find(|call| *call == only)
+            }
+        };
+        Some((found?, Failure::ServerGone))
+    }
+
+    #[cold]
+    fn fail(&self, call: u64, failure: Failure) -> ReplyError {
+        let service = self.service.clone();
+        let Some(ended) = self.calls.borrow_mut().end(call) else { return self.unknown(call) };
+        match failure {
+            Failure::ServerGone => ReplyError::ServerGone { service, call },
+            Failure::Deadline => {
+                let waited = Duration::from_nanos(now_ns().saturating_sub(ended.started_ns));
+                ReplyError::Deadline { service, call, waited }
+            }
+        }
+    }
+
+    #[cold]
+    fn unknown(&self, call: u64) -> ReplyError {
+        ReplyError::Unknown { service: self.service.clone(), call }
+    }
+
+    #[cold]
+    fn malformed(&self, sample: &RawSample) -> ReplyError {
+        ReplyError::Malformed { service: self.service.clone(), server: sample.publisher_id() }
+    }
+
+    #[cold]
+    fn refused(&self, reply: &RawReply) -> ReplyError {
+        let text = String::from_utf8_lossy(reply.sample.head_in_place()).into_owned();
+        let (service, call, code) = (self.service.clone(), reply.call, reply.header.code);
+        ReplyError::Refused { service, call, code, text }
+    }
+}
+
+/// A request under construction, in the memory where servers will read it. Dropping it sends nothing. Its user
+/// header belongs to the service.
+#[derive(Debug)]
+pub struct RawRequestLoan<'c> {
+    pub(crate) loan: RawLoan<'c>,
+    client: &'c RawClient,
+}
+
+impl RawRequestLoan<'_> {
+    /// Sends the request, and returns the number of the call. With a limit, the call is over when that time has
+    /// passed. A server that does not take its requests holds the client back for the same time, or for a
+    /// second without a limit.
+    #[inline]
+    pub fn send(self, limit: Option<Duration>) -> Result<u64, CallError> {
+        self.client.begin(self.loan, limit, None)
+    }
+
+    /// As [`send`](Self::send), before the request is complete: see [`RawLoan::publish_on`].
+    pub fn send_on(self, stream: &dyn Stream, limit: Option<Duration>) -> Result<u64, CallError> {
+        self.client.begin(self.loan, limit, Some(stream))
+    }
+}
+
+impl<'c> Deref for RawRequestLoan<'c> {
+    type Target = RawLoan<'c>;
+
+    fn deref(&self) -> &RawLoan<'c> {
+        &self.loan
+    }
+}
+
+build_in_place!(RawRequestLoan);

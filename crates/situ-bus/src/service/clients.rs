@@ -1,0 +1,130 @@
+//! A server's publishers of replies: one for each client that it has answered.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::errors::AnswerError;
+use super::request::RequestId;
+use crate::clock::{coarse_ns, now_ns};
+use crate::node::process_watch::ProcessWatch;
+use crate::port::publisher::RawPublisher;
+use crate::topic::RegisterError;
+
+/// A client that has shown a sign of life within this time counts as alive.
+const ALIVE_NS: u64 = 5_000_000;
+
+/// The publisher of replies to one client.
+#[derive(Debug)]
+pub(super) struct ReplyPublisher {
+    service: String,
+    pub(super) publisher: RawPublisher,
+    watch: RefCell<ProcessWatch>,
+    /// When the client was last known to be alive.
+    alive_ns: Cell<u64>,
+}
+
+impl ReplyPublisher {
+    /// The error of a reply to a client that has ended.
+    #[cold]
+    pub(super) fn gone(&self, request: &RequestId) -> AnswerError {
+        AnswerError::client_gone(&self.service, request)
+    }
+
+    /// Whether its client has ended. It reads the coarse clock, and asks the kernel only if the client has shown
+    /// no sign of life for some milliseconds. `sent_at_ns` is when it sent the request.
+    #[inline]
+    fn is_gone(&self, sent_at_ns: u64) -> bool {
+        let now = coarse_ns();
+        // The client wrote the time of its request: it may be any number.
+        let alive_ns = self.alive_ns.get().max(sent_at_ns.min(now));
+        if now.saturating_sub(alive_ns) > ALIVE_NS {
+            self.check(now);
+        }
+        self.publisher.topic.places.active().next().is_none()
+    }
+
+    #[cold]
+    fn check(&self, now: u64) {
+        self.alive_ns.set(now);
+        let topic = &self.publisher.topic;
+        if self.watch.borrow_mut().notices(topic, &self.publisher.node.processes, now_ns()) {
+            topic.mark_dead_places();
+        }
+    }
+}
+
+/// The publishers of a server.
+#[derive(Debug, Default)]
+pub(super) struct Clients {
+    known: HashMap<u64, Rc<ReplyPublisher>>,
+    /// The client that was answered last.
+    last: Option<(u64, Rc<ReplyPublisher>)>,
+}
+
+impl Clients {
+    /// The publisher of replies to a client, made by `create` if it is the first reply. `None` if the client has
+    /// ended.
+    #[inline]
+    pub(super) fn of(
+        &mut self,
+        service: &str,
+        request: &RequestId,
+        create: impl FnOnce() -> Result<RawPublisher, RegisterError>,
+    ) -> Result<Option<Rc<ReplyPublisher>>, RegisterError> {
+        let number = request.client.number;
+        let known = match &self.last {
+            Some((last, client)) if *last == number => client.clone(),
+            _ => self.find(service, number, create)?,
+        };
+        if known.is_gone(request.sent_at_ns) {
+            self.forget(number);
+            return Ok(None);
+        }
+        Ok(Some(known))
+    }
+
+    fn find(
+        &mut self,
+        service: &str,
+        number: u64,
+        create: impl FnOnce() -> Result<RawPublisher, RegisterError>,
+    ) -> Result<Rc<ReplyPublisher>, RegisterError> {
+        let client = match self.known.get(&number) {
+            Some(client) => client.clone(),
+            None => {
+                let publisher = create()?;
+                let (watch, alive_ns) = (RefCell::default(), Cell::new(0));
+                let service = service.to_owned();
+                let client = Rc::new(ReplyPublisher { service, publisher, watch, alive_ns });
+                self.known.insert(number, client.clone());
+                client
+            }
+        };
+        self.last = Some((number, client.clone()));
+        Ok(client)
+    }
+
+    fn forget(&mut self, number: u64) {
+        self.last.take_if(|(last, _)| *last == number);
+        self.known.remove(&number);
+    }
+
+    /// Whether there are any.
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// Leaves the topics of clients that have ended, and returns these clients.
+    pub(super) fn forget_gone(&mut self) -> Vec<u64> {
+        let gone = |(number, client): (&u64, &Rc<ReplyPublisher>)| client.is_gone(0).then_some(*number);
+        let gone: Vec<u64> = self.known.iter().filter_map(gone).collect();
+        gone.iter().for_each(|number| self.forget(*number));
+        gone
+    }
+
+    /// The number of clients that it has answered and that have not ended.
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
+    }
+}

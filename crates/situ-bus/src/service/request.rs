@@ -1,0 +1,139 @@
+//! Requests, as a server takes them.
+
+use std::sync::Arc;
+
+use situ_memory::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::header::RequestHeader;
+use crate::clock::now_ns;
+use crate::node::endpoint::EndpointId;
+use crate::port::sample::RawSample;
+
+/// What a reply needs to know of its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestId {
+    /// The client.
+    pub client: EndpointId,
+    /// The number of the call, unique for the client.
+    pub call: u64,
+    /// When the request was sent, by [`now_ns`](crate::now_ns): then the client was alive.
+    pub sent_at_ns: u64,
+}
+
+/// A request that a server has taken, as the server and the request itself see it. It is used again when the
+/// request is gone, so that taking requests allocates nothing.
+#[derive(Debug, Default)]
+pub(super) struct OpenCall {
+    client: AtomicU64,
+    call: AtomicU64,
+    is_cancelled: AtomicBool,
+}
+
+impl OpenCall {
+    fn begin(&self, client: u64, call: u64) {
+        self.client.store(client, Ordering::Relaxed);
+        self.call.store(call, Ordering::Relaxed);
+        self.is_cancelled.store(false, Ordering::Relaxed);
+    }
+
+    fn is_of(&self, client: u64) -> bool {
+        self.client.load(Ordering::Relaxed) == client
+    }
+}
+
+/// The requests that a server has taken and that still exist.
+#[derive(Debug, Default)]
+pub(super) struct OpenCalls {
+    calls: Vec<Arc<OpenCall>>,
+    /// Where the last free one was.
+    hint: usize,
+}
+
+impl OpenCalls {
+    /// Begins with a request.
+    #[inline]
+    pub(super) fn begin(&mut self, client: u64, call: u64) -> Arc<OpenCall> {
+        let number = self.calls.len();
+        // Only the server clones them, so one that nothing else has stays its own.
+        let is_free = |index: &usize| Arc::strong_count(&self.calls[*index]) == 1;
+        let free = (0..number).map(|step| (self.hint + step) % number).find(is_free);
+        self.hint = free.unwrap_or_else(|| {
+            self.calls.push(Arc::default());
+            number
+        });
+        let open = &self.calls[self.hint];
+        open.begin(client, call);
+        open.clone()
+    }
+
+    fn existing(&self) -> impl Iterator<Item = &OpenCall> {
+        self.calls.iter().filter(|open| Arc::strong_count(open) > 1).map(|open| &**open)
+    }
+
+    /// Marks a request as cancelled, if it is open.
+    pub(super) fn cancel(&self, client: u64, call: u64) {
+        let is_it = |open: &&OpenCall| open.is_of(client) && open.call.load(Ordering::Relaxed) == call;
+        self.existing().filter(is_it).for_each(|open| open.is_cancelled.store(true, Ordering::Relaxed));
+    }
+
+    /// Marks all requests of a client that has ended as cancelled.
+    pub(super) fn cancel_all(&self, client: u64) {
+        let of_it = self.existing().filter(|open| open.is_of(client));
+        of_it.for_each(|open| open.is_cancelled.store(true, Ordering::Relaxed));
+    }
+
+    /// The clients of open requests.
+    pub(super) fn clients(&self) -> impl Iterator<Item = u64> {
+        self.existing().map(|open| open.client.load(Ordering::Relaxed))
+    }
+}
+
+/// A request that was taken. Its bytes do not change until it is dropped. It may go to other threads, and may be
+/// answered in any order.
+#[derive(Debug)]
+pub struct RawRequest {
+    sample: RawSample,
+    id: RequestId,
+    deadline_ns: u64,
+    open: Arc<OpenCall>,
+}
+
+impl RawRequest {
+    #[inline]
+    pub(super) fn new(sample: RawSample, header: RequestHeader, calls: &mut OpenCalls) -> Self {
+        let client = sample.publisher_id();
+        let id = RequestId { client, call: header.call, sent_at_ns: sample.published_at_ns() };
+        let open = calls.begin(client.number, header.call);
+        Self { sample, id, deadline_ns: header.deadline_ns, open }
+    }
+
+    /// What a reply needs to know of it.
+    #[inline]
+    pub fn id(&self) -> RequestId {
+        self.id
+    }
+
+    /// The message.
+    #[inline]
+    pub fn sample(&self) -> &RawSample {
+        &self.sample
+    }
+
+    /// The message, and what a reply needs to know. A cancellation is not noticed any more.
+    pub fn into_parts(self) -> (RawSample, RequestId) {
+        (self.sample, self.id)
+    }
+
+    /// When its client stops waiting, by [`now_ns`](crate::now_ns). `None`: it waits until there is no server.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        (self.deadline_ns != 0).then_some(self.deadline_ns)
+    }
+
+    /// Whether its client needs no reply any more: it has cancelled the call, has ended, or the call's time is
+    /// over. A cancellation is known when the server has taken what its clients sent since: see
+    /// [`RawServer::collect`](crate::RawServer::collect).
+    pub fn is_cancelled(&self) -> bool {
+        self.open.is_cancelled.load(Ordering::Relaxed)
+            || (self.deadline_ns != 0 && self.deadline_ns <= now_ns())
+    }
+}

@@ -1,0 +1,306 @@
+//! A server: takes requests, and sends the replies to them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::answer::RawReplyLoan;
+use super::clients::Clients;
+use super::description::ServiceDescription;
+use super::errors::{AnswerError, RequestError};
+use super::header::{ReplyHeader, ReplyKind, RequestHeader, RequestKind};
+use super::options::ServiceOptions;
+use super::qos;
+use super::request::{OpenCalls, RawRequest, RequestId};
+use crate::clock::{Deadline, coarse_ns, now_ns};
+use crate::node::handle::Node;
+use crate::port::loan::{LoanError, RawLoan};
+use crate::port::publisher::RawPublisher;
+use crate::port::sample::RawSample;
+use crate::port::subscriber::RawSubscriber;
+use crate::qos::WhenFull;
+use crate::topic::{MissingForms, RegisterError, TypeDescription, names};
+
+/// How many requests a server collects before it stops to look for cancellations.
+const MAX_COLLECTED: usize = 64;
+/// How often a server that has nothing to do checks whether its clients have ended.
+const CHECK_NS: u64 = 100_000_000;
+/// How often a server with open requests does.
+const CHECK_OPEN_NS: u64 = 5_000_000;
+
+/// A server of a service whose types are known only at run time. One thread at a time; the requests may go to
+/// other threads, and come back to be answered.
+#[derive(Debug)]
+pub struct RawServer {
+    service: String,
+    node: Node,
+    requests: RawSubscriber,
+    reply: TypeDescription,
+    options: ServiceOptions,
+    clients: RefCell<Clients>,
+    calls: RefCell<OpenCalls>,
+    /// Requests that were taken while the server looked for cancellations.
+    collected: RefCell<VecDeque<RawRequest>>,
+    expired: Cell<u64>,
+    checked_ns: Cell<u64>,
+}
+
+// SAFETY: The publishers in `clients` are shared with reply loans only. These borrow the server and cannot be
+// sent to another thread, so all references are on the thread that has the server. A loan that was forgotten
+// (`mem::forget`) is never used again.
+unsafe impl Send for RawServer {}
+
+impl RawServer {
+    /// Joins a service as server.
+    pub fn create(
+        node: &Node,
+        service: &str,
+        description: &ServiceDescription,
+        options: &ServiceOptions,
+    ) -> Result<Self, RegisterError> {
+        Self::create_without(MissingForms::default(), node, service, description, options)
+    }
+
+    /// Joins a service as server whose type of requests lacks forms.
+    pub(crate) fn create_without(
+        missing: MissingForms,
+        node: &Node,
+        service: &str,
+        description: &ServiceDescription,
+        options: &ServiceOptions,
+    ) -> Result<Self, RegisterError> {
+        names::check_given(service)?;
+        let requests = RawSubscriber::create_hidden(
+            missing,
+            node,
+            &names::of_requests(service),
+            &description.of_requests(),
+            qos::taking(options),
+            &options.requests,
+        )?;
+        Ok(Self {
+            service: service.to_owned(),
+            node: node.clone(),
+            requests,
+            reply: description.of_replies(),
+            options: options.clone(),
+            clients: RefCell::default(),
+            calls: RefCell::default(),
+            collected: RefCell::default(),
+            expired: Cell::new(0),
+            checked_ns: Cell::new(0),
+        })
+    }
+
+    /// The service's name.
+    pub fn service(&self) -> &str {
+        &self.service
+    }
+
+    /// The number of clients at the moment.
+    pub fn clients(&self) -> usize {
+        self.requests.publishers()
+    }
+
+    /// The number of clients that it has answered and that have not ended, as far as it knows.
+    pub fn answered_clients(&self) -> usize {
+        self.clients.borrow().len()
+    }
+
+    /// The number of requests that it skipped because their time was over when it came to them.
+    pub fn expired(&self) -> u64 {
+        self.expired.get()
+    }
+
+    /// Whether it belongs to the process that this one was forked from. Then every operation is an error.
+    pub fn is_inherited(&self) -> bool {
+        self.requests.is_inherited()
+    }
+
+    /// The subscriber that takes its requests, for waiting together with other subscribers, and for its
+    /// statistics.
+    pub fn requests(&self) -> &RawSubscriber {
+        &self.requests
+    }
+
+    /// Takes the next request, if there is one.
+    #[inline]
+    pub fn take(&self) -> Result<Option<RawRequest>, RequestError> {
+        let collected = self.collected.borrow_mut().pop_front();
+        if collected.is_some() {
+            return Ok(collected);
+        }
+        let request = self.next()?;
+        if request.is_none() {
+            self.check_clients();
+        }
+        Ok(request)
+    }
+
+    /// Takes what clients have sent meanwhile, so that [`RawRequest::is_cancelled`] knows of cancellations.
+    /// Requests are kept for the next [`take`](Self::take). A server with long work calls it from time to time.
+    pub fn collect(&self) -> Result<(), RequestError> {
+        while self.collected.borrow().len() < MAX_COLLECTED {
+            let Some(request) = self.next()? else { break };
+            self.collected.borrow_mut().push_back(request);
+        }
+        self.check_clients();
+        Ok(())
+    }
+
+    /// Waits until [`take`](Self::take) may return a request, at most for `timeout` (without a limit if
+    /// `None`). Returns whether it may.
+    pub fn wait(&self, timeout: Option<Duration>) -> bool {
+        let deadline = Deadline::after(timeout);
+        loop {
+            if self.has_next() {
+                return true;
+            }
+            let has_clients = !self.clients.borrow().is_empty();
+            let slice = if has_clients { Duration::from_nanos(CHECK_NS) } else { Duration::from_secs(3600) };
+            let Some(slice) = deadline.slice(slice) else { return false };
+            self.requests.wait(Some(slice));
+            self.check_clients();
+        }
+    }
+
+    /// Whether [`take`](Self::take) may return a request.
+    pub fn has_next(&self) -> bool {
+        !self.collected.borrow().is_empty() || self.requests.has_next()
+    }
+
+    /// Lends a reply to a request, or a part of one: see [`RawPublisher::loan`].
+    #[inline]
+    pub fn loan(
+        &self,
+        request: &RequestId,
+        head_size: usize,
+        head_align: usize,
+        body_size: usize,
+    ) -> Result<RawReplyLoan<'_>, AnswerError> {
+        self.lend(request, |publisher| publisher.loan(head_size, head_align, body_size))
+    }
+
+    /// Lends a reply that grows in place: see [`RawPublisher::loan_growing`].
+    pub fn loan_growing(
+        &self,
+        request: &RequestId,
+        body_size: usize,
+        room: usize,
+    ) -> Result<RawReplyLoan<'_>, AnswerError> {
+        self.lend(request, |publisher| publisher.loan_growing(body_size, room))
+    }
+
+    #[inline]
+    fn lend(
+        &self,
+        request: &RequestId,
+        lend: impl for<'p> FnOnce(&'p RawPublisher) -> Result<RawLoan<'p>, LoanError>,
+    ) -> Result<RawReplyLoan<'_>, AnswerError> {
+        if self.is_inherited() {
+            return Err(LoanError::Forked { topic: self.requests.topic().to_owned() }.into());
+        }
+        let create = || self.join_replies(request);
+        let Some(client) = self.clients.borrow_mut().of(&self.service, request, create)? else {
+            return Err(self.client_gone(request));
+        };
+        Ok(RawReplyLoan::new(client, *request, |client| lend(&client.publisher))?)
+    }
+
+    /// Joins the topic of a client's replies. If the client has left, this creates the topic, and leaving it
+    /// removes it again.
+    #[cold]
+    fn join_replies(&self, request: &RequestId) -> Result<RawPublisher, RegisterError> {
+        RawPublisher::create_hidden(
+            &self.node,
+            &names::of_replies(request.client.number),
+            &self.reply,
+            qos::sending(&self.options),
+            &self.options.replies,
+        )
+    }
+
+    /// Ends a reply that was streamed.
+    pub fn end(&self, request: &RequestId) -> Result<(), AnswerError> {
+        self.end_with(request, WhenFull::Fail)
+    }
+
+    /// As [`end`](Self::end), but waits for room, at most for `limit`.
+    pub fn end_within(&self, request: &RequestId, limit: Duration) -> Result<(), AnswerError> {
+        self.end_with(request, WhenFull::Block(Some(limit)))
+    }
+
+    fn end_with(&self, request: &RequestId, when_full: WhenFull) -> Result<(), AnswerError> {
+        let mut loan = self.loan(request, size_of::<u64>(), align_of::<u64>(), 0)?;
+        loan.head_bytes().fill(0);
+        loan.publish(ReplyKind::End, when_full, None)
+    }
+
+    /// Refuses a request, with a number and a text of the program's choice. The client's call ends with an
+    /// error that has both.
+    pub fn refuse(&self, request: &RequestId, code: u64, text: &str) -> Result<(), AnswerError> {
+        let mut loan = self.loan(request, text.len(), 1, 0)?;
+        loan.head_bytes().copy_from_slice(text.as_bytes());
+        let header = ReplyHeader { call: request.call, code, kind: ReplyKind::Refusal };
+        loan.publish_with(header, WhenFull::Fail, None)
+    }
+
+    /// The next request on the topic of requests. Cancellations and requests whose time is over are passed.
+    #[inline]
+    fn next(&self) -> Result<Option<RawRequest>, RequestError> {
+        loop {
+            let sample = match self.requests.take_small() {
+                Some(sample) => sample,
+                None => match self.requests.take()? {
+                    Some(sample) => sample,
+                    None => return Ok(None),
+                },
+            };
+            let Some(header) = RequestHeader::read(sample.user_header()) else {
+                return Err(self.malformed(&sample));
+            };
+            match header.kind {
+                RequestKind::Cancel => {
+                    self.calls.borrow().cancel(sample.publisher_id().number, header.call);
+                }
+                RequestKind::Call if header.deadline_ns != 0 && header.deadline_ns <= now_ns() => {
+                    self.expired.set(self.expired.get() + 1);
+                }
+                RequestKind::Call => {
+                    return Ok(Some(RawRequest::new(sample, header, &mut self.calls.borrow_mut())));
+                }
+            }
+        }
+    }
+
+    /// Leaves the topics of clients that have ended, from time to time.
+    #[inline]
+    fn check_clients(&self) {
+        let since = coarse_ns().saturating_sub(self.checked_ns.get());
+        if since < CHECK_OPEN_NS || self.clients.borrow().is_empty() {
+            return;
+        }
+        if since >= CHECK_NS || self.calls.borrow().clients().next().is_some() {
+            self.forget_gone();
+        }
+    }
+
+    #[cold]
+    fn forget_gone(&self) {
+        self.checked_ns.set(coarse_ns());
+        let gone = self.clients.borrow_mut().forget_gone();
+        let calls = self.calls.borrow();
+        gone.into_iter().for_each(|client| calls.cancel_all(client));
+    }
+
+    #[cold]
+    fn client_gone(&self, request: &RequestId) -> AnswerError {
+        self.calls.borrow().cancel_all(request.client.number);
+        AnswerError::client_gone(&self.service, request)
+    }
+
+    #[cold]
+    fn malformed(&self, sample: &RawSample) -> RequestError {
+        RequestError::Malformed { service: self.service.clone(), client: sample.publisher_id() }
+    }
+}

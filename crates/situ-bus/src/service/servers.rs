@@ -1,0 +1,59 @@
+//! Whether the servers of a call are alive.
+//!
+//! A client asks the kernel every few milliseconds whether a process of a server has ended, in one call for all
+//! of them, and only while calls are under way.
+
+use std::cell::{Cell, RefCell};
+
+use super::calls::Call;
+use crate::clock::{coarse_ns, now_ns};
+use crate::node::process_watch::ProcessWatch;
+use crate::port::publisher::RawPublisher;
+
+/// How often a client that waits checks its servers. With the steps of the coarse clock, a death is found
+/// within 10 ms.
+pub(super) const CHECK_NS: u64 = 3_000_000;
+
+/// A client's view of its servers.
+#[derive(Debug, Default)]
+pub(super) struct Servers {
+    watch: RefCell<ProcessWatch>,
+    checked_ns: Cell<u64>,
+}
+
+impl Servers {
+    /// Whether a check is due. This is no system call.
+    #[inline]
+    pub(super) fn is_due(&self) -> bool {
+        coarse_ns().saturating_sub(self.checked_ns.get()) >= CHECK_NS
+    }
+
+    /// Checks whether servers have died, and marks them.
+    #[cold]
+    pub(super) fn check(&self, requests: &RawPublisher) {
+        self.checked_ns.set(coarse_ns());
+        let topic = &requests.topic;
+        if self.watch.borrow_mut().notices(topic, &requests.node.processes, now_ns())
+            && topic.mark_dead_places() > 0
+        {
+            topic.repair_if_free();
+        }
+    }
+
+    /// Whether a server is present that may still answer a call: one that has the request, or, once a server
+    /// has answered, that one.
+    pub(super) fn may_answer(requests: &RawPublisher, call: &Call) -> bool {
+        let mut places = requests.topic.places.active();
+        match call.server {
+            Some(server) => places.any(|place| place.node() == server.node.0),
+            // A server that joined later has not got the request.
+            None => places.any(|place| place.joined_at() <= call.request),
+        }
+    }
+}
+
+/// Whether the service has a server.
+#[inline]
+pub(super) fn is_there(requests: &RawPublisher) -> bool {
+    requests.topic.places.active().next().is_some()
+}
