@@ -61,6 +61,13 @@ pub use self::{
         EditError, InRegion, PublishRegionError, RegionLoan, RegionPublisher, RegionSample, RegionSubscriber,
         describe_region,
     },
+    api::service::{
+        AnswerValueError, CallValueError, Client, INVALID_REQUEST, PendingCall, ReceiveReplyError,
+        ReceiveRequestError, Refusal, ReplyLoan, Request, RequestLoan, Server, ServiceBuilder,
+        describe_service,
+    },
+    api::service_async::{AsyncCall, AsyncCallError, AsyncClient, Requests},
+    api::service_callbacks::CallbackClient,
     api::stream::Messages,
     api::typed::{
         Loan, PublishValueError, Publisher, PublisherBuilder, ReceiveError, Sample, Subscriber,
@@ -94,7 +101,7 @@ pub use self::{
     service::description::ServiceDescription,
     service::errors::{AnswerError, CallError, ReplyError, RequestError},
     service::options::ServiceOptions,
-    service::request::{RawRequest, RequestId},
+    service::request::{RawRequest, RequestHandle, RequestId},
     service::server::RawServer,
     synchronize::policy::{ApproximateTime, ExactTime, SynchronizerError, SynchronizerPolicy},
     synchronize::queues::SynchronizerCounts,

@@ -2,14 +2,23 @@
 //!
 //! ```text
 //!   typed   publishers and subscribers of a type, and their builders, loans and samples
+//!   open    typed samples made of untyped ones
+//!   write   values written into lent memory
 //!   region  publishers and subscribers of regions
 //!   device  typed loans and samples whose bulk data devices read and write
+//!   service clients and servers of generated types
+//!   service_async, service_callbacks  clients and servers for async code, and with callbacks
 //!   stream  samples as an asynchronous stream
 //!   waitable  typed subscribers as sources of wait sets
 //! ```
 
 pub(crate) mod device;
+mod open;
 pub(crate) mod region;
+pub(crate) mod service;
+pub(crate) mod service_async;
+pub(crate) mod service_callbacks;
 pub(crate) mod stream;
 pub(crate) mod typed;
 pub(crate) mod waitable;
+pub(crate) mod write;

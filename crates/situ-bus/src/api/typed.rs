@@ -6,13 +6,14 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use situ_layout::{
-    BulkCursor, BulkElement, BulkRef, FlatFormError, FlatMessage, Message, RegionFormError, SharedBytes,
-    StorageKind, ValidateError, boxed,
+    BulkElement, BulkRef, FlatFormError, FlatMessage, Message, RegionFormError, SharedBytes, StorageKind,
+    ValidateError, boxed,
 };
 use situ_memory::{DomainId, Strategy};
 use situ_region::StoreError;
 use situ_wire::{DecodeError, EncodeError};
 
+use crate::api::write::{WriteFailure, lend_flat, write_value};
 use crate::node::handle::Node;
 use crate::node::liveness::NodeId;
 use crate::port::loan::LoanError;
@@ -20,7 +21,7 @@ use crate::port::loan::RawLoan;
 use crate::port::placement::Placement;
 use crate::port::publish_error::PublishError;
 use crate::port::publisher::RawPublisher;
-use crate::port::sample::{CopyCounter, RawSample};
+use crate::port::sample::RawSample;
 use crate::port::subscriber::{RawSubscriber, TakeError};
 use crate::qos::{Durability, History, PublisherQos, Reliability, SubscriberQos, WhenFull};
 use crate::topic::{Encoding, MissingForms, RegisterError, TypeDescription};
@@ -46,7 +47,7 @@ pub fn describe<T: Message>() -> TypeDescription {
 
 /// Whether messages of the type can be read from regions. Its own function answers: without a region form it
 /// refuses every image for that reason, and with one it refuses the empty image as invalid.
-fn has_region_form<T: Message>() -> bool {
+pub(super) fn has_region_form<T: Message>() -> bool {
     let answer = boxed::<T>().read_region(&mut [], SharedBytes::from(&[][..]));
     !matches!(answer, Err(RegionFormError::None { .. }))
 }
@@ -246,28 +247,13 @@ impl<T: Message> Publisher<T> {
     /// copied; one with heap storage is serialized directly into shared memory. Both count as a copy
     /// ([`CopyCounter`]). A [`loan`](Self::loan) needs no copy.
     pub fn publish(&self, value: &T) -> Result<u64, PublishValueError> {
-        match T::STORAGE {
-            StorageKind::Flat => {
-                if value.bulk_lengths() != T::BulkLengths::default() {
-                    return Err(PublishValueError::BulkWithoutBody { type_name: T::NAME });
-                }
-                let loan = self.raw.loan(size_of::<T>(), align_of::<T>(), 0)?;
-                // SAFETY: the loan's head is large enough and aligned, only this loan can reach it, and it
-                // cannot overlap `value`, which existed before.
-                unsafe { value.clone_at(loan.head().cast::<T>()) };
-                CopyCounter::of_process().count(size_of::<T>());
-                Ok(loan.publish()?)
-            }
-            StorageKind::Heap | StorageKind::Ros => {
-                let failed = |source| PublishValueError::Encode { type_name: T::NAME, source };
-                let size = situ_wire::encoded_size(value, situ_wire::Encoding::Xcdr1).map_err(failed)?;
-                let mut loan = self.raw.loan(0, 1, size)?;
-                situ_wire::encode_into(value, loan.body_bytes(), situ_wire::Encoding::Xcdr1)
-                    .map_err(failed)?;
-                CopyCounter::of_process().count(size);
-                Ok(loan.publish()?)
-            }
-        }
+        let lend = |head_size, head_align, body_size| self.raw.loan(head_size, head_align, body_size);
+        let loan = write_value(value, lend).map_err(|failure| match failure {
+            WriteFailure::Lend(error) => error.into(),
+            WriteFailure::Encode(source) => PublishValueError::Encode { type_name: T::NAME, source },
+            WriteFailure::BulkWithoutBody => PublishValueError::BulkWithoutBody { type_name: T::NAME },
+        })?;
+        Ok(loan.publish()?)
     }
 }
 
@@ -283,16 +269,8 @@ impl<T: FlatMessage> Publisher<T> {
     /// bytes are those of the slot's last message.
     #[inline]
     pub fn loan_with(&self, lengths: T::BulkLengths) -> Result<Loan<'_, T>, LoanError> {
-        let body = T::body_size(&lengths).ok_or(LoanError::Size {
-            head_size: size_of::<T>(),
-            head_align: align_of::<T>(),
-            body_size: usize::MAX,
-            reason: "a bulk member exceeds its bound or the address space",
-        })?;
-        let raw = self.raw.loan(size_of::<T>(), align_of::<T>(), body)?;
-        // SAFETY: the loan's head is large enough and aligned (`loan` rejects alignments beyond 64), only
-        // this loan can reach it, and `body_size` accepted the lengths.
-        unsafe { T::init_at(raw.head().cast::<T>(), &lengths) };
+        let lend = |head_size, head_align, body_size| self.raw.loan(head_size, head_align, body_size);
+        let raw = lend_flat::<T, _, LoanError>(&lengths, lend)?;
         Ok(Loan { raw, message: PhantomData })
     }
 }
@@ -570,7 +548,7 @@ impl<T: Message> Subscriber<T> {
         if T::STORAGE == StorageKind::Flat
             && let Some(raw) = self.raw.take_small()
         {
-            return self.view(raw).map(Some);
+            return Sample::view(self.raw.topic(), raw).map(Some);
         }
         if !self.raw.has_next() {
             self.raw.look_after_the_dead();
@@ -587,94 +565,7 @@ impl<T: Message> Subscriber<T> {
     /// Makes a typed sample from an untyped one.
     #[inline(always)]
     pub(crate) fn open(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
-        match (raw.encoding(), T::STORAGE) {
-            (Encoding::Flat, StorageKind::Flat) => self.view(raw),
-            (Encoding::Xcdr1 | Encoding::Xcdr2, _) => self.decode(raw),
-            (Encoding::Flat, StorageKind::Heap | StorageKind::Ros) => self.convert(raw),
-            (Encoding::Region, _) => self.convert_region(raw),
-        }
-    }
-
-    /// Reads a region into a type with another storage.
-    fn convert_region(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
-        let mut value = boxed::<T>();
-        match value.read_region(&mut [], raw.body()) {
-            Ok(()) => {
-                CopyCounter::of_process().count(raw.body().len());
-                Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body: Private::default() })) })
-            }
-            Err(source) => Err(ReceiveError::Region {
-                topic: self.raw.topic().to_owned(),
-                sequence: raw.sequence(),
-                type_name: T::NAME,
-                source,
-            }),
-        }
-    }
-
-    /// Returns a sample that reads a flat message in place.
-    #[inline(always)]
-    fn view(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
-        if raw.head().len() != size_of::<T>() {
-            return Err(ReceiveError::Size {
-                topic: self.raw.topic().to_owned(),
-                sequence: raw.sequence(),
-                type_name: T::NAME,
-                found: raw.head().len(),
-                expected: size_of::<T>(),
-            });
-        }
-        // SAFETY: the head has the type's size and is aligned to 64, the maximum that a loan allows. Its
-        // bytes are those of a memory file and therefore initialized.
-        match unsafe { T::validate(raw.head_in_place().as_ptr().cast::<T>(), raw.body_size()) } {
-            Ok(()) => Ok(Sample { raw, decoded: None }),
-            Err(source) => Err(ReceiveError::Invalid {
-                topic: self.raw.topic().to_owned(),
-                sequence: raw.sequence(),
-                type_name: T::NAME,
-                source,
-            }),
-        }
-    }
-
-    /// Reads a flat message into a type with heap storage.
-    fn convert(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
-        let mut value = boxed::<T>();
-        match value.read_flat(&mut [], raw.head(), raw.body()) {
-            Ok(()) => {
-                CopyCounter::of_process().count(raw.head().len() + raw.body().len());
-                Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body: Private::default() })) })
-            }
-            Err(source) => Err(ReceiveError::Convert {
-                topic: self.raw.topic().to_owned(),
-                sequence: raw.sequence(),
-                type_name: T::NAME,
-                source,
-            }),
-        }
-    }
-
-    /// Decodes a serialized message into memory of this process.
-    fn decode(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
-        let failed = |source| ReceiveError::Decode {
-            topic: self.raw.topic().to_owned(),
-            sequence: raw.sequence(),
-            type_name: T::NAME,
-            source,
-        };
-        let mut value = boxed::<T>();
-        let mut body = Private::default();
-        if T::STORAGE == StorageKind::Flat && size_of::<T::BulkLengths>() != 0 {
-            let lengths = situ_wire::bulk_lengths::<T>(raw.body()).map_err(failed)?;
-            // The lengths come from elements that are all present, so their size does not overflow.
-            body = Private::new(T::body_size(&lengths).unwrap_or_default())
-                .map_err(|error| failed(DecodeError::at(0, error)))?;
-            // SAFETY: the value is valid and only this function reaches it, and a body of its lengths exists.
-            unsafe { T::place_bulk(&raw mut *value, &lengths, &mut BulkCursor::default()) };
-        }
-        situ_wire::decode_with_body(&mut *value, body.bytes_mut(), raw.body()).map_err(failed)?;
-        CopyCounter::of_process().count(raw.body().len());
-        Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body })) })
+        Sample::open(self.raw.topic(), raw)
     }
 
     /// Waits until there is something to take, at most for `timeout` (without a limit if `None`). Returns
@@ -700,23 +591,16 @@ impl<T: Message> Subscriber<T> {
     }
 }
 
-impl RawSubscriber {
-    /// Returns a file descriptor for epoll and similar calls. It is readable when there is something to take.
-    pub fn event_fd(&self) -> std::io::Result<EventFd> {
-        self.core().node.reactor()?.event_fd(self.watched())
-    }
-}
-
 /// A message that was taken: read-only, and unchanged until it is dropped. It may be sent to other threads.
 pub struct Sample<T> {
-    raw: RawSample,
+    pub(super) raw: RawSample,
     /// The value that a message was decoded into, if it is not read in place.
-    decoded: Option<Box<Decoded<T>>>,
+    pub(super) decoded: Option<Box<Decoded<T>>>,
 }
 
-struct Decoded<T> {
-    value: Box<T>,
-    body: Private,
+pub(super) struct Decoded<T> {
+    pub(super) value: Box<T>,
+    pub(super) body: Private,
 }
 
 // SAFETY: A sample shows a `T` in memory that is not written while the sample exists. `Message` types are

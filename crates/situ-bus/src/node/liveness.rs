@@ -149,12 +149,12 @@ impl Drop for Life {
 
 /// Which nodes are alive, for a walk over members: each node is asked for once. A node that dies meanwhile is
 /// found dead by the next walk.
-pub(crate) struct Living<'a> {
+pub(crate) struct AliveNodes<'a> {
     root: &'a OpenRoot,
     known: RefCell<HashMap<NodeId, bool>>,
 }
 
-impl<'a> Living<'a> {
+impl<'a> AliveNodes<'a> {
     pub(crate) fn of(root: &'a OpenRoot) -> Self {
         Self { root, known: RefCell::default() }
     }

@@ -10,7 +10,7 @@ use situ_memory::{Access, DomainId, MemoryError, OpenRoot, PoolMetadata, PoolVie
 
 use crate::clock::now_ns;
 use crate::node::endpoint::EndpointId;
-use crate::node::liveness::{self, Living, NodeId, NodeInfo};
+use crate::node::liveness::{self, AliveNodes, NodeId, NodeInfo};
 use crate::protocol::ledger::HeldSlot;
 use crate::protocol::ring::{Look, Reference};
 use crate::qos::Durability;
@@ -226,7 +226,7 @@ fn durability(word: StateWord) -> Durability {
 
 fn describe(topic: &Topic) -> TopicInfo {
     let published = topic.end();
-    let living = Living::of(&topic.root);
+    let living = AliveNodes::of(&topic.root);
     let there = |place: &PlaceView<'_>| living.has(NodeId(place.node()));
     let mut held: Vec<HeldSlot> = topic.places.active().filter(there).flat_map(PlaceView::held).collect();
     held.sort_unstable();

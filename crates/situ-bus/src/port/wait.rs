@@ -11,7 +11,7 @@ use crate::port::subscriber::{RawSubscriber, TakeError};
 use crate::port::taken::Missed;
 use crate::timeouts::POLL_INTERVAL;
 use crate::wait::interrupt::{Interrupted, Wait};
-use crate::wait::reactor::Watched;
+use crate::wait::reactor::{EventFd, Watched};
 use crate::wait::readiness::Readiness;
 use crate::wait::wait_any::wait_any_with;
 use crate::wake::SLICE;
@@ -141,5 +141,12 @@ impl RawSubscriber {
         let (next, tracker) = (self.cursor(), self.tracker().for_watch());
         let (topic, living) = (self.core().topic.clone(), self.core().node.living.clone());
         Watched { topic, next, tracker, takes_on_host: self.domain() == HOST, living }
+    }
+}
+
+impl RawSubscriber {
+    /// Returns a file descriptor for epoll and similar calls. It is readable when there is something to take.
+    pub fn event_fd(&self) -> std::io::Result<EventFd> {
+        self.core().node.reactor()?.event_fd(self.watched())
     }
 }

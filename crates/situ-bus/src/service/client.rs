@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ops::Deref;
+use std::sync::Weak;
 use std::time::Duration;
 
 use situ_memory::Stream;
@@ -24,6 +25,7 @@ use crate::port::sample::RawSample;
 use crate::port::subscriber::RawSubscriber;
 use crate::qos::{BLOCK, WhenFull, nanoseconds};
 use crate::topic::{MissingForms, RegisterError, names};
+use crate::wait::reactor::{EventFd, Watch};
 use crate::wake::SLICE;
 
 /// How long to sleep between two looks for a server.
@@ -44,6 +46,8 @@ pub struct RawClient {
     servers: Servers,
     /// Whether the last check found a call that no server can answer.
     has_orphans: Cell<bool>,
+    /// The watches that report to a descriptor or a task, while they exist.
+    watches: RefCell<Vec<Weak<Watch>>>,
 }
 
 /// A reply, or a part of one.
@@ -132,6 +136,7 @@ impl RawClient {
             arrived: RefCell::default(),
             servers: Servers::default(),
             has_orphans: Cell::new(false),
+            watches: RefCell::default(),
         })
     }
 
@@ -201,6 +206,7 @@ impl RawClient {
         &self,
         mut loan: RawLoan<'_>,
         limit: Option<Duration>,
+        when_full: WhenFull,
         on: Option<&dyn Stream>,
     ) -> Result<u64, CallError> {
         if self.is_inherited() {
@@ -221,8 +227,7 @@ impl RawClient {
         };
         let deadline_ns = if limit.is_some() { deadline_ns } else { 0 };
         RequestHeader { call, deadline_ns, kind: RequestKind::Call }.write(loan.user_header_mut());
-        // A server that takes nothing holds the client back for no longer than the call may take.
-        self.requests.when_full.set(WhenFull::Block(Some(limit.unwrap_or(BLOCK))));
+        self.requests.when_full.set(when_full);
         let published = match on {
             None => loan.publish(),
             Some(stream) => loan.publish_on(stream),
@@ -233,6 +238,8 @@ impl RawClient {
                 if let Some(call) = calls.get(call) {
                     call.request = number;
                 }
+                drop(calls);
+                self.set_alarm();
                 Ok(call)
             }
             Err(error) => {
@@ -256,7 +263,10 @@ impl RawClient {
         if let Some(reply) = self.receive()? {
             return self.deliver(reply).map(Some);
         }
-        let Some((call, failure)) = self.failure(None) else { return Ok(None) };
+        let Some((call, failure)) = self.failure(None) else {
+            self.set_alarm();
+            return Ok(None);
+        };
         // A server may have answered directly before it ended.
         match self.receive()? {
             Some(reply) => self.deliver(reply).map(Some),
@@ -283,6 +293,7 @@ impl RawClient {
                     None => {
                         failed = self.failure(Some(call));
                         if failed.is_none() {
+                            self.set_alarm();
                             return Ok(None);
                         }
                     }
@@ -330,6 +341,47 @@ impl RawClient {
     /// Whether [`take`](Self::take) returns a reply or an error.
     pub fn has_next(&self) -> bool {
         !self.arrived.borrow().is_empty() || self.replies.has_next() || self.failure(None).is_some()
+    }
+
+    /// A file descriptor for epoll and similar calls. It is readable when [`take`](Self::take) may return a reply or
+    /// an error. While calls are under way it also becomes readable every few milliseconds, so that the next take
+    /// checks deadlines and servers: clear it, and take until there is nothing.
+    pub fn event_fd(&self) -> std::io::Result<EventFd> {
+        let fd = self.replies.event_fd()?;
+        self.add_watch(fd.watch());
+        Ok(fd)
+    }
+
+    /// Has a watch report while calls are under way.
+    pub(crate) fn add_watch(&self, watch: Weak<Watch>) {
+        self.watches.borrow_mut().push(watch);
+        self.set_alarm();
+    }
+
+    /// Sets the alarms of watches to the next check that is due.
+    #[inline]
+    fn set_alarm(&self) {
+        if !self.watches.borrow().is_empty() && !self.calls.borrow().is_empty() {
+            self.set_alarms();
+        }
+    }
+
+    #[cold]
+    fn set_alarms(&self) {
+        let time_ns = now_ns().saturating_add(self.slice().as_nanos() as u64);
+        let is_there = |watch: &Weak<Watch>| match watch.upgrade() {
+            Some(watch) => {
+                watch.alarm_at(time_ns);
+                true
+            }
+            None => false,
+        };
+        self.watches.borrow_mut().retain(is_there);
+    }
+
+    /// The number of replies that wait for their calls to be asked for.
+    pub(crate) fn arrived(&self) -> usize {
+        self.arrived.borrow().len()
     }
 
     /// How long a wait may sleep before it checks deadlines and servers.
@@ -495,12 +547,17 @@ impl RawRequestLoan<'_> {
     /// second without a limit.
     #[inline]
     pub fn send(self, limit: Option<Duration>) -> Result<u64, CallError> {
-        self.client.begin(self.loan, limit, None)
+        self.client.begin(self.loan, limit, WhenFull::Block(Some(limit.unwrap_or(BLOCK))), None)
+    }
+
+    /// As [`send`](Self::send), but never waits: it is an error at once if a server has no room.
+    pub fn send_now(self, limit: Option<Duration>) -> Result<u64, CallError> {
+        self.client.begin(self.loan, limit, WhenFull::Fail, None)
     }
 
     /// As [`send`](Self::send), before the request is complete: see [`RawLoan::publish_on`].
     pub fn send_on(self, stream: &dyn Stream, limit: Option<Duration>) -> Result<u64, CallError> {
-        self.client.begin(self.loan, limit, Some(stream))
+        self.client.begin(self.loan, limit, WhenFull::Block(Some(limit.unwrap_or(BLOCK))), Some(stream))
     }
 }
 

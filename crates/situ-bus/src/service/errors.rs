@@ -108,6 +108,19 @@ pub enum ReplyError {
 
 situ_layout::debug_as_text!(ReplyError);
 
+impl ReplyError {
+    /// The call that is over with it. `None` if it belongs to no call.
+    pub fn call(&self) -> Option<u64> {
+        match self {
+            Self::ServerGone { call, .. }
+            | Self::Deadline { call, .. }
+            | Self::Refused { call, .. }
+            | Self::Unknown { call, .. } => Some(*call),
+            Self::Malformed { .. } | Self::Take(_) => None,
+        }
+    }
+}
+
 /// Why a request could not be taken.
 #[derive(thiserror::Error)]
 #[non_exhaustive]

@@ -88,40 +88,19 @@ impl OpenCalls {
     }
 }
 
-/// A request that was taken. Its bytes do not change until it is dropped. It may go to other threads, and may be
-/// answered in any order.
+/// What a server and its program know of a request, apart from its content.
 #[derive(Debug)]
-pub struct RawRequest {
-    sample: RawSample,
+pub struct RequestHandle {
     id: RequestId,
     deadline_ns: u64,
     open: Arc<OpenCall>,
 }
 
-impl RawRequest {
-    #[inline]
-    pub(super) fn new(sample: RawSample, header: RequestHeader, calls: &mut OpenCalls) -> Self {
-        let client = sample.publisher_id();
-        let id = RequestId { client, call: header.call, sent_at_ns: sample.published_at_ns() };
-        let open = calls.begin(client.number, header.call);
-        Self { sample, id, deadline_ns: header.deadline_ns, open }
-    }
-
+impl RequestHandle {
     /// What a reply needs to know of it.
     #[inline]
     pub fn id(&self) -> RequestId {
         self.id
-    }
-
-    /// The message.
-    #[inline]
-    pub fn sample(&self) -> &RawSample {
-        &self.sample
-    }
-
-    /// The message, and what a reply needs to know. A cancellation is not noticed any more.
-    pub fn into_parts(self) -> (RawSample, RequestId) {
-        (self.sample, self.id)
     }
 
     /// When its client stops waiting, by [`now_ns`](crate::now_ns). `None`: it waits until there is no server.
@@ -135,5 +114,44 @@ impl RawRequest {
     pub fn is_cancelled(&self) -> bool {
         self.open.is_cancelled.load(Ordering::Relaxed)
             || (self.deadline_ns != 0 && self.deadline_ns <= now_ns())
+    }
+}
+
+/// A request that was taken. Its bytes do not change until it is dropped. It may go to other threads, and may be
+/// answered in any order.
+#[derive(Debug)]
+pub struct RawRequest {
+    sample: RawSample,
+    handle: RequestHandle,
+}
+
+impl RawRequest {
+    #[inline]
+    pub(super) fn new(sample: RawSample, header: RequestHeader, calls: &mut OpenCalls) -> Self {
+        let client = sample.publisher_id();
+        let id = RequestId { client, call: header.call, sent_at_ns: sample.published_at_ns() };
+        let open = calls.begin(client.number, header.call);
+        Self { sample, handle: RequestHandle { id, deadline_ns: header.deadline_ns, open } }
+    }
+
+    /// The message.
+    #[inline]
+    pub fn sample(&self) -> &RawSample {
+        &self.sample
+    }
+
+    /// The message, and what else is known of the request.
+    #[inline]
+    pub fn into_parts(self) -> (RawSample, RequestHandle) {
+        (self.sample, self.handle)
+    }
+}
+
+impl std::ops::Deref for RawRequest {
+    type Target = RequestHandle;
+
+    #[inline]
+    fn deref(&self) -> &RequestHandle {
+        &self.handle
     }
 }

@@ -20,6 +20,7 @@ use crate::port::sample::RawSample;
 use crate::port::subscriber::RawSubscriber;
 use crate::qos::WhenFull;
 use crate::topic::{MissingForms, RegisterError, TypeDescription, names};
+use crate::wait::reactor::EventFd;
 
 /// How many requests a server collects before it stops to look for cancellations.
 const MAX_COLLECTED: usize = 64;
@@ -137,7 +138,7 @@ impl RawServer {
         Ok(request)
     }
 
-    /// Takes what clients have sent meanwhile, so that [`RawRequest::is_cancelled`] knows of cancellations.
+    /// Takes what clients have sent meanwhile, so that [`RequestHandle::is_cancelled`](crate::RequestHandle::is_cancelled) knows of cancellations.
     /// Requests are kept for the next [`take`](Self::take). A server with long work calls it from time to time.
     pub fn collect(&self) -> Result<(), RequestError> {
         while self.collected.borrow().len() < MAX_COLLECTED {
@@ -162,6 +163,11 @@ impl RawServer {
             self.requests.wait(Some(slice));
             self.check_clients();
         }
+    }
+
+    /// A file descriptor for epoll and similar calls. It is readable when [`take`](Self::take) may return a request.
+    pub fn event_fd(&self) -> std::io::Result<EventFd> {
+        self.requests.event_fd()
     }
 
     /// Whether [`take`](Self::take) may return a request.

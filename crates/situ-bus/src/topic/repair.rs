@@ -16,7 +16,7 @@ use super::files::{FILE, HIDDEN_FILE, SUBSCRIBERS_FILE, is_topic_file};
 use super::format::{PublisherEntry, domain_from_word};
 use super::lock::Lock;
 use super::state_word::StateWord;
-use crate::node::liveness::{Living, NodeId, has_ended, is_alive, nodes};
+use crate::node::liveness::{AliveNodes, NodeId, has_ended, is_alive, nodes};
 use crate::protocol::copy_state::CopyState;
 use crate::protocol::ring::{Look, Reference, Ring};
 use crate::root::topic_name;
@@ -29,7 +29,7 @@ pub(super) fn in_use(topic: &Topic) -> bool {
 /// Repairs the state that dead members left. Under the lock, so no place and no entry is taken meanwhile.
 pub(super) fn repair(topic: &Topic, lock: &Lock) {
     let followed = topic.hint_at_rings();
-    let living = Living::of(&topic.root);
+    let living = AliveNodes::of(&topic.root);
     let mut found_dead = topic.mark_places_of_dead(&living) > 0;
     for (_, entry) in used_publishers(topic) {
         let word = StateWord::read(&entry.state);

@@ -13,8 +13,8 @@
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use rustix::event::EventfdFlags;
 
 use situ_memory::fork::Process;
 
-use crate::clock::coarse_ns;
+use crate::clock::{coarse_ns, now_ns};
 use crate::node::living::Living;
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::Topic;
@@ -61,6 +61,13 @@ impl EventFd {
     }
 }
 
+impl EventFd {
+    /// The watch behind it.
+    pub(crate) fn watch(&self) -> Weak<Watch> {
+        Arc::downgrade(&self._watch)
+    }
+}
+
 impl AsFd for EventFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -92,6 +99,8 @@ struct WatchedTopic {
     living: Arc<Living>,
     takes_on_host: bool,
     state: Mutex<WatchState>,
+    /// When to report without a message, by `now_ns`; `u64::MAX`: not at all.
+    alarm_ns: AtomicU64,
     has_ended: AtomicBool,
 }
 
@@ -171,6 +180,13 @@ impl Watch {
         drop(state);
         self.shared.kick();
     }
+
+    /// Reports to the subscriber at this time, by `now_ns`, even if there is no message: once, and instead of an
+    /// earlier or later time that was set before.
+    pub(crate) fn alarm_at(&self, time_ns: u64) {
+        self.watched.alarm_ns.store(time_ns, Ordering::SeqCst);
+        self.shared.kick();
+    }
 }
 
 impl Drop for Watch {
@@ -228,6 +244,13 @@ impl WatchedTopic {
         if !state.pools.look(&self.topic, &self.living, for_removal) {
             return;
         }
+        drop(state);
+        self.report();
+    }
+
+    /// Reports to the subscriber although there is no message.
+    fn report(&self) {
+        let mut state = lock(&self.state);
         if let Some((_, link)) = &state.bell {
             link.once.store(true, Ordering::SeqCst);
         }
@@ -236,6 +259,18 @@ impl WatchedTopic {
         // The lock is not held here: an executor may poll at once, and call `wake_at`.
         drop(state);
         waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Reports to the subscriber if the time of its alarm has come. Returns the time of the next one.
+    fn alarm(&self, now: u64) -> u64 {
+        let time_ns = self.alarm_ns.load(Ordering::SeqCst);
+        if time_ns > now {
+            return time_ns;
+        }
+        // Another time may have been set in between: then it stays.
+        let _ = self.alarm_ns.compare_exchange(time_ns, u64::MAX, Ordering::SeqCst, Ordering::SeqCst);
+        self.report();
+        self.alarm_ns.load(Ordering::SeqCst)
     }
 }
 
@@ -347,8 +382,8 @@ impl Reactor {
         let Watched { topic, next, tracker, takes_on_host, living } = watched;
         let pools = PresentPools::of(&topic);
         let state = Mutex::new(WatchState { next, tracker, waker: None, fd, bell, pools });
-        let watched =
-            Arc::new(WatchedTopic { topic, living, takes_on_host, state, has_ended: AtomicBool::new(false) });
+        let (alarm_ns, has_ended) = (AtomicU64::new(u64::MAX), AtomicBool::new(false));
+        let watched = Arc::new(WatchedTopic { topic, living, takes_on_host, state, alarm_ns, has_ended });
         let most = if waits_for_several() { SHARE } else { 1 };
         let mut threads = lock(&self.threads);
         // The newest thread has room most often.
@@ -446,10 +481,11 @@ fn watch(shared: &Shared) {
                 is_complete &= awaited.is_none();
             }
         }
+        let slice = slice.min(until_next_alarm(&topics));
         if is_complete {
             sleep(shared, &topics, &words, slice);
         } else {
-            sleep_with_fences(shared, own, &topics);
+            sleep_with_fences(shared, own, &topics, slice);
         }
         let now = coarse_ns();
         if now.saturating_sub(repaired_ns) > REPAIR_INTERVAL_NS {
@@ -460,6 +496,17 @@ fn watch(shared: &Shared) {
             }
         }
     }
+}
+
+/// Reports the alarms whose time has come. Returns the time until the next one.
+fn until_next_alarm(topics: &[Looked]) -> Duration {
+    let alarms = || topics.iter().map(|topic| &topic.watched);
+    if alarms().all(|watched| watched.alarm_ns.load(Ordering::SeqCst) == u64::MAX) {
+        return Duration::MAX;
+    }
+    let now = now_ns();
+    let next = alarms().map(|watched| watched.alarm(now)).min().unwrap_or(u64::MAX);
+    Duration::from_nanos(next.saturating_sub(now))
 }
 
 /// Sleeps on the thread's own word, which comes first, and on those of its topics.
@@ -475,20 +522,20 @@ fn sleep(shared: &Shared, topics: &[Looked], words: &[(usize, u32)], slice: Dura
     }
     // There is one topic at most. Without the thread's own word, it notices the end of its watch later.
     match topics.iter().find(|topic| topic.is_interested) {
-        Some(topic) => topic.watched.topic.wake().sleep(topic.announced, SLICE),
-        None => shared.word.sleep(words[0].1, SLICE),
+        Some(topic) => topic.watched.topic.wake().sleep(topic.announced, slice.min(SLICE)),
+        None => shared.word.sleep(words[0].1, slice.min(SLICE)),
     }
 }
 
 /// Sleeps on words and fences.
-fn sleep_with_fences(shared: &Shared, own: u32, topics: &[Looked]) {
+fn sleep_with_fences(shared: &Shared, own: u32, topics: &[Looked], slice: Duration) {
     let mut words = vec![(shared.word.futex(), own)];
     let mut incomplete = Vec::new();
     for topic in topics.iter().filter(|topic| topic.is_interested) {
         words.push((topic.watched.topic.wake().futex(), topic.announced));
         incomplete.extend(topic.awaited.as_ref().map(|awaited| (&topic.watched.topic, awaited)));
     }
-    sleep_until_one_ends(&mut words, &incomplete, GLANCE, false);
+    sleep_until_one_ends(&mut words, &incomplete, GLANCE.min(slice), false);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

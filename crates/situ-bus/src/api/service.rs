@@ -1,0 +1,692 @@
+//! Clients and servers of generated types.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::task::Poll;
+use std::time::Duration;
+
+use situ_layout::{BulkElement, BulkRef, FlatMessage, Message};
+use situ_memory::DomainId;
+use situ_wire::EncodeError;
+
+use crate::api::typed::{ReceiveError, Sample, describe, has_region_form};
+use crate::api::write::{WriteFailure, lend_flat, write_value};
+use crate::node::handle::Node;
+use crate::port::loan::LoanError;
+use crate::service::answer::RawReplyLoan;
+use crate::service::client::{RawClient, RawReply, RawRequestLoan};
+use crate::service::description::ServiceDescription;
+use crate::service::errors::{AnswerError, CallError, ReplyError, RequestError};
+use crate::service::options::ServiceOptions;
+use crate::service::request::{RawRequest, RequestHandle, RequestId};
+use crate::service::server::RawServer;
+use crate::topic::{MissingForms, RegisterError};
+use crate::trust::{Limits, Trust};
+
+/// The description of a service of generated types, as its topics carry it.
+pub fn describe_service<Q: Message, P: Message>() -> ServiceDescription {
+    ServiceDescription { request: describe::<Q>(), reply: describe::<P>() }
+}
+
+impl Node {
+    /// A client of a service with requests of type `Q` and replies of type `P`: set its options, then
+    /// [`create`](ServiceBuilder::create) it.
+    ///
+    /// ```no_run
+    /// # use situ_layout::FlatMessage;
+    /// # fn demo<Sum: FlatMessage, Total: FlatMessage>(node: &situ_bus::Node) -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = node.client::<Sum, Total>("add").create()?;
+    /// let request = client.loan()?;
+    /// // ... fill the request, in the memory where the server reads it ...
+    /// let total = request.send()?.wait()?;
+    /// # drop(total);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn client<Q: Message, P: Message>(&self, service: &str) -> ServiceBuilder<Client<Q, P>> {
+        ServiceBuilder::new(self, service)
+    }
+
+    /// A server of a service with requests of type `Q` and replies of type `P`: set its options, then
+    /// [`create`](ServiceBuilder::create) it.
+    pub fn server<Q: Message, P: Message>(&self, service: &str) -> ServiceBuilder<Server<Q, P>> {
+        ServiceBuilder::new(self, service)
+    }
+}
+
+/// Builds a client or a server.
+#[derive(Debug, Clone)]
+pub struct ServiceBuilder<R> {
+    node: Node,
+    service: String,
+    options: ServiceOptions,
+    role: PhantomData<fn() -> R>,
+}
+
+impl<R> ServiceBuilder<R> {
+    fn new(node: &Node, service: &str) -> Self {
+        let (node, service) = (node.clone(), service.to_owned());
+        Self { node, service, options: ServiceOptions::default(), role: PhantomData }
+    }
+
+    /// How many calls a client may have under way: see [`ServiceOptions::max_calls`].
+    pub fn max_calls(mut self, calls: usize) -> Self {
+        self.options.max_calls = calls;
+        self
+    }
+
+    /// How many of its messages may wait to be taken: see [`ServiceOptions::depth`].
+    pub fn depth(mut self, depth: usize) -> Self {
+        self.options.depth = depth;
+        self
+    }
+
+    /// How many messages of others it may hold: see [`ServiceOptions::max_held`].
+    pub fn max_held(mut self, samples: usize) -> Self {
+        self.options.max_held = samples;
+        self
+    }
+
+    /// Which participants' messages it reads in place.
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.options.trust = trust;
+        self
+    }
+
+    /// How large the messages and pools of other participants may be.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.options.limits = limits;
+        self
+    }
+
+    /// The memory domain of requests: of those that a client sends, or in which a server takes them.
+    pub fn requests_in(mut self, domain: DomainId) -> Self {
+        self.options.requests.domain = domain;
+        self
+    }
+
+    /// The memory domain of replies: of those that a server sends, or in which a client takes them.
+    pub fn replies_in(mut self, domain: DomainId) -> Self {
+        self.options.replies.domain = domain;
+        self
+    }
+
+    /// Sets all options.
+    pub fn options(mut self, options: ServiceOptions) -> Self {
+        self.options = options;
+        self
+    }
+}
+
+/// What the type of taken messages lacks. The description says whether it has a flat form.
+fn missing<T: Message>() -> MissingForms {
+    MissingForms { flat: false, region: !has_region_form::<T>() }
+}
+
+impl<Q: Message, P: Message> ServiceBuilder<Client<Q, P>> {
+    /// Joins the service.
+    pub fn create(self) -> Result<Client<Q, P>, RegisterError> {
+        let described = describe_service::<Q, P>();
+        let raw =
+            RawClient::create_without(missing::<P>(), &self.node, &self.service, &described, &self.options)?;
+        Ok(Client { raw, types: PhantomData })
+    }
+}
+
+impl<Q: Message, P: Message> ServiceBuilder<Server<Q, P>> {
+    /// Joins the service.
+    pub fn create(self) -> Result<Server<Q, P>, RegisterError> {
+        let described = describe_service::<Q, P>();
+        let raw =
+            RawServer::create_without(missing::<Q>(), &self.node, &self.service, &described, &self.options)?;
+        Ok(Server { raw, types: PhantomData })
+    }
+}
+
+/// Why a request could not be sent from a value.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum CallValueError {
+    /// It could not be sent.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// It cannot be serialized.
+    #[error("{type_name} cannot be serialized: {source}")]
+    Encode {
+        /// The type.
+        type_name: &'static str,
+        /// Why it cannot be serialized.
+        source: EncodeError,
+    },
+    /// The value refers to bulk data, but has no body that could hold them.
+    #[error("{type_name} has bulk data, which only a loan has room for: use `loan_with` and fill its body")]
+    BulkWithoutBody {
+        /// The type.
+        type_name: &'static str,
+    },
+}
+
+situ_layout::debug_as_text!(CallValueError);
+
+/// Why a request could not be answered with a value.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerValueError {
+    /// It could not be answered.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+    /// The reply cannot be serialized.
+    #[error("{type_name} cannot be serialized: {source}")]
+    Encode {
+        /// The type.
+        type_name: &'static str,
+        /// Why it cannot be serialized.
+        source: EncodeError,
+    },
+    /// The value refers to bulk data, but has no body that could hold them.
+    #[error("{type_name} has bulk data, which only a loan has room for: use `loan_with` and fill its body")]
+    BulkWithoutBody {
+        /// The type.
+        type_name: &'static str,
+    },
+}
+
+situ_layout::debug_as_text!(AnswerValueError);
+
+macro_rules! from_failure {
+    ($error:ident) => {
+        impl $error {
+            fn of<T: Message, E: Into<Self>>(failure: WriteFailure<E>) -> Self {
+                match failure {
+                    WriteFailure::Lend(error) => error.into(),
+                    WriteFailure::Encode(source) => Self::Encode { type_name: T::NAME, source },
+                    WriteFailure::BulkWithoutBody => Self::BulkWithoutBody { type_name: T::NAME },
+                }
+            }
+        }
+    };
+}
+
+from_failure!(CallValueError);
+from_failure!(AnswerValueError);
+
+/// Why there is no reply of the expected type.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum ReceiveReplyError {
+    /// There is no reply.
+    #[error(transparent)]
+    Reply(#[from] ReplyError),
+    /// The reply is not a valid message of the type. The call is over.
+    #[error(transparent)]
+    Receive(#[from] ReceiveError),
+    /// A single reply was expected, and the server ended the call without any.
+    #[error(
+        "the server of {service:?} ended call {call} without a reply: use `next` for replies that are streamed"
+    )]
+    Empty {
+        /// The service.
+        service: String,
+        /// The call.
+        call: u64,
+    },
+}
+
+situ_layout::debug_as_text!(ReceiveReplyError);
+
+/// Why a request of the expected type could not be taken. The next call continues behind it.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum ReceiveRequestError {
+    /// It could not be taken.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// It is not a valid message of the type. Its client gets a refusal with the code 2^64 − 1.
+    #[error(transparent)]
+    Receive(#[from] ReceiveError),
+}
+
+situ_layout::debug_as_text!(ReceiveRequestError);
+
+/// The code with which a typed server refuses requests that are not valid messages of its type.
+pub const INVALID_REQUEST: u64 = u64::MAX;
+
+/// A client of a service. One thread at a time; the replies may go to other threads.
+#[derive(Debug)]
+pub struct Client<Q, P> {
+    raw: RawClient,
+    types: PhantomData<fn() -> (Q, P)>,
+}
+
+impl<Q: Message, P: Message> Client<Q, P> {
+    /// The untyped client.
+    pub fn raw(&self) -> &RawClient {
+        &self.raw
+    }
+
+    /// The untyped client, without the types.
+    pub(crate) fn into_raw(self) -> RawClient {
+        self.raw
+    }
+
+    /// Waits until the service has a server: see [`RawClient::wait_for_server`].
+    pub fn wait_for_server(&self, timeout: Option<Duration>) -> bool {
+        self.raw.wait_for_server(timeout)
+    }
+
+    /// Sends a value from private memory as request. A flat value is copied, another one is serialized. A
+    /// [`loan`](Self::loan) needs no copy.
+    pub fn call(&self, request: &Q) -> Result<PendingCall<'_, Q, P>, CallValueError> {
+        self.send(request, None)
+    }
+
+    /// As [`call`](Self::call), for a call that is over after `limit`.
+    pub fn call_within(&self, request: &Q, limit: Duration) -> Result<PendingCall<'_, Q, P>, CallValueError> {
+        self.send(request, Some(limit))
+    }
+
+    fn send(&self, request: &Q, limit: Option<Duration>) -> Result<PendingCall<'_, Q, P>, CallValueError> {
+        Ok(PendingCall { client: self, number: write_request(&self.raw, request)?.send(limit)? })
+    }
+}
+
+/// Lends a request and writes a value into it.
+pub(crate) fn write_request<'c, Q: Message>(
+    client: &'c RawClient,
+    request: &Q,
+) -> Result<RawRequestLoan<'c>, CallValueError> {
+    let lend = |head, align, body| client.loan(head, align, body).map_err(CallError::from);
+    write_value(request, lend).map_err(CallValueError::of::<Q, _>)
+}
+
+impl<Q: FlatMessage, P: Message> Client<Q, P> {
+    /// Lends a request, default-initialized in place.
+    #[inline]
+    pub fn loan(&self) -> Result<RequestLoan<'_, Q, P>, LoanError> {
+        self.loan_with(Q::BulkLengths::default())
+    }
+
+    /// Lends a request whose bulk members have these lengths.
+    #[inline]
+    pub fn loan_with(&self, lengths: Q::BulkLengths) -> Result<RequestLoan<'_, Q, P>, LoanError> {
+        let lend = |head, align, body| self.raw.loan(head, align, body);
+        let raw = lend_flat::<Q, _, LoanError>(&lengths, lend)?;
+        Ok(RequestLoan { raw, client: self })
+    }
+}
+
+/// A request under construction, in the memory where servers will read it. Dropping it sends nothing.
+pub struct RequestLoan<'c, Q: FlatMessage, P: Message> {
+    raw: RawRequestLoan<'c>,
+    client: &'c Client<Q, P>,
+}
+
+impl<'c, Q: FlatMessage, P: Message> RequestLoan<'c, Q, P> {
+    /// A bulk member's elements, for writing: `loan.bulk_mut(|cloud| &cloud.data)`.
+    pub fn bulk_mut<U: BulkElement, const N: usize>(
+        &mut self,
+        member: impl FnOnce(&Q) -> &BulkRef<U, N>,
+    ) -> &mut [U] {
+        let descriptor = *member(self);
+        descriptor.slice_mut(self.raw.body_bytes()).unwrap_or_default()
+    }
+
+    /// Sends the request.
+    #[inline]
+    pub fn send(self) -> Result<PendingCall<'c, Q, P>, CallError> {
+        Ok(PendingCall { client: self.client, number: self.raw.send(None)? })
+    }
+
+    /// Sends the request of a call that is over after `limit`.
+    #[inline]
+    pub fn send_within(self, limit: Duration) -> Result<PendingCall<'c, Q, P>, CallError> {
+        Ok(PendingCall { client: self.client, number: self.raw.send(Some(limit))? })
+    }
+}
+
+impl<Q: FlatMessage, P: Message> Deref for RequestLoan<'_, Q, P> {
+    type Target = Q;
+    #[inline]
+    fn deref(&self) -> &Q {
+        // SAFETY: `loan_with` initialized it, and only this loan reaches it.
+        unsafe { &*self.raw.head().cast::<Q>() }
+    }
+}
+
+impl<Q: FlatMessage, P: Message> DerefMut for RequestLoan<'_, Q, P> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Q {
+        // SAFETY: as in `deref`.
+        unsafe { &mut *self.raw.head().cast::<Q>() }
+    }
+}
+
+impl<Q: FlatMessage, P: Message> fmt::Debug for RequestLoan<'_, Q, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RequestLoan").field(&**self).finish()
+    }
+}
+
+/// A call under way. Dropping it cancels the call.
+#[derive(Debug)]
+#[must_use = "dropping it cancels the call"]
+pub struct PendingCall<'c, Q: Message, P: Message> {
+    client: &'c Client<Q, P>,
+    number: u64,
+}
+
+impl<Q: Message, P: Message> PendingCall<'_, Q, P> {
+    /// The number of the call.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether the call is under way, or has replies that were not taken.
+    pub fn is_under_way(&self) -> bool {
+        self.client.raw.is_under_way(self.number)
+    }
+
+    /// Waits for the reply. It ends with an error when the call's time is over, or when no server is left.
+    pub fn wait(self) -> Result<Sample<P>, ReceiveReplyError> {
+        match self.receive(None)? {
+            Some(Part::Content(reply)) => Ok(reply),
+            Some(Part::End) | None => Err(ReceiveReplyError::Empty {
+                service: self.client.raw.service().to_owned(),
+                call: self.number,
+            }),
+        }
+    }
+
+    /// Waits for the next part of a reply that is streamed, and takes it. `None` after the last one.
+    ///
+    /// A single reply is a stream of one part.
+    #[allow(clippy::should_implement_trait, reason = "an iterator could not be used after an error")]
+    pub fn next(&mut self) -> Result<Option<Sample<P>>, ReceiveReplyError> {
+        if !self.is_under_way() {
+            return Ok(None);
+        }
+        match self.receive(None)? {
+            Some(Part::Content(part)) => Ok(Some(part)),
+            Some(Part::End) | None => Ok(None),
+        }
+    }
+
+    /// Takes the next part of the reply, if it is there. It does not wait.
+    pub fn poll(&mut self) -> Result<Poll<Option<Sample<P>>>, ReceiveReplyError> {
+        if !self.is_under_way() {
+            return Ok(Poll::Ready(None));
+        }
+        match self.client.raw.take_of(self.number)? {
+            None => Ok(Poll::Pending),
+            Some(reply) => match open_reply(&self.client.raw, reply)? {
+                Part::Content(part) => Ok(Poll::Ready(Some(part))),
+                Part::End => Ok(Poll::Ready(None)),
+            },
+        }
+    }
+
+    /// Lets the call go on without this. Returns its number, for
+    /// [`RawClient::take_of`](RawClient::take_of).
+    pub fn detach(self) -> u64 {
+        std::mem::ManuallyDrop::new(self).number
+    }
+
+    fn receive(&self, timeout: Option<Duration>) -> Result<Option<Part<P>>, ReceiveReplyError> {
+        let reply = self.client.raw.receive_of(self.number, timeout)?;
+        reply.map(|reply| open_reply(&self.client.raw, reply)).transpose()
+    }
+}
+
+impl<Q: Message, P: Message> Drop for PendingCall<'_, Q, P> {
+    fn drop(&mut self) {
+        // If the servers cannot be told, they answer in vain.
+        let _ = self.client.raw.cancel(self.number);
+    }
+}
+
+/// A part of a reply.
+pub(crate) enum Part<P> {
+    Content(Sample<P>),
+    End,
+}
+
+pub(crate) fn open_reply<P: Message>(
+    client: &RawClient,
+    reply: RawReply,
+) -> Result<Part<P>, ReceiveReplyError> {
+    if !reply.has_content() {
+        return Ok(Part::End);
+    }
+    Ok(Part::Content(Sample::open(client.replies().topic(), reply.into_sample())?))
+}
+
+/// A server of a service. One thread at a time; the requests may go to other threads and come back.
+#[derive(Debug)]
+pub struct Server<Q, P> {
+    raw: RawServer,
+    types: PhantomData<fn() -> (Q, P)>,
+}
+
+/// Why a server refuses a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// A number of the program's choice.
+    pub code: u64,
+    /// A text for the client.
+    pub text: String,
+}
+
+impl<Q: Message, P: Message> Server<Q, P> {
+    /// The untyped server.
+    pub fn raw(&self) -> &RawServer {
+        &self.raw
+    }
+
+    /// Takes the next request, if there is one.
+    #[inline]
+    pub fn take(&self) -> Result<Option<Request<Q>>, ReceiveRequestError> {
+        match self.raw.take()? {
+            None => Ok(None),
+            Some(request) => self.open(request).map(Some),
+        }
+    }
+
+    /// Makes a typed request from an untyped one. A request that is not valid is refused.
+    #[inline]
+    fn open(&self, request: RawRequest) -> Result<Request<Q>, ReceiveRequestError> {
+        let (sample, handle) = request.into_parts();
+        match Sample::open(self.raw.requests().topic(), sample) {
+            Ok(sample) => Ok(Request { sample, handle }),
+            Err(error) => {
+                let text = "the request is not a valid message of the service's type";
+                // If the client cannot be told, its call ends at its deadline.
+                let _ = self.raw.refuse(&handle.id(), INVALID_REQUEST, text);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Waits for the next request and takes it. Returns `None` if the time is over.
+    pub fn recv(&self, timeout: Option<Duration>) -> Result<Option<Request<Q>>, ReceiveRequestError> {
+        let deadline = crate::clock::Deadline::after(timeout);
+        loop {
+            if let Some(request) = self.take()? {
+                return Ok(Some(request));
+            }
+            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
+            self.raw.wait(Some(slice));
+        }
+    }
+
+    /// Takes what clients have sent meanwhile: see [`RawServer::collect`].
+    pub fn collect(&self) -> Result<(), RequestError> {
+        self.raw.collect()
+    }
+
+    /// Answers a request with a value from private memory. A flat value is copied, another one is serialized. A
+    /// [`loan`](Self::loan) needs no copy.
+    pub fn reply(&self, request: &Request<Q>, reply: &P) -> Result<(), AnswerValueError> {
+        Ok(self.write(request, reply)?.send()?)
+    }
+
+    /// Sends a value as a part of a reply, which other parts follow, or an [`end`](Self::end).
+    pub fn part(&self, request: &Request<Q>, part: &P) -> Result<(), AnswerValueError> {
+        Ok(self.write(request, part)?.send_part()?)
+    }
+
+    fn write(&self, request: &Request<Q>, reply: &P) -> Result<RawReplyLoan<'_>, AnswerValueError> {
+        let lend = |head, align, body| self.raw.loan(&request.id(), head, align, body);
+        write_value(reply, lend).map_err(AnswerValueError::of::<P, _>)
+    }
+
+    /// Ends a reply that was streamed.
+    pub fn end(&self, request: &Request<Q>) -> Result<(), AnswerError> {
+        self.raw.end(&request.id())
+    }
+
+    /// Refuses a request: see [`RawServer::refuse`].
+    pub fn refuse(&self, request: &Request<Q>, refusal: &Refusal) -> Result<(), AnswerError> {
+        self.raw.refuse(&request.id(), refusal.code, &refusal.text)
+    }
+
+    /// Waits for requests, at most for `timeout` (without a limit if `None`), and answers all that are there
+    /// with what `answer` returns. Returns their number. A client that has ended, or that has no room for its
+    /// reply, is passed over.
+    pub fn serve(
+        &self,
+        timeout: Option<Duration>,
+        mut answer: impl FnMut(&Request<Q>) -> Result<P, Refusal>,
+    ) -> Result<usize, ReceiveRequestError> {
+        let mut next = self.recv(timeout)?;
+        let mut number = 0;
+        while let Some(request) = next {
+            number += 1;
+            // There is nobody to be told.
+            let _ = match answer(&request) {
+                Ok(reply) => self.reply(&request, &reply),
+                Err(refusal) => self.refuse(&request, &refusal).map_err(AnswerValueError::from),
+            };
+            next = self.take()?;
+        }
+        Ok(number)
+    }
+}
+
+impl<Q: Message, P: FlatMessage> Server<Q, P> {
+    /// Lends a reply, default-initialized in place.
+    #[inline]
+    pub fn loan(&self, request: &Request<Q>) -> Result<ReplyLoan<'_, P>, AnswerError> {
+        self.loan_with(request, P::BulkLengths::default())
+    }
+
+    /// Lends a reply whose bulk members have these lengths.
+    #[inline]
+    pub fn loan_with(
+        &self,
+        request: &Request<Q>,
+        lengths: P::BulkLengths,
+    ) -> Result<ReplyLoan<'_, P>, AnswerError> {
+        let lend = |head, align, body| self.raw.loan(&request.id(), head, align, body);
+        Ok(ReplyLoan { raw: lend_flat::<P, _, AnswerError>(&lengths, lend)?, message: PhantomData })
+    }
+}
+
+/// A reply under construction, in the memory where its client will read it. Dropping it sends nothing.
+pub struct ReplyLoan<'s, P: FlatMessage> {
+    raw: RawReplyLoan<'s>,
+    message: PhantomData<P>,
+}
+
+impl<'s, P: FlatMessage> ReplyLoan<'s, P> {
+    /// A bulk member's elements, for writing: `loan.bulk_mut(|cloud| &cloud.data)`.
+    pub fn bulk_mut<U: BulkElement, const N: usize>(
+        &mut self,
+        member: impl FnOnce(&P) -> &BulkRef<U, N>,
+    ) -> &mut [U] {
+        let descriptor = *member(self);
+        descriptor.slice_mut(self.raw.body_bytes()).unwrap_or_default()
+    }
+
+    /// Sends it as the reply, or as the last part of one: see [`RawReplyLoan::send`].
+    #[inline]
+    pub fn send(self) -> Result<(), AnswerError> {
+        self.raw.send()
+    }
+
+    /// Sends it as a part of a reply: see [`RawReplyLoan::send_part`].
+    #[inline]
+    pub fn send_part(self) -> Result<(), AnswerError> {
+        self.raw.send_part()
+    }
+
+    /// As [`send_part`](Self::send_part), but waits for room, at most for `limit`.
+    pub fn send_part_within(self, limit: Duration) -> Result<(), AnswerError> {
+        self.raw.send_part_within(limit)
+    }
+
+    /// The untyped loan, for devices: [`span`](crate::RawLoan::span), [`RawReplyLoan::send_on`].
+    pub fn into_raw(self) -> RawReplyLoan<'s> {
+        self.raw
+    }
+}
+
+impl<P: FlatMessage> Deref for ReplyLoan<'_, P> {
+    type Target = P;
+    #[inline]
+    fn deref(&self) -> &P {
+        // SAFETY: `loan_with` initialized it, and only this loan reaches it.
+        unsafe { &*self.raw.head().cast::<P>() }
+    }
+}
+
+impl<P: FlatMessage> DerefMut for ReplyLoan<'_, P> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut P {
+        // SAFETY: as in `deref`.
+        unsafe { &mut *self.raw.head().cast::<P>() }
+    }
+}
+
+impl<P: FlatMessage> fmt::Debug for ReplyLoan<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ReplyLoan").field(&**self).finish()
+    }
+}
+
+/// A request that was taken: read-only, and unchanged until it is dropped.
+#[derive(Debug)]
+pub struct Request<Q: Message> {
+    sample: Sample<Q>,
+    handle: RequestHandle,
+}
+
+impl<Q: Message> Request<Q> {
+    /// The message, with its bulk members and its properties.
+    pub fn sample(&self) -> &Sample<Q> {
+        &self.sample
+    }
+
+    /// What a reply needs to know of it.
+    pub fn id(&self) -> RequestId {
+        self.handle.id()
+    }
+
+    /// When its client stops waiting: see [`RequestHandle::deadline_ns`].
+    pub fn deadline_ns(&self) -> Option<u64> {
+        self.handle.deadline_ns()
+    }
+
+    /// Whether its client needs no reply any more: see [`RequestHandle::is_cancelled`].
+    pub fn is_cancelled(&self) -> bool {
+        self.handle.is_cancelled()
+    }
+}
+
+impl<Q: Message> Deref for Request<Q> {
+    type Target = Q;
+    #[inline]
+    fn deref(&self) -> &Q {
+        &self.sample
+    }
+}

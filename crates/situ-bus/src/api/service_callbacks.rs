@@ -1,0 +1,112 @@
+//! Clients that receive replies by callbacks.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::time::Duration;
+
+use situ_layout::Message;
+
+use crate::api::service::{CallValueError, Client, Part, ReceiveReplyError, open_reply, write_request};
+use crate::api::typed::Sample;
+use crate::service::client::RawClient;
+use crate::service::errors::ReplyError;
+
+/// Receives the parts of a reply: `None` after the last one, unless there was an error.
+type Callback<P> = Box<dyn FnMut(Result<Option<Sample<P>>, ReceiveReplyError>) + Send>;
+
+/// A client that receives replies by callbacks, which [`dispatch`](Self::dispatch) runs on its own thread.
+pub struct CallbackClient<Q: Message, P: Message> {
+    client: Client<Q, P>,
+    callbacks: HashMap<u64, Callback<P>>,
+}
+
+impl<Q: Message, P: Message> fmt::Debug for CallbackClient<Q, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallbackClient").field("client", &self.client).finish_non_exhaustive()
+    }
+}
+
+impl<Q: Message, P: Message> Client<Q, P> {
+    /// A client that receives replies by callbacks.
+    pub fn with_callbacks(self) -> CallbackClient<Q, P> {
+        CallbackClient { client: self, callbacks: HashMap::new() }
+    }
+}
+
+impl<Q: Message, P: Message> CallbackClient<Q, P> {
+    /// The untyped client, for its statistics and for waiting.
+    pub fn raw(&self) -> &RawClient {
+        self.client.raw()
+    }
+
+    /// Sends a value as request, and returns the number of the call. `callback` receives each part of the reply,
+    /// and then `None`; or an error, which ends the call. A single reply is one part.
+    pub fn call(
+        &mut self,
+        request: &Q,
+        limit: Option<Duration>,
+        callback: impl FnMut(Result<Option<Sample<P>>, ReceiveReplyError>) + Send + 'static,
+    ) -> Result<u64, CallValueError> {
+        let call = write_request(self.client.raw(), request)?.send(limit)?;
+        self.callbacks.insert(call, Box::new(callback));
+        Ok(call)
+    }
+
+    /// Cancels a call. Its callback is not called any more.
+    pub fn cancel(&mut self, call: u64) {
+        self.callbacks.remove(&call);
+        // If the servers cannot be told, they answer in vain.
+        let _ = self.client.raw().cancel(call);
+    }
+
+    /// Waits for replies, at most for `timeout` (without a limit if `None`), and runs the callbacks of all that are
+    /// there. Returns the number of calls of callbacks. An error belongs to no call.
+    pub fn dispatch(&mut self, timeout: Option<Duration>) -> Result<usize, ReplyError> {
+        let raw = self.client.raw();
+        if !raw.wait(timeout) {
+            return Ok(0);
+        }
+        let mut number = 0;
+        loop {
+            let (call, result) = match raw.take() {
+                Ok(None) => return Ok(number),
+                Ok(Some(reply)) => {
+                    let (call, is_last) = (reply.call(), reply.is_last());
+                    match open_reply::<P>(raw, reply) {
+                        Ok(Part::Content(part)) if is_last => {
+                            number += run(&mut self.callbacks, call, Ok(Some(part)));
+                            (call, Ok(None))
+                        }
+                        Ok(Part::Content(part)) => (call, Ok(Some(part))),
+                        Ok(Part::End) => (call, Ok(None)),
+                        Err(error) => {
+                            // The rest of a reply with an invalid part is not wanted.
+                            let _ = raw.cancel(call);
+                            (call, Err(error))
+                        }
+                    }
+                }
+                Err(error) => match error.call() {
+                    Some(call) => (call, Err(error.into())),
+                    None => return Err(error),
+                },
+            };
+            let is_over = !matches!(result, Ok(Some(_)));
+            number += run(&mut self.callbacks, call, result);
+            if is_over {
+                self.callbacks.remove(&call);
+            }
+        }
+    }
+}
+
+fn run<P>(
+    callbacks: &mut HashMap<u64, Callback<P>>,
+    call: u64,
+    result: Result<Option<Sample<P>>, ReceiveReplyError>,
+) -> usize {
+    callbacks.get_mut(&call).map_or(0, |callback| {
+        callback(result);
+        1
+    })
+}
