@@ -59,6 +59,8 @@ enum Command {
     Fanout(RunArgs),
     /// Latency to a sleeping process, and the system calls of a hop.
     Wake(RunArgs),
+    /// Requests and replies between two processes.
+    Service(RunArgs),
     /// Lossless messages a second, one way.
     Throughput(RunArgs),
     /// Time to create node, topic and ports; open files.
@@ -136,6 +138,7 @@ fn main() -> ExitCode {
         Command::Inprocess(args) => run(&[Table::Inprocess], args),
         Command::Fanout(args) => run(&[Table::Fanout], args),
         Command::Wake(args) => run(&[Table::Wake], args),
+        Command::Service(args) => run(&[Table::Service], args),
         Command::Throughput(args) => run(&[Table::Throughput], args),
         Command::Setup(args) => run(&[Table::Setup], args),
         Command::Bounded(args) => run(&[Table::Bounded], args),

@@ -25,11 +25,17 @@ pub struct Iceoryx2 {
     node: Node<Service>,
 }
 
-fn wrap<E: std::fmt::Debug>(what: &'static str) -> impl FnOnce(E) -> Failure {
+/// Wraps an error of iceoryx2.
+pub fn wrap<E: std::fmt::Debug>(what: &'static str) -> impl FnOnce(E) -> Failure {
     Failure::system(NAME, what)
 }
 
 impl Iceoryx2 {
+    /// The node.
+    pub fn node(&self) -> &Node<Service> {
+        &self.node
+    }
+
     /// The topic's service, with the quality of service of the channel.
     pub fn topic(&self, channel: &Channel) -> Result<TopicService<Service, [u8], ()>, Failure> {
         let name = ServiceName::new(&channel.name).map_err(wrap("ServiceName::new"))?;

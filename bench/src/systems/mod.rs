@@ -4,8 +4,10 @@ pub mod cyclonedds;
 pub mod floor;
 pub mod iceoryx;
 pub mod iceoryx2;
+pub mod iceoryx2_service;
 pub mod situ;
 pub mod situ_serialized;
+pub mod situ_service;
 
 use std::time::Duration;
 

@@ -55,7 +55,9 @@ impl System for Situ {
         Ok(match channel.shape {
             Shape::Bounded => SituSender::Bounded(publisher(&self.node, channel)?),
             Shape::Plain if has_size_of::<Tiny>(channel) => SituSender::Tiny(publisher(&self.node, channel)?),
-            Shape::Plain if has_size_of::<Small>(channel) => SituSender::Small(publisher(&self.node, channel)?),
+            Shape::Plain if has_size_of::<Small>(channel) => {
+                SituSender::Small(publisher(&self.node, channel)?)
+            }
             Shape::Plain => SituSender::Frame(publisher(&self.node, channel)?),
         })
     }
@@ -63,8 +65,12 @@ impl System for Situ {
     fn receiver(&self, channel: &Channel) -> Result<SituReceiver, Failure> {
         Ok(match channel.shape {
             Shape::Bounded => SituReceiver::Bounded(subscriber(&self.node, channel)?),
-            Shape::Plain if has_size_of::<Tiny>(channel) => SituReceiver::Tiny(subscriber(&self.node, channel)?),
-            Shape::Plain if has_size_of::<Small>(channel) => SituReceiver::Small(subscriber(&self.node, channel)?),
+            Shape::Plain if has_size_of::<Tiny>(channel) => {
+                SituReceiver::Tiny(subscriber(&self.node, channel)?)
+            }
+            Shape::Plain if has_size_of::<Small>(channel) => {
+                SituReceiver::Small(subscriber(&self.node, channel)?)
+            }
             Shape::Plain => SituReceiver::Frame(subscriber(&self.node, channel)?),
         })
     }

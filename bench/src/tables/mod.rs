@@ -10,6 +10,7 @@ pub mod hop;
 pub mod inprocess;
 pub mod protobuf;
 pub mod region;
+pub mod service;
 pub mod setup;
 pub mod throughput;
 pub mod wake;
@@ -29,6 +30,8 @@ pub enum Table {
     Fanout,
     /// See [`wake`].
     Wake,
+    /// See [`service`].
+    Service,
     /// See [`throughput`].
     Throughput,
     /// See [`setup`].
@@ -51,11 +54,12 @@ pub enum Table {
 
 impl Table {
     /// All of them, in the order of printing.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Hop,
         Self::Inprocess,
         Self::Fanout,
         Self::Wake,
+        Self::Service,
         Self::Throughput,
         Self::Setup,
         Self::Bounded,
@@ -74,6 +78,7 @@ impl Table {
             Self::Inprocess => ("inprocess", "loan, write, publish, take, read and drop in one thread"),
             Self::Fanout => ("fanout", "the publisher's call: loan, write 16 bytes, publish"),
             Self::Wake => ("wake", "64 B to a sleeping process, one way"),
+            Self::Service => ("service", "a request to another process and its reply, 64 B each"),
             Self::Throughput => ("throughput", "lossless messages from one process to another"),
             Self::Setup => ("setup", "creating node, topic and ports in a fresh process"),
             Self::Bounded => {
@@ -101,6 +106,7 @@ impl Table {
             Self::Inprocess => inprocess::run(bench),
             Self::Fanout => fanout::run(bench),
             Self::Wake => wake::run(bench),
+            Self::Service => service::run(bench),
             Self::Throughput => throughput::run(bench),
             Self::Setup => setup::run(bench),
             Self::Bounded => bounded::run(bench),

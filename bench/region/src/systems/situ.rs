@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::rc::Rc;
 use std::time::Instant;
 
-use situ_region::{Buffer, SortedMap, Full, Mut, Ref, Region, Text, Vector, view};
+use situ_region::{Buffer, Full, Mut, Ref, Region, SortedMap, Text, Vector, view};
 use situ_region::{region_plain, region_struct};
 
 use super::situ_sets;
