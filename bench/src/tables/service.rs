@@ -24,8 +24,8 @@ pub trait Services: Sized {
     type Server: Server;
     /// Creates the part that each process needs once: the node.
     fn create(session: &crate::session::Session) -> Result<Self, Failure>;
-    /// Opens or creates the service and a client of it. With `sleeps`, both sides sleep until there is something;
-    /// otherwise they poll.
+    /// Opens or creates the service and a client of it. With `sleeps`, both sides sleep until there is
+    /// something; otherwise they poll.
     fn client(&self, service: &str, sleeps: bool) -> Result<Self::Client, Failure>;
     /// Opens or creates the service and a server of it.
     fn server(&self, service: &str, sleeps: bool) -> Result<Self::Server, Failure>;
@@ -33,7 +33,8 @@ pub trait Services: Sized {
 
 /// A client.
 pub trait Client {
-    /// Lends a request, writes this number into it, sends it, waits for the reply, and returns the reply's number.
+    /// Lends a request, writes this number into it, sends it, waits for the reply, and returns the reply's
+    /// number.
     fn call(&self, number: u64) -> Result<u64, Failure>;
 }
 

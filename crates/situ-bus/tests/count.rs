@@ -1,6 +1,5 @@
-//! Counting: after the first rounds, loan, publish, take and release neither allocate nor call the system, and
-//! nor do calls of services.
-//! Waking a sleeper costs one system call, and sleeping another.
+//! Counting: after the first rounds, loan, publish, take and release neither allocate nor call the system,
+//! and nor do calls of services. Waking a sleeper costs one system call, and sleeping another.
 #![cfg(not(loom))]
 
 mod common;
@@ -125,8 +124,8 @@ impl RegionHop {
     }
 }
 
-/// Calls of a service: each is lent, sent, taken, answered, and its reply taken, with two more under way. Every
-/// other reply comes in parts.
+/// Calls of a service: each is lent, sent, taken, answered, and its reply taken, with two more under way.
+/// Every other reply comes in parts.
 struct ServiceHop {
     client: RawClient,
     server: RawServer,
@@ -187,8 +186,8 @@ impl ServiceHop {
     }
 }
 
-/// All ways to send: the message, whether reliably, and the number of subscribers. Of calls: whether they have a
-/// deadline, and the size of requests and replies.
+/// All ways to send: the message, whether reliably, and the number of subscribers. Of calls: whether they
+/// have a deadline, and the size of requests and replies.
 const WAYS: [(&str, bool, usize); 12] = [
     ("call", false, 64),
     ("call", true, 64),

@@ -1,5 +1,5 @@
-//! Clients and servers are killed at random moments. Afterwards no process may hang, nothing may leak, no torn
-//! request or reply may be read, and no call may get the reply to another one.
+//! Clients and servers are killed at random moments. Afterwards no process may hang, nothing may leak, no
+//! torn request or reply may be read, and no call may get the reply to another one.
 //!
 //! `make chaos KILLS=10000` runs the same with more kills.
 #![cfg(not(loom))]
@@ -53,8 +53,8 @@ fn checked(service: &str, sample: &situ_bus::RawSample) -> (u64, u64) {
     (number(0), number(8))
 }
 
-/// A client with calls under way. A reply has the name of its request, and the count of its part behind that of
-/// the request.
+/// A client with calls under way. A reply has the name of its request, and the count of its part behind that
+/// of the request.
 struct Caller<'r> {
     client: RawClient,
     service: &'static str,

@@ -35,7 +35,8 @@ impl Node {
     ///
     /// ```no_run
     /// # use situ_layout::FlatMessage;
-    /// # fn demo<Sum: FlatMessage, Total: FlatMessage>(node: &situ_bus::Node) -> Result<(), Box<dyn std::error::Error>> {
+    /// # type Outcome = Result<(), Box<dyn std::error::Error>>;
+    /// # fn demo<Sum: FlatMessage, Total: FlatMessage>(node: &situ_bus::Node) -> Outcome {
     /// let client = node.client::<Sum, Total>("add").create()?;
     /// let request = client.loan()?;
     /// // ... fill the request, in the memory where the server reads it ...
@@ -218,7 +219,7 @@ pub enum ReceiveReplyError {
     /// There is no reply.
     #[error(transparent)]
     Reply(#[from] ReplyError),
-    /// The reply is not a valid message of the type. The call is over.
+    /// The reply, or a part of it, is not a valid message of the type.
     #[error(transparent)]
     Receive(#[from] ReceiveError),
     /// A single reply was expected, and the server ended the call without any.
@@ -524,8 +525,8 @@ impl<Q: Message, P: Message> Server<Q, P> {
         self.raw.collect()
     }
 
-    /// Answers a request with a value from private memory. A flat value is copied, another one is serialized. A
-    /// [`loan`](Self::loan) needs no copy.
+    /// Answers a request with a value from private memory. A flat value is copied, another one is serialized.
+    /// A [`loan`](Self::loan) needs no copy.
     pub fn reply(&self, request: &Request<Q>, reply: &P) -> Result<(), AnswerValueError> {
         Ok(self.write(request, reply)?.send()?)
     }

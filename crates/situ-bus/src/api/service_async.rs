@@ -1,7 +1,7 @@
 //! Clients and servers for async code.
 //!
-//! The calls of a client share one watch of the topic of replies. Whichever task polls takes all replies that have
-//! arrived, keeps those of other calls, and wakes the tasks of these.
+//! The calls of a client share one watch of the topic of replies. Whichever task polls takes all replies that
+//! have arrived, keeps those of other calls, and wakes the tasks of these.
 
 use std::fmt;
 use std::future::Future;
@@ -120,8 +120,8 @@ impl<Q: Message, P: Message> Client<Q, P> {
 }
 
 impl<Q: Message, P: Message> AsyncClient<Q, P> {
-    /// Calls the service, and resolves to its reply. The request is sent at once, not with the first poll. Dropping
-    /// the future cancels the call.
+    /// Calls the service, and resolves to its reply. The request is sent at once, not with the first poll.
+    /// Dropping the future cancels the call.
     ///
     /// It never waits for a server that has no room: that is an error.
     pub fn call(
@@ -271,8 +271,8 @@ pub struct Requests<Q: Message, P: Message> {
 }
 
 impl<Q: Message, P: Message> Server<Q, P> {
-    /// Returns the requests as a stream, for async code. An error if the thread that watches for them cannot be
-    /// started.
+    /// Returns the requests as a stream, for async code. An error if the thread that watches for them cannot
+    /// be started.
     pub fn into_stream(self) -> std::io::Result<Requests<Q, P>> {
         let requests = self.raw().requests();
         let watch = requests.core().node.reactor()?.watch(requests.watched())?;

@@ -39,8 +39,8 @@ impl<Q: Message, P: Message> CallbackClient<Q, P> {
         self.client.raw()
     }
 
-    /// Sends a value as request, and returns the number of the call. `callback` receives each part of the reply,
-    /// and then `None`; or an error, which ends the call. A single reply is one part.
+    /// Sends a value as request, and returns the number of the call. `callback` receives each part of the
+    /// reply, and then `None`; or an error, which ends the call. A single reply is one part.
     pub fn call(
         &mut self,
         request: &Q,
@@ -59,8 +59,8 @@ impl<Q: Message, P: Message> CallbackClient<Q, P> {
         let _ = self.client.raw().cancel(call);
     }
 
-    /// Waits for replies, at most for `timeout` (without a limit if `None`), and runs the callbacks of all that are
-    /// there. Returns the number of calls of callbacks. An error belongs to no call.
+    /// Waits for replies, at most for `timeout` (without a limit if `None`), and runs the callbacks of all
+    /// that are there. Returns the number of calls of callbacks. An error belongs to no call.
     pub fn dispatch(&mut self, timeout: Option<Duration>) -> Result<usize, ReplyError> {
         let raw = self.client.raw();
         if !raw.wait(timeout) {

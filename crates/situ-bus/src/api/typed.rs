@@ -245,7 +245,7 @@ impl<T: Message> Publisher<T> {
 
     /// Publishes a value from private memory, and returns its number in the topic's order. A flat value is
     /// copied; one with heap storage is serialized directly into shared memory. Both count as a copy
-    /// ([`CopyCounter`]). A [`loan`](Self::loan) needs no copy.
+    /// ([`CopyCounter`](crate::CopyCounter)). A [`loan`](Self::loan) needs no copy.
     pub fn publish(&self, value: &T) -> Result<u64, PublishValueError> {
         let lend = |head_size, head_align, body_size| self.raw.loan(head_size, head_align, body_size);
         let loan = write_value(value, lend).map_err(|failure| match failure {

@@ -11,8 +11,8 @@ use crate::service::client::RawRequestLoan;
 /// Lent memory for a message.
 ///
 /// # Safety
-/// The head and the body are memory that only this reaches. The head begins at a multiple of 64 bytes, and has the
-/// size that was lent.
+/// The head and the body are memory that only this reaches. The head begins at a multiple of 64 bytes, and
+/// has the size that was lent.
 pub(crate) unsafe trait Lent {
     /// The beginning of the head.
     fn head_at(&self) -> *mut u8;
@@ -69,8 +69,8 @@ pub(crate) enum WriteFailure<E> {
     BulkWithoutBody,
 }
 
-/// Lends memory and writes a value into it. A flat value is copied, another one is serialized. `lend` lends for the
-/// size and alignment of a head and the size of a body. Both ways count as a copy.
+/// Lends memory and writes a value into it. A flat value is copied, another one is serialized. `lend` lends
+/// for the size and alignment of a head and the size of a body. Both ways count as a copy.
 pub(crate) fn write_value<T: Message, L: Lent, E>(
     value: &T,
     lend: impl FnOnce(usize, usize, usize) -> Result<L, E>,
@@ -112,8 +112,8 @@ pub(crate) fn lend_flat<T: FlatMessage, L: Lent, E: From<LoanError>>(
         reason: "a bulk member exceeds its bound or the address space",
     })?;
     let loan = lend(size_of::<T>(), align_of::<T>(), body)?;
-    // SAFETY: the loan's head is large enough and aligned (`loan` rejects alignments beyond 64), only this loan can
-    // reach it, and `body_size` accepted the lengths.
+    // SAFETY: the loan's head is large enough and aligned (`loan` rejects alignments beyond 64), only this
+    // loan can reach it, and `body_size` accepted the lengths.
     unsafe { T::init_at(loan.head_at().cast::<T>(), lengths) };
     Ok(loan)
 }

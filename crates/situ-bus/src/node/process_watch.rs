@@ -2,8 +2,8 @@
 //! the process has ended, after the drivers of its devices have released everything. One system call tests
 //! all descriptors.
 //!
-//! Only owners with held slots check, clients with calls under way, and servers with late replies, and at most
-//! every few milliseconds.
+//! Only owners with held slots check, clients with calls under way, and servers with late replies, and at
+//! most every few milliseconds.
 //!
 //! All other participants check once a second when they are idle: subscribers when they find no message or
 //! wait without success, and the thread that serves file descriptors and async code. So every way of using

@@ -164,8 +164,8 @@ pub fn survey(root: &Root) -> Result<Vec<Surveyed>, InspectError> {
 pub struct ServiceInfo {
     /// Its name.
     pub name: String,
-    /// The topic of its requests. Its type's name is `<request> -> <reply>`, its schema that of the requests, a
-    /// line `---`, and that of the replies. Its publishers are the clients, its subscribers the servers.
+    /// The topic of its requests. Its type's name is `<request> -> <reply>`, its schema that of the requests,
+    /// a line `---`, and that of the replies. Its publishers are the clients, its subscribers the servers.
     pub requests: TopicInfo,
 }
 

@@ -28,9 +28,10 @@ impl RawPublisher {
             return None;
         }
         let begin = loan.head().wrapping_sub(user_header_size);
-        // SAFETY: the head begins at 64 or 128 bytes of a slot of at least this size, and its user header lies
-        // before it, behind the descriptor. The size of the user header is a multiple of 8, and sizes of slots
-        // are multiples of 64. Shared memory is always initialized, and only this publisher writes its slots.
+        // SAFETY: the head begins at 64 or 128 bytes of a slot of at least this size, and its user header
+        // lies before it, behind the descriptor. The size of the user header is a multiple of 8, and sizes of
+        // slots are multiples of 64. Shared memory is always initialized, and only this publisher writes its
+        // slots.
         let message = unsafe {
             std::slice::from_raw_parts(
                 begin.cast::<u64>().cast_const(),

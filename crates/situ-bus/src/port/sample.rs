@@ -158,8 +158,8 @@ impl RawSample {
     fn shared_user_header(&self) -> SharedBytes<'_> {
         let size = self.pin.mapped.core.topic.user_header_size();
         let end = self.descriptor.cast::<u8>().wrapping_add(head_offset(size as u32));
-        // SAFETY: `RawSubscriber::pin` checked that the slot has room for a descriptor and a user header, which
-        // ends where the head begins; a cell has that room, too. Both live as long as the sample.
+        // SAFETY: `RawSubscriber::pin` checked that the slot has room for a descriptor and a user header,
+        // which ends where the head begins; a cell has that room, too. Both live as long as the sample.
         unsafe { SharedBytes::new(end.wrapping_sub(size), size) }
     }
 
@@ -168,8 +168,8 @@ impl RawSample {
     pub fn user_header(&self) -> &[u8] {
         let shared = self.shared_user_header();
         let begin = self.own.as_ref().map_or(shared.as_ptr(), |own| own.user_header);
-        // SAFETY: as for `shared_user_header`, or in the private copy. Trusted processes do not write it while
-        // the pin exists.
+        // SAFETY: as for `shared_user_header`, or in the private copy. Trusted processes do not write it
+        // while the pin exists.
         unsafe { std::slice::from_raw_parts(begin, shared.len()) }
     }
 

@@ -17,8 +17,8 @@ use crate::port::loan::{LoanError, RawLoan};
 use crate::port::publish_error::PublishError;
 use crate::qos::WhenFull;
 
-/// A reply, or a part of one, under construction in the memory where the client will read it. Dropping it sends
-/// nothing. Its user header belongs to the service.
+/// A reply, or a part of one, under construction in the memory where the client will read it. Dropping it
+/// sends nothing. Its user header belongs to the service.
 pub struct RawReplyLoan<'s> {
     /// Declared before the publisher that it refers to, so that it is dropped first.
     loan: ManuallyDrop<RawLoan<'s>>,
@@ -36,8 +36,8 @@ impl<'s> RawReplyLoan<'s> {
         id: RequestId,
         lend: impl for<'p> FnOnce(&'p ReplyPublisher) -> Result<RawLoan<'p>, LoanError>,
     ) -> Result<Self, LoanError> {
-        // SAFETY: the loan refers to the publisher in `client`. An `Rc` does not move its content, this structure
-        // keeps it, and it drops the loan before it.
+        // SAFETY: the loan refers to the publisher in `client`. An `Rc` does not move its content, this
+        // structure keeps it, and it drops the loan before it.
         let publisher = unsafe { &*Rc::as_ptr(&client) };
         Ok(Self { loan: ManuallyDrop::new(lend(publisher)?), client, id })
     }
@@ -47,8 +47,8 @@ impl<'s> RawReplyLoan<'s> {
         self.id
     }
 
-    /// Sends it as the reply, or as the last part of one. If the client has no room, that is an error at once,
-    /// so that no client holds the server back.
+    /// Sends it as the reply, or as the last part of one. If the client has no room, that is an error at
+    /// once, so that no client holds the server back.
     #[inline]
     pub fn send(self) -> Result<(), AnswerError> {
         self.publish(ReplyKind::Reply, WhenFull::Fail, None)
@@ -64,8 +64,8 @@ impl<'s> RawReplyLoan<'s> {
         self.publish(ReplyKind::Reply, WhenFull::Fail, Some(stream))
     }
 
-    /// Sends it as a part of a reply, which other parts follow, or an end. If the client has no room, that is an
-    /// error at once.
+    /// Sends it as a part of a reply, which other parts follow, or an end. If the client has no room, that is
+    /// an error at once.
     pub fn send_part(self) -> Result<(), AnswerError> {
         self.publish(ReplyKind::Part, WhenFull::Fail, None)
     }
@@ -101,8 +101,8 @@ impl<'s> RawReplyLoan<'s> {
         header.write(self.loan.user_header_mut());
         let id = self.id;
         let mut this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not dropped and not used again, so each field is taken once. The publisher lives until
-        // the end of this function, longer than the loan.
+        // SAFETY: `this` is not dropped and not used again, so each field is taken once. The publisher lives
+        // until the end of this function, longer than the loan.
         let (loan, client) =
             unsafe { (ManuallyDrop::take(&mut this.loan), std::ptr::read(&raw const this.client)) };
         client.publisher.when_full.set(when_full);

@@ -1,7 +1,7 @@
 //! The methods that requests and replies under construction have in common with every loan.
 //!
-//! These structures show their loan for reading only: a loan that could be exchanged for another one would not
-//! belong to their publisher any more.
+//! These structures show their loan for reading only: a loan that could be exchanged for another one would
+//! not belong to their publisher any more.
 
 macro_rules! build_in_place {
     ($loan:ident) => {

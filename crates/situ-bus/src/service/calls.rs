@@ -24,8 +24,8 @@ const FREE: Call =
 
 /// The calls of a client. Its memory is allocated once.
 ///
-/// A call's number is the number of its slot plus a multiple of the number of slots that grows with each call.
-/// So a number leads to its slot, and is never used twice.
+/// A call's number is the number of its slot plus a multiple of the number of slots that grows with each
+/// call. So a number leads to its slot, and is never used twice.
 #[derive(Debug)]
 pub(super) struct Calls {
     slots: Box<[Call]>,

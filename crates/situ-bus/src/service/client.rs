@@ -165,14 +165,14 @@ impl RawClient {
         &self.requests
     }
 
-    /// The subscriber that takes its replies, for waiting together with other subscribers. A wait for it alone
-    /// learns neither of deadlines nor of dead servers; [`wait`](Self::wait) does.
+    /// The subscriber that takes its replies, for waiting together with other subscribers. A wait for it
+    /// alone learns neither of deadlines nor of dead servers; [`wait`](Self::wait) does.
     pub fn replies(&self) -> &RawSubscriber {
         &self.replies
     }
 
-    /// Waits until the service has a server, at most for `timeout` (without a limit if `None`). Returns whether
-    /// it has.
+    /// Waits until the service has a server, at most for `timeout` (without a limit if `None`). Returns
+    /// whether it has.
     pub fn wait_for_server(&self, timeout: Option<Duration>) -> bool {
         let deadline = Deadline::after(timeout);
         loop {
@@ -325,8 +325,8 @@ impl RawClient {
         }
     }
 
-    /// Waits until [`take`](Self::take) returns a reply or an error, at most for `timeout` (without a limit if
-    /// `None`). Returns whether it does.
+    /// Waits until [`take`](Self::take) returns a reply or an error, at most for `timeout` (without a limit
+    /// if `None`). Returns whether it does.
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         let deadline = Deadline::after(timeout);
         loop {
@@ -343,9 +343,9 @@ impl RawClient {
         !self.arrived.borrow().is_empty() || self.replies.has_next() || self.failure(None).is_some()
     }
 
-    /// A file descriptor for epoll and similar calls. It is readable when [`take`](Self::take) may return a reply or
-    /// an error. While calls are under way it also becomes readable every few milliseconds, so that the next take
-    /// checks deadlines and servers: clear it, and take until there is nothing.
+    /// A file descriptor for epoll and similar calls. It is readable when [`take`](Self::take) may return a
+    /// reply or an error. While calls are under way it also becomes readable every few milliseconds, so that
+    /// the next take checks deadlines and servers: clear it, and take until there is nothing.
     pub fn event_fd(&self) -> std::io::Result<EventFd> {
         let fd = self.replies.event_fd()?;
         self.add_watch(fd.watch());
@@ -397,8 +397,8 @@ impl RawClient {
         }
     }
 
-    /// Ends a call, and tells the servers. Replies that have arrived are dropped, and those that still come are
-    /// ignored. An error if the servers could not be told; the call is over all the same.
+    /// Ends a call, and tells the servers. Replies that have arrived are dropped, and those that still come
+    /// are ignored. An error if the servers could not be told; the call is over all the same.
     pub fn cancel(&self, call: u64) -> Result<(), CallError> {
         let Some(ended) = self.calls.borrow_mut().end(call) else { return Ok(()) };
         self.arrived.borrow_mut().retain(|reply| reply.call != call);
@@ -533,8 +533,8 @@ impl RawClient {
     }
 }
 
-/// A request under construction, in the memory where servers will read it. Dropping it sends nothing. Its user
-/// header belongs to the service.
+/// A request under construction, in the memory where servers will read it. Dropping it sends nothing. Its
+/// user header belongs to the service.
 #[derive(Debug)]
 pub struct RawRequestLoan<'c> {
     pub(crate) loan: RawLoan<'c>,
@@ -542,8 +542,8 @@ pub struct RawRequestLoan<'c> {
 }
 
 impl RawRequestLoan<'_> {
-    /// Sends the request, and returns the number of the call. With a limit, the call is over when that time has
-    /// passed. A server that does not take its requests holds the client back for the same time, or for a
+    /// Sends the request, and returns the number of the call. With a limit, the call is over when that time
+    /// has passed. A server that does not take its requests holds the client back for the same time, or for a
     /// second without a limit.
     #[inline]
     pub fn send(self, limit: Option<Duration>) -> Result<u64, CallError> {

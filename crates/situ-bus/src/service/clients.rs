@@ -31,8 +31,8 @@ impl ReplyPublisher {
         AnswerError::client_gone(&self.service, request)
     }
 
-    /// Whether its client has ended. It reads the coarse clock, and asks the kernel only if the client has shown
-    /// no sign of life for some milliseconds. `sent_at_ns` is when it sent the request.
+    /// Whether its client has ended. It reads the coarse clock, and asks the kernel only if the client has
+    /// shown no sign of life for some milliseconds. `sent_at_ns` is when it sent the request.
     #[inline]
     fn is_gone(&self, sent_at_ns: u64) -> bool {
         let now = coarse_ns();
@@ -63,8 +63,8 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// The publisher of replies to a client, made by `create` if it is the first reply. `None` if the client has
-    /// ended.
+    /// The publisher of replies to a client, made by `create` if it is the first reply. `None` if the client
+    /// has ended.
     #[inline]
     pub(super) fn of(
         &mut self,

@@ -1,9 +1,9 @@
 //! Services: requests, and replies that reach their client alone. See `spec/service.md`.
 //!
-//! A service consists of topics. All clients publish their requests on one topic, which all servers take from.
-//! Each client has a topic of its own for its replies. A server joins it when it first answers that client.
-//! User headers relate replies to requests. So all that topics have, services have too: messages without
-//! copies, memory domains, repair after deaths.
+//! A service consists of topics. All clients publish their requests on one topic, which all servers take
+//! from. Each client has a topic of its own for its replies. A server joins it when it first answers that
+//! client. User headers relate replies to requests. So all that topics have, services have too: messages
+//! without copies, memory domains, repair after deaths.
 //!
 //! ```text
 //!   header        the user headers of requests and replies
@@ -34,3 +34,6 @@ mod qos;
 pub(crate) mod request;
 pub(crate) mod server;
 mod servers;
+
+#[cfg(test)]
+mod tests;

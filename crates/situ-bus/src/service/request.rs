@@ -103,13 +103,14 @@ impl RequestHandle {
         self.id
     }
 
-    /// When its client stops waiting, by [`now_ns`](crate::now_ns). `None`: it waits until there is no server.
+    /// When its client stops waiting, by [`now_ns`](crate::now_ns). `None`: it waits until there is no
+    /// server.
     pub fn deadline_ns(&self) -> Option<u64> {
         (self.deadline_ns != 0).then_some(self.deadline_ns)
     }
 
-    /// Whether its client needs no reply any more: it has cancelled the call, has ended, or the call's time is
-    /// over. A cancellation is known when the server has taken what its clients sent since: see
+    /// Whether its client needs no reply any more: it has cancelled the call, has ended, or the call's time
+    /// is over. A cancellation is known when the server has taken what its clients sent since: see
     /// [`RawServer::collect`](crate::RawServer::collect).
     pub fn is_cancelled(&self) -> bool {
         self.open.is_cancelled.load(Ordering::Relaxed)
@@ -117,8 +118,8 @@ impl RequestHandle {
     }
 }
 
-/// A request that was taken. Its bytes do not change until it is dropped. It may go to other threads, and may be
-/// answered in any order.
+/// A request that was taken. Its bytes do not change until it is dropped. It may go to other threads, and may
+/// be answered in any order.
 #[derive(Debug)]
 pub struct RawRequest {
     sample: RawSample,

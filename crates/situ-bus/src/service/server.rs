@@ -138,8 +138,9 @@ impl RawServer {
         Ok(request)
     }
 
-    /// Takes what clients have sent meanwhile, so that [`RequestHandle::is_cancelled`](crate::RequestHandle::is_cancelled) knows of cancellations.
-    /// Requests are kept for the next [`take`](Self::take). A server with long work calls it from time to time.
+    /// Takes what clients have sent meanwhile, so that
+    /// [`RequestHandle::is_cancelled`](crate::RequestHandle::is_cancelled) knows of cancellations. Requests
+    /// are kept for the next [`take`](Self::take). A server with long work calls it from time to time.
     pub fn collect(&self) -> Result<(), RequestError> {
         while self.collected.borrow().len() < MAX_COLLECTED {
             let Some(request) = self.next()? else { break };
@@ -165,7 +166,8 @@ impl RawServer {
         }
     }
 
-    /// A file descriptor for epoll and similar calls. It is readable when [`take`](Self::take) may return a request.
+    /// A file descriptor for epoll and similar calls. It is readable when [`take`](Self::take) may return a
+    /// request.
     pub fn event_fd(&self) -> std::io::Result<EventFd> {
         self.requests.event_fd()
     }

@@ -1,7 +1,7 @@
 //! Whether the servers of a call are alive.
 //!
-//! A client asks the kernel every few milliseconds whether a process of a server has ended, in one call for all
-//! of them, and only while calls are under way.
+//! A client asks the kernel every few milliseconds whether a process of a server has ended, in one call for
+//! all of them, and only while calls are under way.
 
 use std::cell::{Cell, RefCell};
 

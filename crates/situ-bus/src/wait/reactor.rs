@@ -181,8 +181,8 @@ impl Watch {
         self.shared.kick();
     }
 
-    /// Reports to the subscriber at this time, by `now_ns`, even if there is no message: once, and instead of an
-    /// earlier or later time that was set before.
+    /// Reports to the subscriber at this time, by `now_ns`, even if there is no message: once, and instead of
+    /// an earlier or later time that was set before.
     pub(crate) fn alarm_at(&self, time_ns: u64) {
         self.watched.alarm_ns.store(time_ns, Ordering::SeqCst);
         self.shared.kick();
