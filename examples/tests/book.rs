@@ -168,3 +168,121 @@ fn the_layer_is_added_to_the_crate_tracing() {
     // ANCHOR_END: tracing
     assert!(tracing::dispatcher::has_been_set());
 }
+
+mod services {
+    use std::error::Error;
+    use std::time::Duration;
+
+    use situ::bus::{Client, Node, Refusal, Root, Server};
+    use situ_examples::examples::{Cloud, CloudBulkLengths, Pose};
+    use situ_testkit::Scratch;
+
+    fn serve(node: &Node) -> Result<(), Box<dyn Error>> {
+        // ANCHOR: service_server
+        let server = node.server::<Pose, Cloud>("map/around").create()?;
+        while let Some(request) = server.recv(Some(Duration::from_secs(10)))? {
+            if !request.x.is_finite() {
+                server.refuse(&request, &Refusal { code: 1, text: "where is that?".into() })?;
+                continue;
+            }
+            let mut reply = server.loan_with(&request, CloudBulkLengths { points: 1000 })?;
+            reply.bulk_mut(|cloud| &cloud.points)[0].x = request.x as f32;
+            reply.send()?;
+        }
+        // ANCHOR_END: service_server
+        Ok(())
+    }
+
+    fn ask(node: &Node) -> Result<f32, Box<dyn Error>> {
+        // ANCHOR: service_client
+        let client = node.client::<Pose, Cloud>("map/around").create()?;
+        client.wait_for_server(Some(Duration::from_secs(10)));
+
+        let mut request = client.loan()?;
+        request.x = 2.5;
+        let call = request.send_within(Duration::from_secs(1))?;
+        // ... other work, other calls ...
+        let cloud = call.wait()?;
+        let first = cloud.bulk(|cloud| &cloud.points)[0];
+        // ANCHOR_END: service_client
+        Ok(first.x)
+    }
+
+    #[test]
+    fn a_client_asks_for_the_points_around_a_place() {
+        let scratch = Scratch::new("services");
+        let node = Node::in_root("services", Root::at(scratch.path(), None)).unwrap();
+        let of_server = node.clone();
+        // The server ends with the process.
+        std::thread::spawn(move || serve(&of_server).unwrap());
+        assert_eq!(ask(&node).unwrap(), 2.5);
+        let client = node.client::<Pose, Cloud>("map/around").create().unwrap();
+        let error = client.call(&Pose { x: f64::NAN, ..Pose::default() }).unwrap().wait().unwrap_err();
+        assert!(error.to_string().ends_with("(1): where is that?"), "{error}");
+    }
+
+    fn stream(server: &Server<Pose, Pose>, client: &Client<Pose, Pose>) -> Result<f64, Box<dyn Error>> {
+        let drive = Pose { x: 3.0, ..Pose::default() };
+        let mut last = 0.0;
+        // ANCHOR: service_stream
+        let mut call = client.call(&drive)?;
+
+        // The server, elsewhere:
+        if let Some(request) = server.take()? {
+            for step in 0..3 {
+                server.collect()?;
+                if request.is_cancelled() {
+                    break;
+                }
+                let mut part = server.loan(&request)?;
+                part.x = f64::from(step + 1);
+                part.send_part_within(Duration::from_secs(1))?;
+            }
+            server.end(&request)?;
+        }
+
+        while let Some(part) = call.next()? {
+            last = part.x;
+        }
+        // ANCHOR_END: service_stream
+        Ok(last)
+    }
+
+    #[test]
+    fn a_reply_comes_in_parts() {
+        let scratch = Scratch::new("stream");
+        let node = Node::in_root("stream", Root::at(scratch.path(), None)).unwrap();
+        let server = node.server("drive").create().unwrap();
+        let client = node.client("drive").create().unwrap();
+        assert_eq!(stream(&server, &client).unwrap(), 3.0);
+    }
+
+    async fn both(client: Client<Pose, Pose>) -> Result<(f64, f64), Box<dyn Error>> {
+        // ANCHOR: service_async
+        let client = client.into_async()?;
+        let there = client.call(&Pose { x: 1.0, ..Pose::default() });
+        let back = client.call_within(&Pose { x: -1.0, ..Pose::default() }, Duration::from_secs(1));
+        let (there, back) = (there.await?, back.await?);
+        // ANCHOR_END: service_async
+        Ok((there.x, back.x))
+    }
+
+    fn answer(server: &Server<Pose, Pose>) -> Result<usize, Box<dyn Error>> {
+        // ANCHOR: service_callback
+        let answered = server.serve(Some(Duration::from_secs(10)), |request| {
+            Ok(Pose { x: request.x * 2.0, ..Pose::default() })
+        })?;
+        // ANCHOR_END: service_callback
+        Ok(answered)
+    }
+
+    #[tokio::test]
+    async fn calls_are_awaited() {
+        let scratch = Scratch::new("await");
+        let node = Node::in_root("await", Root::at(scratch.path(), None)).unwrap();
+        let server = node.server("double").create().unwrap();
+        let client = node.client("double").create().unwrap();
+        std::thread::spawn(move || while answer(&server).unwrap() > 0 {});
+        assert_eq!(both(client).await.unwrap(), (2.0, -2.0));
+    }
+}
