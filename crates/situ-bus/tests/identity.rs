@@ -6,6 +6,7 @@ mod common;
 
 use std::collections::HashSet;
 
+use common::messages::{NoteRegion, Pose};
 use common::{Scratch, numbers};
 use situ_bus::{
     EndpointId, Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber, RegisterError,
@@ -227,4 +228,29 @@ fn samples_tell_when_they_were_taken_if_asked() {
         assert!(sample.published_at_ns() <= before);
         assert_eq!(take(&does_not).received_at_ns(), 0);
     }
+}
+
+#[test]
+fn typed_messages_have_user_headers_too() {
+    let scratch = Scratch::new();
+    let node = scratch.node("both");
+    let publisher = node.publisher::<Pose>("poses").user_header(16).create().unwrap();
+    let subscriber = node.subscriber::<Pose>("poses").user_header(16).reception_times().create().unwrap();
+    assert!(node.subscriber::<Pose>("poses").create().is_err());
+    for count in 0..5 {
+        let mut pose = publisher.loan().unwrap();
+        pose.count = count;
+        pose.user_header_mut().fill(count as u8 + 1);
+        pose.publish().unwrap();
+        let pose = subscriber.take().unwrap().unwrap();
+        assert_eq!((pose.count, pose.user_header()), (count, &[count as u8 + 1; 16][..]));
+        assert_eq!(pose.raw().publisher_sequence(), count);
+        assert!(pose.raw().received_at_ns() >= pose.published_at_ns());
+    }
+    let publisher = node.region_publisher::<NoteRegion>("notes").user_header(8).create().unwrap();
+    let subscriber = node.region_subscriber::<NoteRegion>("notes").user_header(8).create().unwrap();
+    publisher.loan().unwrap().publish_with(&[1, 2, 3]).unwrap();
+    publisher.loan().unwrap().publish().unwrap();
+    assert_eq!(subscriber.take().unwrap().unwrap().user_header(), [1, 2, 3, 0, 0, 0, 0, 0]);
+    assert_eq!(subscriber.take().unwrap().unwrap().user_header(), [0; 8]);
 }

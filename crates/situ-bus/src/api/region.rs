@@ -339,13 +339,20 @@ impl<T: RegionMessage> RegionLoan<'_, T> {
     }
 
     /// Publishes the region's live image, and returns its number in the topic's order.
-    pub fn publish(mut self) -> Result<u64, PublishError> {
+    pub fn publish(self) -> Result<u64, PublishError> {
+        self.publish_with(&[])
+    }
+
+    /// As [`publish`](Self::publish), with these bytes as the first of the message's user header. The others
+    /// are zero. Bytes beyond the size of the topic's user headers are left out.
+    pub fn publish_with(mut self, user_header: &[u8]) -> Result<u64, PublishError> {
         let Some(region) = self.region.take() else { unreachable!("a loan is there until it ends") };
         let (mut memory, size) = region.into_boxed();
         let Some(loan) = memory.loan.take() else { unreachable!("a loan's memory is lent") };
         // SAFETY: the publisher lent it.
         let mut loan = unsafe { self.publisher.raw.attach(loan) };
         loan.shrink_body(size);
+        loan.user_header_mut().iter_mut().zip(user_header).for_each(|(to, from)| *to = *from);
         let published = loan.publish();
         self.publisher.spare.replace(Some(memory));
         self.publisher.learn(size);

@@ -77,6 +77,7 @@ pub struct PublisherBuilder<T, F = Value> {
     topic: String,
     qos: PublisherQos,
     stamps: bool,
+    user_header_size: u32,
     interrupter: Option<Interrupter>,
     placement: Placement,
     message: PhantomData<fn() -> (T, F)>,
@@ -89,6 +90,7 @@ impl<T, F> PublisherBuilder<T, F> {
             topic: topic.to_owned(),
             qos: PublisherQos::default(),
             stamps: true,
+            user_header_size: 0,
             interrupter: None,
             placement: Placement::default(),
             message: PhantomData,
@@ -176,6 +178,13 @@ impl<T, F> PublisherBuilder<T, F> {
         self
     }
 
+    /// Gives each message a user header of this size: see [`TypeDescription::user_header_size`]. All
+    /// participants of the topic state the same.
+    pub fn user_header(mut self, bytes: u32) -> Self {
+        self.user_header_size = bytes;
+        self
+    }
+
     /// Leaves out the time stamp of each message: see [`RawPublisher::without_stamps`].
     pub fn without_stamps(mut self) -> Self {
         self.stamps = false;
@@ -183,6 +192,8 @@ impl<T, F> PublisherBuilder<T, F> {
     }
 
     pub(crate) fn create_raw(self, description: &TypeDescription) -> Result<RawPublisher, RegisterError> {
+        let user_header_size = self.user_header_size;
+        let description = &TypeDescription { user_header_size, ..description.clone() };
         let raw = RawPublisher::create_in(&self.node, &self.topic, description, self.qos, &self.placement)?;
         let raw = if self.stamps { raw } else { raw.without_stamps() };
         raw.set_interrupter(self.interrupter.as_ref());
@@ -293,6 +304,12 @@ impl<T: FlatMessage> Loan<'_, T> {
         descriptor.slice_mut(self.raw.body_bytes()).unwrap_or_default()
     }
 
+    /// The message's user header, for writing: see [`RawLoan::user_header_mut`].
+    #[inline]
+    pub fn user_header_mut(&mut self) -> &mut [u8] {
+        self.raw.user_header_mut()
+    }
+
     /// Publishes the message and returns its number in the topic's order.
     #[inline]
     pub fn publish(self) -> Result<u64, PublishError> {
@@ -334,6 +351,7 @@ pub struct SubscriberBuilder<T, F = Value> {
     node: Node,
     topic: String,
     qos: SubscriberQos,
+    user_header_size: u32,
     placement: Placement,
     message: PhantomData<fn() -> (T, F)>,
 }
@@ -344,6 +362,7 @@ impl<T, F> SubscriberBuilder<T, F> {
             node: node.clone(),
             topic: topic.to_owned(),
             qos: SubscriberQos::default(),
+            user_header_size: 0,
             placement: Placement::default(),
             message: PhantomData,
         }
@@ -371,6 +390,19 @@ impl<T, F> SubscriberBuilder<T, F> {
     /// Expects a message at least this often.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.qos.deadline = Some(deadline);
+        self
+    }
+
+    /// Takes messages with a user header of this size: see [`TypeDescription::user_header_size`]. All
+    /// participants of the topic state the same.
+    pub fn user_header(mut self, bytes: u32) -> Self {
+        self.user_header_size = bytes;
+        self
+    }
+
+    /// Notes when each message was taken: see [`SubscriberQos::reception_times`].
+    pub fn reception_times(mut self) -> Self {
+        self.qos.reception_times = true;
         self
     }
 
@@ -417,6 +449,8 @@ impl<T, F> SubscriberBuilder<T, F> {
         description: &TypeDescription,
         missing: MissingForms,
     ) -> Result<RawSubscriber, RegisterError> {
+        let user_header_size = self.user_header_size;
+        let description = &TypeDescription { user_header_size, ..description.clone() };
         RawSubscriber::create_without(
             missing,
             &self.node,
