@@ -392,7 +392,7 @@ typedef struct situ_sample {
   uint32_t encoding;
   /* Internal. */
   uint32_t state_;
-  uint64_t held_[13];
+  uint64_t held_[12];
 } situ_sample;
 
 /* Joins a topic as subscriber. `qos` may be NULL for the default. Destroy the subscriber with

@@ -22,7 +22,7 @@ pub struct situ_subscriber {
 
 /// The `state_` of a sample that holds a message: a number that uninitialized memory is unlikely to contain.
 const HELD: u32 = 0x5361_6d70;
-const HELD_WORDS: usize = 13;
+const HELD_WORDS: usize = 12;
 
 /// `situ_sample`.
 #[repr(C)]

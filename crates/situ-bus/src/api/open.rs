@@ -5,23 +5,24 @@ use situ_wire::DecodeError;
 
 use super::typed::{Decoded, ReceiveError, Sample};
 use crate::port::sample::{CopyCounter, RawSample};
+use crate::port::subscriber::RawSubscriber;
 use crate::topic::Encoding;
 use crate::trust::Private;
 
 impl<T: Message> Sample<T> {
-    /// Makes a typed sample from an untyped one.
+    /// Makes a typed sample from an untyped one, which `subscriber` took.
     #[inline(always)]
-    pub(crate) fn open(topic: &str, raw: RawSample) -> Result<Self, ReceiveError> {
+    pub(crate) fn open(subscriber: &RawSubscriber, raw: RawSample) -> Result<Self, ReceiveError> {
         match (raw.encoding(), T::STORAGE) {
-            (Encoding::Flat, StorageKind::Flat) => Self::view(topic, raw),
-            (Encoding::Xcdr1 | Encoding::Xcdr2, _) => Self::decode(topic, raw),
-            (Encoding::Flat, StorageKind::Heap | StorageKind::Ros) => Self::convert(topic, raw),
-            (Encoding::Region, _) => Self::convert_region(topic, raw),
+            (Encoding::Flat, StorageKind::Flat) => Self::view(subscriber, raw),
+            (Encoding::Xcdr1 | Encoding::Xcdr2, _) => Self::decode(subscriber, raw),
+            (Encoding::Flat, StorageKind::Heap | StorageKind::Ros) => Self::convert(subscriber, raw),
+            (Encoding::Region, _) => Self::convert_region(subscriber, raw),
         }
     }
 
     /// Reads a region into a type with another storage.
-    fn convert_region(topic: &str, raw: RawSample) -> Result<Self, ReceiveError> {
+    fn convert_region(subscriber: &RawSubscriber, raw: RawSample) -> Result<Self, ReceiveError> {
         let mut value = boxed::<T>();
         match value.read_region(&mut [], raw.body()) {
             Ok(()) => {
@@ -29,7 +30,7 @@ impl<T: Message> Sample<T> {
                 Ok(Self { raw, decoded: Some(Box::new(Decoded { value, body: Private::default() })) })
             }
             Err(source) => Err(ReceiveError::Region {
-                topic: topic.to_owned(),
+                topic: subscriber.topic().to_owned(),
                 sequence: raw.sequence(),
                 type_name: T::NAME,
                 source,
@@ -39,10 +40,10 @@ impl<T: Message> Sample<T> {
 
     /// Returns a sample that reads a flat message in place.
     #[inline(always)]
-    pub(super) fn view(topic: &str, raw: RawSample) -> Result<Self, ReceiveError> {
+    pub(super) fn view(subscriber: &RawSubscriber, raw: RawSample) -> Result<Self, ReceiveError> {
         if raw.head().len() != size_of::<T>() {
             return Err(ReceiveError::Size {
-                topic: topic.to_owned(),
+                topic: subscriber.topic().to_owned(),
                 sequence: raw.sequence(),
                 type_name: T::NAME,
                 found: raw.head().len(),
@@ -54,7 +55,7 @@ impl<T: Message> Sample<T> {
         match unsafe { T::validate(raw.head_in_place().as_ptr().cast::<T>(), raw.body_size()) } {
             Ok(()) => Ok(Self { raw, decoded: None }),
             Err(source) => Err(ReceiveError::Invalid {
-                topic: topic.to_owned(),
+                topic: subscriber.topic().to_owned(),
                 sequence: raw.sequence(),
                 type_name: T::NAME,
                 source,
@@ -63,7 +64,7 @@ impl<T: Message> Sample<T> {
     }
 
     /// Reads a flat message into a type with heap storage.
-    fn convert(topic: &str, raw: RawSample) -> Result<Self, ReceiveError> {
+    fn convert(subscriber: &RawSubscriber, raw: RawSample) -> Result<Self, ReceiveError> {
         let mut value = boxed::<T>();
         match value.read_flat(&mut [], raw.head(), raw.body()) {
             Ok(()) => {
@@ -71,7 +72,7 @@ impl<T: Message> Sample<T> {
                 Ok(Self { raw, decoded: Some(Box::new(Decoded { value, body: Private::default() })) })
             }
             Err(source) => Err(ReceiveError::Convert {
-                topic: topic.to_owned(),
+                topic: subscriber.topic().to_owned(),
                 sequence: raw.sequence(),
                 type_name: T::NAME,
                 source,
@@ -80,9 +81,9 @@ impl<T: Message> Sample<T> {
     }
 
     /// Decodes a serialized message into memory of this process.
-    fn decode(topic: &str, raw: RawSample) -> Result<Self, ReceiveError> {
+    fn decode(subscriber: &RawSubscriber, raw: RawSample) -> Result<Self, ReceiveError> {
         let failed = |source| ReceiveError::Decode {
-            topic: topic.to_owned(),
+            topic: subscriber.topic().to_owned(),
             sequence: raw.sequence(),
             type_name: T::NAME,
             source,

@@ -459,7 +459,7 @@ pub(crate) fn open_reply<P: Message>(
     if !reply.has_content() {
         return Ok(Part::End);
     }
-    Ok(Part::Content(Sample::open(client.replies().topic(), reply.into_sample())?))
+    Ok(Part::Content(Sample::open(client.replies(), reply.into_sample())?))
 }
 
 /// A server of a service. One thread at a time; the requests may go to other threads and come back.
@@ -497,7 +497,7 @@ impl<Q: Message, P: Message> Server<Q, P> {
     #[inline]
     fn open(&self, request: RawRequest) -> Result<Request<Q>, ReceiveRequestError> {
         let (sample, handle) = request.into_parts();
-        match Sample::open(self.raw.requests().topic(), sample) {
+        match Sample::open(self.raw.requests(), sample) {
             Ok(sample) => Ok(Request { sample, handle }),
             Err(error) => {
                 let text = "the request is not a valid message of the service's type";

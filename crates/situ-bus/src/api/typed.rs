@@ -13,7 +13,7 @@ use situ_memory::{DomainId, Strategy};
 use situ_region::StoreError;
 use situ_wire::{DecodeError, EncodeError};
 
-use crate::api::write::{WriteFailure, lend_flat, write_value};
+use crate::api::write::{WriteFailure, body_size_of, init_flat, write_value};
 use crate::node::handle::Node;
 use crate::node::liveness::NodeId;
 use crate::port::loan::LoanError;
@@ -280,8 +280,8 @@ impl<T: FlatMessage> Publisher<T> {
     /// bytes are those of the slot's last message.
     #[inline]
     pub fn loan_with(&self, lengths: T::BulkLengths) -> Result<Loan<'_, T>, LoanError> {
-        let lend = |head_size, head_align, body_size| self.raw.loan(head_size, head_align, body_size);
-        let raw = lend_flat::<T, _, LoanError>(&lengths, lend)?;
+        let raw = self.raw.loan(size_of::<T>(), align_of::<T>(), body_size_of::<T>(&lengths)?)?;
+        init_flat::<T, _>(&raw, &lengths);
         Ok(Loan { raw, message: PhantomData })
     }
 }
@@ -582,7 +582,7 @@ impl<T: Message> Subscriber<T> {
         if T::STORAGE == StorageKind::Flat
             && let Some(raw) = self.raw.take_small()
         {
-            return Sample::view(self.raw.topic(), raw).map(Some);
+            return Sample::view(&self.raw, raw).map(Some);
         }
         if !self.raw.has_next() {
             self.raw.look_after_the_dead();
@@ -599,7 +599,7 @@ impl<T: Message> Subscriber<T> {
     /// Makes a typed sample from an untyped one.
     #[inline(always)]
     pub(crate) fn open(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
-        Sample::open(self.raw.topic(), raw)
+        Sample::open(&self.raw, raw)
     }
 
     /// Waits until there is something to take, at most for `timeout` (without a limit if `None`). Returns

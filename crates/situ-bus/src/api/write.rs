@@ -99,21 +99,33 @@ pub(crate) fn write_value<T: Message, L: Lent, E>(
     }
 }
 
-/// Lends memory for a message whose bulk members have these lengths, and initializes it in place.
-#[inline]
-pub(crate) fn lend_flat<T: FlatMessage, L: Lent, E: From<LoanError>>(
-    lengths: &T::BulkLengths,
-    lend: impl FnOnce(usize, usize, usize) -> Result<L, E>,
-) -> Result<L, E> {
-    let body = T::body_size(lengths).ok_or(LoanError::Size {
+/// The size of the body of a message whose bulk members have these lengths.
+#[inline(always)]
+pub(crate) fn body_size_of<T: FlatMessage>(lengths: &T::BulkLengths) -> Result<usize, LoanError> {
+    T::body_size(lengths).ok_or(LoanError::Size {
         head_size: size_of::<T>(),
         head_align: align_of::<T>(),
         body_size: usize::MAX,
         reason: "a bulk member exceeds its bound or the address space",
-    })?;
-    let loan = lend(size_of::<T>(), align_of::<T>(), body)?;
+    })
+}
+
+/// Default-initializes a message in memory that was lent for the size and the alignment of `T`, and a body of
+/// [`body_size_of`] the same lengths.
+#[inline(always)]
+pub(crate) fn init_flat<T: FlatMessage, L: Lent>(loan: &L, lengths: &T::BulkLengths) {
     // SAFETY: the loan's head is large enough and aligned (`loan` rejects alignments beyond 64), only this
     // loan can reach it, and `body_size` accepted the lengths.
     unsafe { T::init_at(loan.head_at().cast::<T>(), lengths) };
+}
+
+/// Lends memory for a message whose bulk members have these lengths, and initializes it in place.
+#[inline(always)]
+pub(crate) fn lend_flat<T: FlatMessage, L: Lent, E: From<LoanError>>(
+    lengths: &T::BulkLengths,
+    lend: impl FnOnce(usize, usize, usize) -> Result<L, E>,
+) -> Result<L, E> {
+    let loan = lend(size_of::<T>(), align_of::<T>(), body_size_of::<T>(lengths)?)?;
+    init_flat::<T, L>(&loan, lengths);
     Ok(loan)
 }

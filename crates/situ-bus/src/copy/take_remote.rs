@@ -46,7 +46,7 @@ impl RemoteTake<'_> {
     /// Checks that the head lies in its slot and has memory. Returns false if the pool is gone.
     fn check_head(&self) -> Result<bool, TakeError> {
         let taken = self.taken;
-        let end = taken.head_offset() + taken.head_size;
+        let end = taken.head_offset + taken.head_size;
         if end > taken.len {
             return Err(self.malformed("its head reaches out of its slot"));
         }
@@ -67,7 +67,7 @@ impl RemoteTake<'_> {
             return Err(self.malformed("its body reaches out of its slot"));
         }
         let (at, size) = match taken.body_size {
-            0 => (taken.head_offset(), taken.head_size),
+            0 => (taken.head_offset, taken.head_size),
             size => (taken.body_offset, size),
         };
         let Some(offset) = taken.pin.mapped.view.bytes().offset_of(taken.memory as u64 + at as u64) else {
@@ -263,7 +263,7 @@ impl RawSubscriber {
         if !take.check_head()? {
             return Ok(None);
         }
-        let head = taken.memory.wrapping_add(taken.head_offset());
+        let head = taken.memory.wrapping_add(taken.head_offset);
         if expired {
             return Ok(Some((taken.into_sample(head, (head, 0), None), true)));
         }

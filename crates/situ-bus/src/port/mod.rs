@@ -27,6 +27,7 @@
 //!   sample           a message that is held
 //!   payload, sample_payload   where its payload lies, and when it is complete
 //!
+//!   endpoint         the ids of publishers and subscribers
 //!   device_span      memory of a domain, for work on its streams
 //!   prefetch         hints to the processor
 //! ```
@@ -36,6 +37,7 @@ pub(crate) mod bodies;
 pub(crate) mod cells;
 pub(crate) mod copied_messages;
 pub(crate) mod device_span;
+mod endpoint;
 pub(crate) mod growing;
 pub(crate) mod held;
 pub(crate) mod lend;

@@ -11,7 +11,6 @@ use situ_memory::{
 
 use crate::clock::now_ns;
 use crate::copy::eager::Eager;
-use crate::node::endpoint::EndpointId;
 use crate::node::handle::{Node, NodeInner};
 use crate::node::process_watch::wait_for_exiting_processes;
 use crate::port::bodies::Bodies;
@@ -180,17 +179,6 @@ impl RawPublisher {
     /// The node that it belongs to.
     pub fn node(&self) -> Node {
         Node { inner: self.node.clone() }
-    }
-
-    /// Its id.
-    pub fn id(&self) -> EndpointId {
-        let number = self.topic.publisher(self.entry).tenure.pool();
-        EndpointId { node: self.node.life.id(), number }
-    }
-
-    /// The size of its messages' user headers in bytes; 0: they have none.
-    pub fn user_header_size(&self) -> usize {
-        self.topic.user_header_size()
     }
 
     /// The quality of service that it offers.

@@ -89,7 +89,7 @@ impl RawSubscriber {
         descriptor.publisher_sequence.store(publisher_sequence, Ordering::Relaxed);
         Some(RawSample {
             head: cell.message(),
-            head_size: size,
+            head_size: core.topic.header.copied_size,
             body: cell.message(),
             body_size: 0,
             encoding: Encoding::Flat,

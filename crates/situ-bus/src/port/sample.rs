@@ -28,7 +28,7 @@ pub(crate) fn is_expired(descriptor: &Descriptor) -> bool {
 #[derive(Debug)]
 pub struct RawSample {
     pub(crate) head: *const u8,
-    pub(crate) head_size: usize,
+    pub(crate) head_size: u32,
     pub(crate) body: *const u8,
     pub(crate) body_size: usize,
     pub(crate) encoding: Encoding,
@@ -74,7 +74,7 @@ impl RawSample {
     pub fn head(&self) -> SharedBytes<'_> {
         // SAFETY: checked to lie in the pool by `RawSubscriber::pin`, or in the private copy; mapped while
         // the pin exists.
-        unsafe { SharedBytes::new(self.head, self.head_size) }
+        unsafe { SharedBytes::new(self.head, self.head_size as usize) }
     }
 
     /// The head's bytes in place.
@@ -84,7 +84,7 @@ impl RawSample {
     #[inline]
     pub fn head_in_place(&self) -> &[u8] {
         // SAFETY: as for `head`; trusted processes do not write it while the pin exists.
-        unsafe { std::slice::from_raw_parts(self.head, self.head_size) }
+        unsafe { std::slice::from_raw_parts(self.head, self.head_size as usize) }
     }
 
     /// Whether the sample is a copy in this process' own memory, because its publisher is not
@@ -96,8 +96,11 @@ impl RawSample {
 
     /// The beginning and size of the payload in shared host memory, if it lies there.
     pub(crate) fn host_payload(&self) -> (*const u8, usize) {
-        let (begin, len) =
-            if self.body_size == 0 { (self.head, self.head_size) } else { (self.body, self.body_size) };
+        let (begin, len) = if self.body_size == 0 {
+            (self.head, self.head_size as usize)
+        } else {
+            (self.body, self.body_size)
+        };
         (self.own.as_ref().map_or(begin, |own| own.there), len)
     }
 

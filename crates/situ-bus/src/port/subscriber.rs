@@ -9,7 +9,6 @@ use situ_memory::{Access, DomainId, HOST, Lent, PoolView, SlotId, Stream, ViewEr
 
 use crate::clock::{coarse_ns, now_ns};
 use crate::copy::copier::DomainCopier;
-use crate::node::endpoint::EndpointId;
 use crate::node::handle::Node;
 use crate::observe::hook;
 use crate::port::cells::Cells;
@@ -68,6 +67,8 @@ pub struct RawSubscriber {
     tracker: RefCell<Box<ReadinessTracker>>,
     /// Whether the type has bulk members. Then the payload on a device is the body alone.
     has_bulk: bool,
+    /// The offset of the head in slots.
+    head_offset: usize,
 }
 
 impl RawSubscriber {
@@ -152,6 +153,7 @@ impl RawSubscriber {
         let joined_at = if wants == 0 { cursor } else { topic.end() };
         place.joined_at.store(joined_at, Ordering::Relaxed);
         let into = (column, placement.domain);
+        let head_offset = topic.head_offset();
         let cells = Cells::of(&topic, placement.domain, &qos.limits);
         let copies = RefCell::new(DomainCopier::new(topic.clone(), inner.clone(), into, placement.capacity));
         Ok(Self {
@@ -188,6 +190,7 @@ impl RawSubscriber {
                 keep_last as u64,
             ))),
             has_bulk: registration.flags.has_bulk,
+            head_offset,
         })
     }
 
@@ -204,17 +207,6 @@ impl RawSubscriber {
     /// The node that it belongs to.
     pub fn node(&self) -> Node {
         Node { inner: self.core.node.clone() }
-    }
-
-    /// Its id.
-    pub fn id(&self) -> EndpointId {
-        let number = self.core.own.number.load(Ordering::Relaxed);
-        EndpointId { node: self.core.node.life.id(), number }
-    }
-
-    /// The size of its messages' user headers in bytes; 0: they have none.
-    pub fn user_header_size(&self) -> usize {
-        self.core.topic.user_header_size()
     }
 
     /// The quality of service that it requests.
@@ -552,7 +544,7 @@ impl RawSubscriber {
                 error => Err(error.into()),
             };
         };
-        let head_offset = topic.head_offset();
+        let head_offset = self.head_offset;
         if len < head_offset {
             return Err(malformed("its slot is too small for a descriptor and a user header").into());
         }
@@ -585,6 +577,7 @@ impl RawSubscriber {
             pool: reference.pool,
             generation: reference.generation,
             received_at_ns: self.reception_time(),
+            head_offset,
             descriptor,
             head_size,
             encoding,

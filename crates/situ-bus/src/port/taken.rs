@@ -39,6 +39,8 @@ pub(crate) struct Taken {
     pub(crate) pool: u16,
     pub(crate) generation: u16,
     pub(crate) received_at_ns: u64,
+    /// The offset of the head in the slot.
+    pub(crate) head_offset: usize,
     pub(crate) descriptor: *const Descriptor,
     pub(crate) head_size: usize,
     pub(crate) encoding: Encoding,
@@ -55,16 +57,10 @@ impl Taken {
         Arc::new(std::mem::replace(&mut self.pin, nothing))
     }
 
-    /// The offset of the head in the slot.
-    #[inline(always)]
-    pub(crate) fn head_offset(&self) -> usize {
-        self.pin.mapped.core.topic.head_offset()
-    }
-
     /// Whether head and body lie in the slot.
     #[inline(always)]
     pub(crate) fn body_fits(&self) -> bool {
-        let head_end = self.head_offset() + self.head_size;
+        let head_end = self.head_offset + self.head_size;
         let fits = head_end <= self.len
             && self.body_offset >= head_end
             && self.body_offset.is_multiple_of(64)
@@ -76,7 +72,7 @@ impl Taken {
     /// Checks that head and body, if they lie in the slot, have memory.
     #[inline(always)]
     pub(crate) fn find(&self) -> Result<(), ViewError> {
-        let head_end = self.head_offset() + self.head_size;
+        let head_end = self.head_offset + self.head_size;
         let in_slot = self.body_pool == BODY_IN_SLOT && self.body_size > 0;
         let end = if in_slot { self.body_offset + self.body_size } else { head_end };
         self.pin.mapped.view.find(self.pin.slot, self.offset, end as u64)
@@ -98,7 +94,8 @@ impl Taken {
     ) -> RawSample {
         RawSample {
             head,
-            head_size: self.head_size,
+            // It fits its slot, and was read as 32 bits.
+            head_size: self.head_size as u32,
             body,
             body_size,
             encoding: self.encoding,
