@@ -333,6 +333,33 @@ fn each_call_has_a_deadline_of_its_own() {
     assert!(matches!(error, Err(ReplyError::Deadline { call, .. }) if call == late), "{error:?}");
 }
 
+/// A client that waits sleeps, also when the deadlines of other calls are over.
+#[test]
+fn a_client_that_waits_sleeps() {
+    let scratch = Scratch::new();
+    let node = scratch.node("both");
+    let (client, server) = (client(&node), server(&node));
+    let patient = call(&client, 1);
+    let answered = try_call(&client, 2, Some(Duration::from_millis(5))).unwrap();
+    let _late = try_call(&client, 3, Some(Duration::from_millis(5))).unwrap();
+    let requests = [take(&server), take(&server), take(&server)];
+    try_answer(&server, &requests[1].id(), 2).unwrap();
+    assert_eq!(reply_to(&client, answered), 2);
+    std::thread::sleep(Duration::from_millis(10));
+    let before = sleeps();
+    assert!(client.receive_of(patient, Some(Duration::from_millis(200))).unwrap().is_none());
+    let slept = sleeps() - before;
+    // Every 3 ms.
+    assert!((10..150).contains(&slept), "{slept} sleeps in 200 ms");
+}
+
+/// The number of times that this thread has given up its core to wait.
+fn sleeps() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
+    line.trim().parse().unwrap()
+}
+
 #[test]
 fn a_call_without_a_server_fails_or_waits_by_choice() {
     let scratch = Scratch::new();

@@ -301,6 +301,28 @@ async fn awaited_calls_end_with_their_deadline_and_with_their_server() {
     is_send(client.call(&pose(3)));
 }
 
+/// A task that waits is woken every few milliseconds, and not all the time.
+#[tokio::test]
+async fn a_task_that_waits_sleeps() {
+    let scratch = Scratch::new();
+    let (client, server) = poses(&scratch);
+    let client = client.into_async().unwrap();
+    let mut patient = std::pin::pin!(client.call(&pose(1)));
+    let quick = client.call_within(&pose(2), Duration::from_millis(5));
+    let requests = [server.take().unwrap().unwrap(), server.take().unwrap().unwrap()];
+    server.reply(&requests[1], &pose(3)).unwrap();
+    assert_eq!(quick.await.unwrap().count, 3);
+    let mut polls = 0;
+    let counted = std::future::poll_fn(|context| {
+        polls += 1;
+        patient.as_mut().poll(context)
+    });
+    assert!(tokio::time::timeout(Duration::from_millis(200), counted).await.is_err());
+    assert!((10..300).contains(&polls), "{polls} polls in 200 ms");
+    server.reply(&requests[0], &pose(2)).unwrap();
+    assert_eq!(patient.await.unwrap().count, 2);
+}
+
 #[test]
 fn a_descriptor_is_readable_for_replies_deadlines_and_deaths() {
     let scratch = Scratch::new();

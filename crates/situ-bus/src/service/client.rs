@@ -390,9 +390,9 @@ impl RawClient {
         match calls.is_empty() {
             true => SLICE,
             false => {
-                let left = calls.earliest_ns().saturating_sub(now_ns());
-                // A wait of no time at all would not sleep.
-                Duration::from_nanos(left.clamp(1_000, CHECK_NS))
+                // A deadline in the past belongs to a call that is over, or that was not asked for yet.
+                let left = calls.earliest_ns().checked_sub(now_ns());
+                Duration::from_nanos(left.unwrap_or(CHECK_NS).clamp(1_000, CHECK_NS))
             }
         }
     }
@@ -466,8 +466,10 @@ impl RawClient {
         }
         if calls.earliest_ns() <= coarse_ns().saturating_add(COARSE_NS) {
             let now = now_ns();
+            // Also finds the next deadline.
+            let any = calls.late(now);
             let late = match only {
-                None => calls.late(now),
+                None => any,
                 Some(call) => {
                     calls.get(call).filter(|call| call.deadline_ns <= now && !call.is_over).copied()
                 }
