@@ -245,7 +245,7 @@ typedef struct situ_subscriber_qos {
   uint64_t max_message;
   /* The largest part of a publisher's memory that is mapped, in bytes. Messages must lie within it. */
   uint64_t max_pool;
-  /* The number of samples that the subscriber may hold at a time. 0: the default, 256. */
+  /* The number of samples that the subscriber may hold at a time, at most 493. 0: the default, 256. */
   uint64_t max_held;
 } situ_subscriber_qos;
 

@@ -91,6 +91,12 @@ pub enum Command {
         #[command(subcommand)]
         command: NodeCommand,
     },
+    /// Inspect services, with their clients and servers
+    Service {
+        /// The command on services.
+        #[command(subcommand)]
+        command: ServiceCommand,
+    },
     /// Inspect memory domains: host memory and devices in which messages can lie
     Domain {
         /// The command on memory domains.
@@ -432,6 +438,21 @@ pub enum NodeCommand {
     Info {
         /// The node's name
         node: String,
+    },
+}
+
+/// `situ service`.
+#[derive(Debug, Subcommand)]
+pub enum ServiceCommand {
+    /// List the services, with their types and the number of their servers and clients
+    #[command(after_help = "Examples:
+  situ service list
+  situ service list --json | jq -r '.services[] | select(.servers == 0) | .name'")]
+    List,
+    /// Show the servers and the clients of one service
+    Info {
+        /// The service's name
+        service: String,
     },
 }
 

@@ -17,7 +17,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
-use cli::{Cli, Command, DomainCommand, NodeCommand, SchemaCommand, TopicCommand, TraceCommand};
+use cli::{
+    Cli, Command, DomainCommand, NodeCommand, SchemaCommand, ServiceCommand, TopicCommand, TraceCommand,
+};
 use commands::Context;
 use error::CliError;
 use output::Output;
@@ -60,6 +62,10 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Command::Node { command } => match command {
             NodeCommand::List => commands::node::list(&context),
             NodeCommand::Info { node } => commands::node::info(&context, &node),
+        },
+        Command::Service { command } => match command {
+            ServiceCommand::List => commands::service::list(&context),
+            ServiceCommand::Info { service } => commands::service::info(&context, &service),
         },
         Command::Schema { command } => match command {
             SchemaCommand::Show(arguments) => commands::schema::show(&context, &arguments),

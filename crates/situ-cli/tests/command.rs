@@ -50,6 +50,7 @@ fn names_and_texts_of_others_do_nothing_to_a_terminal() {
     for arguments in [
         ["node", "list"].as_slice(),
         &["node", "info", "victim"],
+        &["service", "list"],
         &["node", "info", &format!("victim{evil}")],
         &["topic", "list"],
         &["topic", "info", "topic"],

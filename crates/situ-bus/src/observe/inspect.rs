@@ -175,8 +175,8 @@ pub fn services(root: &Root) -> Result<Vec<ServiceInfo>, InspectError> {
     let mut found: Vec<_> = names_in(&root)?
         .iter()
         .filter_map(|topic| {
-            let requests = topic_in(&root, topic).ok()??;
-            Some(ServiceInfo { name: names::service_of(topic)?.to_owned(), requests })
+            let name = names::service_of(topic)?.to_owned();
+            Some(ServiceInfo { name, requests: topic_in(&root, topic).ok()?? })
         })
         .collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));

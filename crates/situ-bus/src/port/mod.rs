@@ -23,6 +23,7 @@
 //!   copied_messages  which messages a publisher copies
 //!   cells            the memory of copies
 //!   taken            a message whose head is pinned, before it is checked
+//!   untaken          a message that cannot be handed out
 //!   take_error       why taking fails
 //!   sample           a message that is held
 //!   payload, sample_payload   where its payload lies, and when it is complete
@@ -59,4 +60,5 @@ pub(crate) mod take_error;
 pub(crate) mod taken;
 pub(crate) mod thread_number;
 pub(crate) mod trim;
+mod untaken;
 pub(crate) mod wait;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{Access, DomainId, HOST, Lent, PoolView, SlotId, Stream, ViewError, guard};
+use situ_memory::{Access, DomainId, HOST, Lent, SlotId, Stream, ViewError, guard};
 
 use crate::clock::{coarse_ns, now_ns};
 use crate::copy::copier::DomainCopier;
@@ -19,7 +19,7 @@ use crate::port::sample::RawSample;
 pub use crate::port::take_error::TakeError;
 use crate::port::taken::{Missed, Taken};
 use crate::port::thread_number::this_thread;
-use crate::protocol::ledger::{HOLDS, HeldSlot};
+use crate::protocol::ledger::HeldSlot;
 use crate::protocol::ring::{Look, Reference};
 use crate::qos::periods;
 use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
@@ -618,65 +618,6 @@ impl RawSubscriber {
         if sample.is_in_place() { Ok(Some(sample)) } else { Ok(Some(self.privately(sample)?)) }
     }
 
-    /// The result for a message whose slot has another one by now: `None`, or an error if the slot only looks
-    /// so because the pool's files were truncated.
-    #[inline]
-    fn recycled(&self, view: &PoolView, number: u64) -> Result<Option<RawSample>, Missed> {
-        if guard::has_damage() {
-            self.check_damage(view, number)?;
-        }
-        Ok(None)
-    }
-
-    /// Returns an error if a file of the pool was truncated.
-    #[cold]
-    fn check_damage(&self, view: &PoolView, number: u64) -> Result<(), TakeError> {
-        view.damage().map_or(Ok(()), |source| Err(self.pool_error(number, source.into())))
-    }
-
-    /// Makes a private copy of a message whose publisher is not trusted.
-    #[cold]
-    fn privately(&self, sample: RawSample) -> Result<RawSample, TakeError> {
-        let (topic, sequence) = (&self.core.topic.name, sample.sequence());
-        let own = sample.into_private();
-        own.map_err(|source| TakeError::Private { topic: topic.clone(), sequence, source })
-    }
-
-    /// The result for a message without memory: `None` if its pool is gone, otherwise an error.
-    #[cold]
-    fn not_found(&self, number: u64, source: ViewError) -> Result<Option<RawSample>, Missed> {
-        match source {
-            ViewError::Gone(_) => Ok(None),
-            source => Err(self.pool_error(number, source).into()),
-        }
-    }
-
-    /// Returns the reason why a slot has no memory.
-    #[cold]
-    fn no_place(&self, sequence: u64, pool: &PoolView, slot: SlotId) -> TakeError {
-        let topic = self.core.topic.name.clone();
-        if let Some(end) = pool.metadata().beyond_reach(slot) {
-            return TakeError::TooFar { topic, sequence, end, limit: self.qos.limits.pool };
-        }
-        match pool.unreachable(slot) {
-            Some(source) => self.pool_error(sequence, source),
-            None => {
-                let reason = "its slot lies outside of the pool".to_owned();
-                TakeError::Malformed { topic, sequence, reason }
-            }
-        }
-    }
-
-    #[cold]
-    fn too_large(&self, sequence: u64, bytes: u64) -> TakeError {
-        let (topic, limit) = (self.core.topic.name.clone(), self.qos.limits.message);
-        TakeError::TooLarge { topic, sequence, bytes, limit }
-    }
-
-    pub(crate) fn pool_error(&self, sequence: u64, source: ViewError) -> TakeError {
-        TakeError::Pool { topic: self.core.topic.name.clone(), sequence, source }
-    }
-
     /// Holds a slot if it still has the generation of a reference, and the ledger has a free word.
     pub(crate) fn hold(&self, mapped: Arc<Mapped>, reference: Reference) -> Option<Pin> {
         let slot = SlotId::from(reference.slot);
@@ -688,13 +629,6 @@ impl RawSubscriber {
         }
         self.last_word.set(word);
         Some(Pin { mapped, slot, word: word as u16 })
-    }
-
-    /// The result of a take without a free word in the ledger.
-    #[cold]
-    fn full(&self) -> Missed {
-        let topic = self.core.topic.name.clone();
-        Missed::Held(TakeError::Held { topic, held: self.core.held(), most: HOLDS })
     }
 
     /// Moves the cursor. A publisher that sees the new cursor also sees every name in the ledger that was

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::api::typed::ReceiveError;
 use crate::clock::Deadline;
 use crate::port::subscriber::RawSubscriber;
+use crate::protocol::ledger::HOLDS;
 use crate::synchronize::matcher::Matcher;
 use crate::synchronize::policy::{SynchronizerError, SynchronizerPolicy};
 use crate::synchronize::queues::{MessageQueues, SynchronizerCounts};
@@ -62,7 +63,8 @@ impl<T: StampedTopics> Synchronizer<T> {
         policy.check()?;
         let queue_size = policy.queue_size();
         for subscriber in topics.subscribers() {
-            let (max_held, needed) = (subscriber.qos().max_held.max(1), queue_size.saturating_add(2));
+            let (max_held, needed) =
+                (subscriber.qos().max_held.clamp(1, HOLDS), queue_size.saturating_add(2));
             if max_held < needed {
                 let topic = subscriber.topic().to_owned();
                 return Err(SynchronizerError::MaxHeld { topic, max_held, queue_size, needed });

@@ -1,7 +1,7 @@
 //! The commands, one file each.
 //!
 //! ```text
-//!   topic, node, domain   their lists and details: `list` and `info`
+//!   topic, node, service, domain   their lists and details: `list` and `info`
 //!   echo, measure         print and measure the messages of topics, by subscribers of `listen`
 //!   pattern               names and patterns of topics
 //!   publish               a publisher without a compiled-in type, of messages that `messages_file` reads
@@ -26,6 +26,7 @@ pub mod part;
 mod pattern;
 pub mod publish;
 pub mod schema;
+pub mod service;
 pub mod topic;
 
 use std::path::PathBuf;
