@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
-packages="cmake g++ libprotobuf-dev protobuf-compiler libprotozero-dev"
+packages="cmake g++ clang libprotobuf-dev protobuf-compiler libprotozero-dev"
 missing=
 for package in $packages; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $package"
@@ -13,6 +13,7 @@ done
 if [ -n "$missing" ] && [ "${BENCH_NO_INSTALL:-0}" != 1 ] && command -v apt-get >/dev/null; then
   sudo=
   [ "$(id -u)" = 0 ] || sudo="sudo -n"
+  $sudo apt-get update -qq >/dev/null 2>&1
   # shellcheck disable=SC2086
   $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=300 --no-install-recommends $missing >/dev/null 2>&1 ||
     echo "protobuf: cannot install$missing"
