@@ -295,7 +295,8 @@ fn child() {
         }
         "wake" => {
             let publisher = publisher();
-            publish_pose(&publisher, 0);
+            // As many as it takes until the pool has all slots that it needs.
+            (0..100).for_each(|_| publish_pose(&publisher, 0));
             say("ready");
             say_thread();
             stepped(|| {

@@ -1,6 +1,7 @@
 //! What both strategies of a pool's owner work on: the mapped control file, the memory, and where each slot
 //! lies.
 
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -53,6 +54,8 @@ pub(super) struct Table {
     unit: u32,
     /// The granules of the slots that are not handed out.
     free: u64,
+    /// The pages that got memory last, in bytes, if no memory was given back since.
+    backed: Range<u64>,
 }
 
 impl Table {
@@ -75,6 +78,7 @@ impl Table {
             bytes,
             places: Vec::new(),
             free: 0,
+            backed: 0..0,
             statistics: PoolStatistics::default(),
         }
     }
@@ -112,7 +116,14 @@ impl Table {
     /// Gives a range in granules real memory.
     pub(super) fn back(&mut self, offset: u32, size: u32) -> Result<(), DomainError> {
         let (offset, size) = (u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64);
-        self.bytes.back(offset, size)?;
+        // Small slots are cut side by side. The system is asked once for each page.
+        if self.backed.contains(&offset) && offset + size <= self.backed.end {
+            return Ok(());
+        }
+        let page = PAGE as u64;
+        let pages = offset / page * page..(offset + size).next_multiple_of(page);
+        self.bytes.back(pages.start, pages.end - pages.start)?;
+        self.backed = pages;
         // The new address is valid for all older memory, too; loans continue with the address that they have.
         if let Some(data) = self.bytes.host(0, offset + size)? {
             self.data = Base(data);
@@ -127,10 +138,11 @@ impl Table {
 
     /// Gives the memory behind a range in granules back. It does nothing for a pool of which a process has
     /// registered a slot with a device: the range may belong to another slot by now than the registered one.
-    pub(super) fn unback(&self, offset: u32, size: u32) {
+    pub(super) fn unback(&mut self, offset: u32, size: u32) {
         if self.is_registered() {
             return;
         }
+        self.backed = 0..0;
         self.bytes.unback(u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64);
     }
 
@@ -139,11 +151,12 @@ impl Table {
     ///
     /// Memory goes by the page, and small slots share pages: a page goes back with its last slot. The parts
     /// of a page that belong to no slot hold nothing.
-    pub(super) fn unback_free(&self, mut ranges: Vec<(u32, u32)>) -> u64 {
+    pub(super) fn unback_free(&mut self, mut ranges: Vec<(u32, u32)>) -> u64 {
         const GRANULES: u32 = (PAGE / GRANULE) as u32;
         if ranges.is_empty() || self.is_registered() {
             return 0;
         }
+        self.backed = 0..0;
         ranges.sort_unstable();
         let slots = self.places.iter().filter(|place| place.size > 0);
         let mut used: Vec<_> = slots.map(|place| (place.offset, place.offset + place.size)).collect();

@@ -24,6 +24,8 @@ pub fn functions(code: &mut CodeWriter, schema: &Named, id: TypeId) {
     code.line(format!("{},", hash(schema.layout_hash(id))));
     code.line("SITU_FLAT,");
     code.line(if bulk.is_empty() { format!("sizeof({name}),") } else { "0,".to_owned() });
+    // Without user headers.
+    code.line("0,");
     code.dedent();
     code.line("};");
     code.line("return &type;");
