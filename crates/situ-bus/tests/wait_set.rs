@@ -422,7 +422,12 @@ fn the_descriptor_of_a_set_is_readable_while_something_is_ready() {
         }
         while !now(&set).is_empty() {}
     }
-    assert!(!is_readable(fd, Duration::from_millis(150)), "the descriptor never becomes quiet");
+    // The thread that watches the topic may run late, and report a message that was taken.
+    let is_quiet = |_| {
+        while !now(&set).is_empty() {}
+        !is_readable(fd, Duration::from_millis(150))
+    };
+    assert!((0..20).any(is_quiet), "the descriptor never becomes quiet");
 }
 
 #[test]
