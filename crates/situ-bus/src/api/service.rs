@@ -563,7 +563,7 @@ impl<Q: Message, P: Message> Server<Q, P> {
         let mut number = 0;
         while let Some(request) = next {
             number += 1;
-            // There is nobody to be told.
+            // There is no client left to tell.
             let _ = match answer(&request) {
                 Ok(reply) => self.reply(&request, &reply),
                 Err(refusal) => self.refuse(&request, &refusal).map_err(AnswerValueError::from),

@@ -198,7 +198,7 @@ impl Drop for Watch {
 }
 
 impl WatchState {
-    /// Whether somebody waits for messages.
+    /// Whether anything waits for messages.
     fn is_interested(&self) -> bool {
         self.fd.is_some() || self.waker.is_some() || self.bell.is_some()
     }

@@ -75,7 +75,7 @@ impl Bell {
         let link = Arc::into_raw(link.clone()).cast_mut();
         let mut head = self.head.load(Ordering::SeqCst);
         loop {
-            // SAFETY: the list owns the count that `into_raw` gave it, and nobody else writes `next` while
+            // SAFETY: the list owns the count that `into_raw` gave it, and no other thread writes `next` while
             // `queued` is set.
             unsafe { (*link).next.store(head, Ordering::Relaxed) };
             match self.head.compare_exchange_weak(head, link, Ordering::SeqCst, Ordering::SeqCst) {

@@ -88,7 +88,7 @@ impl Guard {
         let attached =
             self.target.compare_exchange(null_mut(), target, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         if !attached {
-            // SAFETY: it was made above, and is shared with nobody.
+            // SAFETY: it was made above, and is not shared yet.
             drop(unsafe { Box::from_raw(target) });
         }
         attached
