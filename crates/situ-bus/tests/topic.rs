@@ -291,6 +291,28 @@ fn a_topic_without_participants_leaves_no_file() {
 }
 
 #[test]
+fn a_subscriber_maps_a_pool_of_messages_read_only() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = publisher(&node, PublisherQos::default());
+    let subscriber = subscriber(&node, SubscriberQos::default());
+    publish(&publisher, 1, 10);
+    let sample = subscriber.take().unwrap().unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let directory = format!("{}/", scratch.topic("numbers").to_str().unwrap());
+    for file in [".pool", ".data"] {
+        let of_file: Vec<&str> = maps
+            .lines()
+            .filter(|line| line.contains(&directory) && line.ends_with(file))
+            .filter_map(|line| line.split(' ').nth(1))
+            .collect();
+        assert_eq!(of_file.iter().filter(|access| **access == "rw-s").count(), 1, "{file}: the publisher's");
+        assert_eq!(of_file.iter().filter(|access| **access == "r--s").count(), 1, "{file}: the subscriber's");
+    }
+    drop(sample);
+}
+
+#[test]
 fn many_places_can_be_taken_and_not_more() {
     use std::os::unix::fs::FileExt;
     let scratch = Scratch::new();
