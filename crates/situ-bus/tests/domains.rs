@@ -323,12 +323,15 @@ fn messages_are_published_in_stream_order() {
 
     std::thread::scope(|scope| {
         let wanted = &body;
+        let (looked, has_looked) = std::sync::mpsc::channel();
         let host = scope.spawn(move || {
             assert!(on_host.take().unwrap().is_none(), "there is nothing to read yet");
+            looked.send(()).unwrap();
             assert!(on_host.wait(Some(TIMEOUT)));
             let sample = on_host.take().unwrap().unwrap();
             assert_eq!(sample.body_in_place(), *wanted);
         });
+        has_looked.recv().unwrap();
         std::thread::sleep(Duration::from_millis(20));
         assert!(!host.is_finished(), "there is nothing to copy yet");
         gate.complete();
