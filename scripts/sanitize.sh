@@ -20,14 +20,15 @@ for sanitizer; do
   # processes therefore run under AddressSanitizer only, which checks each access by itself. The same holds
   # for tests in which one process maps the same memory twice, because ThreadSanitizer compares addresses.
   # (Traces have a test of their own for it, over one mapping.)
-  tests=(--package situ-memory --package situ-bus --package situ-trace --lib --test waiting --test rows --test topic --test repair --test pool)
+  tests=(--package situ-memory --package situ-bus --package situ-trace --lib --test waiting --test rows --test topic --test repair --test pool
+    --test wait_set --test executor --test service)
   flags=-Zsanitizer=$sanitizer
   if [ "$sanitizer" = thread ]; then
     # System calls go through the C library, so that the sanitizer sees each unmapping. Otherwise it takes two
     # consecutive mappings at one address for one.
     flags+=" --cfg=rustix_use_libc"
     # ThreadSanitizer leaves a program fewer addresses than the 32 TiB that this test maps.
-    skipped=(--skip patched_pools_take_a_limited_part_of_a_readers_addresses)
+    skipped=(--skip patched_pools_take_a_limited_part_of_a_readers_addresses --skip kill --skip fork)
   else
     skipped=()
     tests+=(--test kill --test hostile --test trace --test life)

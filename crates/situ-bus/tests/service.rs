@@ -340,12 +340,13 @@ fn a_client_that_waits_sleeps() {
     let node = scratch.node("both");
     let (client, server) = (client(&node), server(&node));
     let patient = call(&client, 1);
-    let answered = try_call(&client, 2, Some(Duration::from_millis(5))).unwrap();
-    let _late = try_call(&client, 3, Some(Duration::from_millis(5))).unwrap();
+    let limit = Duration::from_millis(300);
+    let answered = try_call(&client, 2, Some(limit)).unwrap();
+    let _late = try_call(&client, 3, Some(limit)).unwrap();
     let requests = [take(&server), take(&server), take(&server)];
     try_answer(&server, &requests[1].id(), 2).unwrap();
     assert_eq!(reply_to(&client, answered), 2);
-    std::thread::sleep(Duration::from_millis(10));
+    std::thread::sleep(limit);
     let before = sleeps();
     assert!(client.receive_of(patient, Some(Duration::from_millis(200))).unwrap().is_none());
     let slept = sleeps() - before;
