@@ -290,6 +290,39 @@ fn a_topic_without_participants_leaves_no_file() {
     assert_eq!(scratch.files(), Vec::<std::path::PathBuf>::new());
 }
 
+/// Rows have their laps modulo 2^22. The file is changed as other publishers would have changed it meanwhile.
+#[test]
+fn participants_that_slept_for_millions_of_laps_go_on() {
+    use std::os::unix::fs::FileExt;
+    const LAPS: u64 = (1 << 21) + 7;
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = publisher(&node, PublisherQos::default());
+    let subscriber = subscriber(&node, SubscriberQos::default());
+    publish(&publisher, 1, 10);
+    assert_eq!(take(&subscriber), Some((0, 1)));
+    let file = std::fs::File::options().write(true).open(scratch.topic("numbers").join("topic")).unwrap();
+    // 64 rows of 8 bytes at 4096, the word `head` at 1024: `spec/topic.md`. The rows name slot 0 in a generation
+    // that it does not have.
+    let end = LAPS * 64;
+    for number in end - 64..end {
+        let lap = (number / 64 + 1) & ((1 << 22) - 1);
+        let at = 4096 + number % 64 * 8;
+        file.write_all_at(&(lap << 42 | 0x1234).to_le_bytes(), at).unwrap();
+    }
+    file.write_all_at(&end.to_le_bytes(), 1024).unwrap();
+    assert_eq!(publish(&publisher, 2, 10), end);
+    let start = std::time::Instant::now();
+    let found = loop {
+        if let Some(found) = take(&subscriber) {
+            break found;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "the subscriber waits for a row of the past");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!((found, subscriber.lost()), ((end, 2), end - 1));
+}
+
 #[test]
 fn a_subscriber_maps_a_pool_of_messages_read_only() {
     let scratch = Scratch::new();

@@ -18,7 +18,9 @@
 //! `head` is a hint that lies at or before the end. Any process may advance it; only speed depends on it.
 //!
 //! The lap is compared modulo 2^22 as a signed distance. The comparison is wrong only for a process that
-//! sleeps for 2^21 laps. A subscriber notices that by `head`: see [`Ring::has_lapped`].
+//! sleeps for 2^21 laps. Therefore a publisher begins at `head` if that is further than its own last number, and
+//! a subscriber compares its number with `head` when it has found nothing for a while: see
+//! [`Ring::has_lapped`].
 //!
 //! A topic that needs more rows gets another ring behind this one. The ring is *sealed* by a row that names
 //! no slot and takes a number like a message. The next ring begins with the number that the seal took. From
@@ -230,8 +232,9 @@ impl<'a> Ring<'a> {
         mut admit: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<u64, ClaimError<E>> {
         let row = row.into();
-        // Nearly always the end is where the caller expects it. All other cases are off the hot path.
-        let mut number = from.max(self.base);
+        // Nearly always the end is where the caller expects it. All other cases are off the hot path. The hint is
+        // for a caller that has slept: after many laps, its own row would not tell it.
+        let mut number = from.max(self.base).max(self.head.load(Ordering::Acquire));
         // Acquire: see `claim`.
         let word = self.row(number).load(Ordering::Acquire);
         if self.distance(word, number) != -1 || !self.swap(number, word, row, &mut admit)? {
@@ -405,6 +408,25 @@ mod tests {
             assert_eq!(ring.publish(start, at(9), admit), Ok(number));
             assert!(matches!(ring.look(number), Look::Here(..)));
             assert_eq!(ring.look(number + 2), Look::NotYet);
+        }
+    }
+
+    /// A participant that slept for so many laps that its rows look as if they were still to come, or as if they
+    /// were one lap behind.
+    #[test]
+    fn a_participant_that_slept_for_millions_of_laps_goes_on() {
+        for laps in [1 << 21, (1 << 21) + 5, (1 << 22) - 1, 1 << 22, (1 << 22) + 1] {
+            let rows: Vec<_> = (0..4).map(|_| AtomicU64::new(0)).collect();
+            let end = laps * 4 + 2;
+            let head = AtomicU64::new(end);
+            let ring = Ring::new(Rows::Plain(&rows), &head);
+            for number in end - 4..end {
+                ring.row(number).store(ring.word(number, at(1)), Ordering::Relaxed);
+            }
+            assert!(ring.has_lapped(0) && !ring.has_lapped(end - 4) && !ring.has_lapped(end));
+            for from in [0, 1, 2, 3] {
+                assert_eq!(ring.publish(from, at(2), admit), Ok(end + from), "{laps} laps");
+            }
         }
     }
 
