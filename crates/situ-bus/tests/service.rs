@@ -410,7 +410,7 @@ fn a_client_has_a_limited_number_of_calls_and_of_replies_that_wait() {
     for value in 0..6 {
         part(&server, &of_first.id(), value).unwrap();
     }
-    // Whoever waits for the second call gets an error, and does not wait for ever behind the first.
+    // A wait for the second call gets an error, and does not last for ever behind the first.
     let held = client.receive_of(second, Some(LONG));
     assert!(matches!(held, Err(ReplyError::Take(TakeError::Held { held: 4, .. }))), "{held:?}");
     for value in 0..6 {

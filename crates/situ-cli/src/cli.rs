@@ -1,5 +1,7 @@
 //! The command line: every command, option and example that `--help` shows.
 
+mod inspect;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +11,8 @@ use clap_complete::Shell;
 use situ::bus::{Durability, Reliability};
 
 use crate::output::ColorChoice;
+
+pub use inspect::{DomainCommand, NodeCommand, ServiceCommand};
 
 /// The styles of the help.
 pub const STYLES: Styles = Styles::styled()
@@ -427,43 +431,6 @@ pub struct ViewArgs {
     /// Maximum number of names and topics in each table; 0: all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub most: usize,
-}
-
-/// `situ node`.
-#[derive(Debug, Subcommand)]
-pub enum NodeCommand {
-    /// List the nodes that are running
-    List,
-    /// Show the topics that one node publishes and subscribes to
-    Info {
-        /// The node's name
-        node: String,
-    },
-}
-
-/// `situ service`.
-#[derive(Debug, Subcommand)]
-pub enum ServiceCommand {
-    /// List the services, with their types and the number of their servers and clients
-    #[command(after_help = "Examples:
-  situ service list
-  situ service list --json | jq -r '.services[] | select(.servers == 0) | .name'")]
-    List,
-    /// Show the servers and the clients of one service
-    Info {
-        /// The service's name
-        service: String,
-    },
-}
-
-/// `situ domain`.
-#[derive(Debug, Subcommand)]
-pub enum DomainCommand {
-    /// List the memory domains of this machine, why others are absent, and which nodes use them
-    #[command(after_help = "Examples:
-  situ domain list
-  situ domain list --json | jq -r '.domains[] | select(.present) | .domain'")]
-    List,
 }
 
 /// The definitions to read, and the directories to search for their includes.

@@ -150,7 +150,7 @@ fn what_the_owner_writes_the_view_reads() {
     assert_eq!(seen_len, len);
     // SAFETY: the owner does not use the slot, and it has at least 1000 bytes.
     assert_eq!(unsafe { std::slice::from_raw_parts(seen, 1000) }, [7u8; 1000]);
-    assert_eq!(view.slots(), 16, "small slots are cut by the slab");
+    assert_eq!(view.metadata().slots(), 16, "small slots are cut by the slab");
     owner.control(slot).retire();
     assert_eq!((owner.share(slot), view.control(slot).unwrap().has_generation(7)), (8, false));
 }

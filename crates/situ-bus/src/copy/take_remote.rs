@@ -369,7 +369,15 @@ impl RawSubscriber {
         if mapped.view.bytes().domain() != self.domain() {
             return Ok(None);
         }
-        let Some(pin) = self.hold(mapped, reference) else { return Ok(None) };
+        let slot = SlotId::from(reference.slot);
+        let (Some(control), Some(word)) = (mapped.view.control(slot), self.free_word()) else {
+            return Ok(None);
+        };
+        if !self.hold(word, control, reference) {
+            return Ok(None);
+        }
+        // From here on the slot is held, and `Pin` releases it on every return.
+        let pin = Pin { mapped, slot, word: word as u16 };
         let fits = pin.mapped.view.place(pin.slot).is_some_and(|(_, has)| len <= has);
         Ok((still() && fits).then_some(pin))
     }

@@ -8,8 +8,6 @@
 //! whose process has ended is dead, even if its lock is held. Where the process cannot be looked up, because
 //! it is in another namespace, the lock alone decides.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -144,23 +142,6 @@ impl Drop for Life {
         if self.is_ours() {
             let _ = self.place.remove();
         }
-    }
-}
-
-/// Which nodes are alive, for a walk over members: each node is asked for once. A node that dies meanwhile is
-/// found dead by the next walk.
-pub(crate) struct AliveNodes<'a> {
-    root: &'a OpenRoot,
-    known: RefCell<HashMap<NodeId, bool>>,
-}
-
-impl<'a> AliveNodes<'a> {
-    pub(crate) fn of(root: &'a OpenRoot) -> Self {
-        Self { root, known: RefCell::default() }
-    }
-
-    pub(crate) fn has(&self, id: NodeId) -> bool {
-        *self.known.borrow_mut().entry(id).or_insert_with(|| is_alive(self.root, id))
     }
 }
 

@@ -1,8 +1,9 @@
 //! Which nodes were alive when they were last looked for.
 //!
-//! A look takes some system calls. A process that watches thousands of topics meets the same few nodes in all
-//! of them, and looks for each node once a second.
+//! A look takes some system calls. A process that watches thousands of topics, and a repair of a topic with
+//! thousands of members, meet the same few nodes again and again. They look for each node once a second.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use situ_memory::OpenRoot;
@@ -11,17 +12,10 @@ use crate::clock::coarse_ns;
 use crate::node::liveness::{NodeId, is_alive};
 use crate::timeouts::REPAIR_INTERVAL_NS;
 
-/// The nodes that were looked for.
+/// The nodes that were looked for, each with the time of the look and its result.
 #[derive(Debug, Default)]
 pub(crate) struct Living {
-    known: Mutex<Vec<Known>>,
-}
-
-#[derive(Debug)]
-struct Known {
-    node: NodeId,
-    looked_ns: u64,
-    is_alive: bool,
+    known: Mutex<HashMap<NodeId, (u64, bool)>>,
 }
 
 impl Living {
@@ -29,13 +23,15 @@ impl Living {
     pub(crate) fn is_alive(&self, root: &OpenRoot, node: NodeId) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let now = coarse_ns();
-        let is_new = |known: &Known| now.saturating_sub(known.looked_ns) < REPAIR_INTERVAL_NS;
-        if let Some(known) = known.iter().find(|known| known.node == node && is_new(known)) {
-            return known.is_alive;
+        let is_new = |looked_ns: u64| now.saturating_sub(looked_ns) < REPAIR_INTERVAL_NS;
+        if let Some((looked_ns, is_alive)) = known.get(&node)
+            && is_new(*looked_ns)
+        {
+            return *is_alive;
         }
-        known.retain(is_new);
+        known.retain(|_, (looked_ns, _)| is_new(*looked_ns));
         let is_alive = is_alive(root, node);
-        known.push(Known { node, looked_ns: now, is_alive });
+        known.insert(node, (now, is_alive));
         is_alive
     }
 }

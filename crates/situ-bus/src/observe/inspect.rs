@@ -10,7 +10,8 @@ use situ_memory::{Access, DomainId, MemoryError, OpenRoot, PoolMetadata, PoolVie
 
 use crate::clock::now_ns;
 use crate::node::endpoint::EndpointId;
-use crate::node::liveness::{self, AliveNodes, NodeId, NodeInfo};
+use crate::node::liveness::{self, NodeId, NodeInfo};
+use crate::node::living::Living;
 use crate::protocol::ledger::HeldSlot;
 use crate::protocol::ring::{Look, Reference};
 use crate::qos::Durability;
@@ -226,8 +227,8 @@ fn durability(word: StateWord) -> Durability {
 
 fn describe(topic: &Topic) -> TopicInfo {
     let published = topic.end();
-    let living = AliveNodes::of(&topic.root);
-    let there = |place: &PlaceView<'_>| living.has(NodeId(place.node()));
+    let living = Living::default();
+    let there = |place: &PlaceView<'_>| living.is_alive(&topic.root, NodeId(place.node()));
     let mut held: Vec<HeldSlot> = topic.places.active().filter(there).flat_map(PlaceView::held).collect();
     held.sort_unstable();
     held.dedup();
@@ -243,7 +244,7 @@ fn describe(topic: &Topic) -> TopicInfo {
             let path = topic.pool_path(pool);
             let slots = PoolMetadata::open(&path, Access::Read).map_or(0, |pool| pool.slots());
             let held_slots = held.iter().filter(|held| usize::from(held.pool) == index).count();
-            let alive = word.is_active() && living.has(node);
+            let alive = word.is_active() && living.is_alive(&topic.root, node);
             Some(PublisherInfo {
                 id: EndpointId { node, number: pool },
                 node,
@@ -272,7 +273,7 @@ fn describe(topic: &Topic) -> TopicInfo {
             Some(SubscriberInfo {
                 id: EndpointId { node, number: place.number() },
                 node,
-                alive: !word.is_gone() && living.has(node),
+                alive: !word.is_gone() && living.is_alive(&topic.root, node),
                 reliable: word.is_reliable(),
                 backpressure: word.is_waited_for(),
                 durability: durability(word),

@@ -268,7 +268,7 @@ impl RawPublisher {
 
     /// The slowest cursor of the subscribers that are waited for; `u64::MAX` if there are none.
     pub(crate) fn slowest(&self) -> u64 {
-        if !self.topic.places.are_all_mapped() {
+        if self.topic.places.map_all().is_err() {
             // It cannot see some of them, so it must not overtake any.
             return 0;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{Access, DomainId, HOST, Lent, SlotId, Stream, ViewError, guard};
+use situ_memory::{Access, DomainId, HOST, Lent, SlotControl, SlotId, Stream, ViewError, guard};
 
 use crate::clock::{coarse_ns, now_ns};
 use crate::copy::copier::DomainCopier;
@@ -13,7 +13,7 @@ use crate::node::handle::Node;
 use crate::observe::hook;
 use crate::port::cells::Cells;
 use crate::port::placement::Placement;
-use crate::port::pool_cache::{Core, Mapped, Pin, Pools};
+use crate::port::pool_cache::{Core, Pin, Pools};
 use crate::port::prefetch::{prefetch, prefetch_for_write};
 use crate::port::sample::RawSample;
 pub use crate::port::take_error::TakeError;
@@ -519,8 +519,8 @@ impl RawSubscriber {
             reason: reason.to_owned(),
         };
         let control = mapped.view.control(slot).ok_or_else(|| malformed("its slot does not exist"))?;
-        // All lines are fetched together: naming the slot, below, is a locked instruction, and the loads behind it
-        // wait for that.
+        // All lines are fetched together: naming the slot, below, is a locked instruction, and the loads behind
+        // it wait for that.
         prefetch(std::ptr::from_ref(control).cast());
         let memory = mapped.view.last_address(slot);
         prefetch(memory);
@@ -530,12 +530,10 @@ impl RawSubscriber {
         if behind && !control.has_generation(reference.generation) {
             return self.recycled(&mapped.view, number);
         }
-        let Some(word) = self.core.own.ledger.free(self.last_word.get()) else { return Err(self.full()) };
-        let named = HeldSlot { pool: reference.pool, slot: reference.slot };
-        if !self.core.own.ledger.hold(word, named, control, reference.generation) {
+        let Some(word) = self.free_word() else { return Err(self.full()) };
+        if !self.hold(word, control, reference) {
             return self.recycled(&mapped.view, number);
         }
-        self.last_word.set(word);
         // From here on the slot is held, and `Pin` releases it on every return.
         let pin = Pin { mapped, slot, word: word as u16 };
         let Some(Lent { offset, memory, len }) = pin.mapped.view.lent(slot) else {
@@ -593,7 +591,7 @@ impl RawSubscriber {
         // For a subscriber on the host that takes a message from host memory, this test is the only cost of
         // domains.
         if body_pool != BODY_IN_SLOT || self.domain != HOST {
-            if self.core.own.ledger.free(0).is_none() {
+            if self.free_word().is_none() {
                 // A copy needs a name too.
                 return Err(self.full());
             }
@@ -618,17 +616,19 @@ impl RawSubscriber {
         if sample.is_in_place() { Ok(Some(sample)) } else { Ok(Some(self.privately(sample)?)) }
     }
 
-    /// Holds a slot if it still has the generation of a reference, and the ledger has a free word.
-    pub(crate) fn hold(&self, mapped: Arc<Mapped>, reference: Reference) -> Option<Pin> {
-        let slot = SlotId::from(reference.slot);
-        let ledger = &self.core.own.ledger;
-        let (control, word) = (mapped.view.control(slot)?, ledger.free(self.last_word.get())?);
+    /// A free word of the ledger.
+    #[inline(always)]
+    pub(crate) fn free_word(&self) -> Option<usize> {
+        self.core.own.ledger.free(self.last_word.get())
+    }
+
+    /// Names a slot in a free word of the ledger, if the slot still has the generation of the reference.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn hold(&self, word: usize, control: &SlotControl, reference: Reference) -> bool {
         let named = HeldSlot { pool: reference.pool, slot: reference.slot };
-        if !ledger.hold(word, named, control, reference.generation) {
-            return None;
-        }
         self.last_word.set(word);
-        Some(Pin { mapped, slot, word: word as u16 })
+        self.core.own.ledger.hold(word, named, control, reference.generation)
     }
 
     /// Moves the cursor. A publisher that sees the new cursor also sees every name in the ledger that was

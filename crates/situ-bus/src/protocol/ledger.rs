@@ -22,7 +22,8 @@
 //! harmless; it cannot happen that neither does.
 //!
 //! The owner looks at ledgers only when it has no free slot left, once for all slots that it has retired in
-//! the meantime. So most messages cost neither side a cache line that the other one writes.
+//! the meantime. Small slots are retired in batches, so most small messages cost neither side a cache line
+//! that the other one writes.
 //!
 //! A name is the number of the pool's entry in the topic, and the slot. An entry may be given to another pool
 //! while a subscriber still holds a slot of the earlier one. The new owner then finds a slot of the same
@@ -142,8 +143,8 @@ impl Ledger {
     }
 
     /// Any thread of the subscriber: releases a slot. The reads of its bytes happen before the owner next
-    /// finds the word without the name (release, paired with the owner's acquiring load), so the owner never
-    /// overwrites bytes that are still being read.
+    /// finds the word without the name (release, paired with the owner's acquiring load). So the owner never
+    /// overwrites bytes that a thread still reads.
     #[inline]
     pub fn release(&self, index: usize) {
         self.names[index].store(0, Ordering::Release);

@@ -322,7 +322,7 @@ impl<'a> Ring<'a> {
     }
 
     /// Whether the row of message `number` was reused, by the hint of the end. For a reader that has slept for
-    /// so many laps that the row does not tell it.
+    /// so many laps that the row does not show it.
     pub fn has_lapped(&self, number: u64) -> bool {
         self.head.load(Ordering::Acquire) > number.saturating_add(self.depth())
     }

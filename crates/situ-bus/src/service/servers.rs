@@ -10,8 +10,7 @@ use crate::clock::{coarse_ns, now_ns};
 use crate::node::process_watch::ProcessWatch;
 use crate::port::publisher::RawPublisher;
 
-/// How often a client that waits checks its servers. With the steps of the coarse clock, a death is found
-/// within 10 ms.
+/// How often a client that waits checks its servers. The steps of the coarse clock, 4 ms, come in addition.
 pub(super) const CHECK_NS: u64 = 3_000_000;
 
 /// A client's view of its servers.

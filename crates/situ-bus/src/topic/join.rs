@@ -307,10 +307,7 @@ impl Joined {
                 entry.encoding.load(Ordering::Relaxed),
             )?;
         }
-        if !topic.places.are_all_mapped() {
-            // Its error says why.
-            topic.places.find_memory_for(topic.places.used() - 1)?;
-        }
+        topic.places.map_all()?;
         let used = topic.places.used();
         let free = topic.places.all().find(|place| !place.word.is_taken()).map(|place| place.index);
         let Some(index) = free.or_else(|| (used < PLACES as usize).then_some(used)) else {

@@ -10,18 +10,19 @@ use super::lock::Lock;
 use super::members::PlaceView;
 use super::repair::{in_use, remove_topic, repair};
 use super::state_word::StateWord;
-use crate::node::liveness::{AliveNodes, NodeId, has_ended, is_alive};
+use crate::node::liveness::{NodeId, has_ended, is_alive};
+use crate::node::living::Living;
 
 impl Topic {
     /// Marks dead subscribers without the lock, so that this participant stops waiting for them at once.
     /// Returns the number of newly marked ones. See [`Places::mark_dead`](super::members::Places::mark_dead).
     pub(crate) fn mark_dead_places(&self) -> usize {
-        self.mark_places_of_dead(&AliveNodes::of(&self.root))
+        self.mark_places_of_dead(&Living::default())
     }
 
     /// The same, for a caller that asks for the nodes of other members too.
-    pub(super) fn mark_places_of_dead(&self, living: &AliveNodes<'_>) -> usize {
-        let is_dead = |place: &PlaceView<'_>| !living.has(NodeId(place.node()));
+    pub(super) fn mark_places_of_dead(&self, living: &Living) -> usize {
+        let is_dead = |place: &PlaceView<'_>| !living.is_alive(&self.root, NodeId(place.node()));
         self.places.active().filter(is_dead).filter(|place| self.places.mark_dead(*place)).count()
     }
 

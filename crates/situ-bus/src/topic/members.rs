@@ -246,23 +246,21 @@ impl Places {
         Some(PlaceView { place, index, word: StateWord::read(&place.state) })
     }
 
-    /// All places that were ever taken, as far as they can be mapped: see [`are_all_mapped`].
-    ///
-    /// [`are_all_mapped`]: Self::are_all_mapped
+    /// All places that were ever taken, as far as they can be mapped: see [`map_all`](Self::map_all).
     #[inline]
     pub(crate) fn all(&self) -> impl Iterator<Item = PlaceView<'_>> {
         (0..self.used()).map_while(|index| self.at(index))
     }
 
-    /// Whether all places that were ever taken can be mapped. A participant without addresses must not take
-    /// the subscribers that it cannot see for absent.
+    /// Maps all places that were ever taken. A participant that cannot must not take the subscribers that it
+    /// does not see for absent.
     #[inline]
-    pub(crate) fn are_all_mapped(&self) -> bool {
-        self.used().checked_sub(1).is_none_or(|last| self.window_of(last).is_ok())
+    pub(crate) fn map_all(&self) -> Result<(), MemoryError> {
+        self.used().checked_sub(1).map_or(Ok(()), |last| self.window_of(last).map(drop))
     }
 
-    /// Collects the slots of an entry's pool that subscribers hold, in order. The caller has retired the slots
-    /// in question before. An error if some ledgers cannot be mapped: then any slot may be held.
+    /// Collects the slots of an entry's pool that subscribers hold, in order. The caller has retired the
+    /// slots in question before. An error if some ledgers cannot be mapped: then any slot may be held.
     ///
     /// A subscriber that joins meanwhile is no exception. If this misses its place, the place was taken after
     /// the fence. Whatever the subscriber then tries to hold has its new generation already.
@@ -270,10 +268,7 @@ impl Places {
         slots.clear();
         // See `ledger`: the generations come before the names.
         fence(Ordering::SeqCst);
-        let used = self.used();
-        if let Some(last) = used.checked_sub(1) {
-            self.window_of(last)?;
-        }
+        self.map_all()?;
         for place in self.all().filter(|place| place.word.is_taken() && !self.is_released(*place)) {
             let held = place.held().filter(|held| usize::from(held.pool) == pool);
             slots.extend(held.map(|held| held.slot));

@@ -16,7 +16,8 @@ use super::files::{FILE, HIDDEN_FILE, SUBSCRIBERS_FILE, is_topic_file};
 use super::format::{PublisherEntry, domain_from_word};
 use super::lock::Lock;
 use super::state_word::StateWord;
-use crate::node::liveness::{AliveNodes, NodeId, has_ended, is_alive, nodes};
+use crate::node::liveness::{NodeId, has_ended, is_alive, nodes};
+use crate::node::living::Living;
 use crate::protocol::copy_state::CopyState;
 use crate::protocol::ring::{Look, Reference, Ring};
 use crate::root::topic_name;
@@ -29,11 +30,11 @@ pub(super) fn in_use(topic: &Topic) -> bool {
 /// Repairs the state that dead members left. Under the lock, so no place and no entry is taken meanwhile.
 pub(super) fn repair(topic: &Topic, lock: &Lock) {
     let followed = topic.hint_at_rings();
-    let living = AliveNodes::of(&topic.root);
+    let living = Living::default();
     let mut found_dead = topic.mark_places_of_dead(&living) > 0;
     for (_, entry) in used_publishers(topic) {
         let word = StateWord::read(&entry.state);
-        if word.is_active() && !living.has(NodeId(entry.node.load(Ordering::Relaxed))) {
+        if word.is_active() && !living.is_alive(&topic.root, NodeId(entry.node.load(Ordering::Relaxed))) {
             entry.state.store(word.left(), Ordering::SeqCst);
             found_dead = true;
         }

@@ -227,7 +227,8 @@ impl PoolOwner {
         }
     }
 
-    /// The generation under which readers may hold an allocated slot, as a row has it, once the caller has published it.
+    /// The generation under which readers may hold an allocated slot once the caller has published it, as a
+    /// row has it.
     #[inline]
     pub fn share(&self, slot: SlotId) -> u16 {
         short_generation(self.control(slot).generation())

@@ -387,11 +387,6 @@ impl PoolView {
         Some(MemoryError::Truncated { path })
     }
 
-    /// See [`PoolMetadata::slots`].
-    pub fn slots(&self) -> usize {
-        self.metadata.slots()
-    }
-
     /// The bytes of memory that the pool at this path takes: that of its files. If its memory is no file,
     /// this adds its whole capacity, because such memory is taken as a whole. 0 if the pool is gone.
     pub fn memory_bytes(place: impl Into<Beneath>) -> u64 {
