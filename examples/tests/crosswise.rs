@@ -2,8 +2,8 @@
 //!
 //! CMake builds the examples in C++. `SITU_CPP_EXAMPLES` names their folder, otherwise it is
 //! `build/cpp/examples`. If they are not built, only the Rust examples run, and the tests print so.
-//! `SITU_RUST_EXAMPLES` names another folder for those in Rust; `scripts/arm64.sh` gives the two sides programs
-//! of different architectures.
+//! `SITU_RUST_EXAMPLES` names another folder for those in Rust; `scripts/arm64.sh` gives the two sides
+//! programs of different architectures.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

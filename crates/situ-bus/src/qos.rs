@@ -99,8 +99,8 @@ pub struct SubscriberQos {
     pub trust: Trust,
     /// How large messages and pools may be.
     pub limits: Limits,
-    /// How many samples it may hold at a time, because a publisher cannot reuse the memory of a held sample. A
-    /// take beyond the limit is an error, and the message stays available. At least 1 and at most 493; the
+    /// How many samples it may hold at a time, because a publisher cannot reuse the memory of a held sample.
+    /// A take beyond the limit is an error, and the message stays available. At least 1 and at most 493; the
     /// default is 256.
     pub max_held: usize,
     /// Whether samples have the time at which they were taken

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use common::{Scratch, numbers, publish, take};
 use situ_bus::{PublisherQos, RawPublisher, RawSubscriber, SubscriberQos, TypeDescription, inspect};
 
-/// More than the first windows of the subscribers' file have. A topic has places for 4096, and entries for 8191;
-/// that many take a minute here.
+/// More than the first windows of the subscribers' file have. A topic has places for 4096, and entries for
+/// 8191; that many take a minute here.
 const MANY: usize = 1500;
 
 /// The bytes of memory that the files of a root's topics take.

@@ -302,8 +302,8 @@ fn participants_that_slept_for_millions_of_laps_go_on() {
     publish(&publisher, 1, 10);
     assert_eq!(take(&subscriber), Some((0, 1)));
     let file = std::fs::File::options().write(true).open(scratch.topic("numbers").join("topic")).unwrap();
-    // 64 rows of 8 bytes at 4096, the word `head` at 1024: `spec/topic.md`. The rows name slot 0 in a generation
-    // that it does not have.
+    // 64 rows of 8 bytes at 4096, the word `head` at 1024: `spec/topic.md`. The rows name slot 0 in a
+    // generation that it does not have.
     let end = LAPS * 64;
     for number in end - 64..end {
         let lap = (number / 64 + 1) & ((1 << 22) - 1);
@@ -354,7 +354,8 @@ fn many_places_can_be_taken_and_not_more() {
     let subscribers: Vec<_> = (0..300).map(|_| subscriber(&node, SubscriberQos::default())).collect();
     let file = scratch.topic("numbers").join("subscribers");
     let file = std::fs::File::options().read(true).write(true).open(file).unwrap();
-    // All others are taken by the same node: its number, and ACTIVE. The offsets are those of `spec/topic.md`.
+    // All others are taken by the same node: its number, and ACTIVE. The offsets are those of
+    // `spec/topic.md`.
     for place in 300..4096_u64 {
         let at = 4096 + place * 4096;
         file.write_all_at(&node.id().0.to_le_bytes(), at + 3968).unwrap();

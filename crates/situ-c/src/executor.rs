@@ -243,9 +243,8 @@ impl Added {
 
 /// Adds a callback for a subscriber.
 ///
-/// # Safety
-/// The handles are null or live, and no other thread uses the subscriber. The callback's functions may be called
-/// with its context, by the threads that spin. The other pointers are null or valid.
+/// # Safety The handles are null or live, and no other thread uses the subscriber. The callback's functions
+/// may be called with its context, by the threads that spin. The other pointers are null or valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_executor_add_subscriber(
     executor: *mut situ_executor,

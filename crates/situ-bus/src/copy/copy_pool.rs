@@ -79,9 +79,9 @@ impl CopyPool {
         self.held.push_back((slot, fence));
     }
 
-    /// Completes the fence of a retired slot that a subscriber may still hold. If this process dies, the fence
-    /// then looks complete in the slot's new generation too. That generation has no message yet, and repair
-    /// does not treat the fence as pending.
+    /// Completes the fence of a retired slot that a subscriber may still hold. If this process dies, the
+    /// fence then looks complete in the slot's new generation too. That generation has no message yet, and
+    /// repair does not treat the fence as pending.
     fn settle(&self, slot: SlotId) {
         let fence = self.pool.fence(slot);
         if fence.state() == FenceState::Pending {

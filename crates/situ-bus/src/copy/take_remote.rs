@@ -148,7 +148,8 @@ impl RemoteTake<'_> {
             return Ok(None);
         }
         if mapped.view.bytes().domain() != subscriber.domain() {
-            // Bodies are not named in ledgers, so bodies in memory that the CPU can access are not registered.
+            // Bodies are not named in ledgers, so bodies in memory that the CPU can access are not
+            // registered.
             return self.bring(&mapped, (offset, len), Some(&fence), &|_| {}, body_size);
         }
         let (owner, fence) = (mapped.owner(), Some(fence));

@@ -28,14 +28,14 @@ impl<E: Into<CallbackError>> CallbackResult for Result<(), E> {
     }
 }
 
-/// An error after which a callback can never run again: the executor removes the callback. The handler gets the
-/// error inside.
+/// An error after which a callback can never run again: the executor removes the callback. The handler gets
+/// the error inside.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Permanent(pub CallbackError);
 
-/// An error that goes away by itself: the callback runs again after 10 ms, and not at once. The handler gets the
-/// error inside.
+/// An error that goes away by itself: the callback runs again after 10 ms, and not at once. The handler gets
+/// the error inside.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Temporary(pub CallbackError);

@@ -164,8 +164,8 @@ impl Executor {
         self.in_group(&self.group).add(source, callback)
     }
 
-    /// As [`add`](Self::add), on any number of threads at once. The callback has to expect that another thread
-    /// has taken what was ready. It belongs to a reentrant group of its own.
+    /// As [`add`](Self::add), on any number of threads at once. The callback has to expect that another
+    /// thread has taken what was ready. It belongs to a reentrant group of its own.
     pub fn add_parallel<R: CallbackResult>(
         &self,
         source: Source,

@@ -58,8 +58,8 @@ impl NodeInner {
         if self.life.is_ours() { Ok(()) } else { Err(RegisterError::Forked { topic: topic.to_owned() }) }
     }
 
-    /// The threads that watch topics for file descriptors, async tasks and wait sets. They start with the first
-    /// use.
+    /// The threads that watch topics for file descriptors, async tasks and wait sets. They start with the
+    /// first use.
     pub(crate) fn reactor(&self) -> io::Result<&Reactor> {
         if !self.life.is_ours() {
             return Err(io::Error::other(

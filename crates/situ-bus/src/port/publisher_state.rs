@@ -100,8 +100,8 @@ pub(crate) fn retire(inner: &mut Inner, slot: SlotId) {
     inner.retired.push_back(slot);
 }
 
-/// Whether it pays to look at the ledgers now, for slots of this size. A publisher asks after it has published,
-/// so that no message waits for the look, and again before it lends.
+/// Whether it pays to look at the ledgers now, for slots of this size. A publisher asks after it has
+/// published, so that no message waits for the look, and again before it lends.
 ///
 /// A look costs a cache line of each subscriber, which that subscriber writes with every message. So small
 /// slots are reclaimed in batches: there are some more of them. The most recently retired slot is lent first,

@@ -64,8 +64,8 @@ unsafe impl Sync for RawSample {}
 
 impl RawSample {
     fn descriptor(&self) -> &Descriptor {
-        // SAFETY: checked by `RawSubscriber::pin`; the mapping lives as long as the pin. Or the descriptor lies
-        // in the cell, which the sample keeps.
+        // SAFETY: checked by `RawSubscriber::pin`; the mapping lives as long as the pin. Or the descriptor
+        // lies in the cell, which the sample keeps.
         unsafe { &*self.descriptor }
     }
 

@@ -519,8 +519,8 @@ impl RawSubscriber {
             reason: reason.to_owned(),
         };
         let control = mapped.view.control(slot).ok_or_else(|| malformed("its slot does not exist"))?;
-        // All lines are fetched together: naming the slot, below, is a locked instruction, and the loads behind
-        // it wait for that.
+        // All lines are fetched together: naming the slot, below, is a locked instruction, and the loads
+        // behind it wait for that.
         prefetch(std::ptr::from_ref(control).cast());
         let memory = mapped.view.last_address(slot);
         prefetch(memory);
@@ -753,8 +753,8 @@ impl RawSubscriber {
         self.core().topic.repair_if_free();
         self.copies().tidy(0);
         self.pools().forget_gone(&self.core().topic);
-        // A row has its lap modulo 2^22. To a subscriber that slept for more than half of these laps, a row of
-        // a later lap looks like one of an earlier lap.
+        // A row has its lap modulo 2^22. To a subscriber that slept for more than half of these laps, a row
+        // of a later lap looks like one of an earlier lap.
         let (number, ring) = (self.cursor(), self.core().topic.ring_of(self.cursor()));
         if ring.has_lapped(number) && ring.look(number) == Look::NotYet {
             let nearer = self.core().topic.end().saturating_sub(ring.depth()).max(number);

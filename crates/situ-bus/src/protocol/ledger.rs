@@ -137,8 +137,9 @@ impl Ledger {
             // Before the name, so that an owner that misses this is one whose new generation is seen.
             self.used.swap(index as u64 + 1, Ordering::SeqCst);
         }
-        // A read-modify-write, so that the generation is read after it: see `between_sequentially_consistent`.
-        // If the process dies right here, the name counts until the place is free.
+        // A read-modify-write, so that the generation is read after it: see
+        // `between_sequentially_consistent`. If the process dies right here, the name counts until the place
+        // is free.
         self.names[index].swap(slot.to_bits(), Ordering::SeqCst);
     }
 

@@ -1,7 +1,7 @@
 //! The ring of references: the data of a topic, and how a message is appended to it.
 //!
-//! A row begins with a 64-bit word, which names a slot, and the lap in which it was written ([`row`](super::row)
-//! has the rest, in topics of small messages):
+//! A row begins with a 64-bit word, which names a slot, and the lap in which it was written
+//! ([`row`](super::row) has the rest, in topics of small messages):
 //!
 //! ```text
 //!   63            42 41          29 28          13 12            0
@@ -18,8 +18,8 @@
 //! `head` is a hint that lies at or before the end. Any process may advance it; only speed depends on it.
 //!
 //! The lap is compared modulo 2^22 as a signed distance. The comparison is wrong only for a process that
-//! sleeps for 2^21 laps. Therefore a publisher begins at `head` if that is further than its own last number, and
-//! a subscriber compares its number with `head` when it has found nothing for a while: see
+//! sleeps for 2^21 laps. Therefore a publisher begins at `head` if that is further than its own last number,
+//! and a subscriber compares its number with `head` when it has found nothing for a while: see
 //! [`Ring::has_lapped`].
 //!
 //! A topic that needs more rows gets another ring behind this one. The ring is *sealed* by a row that names
@@ -232,8 +232,8 @@ impl<'a> Ring<'a> {
         mut admit: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<u64, ClaimError<E>> {
         let row = row.into();
-        // Nearly always the end is where the caller expects it. All other cases are off the hot path. The hint is
-        // for a caller that has slept: after many laps, its own row would not tell it.
+        // Nearly always the end is where the caller expects it. All other cases are off the hot path. The
+        // hint is for a caller that has slept: after many laps, its own row would not tell it.
         let mut number = from.max(self.base).max(self.head.load(Ordering::Acquire));
         // Acquire: see `claim`.
         let word = self.row(number).load(Ordering::Acquire);
@@ -321,8 +321,8 @@ impl<'a> Ring<'a> {
         Err(ClaimError::Corrupted)
     }
 
-    /// Whether the row of message `number` was reused, by the hint of the end. For a reader that has slept for
-    /// so many laps that the row does not show it.
+    /// Whether the row of message `number` was reused, by the hint of the end. For a reader that has slept
+    /// for so many laps that the row does not show it.
     pub fn has_lapped(&self, number: u64) -> bool {
         self.head.load(Ordering::Acquire) > number.saturating_add(self.depth())
     }
@@ -411,8 +411,8 @@ mod tests {
         }
     }
 
-    /// A participant that slept for so many laps that its rows look as if they were still to come, or as if they
-    /// were one lap behind.
+    /// A participant that slept for so many laps that its rows look as if they were still to come, or as if
+    /// they were one lap behind.
     #[test]
     fn a_participant_that_slept_for_millions_of_laps_goes_on() {
         for laps in [1 << 21, (1 << 21) + 5, (1 << 22) - 1, 1 << 22, (1 << 22) + 1] {

@@ -39,9 +39,9 @@
 //! - In place of that 0 the reader may find the later lap's stamp, and it may be equal to the one that it
 //!   found before. Then it also sees the reference, which was stored before that stamp.
 //!
-//! This holds only if one publisher writes all copies. A publisher that is stopped between 3 and 5 for a whole
-//! lap would otherwise write its words into the row of a later message. So only a publisher that is *alone*
-//! writes copies, and a word of the topic says whether there is one:
+//! This holds only if one publisher writes all copies. A publisher that is stopped between 3 and 5 for a
+//! whole lap would otherwise write its words into the row of a later message. So only a publisher that is
+//! *alone* writes copies, and a word of the topic says whether there is one:
 //!
 //! - It is 0, or one more than the first number of the publisher that is alone. It changes only when a
 //!   publisher joins: under the topic's lock, and before that publisher can publish. It becomes 0 if another

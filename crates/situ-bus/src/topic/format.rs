@@ -645,8 +645,8 @@ mod tests {
 
     #[test]
     fn the_parts_lie_as_specified() {
-        // Computed by hand for 1024 rows of 8 bytes and 100 bytes of text: 4096 + 8192, and 100 more, in whole
-        // pages; 8192 publishers of 128; 32 columns of 8192.
+        // Computed by hand for 1024 rows of 8 bytes and 100 bytes of text: 4096 + 8192, and 100 more, in
+        // whole pages; 8192 publishers of 128; 32 columns of 8192.
         let parts =
             Parts { rows: 4096, text: 12_288, publishers: 16_384, columns: 1_064_960, end: 1_327_104 };
         let plain = RowKind::Plain;

@@ -496,8 +496,8 @@ impl NewEntry {
         entry.lifespan_ns.store(self.lifespan_ns, Ordering::Relaxed);
         entry.waits_for.store(0, Ordering::Relaxed);
         if !is_of_pool {
-            // Before this publisher can publish: see `protocol::row`. A publisher that has left, or whose node
-            // is dead, writes nothing more.
+            // Before this publisher can publish: see `protocol::row`. A publisher that has left, or whose
+            // node is dead, writes nothing more.
             let is_alone = active_publishers(topic).next().is_none();
             topic.registry().alone.begin(is_alone.then_some(since));
         }

@@ -1,8 +1,8 @@
 //! Repair: the next participant removes the state that dead ones left.
 //!
 //! It runs under the lock of the topic's directory. Places of dead nodes are freed, and with them all slots
-//! that their ledgers name. Pools of dead publishers are removed once their messages cannot be taken any more.
-//! Each step can be repeated, so a repairer may die at any instruction.
+//! that their ledgers name. Pools of dead publishers are removed once their messages cannot be taken any
+//! more. Each step can be repeated, so a repairer may die at any instruction.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;

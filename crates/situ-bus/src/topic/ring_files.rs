@@ -78,8 +78,8 @@ impl Further {
 
     pub(super) fn ring(&self) -> Ring<'_> {
         // SAFETY: the header was checked against the file's size and the topic's header: `depth` rows of this
-        // kind lie at `rows`, at the beginning of a page, and the head lies in the header page. All of them are
-        // atomics, for which any bits are valid and sharing is no data race.
+        // kind lie at `rows`, at the beginning of a page, and the head lies in the header page. All of them
+        // are atomics, for which any bits are valid and sharing is no data race.
         let (rows, head) = unsafe {
             let base = self.map.base();
             let kind = self.kind;

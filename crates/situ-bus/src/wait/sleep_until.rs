@@ -11,9 +11,9 @@ use crate::wake::{SLICE, WakeWord};
 /// How long to sleep while a message is incomplete: devices that complete it wake no sleeper.
 pub(crate) const GLANCE: Duration = Duration::from_millis(1);
 
-/// How long to sleep on the words of these topics: [`SLICE`], and longer for many, because each sleep costs the
-/// kernel about 1 us for each word. With 120 topics it is less than a second. Not longer if a topic has devices,
-/// which complete messages without waking a sleeper.
+/// How long to sleep on the words of these topics: [`SLICE`], and longer for many, because each sleep costs
+/// the kernel about 1 us for each word. With 120 topics it is less than a second. Not longer if a topic has
+/// devices, which complete messages without waking a sleeper.
 pub(crate) fn slice_for<'t>(topics: impl ExactSizeIterator<Item = &'t Arc<Topic>>) -> Duration {
     let number = u32::try_from(topics.len() / 16).unwrap_or(u32::MAX).min(9);
     if number == 0 || topics.into_iter().any(|topic| topic.has_devices()) {

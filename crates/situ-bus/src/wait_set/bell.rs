@@ -75,8 +75,8 @@ impl Bell {
         let link = Arc::into_raw(link.clone()).cast_mut();
         let mut head = self.head.load(Ordering::SeqCst);
         loop {
-            // SAFETY: the list owns the count that `into_raw` gave it, and no other thread writes `next` while
-            // `queued` is set.
+            // SAFETY: the list owns the count that `into_raw` gave it, and no other thread writes `next`
+            // while `queued` is set.
             unsafe { (*link).next.store(head, Ordering::Relaxed) };
             match self.head.compare_exchange_weak(head, link, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(_) => break,

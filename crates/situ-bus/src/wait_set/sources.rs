@@ -500,8 +500,8 @@ impl Sources {
         !self.direct.is_empty()
     }
 
-    /// Looks at all topics that the thread sleeps on itself at the next call, whether they have changed or not.
-    /// A publisher that died before it could wake this thread has changed nothing.
+    /// Looks at all topics that the thread sleeps on itself at the next call, whether they have changed or
+    /// not. A publisher that died before it could wake this thread has changed nothing.
     pub(crate) fn forget(&mut self) {
         for index in 0..self.direct.len() {
             let key = self.direct[index];

@@ -120,8 +120,8 @@ impl PoolOwner {
         }
     }
 
-    /// The free slot that [`allocate`](Self::allocate) would hand out for this size. `None` if it would have to
-    /// cut one, or if slots come in turns.
+    /// The free slot that [`allocate`](Self::allocate) would hand out for this size. `None` if it would have
+    /// to cut one, or if slots come in turns.
     #[inline]
     pub fn next_free(&self, size: usize) -> Option<SlotId> {
         match &self.allocation {
@@ -234,8 +234,8 @@ impl PoolOwner {
         short_generation(self.control(slot).generation())
     }
 
-    /// Returns an allocated slot that was never shared, or that was [retired](SlotControl::retire) and that no
-    /// reader holds any more. It may be handed out again at once. A slot that is not handed out stays
+    /// Returns an allocated slot that was never shared, or that was [retired](SlotControl::retire) and that
+    /// no reader holds any more. It may be handed out again at once. A slot that is not handed out stays
     /// unchanged.
     #[inline]
     pub fn deallocate(&mut self, slot: SlotId) {

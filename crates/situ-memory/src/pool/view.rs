@@ -284,8 +284,8 @@ impl PoolView {
         Some((offset, len))
     }
 
-    /// Where the first byte of a slot was the last time: to fetch its lines before its control is here. Nothing
-    /// may be accessed there.
+    /// Where the first byte of a slot was the last time: to fetch its lines before its control is here.
+    /// Nothing may be accessed there.
     #[inline]
     pub fn last_address(&self, slot: SlotId) -> *const u8 {
         let known = self.found.get(slot as usize).map_or(0, |found| found.load(Relaxed));

@@ -1,9 +1,9 @@
 //! The state of a slot that other processes see: its generation, and the fence of its bytes.
 //!
-//! The owner raises the generation when it retires the slot. From then on no reader can hold the slot any more
-//! that comes for an earlier message. Which readers hold it is not written here, but in their own memory: see
-//! `protocol::ledger` in `situ-bus`. An owner that dies frees nothing any more; its slots stay readable until
-//! the pool is unlinked.
+//! The owner raises the generation when it retires the slot. From then on no reader can hold the slot any
+//! more that comes for an earlier message. Which readers hold it is not written here, but in their own
+//! memory: see `protocol::ledger` in `situ-bus`. An owner that dies frees nothing any more; its slots stay
+//! readable until the pool is unlinked.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::fence::{FenceEnd, FenceWords};

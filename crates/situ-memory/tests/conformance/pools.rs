@@ -73,7 +73,8 @@ pub fn what_somebody_holds_is_never_handed_out(site: &Site) {
                     }
                 }
                 4..6 if !lent.is_empty() => {
-                    // A reader takes: it finds the slot's generation exactly while the slot is in circulation.
+                    // A reader takes: it finds the slot's generation exactly while the slot is in
+                    // circulation.
                     let index = random.below(lent.len());
                     let one = &mut lent[index];
                     let control = view.control(one.slot).unwrap();
