@@ -50,5 +50,8 @@ printf '\n==> All tests\n'
 awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
      END { printf "test result: %s. %d passed; %d failed; %d ignored\n", failed ? "FAILED" : "ok", passed, failed, ignored }' "$log"
 grep -E '^[0-9]+% tests passed' "$log" || true
+# The names of failed tests, which otherwise are far above: Rust's, then ctest's.
+grep -E '^test .* \.\.\. FAILED$' "$log" || true
+grep -E '^\s*[0-9]+ - .*\((Failed|Timeout|Subprocess|SEGFAULT|ILLEGAL|BAD_COMMAND|Not Run)' "$log" || true
 for name in "${failures[@]}"; do printf 'FAILED: %s\n' "$name"; done
 [ ${#failures[@]} = 0 ]
