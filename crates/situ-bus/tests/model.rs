@@ -355,38 +355,28 @@ fn broken_a_newcomer_holds_before_its_place_counts() {
 struct Futex {
     queue: Mutex<()>,
     sleepers: Condvar,
-    /// Sleepers that wait until something is complete.
-    until_complete: Condvar,
 }
 
 impl Futex {
     fn new() -> Self {
-        Self { queue: Mutex::new(()), sleepers: Condvar::new(), until_complete: Condvar::new() }
+        Self { queue: Mutex::new(()), sleepers: Condvar::new() }
     }
     fn wait(&self, word: &AtomicU32, expected: u32) {
-        self.wait_among(&self.sleepers, word, expected);
+        self.wait_if(|| word.load(Ordering::SeqCst) == expected);
     }
-    fn wait_among(&self, sleepers: &Condvar, word: &AtomicU32, expected: u32) {
-        self.wait_if(sleepers, || word.load(Ordering::SeqCst) == expected);
-    }
-    fn wait_if(&self, sleepers: &Condvar, unchanged: impl FnOnce() -> bool) {
+    fn wait_if(&self, unchanged: impl FnOnce() -> bool) {
         let queue = self.queue.lock().unwrap();
         if unchanged() {
-            drop(sleepers.wait(queue).unwrap());
+            drop(self.sleepers.wait(queue).unwrap());
         }
-    }
-    fn wake_early(&self) {
-        let _queue = self.queue.lock().unwrap();
-        self.sleepers.notify_all();
     }
     fn wake(&self) {
         let _queue = self.queue.lock().unwrap();
         self.sleepers.notify_all();
-        self.until_complete.notify_all();
     }
 }
 
-/// A word and the kernel's part of it.
+/// Two words and the kernel's part of them.
 struct Bed {
     word: WakeWord,
     futex: Futex,
@@ -396,12 +386,6 @@ impl Bed {
     fn new() -> Self {
         Self { word: WakeWord::new(), futex: Futex::new() }
     }
-    /// As `WakeWord::notify_early`.
-    fn notify_early(&self) {
-        if self.word.must_wake_early() {
-            self.futex.wake_early();
-        }
-    }
     /// As `WakeWord::notify`.
     fn notify(&self) {
         if self.word.must_wake() {
@@ -410,15 +394,12 @@ impl Bed {
     }
     /// As `RawSubscriber::wait`.
     fn sleep_until(&self, ready: impl Fn() -> bool) {
-        self.sleep_among(&self.futex.sleepers, WakeWord::announce, ready);
-    }
-    fn sleep_among(&self, sleepers: &Condvar, announce: fn(&WakeWord) -> u32, ready: impl Fn() -> bool) {
         while !ready() {
-            let announced = announce(&self.word);
+            let announced = self.word.announce();
             if ready() {
                 return;
             }
-            self.futex.wait_among(sleepers, self.word.futex(), announced);
+            self.futex.wait(self.word.futex(), announced);
         }
     }
 }
@@ -469,13 +450,11 @@ fn sleepers_are_woken() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn broken_the_bit_is_cleared_after_the_wake_up() {
+fn broken_the_word_changes_after_the_wake_up() {
     let wakes_first = |bed: &Bed| {
-        between_sequentially_consistent();
-        if bed.word.futex().load(Ordering::SeqCst) & 1 != 0 {
-            bed.futex.wake();
-            let _ = bed.word.must_wake();
-        }
+        // Whether a sleeper is there is not public: this wakes always.
+        bed.futex.wake();
+        let _ = bed.word.must_wake();
     };
     wake_up(1, 1, 2, sleep, wakes_first);
 }
@@ -490,57 +469,6 @@ fn broken_a_sleeper_does_not_check_again() {
         }
     };
     wake_up(1, 1, 1, looks_once, Bed::notify);
-}
-
-/// A message that is published before it is complete. One sleeper can use it at once, the other only when it
-/// is complete. `among_all`: the latter sleeps with every bit of the kernel's mask, like a wait for several
-/// words.
-fn early_wake_up(
-    must_wake_early: fn(&WakeWord) -> bool,
-    until_complete: fn(&WakeWord) -> u32,
-    among_all: bool,
-) {
-    explore(3, move || {
-        let shared = Arc::new((Rows::new(4), Bed::new()));
-        let others = [None, Some(until_complete)].map(|until_complete| {
-            let shared = shared.clone();
-            thread::spawn(move || {
-                let (rows, bed) = &*shared;
-                let (sleepers, announce) = match until_complete {
-                    None => (&bed.futex.sleepers, WakeWord::announce as fn(&WakeWord) -> u32),
-                    Some(announce) if among_all => (&bed.futex.sleepers, announce),
-                    Some(announce) => (&bed.futex.until_complete, announce),
-                };
-                bed.sleep_among(sleepers, announce, || rows.ring().look(0) != Look::NotYet);
-            })
-        });
-        let (rows, bed) = &*shared;
-        rows.ring().publish(0, slot(0), admit).unwrap();
-        // As `WakeWord::notify_early`.
-        if must_wake_early(&bed.word) {
-            bed.futex.wake_early();
-        }
-        bed.notify();
-        others.into_iter().for_each(|other| other.join().unwrap());
-    });
-}
-
-#[test]
-fn sleepers_until_completion_are_woken_by_it() {
-    early_wake_up(WakeWord::must_wake_early, WakeWord::announce_until_complete, false);
-    early_wake_up(WakeWord::must_wake_early, WakeWord::announce_until_complete, true);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn broken_an_early_waker_clears_both_bits() {
-    early_wake_up(WakeWord::must_wake, WakeWord::announce_until_complete, false);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn broken_both_kinds_of_sleepers_share_a_bit() {
-    early_wake_up(WakeWord::must_wake_early, WakeWord::announce, false);
 }
 
 /// A reliable publisher and its subscriber. Both sleep when they have no work. `room` messages may be ahead.

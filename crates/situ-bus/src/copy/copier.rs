@@ -33,6 +33,7 @@ use crate::port::pool_options::{WARM_SIZE, pool_options};
 use crate::protocol::copy_state::{CopyState, Found};
 use crate::protocol::ring::Reference;
 use crate::timeouts::{COPY_TIMEOUT, FENCE_TIMEOUT, POLL_INTERVAL, copier_grace};
+use crate::topic::writing::OwnedWriting;
 use crate::topic::{StateWord, Topic};
 use crate::wait::fence::repair_if_dead;
 
@@ -92,6 +93,8 @@ pub(crate) struct DomainCopier {
     outgrown: Vec<CopyPool>,
     /// The copiers, one for each source domain so far.
     origins: Vec<Origin>,
+    /// Since the own pool exists: words of copies are written in the topic's own file.
+    writing: Option<Arc<OwnedWriting>>,
 }
 
 /// The copier for one source domain. It is looked up once, because a take waits for the lookup.
@@ -120,7 +123,8 @@ impl DomainCopier {
         (column, domain): (usize, DomainId),
         capacity: Option<u64>,
     ) -> Self {
-        Self { topic, node, domain, column, capacity, own: None, outgrown: Vec::new(), origins: Vec::new() }
+        let (own, outgrown, origins, writing) = Default::default();
+        Self { topic, node, domain, column, capacity, own, outgrown, origins, writing }
     }
 
     pub(crate) fn domain(&self) -> DomainId {
@@ -306,11 +310,7 @@ impl DomainCopier {
             std::hint::spin_loop();
         }
         while start.elapsed() < limit {
-            let announced = self.topic.wake().announce();
-            if !entry.still(word) {
-                return true;
-            }
-            self.topic.wake().sleep(announced, POLL_INTERVAL);
+            self.topic.sleep_unless(|| !entry.still(word), POLL_INTERVAL);
             if !entry.still(word) {
                 return true;
             }
@@ -347,7 +347,7 @@ impl DomainCopier {
     /// Abandons a failed copy, so that another participant may try.
     fn abandon(&mut self, entry: CopyState<'_>, (slot, claim): (SlotId, u64), reuse: bool) {
         entry.abandon(claim);
-        self.topic.wake().notify();
+        self.topic.wakes().notify();
         // A slot that may still be written to is never used again.
         if reuse {
             self.give_up(slot);
@@ -372,11 +372,11 @@ impl DomainCopier {
         let origin = source.origin.map(|(mapped, slot, generation)| (mapped.clone(), slot, generation));
         own.made.push_back(CopyRecord { number, slot, keeps: source.keeps, origin });
         if complete {
-            self.topic.wake().notify();
+            self.topic.wakes().notify();
         } else {
             // This wakes only the waits for the entry, not the subscribers that sleep until a payload is
             // complete.
-            self.topic.wake().notify_early();
+            self.topic.wakes().notify_early();
         }
         true
     }
@@ -478,8 +478,13 @@ impl DomainCopier {
 
     /// Returns a function that wakes the subscribers that sleep until a payload is complete.
     fn sleepers(&self) -> Then {
-        let topic = self.topic.clone();
-        Arc::new(move || _ = topic.wake().notify())
+        // A copy may be complete later than this copier exists.
+        let (topic, writing) = (self.topic.clone(), self.writing.clone());
+        Arc::new(move || {
+            if writing.is_some() {
+                topic.wakes().notify();
+            }
+        })
     }
 
     /// Reports to a watcher of the process that a copy begins. The step ends when the result is dropped: the
@@ -546,6 +551,7 @@ impl DomainCopier {
 
     fn make_own(&mut self) -> Result<(), CopyError> {
         if self.own.is_none() {
+            self.writing.get_or_insert(Arc::new(self.topic.keep_writing().map_err(CopyError::Rights)?));
             self.own = Some(self.make_pool()?);
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use situ_memory::{AllocateError, DomainError, ViewError};
+use situ_memory::{AllocateError, DomainError, MemoryError, ViewError};
 
 use crate::topic::RegisterError;
 
@@ -22,6 +22,9 @@ pub enum CopyError {
     /// A pool of copies cannot be made.
     #[error("no pool of copies can be made: {0}")]
     Register(#[source] Box<RegisterError>),
+    /// This process may only subscribe: see [`TopicRights`](crate::TopicRights).
+    #[error("a copy for other subscribers in this domain needs the right to publish: {0}")]
+    Rights(#[source] MemoryError),
     /// A pool cannot be mapped.
     #[error(transparent)]
     Pool(#[from] ViewError),

@@ -17,6 +17,7 @@ use crate::protocol::ring::{Look, Reference};
 use crate::qos::Durability;
 use crate::root::{Root, RootError, topic_name};
 use crate::topic::format::{MAX_DEPTH, PublisherEntry, domain_from_word};
+use crate::topic::rights::Role;
 use crate::topic::{Encoding, PlaceView, StateWord, Topic, TypeDescription, names};
 
 /// A topic and its members.
@@ -201,7 +202,7 @@ pub fn topic(root: &Root, name: &str) -> Result<Option<TopicInfo>, InspectError>
 }
 
 fn topic_in(root: &OpenRoot, name: &str) -> Result<Option<TopicInfo>, MemoryError> {
-    let Some(topic) = Topic::open(root, &root.topic(name), Access::Read)? else { return Ok(None) };
+    let Some(topic) = Topic::open(root, &root.topic(name), Role::Observer)? else { return Ok(None) };
     let info = describe(&topic);
     if guard::has_damage() && topic.is_damaged() {
         return Err(MemoryError::Truncated { path: topic.damaged_file().path().to_owned() });

@@ -17,9 +17,11 @@ use crate::observe::inspect::InspectError;
 use crate::protocol::ring::Look;
 use crate::root::Root;
 use crate::topic::format::{DESCRIPTOR, Descriptor};
+use crate::topic::rights::Role;
 use crate::topic::{StateWord, Topic};
-use crate::wait::sleep::sleep_on_any;
-use crate::wake::SLICE;
+
+/// How often a waiting observer looks.
+const GLANCE: Duration = Duration::from_millis(2);
 
 /// The data of a message that an observer reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +50,7 @@ impl Observer {
     /// this name.
     pub fn open(root: &Root, name: &str) -> Result<Option<Self>, InspectError> {
         let Some(root) = root.open()? else { return Ok(None) };
-        Ok(Topic::open(&root, &root.topic(name), Access::Read)?.map(|topic| {
+        Ok(Topic::open(&root, &root.topic(name), Role::Observer)?.map(|topic| {
             let next = topic.end();
             Self { topic, next, pools: HashMap::new() }
         }))
@@ -127,24 +129,15 @@ impl Observer {
     /// Waits until a message is published on one of the topics, at most for `timeout`. Returns whether there
     /// is one.
     ///
-    /// While it sleeps, each publication makes one system call to wake it. Therefore do not wait for every
-    /// message.
+    /// It looks every 2 ms: a publisher does not know of an observer, and wakes none.
     pub fn wait_any(observers: &[&Observer], timeout: Duration) -> bool {
-        let ready = || observers.iter().any(|observer| observer.has_next());
         let deadline = Deadline::after(Some(timeout));
         loop {
-            let words: Vec<_> = observers
-                .iter()
-                .map(|observer| {
-                    let word = observer.topic.wake();
-                    (word.futex(), word.announce())
-                })
-                .collect();
-            if ready() {
+            if observers.iter().any(|observer| observer.has_next()) {
                 return true;
             }
-            let Some(slice) = deadline.slice(SLICE) else { return false };
-            sleep_on_any(&words, slice, false);
+            let Some(slice) = deadline.slice(GLANCE) else { return false };
+            std::thread::sleep(slice);
         }
     }
 }

@@ -91,9 +91,9 @@ impl RawPublisher {
         let first = brought && on.is_some() && Self::is_pending(inner, loan.slot);
         let wakes = first && self.copy_eagerly(inner, on);
         if brought && (wakes || !first) {
-            self.topic.wake().notify_early();
+            self.topic.wakes().notify_early();
         } else {
-            self.topic.wake().notify();
+            self.topic.wakes().notify();
         }
         // From here on, the work does not delay the message.
         self.look_around(inner, now);
@@ -107,7 +107,7 @@ impl RawPublisher {
         if !first && self.eager.is_some() {
             let wakes = self.copy_eagerly(inner, on);
             if brought && !wakes {
-                self.topic.wake().notify();
+                self.topic.wakes().notify();
             }
         }
         self.retire_oldest(inner);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use situ_memory::fork::Process;
 use situ_memory::{
-    Access, AllocateError, HOST, HostDomain, Memory, PoolOptions, PoolOwner, PoolStatistics, Strategy,
+    AllocateError, HOST, HostDomain, Memory, PoolOptions, PoolOwner, PoolStatistics, Strategy,
 };
 
 use crate::clock::now_ns;
@@ -105,7 +105,7 @@ impl RawPublisher {
             missing_forms: 0,
         };
         let domains = inner.domains_with(placement.domain)?;
-        let joined = registration.join(Access::Read)?;
+        let joined = registration.join()?;
         let slots = depth as u64 * 2 + HELD_SLOTS;
         // The bodies come first: heads without bodies would be useless.
         let mut bodies = None;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{Access, DomainId, HOST, Lent, SlotControl, SlotId, Stream, ViewError, guard};
+use situ_memory::{DomainId, HOST, Lent, SlotControl, SlotId, Stream, ViewError, guard};
 
 use crate::clock::{coarse_ns, now_ns};
 use crate::copy::copier::DomainCopier;
@@ -139,7 +139,7 @@ impl RawSubscriber {
             domain: placement.domain,
             missing_forms: missing.bits(),
         };
-        let joined = registration.join(Access::ReadWrite)?;
+        let joined = registration.join()?;
         let wants = match (qos.durability, keep_last) {
             (Durability::Volatile, _) => 0,
             (Durability::TransientLocal, 0) => u64::MAX,

@@ -64,9 +64,8 @@ impl RawSubscriber {
         self.note_thread();
         let _step = hook::watcher().map(|watcher| self.tell_waiting(watcher));
         let deadline = Deadline::after(timeout);
-        let wake = self.core().topic.wake();
         // Only work in stream order can use a message that a device is still filling.
-        let until_complete = self.domain() == HOST;
+        let wake = self.core().topic.wakes().of(self.domain() == HOST);
         loop {
             match std::mem::replace(&mut readiness, Readiness::Nothing) {
                 Readiness::Nothing => {}
@@ -78,17 +77,13 @@ impl RawSubscriber {
                 }
                 Readiness::Ready | Readiness::Stale | Readiness::TimedOut(_) => return true,
             }
-            let announced = if until_complete { wake.announce_until_complete() } else { wake.announce() };
+            let announced = wake.announce();
             if self.has_next() {
                 readiness = self.readiness();
                 continue;
             }
             let Some(slice) = deadline.slice(SLICE) else { return false };
-            if until_complete {
-                wake.sleep_until_complete(announced, slice);
-            } else {
-                wake.sleep(announced, slice);
-            }
+            wake.sleep(announced, slice);
             readiness = self.readiness();
             if matches!(readiness, Readiness::Nothing) {
                 self.look_after_the_dead();

@@ -7,8 +7,11 @@ use super::state_word::StateWord;
 /// The entries of publishers that are present.
 pub(crate) fn active_publishers(topic: &Topic) -> impl Iterator<Item = &PublisherEntry> {
     used_publishers(topic)
+        .filter(|(index, entry)| {
+            let word = StateWord::read(&entry.state);
+            word.is_publisher() && !topic.dead_entries.contains(*index, word)
+        })
         .map(|(_, entry)| entry)
-        .filter(|entry| StateWord::read(&entry.state).is_publisher())
 }
 
 /// The publishers' entries that were ever taken, with their numbers.

@@ -11,21 +11,22 @@ use situ_memory::{Access, Beneath, DomainId, HOST, Mapping, MemoryError, OpenRoo
 
 use super::TypeDescription;
 use super::files::{
-    FILE, HIDDEN_FILE, Identity, SUBSCRIBERS_FILE, find_column, identify, is_missing, is_topic_file,
-    leads_to, open_if_there, system,
+    FILE, HIDDEN_FILE, Identity, SUBSCRIBERS_FILE, find_column, identify, is_forbidden, is_missing,
+    is_topic_file, leads_to, open_if_there, system,
 };
 use super::format::{
     COUNTERS_OFFSET, CopyCounters, DOMAIN_TABLE_OFFSET, DOMAIN_USED, DOMAINS, HEAD_OFFSET, HOST_COLUMN, Head,
-    Header, MessageSizes, PAGE, PUBLISHERS, Parts, PublisherEntry, REGISTRY_OFFSET, ROOM_OFFSET, Registry,
-    WAKE_OFFSET, domain_from_word, domain_to_word, head_offset,
+    Header, MessageSizes, PAGE, PUBLISHERS, Parts, PublisherEntry, REGISTRY_OFFSET, Registry,
+    domain_from_word, domain_to_word, head_offset,
 };
 use super::members::Places;
 use super::removal::Removal;
+use super::rights::{Rights, Role};
 use super::ring_files::Rings;
+use super::state_list::StateList;
 use crate::clock::now_ns;
 use crate::node::liveness::unique;
 use crate::protocol::ring::{Ring, Rows};
-use crate::wake::WakeWord;
 
 /// An open topic.
 #[derive(Debug)]
@@ -38,6 +39,9 @@ pub(crate) struct Topic {
     pub(crate) schema: String,
     parts: Parts,
     map: Mapping,
+    pub(super) rights: Rights,
+    /// The entries of dead publishers that this participant cannot mark.
+    pub(super) dead_entries: StateList,
     pub(crate) places: Places,
     pub(super) rings: Rings,
     /// When a subscriber of this process last checked for dead participants.
@@ -53,8 +57,7 @@ pub(crate) struct Topic {
 const TRIES: usize = 8;
 
 impl Topic {
-    /// Creates the files of a new topic. The caller holds the directory's lock. `places` is its access to the
-    /// subscribers' places.
+    /// Creates the files of a new topic. The caller holds the directory's lock.
     ///
     /// The old topic's name is removed first, and the new one's is created last, so that no name leads to
     /// files that do not belong together. A process that dies in between leaves a directory without a topic,
@@ -65,7 +68,7 @@ impl Topic {
         name: &str,
         description: &TypeDescription,
         (depth, sizes): (u32, MessageSizes),
-        places: Access,
+        role: Role,
     ) -> Result<Self, MemoryError> {
         let texts = [name, &description.name, &description.schema];
         let header = Header::new(unique(), depth, sizes, description.schema_hash, texts);
@@ -76,7 +79,7 @@ impl Topic {
         let hidden = place.path();
         named.remove_if(is_topic_file);
         Places::create(root, directory, header.id)?;
-        let places = Places::open(directory.join(SUBSCRIBERS_FILE), header.id, places)?;
+        let places = Places::open(directory.join(SUBSCRIBERS_FILE), header.id, role.places())?;
         place.remove_if(is_topic_file);
         let file =
             place.create(root.file_mode(), root.group()).map_err(|error| system("create", hidden, error))?;
@@ -99,6 +102,9 @@ impl Topic {
             map.base().add(DOMAIN_TABLE_OFFSET).cast::<u64>().write(domain_to_word(HOST) | DOMAIN_USED)
         };
         place.rename(&named).map_err(|error| system("name", named.path(), error))?;
+        let rights = Rights::new(true, role == Role::Publisher);
+        let writers = *rights.writers();
+        rights.adjust(&map, writers).map_err(|error| system("protect", named.path(), error))?;
         Ok(Self {
             root: root.clone(),
             directory: directory.clone(),
@@ -108,6 +114,8 @@ impl Topic {
             schema: description.schema.clone(),
             parts,
             map,
+            rights,
+            dead_entries: StateList::new(PUBLISHERS),
             places,
             rings: Rings::default(),
             looked_ns: now_ns().into(),
@@ -117,24 +125,25 @@ impl Topic {
         })
     }
 
-    /// Opens and checks an existing topic. `None` if there is none. `places` is the caller's access to the
-    /// subscribers' places.
+    /// Opens and checks an existing topic. `None` if there is none.
     ///
     /// A topic without its subscribers' file counts as missing, like a topic without its own file. Its
     /// present members are told about the removal.
     pub(crate) fn open(
         root: &OpenRoot,
         directory: &Beneath,
-        places: Access,
+        role: Role,
     ) -> Result<Option<Self>, MemoryError> {
         let place = directory.join(FILE);
         for _ in 0..TRIES {
-            let Some(file) = open_if_there(&place, true)? else { return Ok(None) };
+            let Some((file, may_write)) = open_as(&place, role)? else { return Ok(None) };
             let identity = identify(&file).map_err(|error| system("look at", place.path(), error))?;
             let (header, parts) = Self::read_header(&file, place.path())?;
-            match Places::open(directory.join(SUBSCRIBERS_FILE), header.id, places) {
+            let rights = Rights::new(may_write, role == Role::Publisher);
+            match Places::open(directory.join(SUBSCRIBERS_FILE), header.id, role.places()) {
                 Ok(places) => {
-                    return Self::of(root, directory, &file, identity, (header, parts), places).map(Some);
+                    let file = (&file, identity, rights);
+                    return Self::of(root, directory, file, (header, parts), places).map(Some);
                 }
                 // The caller does not hold the lock: the places belong to another topic, which was created in
                 // the meantime.
@@ -149,8 +158,7 @@ impl Topic {
     fn of(
         root: &OpenRoot,
         directory: &Beneath,
-        file: &File,
-        identity: Identity,
+        (file, identity, rights): (&File, Identity, Rights),
         (header, parts): (Header, Parts),
         places: Places,
     ) -> Result<Self, MemoryError> {
@@ -158,8 +166,11 @@ impl Topic {
         let path = place.path();
         let malformed =
             |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
-        let map = Mapping::without_filling(file.as_fd(), parts.end, Access::ReadWrite)
+        let access = if rights.may_write() { Access::ReadWrite } else { Access::Read };
+        let map = Mapping::without_filling(file.as_fd(), parts.end, access)
             .map_err(|error| system("map", path, error))?;
+        let writers = *rights.writers();
+        rights.adjust(&map, writers).map_err(|error| system("protect", path, error))?;
         let mut at = parts.text as u64;
         let mut text = |len: u32| -> Result<String, MemoryError> {
             let mut bytes = Vec::new();
@@ -181,6 +192,8 @@ impl Topic {
             schema,
             parts,
             map,
+            rights,
+            dead_entries: StateList::new(PUBLISHERS),
             places,
             rings: Rings::default(),
             looked_ns: now_ns().into(),
@@ -217,9 +230,15 @@ impl Topic {
         Ok((header, parts))
     }
 
-    /// A structure of atomics at an offset that [`Parts`] laid out.
+    /// All mappings of the topic's own file and of its rings.
+    pub(super) fn maps(&self) -> impl Iterator<Item = &Mapping> {
+        std::iter::once(&self.map).chain(self.maps_of_further_rings())
+    }
+
+    /// A structure of atomics at an offset that [`Parts`] laid out. Writing it needs a
+    /// [`Writing`](super::writing::Writing), which a publisher always has.
     #[inline]
-    fn part<T>(&self, offset: usize) -> &T {
+    pub(super) fn part<T>(&self, offset: usize) -> &T {
         debug_assert!(self.map.at::<T>(offset).is_some());
         // SAFETY: the offsets come from `Parts`, which were checked against the mapping's length and are
         // aligned to their types. All parts consist of atomics, for which any bits are valid and sharing is
@@ -248,18 +267,6 @@ impl Topic {
     #[inline]
     pub(crate) fn user_header_size(&self) -> usize {
         self.header.user_header_size as usize
-    }
-
-    /// The word on which subscribers sleep until a message comes.
-    #[inline]
-    pub(crate) fn wake(&self) -> &WakeWord {
-        self.part(WAKE_OFFSET)
-    }
-
-    /// The word on which publishers sleep until there is room.
-    #[inline]
-    pub(crate) fn room(&self) -> &WakeWord {
-        self.part(ROOM_OFFSET)
     }
 
     /// The numbers of entries and rings that were ever used.
@@ -307,6 +314,7 @@ impl Topic {
         if column == DOMAINS as usize {
             return Ok(None);
         }
+        let _writing = self.writing()?;
         self.follow()?;
         for (place, columns, depth) in self.columns_of_rings() {
             let path = place.path();
@@ -379,7 +387,7 @@ impl Topic {
 
     /// Whether one of its files was truncated while it was mapped, as the guard has found.
     pub(crate) fn is_damaged(&self) -> bool {
-        self.map.is_damaged() || self.places.is_damaged() || self.has_damaged_ring()
+        self.maps().any(Mapping::is_damaged) || self.places.is_damaged()
     }
 
     /// The file to name in an error if one of its files was truncated.
@@ -390,5 +398,18 @@ impl Topic {
     /// The control file of the pool with this number.
     pub(crate) fn pool_path(&self, pool: u64) -> Beneath {
         self.directory.join(format!("{pool:016x}.pool"))
+    }
+}
+
+/// Opens the topic's own file as this role needs it. Returns also whether it may be written.
+fn open_as(place: &Beneath, role: Role) -> Result<Option<(File, bool)>, MemoryError> {
+    if role == Role::Observer {
+        return Ok(open_if_there(place, false)?.map(|file| (file, false)));
+    }
+    match open_if_there(place, true) {
+        Err(error) if role == Role::Subscriber && is_forbidden(&error) => {
+            Ok(open_if_there(place, false)?.map(|file| (file, false)))
+        }
+        opened => Ok(opened?.map(|file| (file, true))),
     }
 }

@@ -57,6 +57,11 @@ pub(super) fn is_missing(error: &MemoryError) -> bool {
     matches!(error, MemoryError::System { source, .. } if source.kind() == io::ErrorKind::NotFound)
 }
 
+/// Whether this process has no right to open a file.
+pub(super) fn is_forbidden(error: &MemoryError) -> bool {
+    matches!(error, MemoryError::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+}
+
 /// Whether a file with such a name may be removed. It may if it begins as the file of a topic, of a further
 /// ring or of subscribers does. It also may if it begins with zeroes, because its creator died before it
 /// wrote the header.

@@ -9,10 +9,9 @@ use crate::protocol::ledger::Ledger;
 use crate::protocol::ring::ENTRIES;
 use crate::protocol::row::{Alone, LONG_WORDS, RowKind};
 use crate::protocol::tenure::Tenure;
-use crate::wake::WakeWord;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
-pub(crate) const VERSION: u32 = 9;
+pub(crate) const VERSION: u32 = 10;
 pub(crate) const PAGE: usize = 4096;
 
 /// The smallest number of rows. A row has 8 bytes, or up to 128 with a copy of a small message. A topic that
@@ -67,6 +66,21 @@ pub(crate) const REGISTRY_OFFSET: usize = 1408;
 pub(crate) const DOMAIN_TABLE_OFFSET: usize = 1536;
 pub(crate) const COUNTERS_OFFSET: usize = 2048;
 
+/// The words that change when a subscriber must be woken. Publishers write them, and copiers.
+#[repr(C, align(64))]
+pub(crate) struct Rung {
+    /// Changes when there is anything new.
+    pub published: AtomicU32,
+    /// Changes when there is something new that is complete.
+    pub complete: AtomicU32,
+}
+
+/// The word by which publishers say that they wait for room.
+#[repr(C, align(64))]
+pub(crate) struct RoomArmed {
+    pub armed: AtomicU32,
+}
+
 /// The hint of the end of the rows. Every publisher writes it, so it is alone on its line.
 #[repr(C, align(64))]
 pub(crate) struct Head {
@@ -113,13 +127,26 @@ pub(crate) const ARRIVALS_OFFSET: usize = 128;
 pub(crate) const PLACES_OFFSET: usize = PAGE;
 pub(crate) const SUBSCRIBERS_END: usize = PLACES_OFFSET + PLACES as usize * PAGE;
 
-/// The words that change when a subscriber joins. Every publisher reads them; subscribers write them, rarely.
+/// The words that change when a subscriber joins or is about to sleep. Every publisher reads them; subscribers
+/// write them, rarely.
 #[repr(C, align(64))]
 pub(crate) struct Arrivals {
     /// Changes whenever a place is taken.
     pub epoch: AtomicU64,
     /// No place at or beyond this number was ever taken.
     pub places_used: AtomicU32,
+    /// By these words subscribers say that they sleep until there is anything new, and until there is
+    /// something new that is complete: see [`Rung`].
+    pub armed: AtomicU32,
+    pub armed_until_complete: AtomicU32,
+}
+
+/// The word that changes when a subscriber has made room for publishers that wait.
+pub(crate) const ROOM_MADE_OFFSET: usize = 256;
+
+#[repr(C, align(64))]
+pub(crate) struct RoomMade {
+    pub rung: AtomicU32,
 }
 
 impl SubscribersHeader {
@@ -252,7 +279,7 @@ pub(crate) struct PublisherEntry {
 }
 
 const _: () = assert!(COUNTERS_OFFSET + DOMAINS as usize * size_of::<CopyCounters>() <= PAGE);
-const _: () = assert!(size_of::<Head>() == 64 && size_of::<WakeWord>() == 64 && size_of::<Registry>() == 64);
+const _: () = assert!(size_of::<Head>() == 64 && size_of::<Rung>() == 64 && size_of::<Registry>() == 64);
 const _: () = assert!(size_of::<SubscribersHeader>() <= ARRIVALS_OFFSET && size_of::<Arrivals>() == 64);
 const _: () = assert!(size_of::<PublisherEntry>() == 128);
 #[cfg(not(loom))]
@@ -602,8 +629,9 @@ mod tests {
             table("Words"),
             [
                 at(HEAD_OFFSET + offset_of!(Head, end), 8, "head"),
-                at(WAKE_OFFSET, 4, "wake"),
-                at(ROOM_OFFSET, 4, "room"),
+                at(WAKE_OFFSET + offset_of!(Rung, published), 4, "published"),
+                at(WAKE_OFFSET + offset_of!(Rung, complete), 4, "complete"),
+                at(ROOM_OFFSET + offset_of!(RoomArmed, armed), 4, "room_armed"),
                 registry(offset_of!(Registry, publishers_used), "publishers_used"),
                 registry(offset_of!(Registry, rings), "rings"),
                 at(REGISTRY_OFFSET + offset_of!(Registry, first), 8, "first"),
@@ -617,6 +645,9 @@ mod tests {
             [
                 at(ARRIVALS_OFFSET + offset_of!(Arrivals, epoch), 8, "epoch"),
                 at(ARRIVALS_OFFSET + offset_of!(Arrivals, places_used), 4, "places_used"),
+                at(ARRIVALS_OFFSET + offset_of!(Arrivals, armed), 4, "published_armed"),
+                at(ARRIVALS_OFFSET + offset_of!(Arrivals, armed_until_complete), 4, "complete_armed"),
+                at(ROOM_MADE_OFFSET + offset_of!(RoomMade, rung), 4, "room"),
             ]
         );
     }

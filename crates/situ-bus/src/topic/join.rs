@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{Access, Beneath, DomainError, DomainId, HOST, OpenRoot, PoolView};
+use situ_memory::{Beneath, DomainError, DomainId, HOST, OpenRoot, PoolView};
 
 use super::compat::{SchemaFlags, first_difference};
 use super::entries::{active_publishers, used_publishers};
@@ -20,6 +20,7 @@ use super::names;
 use super::own_place::OwnPlace;
 use super::register_error::RegisterError;
 use super::repair::{give_up_oldest, in_use, remove_files, remove_topic, repair};
+use super::rights::Role;
 use super::state_word::StateWord;
 use super::{Encoding, TypeDescription};
 use crate::node::liveness::{NodeId, unique};
@@ -63,9 +64,8 @@ impl Drop for Joined {
 }
 
 impl Registration<'_> {
-    /// Opens or creates the topic, and repairs the state that dead members left. `places` is the
-    /// participant's access to the subscribers' places: publishers only read them.
-    pub(crate) fn join(&self, places: Access) -> Result<Joined, RegisterError> {
+    /// Opens or creates the topic, and repairs the state that dead members left.
+    pub(crate) fn join(&self) -> Result<Joined, RegisterError> {
         names::check(self.topic)?;
         self.description.check_lengths(self.topic)?;
         let size = self.description.user_header_size;
@@ -74,9 +74,10 @@ impl Registration<'_> {
         }
         self.check_depth(MAX_DEPTH / 2)?;
         self.root.complete()?;
+        let role = if self.publishes { Role::Publisher } else { Role::Subscriber };
         let directory = self.root.topic(self.topic);
         let lock = Lock::acquire(self.root, &directory, self.topic)?;
-        if let Some(topic) = Topic::open(self.root, &directory, places)? {
+        if let Some(topic) = Topic::open(self.root, &directory, role)? {
             repair(&topic, &lock);
             if !in_use(&topic) {
                 // All former members are dead: create the topic again, whatever type or depth they had.
@@ -88,7 +89,7 @@ impl Registration<'_> {
                 return Ok(self.joined(topic, lock));
             }
         }
-        match Topic::create(self.root, &directory, self.topic, self.description, self.size(), places) {
+        match Topic::create(self.root, &directory, self.topic, self.description, self.size(), role) {
             Ok(topic) => Ok(self.joined(topic, lock)),
             Err(error) => {
                 remove_topic(&directory, &lock);

@@ -5,10 +5,8 @@
 //! [`PlaceView`], which cannot store. Two types can: [`OwnPlace`](super::own_place::OwnPlace), of a
 //! subscriber, and [`WritablePlaces`], of a repairer during the repair.
 //!
-//! So a publisher that finds a subscriber dead cannot mark its place. It keeps a list of the places that it
-//! skips, each with the state word that it read. The count in that word differs for each subscriber that
-//! takes the place (`StateWord::next`), so the next subscriber of the same place is not skipped. In the same
-//! way it keeps a list of the places whose ledgers do not count any more.
+//! So a publisher that finds a subscriber dead cannot mark its place. It keeps a [list](StateList) of the
+//! places that it skips, and another of the places whose ledgers do not count any more.
 //!
 //! Every place is a page. Pages that were never used have no memory, and a participant maps only as many as
 //! are used ([`WINDOWS`]): what is mapped gets memory if the program locks all of its pages.
@@ -21,15 +19,16 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-use situ_memory::sync::atomic::{AtomicU32, Ordering, fence};
+use situ_memory::sync::atomic::{Ordering, fence};
 use situ_memory::{Access, Beneath, DomainId, Mapping, MemoryError, OpenRoot, find_memory};
 
 use super::files::{Identity, SUBSCRIBERS_FILE, identify, is_topic_file, leads_to, system};
 use super::format::{
-    ARRIVALS_OFFSET, Arrivals, PAGE, PLACES, PLACES_OFFSET, Place, SUBSCRIBERS_END, SubscribersHeader,
-    domain_from_word, state,
+    ARRIVALS_OFFSET, Arrivals, PAGE, PLACES, PLACES_OFFSET, Place, ROOM_MADE_OFFSET, RoomMade,
+    SUBSCRIBERS_END, SubscribersHeader, domain_from_word, state,
 };
 use super::lock::Lock;
+use super::state_list::StateList;
 use super::state_word::StateWord;
 use crate::protocol::flow_window::Epoch;
 use crate::protocol::ledger::HeldSlot;
@@ -50,11 +49,10 @@ pub(crate) struct Places {
     file: Beneath,
     /// The topic's number.
     id: u64,
-    /// The state words of dead subscribers whose places this participant cannot mark; 0: none. Allocated when
-    /// the first one is found.
-    passed_over: OnceLock<Box<[AtomicU32]>>,
-    /// The state words of those of them whose ledgers do not count any more; 0: none.
-    released: OnceLock<Box<[AtomicU32]>>,
+    /// The dead subscribers whose places this participant cannot mark.
+    passed_over: StateList,
+    /// Those of them whose ledgers do not count any more.
+    released: StateList,
 }
 
 /// A place as other participants read it, and its state word at one time.
@@ -144,7 +142,8 @@ impl Places {
         check(&opened, path, id)?;
         let map = window(&opened, WINDOWS[0], access).map_err(|error| system("map", path, error))?;
         let identity = identify(&opened).map_err(|error| system("look at", path, error))?;
-        let (further, passed_over, released) = Default::default();
+        let (passed_over, released) = (StateList::new(PLACES), StateList::new(PLACES));
+        let further = Default::default();
         Ok(Self { map, further, identity, file, id, passed_over, released })
     }
 
@@ -201,15 +200,22 @@ impl Places {
     }
 
     #[inline]
-    fn arrivals(&self) -> &Arrivals {
+    pub(super) fn arrivals(&self) -> &Arrivals {
         // SAFETY: the file was checked to be as long as the mapping, which is longer than this. The words are
-        // aligned atomics, for which any bits are valid and sharing is no data race. This module returns a
-        // reference to them only to participants that may write.
+        // aligned atomics, for which any bits are valid and sharing is no data race. Only participants that may
+        // write store there.
         unsafe { &*self.map.base().add(ARRIVALS_OFFSET).cast::<Arrivals>() }
     }
 
+    /// The word that subscribers change when they have made room.
+    #[inline]
+    pub(super) fn room_made(&self) -> &RoomMade {
+        // SAFETY: as in `arrivals`.
+        unsafe { &*self.map.base().add(ROOM_MADE_OFFSET).cast::<RoomMade>() }
+    }
+
     /// Whether this participant may write the places.
-    pub(super) fn are_writable(&self) -> bool {
+    pub(crate) fn are_writable(&self) -> bool {
         self.map.access() == Access::ReadWrite
     }
 
@@ -286,18 +292,18 @@ impl Places {
     /// Whether this participant found the place's subscriber dead, and could not mark it.
     #[inline]
     pub(super) fn is_passed_over(&self, place: PlaceView<'_>) -> bool {
-        is_listed(&self.passed_over, place)
+        self.passed_over.contains(place.index, place.word)
     }
 
     /// Whether the ledger of the place does not count any more, although the place could not be freed.
     #[inline]
     fn is_released(&self, place: PlaceView<'_>) -> bool {
-        is_listed(&self.released, place)
+        self.released.contains(place.index, place.word)
     }
 
     /// From now on the ledger of this place of a dead subscriber does not count for this participant.
     pub(super) fn release(&self, place: PlaceView<'_>) {
-        list(&self.released, place);
+        self.released.insert(place.index, place.word);
     }
 
     /// Marks the subscriber of a place as dead: for all participants if this one may write, otherwise for
@@ -312,7 +318,7 @@ impl Places {
                 .compare_exchange(word, gone, Ordering::SeqCst, Ordering::SeqCst)
                 .is_ok();
         }
-        list(&self.passed_over, place)
+        self.passed_over.insert(place.index, place.word)
     }
 
     /// Returns the places for a repairer to change: those that are already mapped for writing, or a new
@@ -334,16 +340,6 @@ impl Places {
 /// Maps the first places of the file.
 fn window(file: &File, places: usize, access: Access) -> io::Result<Mapping> {
     Mapping::without_filling(file.as_fd(), PLACES_OFFSET + places * PAGE, access)
-}
-
-fn is_listed(words: &OnceLock<Box<[AtomicU32]>>, place: PlaceView<'_>) -> bool {
-    words.get().is_some_and(|words| words[place.index].load(Ordering::Relaxed) == place.word.0)
-}
-
-/// Lists a place with its state word. Returns whether it was not listed before.
-fn list(words: &OnceLock<Box<[AtomicU32]>>, place: PlaceView<'_>) -> bool {
-    let words = words.get_or_init(|| (0..PLACES).map(|_| AtomicU32::new(0)).collect::<Box<_>>());
-    words[place.index].swap(place.word.0, Ordering::Relaxed) != place.word.0
 }
 
 fn check(file: &File, path: &Path, id: u64) -> Result<(), MemoryError> {
@@ -376,6 +372,10 @@ impl WritablePlaces<'_> {
 
     pub(super) fn arrivals(&self) -> &Arrivals {
         self.places().arrivals()
+    }
+
+    pub(super) fn room_made(&self) -> &RoomMade {
+        self.places().room_made()
     }
 
     /// A place that was ever taken. `None` if it cannot be mapped.

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //!   format            the bytes of the files
-//!   state_word        the state word of a place or entry
+//!   state_word        the state word of a place or entry; state_list is a list of them
 //!   files             names and identities of the files
 //!   file              the topic's own file, mapped
+//!   rights            which access a role has; writing: when the topic's own file may be written
+//!   wakes             the words by which members wake each other
 //!   rings             the present ring, the next one, and the earlier ones; ring_files maps them
 //!   members           the file with the subscribers' places; own_place is a place that its subscriber writes
 //!   entries           the entries of publishers
@@ -32,9 +34,13 @@ mod own_place;
 mod register_error;
 pub(crate) mod removal;
 mod repair;
+pub(crate) mod rights;
 mod ring_files;
 mod rings;
+mod state_list;
 mod state_word;
+mod wakes;
+pub(crate) mod writing;
 
 pub(crate) use compat::{SCHEMA_SEPARATOR, SchemaFlags};
 pub(crate) use file::Topic;

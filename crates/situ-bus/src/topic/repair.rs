@@ -15,12 +15,14 @@ use super::file::Topic;
 use super::files::{FILE, HIDDEN_FILE, SUBSCRIBERS_FILE, is_topic_file};
 use super::format::{PublisherEntry, domain_from_word};
 use super::lock::Lock;
+use super::rights::Role;
 use super::state_word::StateWord;
 use crate::node::liveness::{NodeId, has_ended, is_alive, nodes};
 use crate::node::living::Living;
 use crate::protocol::copy_state::CopyState;
 use crate::protocol::ring::{Look, Reference, Ring};
 use crate::root::topic_name;
+use crate::wake::Wake;
 
 /// Whether any participant lives. Call it right after [`repair`], when all active ones are alive.
 pub(super) fn in_use(topic: &Topic) -> bool {
@@ -31,14 +33,9 @@ pub(super) fn in_use(topic: &Topic) -> bool {
 pub(super) fn repair(topic: &Topic, lock: &Lock) {
     let followed = topic.hint_at_rings();
     let living = Living::default();
-    let mut found_dead = topic.mark_places_of_dead(&living) > 0;
-    for (_, entry) in used_publishers(topic) {
-        let word = StateWord::read(&entry.state);
-        if word.is_active() && !living.is_alive(&topic.root, NodeId(entry.node.load(Ordering::Relaxed))) {
-            entry.state.store(word.left(), Ordering::SeqCst);
-            found_dead = true;
-        }
-    }
+    let dead_subscribers = topic.mark_places_of_dead(&living);
+    let dead_publishers = mark_dead_entries(topic, &living);
+    let found_dead = dead_subscribers + dead_publishers > 0;
     let devices = topic.domains().nth(1).is_some();
     free_places(topic, lock, devices);
     if followed {
@@ -48,6 +45,26 @@ pub(super) fn repair(topic: &Topic, lock: &Lock) {
     if found_dead {
         remove_orphans(topic, lock);
     }
+}
+
+/// Marks the entries of dead publishers: for all participants if this one may write, otherwise for itself.
+/// Returns the number of newly marked ones.
+fn mark_dead_entries(topic: &Topic, living: &Living) -> usize {
+    let is_dead = |(_, entry): &(usize, &PublisherEntry)| {
+        StateWord::read(&entry.state).is_active()
+            && !living.is_alive(&topic.root, NodeId(entry.node.load(Ordering::Relaxed)))
+    };
+    let mut dead = used_publishers(topic).filter(is_dead).peekable();
+    let writing = dead.peek().map(|_| topic.writing());
+    let mark = |(index, entry): (usize, &PublisherEntry)| {
+        let word = StateWord::read(&entry.state);
+        match writing {
+            Some(Ok(_)) => entry.state.store(word.left(), Ordering::SeqCst),
+            _ => return topic.dead_entries.insert(index, word),
+        }
+        true
+    };
+    dead.filter(|entry| mark(*entry)).count()
 }
 
 /// Poisons fences that a dead owner left pending in a pool of bodies or copies, so that no participant waits
@@ -103,7 +120,9 @@ fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
             None => topic.places.release(view),
         }
     }
-    topic.room().notify();
+    if let Ok(places) = &writable {
+        Wake::new(&places.room_made().rung, topic.room_armed()).notify();
+    }
 }
 
 /// The newest messages of all pools: for each entry the number of the last message that a row names.
@@ -157,6 +176,8 @@ fn free_entries(topic: &Topic) {
     if gone.is_empty() {
         return;
     }
+    // Without the right to write, the next repairer that has it does this.
+    let Ok(_writing) = topic.writing() else { return };
     let end = topic.end();
     let slowest = topic.places.active().map(|place| place.cursor()).min().unwrap_or(end);
     let rings = topic.needed_rings();
@@ -328,7 +349,7 @@ pub(crate) fn sweep(root: &OpenRoot, directory: &Beneath) -> Swept {
     let Some(lock) = Lock::try_acquire(directory) else {
         return if directory.open_directory().is_ok() { Swept::Busy } else { Swept::Kept };
     };
-    let removable = match Topic::open(root, directory, Access::Read) {
+    let removable = match Topic::open(root, directory, Role::Repairer) {
         Ok(Some(topic)) => {
             repair(&topic, &lock);
             remove_orphans(&topic, &lock);

@@ -36,16 +36,17 @@ pub(crate) struct Rings {
 }
 
 impl Further {
-    /// Opens a ring. `base` is the number of its first message; without it, the header has to contain that
-    /// number.
+    /// Opens a ring, for writing or only for reading. `base` is the number of its first message; without it,
+    /// the header has to contain that number.
     pub(super) fn open(
         place: &Beneath,
         topic: &Header,
         index: u32,
         base: Option<u64>,
+        writable: bool,
     ) -> Result<Self, MemoryError> {
         let path = place.path();
-        let file = place.open(true).map_err(|error| system("open", path, error))?;
+        let file = place.open(writable).map_err(|error| system("open", path, error))?;
         let malformed =
             |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
         let size = file.metadata().map_err(|error| system("look at", path, error))?.len();
@@ -57,8 +58,9 @@ impl Further {
         // SAFETY: A header is plain numbers without padding, for which any bytes are valid.
         let header = unsafe { bytes.as_ptr().cast::<RingHeader>().read_unaligned() };
         let parts = header.check(topic, index, size).map_err(|reason| malformed(&reason))?;
-        let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
-            .map_err(|error| system("map", path, error))?;
+        let access = if writable { Access::ReadWrite } else { Access::Read };
+        let map =
+            Mapping::new(file.as_fd(), 0, parts.end, access).map_err(|error| system("map", path, error))?;
         let base = base.or(header.base.checked_sub(1));
         let base =
             base.ok_or_else(|| malformed("the previous ring is gone, and its header has no first number"))?;

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
-use situ_memory::{Beneath, MemoryError, find_memory};
+use situ_memory::{Beneath, Mapping, MemoryError, find_memory};
 
 use super::file::Topic;
 use super::files::{FILE, HIDDEN_FILE, find_column, is_topic_file, system};
@@ -82,9 +82,9 @@ impl Topic {
         self.all_rings().filter(|ring| ring.sealed_at().is_none_or(|seal| seal > first)).collect()
     }
 
-    /// Whether the file of a further ring was truncated, as the guard has found.
-    pub(super) fn has_damaged_ring(&self) -> bool {
-        self.rings.further.iter().filter_map(OnceLock::get).any(|further| further.map.is_damaged())
+    /// The mappings of the further rings.
+    pub(super) fn maps_of_further_rings(&self) -> impl Iterator<Item = &Mapping> {
+        self.rings.further.iter().filter_map(OnceLock::get).map(|further| &further.map)
     }
 
     /// Finds and maps all rings up to the newest.
@@ -94,8 +94,14 @@ impl Topic {
             let known = self.rings.known.load(Ordering::Acquire);
             let Some(seal) = self.ring().sealed_at() else { return Ok(()) };
             let (index, further) = self.open_behind(known, seal)?;
+            // No writer begins or ends meanwhile.
+            let writers = self.rights.writers();
+            self.rights
+                .adjust(&further.map, *writers)
+                .map_err(|error| system("protect", self.ring_path(index).path(), error))?;
             // If another thread was faster, its ring is the same.
             let _ = self.rings.further[index - 1].set(further);
+            drop(writers);
             self.rings.known.fetch_max(index, Ordering::AcqRel);
         }
     }
@@ -111,7 +117,7 @@ impl Topic {
         for index in known + 1..MAX_RINGS {
             let path = self.ring_path(index);
             let base = (index == known + 1).then_some(seal);
-            match Further::open(&path, &self.header, index as u32, base) {
+            match Further::open(&path, &self.header, index as u32, base, self.rights.may_write()) {
                 Ok(further) if further.base >= seal => return Ok((index, further)),
                 Ok(_) => {
                     let reason = "it begins before the end of an earlier ring".to_owned();
@@ -203,6 +209,7 @@ impl Topic {
     /// directory's lock, so no member joins meanwhile, and no other process grows the topic. Returns false if
     /// a reliable subscriber leaves no row for the seal.
     pub(crate) fn grow(&self, depth: u32, _lock: &Lock) -> Result<bool, MemoryError> {
+        let _writing = self.writing()?;
         self.follow()?;
         let index = self.rings.known.load(Ordering::Acquire) + 1;
         let path = self.ring_path(index);
@@ -225,11 +232,16 @@ impl Topic {
             return false;
         }
         let known = self.rings.known.load(Ordering::Acquire);
-        for ring in self.rings.further[..known].iter().filter_map(OnceLock::get) {
-            // The base comes from the seal of the previous ring or, if that ring is gone, from the header.
-            ring.base_word().store(ring.base.wrapping_add(1), Ordering::Release);
+        let rings = || self.rings.further[..known].iter().filter_map(OnceLock::get);
+        // The base comes from the seal of the previous ring or, if that ring is gone, from the header.
+        let word = |ring: &Further| ring.base.wrapping_add(1);
+        let are_right = rings().all(|ring| ring.base_word().load(Ordering::Relaxed) == word(ring))
+            && self.registry().rings.load(Ordering::Relaxed) as usize == known;
+        // Without the right to write, the next participant that has it does this.
+        if !are_right && let Ok(_writing) = self.writing() {
+            rings().for_each(|ring| ring.base_word().store(word(ring), Ordering::Release));
+            self.registry().rings.store(known as u32, Ordering::Relaxed);
         }
-        self.registry().rings.store(known as u32, Ordering::Relaxed);
         true
     }
 
@@ -250,8 +262,12 @@ impl Topic {
         let slowest = self.places.active().map(|place| place.cursor()).min().unwrap_or(end);
         let oldest = slowest.min(end.saturating_sub(self.ring().depth()));
         let over = self.all_rings().filter_map(|ring| ring.sealed_at()).filter(|seal| *seal <= oldest);
-        let first = over.fold(self.registry().first.load(Ordering::SeqCst), u64::max);
-        self.registry().first.store(first, Ordering::SeqCst);
+        let before = self.registry().first.load(Ordering::SeqCst);
+        let first = over.fold(before, u64::max);
+        if first != before {
+            let Ok(_writing) = self.writing() else { return };
+            self.registry().first.store(first, Ordering::SeqCst);
+        }
         for index in 1..known {
             let is_over = |ring: Ring<'_>| ring.sealed_at().is_some_and(|seal| seal <= first);
             if self.further(index - 1).is_some_and(is_over) {

@@ -28,9 +28,9 @@ use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::Topic;
 use crate::wait::readiness::{PendingFence, Readiness, ReadinessTracker};
 use crate::wait::sleep::{sleep_on_group, waits_for_several};
-use crate::wait::sleep_until::{GLANCE, announce, sleep_until_one_ends, slice_for};
+use crate::wait::sleep_until::{GLANCE, sleep_until_one_ends, slice_for};
 use crate::wait_set::bell::{Bell, Link};
-use crate::wake::{SLICE, WakeWord};
+use crate::wake::{SLICE, Wake, WakeWord};
 
 /// How many topics one thread watches. Its own word is added to theirs, and the fences of some messages that
 /// are not complete.
@@ -215,6 +215,10 @@ impl WatchState {
 }
 
 impl WatchedTopic {
+    fn wake(&self) -> Wake<'_> {
+        self.topic.wakes().of(self.takes_on_host)
+    }
+
     /// Reports messages that can be taken to the subscriber. Returns whether the subscriber waits for more,
     /// and the fence that the next message waits for, if there is one.
     fn tell(&self) -> (bool, Option<PendingFence>) {
@@ -467,17 +471,17 @@ fn watch(shared: &Shared) {
         let mut is_complete = true;
         for topic in &mut topics {
             let Looked { watched, announced, is_interested, awaited } = topic;
-            let word = watched.topic.wake();
+            let wake = watched.wake();
             // Whoever published since the last look has changed the word, because it had this thread's bit.
-            let is_same = word.futex().load(Ordering::SeqCst) == *announced;
+            let is_same = wake.futex().load(Ordering::SeqCst) == *announced;
             // A message of a device may be incomplete again without a change.
             let is_still = *is_interested && is_same && awaited.is_none() && !watched.topic.has_devices();
             if all || !is_still {
-                *announced = announce(word, watched.takes_on_host);
+                *announced = wake.announce();
                 (*is_interested, *awaited) = watched.tell();
             }
             if *is_interested {
-                words.push((std::ptr::from_ref(word.futex()).addr(), *announced));
+                words.push((std::ptr::from_ref(wake.futex()).addr(), *announced));
                 is_complete &= awaited.is_none();
             }
         }
@@ -522,7 +526,7 @@ fn sleep(shared: &Shared, topics: &[Looked], words: &[(usize, u32)], slice: Dura
     }
     // There is one topic at most. Without the thread's own word, it notices the end of its watch later.
     match topics.iter().find(|topic| topic.is_interested) {
-        Some(topic) => topic.watched.topic.wake().sleep(topic.announced, slice.min(SLICE)),
+        Some(topic) => topic.watched.wake().sleep(topic.announced, slice.min(SLICE)),
         None => shared.word.sleep(words[0].1, slice.min(SLICE)),
     }
 }
@@ -532,7 +536,7 @@ fn sleep_with_fences(shared: &Shared, own: u32, topics: &[Looked], slice: Durati
     let mut words = vec![(shared.word.futex(), own)];
     let mut incomplete = Vec::new();
     for topic in topics.iter().filter(|topic| topic.is_interested) {
-        words.push((topic.watched.topic.wake().futex(), topic.announced));
+        words.push((topic.watched.wake().futex(), topic.announced));
         incomplete.extend(topic.awaited.as_ref().map(|awaited| (&topic.watched.topic, awaited)));
     }
     sleep_until_one_ends(&mut words, &incomplete, GLANCE.min(slice), false);

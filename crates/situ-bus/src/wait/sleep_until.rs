@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::topic::Topic;
 use crate::wait::readiness::PendingFence;
 use crate::wait::sleep::{Slept, Word, sleep_on_any};
-use crate::wake::{SLICE, WakeWord};
+use crate::wake::SLICE;
 
 /// How long to sleep while a message is incomplete: devices that complete it wake no sleeper.
 pub(crate) const GLANCE: Duration = Duration::from_millis(1);
@@ -21,11 +21,6 @@ pub(crate) fn slice_for<'t>(topics: impl ExactSizeIterator<Item = &'t Arc<Topic>
     } else {
         SLICE * (1 + number)
     }
-}
-
-/// Announces a sleeper. A sleeper that `takes_on_host` is not woken by incomplete messages.
-pub(crate) fn announce(word: &WakeWord, takes_on_host: bool) -> u32 {
-    if takes_on_host { word.announce_until_complete() } else { word.announce() }
 }
 
 /// Sleeps like [`sleep_on_any`], and also wakes when an incomplete message completes. If the owner of a fence

@@ -10,7 +10,7 @@ use crate::port::subscriber::RawSubscriber;
 use crate::wait::interrupt::{Interrupted, Wait};
 use crate::wait::readiness::Readiness;
 use crate::wait::sleep::Slept;
-use crate::wait::sleep_until::{GLANCE, announce, sleep_until_one_ends};
+use crate::wait::sleep_until::{GLANCE, sleep_until_one_ends};
 use crate::wake::SLICE;
 
 /// Waits until one of the subscribers has something to take, at most for `timeout` (without a limit if
@@ -41,8 +41,8 @@ pub fn wait_any_with(subscribers: &[&RawSubscriber], how: Wait<'_>) -> Result<Op
         let mut words: Vec<_> = subscribers
             .iter()
             .map(|subscriber| {
-                let word = subscriber.core().topic.wake();
-                (word.futex(), announce(word, subscriber.domain() == HOST))
+                let wake = subscriber.core().topic.wakes().of(subscriber.domain() == HOST);
+                (wake.futex(), wake.announce())
             })
             .collect();
         // Either it is not interrupted, or the kernel finds another value.

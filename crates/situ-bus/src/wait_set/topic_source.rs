@@ -15,8 +15,8 @@ use crate::port::subscriber::RawSubscriber;
 use crate::topic::Topic;
 use crate::wait::reactor::{PresentPools, Watch, Watched};
 use crate::wait::readiness::{PendingFence, Readiness, ReadinessTracker};
-use crate::wait::sleep_until::announce;
 use crate::wait_set::guard_condition::Target;
+use crate::wake::Wake;
 
 /// What a set knows of a subscriber.
 #[derive(Debug)]
@@ -83,6 +83,10 @@ impl TopicSource {
         }
     }
 
+    fn wake(&self) -> Wake<'_> {
+        self.topic.wakes().of(self.takes_on_host)
+    }
+
     /// The topic.
     pub(crate) fn topic(&self) -> &Arc<Topic> {
         &self.topic
@@ -91,7 +95,7 @@ impl TopicSource {
     /// Whether nothing was published since [`announce_and_look`](Self::announce_and_look) found nothing: one
     /// load.
     pub(crate) fn is_unchanged(&self) -> bool {
-        self.announced == Some(self.topic.wake().futex().load(Ordering::SeqCst))
+        self.announced == Some(self.wake().futex().load(Ordering::SeqCst))
     }
 
     /// The next look is a thorough one, whether something was published or not.
@@ -101,14 +105,14 @@ impl TopicSource {
 
     /// Announces a sleeper, and then looks. Returns the word to sleep on, and its value.
     pub(crate) fn announce_and_look(&mut self) -> (TopicLook, usize, u32) {
-        let address = std::ptr::from_ref(self.topic.wake().futex()).addr();
+        let address = std::ptr::from_ref(self.wake().futex()).addr();
         if let Some(announced) = self.announced
             && self.is_unchanged()
         {
             // The word still tells of this sleeper.
             return (TopicLook::Nothing, address, announced);
         }
-        let announced = announce(self.topic.wake(), self.takes_on_host);
+        let announced = self.wake().announce();
         let look = self.look();
         // A message of a device may come, or be incomplete again, without a change.
         let is_still = matches!(look, TopicLook::Nothing) && !self.topic.has_devices();

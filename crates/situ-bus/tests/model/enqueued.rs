@@ -13,6 +13,8 @@ struct Shared {
     slots: Payloads,
     source: Slot,
     wake: Bed,
+    /// For subscribers that cannot use incomplete messages.
+    complete: Bed,
     /// The copier was killed, and its process has ended.
     ended: AtomicBool,
     copies: std::sync::atomic::AtomicU32,
@@ -22,6 +24,15 @@ struct Shared {
 const SOURCE: usize = 2;
 
 impl Shared {
+    /// As `Wakes::notify`.
+    fn notify(&self) {
+        self.wake.notify();
+        self.complete.notify();
+    }
+    /// As `Wakes::notify_early`.
+    fn notify_early(&self) {
+        self.wake.notify();
+    }
     fn new() -> Arc<Self> {
         Arc::new(Self {
             word: AtomicU64::new(0),
@@ -29,6 +40,7 @@ impl Shared {
             slots: Payloads::new(3),
             source: Slot::new(0),
             wake: Bed::new(),
+            complete: Bed::new(),
             ended: AtomicBool::new(false),
             copies: std::sync::atomic::AtomicU32::new(0),
         })
@@ -58,16 +70,16 @@ fn enqueue(shared: &Arc<Shared>, taker: usize) -> Option<Fence> {
     shared.entry().finish(claim)?;
     shared.count();
     // Participants that wait for the entry. Those that wait for the bytes sleep on.
-    shared.wake.notify_early();
+    shared.notify_early();
     Some(fence)
 }
 
 /// The stream's work for this copy. A fence is completed by a store. Of two stores without an order, loom may
 /// later return either one, so it is a read-modify-write here.
-fn make(shared: &Arc<Shared>, taker: usize, fence: &Fence, tell: fn(&Bed)) {
+fn make(shared: &Arc<Shared>, taker: usize, fence: &Fence, tell: fn(&Shared)) {
     shared.slots.write(taker, 10);
     fence.word().swap(fence.value(), Ordering::SeqCst);
-    tell(&shared.wake);
+    tell(shared);
 }
 
 /// Takes the message: shares the copy when `usable` says so, or makes one in the call.
@@ -107,15 +119,12 @@ fn take(shared: &Arc<Shared>, taker: usize, usable: impl Fn(&Shared, &Fence) -> 
 
 /// Like a subscriber on the host: it cannot use incomplete messages.
 fn is_complete_after_a_while(shared: &Shared, fence: &Fence) -> bool {
-    let Bed { futex, .. } = &shared.wake;
-    shared.wake.sleep_among(&futex.until_complete, WakeWord::announce_until_complete, || {
-        fence.state() != FenceState::Pending
-    });
+    shared.complete.sleep_until(|| fence.state() != FenceState::Pending);
     fence.state() == FenceState::Complete
 }
 
 /// A copier whose stream copies after the entry was shown, and a subscriber that takes meanwhile.
-fn shared_early(usable: impl Fn(&Shared, &Fence) -> bool + Copy + Send + Sync + 'static, tell: fn(&Bed)) {
+fn shared_early(usable: impl Fn(&Shared, &Fence) -> bool + Copy + Send + Sync + 'static, tell: fn(&Shared)) {
     explore(3, move || {
         let shared = Shared::new();
         let other = {
@@ -132,25 +141,25 @@ fn shared_early(usable: impl Fn(&Shared, &Fence) -> bool + Copy + Send + Sync + 
 
 #[test]
 fn an_enqueued_copy_is_shared_when_it_is_made() {
-    shared_early(is_complete_after_a_while, Bed::notify);
+    shared_early(is_complete_after_a_while, Shared::notify);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_the_end_of_an_enqueued_copy_wakes_early_sleepers_only() {
-    shared_early(is_complete_after_a_while, Bed::notify_early);
+    shared_early(is_complete_after_a_while, Shared::notify_early);
 }
 
 #[test]
 #[should_panic(expected = "left == right")]
 fn broken_an_enqueued_copy_is_read_before_it_is_made() {
-    shared_early(|_, _| true, Bed::notify);
+    shared_early(|_, _| true, Shared::notify);
 }
 
 #[test]
 #[should_panic(expected = "copied more than once")]
 fn broken_no_taker_waits_for_an_enqueued_copy() {
-    shared_early(|_, fence| fence.state() == FenceState::Complete, Bed::notify);
+    shared_early(|_, fence| fence.state() == FenceState::Complete, Shared::notify);
 }
 
 /// The copier dies after it has shown the entry; its stream may have made the copy, or half of it.
@@ -164,7 +173,7 @@ fn copier_dies(poison: impl Fn(&Fence) + Copy + Send + Sync + 'static) {
                     shared.slots.write(0, 9);
                 }
                 shared.ended.store(true, Ordering::SeqCst);
-                shared.wake.notify();
+                shared.notify();
             })
         };
         let other = {
@@ -173,7 +182,7 @@ fn copier_dies(poison: impl Fn(&Fence) + Copy + Send + Sync + 'static) {
         };
         dying.join().unwrap();
         poison(&fence_of(&shared, &shared.owned[0].control));
-        shared.wake.notify();
+        shared.notify();
         other.join().unwrap();
     });
 }
@@ -201,7 +210,7 @@ fn source_dies(end: impl Fn(&Fence, &Fence) + Copy + Send + Sync + 'static) {
                 shared.wake.sleep_until(|| source.state() != FenceState::Pending);
                 shared.slots.write(0, shared.slots.read(SOURCE));
                 end(&fence, &source);
-                shared.wake.notify();
+                shared.notify();
             })
         };
         let publisher = {
@@ -210,7 +219,7 @@ fn source_dies(end: impl Fn(&Fence, &Fence) + Copy + Send + Sync + 'static) {
                 shared.slots.write(SOURCE, 9);
                 // Half written, when it dies.
                 fence_of(&shared, &shared.source.control).poison();
-                shared.wake.notify();
+                shared.notify();
             })
         };
         publisher.join().unwrap();

@@ -304,6 +304,17 @@ impl Mapping {
         Ok(done)
     }
 
+    /// Changes what this process may do with a mapping that was made for [writing](Access::ReadWrite). Other
+    /// threads may use it meanwhile. The guard and forked children still replace it by memory that can be
+    /// written.
+    pub fn protect(&self, access: Access) -> io::Result<()> {
+        assert!(self.access == Access::ReadWrite, "its file may have been opened for reading only");
+        let first = self.extent.base.as_ptr().cast::<c_void>();
+        // SAFETY: the range is this mapping. Its users keep to the access that they asked for last.
+        unsafe { rustix::mm::mprotect(first, self.extent.len, access.protection()) }?;
+        Ok(())
+    }
+
     /// Makes pages present for writing. Using them then costs no page fault, and readers see that they are no
     /// holes. Where the kernel has no call for that (before 5.14), each page is touched.
     pub fn populate(&self, offset: usize, len: usize) {

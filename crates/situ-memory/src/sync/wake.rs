@@ -1,30 +1,34 @@
-//! Sleeping and waking between processes, on one futex word. Without sleepers, waking costs one load.
+//! Sleeping and waking between processes, on two words: wakers write one, sleepers the other. Without
+//! sleepers, waking costs two loads.
 //!
-//! The lowest bit says that a process sleeps or is about to. The second bit says that one sleeps until
-//! something is *complete*. The other bits count wake-ups, so that each wake-up changes the value.
+//! Sleepers raise `armed` to one more than `rung`. A wake-up makes them equal again. So each wake-up changes
+//! `rung`, on which the sleepers sleep.
 //!
 //! ```text
-//!   sleeper                                    waker
-//!   1. word |= 1             (SeqCst)          1. publish             (SeqCst, the row)
-//!   2. anything new? (SeqCst, the row)         2. word & 3?           (SeqCst)
-//!      yes: do not sleep                          no: none sleeps, done
-//!   3. futex_wait(word, value of 1)            3. word = (word & !3) + 4
-//!                                              4. futex_wake(all)
+//!   sleeper                                      waker
+//!   1. r = rung                     (SeqCst)     1. publish                     (SeqCst, the row)
+//!      armed: r -> r + 1            (SeqCst)     2. r = rung; a = armed         (SeqCst, in this order)
+//!   2. anything new?                (SeqCst)        equal: none sleeps, done
+//!      yes: do not sleep                         3. rung: r -> a; if it has changed, go to 2
+//!   3. futex_wait(rung, r)                       4. futex_wake(all)
 //! ```
 //!
-//! Either the sleeper's 2 sees what was published, or the waker's 2 sees the bit. The bit must be cleared
-//! before the wake-up and not after it. Otherwise a sleeper that comes in between would find the old value,
-//! sleep, and lose its bit.
+//! In the total order of these accesses, either the sleeper's 2 comes after the waker's 1, and sees what was
+//! published. Or the waker's 2 comes after the sleeper's 1, and reads `armed` as the sleeper left it, or
+//! later: then it changes `rung`, or another waker has changed it since the sleeper read it. In both cases
+//! the sleeper's 3 does not sleep, or is woken.
 //!
-//! A sleeper that can only use complete messages sets the second bit instead. A waker that has published a
-//! message that a device is still filling looks at the first bit alone and clears only that. In step 4 it
-//! wakes only the sleepers of the first kind ([`WakeWord::notify_early`]), so it makes no system call for
-//! sleepers that would sleep on. Completing the message wakes all sleepers. A sleeper of either kind that
-//! announced itself before a 3 finds another value, and looks again.
+//! If the compare-and-swap in the sleeper's 1 fails, another sleeper has armed the word for the same wake-up,
+//! or `rung` has changed since, and 3 returns at once. The waker reads `rung` first: otherwise it could set
+//! the word back to a value that an overtaken sleeper still sleeps on.
+//!
+//! Each word has one side that writes it. So sleepers need no right to write where wakers publish, and wakers
+//! need none where the sleepers' words lie. A side that writes nonsense causes needless wake-ups, or delays
+//! them until a sleeper looks again.
 //!
 //! A waker that dies between 3 and 4 has woken no process. Sleepers therefore never sleep longer than
-//! [`SLICE`] without looking again. A sleeper that dies leaves its bit set: the next waker makes one
-//! unnecessary system call and clears it.
+//! [`SLICE`] without looking again. A sleeper that dies leaves its mark: the next waker makes one unnecessary
+//! system call and clears it.
 
 use std::time::Duration;
 
@@ -34,103 +38,117 @@ use crate::sync::between_sequentially_consistent;
 /// The longest sleep before a sleeper looks again.
 pub const SLICE: Duration = Duration::from_millis(100);
 
-/// A process sleeps until there is anything new.
-const SLEEPING: u32 = 1;
-/// A process sleeps until something is complete.
-const UNTIL_COMPLETE: u32 = 2;
-/// One wake-up.
-const WOKEN: u32 = 4;
+/// How often a waker starts again because other wakers were faster. Only a hostile one is faster each time.
+const TRIES: usize = 16;
 
-/// A word to sleep on, alone on its cache line. Zeroed memory is a valid one.
-#[repr(C, align(64))]
-#[derive(Debug)]
-pub struct WakeWord {
-    word: AtomicU32,
+/// Two words to sleep on and to wake by, which may lie in memory of different owners.
+#[derive(Debug, Clone, Copy)]
+pub struct Wake<'a> {
+    /// The futex. Wakers write it.
+    rung: &'a AtomicU32,
+    /// Differs from `rung` if a process sleeps or is about to. Sleepers write it.
+    armed: &'a AtomicU32,
 }
 
-impl WakeWord {
-    /// A word in private memory.
-    #[allow(clippy::new_without_default, reason = "words in shared memory begin as zeroes instead")]
-    pub fn new() -> Self {
-        Self { word: AtomicU32::new(0) }
+impl<'a> Wake<'a> {
+    /// The words of wakers and of sleepers. Zeroed memory is valid.
+    #[inline]
+    pub fn new(rung: &'a AtomicU32, armed: &'a AtomicU32) -> Self {
+        Self { rung, armed }
     }
 
     /// Sleeper, step 1: announces that it will sleep, and returns the value to sleep on. Check the condition
     /// after this and before sleeping.
     #[inline]
-    pub fn announce(&self) -> u32 {
-        self.set(SLEEPING)
-    }
-
-    /// The same for a sleeper that can only use what is complete.
-    #[inline]
-    pub fn announce_until_complete(&self) -> u32 {
-        self.set(UNTIL_COMPLETE)
-    }
-
-    #[inline(always)]
-    fn set(&self, bit: u32) -> u32 {
-        let announced = self.word.fetch_or(bit, Ordering::SeqCst) | bit;
+    pub fn announce(self) -> u32 {
+        let rung = self.rung.load(Ordering::SeqCst);
+        let next = rung.wrapping_add(1);
+        // If this fails, the word is armed already, or the sleep ends at once: see above.
+        let _ = self.armed.compare_exchange(rung, next, Ordering::SeqCst, Ordering::SeqCst);
         between_sequentially_consistent();
-        announced
+        rung
     }
 
     /// Waker, steps 2 and 3: whether [`wake`](Self::wake) must be called.
     #[inline]
-    pub fn must_wake(&self) -> bool {
-        self.count(SLEEPING | UNTIL_COMPLETE)
-    }
-
-    /// The same before `wake_early`: sleepers that it does not wake keep their bit.
-    #[inline]
-    pub fn must_wake_early(&self) -> bool {
-        self.count(SLEEPING)
-    }
-
-    /// Counts a wake-up and clears these bits, if one of them is set.
-    #[inline(always)]
-    fn count(&self, bits: u32) -> bool {
+    pub fn must_wake(self) -> bool {
         between_sequentially_consistent();
-        let mut value = self.word.load(Ordering::SeqCst);
-        while value & bits != 0 {
-            let next = (value & !bits).wrapping_add(WOKEN);
-            match self.word.compare_exchange_weak(value, next, Ordering::SeqCst, Ordering::SeqCst) {
-                Ok(_) => return true,
-                Err(current) => value = current,
+        let rung = self.rung.load(Ordering::SeqCst);
+        let armed = self.armed.load(Ordering::SeqCst);
+        rung != armed && self.ring(rung, armed)
+    }
+
+    #[cold]
+    fn ring(self, mut rung: u32, mut armed: u32) -> bool {
+        for _ in 0..TRIES {
+            if self.rung.compare_exchange(rung, armed, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                return true;
+            }
+            rung = self.rung.load(Ordering::SeqCst);
+            armed = self.armed.load(Ordering::SeqCst);
+            if rung == armed {
+                return false;
             }
         }
-        false
+        true
     }
 
-    /// The futex word itself.
+    /// The word that sleepers sleep on.
+    #[inline]
+    pub fn futex(self) -> &'a AtomicU32 {
+        self.rung
+    }
+}
+
+/// Both words, alone on a cache line, in memory that both sides write. Zeroed memory is a valid one.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct WakeWord {
+    rung: AtomicU32,
+    armed: AtomicU32,
+}
+
+impl WakeWord {
+    /// Words in private memory.
+    #[allow(clippy::new_without_default, reason = "words in shared memory begin as zeroes instead")]
+    pub fn new() -> Self {
+        Self { rung: AtomicU32::new(0), armed: AtomicU32::new(0) }
+    }
+
+    #[inline]
+    fn wake_by(&self) -> Wake<'_> {
+        Wake::new(&self.rung, &self.armed)
+    }
+
+    /// As [`Wake::announce`].
+    #[inline]
+    pub fn announce(&self) -> u32 {
+        self.wake_by().announce()
+    }
+
+    /// As [`Wake::must_wake`].
+    #[inline]
+    pub fn must_wake(&self) -> bool {
+        self.wake_by().must_wake()
+    }
+
+    /// As [`Wake::futex`].
     #[inline]
     pub fn futex(&self) -> &AtomicU32 {
-        &self.word
+        &self.rung
     }
 }
 
 #[cfg(not(loom))]
 mod system {
-    use super::{Duration, WakeWord};
-    use std::num::NonZeroU32;
+    use super::{Duration, Wake, WakeWord};
 
     use rustix::thread::futex;
 
-    /// The futex bit that sleepers until completion wait for. All other sleepers wait for every bit.
-    const COMPLETE: NonZeroU32 = NonZeroU32::MIN;
-    const EARLY: NonZeroU32 = NonZeroU32::new(!COMPLETE.get()).expect("all bits but one");
-
-    fn timespec(time: Duration) -> futex::Timespec {
-        futex::Timespec {
-            tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: time.subsec_nanos().into(),
-        }
-    }
-
-    impl WakeWord {
+    impl Wake<'_> {
         /// Waker, steps 2 to 4. Returns whether any process had to be woken.
         #[inline]
-        pub fn notify(&self) -> bool {
+        pub fn notify(self) -> bool {
             let must = self.must_wake();
             if must {
                 self.wake();
@@ -140,38 +158,35 @@ mod system {
 
         /// Waker, step 4: wakes all sleepers.
         #[cold]
-        pub fn wake(&self) {
-            let _ = futex::wake(self.futex(), futex::Flags::empty(), i32::MAX as u32);
-        }
-
-        /// Waker, steps 2 to 4 for a message that is not complete yet. Returns whether any process had to be
-        /// woken.
-        pub fn notify_early(&self) -> bool {
-            let must = self.must_wake_early();
-            if must {
-                self.wake_early();
-            }
-            must
-        }
-
-        /// Waker, step 4: wakes all sleepers but those that wait until something is complete.
-        fn wake_early(&self) {
-            let _ = futex::wake_bitset(self.futex(), futex::Flags::empty(), i32::MAX as u32, EARLY);
-        }
-
-        /// Sleeper, step 3, after [`announce_until_complete`](Self::announce_until_complete): as
-        /// [`sleep`](Self::sleep), but early wake-ups do not end it.
-        pub fn sleep_until_complete(&self, announced: u32, time: Duration) {
-            // With bits the kernel takes a point in time of this clock, not a duration.
-            let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-            let until = timespec(Duration::new(now.tv_sec as u64, now.tv_nsec as u32).saturating_add(time));
-            let _ =
-                futex::wait_bitset(self.futex(), futex::Flags::empty(), announced, Some(&until), COMPLETE);
+        pub fn wake(self) {
+            let _ = futex::wake(self.rung, futex::Flags::empty(), i32::MAX as u32);
         }
 
         /// Sleeper, step 3: sleeps until woken, until the word changes, or for `time`. May return early.
+        pub fn sleep(self, announced: u32, time: Duration) {
+            let time = futex::Timespec {
+                tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+                tv_nsec: time.subsec_nanos().into(),
+            };
+            let _ = futex::wait(self.rung, futex::Flags::empty(), announced, Some(&time));
+        }
+    }
+
+    impl WakeWord {
+        /// As [`Wake::notify`].
+        #[inline]
+        pub fn notify(&self) -> bool {
+            self.wake_by().notify()
+        }
+
+        /// As [`Wake::wake`].
+        pub fn wake(&self) {
+            self.wake_by().wake();
+        }
+
+        /// As [`Wake::sleep`].
         pub fn sleep(&self, announced: u32, time: Duration) {
-            let _ = futex::wait(self.futex(), futex::Flags::empty(), announced, Some(&timespec(time)));
+            self.wake_by().sleep(announced, time);
         }
     }
 }
