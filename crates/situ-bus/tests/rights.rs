@@ -1,8 +1,9 @@
 //! Rights: a process that only publishes maps the places of subscribers for reading, and needs no right to
-//! write them.
+//! write them. A process that only subscribes maps the topic's rows for reading, and needs no right to write
+//! them. Groups say who may do which.
 //!
 //! With superuser rights, a thread of the test plays another user. Otherwise the test makes the file
-//! read-only for its owner.
+//! read-only for its owner, and the test with three users is skipped.
 #![cfg(not(loom))]
 
 mod common;
@@ -20,7 +21,8 @@ use rustix::mm::{MprotectFlags, mprotect};
 use rustix::process::{Gid, Uid};
 use situ_bus::{
     History, Node, Observer, PublishError, PublisherQos, RawPublisher, RawSubscriber, RegisterError,
-    Reliability, Root, SubscriberQos, WhenFull, clean, inspect,
+    Reliability, Root, SubscriberQos, TopicRights, TypeDescription, WhenFull, clean, inspect, make_topic,
+    remove_topic,
 };
 use situ_testkit::process::{Role, say};
 
@@ -37,14 +39,18 @@ fn is_root() -> bool {
 /// Acts as a user other than the test's, in the group of its root. Only the superuser can; otherwise only the
 /// file's permissions make the difference.
 fn as_other<T: Send>(act: impl FnOnce() -> T + Send) -> T {
+    if is_root() { as_user(OTHER, &[], act) } else { act() }
+}
+
+/// Acts as a user in the group of the test's root and in further groups.
+fn as_user<T: Send>(user: u32, groups: &[u32], act: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            if is_root() {
-                let (user, group) = (Uid::from_raw(OTHER), Gid::from_raw(GROUP));
-                rustix::thread::set_thread_groups(&[]).unwrap();
-                rustix::thread::set_thread_res_gid(group, group, group).unwrap();
-                rustix::thread::set_thread_res_uid(user, user, user).unwrap();
-            }
+            let (user, group) = (Uid::from_raw(user), Gid::from_raw(GROUP));
+            let groups: Vec<_> = groups.iter().copied().map(Gid::from_raw).collect();
+            rustix::thread::set_thread_groups(&groups).unwrap();
+            rustix::thread::set_thread_res_gid(group, group, group).unwrap();
+            rustix::thread::set_thread_res_uid(user, user, user).unwrap();
             act()
         });
         thread.join().unwrap()
@@ -78,8 +84,13 @@ fn forbid(scratch: &Scratch) {
 
 /// The mappings of the subscribers' file in this process, and their rights.
 fn mapped(scratch: &Scratch) -> Vec<(usize, String)> {
+    mapped_of(scratch, "subscribers")
+}
+
+/// The mappings of a file of the topic in this process, and their rights.
+fn mapped_of(scratch: &Scratch, file: &str) -> Vec<(usize, String)> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
-    let file = scratch.topic("points").join("subscribers");
+    let file = scratch.topic("points").join(file);
     let lines = maps.lines().filter(|line| line.ends_with(file.to_str().unwrap()));
     lines
         .map(|line| {
@@ -115,6 +126,32 @@ fn child() {
             unsafe { first.byte_add(256).write_volatile(u64::MAX) };
             say("stored");
         }
+        "stray subscriber" => {
+            let subscriber = RawSubscriber::create(&node, "points", &numbers(), subscriber_qos).unwrap();
+            say("ready");
+            assert!(subscriber.wait(Some(TIMEOUT)));
+            assert_eq!(take(&subscriber), Some((0, 7)));
+            // It repairs and gives the topic more rows, and its mappings are read-only afterwards.
+            let deep = SubscriberQos { history: History::KeepLast(5000), ..SubscriberQos::default() };
+            drop(RawSubscriber::create(&node, "points", &numbers(), deep).unwrap());
+            assert_eq!(take(&subscriber), None);
+            for file in ["topic", "topic.1"] {
+                let maps = mapped_of(&scratch, file);
+                assert!(!maps.is_empty() && maps.iter().all(|(_, rights)| rights == "r--s"), "{maps:?}");
+            }
+            let first = mapped_of(&scratch, "topic")[0].0 as *mut u64;
+            say("stores");
+            // SAFETY: by the specification this is the first row. The write ends the process.
+            unsafe { first.byte_add(4096).write_volatile(u64::MAX) };
+            say("stored");
+        }
+        "publish" => {
+            let publisher =
+                RawPublisher::create(&node, "points", &numbers(), PublisherQos::default()).unwrap();
+            say("ready");
+            std::thread::sleep(TIMEOUT);
+            drop(publisher);
+        }
         "hold" => {
             let subscriber = RawSubscriber::create(&node, "points", &numbers(), subscriber_qos).unwrap();
             forbid(&scratch);
@@ -142,6 +179,147 @@ fn a_stray_write_of_a_publisher_moves_no_cursor() {
     let info = inspect::topic(&root(&scratch), "points").unwrap().unwrap();
     assert_eq!(info.subscribers[0].behind, 1, "its cursor has not moved");
     assert_eq!(take(&subscriber), Some((0, 7)));
+}
+
+#[test]
+fn a_stray_write_of_a_subscriber_changes_no_row() {
+    let scratch = Scratch::new();
+    let node = Node::in_root("n", root(&scratch)).unwrap();
+    let publisher = RawPublisher::create(&node, "points", &numbers(), reliable().0).unwrap();
+    let mut child = Role::start(&scratch, "stray subscriber");
+    child.wait_for("ready");
+    publish(&publisher, 7, 0);
+    child.wait_for("stores");
+    let status = child.end(TIMEOUT);
+    assert_eq!(status.signal(), Some(libc::SIGSEGV), "{status}");
+    assert_eq!(publish(&publisher, 8, 0), 1);
+}
+
+/// A publisher, a subscriber and an administrator, who are three users. The kernel keeps each to its role.
+#[test]
+fn groups_say_who_may_publish_and_who_may_subscribe() {
+    if !is_root() {
+        eprintln!("skipped: only the superuser can act as three users");
+        return;
+    }
+    const PUBLISHERS: u32 = 54_403;
+    const SUBSCRIBERS: u32 = 54_404;
+    let scratch = &Scratch::new();
+    let rights = TopicRights { publishers: PUBLISHERS, subscribers: SUBSCRIBERS };
+    let refused = make_topic(&scratch.root(), "points", &numbers(), 100, rights);
+    assert!(matches!(refused, Err(RegisterError::NoGroup { .. })), "{refused:?}");
+    fs::remove_dir_all(scratch.path()).unwrap();
+    make_topic(&root(scratch), "points", &numbers(), 100, rights).unwrap();
+    let again = make_topic(&root(scratch), "points", &numbers(), 100, rights);
+    assert!(matches!(again, Err(RegisterError::Exists { .. })), "{again:?}");
+    let (publisher_qos, subscriber_qos) = reliable();
+    // The subscriber comes first: it makes nothing.
+    let (mine, qos) = (root(scratch), subscriber_qos.clone());
+    let (subscriber, reader) = as_user(54_412, &[SUBSCRIBERS], move || {
+        let node = Node::in_root("subscriber", mine).unwrap();
+        let publisher = RawPublisher::create(&node, "points", &numbers(), PublisherQos::default());
+        let Err(RegisterError::Memory(error)) = publisher else { panic!("{publisher:?}") };
+        assert!(error.to_string().contains("points/topic: Permission denied"), "{error}");
+        (RawSubscriber::create(&node, "points", &numbers(), qos).unwrap(), node)
+    });
+    let (mine, qos) = (root(scratch), publisher_qos.clone());
+    let (publisher, writer) = as_user(54_411, &[PUBLISHERS], move || {
+        let node = Node::in_root("publisher", mine).unwrap();
+        let subscriber = RawSubscriber::create(&node, "points", &numbers(), SubscriberQos::default());
+        let Err(RegisterError::Memory(error)) = subscriber else { panic!("{subscriber:?}") };
+        assert!(error.to_string().contains("points/subscribers: Permission denied"), "{error}");
+        let publisher = RawPublisher::create(&node, "points", &numbers(), qos).unwrap();
+        publish(&publisher, 1, 100);
+        (publisher, node)
+    });
+    // The kernel's answer to programs that do without Situ.
+    let topic = scratch.topic("points");
+    let pool = fs::read_dir(&topic).unwrap().map(|it| it.unwrap().path());
+    let pool: Vec<_> = pool.filter(|it| it.extension().is_some()).collect();
+    assert_eq!(pool.len(), 2, "{pool:?}");
+    let writes = |path: &PathBuf| fs::OpenOptions::new().write(true).open(path).is_ok();
+    let (files, pools) = ([topic.join("topic"), topic.join("subscribers")], &pool);
+    let (of_subscriber, of_publisher) = (&files, &files);
+    as_user(54_412, &[SUBSCRIBERS], move || {
+        assert_eq!(of_subscriber.each_ref().map(writes), [false, true]);
+        assert!(pools.iter().all(|pool| !writes(pool) && fs::read(pool).is_ok()));
+        assert!(fs::File::create(of_subscriber[0].with_file_name("x")).is_err());
+    });
+    as_user(54_411, &[PUBLISHERS], move || assert_eq!(of_publisher.each_ref().map(writes), [true, false]));
+    // Sleeping subscribers are woken, and publishers that wait for room.
+    let both = std::thread::scope(|scope| {
+        let publishes = scope.spawn(move || {
+            as_user(54_411, &[PUBLISHERS], move || {
+                (2..200).for_each(|value| _ = publish(&publisher, value, 100));
+                publisher
+            })
+        });
+        let subscriber = as_user(54_412, &[SUBSCRIBERS], move || {
+            for value in 1..200 {
+                assert!(subscriber.wait(Some(TIMEOUT)));
+                assert_eq!(take(&subscriber).map(|taken| taken.1), Some(value));
+            }
+            subscriber
+        });
+        (publishes.join().unwrap(), subscriber)
+    });
+    let in_use = remove_topic(&root(scratch), "points");
+    assert!(matches!(in_use, Err(RegisterError::InUse { .. })), "{in_use:?}");
+    as_user(54_411, &[PUBLISHERS], move || drop(both.0));
+    as_user(54_412, &[SUBSCRIBERS], move || drop(both.1));
+    as_user(54_411, &[PUBLISHERS], move || drop(writer));
+    as_user(54_412, &[SUBSCRIBERS], move || drop(reader));
+    // It stands, with its type.
+    assert!(topic.join("topic").exists());
+    let mine = root(scratch);
+    as_user(54_411, &[PUBLISHERS], move || {
+        let node = Node::in_root("publisher", mine).unwrap();
+        let other = TypeDescription { schema_hash: 1, ..numbers() };
+        let refused = RawPublisher::create(&node, "points", &other, PublisherQos::default());
+        assert!(matches!(refused, Err(RegisterError::TypeMismatch { .. })), "{refused:?}");
+    });
+    assert!(remove_topic(&root(scratch), "points").unwrap());
+    assert!(!remove_topic(&root(scratch), "points").unwrap());
+    assert!(!topic.exists());
+}
+
+/// A publisher is killed. A subscriber that may not mark it sees that it is gone, and a later publisher
+/// repairs.
+#[test]
+fn a_subscriber_sees_the_death_of_a_publisher_that_it_may_not_mark() {
+    let scratch = &Scratch::new();
+    let node = Node::in_root("n", root(scratch)).unwrap();
+    let mut child = Role::start(scratch, "publish");
+    child.wait_for("ready");
+    let topic = scratch.topic("points").join("topic");
+    fs::set_permissions(&topic, fs::Permissions::from_mode(0o440)).unwrap();
+    let subscriber = as_other(move || {
+        let other = Node::in_root("other", root(scratch)).unwrap();
+        let subscriber =
+            RawSubscriber::create(&other, "points", &numbers(), SubscriberQos::default()).unwrap();
+        assert_eq!(subscriber.publishers(), 1);
+        subscriber
+    });
+    child.kill();
+    let start = Instant::now();
+    let subscriber = as_other(move || {
+        while subscriber.publishers() > 0 {
+            assert!(start.elapsed() < TIMEOUT);
+            assert!(!subscriber.wait(Some(Duration::from_millis(10))));
+            assert!(subscriber.take().unwrap().is_none());
+        }
+        subscriber
+    });
+    fs::set_permissions(&topic, fs::Permissions::from_mode(0o660)).unwrap();
+    let publisher = RawPublisher::create(&node, "points", &numbers(), PublisherQos::default()).unwrap();
+    publish(&publisher, 5, 0);
+    let subscriber = as_other(move || {
+        assert_eq!(subscriber.publishers(), 1, "the dead one's entry is free");
+        assert!(subscriber.wait(Some(TIMEOUT)));
+        assert_eq!(take(&subscriber).map(|taken| taken.1), Some(5));
+        subscriber
+    });
+    drop((subscriber, publisher));
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::protocol::ledger::HeldSlot;
 use crate::protocol::ring::{Look, Reference};
 use crate::qos::Durability;
 use crate::root::{Root, RootError, topic_name};
+use crate::topic::entries::active_publishers;
 use crate::topic::format::{MAX_DEPTH, PublisherEntry, domain_from_word};
 use crate::topic::rights::Role;
 use crate::topic::{Encoding, PlaceView, StateWord, Topic, TypeDescription, names};
@@ -391,8 +392,6 @@ fn waits(topic: &Topic, entry: &PublisherEntry) -> Option<Waits> {
 impl Topic {
     /// The number of publishers that are present.
     pub(crate) fn publishers(&self) -> usize {
-        (0..self.used_entries())
-            .filter(|index| StateWord::read(&self.publisher(*index).state).is_publisher())
-            .count()
+        active_publishers(self).count()
     }
 }

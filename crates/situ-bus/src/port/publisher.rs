@@ -126,7 +126,10 @@ impl RawPublisher {
         // grow, but regions need them.
         let grows = bodies.is_none() && description.encoding == Encoding::Region;
         let strategy = if bodies.is_none() && !grows { placement.strategy } else { Strategy::SizeClasses };
-        let options = PoolOptions { grows, ..pool_options(inner, &HostDomain, slots, (capacity, strategy)) };
+        let usual = pool_options(inner, &HostDomain, slots, (capacity, strategy));
+        // Only its owner writes a pool of messages on the host. In pools of devices and of copies, others arm
+        // the words of fences.
+        let options = PoolOptions { grows, mode: usual.mode & !0o020, ..usual };
         let mut pool = None;
         let lifespan_ns = nanoseconds(qos.lifespan);
         let entry = joined.take_entry(&registration, options.id, depth as u64, lifespan_ns, |path| {

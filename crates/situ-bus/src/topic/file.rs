@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use situ_memory::fork::Process;
@@ -21,7 +21,7 @@ use super::format::{
 };
 use super::members::Places;
 use super::removal::Removal;
-use super::rights::{Rights, Role};
+use super::rights::{Permissions, Rights, Role};
 use super::ring_files::Rings;
 use super::state_list::StateList;
 use crate::clock::now_ns;
@@ -40,6 +40,8 @@ pub(crate) struct Topic {
     parts: Parts,
     map: Mapping,
     pub(super) rights: Rights,
+    /// Those of its own file, for files of its rings.
+    pub(super) permissions: Permissions,
     /// The entries of dead publishers that this participant cannot mark.
     pub(super) dead_entries: StateList,
     pub(crate) places: Places,
@@ -70,19 +72,36 @@ impl Topic {
         (depth, sizes): (u32, MessageSizes),
         role: Role,
     ) -> Result<Self, MemoryError> {
+        let permissions = [Permissions::of(root); 2];
+        Self::create_with(root, directory, name, description, (depth, sizes, false), role, permissions)
+    }
+
+    /// The same with permissions of its own file and of that of its subscribers, and for a topic that
+    /// `stands`.
+    pub(super) fn create_with(
+        root: &OpenRoot,
+        directory: &Beneath,
+        name: &str,
+        description: &TypeDescription,
+        (depth, sizes, stands): (u32, MessageSizes, bool),
+        role: Role,
+        [permissions, of_subscribers]: [Permissions; 2],
+    ) -> Result<Self, MemoryError> {
         let texts = [name, &description.name, &description.schema];
         let header = Header::new(unique(), depth, sizes, description.schema_hash, texts);
+        let header = Header { stands: u32::from(stands), ..header };
         let parts = Parts::of(depth, header.row_kind(), texts.iter().map(|text| text.len()).sum());
         // The file is created under another name, so that a reader of the directory never finds an unfinished
         // topic.
         let (place, named) = (directory.join(HIDDEN_FILE), directory.join(FILE));
         let hidden = place.path();
         named.remove_if(is_topic_file);
-        Places::create(root, directory, header.id)?;
+        Places::create(of_subscribers, directory, header.id)?;
         let places = Places::open(directory.join(SUBSCRIBERS_FILE), header.id, role.places())?;
         place.remove_if(is_topic_file);
-        let file =
-            place.create(root.file_mode(), root.group()).map_err(|error| system("create", hidden, error))?;
+        let file = place
+            .create(permissions.mode, permissions.group)
+            .map_err(|error| system("create", hidden, error))?;
         // It gets memory now, so that no later write can fail because the file system is full. Entries of
         // publishers and the columns of domains get theirs when they are taken.
         file.set_len(parts.end as u64).map_err(|error| system("size", hidden, error))?;
@@ -115,6 +134,7 @@ impl Topic {
             parts,
             map,
             rights,
+            permissions,
             dead_entries: StateList::new(PUBLISHERS),
             places,
             rings: Rings::default(),
@@ -171,6 +191,13 @@ impl Topic {
             .map_err(|error| system("map", path, error))?;
         let writers = *rights.writers();
         rights.adjust(&map, writers).map_err(|error| system("protect", path, error))?;
+        let permissions = match header.stands {
+            0 => Permissions::of(root),
+            _ => {
+                let metadata = file.metadata().map_err(|error| system("look at", path, error))?;
+                Permissions { mode: metadata.mode() & 0o777, group: Some(metadata.gid()) }
+            }
+        };
         let mut at = parts.text as u64;
         let mut text = |len: u32| -> Result<String, MemoryError> {
             let mut bytes = Vec::new();
@@ -193,6 +220,7 @@ impl Topic {
             parts,
             map,
             rights,
+            permissions,
             dead_entries: StateList::new(PUBLISHERS),
             places,
             rings: Rings::default(),

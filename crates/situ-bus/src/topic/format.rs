@@ -53,9 +53,12 @@ pub(crate) struct Header {
     pub copied_size: u32,
     /// The size in bytes of the user header that all messages have; 0: none.
     pub user_header_size: u32,
+    /// 1: the topic [stands](super::standing) without members.
+    pub stands: u32,
+    pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Header>() == 96);
+const _: () = assert!(size_of::<Header>() == 104);
 
 /// The offsets of the changing words of the header page. Each has a pair of cache lines of its own, because
 /// processors fetch lines in pairs.
@@ -460,6 +463,8 @@ impl Header {
             schema_len: texts[2].len() as u32,
             copied_size,
             user_header_size,
+            stands: 0,
+            reserved: 0,
         }
     }
 
@@ -504,7 +509,7 @@ impl Header {
             text_offset: parts.text as u64,
             ..*self
         };
-        if *self != right {
+        if *self != right || self.stands > 1 || self.reserved != 0 {
             return Err("its parts are not where they belong".into());
         }
         if file_size < parts.end as u64 {
@@ -586,7 +591,7 @@ mod tests {
             table("Header"),
             fields!(Header: magic, version, header_size, id, schema_hash, depth, publishers, domains,
                 topic_len, rows_offset, columns_offset, publishers_offset, text_offset, type_len, schema_len,
-                copied_size, user_header_size)
+                copied_size, user_header_size, stands, reserved)
         );
         assert_eq!(
             table("Subscribers' header"),

@@ -19,7 +19,7 @@ use super::members::PlaceView;
 use super::names;
 use super::own_place::OwnPlace;
 use super::register_error::RegisterError;
-use super::repair::{give_up_oldest, in_use, remove_files, remove_topic, repair};
+use super::repair::{give_up_oldest, is_over, remove_files, remove_topic, repair};
 use super::rights::Role;
 use super::state_word::StateWord;
 use super::{Encoding, TypeDescription};
@@ -57,7 +57,7 @@ pub(crate) struct Joined {
 impl Drop for Joined {
     /// A participant that created the topic but could not join removes it.
     fn drop(&mut self) {
-        if !in_use(&self.topic) {
+        if is_over(&self.topic) {
             remove_topic(&self.topic.directory, &self.lock);
         }
     }
@@ -79,7 +79,7 @@ impl Registration<'_> {
         let lock = Lock::acquire(self.root, &directory, self.topic)?;
         if let Some(topic) = Topic::open(self.root, &directory, role)? {
             repair(&topic, &lock);
-            if !in_use(&topic) {
+            if is_over(&topic) {
                 // All former members are dead: create the topic again, whatever type or depth they had.
                 remove_files(&lock);
             } else {
@@ -105,16 +105,7 @@ impl Registration<'_> {
 
     /// The number of rows of a topic that is created for this participant, and the sizes of its messages.
     fn size(&self) -> (u32, MessageSizes) {
-        let TypeDescription { fixed_size: copied_size, user_header_size, .. } = *self.description;
-        let sizes = MessageSizes { copied_size, user_header_size };
-        let is_copied = sizes.fit_rows() && !self.flags.has_bulk;
-        (self.rows(), if is_copied { sizes } else { MessageSizes { copied_size: 0, ..sizes } })
-    }
-
-    /// The number of rows of a ring that is created for this participant.
-    fn rows(&self) -> u32 {
-        let rows = (self.depth.saturating_mul(2) as u64).clamp(u64::from(DEPTH), u64::from(MAX_DEPTH)) as u32;
-        rows.next_power_of_two()
+        (rows(self.depth), sizes(self.description, self.flags))
     }
 
     /// Gives the topic more rows if it has too few for this participant. It needs one more row than its
@@ -423,6 +414,20 @@ impl Joined {
             }
         }
     }
+}
+
+/// The number of rows of a topic for members that keep this many messages.
+pub(super) fn rows(depth: usize) -> u32 {
+    let rows = (depth.saturating_mul(2) as u64).clamp(u64::from(DEPTH), u64::from(MAX_DEPTH)) as u32;
+    rows.next_power_of_two()
+}
+
+/// The sizes of the messages of a topic with this type.
+pub(super) fn sizes(description: &TypeDescription, flags: SchemaFlags) -> MessageSizes {
+    let TypeDescription { fixed_size: copied_size, user_header_size, .. } = *description;
+    let sizes = MessageSizes { copied_size, user_header_size };
+    let is_copied = sizes.fit_rows() && !flags.has_bulk;
+    if is_copied { sizes } else { MessageSizes { copied_size: 0, ..sizes } }
 }
 
 fn bits_of(terms: Terms) -> u32 {

@@ -8,7 +8,7 @@ use super::file::Topic;
 use super::format::state;
 use super::lock::Lock;
 use super::members::PlaceView;
-use super::repair::{in_use, remove_topic, repair};
+use super::repair::{is_over, remove_topic, repair};
 use super::state_word::StateWord;
 use crate::node::liveness::{NodeId, has_ended, is_alive};
 use crate::node::living::Living;
@@ -106,7 +106,7 @@ impl Topic {
         let Ok(lock) = Lock::acquire(&self.root, &self.directory, &self.name) else { return };
         if self.is_current() {
             repair(self, &lock);
-            if !in_use(self) {
+            if is_over(self) {
                 remove_topic(&self.directory, &lock);
             }
         } else if let Ok(None) = Self::id_in(&self.directory) {

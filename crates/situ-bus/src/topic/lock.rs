@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{FlockOperation, Gid, Mode, OFlags};
 use situ_memory::beneath::{is_same, names};
 use situ_memory::fork::LockedFile;
 use situ_memory::{Beneath, MemoryError, OpenRoot};
@@ -81,6 +81,13 @@ impl Lock {
     /// now.
     pub(super) fn at(&self, name: impl Into<PathBuf>) -> Beneath {
         Beneath::new(self.directory.clone(), &self.path, name)
+    }
+
+    /// Changes the group and the permissions of the locked directory.
+    pub(super) fn give_directory(&self, group: u32, mode: u32) -> io::Result<()> {
+        let directory = self.locked.file();
+        rustix::fs::fchown(directory, None, Some(Gid::from_raw(group)))?;
+        Ok(rustix::fs::fchmod(directory, Mode::from_raw_mode(mode))?)
     }
 
     /// The names of the files in the locked directory.

@@ -20,7 +20,7 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 
 use situ_memory::sync::atomic::{Ordering, fence};
-use situ_memory::{Access, Beneath, DomainId, Mapping, MemoryError, OpenRoot, find_memory};
+use situ_memory::{Access, Beneath, DomainId, Mapping, MemoryError, find_memory};
 
 use super::files::{Identity, SUBSCRIBERS_FILE, identify, is_topic_file, leads_to, system};
 use super::format::{
@@ -28,6 +28,7 @@ use super::format::{
     SUBSCRIBERS_END, SubscribersHeader, domain_from_word, state,
 };
 use super::lock::Lock;
+use super::rights::Permissions;
 use super::state_list::StateList;
 use super::state_word::StateWord;
 use crate::protocol::flow_window::Epoch;
@@ -116,12 +117,13 @@ impl Places {
     /// A process that dies here, or before it gives the topic its name, leaves a file to which no topic
     /// leads. The next creator of the topic removes it, so the file needs no other name while it is
     /// unfinished.
-    pub(super) fn create(root: &OpenRoot, directory: &Beneath, id: u64) -> Result<(), MemoryError> {
+    pub(super) fn create(permissions: Permissions, directory: &Beneath, id: u64) -> Result<(), MemoryError> {
         let file = directory.join(SUBSCRIBERS_FILE);
         let path = file.path();
         file.remove_if(is_topic_file);
-        let made =
-            file.create(root.file_mode(), root.group()).map_err(|error| system("create", path, error))?;
+        let made = file
+            .create(permissions.mode, permissions.group)
+            .map_err(|error| system("create", path, error))?;
         let header = SubscribersHeader::new(id);
         // SAFETY: a header is plain numbers without padding.
         let bytes = unsafe {

@@ -10,6 +10,7 @@
 //!   rings             the present ring, the next one, and the earlier ones; ring_files maps them
 //!   members           the file with the subscribers' places; own_place is a place that its subscriber writes
 //!   entries           the entries of publishers
+//!   standing          topics that stand without members, with rights of groups
 //!   names             names of topics, and those that Situ keeps for itself
 //!   lock              the lock under which members join, leave and repair
 //!   join, leave       registration, and its end
@@ -20,7 +21,7 @@
 //! ```
 
 mod compat;
-mod entries;
+pub(crate) mod entries;
 mod file;
 mod files;
 pub(crate) mod format;
@@ -37,6 +38,7 @@ mod repair;
 pub(crate) mod rights;
 mod ring_files;
 mod rings;
+pub(crate) mod standing;
 mod state_list;
 mod state_word;
 mod wakes;

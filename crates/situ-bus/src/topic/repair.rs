@@ -29,6 +29,12 @@ pub(super) fn in_use(topic: &Topic) -> bool {
     topic.places.active().next().is_some() || active_publishers(topic).next().is_some()
 }
 
+/// Whether the topic is to be removed: no participant lives, and it does not stand without one. Call it right
+/// after [`repair`].
+pub(super) fn is_over(topic: &Topic) -> bool {
+    topic.header.stands == 0 && !in_use(topic)
+}
+
 /// Repairs the state that dead members left. Under the lock, so no place and no entry is taken meanwhile.
 pub(super) fn repair(topic: &Topic, lock: &Lock) {
     let followed = topic.hint_at_rings();
@@ -353,7 +359,7 @@ pub(crate) fn sweep(root: &OpenRoot, directory: &Beneath) -> Swept {
         Ok(Some(topic)) => {
             repair(&topic, &lock);
             remove_orphans(&topic, &lock);
-            !in_use(&topic)
+            is_over(&topic)
         }
         Ok(None) => true,
         // The topic may be one of another version of Situ, and in use. But each member of a topic has a

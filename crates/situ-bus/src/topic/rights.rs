@@ -3,7 +3,21 @@
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use situ_memory::{Access, Mapping};
+use situ_memory::{Access, Mapping, OpenRoot};
+
+/// The permissions and the group of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Permissions {
+    pub(super) mode: u32,
+    pub(super) group: Option<u32>,
+}
+
+impl Permissions {
+    /// Those of all files of a root.
+    pub(super) fn of(root: &OpenRoot) -> Self {
+        Self { mode: root.file_mode(), group: root.group() }
+    }
+}
 
 /// Which access a participant wants to a topic's own file, and which to the file of its subscribers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

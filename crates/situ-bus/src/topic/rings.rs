@@ -305,7 +305,7 @@ impl Topic {
         let hidden = self.directory.join(HIDDEN_FILE);
         hidden.remove_if(is_topic_file);
         let file = hidden
-            .create(self.root.file_mode(), self.root.group())
+            .create(self.permissions.mode, self.permissions.group)
             .map_err(|error| system("create", hidden.path(), error))?;
         let made = self.fill_ring(&file, index, depth).and_then(|()| hidden.rename(place));
         made.map_err(|error| {

@@ -170,7 +170,7 @@ fn wait(fence: &Fence, futex: &Futex) {
     while fence.state() == FenceState::Pending {
         let seen = fence.announce();
         if fence.state() == FenceState::Pending {
-            futex.wait_if(&futex.sleepers, || fence.word().load(Ordering::SeqCst) == seen);
+            futex.wait_if(|| fence.word().load(Ordering::SeqCst) == seen);
         }
     }
 }
@@ -244,7 +244,7 @@ fn broken_a_sleeper_does_not_check_the_fence_again() {
         |fence, futex| {
             while fence.state() == FenceState::Pending {
                 let seen = fence.announce();
-                futex.wait_if(&futex.sleepers, || fence.word().load(Ordering::SeqCst) == seen);
+                futex.wait_if(|| fence.word().load(Ordering::SeqCst) == seen);
             }
         },
         complete_and_wake,

@@ -296,8 +296,8 @@ fn choose(usual: PathBuf, runtime: impl Iterator<Item = PathBuf>, me: u32) -> Pa
     if is_private(&second) || is_taken() { second } else { usual }
 }
 
-/// Looks a group's number up by name, or takes the number as it is.
-fn group_number(name: &str) -> Result<u32, RootError> {
+/// The number of a group, which is given by its name or its number.
+pub fn group_number(name: &str) -> Result<u32, RootError> {
     if let Ok(number) = name.parse() {
         return Ok(number);
     }
