@@ -1,6 +1,7 @@
 //! The command line: every command, option and example that `--help` shows.
 
 mod inspect;
+mod standing;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use situ::bus::{Durability, Reliability};
 use crate::output::ColorChoice;
 
 pub use inspect::{DomainCommand, NodeCommand, ServiceCommand};
+pub use standing::CreateArgs;
 
 /// The styles of the help.
 pub const STYLES: Styles = Styles::styled()
@@ -197,6 +199,13 @@ Example:
 Absent fields keep their default values. If the topic exists, its own schema is used. By default the
 publisher is reliable, and transient local if a subscriber asks for it or another publisher of the topic is.")]
     Pub(PubArgs),
+    /// Make a topic that stays without members, with groups that may publish and subscribe
+    Create(CreateArgs),
+    /// Remove a topic that has no members
+    Remove {
+        /// The topic
+        topic: String,
+    },
 }
 
 /// `situ topic echo`.

@@ -49,6 +49,8 @@ fn run(cli: Cli) -> Result<(), CliError> {
             TopicCommand::Bw(arguments) => commands::measure::bw(&context, &arguments),
             TopicCommand::Delay(arguments) => commands::measure::delay(&context, &arguments),
             TopicCommand::Pub(arguments) => commands::publish::run(&context, &arguments),
+            TopicCommand::Create(arguments) => commands::standing::create(&context, &arguments),
+            TopicCommand::Remove { topic } => commands::standing::remove(&context, &topic),
         },
         Command::Domain { command } => match command {
             DomainCommand::List => commands::domain::list(&context),

@@ -27,6 +27,7 @@ mod pattern;
 pub mod publish;
 pub mod schema;
 pub mod service;
+pub mod standing;
 pub mod topic;
 
 use std::path::PathBuf;

@@ -14,7 +14,7 @@ use situ_schema::dynamic;
 use situ_schema::model::TypeId;
 
 use super::{Context, Interrupt, messages_file, pattern, schema};
-use crate::cli::{PubArgs, SourceArgs};
+use crate::cli::PubArgs;
 use crate::error::{CliError, complain};
 use crate::message::{Encoded, encode};
 use crate::output::units;
@@ -46,7 +46,12 @@ pub fn run(context: &Context, arguments: &PubArgs) -> Result<(), CliError> {
             )));
         }
     }
-    let schema = find_schema(arguments, existing.as_ref())?;
+    let schema = match existing.as_ref().filter(|_| arguments.schemas.is_empty()) {
+        Some(topic) => Schema::from_idl(&topic.description.schema)?,
+        None => {
+            schema::of_type(&arguments.topic, &arguments.type_name, &arguments.schemas, &arguments.include)?
+        }
+    };
     let root = schema::find(&schema, &arguments.type_name)?;
     let description = describe(&schema, root, existing.as_ref());
     let wrong = |error: &dyn std::fmt::Display| {
@@ -152,27 +157,8 @@ fn announcement(arguments: &PubArgs, count: u64, rate: Option<f64>) -> String {
     format!("publishing {messages} on `{}` {speed}{end}", arguments.topic)
 }
 
-/// Returns the schema of the named files, otherwise the one that the topic carries.
-fn find_schema(arguments: &PubArgs, existing: Option<&TopicInfo>) -> Result<Schema, CliError> {
-    if let Some(topic) = existing.filter(|_| arguments.schemas.is_empty()) {
-        return Ok(Schema::from_idl(&topic.description.schema)?);
-    }
-    let ros = if arguments.schemas.is_empty() && !arguments.include.is_empty() {
-        vec![arguments.type_name.replace("::", "/")]
-    } else {
-        Vec::new()
-    };
-    if arguments.schemas.is_empty() && ros.is_empty() {
-        return Err(CliError::Usage(format!(
-            "the type {} is unknown: the topic `{}` does not exist yet; name a file with --schema, or a ROS prefix with -I",
-            arguments.type_name, arguments.topic
-        )));
-    }
-    schema::load(&SourceArgs { files: arguments.schemas.clone(), ros, include: arguments.include.clone() })
-}
-
 /// The type to register, with the layout of the topic's existing messages, if any.
-fn describe(schema: &Schema, root: TypeId, existing: Option<&TopicInfo>) -> TypeDescription {
+pub(super) fn describe(schema: &Schema, root: TypeId, existing: Option<&TopicInfo>) -> TypeDescription {
     let flat = match existing {
         Some(topic) => topic.description.encoding == Encoding::Flat && schema.is_flattable(root),
         None => schema.is_flat(root) && schema.is_flattable(root),

@@ -1,5 +1,7 @@
 //! `situ schema show`, `check` and `hash`.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 use situ_schema::model::{Kind, TypeId};
 use situ_schema::{Loader, Schema};
@@ -29,6 +31,23 @@ pub fn load(sources: &SourceArgs) -> Result<Schema, CliError> {
         loader = if name.contains('/') { loader.ros_interface(name) } else { loader.ros_package(name) };
     }
     Ok(loader.load()?)
+}
+
+/// Reads the definition of the type of a topic that does not exist yet, from the named files, or from a ROS
+/// prefix.
+pub fn of_type(
+    topic: &str,
+    type_name: &str,
+    files: &[PathBuf],
+    include: &[PathBuf],
+) -> Result<Schema, CliError> {
+    if files.is_empty() && include.is_empty() {
+        return Err(CliError::Usage(format!(
+            "the type {type_name} is unknown: the topic `{topic}` does not exist yet; name a file with --schema, or a ROS prefix with -I"
+        )));
+    }
+    let ros = if files.is_empty() { vec![type_name.replace("::", "/")] } else { Vec::new() };
+    load(&SourceArgs { files: files.to_vec(), ros, include: include.to_vec() })
 }
 
 /// The requested schema, and its requested types: one, or all that the arguments name.
