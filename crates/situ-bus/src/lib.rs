@@ -108,7 +108,7 @@ pub use self::{
     synchronize::stamped::{SampleSource, Stamped, StampedTopics},
     synchronize::synchronizer::Synchronizer,
     topic::removal::{Removed, RemovedPart},
-    topic::standing::{TopicRights, make_topic, remove_topic},
+    topic::standing::{MakeTopicError, RemoveTopicError, TopicRights, make_topic, remove_topic},
     topic::{Encoding, RegisterError, TextTooLong, TypeDescription},
     trust::{Limits, Trust},
     wait::interrupt::{Interrupted, Interrupter, Wait},

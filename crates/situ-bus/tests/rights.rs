@@ -20,9 +20,9 @@ use rustix::io::Errno;
 use rustix::mm::{MprotectFlags, mprotect};
 use rustix::process::{Gid, Uid};
 use situ_bus::{
-    History, Node, Observer, PublishError, PublisherQos, RawPublisher, RawSubscriber, RegisterError,
-    Reliability, Root, SubscriberQos, TopicRights, TypeDescription, WhenFull, clean, inspect, make_topic,
-    remove_topic,
+    History, MakeTopicError, Node, Observer, PublishError, PublisherQos, RawPublisher, RawSubscriber,
+    RegisterError, Reliability, Root, SubscriberQos, TopicRights, TypeDescription, WhenFull, clean, inspect,
+    make_topic, remove_topic,
 };
 use situ_testkit::process::{Role, say};
 
@@ -207,11 +207,11 @@ fn groups_say_who_may_publish_and_who_may_subscribe() {
     let scratch = &Scratch::new();
     let rights = TopicRights { publishers: PUBLISHERS, subscribers: SUBSCRIBERS };
     let refused = make_topic(&scratch.root(), "points", &numbers(), 100, rights);
-    assert!(matches!(refused, Err(RegisterError::NoGroup { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(MakeTopicError::NoGroup { .. })), "{refused:?}");
     fs::remove_dir_all(scratch.path()).unwrap();
     make_topic(&root(scratch), "points", &numbers(), 100, rights).unwrap();
     let again = make_topic(&root(scratch), "points", &numbers(), 100, rights);
-    assert!(matches!(again, Err(RegisterError::Exists { .. })), "{again:?}");
+    assert!(matches!(again, Err(MakeTopicError::Exists { .. })), "{again:?}");
     let (publisher_qos, subscriber_qos) = reliable();
     // The subscriber comes first: it makes nothing.
     let (mine, qos) = (root(scratch), subscriber_qos.clone());
@@ -264,7 +264,7 @@ fn groups_say_who_may_publish_and_who_may_subscribe() {
         (publishes.join().unwrap(), subscriber)
     });
     let in_use = remove_topic(&root(scratch), "points");
-    assert!(matches!(in_use, Err(RegisterError::InUse { .. })), "{in_use:?}");
+    assert!(matches!(in_use, Err(RemoveTopicError::InUse { .. })), "{in_use:?}");
     as_user(54_411, &[PUBLISHERS], move || drop(both.0));
     as_user(54_412, &[SUBSCRIBERS], move || drop(both.1));
     as_user(54_411, &[PUBLISHERS], move || drop(writer));

@@ -34,30 +34,6 @@ pub enum RegisterError {
     /// The type's name or its schema is longer than a topic can carry.
     #[error(transparent)]
     TextTooLong(#[from] TextTooLong),
-    /// Rights of groups have no effect in a root of one user.
-    #[error(
-        "topic {topic:?} cannot have groups: its root belongs to one user; share it by SITU_GROUP, whose members may then          read the topic"
-    )]
-    NoGroup {
-        /// The topic.
-        topic: String,
-    },
-    /// The topic exists.
-    #[error(
-        "topic {topic:?} exists already; end its members, or remove it with `situ topic remove`, and try again"
-    )]
-    Exists {
-        /// The topic.
-        topic: String,
-    },
-    /// The topic has members.
-    #[error("topic {topic:?} is in use ({peer}): end its members, and try again")]
-    InUse {
-        /// The topic.
-        topic: String,
-        /// The node of a member.
-        peer: Peer,
-    },
     /// The root directory cannot be used.
     #[error(transparent)]
     Root(#[from] RootError),

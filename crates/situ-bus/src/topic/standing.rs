@@ -40,6 +40,50 @@ pub struct TopicRights {
     pub subscribers: u32,
 }
 
+/// Why a standing topic could not be made.
+#[derive(thiserror::Error)]
+pub enum MakeTopicError {
+    /// Rights of groups have no effect in a root of one user.
+    #[error(
+        "topic {topic:?} cannot have groups: its root belongs to one user; share it by SITU_GROUP, whose members may then \
+         read the topic"
+    )]
+    NoGroup {
+        /// The topic.
+        topic: String,
+    },
+    /// The topic exists.
+    #[error(
+        "topic {topic:?} exists already; end its members, or remove it with `situ topic remove`, and try again"
+    )]
+    Exists {
+        /// The topic.
+        topic: String,
+    },
+    /// Its name, its type, its root or its files cannot be used.
+    #[error(transparent)]
+    Register(#[from] RegisterError),
+}
+
+/// Why a topic could not be removed.
+#[derive(thiserror::Error)]
+pub enum RemoveTopicError {
+    /// The topic has members.
+    #[error("topic {topic:?} is in use ({peer}): end its members, and try again")]
+    InUse {
+        /// The topic.
+        topic: String,
+        /// The node of a member.
+        peer: Peer,
+    },
+    /// Its root or its files cannot be used.
+    #[error(transparent)]
+    Register(#[from] RegisterError),
+}
+
+situ_layout::debug_as_text!(MakeTopicError);
+situ_layout::debug_as_text!(RemoveTopicError);
+
 /// Makes a topic that stands without members: from now on it can only be used with this type and by the
 /// members of these groups, until [`remove_topic`] removes it.
 ///
@@ -52,17 +96,17 @@ pub fn make_topic(
     description: &TypeDescription,
     depth: usize,
     rights: TopicRights,
-) -> Result<(), RegisterError> {
+) -> Result<(), MakeTopicError> {
     names::check_given(name)?;
     description.check_lengths(name)?;
-    let root = root.prepare()?;
+    let root = root.prepare().map_err(RegisterError::from)?;
     if root.group().is_none() {
-        return Err(RegisterError::NoGroup { topic: name.to_owned() });
+        return Err(MakeTopicError::NoGroup { topic: name.to_owned() });
     }
     let directory = root.topic(name);
     let lock = Lock::acquire(&root, &directory, name)?;
-    if Topic::id_in(&directory)?.is_some() {
-        return Err(RegisterError::Exists { topic: name.to_owned() });
+    if Topic::id_in(&directory).map_err(RegisterError::from)?.is_some() {
+        return Err(MakeTopicError::Exists { topic: name.to_owned() });
     }
     let sizes = sizes(description, SchemaFlags::read(&description.schema));
     let of = |group| Permissions { mode: 0o664, group: Some(group) };
@@ -75,7 +119,7 @@ pub fn make_topic(
         remove_files(&lock);
         let _ = directory.remove_directory();
     }
-    Ok(made.map(drop)?)
+    Ok(made.map(drop).map_err(RegisterError::from)?)
 }
 
 /// Gives a topic's directory to a group: its members may make and remove files there, all others may read.
@@ -84,10 +128,11 @@ fn change_directory(lock: &Lock, directory: &Beneath, group: u32) -> Result<(), 
 }
 
 /// Removes a topic that has no members, whether it stands or not. Returns whether there was one.
-pub fn remove_topic(root: &Root, name: &str) -> Result<bool, RegisterError> {
-    let Some(root) = root.open()? else { return Ok(false) };
+pub fn remove_topic(root: &Root, name: &str) -> Result<bool, RemoveTopicError> {
+    let Some(root) = root.open().map_err(RegisterError::from)? else { return Ok(false) };
     let directory = root.topic(name);
-    let Some(topic) = Topic::open(&root, &directory, Role::Repairer)? else { return Ok(false) };
+    let opened = Topic::open(&root, &directory, Role::Repairer).map_err(RegisterError::from)?;
+    let Some(topic) = opened else { return Ok(false) };
     let lock = Lock::acquire(&root, &directory, name)?;
     if !topic.is_current() {
         return Ok(false);
@@ -96,7 +141,10 @@ pub fn remove_topic(root: &Root, name: &str) -> Result<bool, RegisterError> {
     let subscriber = topic.places.active().next().map(|place| place.node());
     let publisher = || active_publishers(&topic).next().map(|entry| entry.node.load(Ordering::Relaxed));
     if let Some(node) = subscriber.or_else(publisher) {
-        return Err(RegisterError::InUse { topic: name.to_owned(), peer: Peer::find(&root, NodeId(node)) });
+        return Err(RemoveTopicError::InUse {
+            topic: name.to_owned(),
+            peer: Peer::find(&root, NodeId(node)),
+        });
     }
     remove_files(&lock);
     // Still there if another participant waits for its lock, or if it has files of others.
