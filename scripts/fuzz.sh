@@ -35,8 +35,8 @@ for target in "${targets[@]}"; do
   mkdir -p "$found/corpus" "$found/artifacts"
   # The vectors are good first inputs.
   case $target in
-    *idl*) seeds=(spec/vectors/*.idl schema/situ/*.idl) ;;
-    *ros*) seeds=(crates/situ-schema/built_in/*/msg/*.msg) ;;
+    *idl*) seeds=(spec/vectors/*.idl schema/situ/*.idl tests/generated/schema/services/*.idl) ;;
+    *ros*) seeds=(crates/situ-schema/built_in/*/msg/*.msg tests/generated/schema/services/srv/*.srv) ;;
     protobuf) seeds=(spec/vectors/protobuf/*.bin) ;;
     region_* | trace_*) seeds=("fuzz/corpus/$target/"*) ;;
     *text*) seeds=(crates/situ-schema/tests/dynamic/*.yaml) ;;

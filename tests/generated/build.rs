@@ -21,6 +21,10 @@ fn main() {
     BuildScript::new(file("tests/generated/schema/edges.idl")).file_stem("edges").run();
     BuildScript::new(file("tests/generated/schema/recursion.idl")).file_stem("recursion").run();
 
+    let services = root.join("tests/generated/schema/services");
+    let services =
+        Loader::new().file(services.join("calculator.idl")).file(services.join("srv/AddTwoInts.srv"));
+    BuildScript::new(services).file_stem("services").run();
     BuildScript::new(file("tests/generated/schema/region.idl")).file_stem("region").run();
     BuildScript::new(file("tests/generated/schema/bazaar.idl")).file_stem("bazaar").run();
     for version in ["profile", "profile_before", "profile_other"] {

@@ -62,8 +62,8 @@ pub use self::{
         describe_region,
     },
     api::service::{
-        AnswerValueError, CallValueError, Client, INVALID_REQUEST, PendingCall, ReceiveReplyError,
-        ReceiveRequestError, Refusal, ReplyLoan, Request, RequestLoan, Server, ServiceBuilder,
+        AnswerValueError, CallValueError, Client, ClientOf, INVALID_REQUEST, PendingCall, ReceiveReplyError,
+        ReceiveRequestError, Refusal, ReplyLoan, Request, RequestLoan, Server, ServerOf, ServiceBuilder,
         describe_service,
     },
     api::service_async::{AsyncCall, AsyncCallError, AsyncClient, Requests},

@@ -173,3 +173,22 @@ fn layouts_are_asserted() {
         ],
     );
 }
+
+#[test]
+fn services_are_structs_with_two_types() {
+    let text = header(
+        "module m { interface Drive {\n/// Goes there.\n@flat double go(in double x); void halt(); }; };",
+    );
+    assert_lines(
+        &text,
+        &[
+            "/// Goes there.",
+            "struct Drive_go {",
+            "static constexpr ::std::string_view situ_name = \"m::Drive_go\";",
+            "using Request = ::m::Drive_go_In;",
+            "using Response = ::m::Drive_go_Out;",
+            "/// The service m::Drive_halt: a request and its response.",
+            "struct Drive_halt {",
+        ],
+    );
+}

@@ -444,7 +444,7 @@ fn grammar() {
         ("struct A { int8 a;", 1, 8, "the struct `A` is never closed", "`};`"),
         ("module m { struct A { int8 a; };", 1, 8, "the module `m` is never closed", "`};`"),
         ("strukt A { int8 a; };", 1, 1, "expected a definition, found `strukt`", "did you mean `struct`?"),
-        ("interface A { };", 1, 1, "`interface` is not supported", "data types only"),
+        ("valuetype A { };", 1, 1, "`valuetype` is not supported", "interfaces with operations"),
         ("struct A { long double a; };", 1, 12, "`long double` is not supported", "`octet NAME[16]`"),
         ("struct A { any a; };", 1, 12, "`any` is not supported", "union"),
         ("struct A { fixed<5, 2> a; };", 1, 12, "`fixed` is not supported", "double"),
@@ -547,4 +547,46 @@ fn many_mistakes_are_reported_but_not_all() {
     assert_eq!(error.diagnostics().len(), 20);
     let places: Vec<_> = error.diagnostics().iter().map(|it| error.position(it).unwrap().1).collect();
     assert_eq!(places, (2..22).collect::<Vec<_>>());
+}
+
+#[test]
+fn interfaces() {
+    check(&[
+        ("interface A : B { };", 1, 13, "interfaces cannot inherit", "delete the base"),
+        ("interface A { void f() };", 1, 23, "expected `;` after the operation", "write `;`"),
+        ("interface A { void f(long a); };", 1, 22, "expected `in`, `out` or `inout`", "`inout` for both"),
+        ("interface A { oneway void f(); };", 1, 15, "`oneway` is not supported", "publish it on a topic"),
+        ("interface A { readonly attribute long a; };", 1, 15, "`readonly` is not", "`double get_speed();`"),
+        ("interface A { void f() raises (E); };", 1, 24, "`raises` is not supported", "refuses a request"),
+        ("exception E { string why; };", 1, 1, "`exception` is not supported", "interfaces with operations"),
+        ("interface A { typedef long T; };", 1, 15, "a typedef cannot be defined here", "before this"),
+        (
+            "interface A { struct T { int8 a; } f(); };",
+            1,
+            15,
+            "a struct cannot be defined here",
+            "before this",
+        ),
+        ("interface A { void f(); ", 1, 11, "the interface `A` is never closed", "`};`"),
+        ("interface A { void f(in Missing a); };", 1, 25, "unknown type `Missing`", "define it"),
+        ("interface A { void f(); void f(); };", 1, 30, "`A_f_In` is declared twice", "rename one"),
+        (
+            "interface A_b { void c(); }; interface A { void b_c(); };",
+            1,
+            49,
+            "`A_b_c_In` is declared",
+            "rename",
+        ),
+        ("interface A { void f(in long a, inout long a); };", 1, 44, "`a`", "rename"),
+        ("interface A { }; struct S { A a; };", 1, 29, "`A` is an interface, not a type", "name a struct"),
+        (
+            "interface A { void f(); }; struct S { A_f a; };",
+            1,
+            39,
+            "`A_f` is a service, not a type",
+            "name a",
+        ),
+        ("interface A;", 1, 11, "`A` is declared but never defined", "define it"),
+        ("interface A { @flat string f(); };", 1, 28, "`A_f_Out` is @flat", "give it a bound"),
+    ]);
 }

@@ -372,3 +372,39 @@ fn the_text_that_a_topic_carries_says_which_unions_are_flat() {
     let plain = load(&text.replace("@flat union", "union"));
     assert_eq!(plain.schema_hash(plain.find("S").unwrap()), schema.schema_hash(schema.find("S").unwrap()));
 }
+
+/// Requests have the parameters `in` and `inout`, responses `inout`, `out` and what is returned.
+#[test]
+fn operations_of_interfaces_are_services() {
+    let schema = load(
+        "module m {
+           interface Later;
+           /// Drives.
+           @appendable interface Drive {
+             /// Goes somewhere.
+             double go(in double x, @unit(\"m\") inout double y, out boolean there);
+             void halt();
+           };
+           interface Later { void f(); };
+         };",
+    );
+    let services: Vec<(&str, &str)> =
+        schema.services().iter().map(|it| (it.name.as_str(), it.docs.as_str())).collect();
+    assert_eq!(services, [("m::Drive_go", "Goes somewhere."), ("m::Drive_halt", ""), ("m::Later_f", "")]);
+    let go = &schema.services()[0];
+    let of = |id| -> (&str, Vec<String>) {
+        let definition = schema.definition(id);
+        let members = &definition.kind.as_struct().unwrap().members;
+        let shown = |it: &situ_schema::model::Member| format!("{} {}", schema.display(&it.ty), it.name);
+        (definition.name.as_str(), members.iter().map(shown).collect())
+    };
+    assert_eq!(of(go.request), ("m::Drive_go_In", vec!["double x".into(), "double y".into()]));
+    let response = vec!["double y".to_owned(), "boolean there".into(), "double return_".into()];
+    assert_eq!(of(go.response), ("m::Drive_go_Out", response));
+    assert_eq!(structure(&schema, "m::Drive_go_Out").members[0].unit.as_deref(), Some("m"));
+    // The annotations of the interface hold for its operations.
+    assert_eq!(structure(&schema, "m::Drive_go_In").extensibility, Extensibility::Appendable);
+    assert_eq!(structure(&schema, "m::Later_f_In").extensibility, Extensibility::Final);
+    let empty = vec!["uint8 structure_needs_at_least_one_member".to_owned()];
+    assert_eq!(of(schema.services()[1].response), ("m::Drive_halt_Out", empty));
+}

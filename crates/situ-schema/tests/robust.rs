@@ -10,11 +10,12 @@ use situ_wire::Encoding;
 
 const IDL: &str = include_str!("../../../spec/vectors/kitchen.idl");
 const SENSOR: &str = include_str!("../../../schema/situ/sensor.idl");
+const INTERFACE: &str = include_str!("../../../tests/generated/schema/services/calculator.idl");
 const MSG: &str = "# docs [m]\nint8 X=-3\nstring<=5 s \"a b\"\nfloat64[<=3] f [1.5, .inf]\nuint8[16] u\nbool b true # on\n\
                    string[] w ['x', \"y\"]\nbuiltin_interfaces/Time t\n---\n---\nA[] nested\n";
 
 /// Pieces that mutations insert: words, signs, and numbers at the limits.
-const PIECES: [&str; 48] = [
+const PIECES: [&str; 52] = [
     "struct ",
     "union ",
     "enum ",
@@ -22,6 +23,10 @@ const PIECES: [&str; 48] = [
     "module ",
     "typedef ",
     "const ",
+    "interface ",
+    "void ",
+    "in ",
+    "inout ",
     "sequence<",
     "map<",
     "string<",
@@ -125,7 +130,7 @@ proptest! {
     #![proptest_config(config(300))]
 
     #[test]
-    fn mutated_idl(text in prop_oneof![mutated(IDL), mutated(SENSOR)]) {
+    fn mutated_idl(text in prop_oneof![mutated(IDL), mutated(SENSOR), mutated(INTERFACE)]) {
         exercise(Loader::new().text("fuzz.idl", text, Format::Idl));
     }
 

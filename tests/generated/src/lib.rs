@@ -20,6 +20,11 @@ pub mod recursion {
     include!(concat!(env!("OUT_DIR"), "/recursion.rs"));
 }
 
+/// `schema/services`: a service of ROS, and an interface.
+pub mod services {
+    include!(concat!(env!("OUT_DIR"), "/services.rs"));
+}
+
 /// `schema/region.idl`: what lies in regions.
 pub mod region {
     include!(concat!(env!("OUT_DIR"), "/region.rs"));

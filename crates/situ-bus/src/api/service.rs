@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::task::Poll;
 use std::time::Duration;
 
-use situ_layout::{BulkElement, BulkRef, FlatMessage, Message};
+use situ_layout::{BulkElement, BulkRef, FlatMessage, Message, Service};
 use situ_memory::DomainId;
 use situ_wire::EncodeError;
 
@@ -55,6 +55,37 @@ impl Node {
         ServiceBuilder::new(self, service)
     }
 }
+
+impl Node {
+    /// As [`client`](Self::client), for a service type that was generated from a `.srv` file or from an
+    /// operation of an interface.
+    ///
+    /// ```no_run
+    /// # use situ_layout::Service;
+    /// # type Outcome = Result<(), Box<dyn std::error::Error>>;
+    /// # fn demo<AddTwoInts: Service>(node: &situ_bus::Node, sum: AddTwoInts::Request) -> Outcome {
+    /// let client = node.client_of::<AddTwoInts>("add").create()?;
+    /// let reply = client.call(&sum)?.wait()?;
+    /// # drop(reply);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn client_of<S: Service>(&self, service: &str) -> ServiceBuilder<ClientOf<S>> {
+        self.client(service)
+    }
+
+    /// As [`server`](Self::server), for a service type that was generated from a `.srv` file or from an
+    /// operation of an interface.
+    pub fn server_of<S: Service>(&self, service: &str) -> ServiceBuilder<ServerOf<S>> {
+        self.server(service)
+    }
+}
+
+/// A client of a generated service type.
+pub type ClientOf<S> = Client<<S as Service>::Request, <S as Service>::Response>;
+
+/// A server of a generated service type.
+pub type ServerOf<S> = Server<<S as Service>::Request, <S as Service>::Response>;
 
 /// Builds a client or a server.
 #[derive(Debug, Clone)]

@@ -132,8 +132,15 @@ pub(crate) enum DeclarationKind {
         ty: TypeRef,
         value: Expr,
     },
-    /// `struct X;`, `union X;`: a forward declaration.
+    /// `struct X;`, `union X;`, `interface X;`: a forward declaration.
     Forward,
+    /// The name of an interface. Its operations are declarations of their own.
+    Interface,
+    /// An operation of an interface: the names of the structs beside it.
+    Service {
+        request: String,
+        response: String,
+    },
 }
 
 #[derive(Debug, Clone, Default)]

@@ -125,7 +125,8 @@ impl Loader {
         match work.run(self.requests, self.service_events) {
             Ok(()) => {
                 let mut schema = resolve::resolve(work.sources, &work.declarations)?;
-                let (services, actions) = (ros::find_services(&schema), ros::find_actions(&schema));
+                let (mut services, actions) = (ros::find_services(&schema), ros::find_actions(&schema));
+                services.extend(resolve::services(&schema, &work.declarations));
                 schema.set_services(services, actions);
                 Ok(schema)
             }

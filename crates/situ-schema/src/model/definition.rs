@@ -316,11 +316,13 @@ pub struct Constant {
 /// A service: a request and its response.
 #[derive(Debug, Clone)]
 pub struct Service {
-    /// Its fully qualified name: `std_srvs::srv::SetBool`.
+    /// Its fully qualified name: `std_srvs::srv::SetBool`; of an operation, `<interface>_<operation>`.
     pub name: Name,
-    /// The type of the request, `…_Request`.
+    /// The documentation of an operation.
+    pub docs: String,
+    /// The type of the request: `…_Request`, of an operation `…_In`.
     pub request: TypeId,
-    /// The type of the response, `…_Response`.
+    /// The type of the response: `…_Response`, of an operation `…_Out`.
     pub response: TypeId,
 }
 

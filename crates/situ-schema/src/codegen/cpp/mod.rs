@@ -193,7 +193,10 @@ impl<'a> Header<'a> {
 
     fn service(&self, code: &mut CodeWriter, scope: &mut Scope, service: &Service) {
         scope.enter(code, self.schema, &service.name);
-        code.line(format!("/// The service {}: a request and its response.", service.name));
+        match service.docs.as_str() {
+            "" => code.line(format!("/// The service {}: a request and its response.", service.name)),
+            docs => code.docs(docs),
+        }
         code.line(format!("struct {} {{", self.schema.ident(&service.name)));
         code.indent();
         code.line(format!("static constexpr ::std::string_view situ_name = \"{}\";", service.name));

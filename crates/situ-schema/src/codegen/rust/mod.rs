@@ -250,7 +250,7 @@ impl Generator<'_> {
 
     fn service(&self, code: &mut CodeWriter, scope: &Scope, service: &Service) {
         let name = self.names.ident(&service.name);
-        code.line(format!("/// The service `{}`.", service.name));
+        code.docs(&service.docs, || format!("The service `{}`.", service.name));
         code.line("#[derive(Clone, Copy, Debug)]");
         code.line(format!("pub struct {name};"));
         code.gap();

@@ -84,7 +84,9 @@ pub fn packages(schema: &Schema) -> BTreeMap<&str, Package<'_>> {
         package.structs.push(id);
         it.members.iter().for_each(|member| uses(schema, &member.ty, &mut package.uses));
     }
-    let services = schema.services().iter();
+    // The crates have no services of interfaces, which ROS does not know.
+    let is_of_ros = |it: &&Service| schema.name(it.request).as_str().ends_with("_Request");
+    let services = schema.services().iter().filter(is_of_ros);
     for service in services.chain(schema.actions().iter().flat_map(|it| [&it.send_goal, &it.get_result])) {
         let package = parts(&service.name).and_then(|(name, ..)| packages.get_mut(name));
         package.into_iter().for_each(|package| package.services.push(service));

@@ -5,6 +5,7 @@
 //!   condition     the conditions of `#if` and `#elif`
 //!   lexer         tokens: identifiers, literals, signs, comments
 //!   parser        parses tokens to declarations
+//!   interface     the operations of interfaces
 //!   expression    constant expressions
 //!   literal       lists in the text of `@default`
 //!   overlay       the grammar of overlay files
@@ -12,6 +13,7 @@
 
 mod condition;
 mod expression;
+mod interface;
 mod lexer;
 mod literal;
 mod overlay;

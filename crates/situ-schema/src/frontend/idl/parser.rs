@@ -38,7 +38,8 @@ pub(crate) fn parse(sources: &Sources, tokens: &[Token]) -> Parsed<Vec<Declarati
     Ok(parser.declarations)
 }
 
-const DEFINITIONS: [&str; 7] = ["module", "struct", "union", "enum", "bitmask", "typedef", "const"];
+const DEFINITIONS: [&str; 8] =
+    ["module", "struct", "union", "enum", "bitmask", "typedef", "const", "interface"];
 
 impl<'t> Parser<'t> {
     pub fn new(sources: &'t Sources, tokens: &'t [Token]) -> Self {
@@ -180,7 +181,7 @@ impl<'t> Parser<'t> {
         Ok(name)
     }
 
-    fn push(&mut self, name: Ident, prefix: Prefix, kind: DeclarationKind) {
+    pub(super) fn push(&mut self, name: Ident, prefix: Prefix, kind: DeclarationKind) {
         self.declarations.push(Declaration { scope: self.scope.clone(), name, prefix, kind });
     }
 
@@ -209,6 +210,7 @@ impl<'t> Parser<'t> {
             "typedef" => self.alias(prefix)?,
             "bitset" => return Err(self.bitset(token.span)),
             "const" => self.constant(prefix)?,
+            "interface" => self.interface(prefix)?,
             other => return Err(unsupported(other, token.span)),
         }
         self.expect(";", &format!("after the {word}"))?;
@@ -216,6 +218,7 @@ impl<'t> Parser<'t> {
         if let Some(last) = self.declarations[first..].last_mut()
             && last.prefix.docs.is_empty()
             && word != "module"
+            && word != "interface"
         {
             last.prefix.docs = trailing;
         }
@@ -658,7 +661,7 @@ impl<'t> Parser<'t> {
 }
 
 /// Adds the comment after a declaration to the comment before it.
-fn append_docs(docs: &mut String, trailing: &str) {
+pub(super) fn append_docs(docs: &mut String, trailing: &str) {
     if !docs.is_empty() && !trailing.is_empty() {
         docs.push('\n');
     }
@@ -670,9 +673,9 @@ fn unsupported(word: &str, span: Span) -> Box<Diagnostic> {
     let not_supported =
         |help: &str| Box::new(Diagnostic::new(format!("`{word}` is not supported"), span, "here").help(help));
     match word {
-        "interface" | "exception" | "valuetype" | "eventtype" | "component" | "home" | "native" | "local"
-        | "abstract" | "import" | "typeid" | "typeprefix" => not_supported(
-            "Situ reads data types only: modules, structs, unions, enums, bitmasks, typedefs and constants",
+        "exception" | "valuetype" | "eventtype" | "component" | "home" | "native" | "local" | "abstract"
+        | "import" | "typeid" | "typeprefix" => not_supported(
+            "Situ reads modules, structs, unions, enums, bitmasks, typedefs, constants, and interfaces with operations",
         ),
         "any" | "Object" | "ValueBase" => not_supported("use a union of the types that can occur"),
         "fixed" => not_supported("use an integer and fix the place of its point by a @unit, or use `double`"),

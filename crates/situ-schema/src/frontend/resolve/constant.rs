@@ -130,7 +130,7 @@ impl Resolver<'_> {
                 Some(Kind::Bitmask(it)) => Ok(Value::Integer(1 << it.flags[at].position)),
                 _ => Err(too_early()),
             },
-            Some(Symbol::Module | Symbol::Type(_)) => Err(Box::new(
+            Some(Symbol::Module | Symbol::Interface | Symbol::Service | Symbol::Type(_)) => Err(Box::new(
                 Diagnostic::new(format!("`{}` is not a value", name.text()), name.span, "here")
                     .help("use a constant, an enumerator or a literal"),
             )),

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 use crate::frontend::ast::{Declaration, DeclarationKind, ScopedName};
 use crate::model::graph::MAX_NESTING;
-use crate::model::{Constant, Definition, Extensibility, Kind, Name, Struct, TypeId};
+use crate::model::{Constant, Definition, Extensibility, Kind, Name, Service, Struct, TypeId};
 use crate::schema::{Parts, Schema};
 use crate::source::diagnostic::{Diagnostic, MAX_DIAGNOSTICS, SchemaError, did_you_mean};
 use crate::source::{Sources, Span};
@@ -27,6 +27,8 @@ type Resolved<T> = Result<T, Box<Diagnostic>>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Symbol {
     Module,
+    Interface,
+    Service,
     Type(TypeId),
     Constant(usize),
     /// An enumerator: its enum and position.
@@ -76,6 +78,18 @@ pub(crate) fn resolve(sources: Sources, declarations: &[Declaration]) -> Result<
     resolver.finish(sources)
 }
 
+/// The services of the interfaces among the declarations.
+pub(crate) fn services(schema: &Schema, declarations: &[Declaration]) -> Vec<Service> {
+    let service = |it: &Declaration| {
+        let DeclarationKind::Service { request, response } = &it.kind else { return None };
+        let of = |name: &str| schema.find(&full_name(&it.scope, name));
+        let name = Name::new(full_name(&it.scope, &it.name.text));
+        let docs = it.prefix.docs.clone();
+        Some(Service { name, docs, request: of(request)?, response: of(response)? })
+    };
+    declarations.iter().filter_map(service).collect()
+}
+
 fn full_name(scope: &[String], name: &str) -> String {
     scope.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join("::")
 }
@@ -105,6 +119,12 @@ impl Resolver<'_> {
                 DeclarationKind::Constant { .. } => {
                     // The position is known once it is evaluated; see `define_in_order`.
                     self.declare(full, Symbol::Constant(usize::MAX), name.span);
+                    continue;
+                }
+                DeclarationKind::Interface | DeclarationKind::Service { .. } => {
+                    let is_service = !matches!(kind, DeclarationKind::Interface);
+                    let symbol = if is_service { Symbol::Service } else { Symbol::Interface };
+                    self.declare(full, symbol, name.span);
                     continue;
                 }
                 // ROS 2's tools repeat typedefs in every file; they are compared in `define_in_order`.
@@ -220,7 +240,11 @@ impl Resolver<'_> {
                         );
                     }
                 }
-                DeclarationKind::Struct(_) | DeclarationKind::Union(_) | DeclarationKind::Forward => {}
+                DeclarationKind::Struct(_)
+                | DeclarationKind::Union(_)
+                | DeclarationKind::Forward
+                | DeclarationKind::Interface
+                | DeclarationKind::Service { .. } => {}
             }
         }
     }

@@ -95,6 +95,8 @@ impl Resolver<'_> {
             )),
             Some(Symbol::Type(id)) => Ok(id),
             Some(Symbol::Module) => wrong("a module"),
+            Some(Symbol::Interface) => wrong("an interface"),
+            Some(Symbol::Service) => wrong("a service"),
             Some(Symbol::Constant(_)) => wrong("a constant"),
             Some(Symbol::Enumerator(..)) => wrong("an enumerator"),
             Some(Symbol::Flag(..)) => wrong("a flag"),

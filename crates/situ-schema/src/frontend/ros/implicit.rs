@@ -171,7 +171,8 @@ pub(crate) fn add_implicit(declarations: &mut Vec<Declaration>, service_events: 
 
 fn service(schema: &Schema, stem: &str) -> Option<Service> {
     let of = |suffix: &str| schema.find(&format!("{stem}{suffix}"));
-    Some(Service { name: Name::new(stem), request: of("_Request")?, response: of("_Response")? })
+    let (name, docs) = (Name::new(stem), String::new());
+    Some(Service { name, docs, request: of("_Request")?, response: of("_Response")? })
 }
 
 fn stems(schema: &Schema, kind: &str, suffix: &str) -> Vec<String> {
