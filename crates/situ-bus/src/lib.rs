@@ -85,6 +85,8 @@ pub use self::{
     node::liveness::{NodeId, NodeInfo},
     node::peer::Peer,
     observe::observer::{Observer, Seen},
+    observe::read_message::ObservedMessage,
+    observe::service::{ServiceEvent, ServiceEventKind, ServiceObserver},
     observe::{hook, inspect},
     port::device_span::DeviceSpan,
     port::growing::GROWING_ROOM,

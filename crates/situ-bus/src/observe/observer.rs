@@ -9,12 +9,12 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::{Ordering, fence};
-use situ_memory::{Access, Domains, PoolView, SlotId, guard, short_generation};
+use situ_memory::{Access, Domains, Lent, PoolView, SlotId, guard, short_generation};
 
 use crate::clock::Deadline;
 use crate::node::liveness::NodeId;
 use crate::observe::inspect::InspectError;
-use crate::protocol::ring::Look;
+use crate::protocol::ring::{Look, Reference};
 use crate::root::Root;
 use crate::topic::format::{DESCRIPTOR, Descriptor};
 use crate::topic::rights::Role;
@@ -36,11 +36,22 @@ pub struct Seen {
     pub publisher: NodeId,
 }
 
+/// The slot of a message, which its owner may recycle while it is read.
+pub(super) struct Slot<'o> {
+    pub(super) view: &'o PoolView,
+    pub(super) id: SlotId,
+    pub(super) lent: Lent,
+    pub(super) descriptor: &'o Descriptor,
+}
+
 /// Watches a topic without taking part in it: see [`latest`](Self::latest).
 #[derive(Debug)]
 pub struct Observer {
-    topic: Topic,
-    next: u64,
+    pub(super) topic: Topic,
+    /// The number of the next message.
+    pub(super) next: u64,
+    /// Messages that could not be read: they were recycled before, or lie on a device.
+    pub(super) missed: u64,
     /// The mapped pools, by number. A pool that could not be opened is not tried again.
     pools: HashMap<u64, Option<PoolView>>,
 }
@@ -52,7 +63,7 @@ impl Observer {
         let Some(root) = root.open()? else { return Ok(None) };
         Ok(Topic::open(&root, &root.topic(name), Role::Observer)?.map(|topic| {
             let next = topic.end();
-            Self { topic, next, pools: HashMap::new() }
+            Self { topic, next, missed: 0, pools: HashMap::new() }
         }))
     }
 
@@ -89,6 +100,26 @@ impl Observer {
         self.next = end;
         let sequence = end.checked_sub(1)?;
         let Look::Here(reference) = self.topic.ring_of(sequence).look(sequence) else { return None };
+        self.read_slot(sequence, reference, |slot| {
+            let Slot { view, descriptor, .. } = slot;
+            Some(Seen {
+                sequence,
+                published_at_ns: descriptor.published_at_ns.load(Ordering::Relaxed),
+                bytes: u64::from(descriptor.head_size.load(Ordering::Relaxed))
+                    .saturating_add(descriptor.body_size.load(Ordering::Relaxed)),
+                publisher: NodeId(view.header().owner),
+            })
+        })
+    }
+
+    /// Reads from the slot of a message. `None` if `read` returns nothing, or if the slot was recycled before
+    /// it was done: then it may have read anything.
+    pub(super) fn read_slot<R>(
+        &mut self,
+        sequence: u64,
+        reference: Reference,
+        read: impl FnOnce(Slot<'_>) -> Option<R>,
+    ) -> Option<R> {
         let number = self.topic.named_entry(usize::from(reference.pool))?.tenure.of(sequence)?;
         let path = self.topic.pool_path(number);
         let view = self
@@ -102,28 +133,22 @@ impl Observer {
         if short_generation(generation) != reference.generation {
             return None;
         }
-        let (memory, len) = view.memory(slot)?;
-        if len < DESCRIPTOR {
+        let lent = view.lent(slot)?;
+        if lent.len < DESCRIPTOR {
             return None;
         }
         // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64. A
         // descriptor consists of atomics, for which any bits are valid, and a write by another process
         // meanwhile is no data race.
-        let descriptor = unsafe { &*memory.cast::<Descriptor>() };
-        let seen = Seen {
-            sequence,
-            published_at_ns: descriptor.published_at_ns.load(Ordering::Relaxed),
-            bytes: u64::from(descriptor.head_size.load(Ordering::Relaxed))
-                .saturating_add(descriptor.body_size.load(Ordering::Relaxed)),
-            publisher: NodeId(view.header().owner),
-        };
+        let descriptor = unsafe { &*lent.memory.cast::<Descriptor>() };
+        let found = read(Slot { view, id: slot, lent, descriptor })?;
         let here = descriptor.sequence.load(Ordering::Relaxed);
         // The loads above come before the load of the generation below (acquire fence). If any of them had
         // read a later message's bytes, the generation, which was raised before those bytes were written,
         // would be seen here. The message's number shows that the generation is the row's, and not one with
         // the same low bits.
         fence(Ordering::Acquire);
-        (control.generation() == generation && here == sequence.wrapping_add(1)).then_some(seen)
+        (control.generation() == generation && here == sequence.wrapping_add(1)).then_some(found)
     }
 
     /// Waits until a message is published on one of the topics, at most for `timeout`. Returns whether there
