@@ -174,8 +174,31 @@ mod services {
     use std::time::Duration;
 
     use situ::bus::{Client, Node, Refusal, Root, Server};
-    use situ_examples::examples::{Cloud, CloudBulkLengths, Pose};
+    use situ_examples::examples::{
+        Calculator_add, Calculator_add_In, Calculator_add_Out, Cloud, CloudBulkLengths, Pose,
+    };
     use situ_testkit::Scratch;
+
+    fn add(node: &Node) -> Result<f64, Box<dyn Error>> {
+        // ANCHOR: service_typed
+        let server = node.server_of::<Calculator_add>("calculator/add").create()?;
+        let client = node.client_of::<Calculator_add>("calculator/add").create()?;
+
+        let call = client.call(&Calculator_add_In { a: 40.0, b: 2.0 })?;
+        server.serve(Some(Duration::from_secs(10)), |request| {
+            Ok(Calculator_add_Out { return_: request.a + request.b })
+        })?;
+        let sum = call.wait()?.return_;
+        // ANCHOR_END: service_typed
+        Ok(sum)
+    }
+
+    #[test]
+    fn an_operation_of_an_interface_is_called() {
+        let scratch = Scratch::new("interface");
+        let node = Node::in_root("interface", Root::at(scratch.path(), None)).unwrap();
+        assert_eq!(add(&node).unwrap(), 42.0);
+    }
 
     fn serve(node: &Node) -> Result<(), Box<dyn Error>> {
         // ANCHOR: service_server

@@ -13,7 +13,7 @@ use situ::bus::{Durability, Reliability};
 
 use crate::output::ColorChoice;
 
-pub use inspect::{DomainCommand, NodeCommand, ServiceCommand};
+pub use inspect::{CallArgs, DomainCommand, NodeCommand, ServiceCommand, ServiceEchoArgs};
 pub use standing::CreateArgs;
 
 /// The styles of the help.
@@ -97,7 +97,7 @@ pub enum Command {
         #[command(subcommand)]
         command: NodeCommand,
     },
-    /// Inspect services, with their clients and servers
+    /// Inspect, call and watch services
     Service {
         /// The command on services.
         #[command(subcommand)]

@@ -19,6 +19,16 @@ pub enum CliError {
     /// A check found a problem, which is already printed.
     #[error("a check failed")]
     CheckFailed,
+    /// A server refused the request.
+    #[error("service `{service}` refused the request ({code}): {text}")]
+    Refused {
+        /// The service.
+        service: String,
+        /// The server's number for the reason.
+        code: u64,
+        /// The server's text.
+        text: String,
+    },
     /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
@@ -46,6 +56,7 @@ impl CliError {
     pub fn code(&self) -> u8 {
         match self {
             CliError::Failed(_) | CliError::Schema(_) | CliError::CheckFailed | CliError::Output(_) => 1,
+            CliError::Refused { .. } => 1,
             CliError::Usage(_) => 2,
             CliError::NotFound(_) => 3,
             CliError::TimedOut(_) => 4,
@@ -69,6 +80,12 @@ impl CliError {
             }
             // The text shows parts of files, with escapes for characters that control the terminal.
             CliError::Schema(errors) => eprint!("{}", errors.render(io::stderr().is_terminal())),
+            CliError::Refused { code, text, .. } if json => {
+                let refusal = serde_json::json!({ "code": code, "text": text });
+                let report =
+                    serde_json::json!({ "error": self.to_string(), "code": self.code(), "refusal": refusal });
+                eprintln!("{}", fit_for_json(&report.to_string()));
+            }
             _ if json => {
                 let report = serde_json::json!({ "error": self.to_string(), "code": self.code() });
                 eprintln!("{}", fit_for_json(&report.to_string()));

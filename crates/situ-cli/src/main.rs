@@ -68,6 +68,8 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Command::Service { command } => match command {
             ServiceCommand::List => commands::service::list(&context),
             ServiceCommand::Info { service } => commands::service::info(&context, &service),
+            ServiceCommand::Call(arguments) => commands::service_call::run(&context, &arguments),
+            ServiceCommand::Echo(arguments) => commands::service_echo::run(&context, &arguments),
         },
         Command::Schema { command } => match command {
             SchemaCommand::Show(arguments) => commands::schema::show(&context, &arguments),

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use situ::bus::{Encoding, RawSample};
-use situ_schema::dynamic::{self, PrintOptions, ReadError, Value, WriteError};
+use situ::bus::{Encoding, RawSample, TypeDescription};
+use situ_schema::dynamic::{self, PrintOptions, ReadError, TextError, Value, WriteError};
 use situ_schema::model::TypeId;
 use situ_schema::{Schema, SchemaError};
 use situ_wire::Encoding as Version;
@@ -58,11 +58,53 @@ impl MessageReader {
     pub fn read(&self, sample: &RawSample) -> Result<Value, ReadError> {
         // The bytes that are checked must be the bytes that are read. This therefore makes private copies.
         let (head, body) = (sample.head().try_to_vec()?, sample.body().try_to_vec()?);
-        match sample.encoding() {
-            Encoding::Flat => dynamic::from_flat(&self.schema, self.root, &head, &body),
-            Encoding::Xcdr1 | Encoding::Xcdr2 => dynamic::from_cdr(&self.schema, self.root, &body),
-            Encoding::Region => dynamic::from_region(&self.schema, self.root, &body),
+        self.read_bytes(sample.encoding(), &head, &body)
+    }
+
+    /// Reads a private copy of a message.
+    pub fn read_bytes(&self, encoding: Encoding, head: &[u8], body: &[u8]) -> Result<Value, ReadError> {
+        match encoding {
+            Encoding::Flat => dynamic::from_flat(&self.schema, self.root, head, body),
+            Encoding::Xcdr1 | Encoding::Xcdr2 => dynamic::from_cdr(&self.schema, self.root, body),
+            Encoding::Region => dynamic::from_region(&self.schema, self.root, body),
         }
+    }
+
+    /// Reads a message that is written as YAML or JSON.
+    pub fn parse(&self, text: &str) -> Result<Value, TextError> {
+        dynamic::from_text(&self.schema, self.root, text)
+    }
+
+    /// Encodes a message.
+    pub fn encode(&self, message: &Value, encoding: Encoding) -> Result<Encoded, WriteError> {
+        encode(&self.schema, self.root, message, encoding)
+    }
+
+    /// Whether the default storage of the type is Flat.
+    pub fn is_flat(&self) -> bool {
+        self.schema.is_flat(self.root)
+    }
+
+    /// The type as a participant registers it, with flat messages or with serialized ones.
+    pub fn description(&self, flat: bool) -> TypeDescription {
+        describe(&self.schema, self.root, flat)
+    }
+}
+
+/// A type as a participant registers it, with flat messages if it has a flat form, or with serialized ones.
+pub fn describe(schema: &Schema, root: TypeId, flat: bool) -> TypeDescription {
+    let flat = flat && schema.is_flattable(root);
+    TypeDescription {
+        name: schema.name(root).to_string(),
+        schema: schema.canonical(root),
+        schema_hash: schema.schema_hash(root),
+        layout_hash: if flat { schema.layout_hash(root) } else { 0 },
+        encoding: if flat { Encoding::Flat } else { Encoding::Xcdr1 },
+        fixed_size: schema
+            .flat_layout(root)
+            .and_then(|it| it.extent.size.try_into().ok())
+            .unwrap_or_default(),
+        user_header_size: 0,
     }
 }
 

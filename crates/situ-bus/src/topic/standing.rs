@@ -98,7 +98,7 @@ pub fn make_topic(
     rights: TopicRights,
 ) -> Result<(), MakeTopicError> {
     names::check_given(name)?;
-    description.check_lengths(name)?;
+    description.check_lengths(name).map_err(RegisterError::from)?;
     let root = root.prepare().map_err(RegisterError::from)?;
     if root.group().is_none() {
         return Err(MakeTopicError::NoGroup { topic: name.to_owned() });

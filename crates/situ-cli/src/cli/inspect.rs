@@ -1,6 +1,8 @@
 //! The arguments of `situ node`, `situ service` and `situ domain`.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+
+use super::{seconds, seconds_or_none};
 
 /// `situ node`.
 #[derive(Debug, Subcommand)]
@@ -27,6 +29,61 @@ pub enum ServiceCommand {
         /// The service's name
         service: String,
     },
+    /// Send a request written as YAML or JSON, and print the reply
+    #[command(after_help = "Examples:
+  situ service call add '{a: 40, b: 2}'
+  situ service call add '{a: 40}' --json | jq .message.sum      absent fields keep their default values
+  situ service call drive --timeout 60 --wait                   wait for a server; no fields, one minute
+The types are those of the service. A reply in parts is printed part by part, as the parts come. If the server
+refuses the request, the command fails with its code and text. Ctrl-C cancels the call.")]
+    Call(CallArgs),
+    /// Print requests and replies as they pass
+    #[command(after_help = "Examples:
+  situ service echo add
+  situ service echo add --json | jq 'select(.event == \"reply\") | .latency_ns'
+  situ service echo add -n 2 --timeout 10
+
+It does not take part in the service: it is no server, holds no message, and no client waits for it. It looks
+once a millisecond. A message whose memory was used again before that is missed, and counted; messages of at
+most 88 bytes stay longer. Messages in the memory of devices, and the replies to a client that came and went
+between two looks, are missed as well. The time after which a reply came is that between the two publications.")]
+    Echo(ServiceEchoArgs),
+}
+
+/// `situ service call`.
+#[derive(Debug, Args)]
+pub struct CallArgs {
+    /// The service's name
+    pub service: String,
+    /// The request, as YAML or JSON; `{}` has the default values
+    #[arg(default_value = "{}")]
+    pub request: String,
+    /// How long the call may take, with all parts of its reply
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    pub timeout: f64,
+    /// Wait at most this many seconds for a server; 0 does not wait, and without a number it is 1000000
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds_or_none,
+        num_args = 0..=1, default_missing_value = "1000000")]
+    pub wait: f64,
+    /// Print long arrays and strings in full
+    #[arg(long)]
+    pub full: bool,
+}
+
+/// `situ service echo`.
+#[derive(Debug, Args)]
+pub struct ServiceEchoArgs {
+    /// The service's name
+    pub service: String,
+    /// Stop after N requests, replies and parts
+    #[arg(short = 'n', long, value_name = "N")]
+    pub count: Option<u64>,
+    /// Print long arrays and strings in full
+    #[arg(long)]
+    pub full: bool,
+    /// Give up when there is no call for this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<f64>,
 }
 
 /// `situ domain`.

@@ -52,16 +52,20 @@ fn qos(arguments: &EchoArgs, topic: &TopicInfo) -> SubscriberQos {
     }
 }
 
+/// How much of a message is printed.
+pub fn shown(full: bool) -> PrintOptions {
+    if full {
+        return PrintOptions::default();
+    }
+    PrintOptions { max_elements: Some(SHORT_LIST), max_text: Some(SHORT_TEXT) }
+}
+
 /// `situ topic echo`.
 pub fn echo(context: &Context, arguments: &EchoArgs) -> Result<(), CliError> {
     let choose = |topic: &TopicInfo| qos(arguments, topic);
     let mut listener = Listener::join(context, &arguments.topics, arguments.timeout, &choose)?;
     let output = &context.output;
-    let shown = if arguments.full {
-        PrintOptions::default()
-    } else {
-        PrintOptions { max_elements: Some(SHORT_LIST), max_text: Some(SHORT_TEXT) }
-    };
+    let shown = shown(arguments.full);
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 {
         let (index, sample) = match listener.next(Instant::now() + PERIOD)? {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   topic, node, service, domain   their lists and details: `list` and `info`
+//!   service_call, service_echo   call a service, and watch one; service_types reads its schemas
 //!   echo, measure         print and measure the messages of topics, by subscribers of `listen`
 //!   pattern               names and patterns of topics
 //!   publish               a publisher without a compiled-in type, of messages that `messages_file` reads
@@ -27,6 +28,9 @@ mod pattern;
 pub mod publish;
 pub mod schema;
 pub mod service;
+pub mod service_call;
+pub mod service_echo;
+mod service_types;
 pub mod standing;
 pub mod topic;
 

@@ -16,7 +16,7 @@ use situ_schema::model::TypeId;
 use super::{Context, Interrupt, messages_file, pattern, schema};
 use crate::cli::PubArgs;
 use crate::error::{CliError, complain};
-use crate::message::{Encoded, encode};
+use crate::message::{self, Encoded, encode};
 use crate::output::units;
 
 /// The interval between checks for subscribers and for Ctrl-C.
@@ -159,21 +159,11 @@ fn announcement(arguments: &PubArgs, count: u64, rate: Option<f64>) -> String {
 
 /// The type to register, with the layout of the topic's existing messages, if any.
 pub(super) fn describe(schema: &Schema, root: TypeId, existing: Option<&TopicInfo>) -> TypeDescription {
-    let flat = match existing {
-        Some(topic) => topic.description.encoding == Encoding::Flat && schema.is_flattable(root),
-        None => schema.is_flat(root) && schema.is_flattable(root),
-    };
+    let flat =
+        existing.map_or_else(|| schema.is_flat(root), |topic| topic.description.encoding == Encoding::Flat);
     TypeDescription {
-        name: schema.name(root).to_string(),
-        schema: schema.canonical(root),
-        schema_hash: schema.schema_hash(root),
-        layout_hash: if flat { schema.layout_hash(root) } else { 0 },
-        encoding: if flat { Encoding::Flat } else { Encoding::Xcdr1 },
-        fixed_size: schema
-            .flat_layout(root)
-            .and_then(|it| it.extent.size.try_into().ok())
-            .unwrap_or_default(),
         user_header_size: existing.map_or(0, |topic| topic.description.user_header_size),
+        ..message::describe(schema, root, flat)
     }
 }
 

@@ -8,6 +8,7 @@ use situ::bus::{NodeId, NodeInfo};
 use situ::layout::foreign::Foreign;
 
 use super::Context;
+use super::service_types::find;
 use crate::error::CliError;
 use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, Style};
@@ -103,17 +104,8 @@ fn table(services: Vec<Summary>) -> Table {
 
 /// `situ service info`.
 pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
-    let services = inspect::services(&context.root).map_err(CliError::failed)?;
-    let Some(service) = services.iter().find(|service| service.name == name) else {
-        let known: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();
-        let there = match known.is_empty() {
-            true => "no service has a client or a server".to_owned(),
-            false => format!("there are: {}", known.join(", ")),
-        };
-        let root = context.root.path().display();
-        return Err(CliError::NotFound(format!("there is no service `{name}` in {root}; {there}")));
-    };
-    let details = details(service, inspect::nodes(&context.root).map_err(CliError::failed)?);
+    let service = find(context, name)?;
+    let details = details(&service, inspect::nodes(&context.root).map_err(CliError::failed)?);
     let output = &context.output;
     if output.is_json() { Ok(output.record(&details)?) } else { Ok(output.text(render(&details, output))?) }
 }
