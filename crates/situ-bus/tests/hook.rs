@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::{Scratch, numbers, publish, take};
-use situ_bus::hook::{self, Event, Hook, Notice, Step, Why};
+use situ_bus::hook::{self, CallEnd, Event, Hook, MessageId, Notice, Role, Step, Why};
 use situ_bus::{
-    History, Placement, PublishError, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos,
-    WhenFull,
+    History, Placement, PublishError, PublisherQos, RawClient, RawPublisher, RawServer, RawSubscriber,
+    Reliability, ServiceDescription, ServiceOptions, SubscriberQos, WhenFull,
 };
 use situ_memory::{HOST, find};
 
@@ -42,7 +42,9 @@ fn told(work: impl FnOnce()) -> Vec<Kept> {
     KEPT.take();
     work();
     let kept = KEPT.take();
-    assert!(kept.is_sorted_by_key(|(at, ..)| *at), "in the order of time: {kept:?}");
+    // The begin of a call has the time before its request was published.
+    let in_order = kept.iter().filter(|(.., event)| !matches!(event, Event::CallBegins { .. }));
+    assert!(in_order.is_sorted_by_key(|(at, ..)| *at), "in the order of time: {kept:?}");
     let mut open = Vec::new();
     for (_, _, event) in &kept {
         match event {
@@ -226,4 +228,84 @@ fn a_copy_is_a_step_of_the_take_that_makes_it() {
     );
     let shared = told(|| drop(second.take().unwrap().unwrap()));
     assert_eq!(events(&shared).len(), 3, "the second subscriber finds the copy");
+}
+
+/// Both sides of a service report its calls, with the numbers of request and reply on their topics.
+#[test]
+fn calls_are_followed_from_the_client_to_the_server_and_back() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let types = ServiceDescription { request: numbers(), reply: numbers() };
+    let options = ServiceOptions::default();
+    let client = RawClient::create(&node, "hooked", &types, &options).unwrap();
+    let server = RawServer::create(&node, "hooked", &types, &options).unwrap();
+    let send = || client.loan(8, 8, 0).unwrap().send(None).unwrap();
+    let take = || server.take().unwrap().unwrap();
+    let answer =
+        |request: &situ_bus::RawRequest| server.loan(&request.id(), 8, 8, 0).unwrap().send().unwrap();
+
+    let mut calls = Vec::new();
+    let kept = told(|| {
+        calls = vec![send(), send(), send(), send()];
+        let requests = [take(), take(), take(), take()];
+        // The second one is answered first.
+        answer(&requests[1]);
+        server.refuse(&requests[0].id(), 7, "no").unwrap();
+        drop(requests);
+        client.take_of(calls[1]).unwrap().unwrap();
+        client.take_of(calls[0]).unwrap_err();
+        client.cancel(calls[2]).unwrap();
+    });
+    let of = |role: Role| {
+        let is_of = |event: &Event| match event {
+            Event::CallBegins { role: it, .. } | Event::CallEnds { role: it, .. } => *it == role,
+            _ => false,
+        };
+        kept.iter().filter(|(.., event)| is_of(event)).cloned().collect::<Vec<_>>()
+    };
+    let begins = |role, index: usize| Event::CallBegins {
+        role,
+        lane: index as u32,
+        call: calls[index],
+        number: index as u64,
+    };
+    let replies = client.replies();
+    let topic = kept
+        .iter()
+        .find_map(|(_, subject, _)| subject.as_ref().filter(|it| it.0 == replies.topic()).map(|it| it.1));
+    let reply = |number| Some(MessageId { topic: topic.unwrap(), number });
+    let ends = |role, lane, end, reply| Event::CallEnds { role, lane, end, reply };
+    let of_client = of(Role::Client);
+    let expected = [
+        begins(Role::Client, 0),
+        begins(Role::Client, 1),
+        begins(Role::Client, 2),
+        begins(Role::Client, 3),
+        ends(Role::Client, 1, CallEnd::Replied, reply(0)),
+        ends(Role::Client, 0, CallEnd::Refused, reply(1)),
+        ends(Role::Client, 2, CallEnd::Cancelled, None),
+    ];
+    assert_eq!(events(&of_client), expected);
+    let expected = [
+        begins(Role::Server, 0),
+        begins(Role::Server, 1),
+        begins(Role::Server, 2),
+        begins(Role::Server, 3),
+        ends(Role::Server, 1, CallEnd::Replied, reply(0)),
+        ends(Role::Server, 0, CallEnd::Refused, reply(1)),
+        ends(Role::Server, 2, CallEnd::Dropped, None),
+        ends(Role::Server, 3, CallEnd::Dropped, None),
+    ];
+    assert_eq!(events(&of(Role::Server)), expected);
+    assert!(of_client.iter().all(|(_, subject, _)| subject.as_ref().unwrap().0 == "situ:request/hooked"));
+    // A call begins before its request is published.
+    let published = |number| {
+        let is_it = |event: &Event| matches!(event, Event::Begin { step: Step::Publish, number: it, .. } if *it == Some(number));
+        kept.iter().find(|(_, subject, event)| {
+            subject.as_ref().is_some_and(|it| it.0 == "situ:request/hooked") && is_it(event)
+        })
+    };
+    for (index, (at, ..)) in of_client[..4].iter().enumerate() {
+        assert!(*at < published(index as u64).unwrap().0);
+    }
 }

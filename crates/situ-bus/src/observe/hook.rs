@@ -22,7 +22,8 @@ pub struct Hook {
 /// An event on this thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Notice<'a> {
-    /// The time, by the hook's clock. Events of one thread come in this order.
+    /// The time, by the hook's clock. Events of one thread come in this order, except that
+    /// [`Event::CallBegins`] of a client comes after the publication of its request, with the time before it.
     pub at_ns: u64,
     /// The publisher or subscriber. `None` if the event concerns several topics.
     pub subject: Option<Subject<'a>>,
@@ -71,6 +72,31 @@ pub enum Event {
         /// The number of messages.
         messages: u64,
     },
+    /// A client has sent a request, or a server has taken one. The subject is the topic of requests.
+    ///
+    /// Calls overlap, and end in any order and on any thread, so they are no steps. Until a call ends, no
+    /// other call of this client or server has its lane.
+    CallBegins {
+        /// On which side.
+        role: Role,
+        /// The call's lane: small, and used again.
+        lane: u32,
+        /// The number of the call, unique for the client.
+        call: u64,
+        /// The number of the request on its topic.
+        number: u64,
+    },
+    /// A client's call is over, or a server is done with a request.
+    CallEnds {
+        /// On which side.
+        role: Role,
+        /// The call's lane.
+        lane: u32,
+        /// How it ended.
+        end: CallEnd,
+        /// The last message of the reply.
+        reply: Option<MessageId>,
+    },
     /// This many slots of the publisher's pool are in use.
     SlotsInUse(u64),
     /// This many messages wait for the subscriber.
@@ -103,6 +129,42 @@ pub enum Step {
         /// Its process; 0 if it is not known.
         pid: u32,
     },
+}
+
+/// The sides of a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It sends requests.
+    Client,
+    /// It takes them.
+    Server,
+}
+
+/// How a call ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallEnd {
+    /// The server has sent the last message of the reply; the client has taken it.
+    Replied,
+    /// The server has refused the request.
+    Refused,
+    /// The client needs no reply any more.
+    Cancelled,
+    /// The client's limit has passed.
+    Deadline,
+    /// No server is left that could answer.
+    ServerGone,
+    /// The server has dropped the request, and not answered it.
+    Dropped,
+}
+
+/// A message of any topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageId {
+    /// The topic's number.
+    pub topic: u64,
+    /// The message's number.
+    pub number: u64,
 }
 
 /// Why messages do not reach a subscriber.

@@ -19,7 +19,7 @@ impl Topic {
 }
 
 impl RawPublisher {
-    fn subject(&self) -> Subject<'_> {
+    pub(crate) fn subject(&self) -> Subject<'_> {
         self.topic.subject(self.entry)
     }
 

@@ -13,6 +13,7 @@ use super::clients::ReplyPublisher;
 use super::errors::AnswerError;
 use super::header::{ReplyHeader, ReplyKind};
 use super::request::RequestId;
+use crate::observe::hook;
 use crate::port::loan::{LoanError, RawLoan};
 use crate::port::publish_error::PublishError;
 use crate::qos::WhenFull;
@@ -111,7 +112,12 @@ impl<'s> RawReplyLoan<'s> {
             Some(stream) => loan.publish_on(stream),
         };
         match published {
-            Ok(_) => Ok(()),
+            Ok(number) => {
+                if header.kind.is_last() && hook::watcher().is_some() {
+                    client.tell_answered(id.call, header.kind, number);
+                }
+                Ok(())
+            }
             // The client may have ended while it had no room.
             Err(PublishError::Full { .. }) if client.publisher.subscribers() == 0 => Err(client.gone(&id)),
             Err(error) => Err(error.into()),

@@ -17,10 +17,19 @@ pub(super) struct Call {
     pub(super) server: Option<EndpointId>,
     /// Whether its last reply has arrived, and waits to be taken.
     pub(super) is_over: bool,
+    /// Whether a tracer knows of it.
+    pub(super) is_traced: bool,
 }
 
-const FREE: Call =
-    Call { number: 0, started_ns: 0, deadline_ns: u64::MAX, request: 0, server: None, is_over: false };
+const FREE: Call = Call {
+    number: 0,
+    started_ns: 0,
+    deadline_ns: u64::MAX,
+    request: 0,
+    server: None,
+    is_over: false,
+    is_traced: false,
+};
 
 /// The calls of a client. Its memory is allocated once.
 ///
@@ -69,10 +78,16 @@ impl Calls {
         Some(number)
     }
 
+    /// The slot of a call.
+    #[inline]
+    pub(super) fn slot(&self, number: u64) -> usize {
+        (number % self.slots.len() as u64) as usize
+    }
+
     /// A call by its number.
     #[inline]
     pub(super) fn get(&mut self, number: u64) -> Option<&mut Call> {
-        let slot = (number % self.slots.len() as u64) as usize;
+        let slot = self.slot(number);
         Some(&mut self.slots[slot]).filter(|call| number != 0 && call.number == number)
     }
 
@@ -80,7 +95,7 @@ impl Calls {
     #[inline]
     pub(super) fn end(&mut self, number: u64) -> Option<Call> {
         let call = std::mem::replace(self.get(number)?, FREE);
-        self.free.push((number % self.slots.len() as u64) as usize);
+        self.free.push(self.slot(number));
         if self.is_empty() {
             self.earliest_ns = u64::MAX;
         }

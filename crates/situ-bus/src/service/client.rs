@@ -19,6 +19,7 @@ use super::servers::{self, CHECK_NS, Servers};
 use crate::clock::{Deadline, coarse_ns, now_ns};
 use crate::node::endpoint::EndpointId;
 use crate::node::handle::Node;
+use crate::observe::hook::{self, Began, CallEnd};
 use crate::port::loan::{LoanError, RawLoan};
 use crate::port::publisher::RawPublisher;
 use crate::port::sample::RawSample;
@@ -228,6 +229,7 @@ impl RawClient {
         let deadline_ns = if limit.is_some() { deadline_ns } else { 0 };
         RequestHeader { call, deadline_ns, kind: RequestKind::Call }.write(loan.user_header_mut());
         self.requests.when_full.set(when_full);
+        let began = hook::watcher().map(|watcher| Began { watcher, at_ns: watcher.now_ns() });
         let published = match on {
             None => loan.publish(),
             Some(stream) => loan.publish_on(stream),
@@ -235,8 +237,12 @@ impl RawClient {
         let mut calls = self.calls.borrow_mut();
         match published {
             Ok(number) => {
+                let slot = calls.slot(call);
                 if let Some(call) = calls.get(call) {
                     call.request = number;
+                    if let Some(began) = began {
+                        self.tell_called(began, call, slot);
+                    }
                 }
                 drop(calls);
                 self.set_alarm();
@@ -400,7 +406,7 @@ impl RawClient {
     /// Ends a call, and tells the servers. Replies that have arrived are dropped, and those that still come
     /// are ignored. An error if the servers could not be told; the call is over all the same.
     pub fn cancel(&self, call: u64) -> Result<(), CallError> {
-        let Some(ended) = self.calls.borrow_mut().end(call) else { return Ok(()) };
+        let Some(ended) = self.end(call, CallEnd::Cancelled, None) else { return Ok(()) };
         self.arrived.borrow_mut().retain(|reply| reply.call != call);
         if ended.is_over {
             return Ok(());
@@ -411,6 +417,15 @@ impl RawClient {
         self.requests.when_full.set(WhenFull::Fail);
         loan.publish()?;
         Ok(())
+    }
+
+    /// Ends a call. Returns it if it was there.
+    #[inline]
+    fn end(&self, call: u64, end: CallEnd, reply: Option<&RawReply>) -> Option<Call> {
+        let mut calls = self.calls.borrow_mut();
+        let (slot, ended) = (calls.slot(call), calls.end(call)?);
+        self.note_ended(&ended, slot, end, reply);
+        Some(ended)
     }
 
     /// Whether a call is under way, or has replies that were not taken.
@@ -448,7 +463,9 @@ impl RawClient {
     #[inline]
     fn deliver(&self, reply: RawReply) -> Result<RawReply, ReplyError> {
         if reply.header.kind.is_last() {
-            self.calls.borrow_mut().end(reply.call);
+            let is_refused = reply.header.kind == ReplyKind::Refusal;
+            let end = if is_refused { CallEnd::Refused } else { CallEnd::Replied };
+            self.end(reply.call, end, Some(&reply));
         }
         if reply.header.kind == ReplyKind::Refusal {
             return Err(self.refused(&reply));
@@ -507,7 +524,11 @@ impl RawClient {
     #[cold]
     fn fail(&self, call: u64, failure: Failure) -> ReplyError {
         let service = self.service.clone();
-        let Some(ended) = self.calls.borrow_mut().end(call) else { return self.unknown(call) };
+        let end = match failure {
+            Failure::ServerGone => CallEnd::ServerGone,
+            Failure::Deadline => CallEnd::Deadline,
+        };
+        let Some(ended) = self.end(call, end, None) else { return self.unknown(call) };
         match failure {
             Failure::ServerGone => ReplyError::ServerGone { service, call },
             Failure::Deadline => {

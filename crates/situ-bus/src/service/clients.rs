@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::errors::AnswerError;
-use super::request::RequestId;
+use super::request::{OpenCalls, RequestId};
 use crate::clock::{coarse_ns, now_ns};
 use crate::node::process_watch::ProcessWatch;
 use crate::port::publisher::RawPublisher;
@@ -19,6 +19,10 @@ const ALIVE_NS: u64 = 5_000_000;
 pub(super) struct ReplyPublisher {
     service: String,
     pub(super) publisher: RawPublisher,
+    /// The number of the client.
+    pub(super) client: u64,
+    /// The requests that the server has taken.
+    pub(super) calls: Rc<RefCell<OpenCalls>>,
     watch: RefCell<ProcessWatch>,
     /// When the client was last known to be alive.
     alive_ns: Cell<u64>,
@@ -69,13 +73,14 @@ impl Clients {
     pub(super) fn of(
         &mut self,
         service: &str,
+        calls: &Rc<RefCell<OpenCalls>>,
         request: &RequestId,
         create: impl FnOnce() -> Result<RawPublisher, RegisterError>,
     ) -> Result<Option<Rc<ReplyPublisher>>, RegisterError> {
         let number = request.client.number;
         let known = match &self.last {
             Some((last, client)) if *last == number => client.clone(),
-            _ => self.find(service, number, create)?,
+            _ => self.find(service, calls, number, create)?,
         };
         if known.is_gone(request.sent_at_ns) {
             self.forget(number);
@@ -87,6 +92,7 @@ impl Clients {
     fn find(
         &mut self,
         service: &str,
+        calls: &Rc<RefCell<OpenCalls>>,
         number: u64,
         create: impl FnOnce() -> Result<RawPublisher, RegisterError>,
     ) -> Result<Rc<ReplyPublisher>, RegisterError> {
@@ -95,8 +101,8 @@ impl Clients {
             None => {
                 let publisher = create()?;
                 let (watch, alive_ns) = (RefCell::default(), Cell::new(0));
-                let service = service.to_owned();
-                let client = Rc::new(ReplyPublisher { service, publisher, watch, alive_ns });
+                let (service, calls, client) = (service.to_owned(), calls.clone(), number);
+                let client = Rc::new(ReplyPublisher { service, publisher, client, calls, watch, alive_ns });
                 self.known.insert(number, client.clone());
                 client
             }

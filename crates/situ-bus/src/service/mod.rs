@@ -19,6 +19,7 @@
 //!   clients       a server's publishers of replies, one for each client
 //!   server        takes requests, and sends replies
 //!   answer        a reply that is being built
+//!   tracepoints   the events of calls for a tracer
 //! ```
 
 pub(crate) mod answer;
@@ -34,6 +35,7 @@ mod qos;
 pub(crate) mod request;
 pub(crate) mod server;
 mod servers;
+mod tracepoints;
 
 #[cfg(test)]
 mod tests;

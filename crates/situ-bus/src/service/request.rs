@@ -7,7 +7,9 @@ use situ_memory::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::header::RequestHeader;
 use crate::clock::now_ns;
 use crate::node::endpoint::EndpointId;
+use crate::observe::hook::{self, CallEnd};
 use crate::port::sample::RawSample;
+use crate::topic::Topic;
 
 /// What a reply needs to know of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,11 +24,18 @@ pub struct RequestId {
 
 /// A request that a server has taken, as the server and the request itself see it. It is used again when the
 /// request is gone, so that taking requests allocates nothing.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OpenCall {
     client: AtomicU64,
     call: AtomicU64,
     is_cancelled: AtomicBool,
+    /// Whether a tracer knows of it, and not of its end.
+    pub(super) is_traced: AtomicBool,
+    /// Its place among the open requests.
+    pub(super) lane: u32,
+    /// The topic of requests, and the server's place there.
+    pub(super) topic: Arc<Topic>,
+    pub(super) member: usize,
 }
 
 impl OpenCall {
@@ -42,14 +51,21 @@ impl OpenCall {
 }
 
 /// The requests that a server has taken and that still exist.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OpenCalls {
     calls: Vec<Arc<OpenCall>>,
     /// Where the last free one was.
     hint: usize,
+    /// The topic of requests, and the server's place there.
+    topic: Arc<Topic>,
+    member: usize,
 }
 
 impl OpenCalls {
+    pub(super) fn new(topic: Arc<Topic>, member: usize) -> Self {
+        Self { calls: Vec::new(), hint: 0, topic, member }
+    }
+
     /// Begins with a request.
     #[inline]
     pub(super) fn begin(&mut self, client: u64, call: u64) -> Arc<OpenCall> {
@@ -58,7 +74,15 @@ impl OpenCalls {
         let is_free = |index: &usize| Arc::strong_count(&self.calls[*index]) == 1;
         let free = (0..number).map(|step| (self.hint + step) % number).find(is_free);
         self.hint = free.unwrap_or_else(|| {
-            self.calls.push(Arc::default());
+            self.calls.push(Arc::new(OpenCall {
+                client: AtomicU64::new(0),
+                call: AtomicU64::new(0),
+                is_cancelled: AtomicBool::new(false),
+                is_traced: AtomicBool::new(false),
+                lane: number as u32,
+                topic: self.topic.clone(),
+                member: self.member,
+            }));
             number
         });
         let open = &self.calls[self.hint];
@@ -70,10 +94,16 @@ impl OpenCalls {
         self.calls.iter().filter(|open| Arc::strong_count(open) > 1).map(|open| &**open)
     }
 
+    /// A request, if it is open.
+    pub(super) fn find(&self, client: u64, call: u64) -> Option<&OpenCall> {
+        self.existing().find(|open| open.is_of(client) && open.call.load(Ordering::Relaxed) == call)
+    }
+
     /// Marks a request as cancelled, if it is open.
     pub(super) fn cancel(&self, client: u64, call: u64) {
-        let is_it = |open: &&OpenCall| open.is_of(client) && open.call.load(Ordering::Relaxed) == call;
-        self.existing().filter(is_it).for_each(|open| open.is_cancelled.store(true, Ordering::Relaxed));
+        if let Some(open) = self.find(client, call) {
+            open.is_cancelled.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Marks all requests of a client that has ended as cancelled.
@@ -118,6 +148,16 @@ impl RequestHandle {
     }
 }
 
+impl Drop for RequestHandle {
+    /// A tracer learns that the server is done with it, if it was not answered.
+    #[inline]
+    fn drop(&mut self) {
+        if self.open.is_traced.load(Ordering::Relaxed) {
+            self.open.tell_done(CallEnd::Dropped, None);
+        }
+    }
+}
+
 /// A request that was taken. Its bytes do not change until it is dropped. It may go to other threads, and may
 /// be answered in any order.
 #[derive(Debug)]
@@ -132,6 +172,9 @@ impl RawRequest {
         let client = sample.publisher_id();
         let id = RequestId { client, call: header.call, sent_at_ns: sample.published_at_ns() };
         let open = calls.begin(client.number, header.call);
+        if let Some(watcher) = hook::watcher() {
+            open.tell_taken(watcher, header.call, sample.sequence());
+        }
         Self { sample, handle: RequestHandle { id, deadline_ns: header.deadline_ns, open } }
     }
 

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::answer::RawReplyLoan;
@@ -39,16 +40,16 @@ pub struct RawServer {
     reply: TypeDescription,
     options: ServiceOptions,
     clients: RefCell<Clients>,
-    calls: RefCell<OpenCalls>,
+    calls: Rc<RefCell<OpenCalls>>,
     /// Requests that were taken while the server looked for cancellations.
     collected: RefCell<VecDeque<RawRequest>>,
     expired: Cell<u64>,
     checked_ns: Cell<u64>,
 }
 
-// SAFETY: The publishers in `clients` are shared with reply loans only. These borrow the server and cannot be
-// sent to another thread, so all references are on the thread that has the server. A loan that was forgotten
-// (`mem::forget`) is never used again.
+// SAFETY: The publishers in `clients`, and `calls`, which they refer to, are shared with reply loans only.
+// These borrow the server and cannot be sent to another thread, so all references are on the thread that has
+// the server. A loan that was forgotten (`mem::forget`) is never used again.
 unsafe impl Send for RawServer {}
 
 impl RawServer {
@@ -79,6 +80,7 @@ impl RawServer {
             qos::taking(options),
             &options.requests,
         )?;
+        let calls = OpenCalls::new(requests.core().topic.clone(), requests.core().own.index);
         Ok(Self {
             service: service.to_owned(),
             node: node.clone(),
@@ -86,7 +88,7 @@ impl RawServer {
             reply: description.of_replies(),
             options: options.clone(),
             clients: RefCell::default(),
-            calls: RefCell::default(),
+            calls: Rc::new(RefCell::new(calls)),
             collected: RefCell::default(),
             expired: Cell::new(0),
             checked_ns: Cell::new(0),
@@ -209,7 +211,7 @@ impl RawServer {
             return Err(LoanError::Forked { topic: self.requests.topic().to_owned() }.into());
         }
         let create = || self.join_replies(request);
-        let Some(client) = self.clients.borrow_mut().of(&self.service, request, create)? else {
+        let Some(client) = self.clients.borrow_mut().of(&self.service, &self.calls, request, create)? else {
             return Err(self.client_gone(request));
         };
         Ok(RawReplyLoan::new(client, *request, |client| lend(&client.publisher))?)

@@ -447,13 +447,14 @@ impl Picture<'_> {
         }
         let mut arrows: Vec<(&TimedSlice, &TimedSlice)> = Vec::new();
         for slices in flows.values() {
-            let is_message = slices.first().is_some_and(|first| {
-                self.trace.text(first.category) == "bus"
-                    && self.trace.text(first.name).starts_with("publish ")
-            });
-            for pair in slices.windows(2) {
-                let from = if is_message { slices[0] } else { pair[0] };
-                arrows.push((from, pair[1]));
+            let is_publication = |slice: &&TimedSlice| {
+                self.trace.text(slice.category) == "bus"
+                    && self.trace.text(slice.name).starts_with("publish ")
+            };
+            // The slice of a call begins before its request is published.
+            match slices.iter().position(is_publication) {
+                Some(at) => arrows.extend(slices[at + 1..].iter().map(|to| (slices[at], *to))),
+                None => arrows.extend(slices.windows(2).map(|pair| (pair[0], pair[1]))),
             }
         }
         arrows.retain(|(from, to)| self.window.has(from.begin_ns, to.begin_ns));

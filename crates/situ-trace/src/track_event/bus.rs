@@ -3,10 +3,14 @@
 //! A message has the same flow number in every process: it is computed from the topic's number and the
 //! message's number. Arrows therefore lead from the publisher's slice to copies and takes, although the
 //! message carries no flow number.
+//!
+//! Calls of services overlap, so they have tracks of their own: see `call_track`. The slice of a call has the
+//! flows of its request and of its reply.
 
-use situ_bus::hook::{self, Event as BusEvent, Hook, Notice, Step, Subject};
+use situ_bus::hook::{self, CallEnd, Event as BusEvent, Hook, MessageId, Notice, Role, Step, Subject};
 
 use super::bus_topics::{BUS, Topic, topic};
+use super::call_track::CallTrack;
 use super::event::{Argument, Event, Kind};
 use super::names::Name;
 use super::process::{mix, now_ns};
@@ -20,6 +24,8 @@ static PROCESS: Name = Name::new("subscriber process");
 static FROM: Name = Name::new("from");
 static INTO: Name = Name::new("into");
 static MESSAGES: Name = Name::new("messages");
+static CALL: Name = Name::new("call");
+static END: Name = Name::new("end");
 static WAIT_FOR_ANY: Name = Name::new("wait for any");
 
 static HOOK: Hook = Hook { now_ns, tell };
@@ -38,6 +44,19 @@ fn write(thread: &mut Thread, notice: &Notice<'_>) {
     let at_ns = notice.at_ns;
     let subject = notice.subject;
     let topic = subject.map(|subject| topic(&mut thread.topics, subject));
+    match notice.event {
+        BusEvent::CallBegins { role, lane, call, number } => {
+            let call = Argument { name: &CALL, value: Value::Uint(call) };
+            let flow = flow(subject, number);
+            return write_call(thread, notice, topic, (role, lane), Kind::Begin, flow, call);
+        }
+        BusEvent::CallEnds { role, lane, end, reply } => {
+            let end = Argument { name: &END, value: Value::Text(word(end)) };
+            let flow = reply.map(|MessageId { topic, number }| mix(topic, number));
+            return write_call(thread, notice, topic, (role, lane), Kind::End, flow, end);
+        }
+        _ => {}
+    }
     let mut put = |kind, name, flow: Option<u64>, arguments: &[Argument<'_>]| {
         let category = (kind != Kind::End).then_some(&BUS);
         thread.write(&Event {
@@ -85,6 +104,45 @@ fn write(thread: &mut Thread, notice: &Notice<'_>) {
         BusEvent::SlotsInUse(value) => count(thread, topic, subject, false, at_ns, value),
         BusEvent::Queued(value) => count(thread, topic, subject, true, at_ns, value),
         _ => {}
+    }
+}
+
+/// Writes the begin or the end of a call, on the track of its lane.
+fn write_call(
+    thread: &mut Thread,
+    notice: &Notice<'_>,
+    topic: Option<&'static Topic>,
+    (role, lane): (Role, u32),
+    kind: Kind,
+    flow: Option<u64>,
+    argument: Argument<'_>,
+) {
+    let (Some(topic), Some(subject)) = (topic, notice.subject) else { return };
+    let Some(name) = topic.call(role) else { return };
+    let event = Event {
+        kind,
+        at_ns: notice.at_ns,
+        category: (kind != Kind::End).then_some(&BUS),
+        name: (kind != Kind::End).then_some(name),
+        flows: flow.as_slice(),
+        last_flows: &[],
+        log: None,
+        arguments: &[argument],
+    };
+    thread.write_call(&event, &CallTrack::new(subject, role, lane));
+}
+
+/// How a call ended, as an argument.
+fn word(end: CallEnd) -> &'static str {
+    match end {
+        CallEnd::Replied => "replied",
+        CallEnd::Refused => "refused",
+        CallEnd::Cancelled => "cancelled",
+        CallEnd::Deadline => "deadline",
+        CallEnd::ServerGone => "server gone",
+        CallEnd::Dropped => "dropped",
+        // An end of a later version of the bus.
+        _ => "ended",
     }
 }
 

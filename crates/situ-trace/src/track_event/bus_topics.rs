@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use situ_bus::hook::{Step, Subject, Why};
+use situ_bus::hook::{Role, Step, Subject, Why};
 
 use super::category::Category;
 use super::counter::{Counter, Unit};
@@ -35,6 +35,8 @@ pub(super) struct Topic {
     skipped: Name,
     expired: Name,
     unpublished: Name,
+    /// Calls of a service, as its client and as its server sees them; of the topic of its requests.
+    calls: Option<[Name; 2]>,
     /// Two for each member: the slots of a publisher, and the queue of a subscriber.
     counters: [AtomicPtr<Counter>; 2 * MAX_MEMBERS],
 }
@@ -42,6 +44,14 @@ pub(super) struct Topic {
 /// The topics that a thread has used, at an index computed from the topic's number.
 #[derive(Default)]
 pub(super) struct TopicCache([Option<&'static Topic>; CACHED_TOPICS]);
+
+/// The beginning of the names of topics of requests.
+const REQUESTS: &str = "situ:request/";
+
+/// The service whose requests a topic carries.
+pub(super) fn service_of(topic: &str) -> Option<&str> {
+    topic.strip_prefix(REQUESTS)
+}
 
 /// Returns a text that lasts as long as the program. There are few topics.
 fn leak(text: String) -> &'static str {
@@ -51,6 +61,8 @@ fn leak(text: String) -> &'static str {
 impl Topic {
     fn new(id: u64, name: &str) -> &'static Self {
         let event = |what: &str| Name::new(leak(format!("{what} {name}")));
+        let calls =
+            |service: &str| ["call", "handle"].map(|what| Name::new(leak(format!("{what} {service}"))));
         Box::leak(Box::new(Self {
             id,
             name: name.to_owned(),
@@ -64,6 +76,7 @@ impl Topic {
             skipped: event("skipped"),
             expired: event("expired"),
             unpublished: event("not published"),
+            calls: service_of(name).map(calls),
             counters: [const { AtomicPtr::new(null_mut()) }; 2 * MAX_MEMBERS],
         }))
     }
@@ -78,6 +91,11 @@ impl Topic {
             // A step of a later version of the bus.
             _ => &self.wait,
         }
+    }
+
+    /// The name of a call. `None` if the topic carries no requests.
+    pub(super) fn call(&'static self, role: Role) -> Option<&'static Name> {
+        self.calls.as_ref().map(|[call, handle]| if role == Role::Client { call } else { handle })
     }
 
     pub(super) fn why(&'static self, why: Why) -> &'static Name {

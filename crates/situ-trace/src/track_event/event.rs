@@ -82,6 +82,12 @@ impl Event<'_> {
     /// Writes the fields of the event's packet, and names that were not sent yet.
     #[inline]
     pub(super) fn write(&self, message: Message<'_>, sent: &mut Sent) {
+        self.write_on(None, message, sent);
+    }
+
+    /// The same, on another track than the thread's.
+    #[inline]
+    pub(super) fn write_on(&self, track: Option<u64>, message: Message<'_>, sent: &mut Sent) {
         let mut packet = TracePacketWriter(message);
         packet.set_timestamp(self.at_ns);
         packet.set_sequence_flags(NEEDS_STATE);
@@ -95,6 +101,9 @@ impl Event<'_> {
             Kind::End => Type::TYPE_SLICE_END,
             Kind::Instant => Type::TYPE_INSTANT,
         });
+        if let Some(track) = track {
+            event.set_track_uuid(track);
+        }
         if let Some(category) = self.category {
             put_category(&mut event, category);
         }

@@ -8,6 +8,7 @@
 //! bus            the events of the bus
 //!   thread       a thread's writer, and the names that it has sent
 //!     bus_topics   the names of a topic's events, and its counters
+//!     call_track   the tracks of calls of services
 //!     counter event log value   the data of events, and its encoding
 //!     process    this process: its connection, its clock, its description
 //!     category   groups of events that are switched on and off together
@@ -16,6 +17,7 @@
 
 mod bus;
 mod bus_topics;
+mod call_track;
 mod category;
 mod counter;
 mod event;

@@ -91,15 +91,32 @@ pub(super) struct Sent {
     /// The number of the last message of a log. Perfetto refuses a number that had another text, even after
     /// the state was cleared.
     logs: u64,
+    /// Tracks of calls that were described since then, at an index computed from the track's number. One whose
+    /// place another one has taken is described again.
+    tracks: [u64; TRACKS],
 }
+
+/// The number of tracks of calls that a thread remembers.
+const TRACKS: usize = 32;
 
 impl Sent {
     pub(super) const fn empty() -> Self {
-        Self { names: [0; WORDS], logs: 0 }
+        Self { names: [0; WORDS], logs: 0, tracks: [0; TRACKS] }
     }
 
     pub(super) fn clear(&mut self) {
         self.names.fill(0);
+        self.tracks.fill(0);
+    }
+
+    /// Returns whether the track of a call was described.
+    pub(super) fn has_track(&self, uuid: u64) -> bool {
+        self.tracks[uuid as usize % TRACKS] == uuid
+    }
+
+    /// Marks the track of a call as described.
+    pub(super) fn add_track(&mut self, uuid: u64) {
+        self.tracks[uuid as usize % TRACKS] = uuid;
     }
 
     /// Returns a number for a message of a log: its text and its place in the source have this number.

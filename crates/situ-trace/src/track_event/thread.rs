@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::sync::Mutex;
 
 use super::bus_topics::TopicCache;
+use super::call_track::CallTrack;
 use super::counter::Counter;
 use super::event::Event;
 use super::names::{MAX_INTERNED, Sent, Table};
@@ -113,6 +114,22 @@ impl Thread {
             && let Some(mut packet) = self.writer.packet()
         {
             event.write(packet.message(), &mut self.sent);
+        }
+    }
+
+    /// Writes an event on the track of a call.
+    pub(super) fn write_call(&mut self, event: &Event<'_>, track: &CallTrack<'_>) {
+        if !self.is_ready() {
+            return;
+        }
+        if !self.sent.has_track(track.uuid()) {
+            if !self.describe(|message, _| track.describe(message)) {
+                return;
+            }
+            self.sent.add_track(track.uuid());
+        }
+        if let Some(mut packet) = self.writer.packet() {
+            event.write_on(Some(track.uuid()), packet.message(), &mut self.sent);
         }
     }
 

@@ -57,6 +57,8 @@ pub struct Checked {
     pub threads: HashMap<u64, (i32, i32, String, u64)>,
     /// By track: name and parent track.
     pub counters: HashMap<u64, (String, u64)>,
+    /// Other tracks: name and parent track.
+    pub tracks: HashMap<u64, (String, u64)>,
     pub losses: usize,
 }
 
@@ -125,6 +127,8 @@ impl Checked {
                 self.threads.insert(uuid, (thread.pid.unwrap(), thread.tid.unwrap(), name, parent));
             } else if track.counter.is_some() {
                 self.counters.insert(uuid, (track.name.clone().unwrap(), parent));
+            } else {
+                self.tracks.insert(uuid, (track.name.clone().unwrap(), parent));
             }
         }
         let Some(event) = &packet.track_event else { return };
@@ -165,7 +169,9 @@ impl Checked {
     fn check_tracks(&self) {
         let mut last: HashMap<u64, u64> = HashMap::new();
         for event in &self.events {
-            let known = self.threads.contains_key(&event.track) || self.counters.contains_key(&event.track);
+            let known = self.threads.contains_key(&event.track)
+                || self.counters.contains_key(&event.track)
+                || self.tracks.contains_key(&event.track);
             assert!(known, "no packet described the track of {event:?}");
             let last = last.entry(event.track).or_default();
             assert!(*last <= event.at, "time runs backwards at {event:?}");
@@ -173,6 +179,7 @@ impl Checked {
         }
         let parents =
             self.threads.values().map(|thread| thread.3).chain(self.counters.values().map(|it| it.1));
+        let parents = parents.chain(self.tracks.values().map(|it| it.1));
         parents
             .for_each(|parent| assert!(self.processes.contains_key(&parent), "the parent track is unknown"));
     }
