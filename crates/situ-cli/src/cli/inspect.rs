@@ -32,10 +32,12 @@ pub enum ServiceCommand {
     /// Send a request written as YAML or JSON, and print the reply
     #[command(after_help = "Examples:
   situ service call add '{a: 40, b: 2}'
-  situ service call add '{a: 40}' --json | jq .message.sum      absent fields keep their default values
-  situ service call drive --timeout 60 --wait                   wait for a server; no fields, one minute
-The types are those of the service. A reply in parts is printed part by part, as the parts come. If the server
-refuses the request, the command fails with its code and text. Ctrl-C cancels the call.")]
+  situ service call add '{a: 40}' --json | jq .message.sum
+  situ service call drive --timeout 60 --wait         wait for a server; default values
+
+The service carries its types. Absent fields keep their default values. A reply in parts is printed as
+the parts come. If the server refuses the request, the command fails, with its code and text. Ctrl-C
+cancels the call.")]
     Call(CallArgs),
     /// Print requests and replies as they pass
     #[command(after_help = "Examples:
@@ -43,10 +45,10 @@ refuses the request, the command fails with its code and text. Ctrl-C cancels th
   situ service echo add --json | jq 'select(.event == \"reply\") | .latency_ns'
   situ service echo add -n 2 --timeout 10
 
-It does not take part in the service: it is no server, holds no message, and no client waits for it. It looks
-once a millisecond. A message whose memory was used again before that is missed, and counted; messages of at
-most 88 bytes stay longer. Messages in the memory of devices, and the replies to a client that came and went
-between two looks, are missed as well. The time after which a reply came is that between the two publications.")]
+It does not take part in the service: it is no server, holds no message, and no client waits for it. It
+looks once a millisecond. A message whose memory was used again before is missed, and counted; messages
+of at most 88 bytes stay longer. It also misses messages in the memory of devices, and a client that came
+and went between two looks. The time after which a reply came is that between the two publications.")]
     Echo(ServiceEchoArgs),
 }
 
