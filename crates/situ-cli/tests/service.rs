@@ -234,6 +234,21 @@ fn an_echo_shows_calls_and_is_no_server() {
     assert_eq!((service.requests.subscribers.len(), service.requests.publishers.len()), (1, 1));
     assert!(echo.interrupt().status.success());
 
+    let mut echo = sandbox.spawn(&["service", "echo", "add", "-n", "3"]);
+    let begin = Instant::now();
+    while !echo.has_ended() {
+        assert!(begin.elapsed() < TIMEOUT);
+        ask(1000);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let shown = text(&echo.wait(TIMEOUT));
+    // It may begin between a request and its reply.
+    let lines: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("# request")).take(7).collect();
+    assert!(lines[0].starts_with("# request, call ") && lines[0].ends_with(" of asker"), "{shown}");
+    assert_eq!(lines[1..4], ["a: 1000", "b: 0", "---"]);
+    assert!(lines[4].starts_with("# reply, call ") && lines[4].contains(" of asker, after "), "{shown}");
+    assert_eq!(lines[5..], ["sum: 1000", "---"]);
+
     let quiet = sandbox.run(&["service", "echo", "add", "--timeout", "0.1"]);
     assert_eq!(failed(&quiet), (Some(4), "situ: no call of service `add` for 100 ms\n".into()));
 }

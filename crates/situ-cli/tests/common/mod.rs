@@ -160,6 +160,11 @@ impl Process {
     }
 
     #[allow(dead_code, reason = "not every test file needs it")]
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    #[allow(dead_code, reason = "not every test file needs it")]
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
