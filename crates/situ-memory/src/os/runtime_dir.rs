@@ -14,8 +14,15 @@ use crate::os::beneath::{Beneath, is_same};
 
 /// The directory that contains nodes, topics and traces, and the permissions of what is made in it. This is
 /// only a name: its contents are reached through an [`OpenRoot`].
+///
+/// A root has graph domains, which are numbers. Participants of different domains do not meet. Domain 0 is
+/// the root itself, and each other domain a directory in it, with all that a root has. (A graph domain has
+/// nothing to do with a memory domain, [`DomainId`](crate::DomainId).)
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
+    base: PathBuf,
+    graph_domain: u32,
+    /// The directory of the domain.
     path: PathBuf,
     group: Option<u32>,
 }
@@ -58,6 +65,12 @@ pub enum RootError {
     /// There is no such group.
     #[error("there is no group {0:?}: SITU_GROUP takes the name or the number of a group you belong to")]
     UnknownGroup(String),
+    /// The number of the graph domain is not one.
+    #[error(
+        "{0:?} is no graph domain: SITU_DOMAIN takes a number from 0 to 4294967294 (memory domains, which programs \
+         may open for messages of others, are in SITU_DOMAINS)"
+    )]
+    InvalidDomain(String),
 }
 
 situ_layout::debug_as_text!(RootError);
@@ -66,7 +79,7 @@ impl Root {
     /// The root that the environment names: `SITU_ROOT`, otherwise the user's own. That is
     /// `/dev/shm/situ-<uid>`, or `situ` in the runtime directory where another user has taken that name
     /// (`spec/topic.md`, *The root*). With `SITU_GROUP` (a name or a number) everything is also open to that
-    /// group; without it, to the user alone.
+    /// group; without it, to the user alone. `SITU_DOMAIN` is the number of the graph domain; without it, 0.
     pub fn from_environment() -> Result<Self, RootError> {
         let group = match std::env::var("SITU_GROUP") {
             Ok(name) if !name.is_empty() => Some(group_number(&name)?),
@@ -76,17 +89,48 @@ impl Root {
             Some(path) if !path.is_empty() => PathBuf::from(path),
             _ => default_path(group.is_some()),
         };
-        Ok(Self { path, group })
+        let root = Self::at(path, group);
+        match std::env::var_os("SITU_DOMAIN") {
+            Some(domain) if !domain.is_empty() => {
+                root.in_graph_domain(graph_domain(&domain.to_string_lossy())?)
+            }
+            _ => Ok(root),
+        }
     }
 
-    /// A root at a path of your own, open to the user alone or to a group.
+    /// A root at a path of your own, open to the user alone or to a group: its graph domain 0.
     pub fn at(path: impl Into<PathBuf>, group: Option<u32>) -> Self {
-        Self { path: path.into(), group }
+        let base = path.into();
+        Self { path: base.clone(), base, graph_domain: 0, group }
     }
 
-    /// The directory.
+    /// Another graph domain of the same root, from 0 to [`MAX_GRAPH_DOMAIN`](Self::MAX_GRAPH_DOMAIN).
+    pub fn in_graph_domain(mut self, domain: u32) -> Result<Self, RootError> {
+        if domain > Self::MAX_GRAPH_DOMAIN {
+            return Err(RootError::InvalidDomain(domain.to_string()));
+        }
+        self.graph_domain = domain;
+        self.path = if domain == 0 { self.base.clone() } else { self.base.join(format!("domain-{domain}")) };
+        Ok(self)
+    }
+
+    /// The largest number of a graph domain. The number after it is free for other languages to say that
+    /// none is given.
+    pub const MAX_GRAPH_DOMAIN: u32 = u32::MAX - 1;
+
+    /// The number of its graph domain.
+    pub fn graph_domain(&self) -> u32 {
+        self.graph_domain
+    }
+
+    /// The directory: that of its graph domain.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The directory that contains the graph domains, and is itself domain 0.
+    pub fn base(&self) -> &Path {
+        &self.base
     }
 
     /// The group that everything is open to, if any.
@@ -113,23 +157,36 @@ impl Root {
 
     /// Opens the root and checks that no other user can tamper with it. `None` if it does not exist.
     pub fn open(&self) -> Result<Option<OpenRoot>, RootError> {
-        let system = |action, source| RootError::System { action, path: self.path.clone(), source };
-        let unsafe_because = |reason| Err(RootError::Unsafe { path: self.path.clone(), reason });
+        let Some((mut handle, mut stat)) = self.open_checked(None)? else { return Ok(None) };
+        if self.graph_domain != 0 {
+            // Opened in the checked directory: a user who could replace that could also plant this one.
+            let Some(domain) = self.open_checked(Some(&handle))? else { return Ok(None) };
+            (handle, stat) = domain;
+        }
+        let absolute = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let (root, handle) = (self.clone(), Arc::new(handle));
+        Ok(Some(OpenRoot(Arc::new(Opened { root, absolute, handle, stat }))))
+    }
+
+    /// Opens and checks the base, or the directory of the domain in the opened base.
+    fn open_checked(&self, base: Option<&OwnedFd>) -> Result<Option<(OwnedFd, Stat)>, RootError> {
+        let path = if base.is_some() { &self.path } else { &self.base };
+        let system = |action, source| RootError::System { action, path: path.clone(), source };
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // Only a handle at first, which can be opened also for what may not be read.
-        let handle = match rustix::fs::open(&self.path, flags, Mode::empty()) {
+        let opened = match (base, self.path.file_name()) {
+            (Some(base), Some(name)) => rustix::fs::openat(base, name, flags, Mode::empty()),
+            _ => rustix::fs::open(&self.base, flags, Mode::empty()),
+        };
+        let handle = match opened {
             Ok(handle) => handle,
             Err(rustix::io::Errno::NOENT) => return Ok(None),
             Err(error) => return Err(system("open", error.into())),
         };
         let stat = rustix::fs::fstat(&handle).map_err(|error| system("look at", error.into()))?;
         match self.danger(&stat) {
-            Some(reason) => unsafe_because(reason),
-            None => {
-                let absolute = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
-                let (root, handle) = (self.clone(), Arc::new(handle));
-                Ok(Some(OpenRoot(Arc::new(Opened { root, absolute, handle, stat }))))
-            }
+            Some(reason) => Err(RootError::Unsafe { path: path.clone(), reason }),
+            None => Ok(Some((handle, stat))),
         }
     }
 
@@ -161,8 +218,26 @@ impl Root {
     /// tamper with it.
     pub fn prepare_only(&self, directories: &[&str]) -> Result<OpenRoot, RootError> {
         let opened = loop {
-            let system = |source| RootError::System { action: "create", path: self.path.clone(), source };
-            Beneath::from(&self.path).make_directory(self.top_mode(), self.group).map_err(system)?;
+            let make = |place: &Beneath| {
+                place.make_directory(self.top_mode(), self.group).map_err(|source| RootError::System {
+                    action: "create",
+                    path: place.path().to_owned(),
+                    source,
+                })
+            };
+            make(&Beneath::from(&self.base))?;
+            if self.graph_domain != 0 {
+                // Made in the checked base, as it is opened.
+                let Some((base, _)) = self.open_checked(None)? else { continue };
+                let name = self.path.file_name().unwrap_or_default();
+                match make(&Beneath::new(Arc::new(base), &self.base, name)) {
+                    // The base was removed in the meantime.
+                    Err(RootError::System { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                        continue;
+                    }
+                    made => made?,
+                }
+            }
             // If it is not there, another process has just removed it.
             if let Some(opened) = self.open()? {
                 break opened;
@@ -296,6 +371,11 @@ fn choose(usual: PathBuf, runtime: impl Iterator<Item = PathBuf>, me: u32) -> Pa
     if is_private(&second) || is_taken() { second } else { usual }
 }
 
+/// The number of a graph domain.
+fn graph_domain(text: &str) -> Result<u32, RootError> {
+    text.trim().parse().map_err(|_| RootError::InvalidDomain(text.to_owned()))
+}
+
 /// The number of a group, which is given by its name or its number.
 pub fn group_number(name: &str) -> Result<u32, RootError> {
     if let Ok(number) = name.parse() {
@@ -399,6 +479,41 @@ mod tests {
         let second = Root::at(&path, None).prepare().unwrap();
         second.check().unwrap();
         assert!(matches!(opened.check(), Err(RootError::Removed { .. })));
+    }
+
+    #[test]
+    fn a_graph_domain_is_a_root_in_the_root() {
+        let scratch = Scratch::new("graph-domain");
+        let path = scratch.path().to_owned();
+        let root = Root::at(&path, None);
+        let in_domain = |number| root.clone().in_graph_domain(number).unwrap();
+        assert_eq!((in_domain(0), in_domain(7).in_graph_domain(0).unwrap()), (root.clone(), root.clone()));
+        let seven = in_domain(7);
+        assert_eq!((seven.path(), seven.base(), seven.graph_domain()), (&*path.join("domain-7"), &*path, 7));
+        assert!(seven.open().unwrap().is_none());
+        let opened = seven.prepare().unwrap();
+        assert_eq!(opened.topics().path(), path.join("domain-7/topics"));
+        for made in ["", "domain-7", "domain-7/nodes"] {
+            let mode = fs::metadata(path.join(made)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o7777, 0o700, "{made}");
+        }
+        seven.open().unwrap().unwrap().check().unwrap();
+        // A link that was planted in its place, and a base in which any user could plant one.
+        std::os::unix::fs::symlink(path.join("domain-7"), path.join("domain-8")).unwrap();
+        assert!(matches!(in_domain(8).open(), Err(RootError::Unsafe { .. })));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(seven.open(), Err(RootError::Unsafe { path: refused, .. }) if refused == path));
+    }
+
+    #[test]
+    fn a_graph_domain_is_a_number() {
+        assert_eq!(graph_domain(" 42 ").unwrap(), 42);
+        for text in ["-1", "vulkan:0", "4294967296"] {
+            assert!(matches!(graph_domain(text), Err(RootError::InvalidDomain(found)) if found == text));
+        }
+        let root = Root::at("/dev/shm/situ-none", None);
+        assert!(root.clone().in_graph_domain(u32::MAX - 1).is_ok());
+        assert!(matches!(root.in_graph_domain(u32::MAX), Err(RootError::InvalidDomain(_))));
     }
 
     #[test]
