@@ -137,19 +137,42 @@ typedef struct situ_root {
   /* The number of the group that may use the directory, or SITU_NO_GROUP for the owner alone. Requires a
    * path. */
   uint32_t group;
+  /* The graph domain: a number below UINT32_MAX. Programs of different graph domains do not meet.
+   * SITU_DEFAULT_DOMAIN: with a path 0, otherwise $SITU_DOMAIN or, if that is not set, 0. */
+  uint32_t graph_domain;
 } situ_root;
 
 #define SITU_NO_GROUP UINT32_MAX
+#define SITU_DEFAULT_DOMAIN UINT32_MAX
 
-/* Creates a node. A NULL `root` is the same as a NULL path. Files and registrations of dead nodes are
- * removed. Destroy the node with situ_node_destroy; publishers and subscribers created from it stay valid.
- * Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE. */
+/* Creates a node. With a NULL `root`, the environment decides. Files and registrations of dead nodes are
+ * removed. A process may have many nodes, also of the same name. Destroy the node with situ_node_destroy;
+ * publishers and subscribers created from it stay valid. Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE. */
 situ_status situ_node_create(const char* name, const situ_root* root, situ_node** node, situ_error* error);
 void situ_node_destroy(situ_node* node);
 
-/* The node's name, valid as long as the handle. The node's number, which identifies the publisher in
- * messages. */
+/* The options of a node. Zeroes are the defaults. */
+typedef struct situ_node_options {
+  /* NULL: the environment decides. */
+  const situ_root* root;
+  /* The namespace: names that each begin with a "/", for example "/robot/arm". NULL: "/". */
+  const char* node_namespace;
+  /* Up to SITU_MAX_USER_DATA bytes that all participants can read (situ/graph.h). */
+  const void* user_data;
+  size_t user_data_size;
+} situ_node_options;
+
+/* The largest user data of a node, a publisher or a subscriber, in bytes. */
+#define SITU_MAX_USER_DATA 256
+
+/* As situ_node_create, with options. */
+situ_status situ_node_create_with(const char* name, const situ_node_options* options, situ_node** node,
+                                  situ_error* error);
+
+/* The node's name and its namespace, valid as long as the handle. The node's number, which identifies the
+ * publisher in messages. */
 const char* situ_node_name(const situ_node* node);
+const char* situ_node_namespace(const situ_node* node);
 uint64_t situ_node_id(const situ_node* node);
 
 /* ---- Types and quality of service ---------------------------------------------------------------------- */
@@ -216,6 +239,9 @@ typedef struct situ_publisher_qos {
    * memory to the system, down to half of this number. UINT64_MAX, the default: memory returns to the system
    * after some seconds without use, and on situ_publisher_trim. */
   uint64_t trim_above;
+  /* Up to SITU_MAX_USER_DATA bytes that all participants can read (situ/graph.h). */
+  const void* user_data;
+  size_t user_data_size;
 } situ_publisher_qos;
 
 /* Which publishers' messages a subscriber reads in place. All other messages are copied to private memory on
@@ -247,6 +273,9 @@ typedef struct situ_subscriber_qos {
   uint64_t max_pool;
   /* The number of samples that the subscriber may hold at a time, at most 493. 0: the default, 256. */
   uint64_t max_held;
+  /* Up to SITU_MAX_USER_DATA bytes that all participants can read (situ/graph.h). */
+  const void* user_data;
+  size_t user_data_size;
 } situ_subscriber_qos;
 
 /* Best effort, volatile, a depth of 8, at most one second of waiting, no limits. */
@@ -358,6 +387,10 @@ typedef struct situ_publisher_statistics {
   uint64_t slots_in_use;
   uint64_t memory_bytes;
 } situ_publisher_statistics;
+
+/* The publisher's id, which never repeats: the one under which the graph lists it (situ/graph.h). The first 8
+ * bytes are the number of its node, little-endian. */
+void situ_publisher_id(const situ_publisher* publisher, uint8_t id[16]);
 
 situ_publisher_statistics situ_publisher_get_statistics(const situ_publisher* publisher);
 
@@ -491,6 +524,10 @@ typedef struct situ_subscriber_statistics {
   /* The present number of publishers of the topic. */
   uint64_t publishers;
 } situ_subscriber_statistics;
+
+/* The subscriber's id, which never repeats: the one under which the graph lists it (situ/graph.h). The first
+ * 8 bytes are the number of its node, little-endian. */
+void situ_subscriber_id(const situ_subscriber* subscriber, uint8_t id[16]);
 
 situ_subscriber_statistics situ_subscriber_get_statistics(const situ_subscriber* subscriber);
 

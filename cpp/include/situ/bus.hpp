@@ -24,6 +24,7 @@
 #include "situ/bus/raii/any_subscriber.hpp"
 #include "situ/bus/raii/device.hpp"
 #include "situ/bus/raii/executor.hpp"
+#include "situ/bus/raii/graph.hpp"
 #include "situ/bus/raii/guard.hpp"
 #include "situ/bus/raii/inspect.hpp"
 #include "situ/bus/raii/interrupt.hpp"

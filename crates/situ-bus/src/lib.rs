@@ -27,6 +27,8 @@ mod copy;
 #[cfg(not(loom))]
 mod execute;
 #[cfg(not(loom))]
+mod graph;
+#[cfg(not(loom))]
 mod node;
 #[cfg(not(loom))]
 mod observe;
@@ -80,9 +82,15 @@ pub use self::{
     },
     execute::executor::{Executor, InGroup, SpinError},
     execute::stop::Stopper,
+    graph::changes::GraphChanges,
+    graph::endpoint_info::{EndpointInfo, EndpointQos, EndpointRole},
+    graph::read::{Graph, GraphNode, GraphService, GraphTopic},
+    graph::watch::{GraphWatch, GraphWatchError},
     node::endpoint::EndpointId,
     node::handle::{Cleaned, Node, NodeError, clean, clean_topics},
     node::liveness::{NodeId, NodeInfo},
+    node::node_file::MAX_USER_DATA,
+    node::options::NodeOptions,
     node::peer::Peer,
     observe::observer::{Observer, Seen},
     observe::read_message::ObservedMessage,

@@ -192,7 +192,7 @@ fn go_on_in_both(scratch: &Scratch, node: Node) {
     }
     assert_eq!((sample.head_in_place(), sample.body_in_place()), (&10u64.to_ne_bytes()[..], &[10; 100][..]));
     // Both places count: a publisher with a subscriber that does not take is held up.
-    let quick = PublisherQos { when_full: WhenFull::Fail, ..*publisher.qos() };
+    let quick = PublisherQos { when_full: WhenFull::Fail, ..publisher.qos().clone() };
     let quick = RawPublisher::create(&node, "points", &numbers(), quick).unwrap();
     while take(&subscriber).is_some() {}
     let full = (0..10).find_map(|_| quick.loan(8, 8, 0).unwrap().publish().err());

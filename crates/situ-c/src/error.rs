@@ -160,7 +160,7 @@ impl From<&RootError> for situ_status {
         match error {
             RootError::Unsafe { .. } => Self::Unsafe,
             RootError::Removed { .. } => Self::Removed,
-            RootError::UnknownGroup(_) => Self::InvalidArgument,
+            RootError::UnknownGroup(_) | RootError::InvalidDomain(_) => Self::InvalidArgument,
             _ => Self::System,
         }
     }
@@ -213,7 +213,9 @@ impl From<InspectError> for Failure {
 impl From<NodeError> for Failure {
     fn from(error: NodeError) -> Self {
         let status = match &error {
-            NodeError::InvalidName(_) => situ_status::InvalidArgument,
+            NodeError::InvalidName(_)
+            | NodeError::InvalidNamespace(_)
+            | NodeError::UserDataTooLong { .. } => situ_status::InvalidArgument,
             NodeError::Root(root) => root.into(),
             _ => situ_status::System,
         };
@@ -226,6 +228,7 @@ impl From<RegisterError> for Failure {
         let status = match &error {
             RegisterError::InvalidName(_)
             | RegisterError::ReservedName { .. }
+            | RegisterError::UserDataTooLong { .. }
             | RegisterError::UserHeaderSize { .. } => situ_status::InvalidArgument,
             RegisterError::Root(root) => root.into(),
             RegisterError::Memory(memory) => memory.into(),
@@ -239,9 +242,10 @@ impl From<RegisterError> for Failure {
             | RegisterError::UserHeaderMismatch { .. }
             | RegisterError::Serialized { .. } => situ_status::Type,
             RegisterError::Qos { .. } => situ_status::Qos,
-            RegisterError::Full { .. } | RegisterError::Depth { .. } | RegisterError::Domains { .. } => {
-                situ_status::NoPlace
-            }
+            RegisterError::Full { .. }
+            | RegisterError::Depth { .. }
+            | RegisterError::Domains { .. }
+            | RegisterError::NodeFull { .. } => situ_status::NoPlace,
             RegisterError::Forked { .. } => situ_status::Forked,
             RegisterError::Removed { .. } => situ_status::Removed,
             RegisterError::Busy { .. } => situ_status::Busy,

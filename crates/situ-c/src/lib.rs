@@ -1,5 +1,5 @@
 //! libsitu: the bus for C, and for all languages that can call C. Its documentation is the headers,
-//! `cpp/include/situ.h` and `cpp/include/situ/execute.h`.
+//! `cpp/include/situ.h`, `cpp/include/situ/execute.h` and `cpp/include/situ/graph.h`.
 //!
 //! Every function checks its arguments, calls `situ-bus`, and turns errors into texts. No panic unwinds into
 //! C ([`error::guard`]). The state of the hot path lies in structures that the caller owns. Lending,
@@ -10,6 +10,7 @@
 mod device;
 mod error;
 mod executor;
+mod graph;
 mod guard;
 mod inspect;
 mod interrupt;

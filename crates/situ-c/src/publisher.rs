@@ -380,6 +380,22 @@ pub unsafe extern "C" fn situ_publisher_trim(publisher: *mut situ_publisher) -> 
     })
 }
 
+/// Writes the 16 bytes of a publisher's id; zeroes for a null handle.
+///
+/// # Safety
+/// `publisher` is null or a live handle that no other thread uses; `id` is null or has room for 16 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_publisher_id(publisher: *const situ_publisher, id: *mut u8) {
+    guard_value(|| {
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { publisher.as_ref() }.map_or([0; 16], |it| it.raw.id().to_bytes());
+        if !id.is_null() {
+            // SAFETY: not null, and with room for 16 bytes as the caller promises.
+            unsafe { id.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        }
+    });
+}
+
 /// The statistics of a publisher.
 ///
 /// # Safety

@@ -365,6 +365,22 @@ pub unsafe extern "C" fn situ_subscriber_clear_fd(subscriber: *mut situ_subscrib
     });
 }
 
+/// Writes the 16 bytes of a subscriber's id; zeroes for a null handle.
+///
+/// # Safety
+/// `subscriber` is null or a live handle that no other thread uses; `id` is null or has room for 16 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_subscriber_id(subscriber: *const situ_subscriber, id: *mut u8) {
+    guard_value(|| {
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { subscriber.as_ref() }.map_or([0; 16], |it| it.raw.id().to_bytes());
+        if !id.is_null() {
+            // SAFETY: not null, and with room for 16 bytes as the caller promises.
+            unsafe { id.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        }
+    });
+}
+
 /// The statistics of a subscriber.
 ///
 /// # Safety

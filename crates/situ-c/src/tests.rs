@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::ptr::{null, null_mut};
 
+use situ_bus::EndpointRole;
 use situ_testkit::Scratch;
 use situ_testkit::allocator::{Calls, CountingAllocator, counting};
 
@@ -15,9 +16,10 @@ use situ_trace::Severity;
 use crate::device::{situ_fence, situ_fence_state, situ_span};
 use crate::error::{Failure, TEXT_SIZE, guard, situ_error, situ_status};
 use crate::executor::situ_callback;
+use crate::graph::{situ_endpoint_info, situ_graph_node};
 use crate::inspect::{situ_node_info, situ_topic_info, situ_wait_info};
 use crate::interrupt::situ_waiting;
-use crate::node::{situ_node, situ_node_create, situ_node_destroy};
+use crate::node::{situ_node, situ_node_create, situ_node_destroy, situ_node_options};
 use crate::publisher::*;
 use crate::subscriber::*;
 use crate::timer::{situ_timer_call, situ_timer_state};
@@ -46,7 +48,32 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         };
     }
     structure!(situ_error { status, text });
-    structure!(situ_root { path, group });
+    structure!(situ_root { path, group, graph_domain });
+    structure!(situ_node_options { root, node_namespace, user_data, user_data_size });
+    structure!(situ_graph_node { id, name, node_namespace, program, user_data, user_data_size, pid });
+    structure!(situ_endpoint_info {
+        id,
+        role,
+        encoding,
+        name,
+        type_name,
+        domain,
+        schema_hash,
+        layout_hash,
+        reliability,
+        durability,
+        depth,
+        deadline_ns,
+        lifespan_ns,
+        user_data,
+        user_data_size
+    });
+    number("SITU_MAX_USER_DATA", situ_bus::MAX_USER_DATA);
+    number("SITU_DEFAULT_DOMAIN", DEFAULT_DOMAIN as usize);
+    number("SITU_ROLE_PUBLISHER", EndpointRole::Publisher as usize);
+    number("SITU_ROLE_SUBSCRIBER", EndpointRole::Subscriber as usize);
+    number("SITU_ROLE_CLIENT", EndpointRole::Client as usize);
+    number("SITU_ROLE_SERVER", EndpointRole::Server as usize);
     structure!(situ_type { name, schema, schema_hash, layout_hash, encoding, fixed_size, user_header_size });
     structure!(situ_publisher_qos {
         reliability,
@@ -56,7 +83,9 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         deadline_ns,
         lifespan_ns,
         without_stamps,
-        trim_above
+        trim_above,
+        user_data,
+        user_data_size
     });
     structure!(situ_placement { domain, capacity, eager_copies, strategy });
     structure!(situ_span { address, size, offset, memory_size, domain_kind, domain_number });
@@ -80,7 +109,9 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         trust,
         max_message,
         max_pool,
-        max_held
+        max_held,
+        user_data,
+        user_data_size
     });
     structure!(situ_loan { head, head_size, body, body_size, encoding });
     structure!(situ_sample {
@@ -174,7 +205,7 @@ fn the_header_and_the_library_agree_on_every_number() {
     std::fs::write(
         &source,
         format!(
-            "#include <situ/execute.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"
+            "#include <situ/execute.h>\n#include <situ/graph.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"
         ),
     )
     .unwrap();
@@ -197,7 +228,7 @@ fn the_header_and_the_library_agree_on_every_number() {
 
 #[test]
 fn the_header_declares_what_the_library_exports() {
-    let headers = ["situ.h", "situ/execute.h"];
+    let headers = ["situ.h", "situ/execute.h", "situ/graph.h"];
     let header =
         headers.map(|name| std::fs::read_to_string(include_directory().join(name)).unwrap()).concat();
     let mut code = String::new();
@@ -225,6 +256,7 @@ fn the_header_declares_what_the_library_exports() {
         include_str!("timer.rs"),
         include_str!("wait_set.rs"),
         include_str!("types.rs"),
+        include_str!("graph.rs"),
         include_str!("node.rs"),
         include_str!("publisher.rs"),
         include_str!("subscriber.rs"),
@@ -258,7 +290,7 @@ impl Bench {
     fn new() -> Self {
         let scratch = Scratch::new("c-abi");
         let path = CString::new(scratch.to_str().unwrap()).unwrap();
-        let root = situ_root { path: path.as_ptr(), group: NO_GROUP };
+        let root = situ_root { path: path.as_ptr(), group: NO_GROUP, graph_domain: DEFAULT_DOMAIN };
         let description = situ_type {
             name: c"test::Numbers".as_ptr(),
             schema: c"".as_ptr(),

@@ -1,6 +1,6 @@
 //! The header's structures for types, placements and quality of service, and the functions that read them.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::time::Duration;
 
 use situ_bus::{
@@ -15,12 +15,15 @@ use crate::error::Failure;
 pub const FOREVER: u64 = u64::MAX;
 /// `SITU_NO_GROUP`.
 pub const NO_GROUP: u32 = u32::MAX;
+/// `SITU_DEFAULT_DOMAIN`.
+pub const DEFAULT_DOMAIN: u32 = u32::MAX;
 
 /// `situ_root`.
 #[repr(C)]
 pub struct situ_root {
     pub path: *const c_char,
     pub group: u32,
+    pub graph_domain: u32,
 }
 
 /// `situ_type`.
@@ -91,6 +94,8 @@ pub struct situ_publisher_qos {
     pub lifespan_ns: u64,
     pub without_stamps: u32,
     pub trim_above: u64,
+    pub user_data: *const c_void,
+    pub user_data_size: usize,
 }
 
 /// `situ_subscriber_qos`.
@@ -104,6 +109,8 @@ pub struct situ_subscriber_qos {
     pub max_message: u64,
     pub max_pool: u64,
     pub max_held: u64,
+    pub user_data: *const c_void,
+    pub user_data_size: usize,
 }
 
 /// Best effort, volatile, a depth of 8, one second to block, no limits.
@@ -125,6 +132,8 @@ pub extern "C" fn situ_publisher_qos_default() -> situ_publisher_qos {
         lifespan_ns: 0,
         without_stamps: 0,
         trim_above: u64::MAX,
+        user_data: std::ptr::null(),
+        user_data_size: 0,
     }
 }
 
@@ -142,6 +151,8 @@ pub extern "C" fn situ_subscriber_qos_default() -> situ_subscriber_qos {
         max_message: message,
         max_pool: pool,
         max_held: 0,
+        user_data: std::ptr::null(),
+        user_data_size: 0,
     }
 }
 
@@ -178,6 +189,19 @@ pub unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Fa
     let text = unsafe { CStr::from_ptr(pointer) };
     text.to_str()
         .map_err(|error| Failure::argument(format_args!("`{what}` is not UTF-8 text: {error} ({text:?})")))
+}
+
+/// Bytes from C.
+///
+/// # Safety
+/// `pointer` is null or valid for reads of `size` bytes.
+pub unsafe fn bytes(pointer: *const c_void, size: usize, what: &str) -> Result<Vec<u8>, Failure> {
+    match (size, pointer.is_null()) {
+        (0, _) => Ok(Vec::new()),
+        (_, true) => Err(missing(what)),
+        // SAFETY: not null, and valid for reads as the caller promises.
+        _ => Ok(unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), size) }.to_vec()),
+    }
 }
 
 /// Converts a text for C. A zero within it is replaced, because C could not show it.
@@ -237,13 +261,17 @@ pub fn encoding(value: u32) -> Result<Encoding, Failure> {
 /// `root` is null or valid for reads, and its path a text.
 pub unsafe fn read_root(root: *const situ_root) -> Result<Root, Failure> {
     // SAFETY: the caller's promise.
-    match unsafe { root.as_ref() } {
-        Some(root) if !root.path.is_null() => {
-            // SAFETY: the caller's promise.
-            let path = unsafe { text(root.path, "root->path") }?;
-            Ok(Root::at(path, (root.group != NO_GROUP).then_some(root.group)))
-        }
-        _ => Ok(Root::from_environment()?),
+    let Some(root) = (unsafe { root.as_ref() }) else { return Ok(Root::from_environment()?) };
+    let found = if root.path.is_null() {
+        Root::from_environment()?
+    } else {
+        // SAFETY: the caller's promise.
+        let path = unsafe { text(root.path, "root->path") }?;
+        Root::at(path, (root.group != NO_GROUP).then_some(root.group))
+    };
+    match root.graph_domain {
+        DEFAULT_DOMAIN => Ok(found),
+        domain => Ok(found.in_graph_domain(domain)?),
     }
 }
 
@@ -269,7 +297,7 @@ pub unsafe fn read_type(description: *const situ_type) -> Result<TypeDescription
 /// The quality of service of a publisher, and whether its messages carry time stamps.
 ///
 /// # Safety
-/// `qos` is null or valid for reads.
+/// `qos` is null or valid for reads, and so are its user data.
 pub unsafe fn read_publisher_qos(qos: *const situ_publisher_qos) -> Result<(PublisherQos, bool), Failure> {
     // SAFETY: the caller's promise.
     let Some(qos) = (unsafe { qos.as_ref() }) else { return Ok((PublisherQos::default(), true)) };
@@ -284,6 +312,8 @@ pub unsafe fn read_publisher_qos(qos: *const situ_publisher_qos) -> Result<(Publ
         deadline: period(qos.deadline_ns),
         lifespan: period(qos.lifespan_ns),
         trim_above: (qos.trim_above != u64::MAX).then_some(qos.trim_above),
+        // SAFETY: the caller's promise.
+        user_data: unsafe { bytes(qos.user_data, qos.user_data_size, "user_data") }?,
     };
     Ok((read, qos.without_stamps == 0))
 }
@@ -291,7 +321,7 @@ pub unsafe fn read_publisher_qos(qos: *const situ_publisher_qos) -> Result<(Publ
 /// The quality of service of a subscriber.
 ///
 /// # Safety
-/// `qos` is null or valid for reads.
+/// `qos` is null or valid for reads, and so are its user data.
 pub unsafe fn read_subscriber_qos(qos: *const situ_subscriber_qos) -> Result<SubscriberQos, Failure> {
     // SAFETY: the caller's promise.
     let Some(qos) = (unsafe { qos.as_ref() }) else { return Ok(SubscriberQos::default()) };
@@ -317,5 +347,7 @@ pub unsafe fn read_subscriber_qos(qos: *const situ_subscriber_qos) -> Result<Sub
             held => held,
         },
         reception_times: false,
+        // SAFETY: the caller's promise.
+        user_data: unsafe { bytes(qos.user_data, qos.user_data_size, "user_data") }?,
     })
 }

@@ -120,6 +120,12 @@ impl<R> ServiceBuilder<R> {
         self
     }
 
+    /// Bytes that other participants find in the graph: see [`ServiceOptions::user_data`].
+    pub fn user_data(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.options.user_data = bytes.into();
+        self
+    }
+
     /// Which participants' messages it reads in place.
     pub fn trust(mut self, trust: Trust) -> Self {
         self.options.trust = trust;

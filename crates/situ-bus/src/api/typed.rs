@@ -153,6 +153,12 @@ impl<T, F> PublisherBuilder<T, F> {
         self
     }
 
+    /// Bytes that other participants find in the graph: see [`PublisherQos::user_data`].
+    pub fn user_data(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.qos.user_data = bytes.into();
+        self
+    }
+
     /// Puts bodies into this memory domain. The default is host memory.
     pub fn domain(mut self, domain: DomainId) -> Self {
         self.placement.domain = domain;
@@ -390,6 +396,12 @@ impl<T, F> SubscriberBuilder<T, F> {
     /// Expects a message at least this often.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.qos.deadline = Some(deadline);
+        self
+    }
+
+    /// Bytes that other participants find in the graph: see [`SubscriberQos::user_data`].
+    pub fn user_data(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.qos.user_data = bytes.into();
         self
     }
 

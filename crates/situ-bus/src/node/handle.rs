@@ -4,14 +4,17 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use situ_layout::foreign::is_name;
 use situ_memory::{Domain, DomainError, DomainId, DomainKind, Domains, OpenRoot};
 
+use crate::clock::now_ns;
 use crate::node::fence_watchdog::FenceWatch;
-use crate::node::liveness::{self, Life, NodeId};
+use crate::node::liveness::{self, Life, Naming, NodeId};
 use crate::node::living::Living;
+use crate::node::node_file::MAX_USER_DATA;
+use crate::node::options::{NodeOptions, full_name, is_namespace, is_node_name};
 use crate::node::process_watch::Processes;
 use crate::root::{Root, RootError};
+use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::{RegisterError, Swept, sweep};
 use crate::wait::reactor::Reactor;
 
@@ -21,6 +24,20 @@ pub enum NodeError {
     /// The name is not a valid node name.
     #[error("{0:?} cannot name a node: use 1 to 255 visible characters, no control characters")]
     InvalidName(String),
+    /// The namespace is not valid.
+    #[error(
+        "{0:?} cannot be the namespace of a node: use /, or names that each begin with a / (/robot/arm), of at most 255 \
+         visible characters together"
+    )]
+    InvalidNamespace(String),
+    /// The user data are too long.
+    #[error(
+        "a node can have {MAX_USER_DATA} bytes of user data, and these are {bytes}: store a reference to them"
+    )]
+    UserDataTooLong {
+        /// Their size.
+        bytes: usize,
+    },
     /// The root directory cannot be used.
     #[error(transparent)]
     Root(#[from] RootError),
@@ -42,6 +59,7 @@ pub(crate) struct NodeInner {
     pub(crate) root: OpenRoot,
     pub(crate) life: Life,
     name: String,
+    namespace: String,
     reactor: OnceLock<Reactor>,
     /// The memory domains that were given to it or opened so far.
     domains: Mutex<Domains>,
@@ -123,20 +141,42 @@ pub struct Node {
 impl Node {
     /// A node in the root directory that the environment names (see [`Root::from_environment`]).
     ///
-    /// Also removes the files and topics that dead nodes have left in that directory.
+    /// Also removes the files and topics that dead nodes have left in that directory, unless this process did
+    /// that less than a second ago.
     pub fn new(name: &str) -> Result<Self, NodeError> {
-        Self::in_root(name, Root::from_environment()?)
+        Self::with_options(name, NodeOptions::default())
     }
 
     /// A node in the given root directory.
     pub fn in_root(name: &str, root: Root) -> Result<Self, NodeError> {
-        if !is_name(name, 255) {
+        Self::with_options(name, NodeOptions { root: Some(root), ..NodeOptions::default() })
+    }
+
+    /// A node with a namespace, user data, a graph domain. A process may have many nodes, also of the same
+    /// name.
+    pub fn with_options(name: &str, options: NodeOptions) -> Result<Self, NodeError> {
+        let namespace = if options.namespace.is_empty() { "/" } else { &*options.namespace };
+        let naming = Naming { name, namespace, user_data: &options.user_data };
+        if !is_node_name(name) {
             return Err(NodeError::InvalidName(name.to_owned()));
         }
+        if !is_namespace(namespace) {
+            return Err(NodeError::InvalidNamespace(namespace.to_owned()));
+        }
+        if options.user_data.len() > MAX_USER_DATA {
+            return Err(NodeError::UserDataTooLong { bytes: options.user_data.len() });
+        }
+        let root = options.root.map_or_else(Root::from_environment, Ok)?;
+        let root = match options.graph_domain {
+            Some(domain) => root.in_graph_domain(domain)?,
+            None => root,
+        };
         let root = root.prepare()?;
-        let life = Life::begin(&root, name)
+        let life = Life::begin(&root, naming)
             .map_err(|source| NodeError::Register { path: root.nodes().path().to_owned(), source })?;
-        clean_open(&root);
+        if is_clean_due(&root) {
+            clean_open(&root);
+        }
         crate::observe::hook::joined(&root, name);
         Ok(Self {
             inner: Arc::new(NodeInner {
@@ -144,6 +184,7 @@ impl Node {
                 processes: Processes::new(life.id()),
                 life,
                 name: name.to_owned(),
+                namespace: namespace.to_owned(),
                 reactor: OnceLock::new(),
                 domains: Mutex::default(),
                 allowed: allowed_domains(),
@@ -181,6 +222,16 @@ impl Node {
         &self.inner.name
     }
 
+    /// Its namespace: `/` if it was given none.
+    pub fn namespace(&self) -> &str {
+        &self.inner.namespace
+    }
+
+    /// Its name with its namespace, such as `/robot/camera`.
+    pub fn full_name(&self) -> String {
+        full_name(&self.inner.namespace, &self.inner.name)
+    }
+
     /// Whether it belongs to the process that this one was forked from. Then no publisher or subscriber can
     /// be created from it here.
     pub fn is_inherited(&self) -> bool {
@@ -215,6 +266,22 @@ pub struct Cleaned {
 /// root.
 pub fn clean(root: &Root) -> Result<Cleaned, RootError> {
     Ok(root.open()?.map(|root| clean_open(&root)).unwrap_or_default())
+}
+
+/// Whether a new node of this process should clean the root. A look at the locks of a thousand nodes takes
+/// some milliseconds, which a process with a hundred nodes shall not spend a hundred times.
+fn is_clean_due(root: &OpenRoot) -> bool {
+    static LAST: Mutex<Option<(PathBuf, u64)>> = Mutex::new(None);
+    // `try_lock`, because a process that was forked while the mutex was locked finds it locked for ever.
+    let Ok(mut last) = LAST.try_lock() else { return true };
+    let now = now_ns();
+    let is_due = last
+        .as_ref()
+        .is_none_or(|(path, at)| path != root.path() || now.saturating_sub(*at) > REPAIR_INTERVAL_NS);
+    if is_due {
+        *last = Some((root.path().to_owned(), now));
+    }
+    is_due
 }
 
 fn clean_open(root: &OpenRoot) -> Cleaned {

@@ -10,9 +10,10 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -21,6 +22,9 @@ use situ_memory::beneath::{Beginning, beginning};
 use situ_memory::fork::LockedFile;
 use situ_memory::process::{Identity, State, Watch};
 use situ_memory::{Beneath, OpenRoot};
+
+use super::node_file::{Records, TEXT_SIZE, text_of};
+use super::options::full_name;
 
 /// The id of a node, unique in its root directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,6 +43,10 @@ pub struct NodeInfo {
     pub id: NodeId,
     /// The node's name.
     pub name: String,
+    /// The node's namespace, such as `/robot`; `/` if it was given none.
+    pub namespace: String,
+    /// What it tells other participants beside its name. Situ does not interpret it.
+    pub user_data: Vec<u8>,
     /// The id of its process.
     pub pid: u32,
     /// The path of its program.
@@ -49,13 +57,26 @@ pub struct NodeInfo {
     pub alive: bool,
 }
 
+impl NodeInfo {
+    /// The node's name with its namespace, such as `/robot/camera`.
+    pub fn full_name(&self) -> String {
+        full_name(&self.namespace, &self.name)
+    }
+}
+
+/// What a node's file says about the node beside its process.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Naming<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) namespace: &'a str,
+    pub(crate) user_data: &'a [u8],
+}
+
 /// The first bytes of a node's file.
 const MAGIC: &[u8] = b"situ-node ";
-const EXTENSION: &str = "node";
+pub(crate) const EXTENSION: &str = "node";
 /// The extension of a node's file while it is written.
 const UNFINISHED: &str = "new";
-/// An upper bound for the size of a node's file.
-const MAX_TEXT: u64 = 64 << 10;
 
 pub(crate) fn path_of(root: &OpenRoot, id: NodeId) -> Beneath {
     root.nodes().join(format!("{id}.{EXTENSION}"))
@@ -78,17 +99,18 @@ pub(crate) struct Life {
     id: NodeId,
     place: Beneath,
     locked: LockedFile,
+    records: Records,
 }
 
 impl Life {
     /// Writes and locks a node's file.
-    pub(crate) fn begin(root: &OpenRoot, name: &str) -> io::Result<Self> {
+    pub(crate) fn begin(root: &OpenRoot, naming: Naming<'_>) -> io::Result<Self> {
         loop {
             let id = NodeId(unique());
             // The file is locked under a temporary name and then renamed. A process that finds a node
             // therefore finds it locked.
             let hidden = path_of(root, id).with_extension(UNFINISHED);
-            match Self::begin_as(root, name, id, &hidden) {
+            match Self::begin_as(root, naming, id, &hidden) {
                 // A cleaning process found the file before it was locked, and took its node for dead.
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::WouldBlock) => {
                     let _ = hidden.remove();
@@ -105,36 +127,64 @@ impl Life {
         }
     }
 
-    fn begin_as(root: &OpenRoot, name: &str, id: NodeId, hidden: &Beneath) -> io::Result<Self> {
+    fn begin_as(root: &OpenRoot, naming: Naming<'_>, id: NodeId, hidden: &Beneath) -> io::Result<Self> {
         let place = path_of(root, id);
         let file = hidden.create(root.file_mode(), root.group())?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         let locked = LockedFile::new(file);
-        let mut file = locked.file();
-        let program = fs::read_link("/proc/self/exe").map(|p| p.display().to_string()).unwrap_or_default();
-        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
-        let Identity { pid, born, namespaces } = Identity::of_this();
-        let line = |text: &str| text.replace(['\n', '\r'], " ");
-        file.write_all(
-            format!(
-                "situ-node 1\nname {}\npid {pid}\nborn {born}\nnamespaces {namespaces}\nstarted {started}\nprogram {}\n",
-                line(name),
-                line(&program)
-            )
-            .as_bytes(),
-        )?;
+        locked.file().write_all_at(&text(naming), 0)?;
         hidden.rename(&place)?;
-        Ok(Self { id, place, locked })
+        Ok(Self { id, place, locked, records: Records::default() })
+    }
+
+    /// Adds a record to the node's file, and returns its slot. `None` if the file has no room for more.
+    pub(crate) fn add_record(&self, record: &[u8]) -> io::Result<Option<usize>> {
+        self.records.add(self.locked.file(), record)
+    }
+
+    /// Clears a record of the node's file, unless the node belongs to the parent of this process.
+    pub(crate) fn clear_record(&self, slot: usize) {
+        if self.is_ours() {
+            self.records.clear(self.locked.file(), slot);
+        }
     }
 
     pub(crate) fn id(&self) -> NodeId {
         self.id
     }
 
+    /// The path of its file.
+    pub(crate) fn path(&self) -> &Path {
+        self.place.path()
+    }
+
     /// Whether this process created it, and not a process that this one was forked from.
     pub(crate) fn is_ours(&self) -> bool {
         self.locked.is_ours()
     }
+}
+
+/// The first page of a node's file. The path of the program is cut where the page ends.
+fn text(Naming { name, namespace, user_data }: Naming<'_>) -> Vec<u8> {
+    let program = fs::read_link("/proc/self/exe").map(|p| p.display().to_string()).unwrap_or_default();
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
+    let Identity { pid, born, namespaces } = Identity::of_this();
+    let line = |text: &str| text.replace(['\n', '\r', '\0'], " ");
+    let data: String = user_data.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut text = format!(
+        "situ-node 2\nname {}\nnamespace {}\npid {pid}\nborn {born}\nnamespaces {namespaces}\n\
+         started {started}\ndata {data}\nprogram {}",
+        line(name),
+        line(namespace),
+        line(&program)
+    );
+    while text.len() >= TEXT_SIZE {
+        text.pop();
+    }
+    text.push('\n');
+    let mut text = text.into_bytes();
+    text.resize(TEXT_SIZE, 0);
+    text
 }
 
 impl Drop for Life {
@@ -183,7 +233,7 @@ pub(crate) fn process_of(root: &OpenRoot, id: NodeId) -> Option<OwnedFd> {
     Watch::of(identity).into_descriptor()
 }
 
-fn identity(text: &str) -> Identity {
+pub(crate) fn identity(text: &str) -> Identity {
     let number = |key| field(text, key).parse().unwrap_or(0);
     let pid = u32::try_from(number("pid")).unwrap_or(0);
     Identity { pid, born: number("born"), namespaces: number("namespaces") }
@@ -251,19 +301,33 @@ pub fn node(root: &OpenRoot, id: NodeId) -> Option<NodeInfo> {
 fn read(root: &OpenRoot, place: &Beneath) -> Option<NodeInfo> {
     let id = number_of(place.name(), EXTENSION)?;
     let file = place.open(false).ok()?;
-    let text = read_text_of(&file).ok()?;
-    // A process that could not remove the file has emptied it: see `remove_dead_node`.
+    let info = info_of(id, &read_text_of(&file).ok()?)?;
+    Some(NodeInfo { alive: is_alive_by(root, id, &file), ..info })
+}
+
+/// What the text of a node's file says. `None` if a process that could not remove the file has emptied it:
+/// see [`remove_dead_node`].
+pub(crate) fn info_of(id: NodeId, text: &str) -> Option<NodeInfo> {
     if text.is_empty() {
         return None;
     }
+    let namespace = field(text, "namespace");
     Some(NodeInfo {
         id,
-        name: field(&text, "name").to_owned(),
-        pid: field(&text, "pid").parse().unwrap_or(0),
-        program: field(&text, "program").to_owned(),
-        started_ms: field(&text, "started").parse().unwrap_or(0),
-        alive: is_alive_by(root, id, &file),
+        name: field(text, "name").to_owned(),
+        namespace: if namespace.is_empty() { "/" } else { namespace }.to_owned(),
+        user_data: bytes_of(field(text, "data")),
+        pid: field(text, "pid").parse().unwrap_or(0),
+        program: field(text, "program").to_owned(),
+        started_ms: field(text, "started").parse().unwrap_or(0),
+        alive: true,
     })
+}
+
+/// The bytes that hexadecimal digits stand for; none if they are not such.
+fn bytes_of(digits: &str) -> Vec<u8> {
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    digits.as_bytes().chunks(2).map(byte).collect::<Option<_>>().unwrap_or_default()
 }
 
 fn read_text(place: &Beneath) -> io::Result<String> {
@@ -271,11 +335,11 @@ fn read_text(place: &Beneath) -> io::Result<String> {
 }
 
 /// Reads the text of an open file.
-fn read_text_of(mut file: &File) -> io::Result<String> {
-    let mut text = String::new();
-    file.rewind()?;
-    file.take(MAX_TEXT).read_to_string(&mut text)?;
-    Ok(text)
+fn read_text_of(file: &File) -> io::Result<String> {
+    let mut page = [0; TEXT_SIZE];
+    let read = file.read_at(&mut page, 0)?;
+    String::from_utf8(text_of(&page[..read]).to_vec())
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 fn field<'a>(text: &'a str, key: &str) -> &'a str {
@@ -283,7 +347,7 @@ fn field<'a>(text: &'a str, key: &str) -> &'a str {
 }
 
 /// The number in a file's name, if the name is that of a node's file.
-fn number_of(name: &OsStr, extension: &str) -> Option<NodeId> {
+pub(crate) fn number_of(name: &OsStr, extension: &str) -> Option<NodeId> {
     let digits = name.to_str()?.strip_suffix(extension)?.strip_suffix('.')?;
     (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok().map(NodeId)).flatten()
 }
@@ -336,12 +400,17 @@ mod tests {
     fn a_node_lives_as_long_as_its_lock() {
         let path = PathBuf::from(format!("/dev/shm/situ-test-life-{}", std::process::id()));
         let root = Root::at(&path, None).prepare().unwrap();
-        let life = Life::begin(&root, "camera\nfront").unwrap();
+        let naming = Naming { name: "camera\nfront", namespace: "/robot", user_data: &[0, 0xab] };
+        let life = Life::begin(&root, naming).unwrap();
         let id = life.id();
         assert!(is_alive(&root, id));
         let listed = nodes(&root).unwrap();
         assert_eq!(listed.len(), 1);
         assert_eq!((listed[0].name.as_str(), listed[0].pid), ("camera front", std::process::id()));
+        assert_eq!(
+            (listed[0].full_name().as_str(), &*listed[0].user_data),
+            ("/robot/camera front", &[0, 0xab][..])
+        );
         remove_dead_node(&root, id);
         assert!(is_alive(&root, id), "a living node is not removed");
         drop(life);

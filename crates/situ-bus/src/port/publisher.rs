@@ -11,6 +11,8 @@ use situ_memory::{
 
 use crate::clock::now_ns;
 use crate::copy::eager::Eager;
+use crate::graph::endpoint_info::{EndpointInfo, EndpointRole};
+use crate::graph::listing::{Listed, check_user_data};
 use crate::node::handle::{Node, NodeInner};
 use crate::node::process_watch::wait_for_exiting_processes;
 use crate::port::bodies::Bodies;
@@ -55,6 +57,8 @@ pub struct RawPublisher {
     pub(crate) interrupter: RefCell<Option<Interrupter>>,
     /// The process that it belongs to. A forked child's copy lends, publishes and returns nothing.
     pub(crate) process: Process,
+    /// Its place in the graph, if it is not one of Situ's own.
+    listed: Option<Listed>,
     _one_thread: std::marker::PhantomData<Cell<()>>,
 }
 
@@ -78,7 +82,13 @@ impl RawPublisher {
         placement: &Placement,
     ) -> Result<Self, RegisterError> {
         names::check_given(topic)?;
-        Self::create_hidden(node, topic, description, qos, placement)
+        check_user_data(topic, &qos.user_data)?;
+        let mut made = Self::create_hidden(node, topic, description, qos, placement)?;
+        let (qos, data) = ((&made.qos).into(), &made.qos.user_data);
+        let this = (made.id(), EndpointRole::Publisher);
+        let info = EndpointInfo::new(this, topic, description, placement.domain, qos, data);
+        made.listed = Some(node.inner.list(&info)?);
+        Ok(made)
     }
 
     /// The same for a topic of any name, also one that Situ keeps for itself.
@@ -163,6 +173,7 @@ impl RawPublisher {
             qos: PublisherQos { depth, ..qos },
             interrupter: RefCell::default(),
             process: Process::this(),
+            listed: None,
             _one_thread: std::marker::PhantomData,
         })
     }

@@ -9,6 +9,8 @@ use situ_memory::{DomainId, HOST, Lent, SlotControl, SlotId, Stream, ViewError, 
 
 use crate::clock::{coarse_ns, now_ns};
 use crate::copy::copier::DomainCopier;
+use crate::graph::endpoint_info::{EndpointInfo, EndpointRole};
+use crate::graph::listing::{Listed, check_user_data};
 use crate::node::handle::Node;
 use crate::observe::hook;
 use crate::port::cells::Cells;
@@ -69,6 +71,8 @@ pub struct RawSubscriber {
     has_bulk: bool,
     /// The offset of the head in slots.
     head_offset: usize,
+    /// Its place in the graph, if it is not one of Situ's own.
+    listed: Option<Listed>,
 }
 
 impl RawSubscriber {
@@ -104,7 +108,13 @@ impl RawSubscriber {
         placement: &Placement,
     ) -> Result<Self, RegisterError> {
         names::check_given(topic)?;
-        Self::create_hidden(missing, node, topic, description, qos, placement)
+        check_user_data(topic, &qos.user_data)?;
+        let mut made = Self::create_hidden(missing, node, topic, description, qos, placement)?;
+        let (qos, data) = ((&made.qos).into(), &made.qos.user_data);
+        let this = (made.id(), EndpointRole::Subscriber);
+        let info = EndpointInfo::new(this, topic, description, placement.domain, qos, data);
+        made.listed = Some(node.inner.list(&info)?);
+        Ok(made)
     }
 
     /// The same for a topic of any name, also one that Situ keeps for itself.
@@ -191,6 +201,7 @@ impl RawSubscriber {
             ))),
             has_bulk: registration.flags.has_bulk,
             head_offset,
+            listed: None,
         })
     }
 

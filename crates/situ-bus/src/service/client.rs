@@ -17,6 +17,8 @@ use super::options::ServiceOptions;
 use super::qos;
 use super::servers::{self, CHECK_NS, Servers};
 use crate::clock::{Deadline, coarse_ns, now_ns};
+use crate::graph::endpoint_info::{EndpointInfo, EndpointRole};
+use crate::graph::listing::{Listed, check_user_data};
 use crate::node::endpoint::EndpointId;
 use crate::node::handle::Node;
 use crate::observe::hook::{self, Began, CallEnd};
@@ -49,6 +51,8 @@ pub struct RawClient {
     has_orphans: Cell<bool>,
     /// The watches that report to a descriptor or a task, while they exist.
     watches: RefCell<Vec<Weak<Watch>>>,
+    /// Its place in the graph.
+    _listed: Listed,
 }
 
 /// A reply, or a part of one.
@@ -113,10 +117,12 @@ impl RawClient {
         options: &ServiceOptions,
     ) -> Result<Self, RegisterError> {
         names::check_given(service)?;
+        check_user_data(service, &options.user_data)?;
+        let of_requests = description.of_requests();
         let requests = RawPublisher::create_hidden(
             node,
             &names::of_requests(service),
-            &description.of_requests(),
+            &of_requests,
             qos::sending(options),
             &options.requests,
         )?;
@@ -129,6 +135,10 @@ impl RawClient {
             qos::taking(options),
             &options.replies,
         )?;
+        let this = (requests.id(), EndpointRole::Client);
+        let (domain, qos) = (options.requests.domain, requests.qos().into());
+        let info = EndpointInfo::new(this, service, &of_requests, domain, qos, &options.user_data);
+        let _listed = node.inner.list(&info)?;
         Ok(Self {
             service: service.to_owned(),
             requests,
@@ -138,6 +148,7 @@ impl RawClient {
             servers: Servers::default(),
             has_orphans: Cell::new(false),
             watches: RefCell::default(),
+            _listed,
         })
     }
 

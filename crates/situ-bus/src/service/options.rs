@@ -28,6 +28,9 @@ pub struct ServiceOptions {
     pub requests: Placement,
     /// The memory domain of replies: of those that a server sends, or in which a client takes them.
     pub replies: Placement,
+    /// Up to [`MAX_USER_DATA`](crate::MAX_USER_DATA) bytes that other participants find in the graph, and that
+    /// Situ does not interpret.
+    pub user_data: Vec<u8>,
 }
 
 impl Default for ServiceOptions {
@@ -41,6 +44,7 @@ impl Default for ServiceOptions {
             max_held,
             requests: Placement::default(),
             replies: Placement::default(),
+            user_data: Vec::new(),
         }
     }
 }

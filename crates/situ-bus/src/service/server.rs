@@ -14,6 +14,9 @@ use super::options::ServiceOptions;
 use super::qos;
 use super::request::{OpenCalls, RawRequest, RequestId};
 use crate::clock::{Deadline, coarse_ns, now_ns};
+use crate::graph::endpoint_info::{EndpointInfo, EndpointRole};
+use crate::graph::listing::{Listed, check_user_data};
+use crate::node::endpoint::EndpointId;
 use crate::node::handle::Node;
 use crate::port::loan::{LoanError, RawLoan};
 use crate::port::publisher::RawPublisher;
@@ -45,6 +48,8 @@ pub struct RawServer {
     collected: RefCell<VecDeque<RawRequest>>,
     expired: Cell<u64>,
     checked_ns: Cell<u64>,
+    /// Its place in the graph.
+    _listed: Listed,
 }
 
 // SAFETY: The publishers in `clients`, and `calls`, which they refer to, are shared with reply loans only.
@@ -72,15 +77,21 @@ impl RawServer {
         options: &ServiceOptions,
     ) -> Result<Self, RegisterError> {
         names::check_given(service)?;
+        check_user_data(service, &options.user_data)?;
+        let of_requests = description.of_requests();
         let requests = RawSubscriber::create_hidden(
             missing,
             node,
             &names::of_requests(service),
-            &description.of_requests(),
+            &of_requests,
             qos::taking(options),
             &options.requests,
         )?;
         let calls = OpenCalls::new(requests.core().topic.clone(), requests.core().own.index);
+        let this = (requests.id(), EndpointRole::Server);
+        let (domain, qos) = (options.requests.domain, requests.qos().into());
+        let info = EndpointInfo::new(this, service, &of_requests, domain, qos, &options.user_data);
+        let _listed = node.inner.list(&info)?;
         Ok(Self {
             service: service.to_owned(),
             node: node.clone(),
@@ -92,12 +103,18 @@ impl RawServer {
             collected: RefCell::default(),
             expired: Cell::new(0),
             checked_ns: Cell::new(0),
+            _listed,
         })
     }
 
     /// The service's name.
     pub fn service(&self) -> &str {
         &self.service
+    }
+
+    /// Its id.
+    pub fn id(&self) -> EndpointId {
+        self.requests.id()
     }
 
     /// The number of clients at the moment.

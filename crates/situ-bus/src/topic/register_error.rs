@@ -7,6 +7,7 @@ use situ_memory::{DomainError, DomainId, MemoryError};
 
 use super::TextTooLong;
 use super::format::DOMAINS;
+use crate::node::node_file::{MAX_RECORDS, MAX_USER_DATA};
 use crate::node::peer::Peer;
 use crate::qos::QosMismatch;
 use crate::root::RootError;
@@ -30,6 +31,25 @@ pub enum RegisterError {
         topic: String,
         /// The beginning of Situ's own names.
         reserved: &'static str,
+    },
+    /// The user data are too long.
+    #[error(
+        "topic {topic:?}: an endpoint can have {MAX_USER_DATA} bytes of user data, and these are {bytes}: store a \
+         reference to them"
+    )]
+    UserDataTooLong {
+        /// The topic or service.
+        topic: String,
+        /// Their size.
+        bytes: usize,
+    },
+    /// The node has no room for another endpoint.
+    #[error(
+        "topic {topic:?}: a node has at most {MAX_RECORDS} publishers, subscribers, clients and servers: use another node"
+    )]
+    NodeFull {
+        /// The topic or service.
+        topic: String,
     },
     /// The type's name or its schema is longer than a topic can carry.
     #[error(transparent)]

@@ -5,6 +5,7 @@
 
 #include "situ.h"
 #include "situ/execute.h"
+#include "situ/graph.h"
 
 namespace situ::detail {
 
@@ -20,6 +21,7 @@ struct destroyer {
   void operator()(situ_timer* handle) const noexcept { situ_timer_destroy(handle); }
   void operator()(situ_wait_set* handle) const noexcept { situ_wait_set_destroy(handle); }
   void operator()(situ_callback_group* handle) const noexcept { situ_callback_group_destroy(handle); }
+  void operator()(situ_graph_watch* handle) const noexcept { situ_graph_watch_destroy(handle); }
   void operator()(situ_executor* handle) const noexcept { situ_executor_destroy(handle); }
 };
 

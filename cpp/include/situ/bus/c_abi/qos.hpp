@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "situ.h"
 
@@ -46,6 +47,8 @@ struct publisher_qos {
   /// memory to the system, down to half of this number. Otherwise memory returns to the system after some
   /// seconds without use, and when `trim` is called.
   std::uint64_t trim_above = UINT64_MAX;
+  /// Up to SITU_MAX_USER_DATA bytes that all participants can read (`situ::graph`).
+  std::vector<std::byte> user_data{};
 };
 
 /// Which publishers' messages a subscriber reads in place. All other messages are copied to private memory on
@@ -76,6 +79,8 @@ struct subscriber_qos {
   /// The number of samples that the subscriber may hold at a time. A take beyond it is an error, and the
   /// message stays available.
   std::size_t max_held = 256;
+  /// Up to SITU_MAX_USER_DATA bytes that all participants can read (`situ::graph`).
+  std::vector<std::byte> user_data{};
 };
 
 namespace detail {
@@ -91,6 +96,7 @@ constexpr std::uint64_t period_of(std::chrono::nanoseconds time) noexcept {
   return time == forever ? 0 : limit_of(time);
 }
 
+/// The quality of service for C. Valid as long as `qos`.
 inline situ_publisher_qos to_c(const publisher_qos& qos) noexcept {
   situ_publisher_qos raw = situ_publisher_qos_default();
   raw.reliability = static_cast<std::uint32_t>(qos.reliability);
@@ -101,9 +107,12 @@ inline situ_publisher_qos to_c(const publisher_qos& qos) noexcept {
   raw.lifespan_ns = period_of(qos.lifespan);
   raw.without_stamps = qos.stamps ? 0 : 1;
   raw.trim_above = qos.trim_above;
+  raw.user_data = qos.user_data.data();
+  raw.user_data_size = qos.user_data.size();
   return raw;
 }
 
+/// The quality of service for C. Valid as long as `qos`.
 inline situ_subscriber_qos to_c(const subscriber_qos& qos) noexcept {
   situ_subscriber_qos raw = situ_subscriber_qos_default();
   raw.reliability = static_cast<std::uint32_t>(qos.reliability);
@@ -114,6 +123,8 @@ inline situ_subscriber_qos to_c(const subscriber_qos& qos) noexcept {
   raw.trust = static_cast<std::uint32_t>(qos.trust);
   raw.max_message = qos.max_message;
   raw.max_pool = qos.max_pool;
+  raw.user_data = qos.user_data.data();
+  raw.user_data_size = qos.user_data.size();
   return raw;
 }
 

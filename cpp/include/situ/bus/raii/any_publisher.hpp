@@ -35,6 +35,12 @@ class any_publisher {
   [[nodiscard]] publisher_statistics statistics() const noexcept {
     return situ_publisher_get_statistics(handle_.get());
   }
+  /// Its id, under which the graph lists it.
+  [[nodiscard]] endpoint_id id() const noexcept {
+    endpoint_id made{};
+    situ_publisher_id(handle_.get(), made.data());
+    return made;
+  }
   /// The handle for the C interface.
   [[nodiscard]] situ_publisher* handle() const noexcept { return handle_.get(); }
 

@@ -68,6 +68,12 @@ class any_subscriber {
   }
   /// The number of samples that it may hold at a time.
   [[nodiscard]] std::size_t max_held() const noexcept { return max_held_; }
+  /// Its id, under which the graph lists it.
+  [[nodiscard]] endpoint_id id() const noexcept {
+    endpoint_id made{};
+    situ_subscriber_id(handle_.get(), made.data());
+    return made;
+  }
   /// The handle for the C interface.
   [[nodiscard]] situ_subscriber* handle() const noexcept { return handle_.get(); }
 
