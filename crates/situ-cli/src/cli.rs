@@ -13,7 +13,7 @@ use situ::bus::{Durability, Reliability};
 
 use crate::output::ColorChoice;
 
-pub use inspect::{CallArgs, DomainCommand, NodeCommand, ServiceCommand, ServiceEchoArgs};
+pub use inspect::{CallArgs, DomainCommand, GraphArgs, NodeCommand, ServiceCommand, ServiceEchoArgs};
 pub use standing::CreateArgs;
 
 /// The styles of the help.
@@ -32,9 +32,10 @@ const EXIT_CODES: &str = "Exit codes:
   130  interrupted before the end
 
 Environment:
-  SITU_ROOT  directory of the topics and nodes (default: /dev/shm/situ-<uid>)
-  NO_COLOR   never colour the output
-  COLUMNS    width of tables that do not go to a terminal
+  SITU_ROOT    directory of the topics and nodes (default: /dev/shm/situ-<uid>)
+  SITU_DOMAIN  number of the graph domain (default: 0)
+  NO_COLOR     never colour the output
+  COLUMNS      width of tables that do not go to a terminal
 
 Try first:
   situ demo                    see a lidar, a filter and a viewer exchange messages
@@ -72,6 +73,10 @@ pub struct Global {
         help = "Directory of the topics and nodes [default: $SITU_ROOT or /dev/shm/situ-<uid>]"
     )]
     pub root: Option<PathBuf>,
+
+    /// Graph domain: programs of different graph domains do not meet [default: $SITU_DOMAIN or 0]
+    #[arg(long, global = true, value_name = "NUMBER")]
+    pub domain_id: Option<u32>,
 }
 
 /// The commands.
@@ -103,6 +108,8 @@ pub enum Command {
         #[command(subcommand)]
         command: ServiceCommand,
     },
+    /// Show the whole graph: which nodes publish, subscribe, call and serve what
+    Graph(GraphArgs),
     /// Inspect memory domains: host memory and devices in which messages can lie
     Domain {
         /// The command on memory domains.
@@ -156,11 +163,16 @@ pub enum TopicCommand {
   situ topic list --json | jq -r '.topics[].name'")]
     List,
     /// Show one topic: type, quality of service, publishers, subscribers
-    #[command(after_help = "Example:
-  situ topic info lidar/points")]
+    #[command(after_help = "Examples:
+  situ topic info lidar/points
+  situ topic info lidar/points --verbose      with the id, the type and the user data of each endpoint")]
     Info {
         /// The topic
         topic: String,
+        /// Show also what each publisher and subscriber says about itself: its node with namespace, type,
+        /// hashes, quality of service, id, and user data as hexadecimal digits
+        #[arg(short, long)]
+        verbose: bool,
     },
     /// Print messages as they arrive, by the schema that the topic carries
     #[command(after_help = "Examples:

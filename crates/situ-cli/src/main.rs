@@ -39,11 +39,12 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<(), CliError> {
     let output = Output::detect(cli.global.json, cli.global.color);
-    let context = Context::new(cli.global.root, output)?;
+    let context = Context::new(cli.global.root, cli.global.domain_id, output)?;
     match cli.command {
         Command::Topic { command } => match command {
             TopicCommand::List => commands::topic::list(&context),
-            TopicCommand::Info { topic } => commands::topic::info(&context, &topic),
+            TopicCommand::Info { topic, verbose: false } => commands::topic::info(&context, &topic),
+            TopicCommand::Info { topic, verbose: true } => commands::endpoints::info(&context, &topic),
             TopicCommand::Echo(arguments) => commands::echo::echo(&context, &arguments),
             TopicCommand::Hz(arguments) => commands::measure::hz(&context, &arguments),
             TopicCommand::Bw(arguments) => commands::measure::bw(&context, &arguments),
@@ -71,6 +72,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
             ServiceCommand::Call(arguments) => commands::service_call::run(&context, &arguments),
             ServiceCommand::Echo(arguments) => commands::service_echo::run(&context, &arguments),
         },
+        Command::Graph(arguments) => commands::graph::run(&context, &arguments),
         Command::Schema { command } => match command {
             SchemaCommand::Show(arguments) => commands::schema::show(&context, &arguments),
             SchemaCommand::Check(sources) => commands::schema::check(&context, &sources),

@@ -3,13 +3,11 @@
 mod common;
 
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::MetadataExt;
-use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use common::{Sandbox, json, text};
 use serde_json::Value;
-use situ::bus::{Encoding, Node, RawSubscriber, Root, TypeDescription, inspect};
+use situ::bus::{Encoding, Node, NodeOptions, RawSubscriber, Root, SubscriberQos, TypeDescription, inspect};
 use situ::layout::foreign::is_steering;
 use situ_schema::Loader;
 
@@ -44,9 +42,13 @@ fn names_and_texts_of_others_do_nothing_to_a_terminal() {
     // A node cannot have this name, but its file can be written with it.
     for file in std::fs::read_dir(format!("{}/nodes", sandbox.root())).unwrap() {
         let path = file.unwrap().path();
-        let text = std::fs::read_to_string(&path).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let records = bytes.split_off(4096);
+        let text = String::from_utf8(bytes).unwrap().trim_end_matches('\0').to_owned();
         assert!(text.contains("name victim"), "{text}");
-        std::fs::write(&path, text.replace("victim", &format!("victim{evil}"))).unwrap();
+        let mut page = text.replace("victim", &format!("victim{evil}")).into_bytes();
+        page.resize(4096, 0);
+        std::fs::write(&path, [page, records].concat()).unwrap();
     }
     let mut shown = 0;
     for arguments in [
@@ -56,6 +58,8 @@ fn names_and_texts_of_others_do_nothing_to_a_terminal() {
         &["node", "info", &format!("victim{evil}")],
         &["topic", "list"],
         &["topic", "info", "topic"],
+        &["topic", "info", "topic", "--verbose"],
+        &["graph"],
         &["topic", "echo", "topic", "--timeout", "0.05"],
         &["topic", "echo", evil, "--timeout", "0.05"],
         &["topic", "pub", "topic", "value: 1"],
@@ -738,62 +742,55 @@ fn bench_prints_its_figures_and_leaves_nothing() {
     assert_eq!(sandbox.files(), Vec::<String>::new());
 }
 
-/// Runs the command in a root that is shared by a group.
-fn run_in_group(sandbox: &Sandbox, group: &str, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_situ"));
-    command.env("SITU_ROOT", sandbox.path("shared")).env("SITU_GROUP", group).env("COLUMNS", "100");
-    command.args(arguments).output().unwrap()
-}
-
 #[test]
-fn a_topic_with_groups_stays_until_it_is_removed() {
+fn the_graph_has_namespaces_graph_domains_and_user_data() {
     let sandbox = Sandbox::new();
-    let schema = sandbox.file("pose.idl", POSE);
-    let group = std::fs::metadata(&schema).unwrap().gid().to_string();
-    let create = [
-        "topic",
-        "create",
-        "pose",
-        "demo::Pose",
-        "--schema",
-        &schema,
-        "--publishers",
-        &group,
-        "--subscribers",
-        &group,
-    ];
-    let refused = sandbox.run(&create);
-    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(refused.status.code() == Some(1) && error.contains("share it by SITU_GROUP"), "{error}");
-
-    let created = run_in_group(&sandbox, &group, &create);
-    let said = format!("topic pose: group {group} may publish, group {group} may subscribe\n");
-    assert_eq!(text(&created), said);
-    let again = run_in_group(&sandbox, &group, &create);
-    assert!(String::from_utf8_lossy(&again.stderr).contains("exists already"), "{again:?}");
-
-    run_in_group(&sandbox, &group, &["topic", "pub", "pose", "demo::Pose", "{x: 1.5}", "--wait", "0"]);
-    let info = json(&run_in_group(&sandbox, &group, &["--json", "topic", "info", "pose"]));
-    assert_eq!((&info["type"], &info["published"]), (&"demo::Pose".into(), &1.into()), "{info}");
-
-    let unknown = run_in_group(
-        &sandbox,
-        &group,
-        &[
-            "topic",
-            "create",
-            "x",
-            "demo::Pose",
-            "--schema",
-            &schema,
-            "--publishers",
-            "no group",
-            "--subscribers",
-            "0",
-        ],
+    let root = Root::at(sandbox.root(), None);
+    let options = NodeOptions {
+        namespace: "/robot".to_owned(),
+        user_data: vec![1, 0xee],
+        root: Some(root),
+        graph_domain: Some(7),
+    };
+    let node = Node::with_options("planner", options).unwrap();
+    let description = TypeDescription {
+        name: "demo::Pose".to_owned(),
+        schema: "@final struct Pose {\n  uint64 value;\n}};\n".to_owned(),
+        schema_hash: 7,
+        layout_hash: 7,
+        encoding: Encoding::Flat,
+        fixed_size: 0,
+        user_header_size: 0,
+    };
+    let qos = SubscriberQos { user_data: b"\x12\x34".to_vec(), ..SubscriberQos::default() };
+    let subscriber = RawSubscriber::create(&node, "pose", &description, qos).unwrap();
+    assert_eq!(text(&sandbox.run(&["graph"])), format!("No nodes in {}.\n", sandbox.root()));
+    let here = |arguments: &[&str]| sandbox.run(&[&["--domain-id", "7"], arguments].concat());
+    let shown = text(&here(&["graph"]));
+    assert!(
+        shown.starts_with("/robot/planner (") && shown.contains("\n  subscribes pose  demo::Pose\n"),
+        "{shown}"
     );
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("no group \"no group\""), "{unknown:?}");
-
-    assert_eq!(text(&run_in_group(&sandbox, &group, &["topic", "remove", "pose"])), "removed topic pose\n");
-    assert_eq!(run_in_group(&sandbox, &group, &["topic", "remove", "pose"]).status.code(), Some(3));
+    let dot = text(&here(&["graph", "--dot"]));
+    assert!(dot.contains(&format!("topic0 -> node_{} [", node.id())), "{dot}");
+    let graph = json(&here(&["--json", "graph"]));
+    assert_eq!(
+        (&graph["nodes"][0]["full_name"], &graph["nodes"][0]["user_data"]),
+        (&"/robot/planner".into(), &"01ee".into())
+    );
+    let nodes = json(&here(&["--json", "node", "list"]));
+    assert_eq!(
+        (&nodes["nodes"][0]["name"], &nodes["nodes"][0]["namespace"]),
+        (&"planner".into(), &"/robot".into())
+    );
+    for name in ["planner", "/robot/planner"] {
+        let info = json(&here(&["--json", "node", "info", name]));
+        assert_eq!(info["nodes"][0]["subscribes"][0]["topic"], "pose");
+    }
+    let info = json(&here(&["--json", "topic", "info", "pose", "--verbose"]));
+    let endpoint = &info["subscribers"][0];
+    assert_eq!((&endpoint["node"], &endpoint["user_data"]), (&"/robot/planner".into(), &"1234".into()));
+    assert_eq!(endpoint["id"], subscriber.id().to_string());
+    assert_eq!(here(&["topic", "info", "none", "--verbose"]).status.code(), Some(3));
+    assert_eq!(sandbox.run(&["--domain-id", "x", "graph"]).status.code(), Some(2));
 }

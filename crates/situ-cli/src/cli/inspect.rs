@@ -1,4 +1,4 @@
-//! The arguments of `situ node`, `situ service` and `situ domain`.
+//! The arguments of `situ node`, `situ service`, `situ graph` and `situ domain`.
 
 use clap::{Args, Subcommand};
 
@@ -8,12 +8,36 @@ use super::{seconds, seconds_or_none};
 #[derive(Debug, Subcommand)]
 pub enum NodeCommand {
     /// List the nodes that are running
+    #[command(after_help = "Examples:
+  situ node list
+  situ node list --json | jq -r '.nodes[].full_name'")]
     List,
-    /// Show the topics that one node publishes and subscribes to
+    /// Show what one node publishes, subscribes to, serves and calls
+    #[command(after_help = "Examples:
+  situ node info /robot/camera
+  situ node info camera                       every node of this name, in any namespace")]
     Info {
-        /// The node's name
+        /// The node's name, with or without its namespace, or its id
         node: String,
     },
+}
+
+/// `situ graph`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The graph has the living nodes, the topics with their publishers and subscribers, and the services with \
+their servers and clients. A program waits for its changes with `GraphWatch` (Rust) or `graph_watch` (C++).
+
+Examples:
+  situ graph
+  situ graph --dot | dot -Tsvg > graph.svg    a picture, by Graphviz
+  situ graph --json | jq '.nodes[] | select(.endpoints == []) | .full_name'
+  situ --domain-id 7 graph                    another graph domain"
+)]
+pub struct GraphArgs {
+    /// Print the graph in the language of Graphviz: nodes are ellipses, topics boxes, services diamonds
+    #[arg(long, conflicts_with = "json")]
+    pub dot: bool,
 }
 
 /// `situ service`.

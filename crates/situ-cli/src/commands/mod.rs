@@ -3,6 +3,7 @@
 //! ```text
 //!   topic, node, service, domain   their lists and details: `list` and `info`
 //!   service_call, service_echo   call a service, and watch one; service_types reads its schemas
+//!   graph, endpoints      the whole graph; what the endpoints of a topic say about themselves
 //!   echo, measure         print and measure the messages of topics, by subscribers of `listen`
 //!   pattern               names and patterns of topics
 //!   publish               a publisher without a compiled-in type, of messages that `messages_file` reads
@@ -16,7 +17,9 @@
 pub mod clean;
 pub mod domain;
 pub mod echo;
+pub mod endpoints;
 pub mod generate;
+pub mod graph;
 pub mod listen;
 pub mod manual;
 pub mod measure;
@@ -57,14 +60,15 @@ pub struct Context {
 }
 
 impl Context {
-    /// Uses the root of the command line, or that of the environment.
-    pub fn new(root: Option<PathBuf>, output: Output) -> Result<Self, CliError> {
+    /// Uses the root and the graph domain of the command line, or those of the environment.
+    pub fn new(root: Option<PathBuf>, graph_domain: Option<u32>, output: Output) -> Result<Self, CliError> {
         let environment = Root::from_environment().map_err(CliError::failed)?;
+        let graph_domain = graph_domain.unwrap_or(environment.graph_domain());
         let root = match root {
             Some(path) => Root::at(path, environment.group()),
             None => environment,
         };
-        Ok(Self { root, output })
+        Ok(Self { root: root.in_graph_domain(graph_domain).map_err(CliError::failed)?, output })
     }
 
     /// A node for the command.
@@ -82,8 +86,10 @@ impl Context {
         let start = |source| ChildError::Start { name: part, program: "situ".into(), source };
         let program = std::env::current_exe().map_err(start)?;
         let options = serde_json::to_string(options).map_err(|e| start(e.into()))?;
-        let root = self.root.path().to_string_lossy();
-        Part::start(part, &program, &["--json", "--root", &root, "part", part, &options])
+        let root = self.root.base().to_string_lossy();
+        let domain = self.root.graph_domain().to_string();
+        let arguments = ["--json", "--root", &root, "--domain-id", &domain, "part", part, &options];
+        Part::start(part, &program, &arguments)
     }
 
     /// A topic that must exist.

@@ -3,11 +3,11 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
-use situ::bus::NodeInfo;
-use situ::bus::inspect;
+use situ::bus::{EndpointRole, Graph, NodeId, NodeInfo, inspect};
 use situ::layout::foreign::Foreign;
 
 use super::Context;
+use super::endpoints::hexadecimal;
 use crate::error::CliError;
 use crate::output::table::{Cell, Column, Table};
 use crate::output::{Style, units};
@@ -20,15 +20,25 @@ struct Listing {
 #[derive(Serialize)]
 struct Row {
     name: String,
+    namespace: String,
+    full_name: String,
     id: String,
     pid: u32,
     program: String,
     started_ms: u64,
     alive: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    publishes: Option<Vec<Port>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    subscribes: Option<Vec<Port>>,
+    user_data: String,
+    #[serde(flatten)]
+    ports: Option<Ports>,
+}
+
+/// What a node takes part in.
+#[derive(Serialize)]
+struct Ports {
+    publishes: Vec<Port>,
+    subscribes: Vec<Port>,
+    serves: Vec<Port>,
+    calls: Vec<Port>,
 }
 
 #[derive(Serialize)]
@@ -41,13 +51,15 @@ struct Port {
 fn row(node: &NodeInfo) -> Row {
     Row {
         name: node.name.clone(),
+        namespace: node.namespace.clone(),
+        full_name: node.full_name(),
         id: node.id.to_string(),
         pid: node.pid,
         program: node.program.clone(),
         started_ms: node.started_ms,
         alive: node.alive,
-        publishes: None,
-        subscribes: None,
+        user_data: hexadecimal(&node.user_data),
+        ports: None,
     }
 }
 
@@ -77,7 +89,7 @@ pub fn list(context: &Context) -> Result<(), CliError> {
     ]);
     for node in nodes {
         table.row([
-            Cell::styled(node.name, Style::Strong),
+            Cell::styled(node.full_name, Style::Strong),
             node.pid.to_string().into(),
             age(node.started_ms).into(),
             node.program.into(),
@@ -87,14 +99,27 @@ pub fn list(context: &Context) -> Result<(), CliError> {
     Ok(output.text(table.render(output))?)
 }
 
+/// The topics or services of a node in one role.
+fn ports(graph: &Graph, node: NodeId, role: EndpointRole) -> Vec<Port> {
+    let endpoints = graph.nodes.iter().filter(|it| it.info.id == node).flat_map(|it| &it.endpoints);
+    let mut ports: Vec<Port> = Vec::new();
+    for endpoint in endpoints.filter(|endpoint| endpoint.role == role) {
+        if ports.last().is_none_or(|last| last.topic != endpoint.name) {
+            ports.push(Port { topic: endpoint.name.clone(), type_name: endpoint.type_name.clone() });
+        }
+    }
+    ports
+}
+
 /// `situ node info`. Several nodes may have the same name; all of them are shown.
 pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
     let nodes = inspect::nodes(&context.root).map_err(CliError::failed)?;
-    let topics = inspect::topics(&context.root).map_err(CliError::failed)?;
-    let matching: Vec<&NodeInfo> =
-        nodes.iter().filter(|n| n.name == name || n.id.to_string() == name).collect();
+    let graph = Graph::read(&context.root).map_err(CliError::failed)?;
+    let is_meant =
+        |node: &&NodeInfo| node.full_name() == name || node.name == name || node.id.to_string() == name;
+    let matching: Vec<&NodeInfo> = nodes.iter().filter(is_meant).collect();
     if matching.is_empty() {
-        let known: Vec<&str> = nodes.iter().map(|n| n.name.as_str()).collect();
+        let known: Vec<String> = nodes.iter().map(NodeInfo::full_name).collect();
         let there = if known.is_empty() {
             "no node is running".into()
         } else {
@@ -108,17 +133,14 @@ pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
     let rows: Vec<Row> = matching
         .iter()
         .map(|node| {
-            let port = |t: &inspect::TopicInfo| Port {
-                topic: t.name.clone(),
-                type_name: t.description.name.clone(),
+            let ports = |role| ports(&graph, node.id, role);
+            let ports = Ports {
+                publishes: ports(EndpointRole::Publisher),
+                subscribes: ports(EndpointRole::Subscriber),
+                serves: ports(EndpointRole::Server),
+                calls: ports(EndpointRole::Client),
             };
-            let publishing = topics.iter().filter(|t| t.publishers.iter().any(|p| p.node == node.id));
-            let subscribing = topics.iter().filter(|t| t.subscribers.iter().any(|s| s.node == node.id));
-            Row {
-                publishes: Some(publishing.map(port).collect()),
-                subscribes: Some(subscribing.map(port).collect()),
-                ..row(node)
-            }
+            Row { ports: Some(ports), ..row(node) }
         })
         .collect();
     let output = &context.output;
@@ -130,22 +152,26 @@ pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
             output.line("")?;
         }
         for (label, value) in [
-            ("node", output.paint(Style::Strong, &node.name)),
+            ("node", output.paint(Style::Strong, Foreign(&node.full_name))),
             ("number", node.id.clone()),
             ("process", format!("{}{}", node.pid, if node.alive { "" } else { " (dead)" })),
             ("program", Foreign(&node.program).to_string()),
             ("running", age(node.started_ms)),
+            ("user data", if node.user_data.is_empty() { "none".into() } else { node.user_data.clone() }),
         ] {
             output.line(format!("{} {value}", output.paint(Style::Dim, format!("{label:<9}"))))?;
         }
-        for (label, ports) in [("publishes", &node.publishes), ("subscribes", &node.subscribes)] {
+        let Some(ports) = &node.ports else { continue };
+        for (label, ports) in [
+            ("publishes", &ports.publishes),
+            ("subscribes", &ports.subscribes),
+            ("serves", &ports.serves),
+            ("calls", &ports.calls),
+        ] {
             output.line(output.paint(Style::Dim, label))?;
-            for port in ports.iter().flatten() {
-                output.line(format!(
-                    "  {}  {}",
-                    Foreign(&port.topic),
-                    output.paint(Style::Dim, &port.type_name)
-                ))?;
+            for port in ports {
+                let type_name = output.paint(Style::Dim, Foreign(&port.type_name));
+                output.line(format!("  {}  {type_name}", Foreign(&port.topic)))?;
             }
         }
     }

@@ -411,7 +411,16 @@ viewer            812  best effort  volatile      all  host        5     4      
 ";
 
     fn node(id: u64, name: &str, pid: u32) -> NodeInfo {
-        NodeInfo { id: NodeId(id), name: name.into(), pid, program: "x".into(), started_ms: 0, alive: true }
+        NodeInfo {
+            id: NodeId(id),
+            name: name.into(),
+            namespace: "/".into(),
+            user_data: Vec::new(),
+            pid,
+            program: "x".into(),
+            started_ms: 0,
+            alive: true,
+        }
     }
 
     #[test]

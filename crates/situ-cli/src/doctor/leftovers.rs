@@ -55,7 +55,16 @@ mod tests {
     use situ::bus::NodeId;
 
     fn node(alive: bool) -> NodeInfo {
-        NodeInfo { id: NodeId(1), name: "lidar".into(), pid: 1, program: "x".into(), started_ms: 0, alive }
+        NodeInfo {
+            id: NodeId(1),
+            namespace: "/".into(),
+            user_data: Vec::new(),
+            name: "lidar".into(),
+            pid: 1,
+            program: "x".into(),
+            started_ms: 0,
+            alive,
+        }
     }
 
     #[test]

@@ -87,6 +87,8 @@ mod tests {
         let node = |id, name: &str, pid| NodeInfo {
             id: NodeId(id),
             name: name.into(),
+            namespace: "/".into(),
+            user_data: Vec::new(),
             pid,
             program: "x".into(),
             started_ms: 0,

@@ -315,6 +315,8 @@ pub mod tests {
     fn node() -> NodeInfo {
         NodeInfo {
             id: NodeId(1),
+            namespace: "/".into(),
+            user_data: Vec::new(),
             name: "lidar".into(),
             pid: 7,
             program: "x".into(),

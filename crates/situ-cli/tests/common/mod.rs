@@ -54,6 +54,7 @@ impl Sandbox {
     }
 
     /// Starts the command, in a process group of its own.
+    #[allow(dead_code, reason = "not every test file needs it")]
     pub fn spawn(&self, arguments: &[&str]) -> Process {
         // A shell that runs the tests in the background makes them ignore Ctrl-C. The command must not ignore
         // it.
@@ -144,6 +145,7 @@ impl Process {
 
     /// Returns whether `env` has not reset the signals yet, so that Ctrl-C would be lost. Returns false if
     /// the process has ended.
+    #[allow(dead_code, reason = "not every test file needs it")]
     fn ignores_interrupts(&self) -> bool {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
