@@ -132,7 +132,11 @@ impl GraphWatch {
     }
 
     fn of(root: OpenRoot) -> Result<Self, GraphWatchError> {
-        // Before the first file is opened: a child must not share what it finds here.
+        Self::with(root, inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok())
+    }
+
+    /// A watch by these events, or by the timer alone.
+    fn with(root: OpenRoot, events: Option<OwnedFd>) -> Result<Self, GraphWatchError> {
         let process = Process::this();
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)
@@ -143,13 +147,9 @@ impl GraphWatch {
             epoll::add(&epoll, fd, data, epoll::EventFlags::IN).map_err(system("poll a descriptor"))
         };
         add(timer.as_fd())?;
-        let events = match inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK) {
-            Ok(events) => {
-                add(events.as_fd())?;
-                Some(events)
-            }
-            Err(_) => None,
-        };
+        if let Some(events) = &events {
+            add(events.as_fd())?;
+        }
         let epoll = Arc::new(epoll);
         let mut watch = Self { root, epoll, events, timer, pending: Mutex::default(), process };
         // The kernel limits the number of watched directories, too.
@@ -328,5 +328,24 @@ impl Node {
     /// Begins to watch the graph of its root and graph domain.
     pub fn watch_graph(&self) -> Result<GraphWatch, GraphWatchError> {
         GraphWatch::of(self.inner.root.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use situ_testkit::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn without_events_a_possible_change_is_told_from_time_to_time() {
+        let scratch = Scratch::new("graph-watch");
+        let root = Root::at(scratch.path(), None).prepare().unwrap();
+        let watch = GraphWatch::with(root, None).unwrap();
+        assert!(watch.is_polling());
+        let limit = Some(Duration::from_secs(20));
+        assert!(watch.wait(limit).unwrap() && watch.wait(limit).unwrap());
+        std::fs::remove_dir_all(scratch.path()).unwrap();
+        assert!(matches!(watch.take(), Err(GraphWatchError::Root(RootError::Removed { .. }))));
     }
 }
