@@ -1,9 +1,9 @@
-//! Measures what the graph costs: reading 1,000 nodes with 10,000 endpoints, and the time from a change until a
-//! watch tells of it.
+//! Measures what the graph costs: reading 1,000 nodes with 10,000 endpoints, and the time from a change
+//! until a watch tells of it.
 //!
-//! `cargo run --release -p situ-bus --example graph_cost`: prints the median and the longest of several readings.
-//! The arguments `PROCESSES NODES ENDPOINTS` (10 100 10) change how many processes have how many nodes each, with
-//! how many endpoints each.
+//! `cargo run --release -p situ-bus --example graph_cost` prints medians and the longest times. The arguments
+//! `PROCESSES NODES ENDPOINTS` (10 100 10) say how many processes there are, how many nodes each has, and how
+//! many endpoints each node has.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read};

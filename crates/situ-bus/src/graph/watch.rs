@@ -10,7 +10,7 @@
 //! | a process dies, whatever the cause | its files are closed, among them the files that it had written |
 //!
 //! So nodes do nothing for their watchers. There is no memory that every participant may write, in which one
-//! could hide a change from others; and a wake-up that another process causes by touching a file does no harm.
+//! could hide a change from others. A wake-up that another process causes by touching a file does no harm.
 //!
 //! The kernel reports a file as closed just before it drops the lock of the file. A watch therefore looks at
 //! the lock again, every millisecond until it is free, before it reports the death.
