@@ -76,8 +76,6 @@ typedef enum situ_status {
   SITU_ERROR_MALFORMED = -4,
   /* The topic carries another type, or the same type in another layout. */
   SITU_ERROR_TYPE = -5,
-  /* The other side offers or requests another quality of service. */
-  SITU_ERROR_QOS = -6,
   /* The topic has no room for another publisher or subscriber, or too few rows for the depth. */
   SITU_ERROR_NO_PLACE = -7,
   /* Another process holds the topic's lock and does not release it, or another thread waits for the wait set
@@ -114,7 +112,7 @@ typedef struct situ_error {
   char text[SITU_ERROR_TEXT_SIZE];
 } situ_error;
 
-/* The name of a status, for example "SITU_ERROR_QOS"; "unknown status" for other numbers. */
+/* The name of a status, for example "SITU_ERROR_TYPE"; "unknown status" for other numbers. */
 const char* situ_status_name(int32_t status);
 
 /* Keeps this process alive when files of shared memory are made shorter while it has them mapped. Without
@@ -334,7 +332,7 @@ typedef struct situ_loan {
 } situ_loan;
 
 /* Joins a topic as publisher. `qos` may be NULL for the default. Destroy the publisher with
- * situ_publisher_destroy. Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE, MALFORMED, TYPE, QOS, NO_PLACE, BUSY. */
+ * situ_publisher_destroy. Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE, MALFORMED, TYPE, NO_PLACE, BUSY. */
 situ_status situ_publisher_create(const situ_node* node, const char* topic, const situ_type* type,
                                   const situ_publisher_qos* qos, situ_publisher** publisher,
                                   situ_error* error);
@@ -429,7 +427,7 @@ typedef struct situ_sample {
 } situ_sample;
 
 /* Joins a topic as subscriber. `qos` may be NULL for the default. Destroy the subscriber with
- * situ_subscriber_destroy. Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE, MALFORMED, TYPE, QOS, NO_PLACE, BUSY. */
+ * situ_subscriber_destroy. Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE, MALFORMED, TYPE, NO_PLACE, BUSY. */
 situ_status situ_subscriber_create(const situ_node* node, const char* topic, const situ_type* type,
                                    const situ_subscriber_qos* qos, situ_subscriber** subscriber,
                                    situ_error* error);

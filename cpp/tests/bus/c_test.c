@@ -660,7 +660,7 @@ int main(void) {
   const situ_root root = {path, SITU_NO_GROUP};
   CHECK(situ_version() == SITU_VERSION);
   CHECK(strcmp(situ_version_string(), SITU_VERSION_STRING) == 0);
-  CHECK(strcmp(situ_status_name(SITU_ERROR_QOS), "SITU_ERROR_QOS") == 0);
+  CHECK(strcmp(situ_status_name(SITU_ERROR_TYPE), "SITU_ERROR_TYPE") == 0);
   CHECK(strcmp(situ_status_name(17), "unknown status") == 0);
   publish_and_take(&root);
   domains(&root);

@@ -25,6 +25,8 @@ mod clock;
 #[cfg(not(loom))]
 mod copy;
 #[cfg(not(loom))]
+mod events;
+#[cfg(not(loom))]
 mod execute;
 #[cfg(not(loom))]
 mod graph;
@@ -36,6 +38,8 @@ mod observe;
 mod port;
 #[cfg(not(loom))]
 mod qos;
+#[cfg(not(loom))]
+mod qos_profile;
 #[cfg(not(loom))]
 mod service;
 #[cfg(not(loom))]
@@ -77,6 +81,11 @@ pub use self::{
     },
     clock::{now_ns, steady_now},
     copy::copy_error::CopyError,
+    events::event::Event,
+    events::status::{
+        DeadlineMissedStatus, EventStatus, IncompatibleQosStatus, LivelinessChangedStatus,
+        LivelinessLostStatus, MatchedStatus, MessagesLostStatus,
+    },
     execute::callback::{
         CallbackError, CallbackFailure, CallbackGroup, CallbackResult, Permanent, Temporary,
     },
@@ -105,7 +114,11 @@ pub use self::{
     port::sample::{CopyCounter, RawSample},
     port::sample_payload::IncompleteError,
     port::subscriber::{RawSubscriber, TakeError},
-    qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
+    qos::{
+        Durability, History, Liveliness, PublisherQos, QosPolicies, QosPolicy, Reliability, SubscriberQos,
+        WhenFull,
+    },
+    qos_profile::QosProfile,
     service::answer::RawReplyLoan,
     service::client::{RawClient, RawReply, RawRequestLoan},
     service::description::ServiceDescription,

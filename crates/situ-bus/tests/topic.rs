@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use common::{Scratch, numbers, publish, take};
 use situ_bus::{
-    Durability, History, Node, NodeError, PublishError, PublisherQos, QosMismatch, RawPublisher,
-    RawSubscriber, RegisterError, Reliability, SubscriberQos, TypeDescription, WhenFull, inspect, wait_any,
+    Durability, History, Node, NodeError, PublishError, PublisherQos, RawPublisher, RawSubscriber,
+    RegisterError, Reliability, SubscriberQos, TypeDescription, WhenFull, inspect, wait_any,
 };
 use situ_layout::foreign::is_steering;
 
@@ -208,21 +208,10 @@ fn old_messages_expire_and_deadlines_are_counted() {
 }
 
 #[test]
-fn incompatible_members_are_refused_at_registration() {
+fn members_of_other_types_are_refused_at_registration() {
     let scratch = Scratch::new();
     let (a, b) = (scratch.node("a"), scratch.node("b"));
-    let best_effort = publisher(&a, PublisherQos::default());
-    let refused = RawSubscriber::create(&b, "numbers", &numbers(), asks_for_all());
-    assert!(
-        matches!(refused, Err(RegisterError::Qos { peer, mismatch: QosMismatch::Reliability, .. }) if peer.id == a.id())
-    );
-    let wants_history = SubscriberQos { durability: Durability::TransientLocal, ..Default::default() };
-    let refused = RawSubscriber::create(&b, "numbers", &numbers(), wants_history);
-    assert!(matches!(refused, Err(RegisterError::Qos { mismatch: QosMismatch::Durability, .. })));
-    drop(best_effort);
     let demanding = subscriber(&b, asks_for_all());
-    let refused = RawPublisher::create(&a, "numbers", &numbers(), PublisherQos::default());
-    assert!(matches!(refused, Err(RegisterError::Qos { peer, .. }) if peer.id == b.id()));
     let mut other = numbers();
     other.schema = other.schema.replace("uint64", "float");
     other.schema_hash = 9;

@@ -22,7 +22,6 @@ pub enum situ_status {
     Unsafe = -3,
     Malformed = -4,
     Type = -5,
-    Qos = -6,
     NoPlace = -7,
     Busy = -8,
     NoMemory = -9,
@@ -37,7 +36,7 @@ pub enum situ_status {
 }
 
 impl situ_status {
-    pub const ALL: [(Self, &CStr); 19] = [
+    pub const ALL: [(Self, &CStr); 18] = [
         (Self::Ok, c"SITU_OK"),
         (Self::Empty, c"SITU_EMPTY"),
         (Self::InvalidArgument, c"SITU_ERROR_INVALID_ARGUMENT"),
@@ -45,7 +44,6 @@ impl situ_status {
         (Self::Unsafe, c"SITU_ERROR_UNSAFE"),
         (Self::Malformed, c"SITU_ERROR_MALFORMED"),
         (Self::Type, c"SITU_ERROR_TYPE"),
-        (Self::Qos, c"SITU_ERROR_QOS"),
         (Self::NoPlace, c"SITU_ERROR_NO_PLACE"),
         (Self::Busy, c"SITU_ERROR_BUSY"),
         (Self::NoMemory, c"SITU_ERROR_NO_MEMORY"),
@@ -241,7 +239,6 @@ impl From<RegisterError> for Failure {
             | RegisterError::TextTooLong(_)
             | RegisterError::UserHeaderMismatch { .. }
             | RegisterError::Serialized { .. } => situ_status::Type,
-            RegisterError::Qos { .. } => situ_status::Qos,
             RegisterError::Full { .. }
             | RegisterError::Depth { .. }
             | RegisterError::Domains { .. }

@@ -314,6 +314,7 @@ pub unsafe fn read_publisher_qos(qos: *const situ_publisher_qos) -> Result<(Publ
         trim_above: (qos.trim_above != u64::MAX).then_some(qos.trim_above),
         // SAFETY: the caller's promise.
         user_data: unsafe { bytes(qos.user_data, qos.user_data_size, "user_data") }?,
+        ..PublisherQos::default()
     };
     Ok((read, qos.without_stamps == 0))
 }
@@ -346,8 +347,8 @@ pub unsafe fn read_subscriber_qos(qos: *const situ_subscriber_qos) -> Result<Sub
             0 => SubscriberQos::default().max_held,
             held => held,
         },
-        reception_times: false,
         // SAFETY: the caller's promise.
         user_data: unsafe { bytes(qos.user_data, qos.user_data_size, "user_data") }?,
+        ..SubscriberQos::default()
     })
 }

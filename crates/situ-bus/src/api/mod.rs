@@ -4,6 +4,7 @@
 //!   typed   publishers and subscribers of a type, and their builders, loans and samples
 //!   open    typed samples made of untyped ones
 //!   write   values written into lent memory
+//!   qos     profiles and liveliness in builders; events of typed publishers and subscribers
 //!   region  publishers and subscribers of regions
 //!   device  typed loans and samples whose bulk data devices read and write
 //!   service clients and servers of generated types
@@ -14,6 +15,7 @@
 
 pub(crate) mod device;
 mod open;
+mod qos;
 pub(crate) mod region;
 pub(crate) mod service;
 pub(crate) mod service_async;

@@ -159,6 +159,10 @@ impl<T, F> PublisherBuilder<T, F> {
         self
     }
 
+    pub(super) fn qos_mut(&mut self) -> &mut PublisherQos {
+        &mut self.qos
+    }
+
     /// Puts bodies into this memory domain. The default is host memory.
     pub fn domain(mut self, domain: DomainId) -> Self {
         self.placement.domain = domain;
@@ -454,6 +458,10 @@ impl<T, F> SubscriberBuilder<T, F> {
     pub fn qos(mut self, qos: SubscriberQos) -> Self {
         self.qos = qos;
         self
+    }
+
+    pub(super) fn qos_mut(&mut self) -> &mut SubscriberQos {
+        &mut self.qos
     }
 
     pub(crate) fn create_raw(

@@ -10,6 +10,8 @@ use std::{fmt, io};
 
 use crate::api::typed::ReceiveError;
 use crate::clock::Deadline;
+use crate::events::event::Event;
+use crate::events::status::EventStatus;
 use crate::execute::callback::{
     Callback, CallbackError, CallbackFailure, CallbackGroup, CallbackResult, Code, Next,
 };
@@ -152,6 +154,15 @@ impl Executor {
         callback: impl FnMut(IoReadiness) -> R + Send + 'static,
     ) -> Result<SourceId, AttachError> {
         self.in_group(&self.group).descriptor(descriptor, callback)
+    }
+
+    /// Calls `callback` with the status of an event whenever that has changed.
+    pub fn event<S: EventStatus, R: CallbackResult>(
+        &self,
+        event: &Event<S>,
+        callback: impl FnMut(S) -> R + Send + 'static,
+    ) -> Result<SourceId, AttachError> {
+        self.in_group(&self.group).event(event, callback)
     }
 
     /// Calls `callback` as long as the source is ready: for everything else that is [`Waitable`]. Take the
@@ -308,6 +319,16 @@ impl InGroup<'_> {
         callback: impl FnMut(IoReadiness) -> R + Send + 'static,
     ) -> Result<SourceId, AttachError> {
         self.add(descriptor.source(), callback)
+    }
+
+    /// As [`Executor::event`].
+    pub fn event<S: EventStatus, R: CallbackResult>(
+        &self,
+        event: &Event<S>,
+        mut callback: impl FnMut(S) -> R + Send + 'static,
+    ) -> Result<SourceId, AttachError> {
+        let taken = event.clone();
+        self.add(event.source(), move |_| callback(taken.take()).into_result())
     }
 
     /// As [`Executor::add`].

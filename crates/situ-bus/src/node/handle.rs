@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use situ_memory::{Domain, DomainError, DomainId, DomainKind, Domains, OpenRoot};
 
 use crate::clock::now_ns;
+use crate::events::monitor::Monitor;
+use crate::events::peers::Peers;
 use crate::node::fence_watchdog::FenceWatch;
 use crate::node::liveness::{self, Life, Naming, NodeId};
 use crate::node::living::Living;
@@ -68,6 +70,9 @@ pub(crate) struct NodeInner {
     pub(crate) fences: FenceWatch,
     pub(crate) processes: Processes,
     pub(crate) living: Arc<Living>,
+    /// The processes of endpoints on the other side, for events.
+    pub(crate) peers: Arc<Peers>,
+    monitor: Mutex<Option<Arc<Monitor>>>,
 }
 
 impl NodeInner {
@@ -85,6 +90,16 @@ impl NodeInner {
             ));
         }
         Ok(self.reactor.get_or_init(Reactor::new))
+    }
+
+    /// The thread that looks at endpoints whose events are waited for. It starts with the first use.
+    pub(crate) fn monitor(&self) -> io::Result<Arc<Monitor>> {
+        let mut monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(monitor) = &*monitor {
+            return Ok(monitor.clone());
+        }
+        let started = Arc::new(Monitor::start(&self.peers)?);
+        Ok(monitor.insert(started).clone())
     }
 
     fn lock_domains(&self) -> MutexGuard<'_, Domains> {
@@ -190,6 +205,8 @@ impl Node {
                 allowed: allowed_domains(),
                 fences: FenceWatch::default(),
                 living: Arc::default(),
+                peers: Peers::new(),
+                monitor: Mutex::default(),
             }),
         })
     }

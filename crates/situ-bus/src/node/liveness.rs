@@ -233,6 +233,34 @@ pub(crate) fn process_of(root: &OpenRoot, id: NodeId) -> Option<OwnedFd> {
     Watch::of(identity).into_descriptor()
 }
 
+/// What a process can find out about the process of another node.
+pub(crate) enum Peering {
+    /// It is this process.
+    Own,
+    /// The descriptor is readable when it has ended.
+    Runs(OwnedFd),
+    /// It has ended, or the node has left.
+    Ended,
+    /// There is no descriptor of it: only [`is_alive`] tells.
+    Unknown,
+}
+
+/// Looks up the process of a node, for a participant that wants to know when it ends.
+pub(crate) fn peering(root: &OpenRoot, id: NodeId) -> Peering {
+    let Ok(text) = read_text(&path_of(root, id)) else {
+        return if is_alive(root, id) { Peering::Unknown } else { Peering::Ended };
+    };
+    let identity = identity(&text);
+    if identity == Identity::of_this() {
+        return Peering::Own;
+    }
+    match Watch::of(identity).into_descriptor() {
+        Some(process) => Peering::Runs(process),
+        None if is_alive(root, id) => Peering::Unknown,
+        None => Peering::Ended,
+    }
+}
+
 pub(crate) fn identity(text: &str) -> Identity {
     let number = |key| field(text, key).parse().unwrap_or(0);
     let pid = u32::try_from(number("pid")).unwrap_or(0);

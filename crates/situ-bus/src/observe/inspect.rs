@@ -14,9 +14,8 @@ use crate::node::liveness::{self, NodeId, NodeInfo};
 use crate::node::living::Living;
 use crate::protocol::ledger::HeldSlot;
 use crate::protocol::ring::{Look, Reference};
-use crate::qos::Durability;
+use crate::qos::{Durability, Liveliness, QosPolicies, Terms, nanoseconds};
 use crate::root::{Root, RootError, topic_name};
-use crate::topic::entries::active_publishers;
 use crate::topic::format::{MAX_DEPTH, PublisherEntry, domain_from_word};
 use crate::topic::rights::Role;
 use crate::topic::{Encoding, PlaceView, StateWord, Topic, TypeDescription, names};
@@ -64,6 +63,12 @@ pub struct PublisherInfo {
     pub reliable: bool,
     /// Which messages it keeps for late subscribers.
     pub durability: Durability,
+    /// The longest time between two messages that it promises.
+    pub deadline: Option<Duration>,
+    /// How it shows that it is alive, and how often.
+    pub liveliness: Liveliness,
+    /// See [`liveliness`](Self::liveliness).
+    pub lease: Option<Duration>,
     /// How many of its last messages stay available.
     pub depth: u64,
     /// The encoding of its messages.
@@ -104,6 +109,12 @@ pub struct SubscriberInfo {
     pub backpressure: bool,
     /// Whether it requests messages that were published before it joined.
     pub durability: Durability,
+    /// The longest time between two messages that it expects.
+    pub deadline: Option<Duration>,
+    /// How publishers have to show that they are alive, and how often.
+    pub liveliness: Liveliness,
+    /// See [`liveliness`](Self::liveliness).
+    pub lease: Option<Duration>,
     /// How many messages it keeps. `None` if it keeps all.
     pub keep_last: Option<u64>,
     /// The number of messages that it has taken.
@@ -223,6 +234,44 @@ pub fn node(root: &Root, id: NodeId) -> Result<Option<NodeInfo>, InspectError> {
     Ok(root.open()?.and_then(|root| liveness::node(&root, id)))
 }
 
+impl PublisherInfo {
+    fn terms(&self) -> Terms {
+        Terms {
+            reliable: self.reliable,
+            transient_local: self.durability == Durability::TransientLocal,
+            deadline_ns: nanoseconds(self.deadline),
+            manual: self.liveliness == Liveliness::ManualByTopic,
+            lease_ns: nanoseconds(self.lease),
+        }
+    }
+
+    /// The policies in which it offers less than a subscriber requests. If there are any, the two exchange no
+    /// messages.
+    pub fn mismatch(&self, subscriber: &SubscriberInfo) -> QosPolicies {
+        self.terms().mismatch(subscriber.terms())
+    }
+}
+
+impl SubscriberInfo {
+    fn terms(&self) -> Terms {
+        Terms {
+            reliable: self.reliable,
+            transient_local: self.durability == Durability::TransientLocal,
+            deadline_ns: nanoseconds(self.deadline),
+            manual: self.liveliness == Liveliness::ManualByTopic,
+            lease_ns: nanoseconds(self.lease),
+        }
+    }
+}
+
+fn time(ns: u64) -> Option<Duration> {
+    (ns != 0).then(|| Duration::from_nanos(ns))
+}
+
+fn liveliness(word: StateWord) -> Liveliness {
+    if word.is_manual() { Liveliness::ManualByTopic } else { Liveliness::Automatic }
+}
+
 fn durability(word: StateWord) -> Durability {
     if word.is_transient_local() { Durability::TransientLocal } else { Durability::Volatile }
 }
@@ -254,6 +303,9 @@ fn describe(topic: &Topic) -> TopicInfo {
                 waits: waits(topic, entry).filter(|_| alive),
                 reliable: word.is_reliable(),
                 durability: durability(word),
+                deadline: time(entry.deadline_ns.load(Ordering::Relaxed)),
+                liveliness: liveliness(word),
+                lease: time(entry.lease_ns.load(Ordering::Relaxed)),
                 depth: entry.depth.load(Ordering::Relaxed),
                 encoding: Encoding::from_number(entry.encoding.load(Ordering::Relaxed)),
                 domain: domain_from_word(&entry.domain),
@@ -279,6 +331,9 @@ fn describe(topic: &Topic) -> TopicInfo {
                 reliable: word.is_reliable(),
                 backpressure: word.is_waited_for(),
                 durability: durability(word),
+                deadline: time(place.deadline_ns()),
+                liveliness: liveliness(word),
+                lease: time(place.lease_ns()),
                 keep_last: match place.keep_last() {
                     0 => None,
                     last => Some(last),
@@ -387,11 +442,4 @@ fn waits(topic: &Topic, entry: &PublisherEntry) -> Option<Waits> {
     let place = topic.places.all().nth(place as usize)?;
     let waited = now_ns().saturating_sub(entry.waits_since_ns.load(Ordering::Relaxed));
     Some(Waits { subscriber: NodeId(place.node()), waited: Duration::from_nanos(waited) })
-}
-
-impl Topic {
-    /// The number of publishers that are present.
-    pub(crate) fn publishers(&self) -> usize {
-        active_publishers(self).count()
-    }
 }

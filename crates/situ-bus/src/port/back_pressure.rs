@@ -13,7 +13,6 @@ use crate::port::publisher_state::Inner;
 use crate::port::thread_number::this_thread;
 use crate::protocol::ring::{ClaimError, NewRow};
 use crate::qos::WhenFull;
-use crate::topic::Topic;
 use crate::topic::format::{Descriptor, PublisherEntry};
 use crate::wait::interrupt::Interrupter;
 
@@ -59,22 +58,21 @@ impl Drop for Shown<'_> {
     }
 }
 
-/// The waited-for subscriber with the smallest cursor.
-fn slowest(topic: &Topic) -> Option<Behind> {
-    let waited_for = topic.places.active().filter(|place| place.is_waited_for());
-    let behind = waited_for.map(|place| Behind {
-        place: place.index,
-        cursor: place.cursor(),
-        node: NodeId(place.node()),
-        thread: place.thread(),
-    });
-    behind.min_by_key(|behind| behind.cursor)
-}
-
 impl RawPublisher {
+    /// The waited-for subscriber with the smallest cursor.
+    fn slowest_subscriber(&self) -> Option<Behind> {
+        let behind = self.waited_for().map(|place| Behind {
+            place: place.index,
+            cursor: place.cursor(),
+            node: NodeId(place.node()),
+            thread: place.thread(),
+        });
+        behind.min_by_key(|behind| behind.cursor)
+    }
+
     /// Returns the node and the process that the publisher would wait for now.
     pub(crate) fn waits_for(&self) -> (NodeId, u32) {
-        let node = slowest(&self.topic).map_or(NodeId(0), |behind| behind.node);
+        let node = self.slowest_subscriber().map_or(NodeId(0), |behind| behind.node);
         (node, liveness::node(&self.topic.root, node).map_or(0, |node| node.pid))
     }
 
@@ -126,7 +124,7 @@ impl RawPublisher {
                 std::hint::spin_loop();
                 continue;
             };
-            let behind = slowest(&self.topic);
+            let behind = self.slowest_subscriber();
             if let Some(behind) = behind {
                 shown.show(behind);
                 let waited = Duration::from_nanos(now_ns().saturating_sub(start));
@@ -177,7 +175,8 @@ impl RawPublisher {
             waiting_for,
             depth: self.qos.depth,
             waited: Duration::from_nanos(now_ns().saturating_sub(start)),
-            subscriber: slowest(&self.topic)
+            subscriber: self
+                .slowest_subscriber()
                 .map(|behind| Box::new(SlowSubscriber::find(&self.topic.root, behind.node))),
         }
     }

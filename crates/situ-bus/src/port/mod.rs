@@ -29,6 +29,8 @@
 //!   payload, sample_payload   where its payload lies, and when it is complete
 //!
 //!   endpoint         the ids of publishers and subscribers
+//!   endpoint_events  their events: matched, liveliness, deadlines, lost messages
+//!   strangers        messages of publishers that do not match
 //!   device_span      memory of a domain, for work on its streams
 //!   prefetch         hints to the processor
 //! ```
@@ -39,6 +41,7 @@ pub(crate) mod cells;
 pub(crate) mod copied_messages;
 pub(crate) mod device_span;
 mod endpoint;
+mod endpoint_events;
 pub(crate) mod growing;
 pub(crate) mod held;
 pub(crate) mod lend;
@@ -55,6 +58,7 @@ pub(crate) mod publisher_state;
 pub(crate) mod row_copy;
 pub(crate) mod sample;
 pub(crate) mod sample_payload;
+mod strangers;
 pub(crate) mod subscriber;
 pub(crate) mod take_error;
 pub(crate) mod taken;

@@ -1,6 +1,7 @@
 //! The pools of other participants that a subscriber has mapped.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use situ_memory::fork::Process;
@@ -9,7 +10,7 @@ use situ_memory::{Access, Domain, DomainError, Domains, PoolView, Registered, Sl
 use crate::node::handle::NodeInner;
 use crate::node::liveness::NodeId;
 use crate::port::cells::Cells;
-use crate::topic::{OwnPlace, StateWord, Topic};
+use crate::topic::{Matching, OwnPlace, StateWord, Topic};
 use crate::trust::{Limits, Trust};
 
 /// A subscriber's place. The subscriber and every sample that it took keep it.
@@ -112,12 +113,30 @@ impl Drop for Pin {
 }
 
 /// The pools that a subscriber has mapped, by the number of their entry in the topic.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pools {
     mapped: RefCell<Vec<Option<Arc<Mapped>>>>,
+    /// Pools of publishers that do not match are not mapped. So a mapped pool needs no check.
+    matching: RefCell<Matching>,
 }
 
 impl Pools {
+    pub(crate) fn new(matching: Matching) -> Self {
+        Self { mapped: RefCell::default(), matching: RefCell::new(matching) }
+    }
+
+    /// Which publishers match.
+    pub(crate) fn matching(&self) -> RefMut<'_, Matching> {
+        self.matching.borrow_mut()
+    }
+
+    /// Whether the publisher of a message is known not to match. Its pool is then
+    /// [gone](ViewError::Gone) for this subscriber.
+    #[cold]
+    pub(crate) fn is_stranger(&self, topic: &Topic, entry: u16, sequence: u64) -> bool {
+        topic.is_mixed() && self.matching().matches(topic, entry, sequence) == Some(false)
+    }
+
     /// Returns the pool of an entry that the row of message `sequence` or its descriptor names. The pool is
     /// mapped on first use.
     #[inline(always)]
@@ -136,6 +155,9 @@ impl Pools {
         let Some(of_entry) = core.topic.named_entry(usize::from(entry)) else {
             return Err(ViewError::Gone(core.topic.file().path().to_owned()));
         };
+        if self.is_stranger(&core.topic, entry, sequence) {
+            return Err(ViewError::Gone(PathBuf::new()));
+        }
         let number = of_entry.tenure.pool();
         let path = core.topic.pool_path(number);
         let since = of_entry.tenure.since();

@@ -13,7 +13,7 @@ use crate::port::publisher::RawPublisher;
 use crate::port::publisher_state::{Inner, pays_to_reclaim, prefetch_after, retire};
 use crate::protocol::ring::{ClaimError, NewRow, Reference, Ring};
 use crate::protocol::row::NOT_STAMPED;
-use crate::qos::{Reliability, nanoseconds, periods};
+use crate::qos::{Reliability, nanoseconds};
 use crate::topic::MAX_RINGS;
 use crate::topic::format::{BODY_IN_SLOT, Descriptor};
 
@@ -114,9 +114,11 @@ impl RawPublisher {
         if (EAGER_SIZE..WARM_SIZE).contains(&inner.pool.memory(loan.slot).1) {
             self.retire_passed(inner);
         }
-        if self.qos.deadline.is_some() {
-            inner.missed += periods(inner.published_ns, now, self.qos.deadline);
-            inner.published_ns = now;
+        if let Some(deadline) = &self.deadline {
+            deadline.restart(now);
+        }
+        if let Some(lease) = &self.lease {
+            self.assert_at(lease, now);
         }
         let size = inner.pool.memory(loan.slot).1;
         if size < WARM_SIZE && pays_to_reclaim(inner, &self.topic, size) {

@@ -1,6 +1,6 @@
 //! A publisher: joining and leaving a topic, and getting slots back.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,8 +9,10 @@ use situ_memory::{
     AllocateError, HOST, HostDomain, Memory, PoolOptions, PoolOwner, PoolStatistics, Strategy,
 };
 
-use crate::clock::now_ns;
 use crate::copy::eager::Eager;
+use crate::events::deadline_clock::DeadlineClock;
+use crate::events::endpoint_events::EndpointEvents;
+use crate::events::lease::Lease;
 use crate::graph::endpoint_info::{EndpointInfo, EndpointRole};
 use crate::graph::listing::{Listed, check_user_data};
 use crate::node::handle::{Node, NodeInner};
@@ -20,8 +22,10 @@ use crate::port::copied_messages::CopiedMessages;
 use crate::port::placement::Placement;
 use crate::port::pool_options::pool_options;
 use crate::port::publisher_state::{Inner, Trimming, reclaim, retire};
-use crate::qos::{Durability, PublisherQos, Terms, WhenFull, nanoseconds, periods};
-use crate::topic::{Encoding, RegisterError, Registration, SchemaFlags, Topic, TypeDescription, names};
+use crate::qos::{Durability, PublisherQos, Terms, WhenFull, nanoseconds};
+use crate::topic::{
+    Encoding, PlaceView, RegisterError, Registration, SchemaFlags, Topic, TypeDescription, names,
+};
 use crate::wait::interrupt::Interrupter;
 
 /// How long to wait for copies to end.
@@ -53,6 +57,14 @@ pub struct RawPublisher {
     pub(crate) eager: Option<Box<RefCell<Eager>>>,
     /// What to do when a reliable subscriber has no room. At first as in the quality of service.
     pub(crate) when_full: Cell<WhenFull>,
+    /// What it offers.
+    pub(crate) terms: Terms,
+    /// Counts missed deadlines, if there is one.
+    pub(crate) deadline: Option<Arc<DeadlineClock>>,
+    /// Its lease of liveliness, if that is manual and has an end.
+    pub(crate) lease: Option<Arc<Lease>>,
+    /// Its events, from their first use on.
+    pub(crate) events: OnceCell<Arc<EndpointEvents>>,
     /// Ends the waits for room.
     pub(crate) interrupter: RefCell<Option<Interrupter>>,
     /// The process that it belongs to. A forked child's copy lends, publishes and returns nothing.
@@ -102,7 +114,7 @@ impl RawPublisher {
         let inner = &node.inner;
         inner.check_process(topic)?;
         let depth = qos.depth.max(1);
-        let registration = Registration {
+        let mut registration = Registration {
             root: &inner.root,
             node: inner.life.id(),
             topic,
@@ -116,6 +128,8 @@ impl RawPublisher {
         };
         let domains = inner.domains_with(placement.domain)?;
         let joined = registration.join()?;
+        let qos = joined.adapt_publisher(qos);
+        registration.terms = Terms::of_publisher(&qos);
         let slots = depth as u64 * 2 + HELD_SLOTS;
         // The bodies come first: heads without bodies would be useless.
         let mut bodies = None;
@@ -170,6 +184,10 @@ impl RawPublisher {
             inner: RefCell::new(Inner::new((pool, bodies), (depth, next), Trimming::new(qos.trim_above))),
             eager,
             when_full: Cell::new(qos.when_full),
+            terms: registration.terms,
+            deadline: DeadlineClock::new(qos.deadline),
+            lease: Lease::of(registration.terms),
+            events: OnceCell::new(),
             qos: PublisherQos { depth, ..qos },
             interrupter: RefCell::default(),
             process: Process::this(),
@@ -179,9 +197,9 @@ impl RawPublisher {
     }
 
     /// Leaves out the time stamp of each message. This saves reading the clock, but then there is no
-    /// `published_at_ns` and no lifespan.
+    /// `published_at_ns`. A publisher with a lifespan, a deadline or a lease keeps them.
     pub fn without_stamps(mut self) -> Self {
-        self.stamps = self.qos.lifespan.is_some() || self.qos.deadline.is_some();
+        self.stamps = self.qos.lifespan.is_some() || self.deadline.is_some() || self.lease.is_some();
         self
     }
 
@@ -212,17 +230,6 @@ impl RawPublisher {
     /// Frees the retired slots that no subscriber holds.
     pub(crate) fn reclaim(&self, inner: &mut Inner) {
         reclaim(inner, &self.topic, self.entry);
-    }
-
-    /// The number of subscribers of the topic at the moment.
-    pub fn subscribers(&self) -> usize {
-        self.topic.places.active().count()
-    }
-
-    /// The number of deadlines that passed without a message, including the current one.
-    pub fn deadlines_missed(&self) -> u64 {
-        let inner = self.inner.borrow();
-        inner.missed + periods(inner.published_ns, now_ns(), self.qos.deadline)
     }
 
     /// Retires messages that every subscriber has passed, oldest first, so that the slot with the warmest
@@ -286,8 +293,17 @@ impl RawPublisher {
             // It cannot see some of them, so it must not overtake any.
             return 0;
         }
-        let waited_for = self.topic.places.active().filter(|place| place.is_waited_for());
-        waited_for.map(|place| place.cursor()).min().unwrap_or(u64::MAX)
+        self.waited_for().map(|place| place.cursor()).min().unwrap_or(u64::MAX)
+    }
+
+    /// The places of the subscribers that it waits for: of those that match.
+    pub(crate) fn waited_for(&self) -> impl Iterator<Item = PlaceView<'_>> {
+        // Without the lock, a place may have another subscriber by now. That one has changed the epoch, and
+        // the places are looked at again.
+        let matches = |place: &PlaceView<'_>| {
+            place.is_waited_for() && (!self.topic.is_mixed() || self.terms.satisfies(place.terms()))
+        };
+        self.topic.places.active().filter(matches)
     }
 
     pub(crate) fn refresh(&self, inner: &mut Inner) -> u64 {
@@ -300,6 +316,7 @@ impl Drop for RawPublisher {
         if self.is_inherited() {
             return;
         }
+        self.events.get().inspect(|events| events.end());
         let start = Instant::now();
         let inner = self.inner.get_mut();
         // If the process ended now, streams that wait for such a copy would lose a complete message.

@@ -34,8 +34,6 @@ pub(crate) struct Inner {
     pub(crate) window: FlowWindow,
     pub(crate) process_watch: ProcessWatch,
     pub(crate) trimming: Trimming,
-    pub(crate) published_ns: u64,
-    pub(crate) missed: u64,
 }
 
 impl std::fmt::Debug for Inner {
@@ -77,8 +75,6 @@ impl Inner {
             window: FlowWindow::default(),
             process_watch: ProcessWatch::default(),
             trimming,
-            published_ns: now_ns(),
-            missed: 0,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A subscriber: joining a topic, finding a message, pinning it, and releasing it.
 
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::sync::Arc;
 
 use situ_memory::fork::Process;
@@ -9,6 +9,8 @@ use situ_memory::{DomainId, HOST, Lent, SlotControl, SlotId, Stream, ViewError, 
 
 use crate::clock::{coarse_ns, now_ns};
 use crate::copy::copier::DomainCopier;
+use crate::events::deadline_clock::DeadlineClock;
+use crate::events::endpoint_events::EndpointEvents;
 use crate::graph::endpoint_info::{EndpointInfo, EndpointRole};
 use crate::graph::listing::{Listed, check_user_data};
 use crate::node::handle::Node;
@@ -23,12 +25,11 @@ use crate::port::taken::{Missed, Taken};
 use crate::port::thread_number::this_thread;
 use crate::protocol::ledger::HeldSlot;
 use crate::protocol::ring::{Look, Reference};
-use crate::qos::periods;
-use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
+use crate::qos::{Durability, Reliability, SubscriberQos, Terms};
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 use crate::topic::{
-    Encoding, MissingForms, RegisterError, Registration, SchemaFlags, TypeDescription, names,
+    Encoding, Matching, MissingForms, RegisterError, Registration, SchemaFlags, TypeDescription, names,
 };
 use crate::wait::readiness::ReadinessTracker;
 
@@ -50,8 +51,10 @@ pub struct RawSubscriber {
     skipped: Cell<u64>,
     expired: Cell<u64>,
     taken: Cell<u64>,
-    received_ns: Cell<u64>,
-    missed: Cell<u64>,
+    /// Counts missed deadlines, if there is one.
+    pub(crate) deadline: Option<Arc<DeadlineClock>>,
+    /// Its events, from their first use on.
+    pub(crate) events: OnceCell<Arc<EndpointEvents>>,
     /// The number of the thread that used it last.
     thread: Cell<u64>,
     /// The cell that it took last.
@@ -132,30 +135,29 @@ impl RawSubscriber {
             // The domain is opened now, and not with the first message.
             inner.domains_with(placement.domain)?;
         }
-        let keep_last = match qos.history {
-            History::KeepLast(number) => number.max(1),
-            History::KeepAll => 0,
-        };
-        let backpressure = qos.reliability == Reliability::Reliable && keep_last == 0;
-        let registration = Registration {
+        let keep_last = qos.history.kept();
+        let mut registration = Registration {
             root: &inner.root,
             node: inner.life.id(),
             topic,
             description,
             flags: SchemaFlags::read(&description.schema),
             terms: Terms::of_subscriber(&qos),
-            depth: keep_last,
+            depth: keep_last as usize,
             publishes: false,
             domain: placement.domain,
             missing_forms: missing.bits(),
         };
         let joined = registration.join()?;
+        let qos = joined.adapt_subscriber(qos);
+        registration.terms = Terms::of_subscriber(&qos);
+        let backpressure = qos.reliability == Reliability::Reliable && keep_last == 0;
         let wants = match (qos.durability, keep_last) {
             (Durability::Volatile, _) => 0,
             (Durability::TransientLocal, 0) => u64::MAX,
-            (Durability::TransientLocal, last) => last as u64,
+            (Durability::TransientLocal, last) => last,
         };
-        let (place, column) = joined.take_place(&registration, backpressure, wants, keep_last as u64)?;
+        let (place, column) = joined.take_place(&registration, backpressure, wants, keep_last)?;
         let topic = joined.topic.clone();
         drop(joined);
         let cursor = place.cursor.load(Ordering::Relaxed);
@@ -176,8 +178,10 @@ impl RawSubscriber {
                 limits: qos.limits,
                 cells,
             }),
+            deadline: DeadlineClock::new(qos.deadline),
+            events: OnceCell::new(),
             qos,
-            keep_last: keep_last as u64,
+            keep_last,
             backpressure,
             joined_at,
             cursor: Cell::new(cursor),
@@ -185,20 +189,15 @@ impl RawSubscriber {
             skipped: Cell::new(0),
             expired: Cell::new(0),
             taken: Cell::new(0),
-            received_ns: Cell::new(now_ns()),
-            missed: Cell::new(0),
             thread: Cell::new(0),
             last_cell: Cell::new(0),
             last_word: Cell::new(0),
             may_take: Cell::new(0),
-            pools: Pools::default(),
+            pools: Pools::new(Matching::new(registration.terms)),
             domain: placement.domain,
             column,
             copies,
-            tracker: RefCell::new(Box::new(ReadinessTracker::new(
-                placement.domain != HOST,
-                keep_last as u64,
-            ))),
+            tracker: RefCell::new(Box::new(ReadinessTracker::new(placement.domain != HOST, keep_last))),
             has_bulk: registration.flags.has_bulk,
             head_offset,
             listed: None,
@@ -245,22 +244,14 @@ impl RawSubscriber {
         self.taken.get()
     }
 
-    /// The number of deadlines that passed without a message, including the current one.
-    pub fn deadlines_missed(&self) -> u64 {
-        self.missed.get() + periods(self.received_ns.get(), now_ns(), self.qos.deadline)
-    }
-
-    /// The number of publishers of the topic at the moment.
-    pub fn publishers(&self) -> usize {
-        self.core.topic.publishers()
-    }
-
-    /// Whether a message is published that was not taken. This costs one load. The message may not be
+    /// Whether a message is published that was not taken. This costs two loads. The message may not be
     /// complete yet: see [`wait`](Self::wait).
     #[inline]
     pub fn has_next(&self) -> bool {
+        let topic = &self.core.topic;
         // In a forked child, the take returns an error.
-        self.core.topic.is_published(self.cursor.get()) || self.is_inherited()
+        (topic.is_published(self.cursor.get()) && (!topic.is_mixed() || self.pass_strangers()))
+            || self.is_inherited()
     }
 
     /// Whether it belongs to the process that this one was forked from. Then nothing can be taken here, and
@@ -372,6 +363,7 @@ impl RawSubscriber {
                 self.take_from(next, true, on)
             }
             Err(Missed::NotYet) => Ok(None),
+            Err(Missed::Stranger) => self.take_from(next, false, on),
             Err(Missed::Held(error)) => Err(error),
             Err(Missed::Failed(error)) => {
                 self.count_lost(number, next);
@@ -453,6 +445,12 @@ impl RawSubscriber {
                 }
                 Look::Here(reference) => {
                     let next = number.wrapping_add(1);
+                    if self.keep_last != 0 && chosen != Some(number) && topic.is_mixed() {
+                        number = self.skip_to_last(number);
+                        ring = topic.ring_of(number);
+                        chosen = Some(number);
+                        continue;
+                    }
                     if self.keep_last != 0
                         && chosen != Some(number)
                         && topic.has_more_than(self.keep_last, number)
@@ -462,7 +460,7 @@ impl RawSubscriber {
                             first = self.tracker.borrow_mut().choose(topic, number, first);
                             chosen = Some(first);
                         }
-                        self.skipped.set(self.skipped.get().wrapping_add(first.wrapping_sub(number)));
+                        self.count_skipped(first.wrapping_sub(number));
                         number = first;
                         ring = topic.ring_of(number);
                         continue;
@@ -487,6 +485,7 @@ impl RawSubscriber {
                             behind = true;
                         }
                         Err(Missed::NotYet) => break,
+                        Err(Missed::Stranger) => number = next,
                         Err(Missed::Held(error)) => {
                             self.advance(number);
                             return Err(error);
@@ -520,6 +519,9 @@ impl RawSubscriber {
         let topic = &self.core.topic;
         let mapped = match self.pools.get(&self.core, reference.pool, number) {
             Ok(mapped) => mapped,
+            Err(ViewError::Gone(_)) if self.pools.is_stranger(topic, reference.pool, number) => {
+                return Err(Missed::Stranger);
+            }
             Err(ViewError::Gone(_)) => return Ok(None),
             Err(source) => return Err(self.pool_error(number, source).into()),
         };
@@ -645,7 +647,7 @@ impl RawSubscriber {
     /// Moves the cursor. A publisher that sees the new cursor also sees every name in the ledger that was
     /// written before (release).
     #[inline]
-    fn advance(&self, number: u64) {
+    pub(crate) fn advance(&self, number: u64) {
         if self.cursor.replace(number) == number {
             return;
         }
@@ -678,6 +680,7 @@ impl RawSubscriber {
         if lost > 0 {
             self.lost.set(self.lost.get().wrapping_add(lost));
             self.core.own.lost.store(self.lost.get(), Ordering::Relaxed);
+            self.tell_lost();
         }
     }
 
@@ -689,10 +692,8 @@ impl RawSubscriber {
 
     #[inline]
     fn note_arrival(&self) {
-        if self.qos.deadline.is_some() {
-            let now = now_ns();
-            self.missed
-                .set(self.missed.get() + periods(self.received_ns.replace(now), now, self.qos.deadline));
+        if let Some(deadline) = &self.deadline {
+            deadline.restart(now_ns());
         }
     }
 
@@ -745,6 +746,11 @@ impl RawSubscriber {
     pub(crate) fn cursor(&self) -> u64 {
         self.cursor.get()
     }
+
+    /// Counts messages that it skips because it keeps only the last.
+    pub(crate) fn count_skipped(&self, number: u64) {
+        self.skipped.set(self.skipped.get().wrapping_add(number));
+    }
 }
 
 impl RawSubscriber {
@@ -781,5 +787,7 @@ impl Drop for RawSubscriber {
     fn drop(&mut self) {
         self.core.own.cursor.swap(u64::MAX, Ordering::SeqCst);
         self.core.topic.room().notify();
+        self.core.topic.note_change();
+        self.events.get().inspect(|events| events.end());
     }
 }

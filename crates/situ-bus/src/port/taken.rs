@@ -17,6 +17,8 @@ pub(crate) enum Missed {
     NotYet,
     /// The subscriber holds too many slots, and the message stays available.
     Held(TakeError),
+    /// Its publisher does not match the subscriber.
+    Stranger,
     /// It cannot be taken.
     Failed(TakeError),
 }

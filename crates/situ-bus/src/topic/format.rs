@@ -103,6 +103,10 @@ pub(crate) struct Registry {
     /// The first number of the publisher that is alone, plus 1; 0: there is none. See
     /// [`row`](crate::protocol::row).
     pub alone: Alone,
+    /// Changes whenever a publisher joins, leaves, is found dead, or is alive again. A futex.
+    pub changes: AtomicU32,
+    /// Not 0: there were a publisher and a subscriber that do not match. Never reset.
+    pub mixed: AtomicU32,
 }
 
 /// The magic number of the file of a topic's subscribers.
@@ -142,6 +146,12 @@ pub(crate) struct Arrivals {
     /// something new that is complete: see [`Rung`].
     pub armed: AtomicU32,
     pub armed_until_complete: AtomicU32,
+    /// As [`Registry::changes`], of subscribers.
+    pub changes: AtomicU32,
+    /// As [`Registry::mixed`], stored by subscribers.
+    pub mixed: AtomicU32,
+    /// How often a subscriber has found the lease of a publisher over.
+    pub lapses: AtomicU32,
 }
 
 /// The word that changes when a subscriber has made room for publishers that wait.
@@ -213,7 +223,9 @@ pub(crate) mod state {
     pub const NO_FLAT: u32 = 512;
     /// The subscriber's type has no region form: it cannot take regions.
     pub const NO_REGION: u32 = 1024;
-    pub const COUNT: u32 = 2048;
+    /// A publisher's liveliness is manual by topic, or a subscriber requests that.
+    pub const MANUAL: u32 = 2048;
+    pub const COUNT: u32 = 4096;
 }
 
 /// The first entry of the domain table: the host, which every topic has.
@@ -257,7 +269,9 @@ pub(crate) struct Place {
     pub joined_at: AtomicU64,
     /// A random number of the subscriber's own: with the node, its id.
     pub number: AtomicU64,
-    pub reserved: [AtomicU64; 6],
+    /// The longest lease of liveliness that it accepts; 0: any.
+    pub lease_ns: AtomicU64,
+    pub reserved: [AtomicU64; 5],
 }
 
 /// A publisher's entry. Its number is the `pool` of a row.
@@ -279,6 +293,10 @@ pub(crate) struct PublisherEntry {
     pub reserved: AtomicU32,
     /// The time since when it waits, by `CLOCK_MONOTONIC`.
     pub waits_since_ns: AtomicU64,
+    /// Its lease of liveliness; 0: it has no end.
+    pub lease_ns: AtomicU64,
+    /// Its last sign of life, by `CLOCK_MONOTONIC`, if its liveliness is manual.
+    pub asserted_ns: AtomicU64,
 }
 
 const _: () = assert!(COUNTERS_OFFSET + DOMAINS as usize * size_of::<CopyCounters>() <= PAGE);
@@ -605,7 +623,7 @@ mod tests {
                     .map(|(at, size, name)| (offset_of!(Place, ledger) + at, size, name.to_owned()))
                     .to_vec(),
                 fields!(Place: node, deadline_ns, lost, taken, domain, keep_last, layout_hash, thread, joined_at, number,
-                    reserved),
+                    lease_ns, reserved),
             ]
             .concat()
         );
@@ -619,7 +637,7 @@ mod tests {
                     })
                     .to_vec(),
                 fields!(PublisherEntry: domain, layout_hash, deadline_ns, depth, lifespan_ns, waits_for, reserved,
-                    waits_since_ns),
+                    waits_since_ns, lease_ns, asserted_ns),
             ]
             .concat()
         );
@@ -641,6 +659,8 @@ mod tests {
                 registry(offset_of!(Registry, rings), "rings"),
                 at(REGISTRY_OFFSET + offset_of!(Registry, first), 8, "first"),
                 at(REGISTRY_OFFSET + offset_of!(Registry, alone), 8, "alone"),
+                registry(offset_of!(Registry, changes), "changes"),
+                registry(offset_of!(Registry, mixed), "mixed"),
                 at(DOMAIN_TABLE_OFFSET, 8, "domain table"),
                 at(COUNTERS_OFFSET, 16, "copies"),
             ]
@@ -652,6 +672,9 @@ mod tests {
                 at(ARRIVALS_OFFSET + offset_of!(Arrivals, places_used), 4, "places_used"),
                 at(ARRIVALS_OFFSET + offset_of!(Arrivals, armed), 4, "published_armed"),
                 at(ARRIVALS_OFFSET + offset_of!(Arrivals, armed_until_complete), 4, "complete_armed"),
+                at(ARRIVALS_OFFSET + offset_of!(Arrivals, changes), 4, "changes"),
+                at(ARRIVALS_OFFSET + offset_of!(Arrivals, mixed), 4, "mixed"),
+                at(ARRIVALS_OFFSET + offset_of!(Arrivals, lapses), 4, "lapses"),
                 at(ROOM_MADE_OFFSET + offset_of!(RoomMade, rung), 4, "room"),
             ]
         );
@@ -673,6 +696,7 @@ mod tests {
             (state::VERSION, "VERSION"),
             (state::NO_FLAT, "NO_FLAT"),
             (state::NO_REGION, "NO_REGION"),
+            (state::MANUAL, "MANUAL"),
         ] {
             assert!(section.contains(&format!("| {} | `{name}` |", bit.trailing_zeros())), "{name}");
         }

@@ -5,29 +5,29 @@
 
 use std::sync::Arc;
 
-use situ_memory::sync::atomic::Ordering;
+use situ_memory::sync::atomic::{Ordering, fence};
 use situ_memory::{Beneath, DomainError, DomainId, HOST, OpenRoot, PoolView};
 
 use super::compat::{SchemaFlags, first_difference};
 use super::entries::{active_publishers, used_publishers};
 use super::file::Topic;
-use super::format::{
-    DEPTH, MAX_DEPTH, MessageSizes, PLACES, PublisherEntry, domain_to_word, is_user_header, state,
-};
+use super::format::{DEPTH, MAX_DEPTH, MessageSizes, PLACES, domain_to_word, is_user_header, state};
 use super::lock::Lock;
 use super::members::PlaceView;
 use super::names;
+use super::offers::offers;
 use super::own_place::OwnPlace;
 use super::register_error::RegisterError;
 use super::repair::{give_up_oldest, is_over, remove_files, remove_topic, repair};
 use super::rights::Role;
 use super::state_word::StateWord;
 use super::{Encoding, TypeDescription};
+use crate::clock::now_ns;
 use crate::node::liveness::{NodeId, unique};
 use crate::node::peer::Peer;
 use crate::protocol::flow_window;
 use crate::protocol::ring::SEAL_POOL;
-use crate::qos::{QosMismatch, Terms};
+use crate::qos::{PublisherQos, SubscriberQos, Terms};
 
 /// The properties of a participant that joins.
 #[derive(Debug, Clone, Copy)]
@@ -201,10 +201,6 @@ impl Registration<'_> {
         Peer::find(self.root, NodeId(node))
     }
 
-    fn qos_error(&self, node: u64, mismatch: QosMismatch) -> RegisterError {
-        RegisterError::Qos { topic: self.topic.to_owned(), peer: self.peer(node), mismatch }
-    }
-
     /// Checks that no serialized messages meet a device: neither those of this participant, if it is on a
     /// device, nor those that it exchanges with members on a device.
     fn check_serialized(&self, domain: DomainId, node: u64, encoding: u32) -> Result<(), RegisterError> {
@@ -262,6 +258,17 @@ impl Registration<'_> {
 }
 
 impl Joined {
+    /// The quality of service of a new publisher, adapted to the present subscribers if it shall be.
+    pub(crate) fn adapt_publisher(&self, qos: PublisherQos) -> PublisherQos {
+        qos.adapted_to(self.topic.places.active().map(PlaceView::terms))
+    }
+
+    /// The same of a new subscriber and the present publishers.
+    pub(crate) fn adapt_subscriber(&self, qos: SubscriberQos) -> SubscriberQos {
+        let offered = active_publishers(&self.topic).map(|entry| entry.terms(StateWord::read(&entry.state)));
+        qos.adapted_to(offered)
+    }
+
     /// The column of the registration's domain.
     fn take_column(&self, registration: &Registration<'_>) -> Result<usize, RegisterError> {
         let domain = registration.domain;
@@ -290,9 +297,6 @@ impl Joined {
             let takes =
                 (encoding, registration.description.layout_hash, StateWord(registration.missing_forms));
             registration.check_form(node, publishes, takes)?;
-            publisher_terms(entry)
-                .satisfies(registration.terms)
-                .map_err(|mismatch| registration.qos_error(node, mismatch))?;
             registration.check_layout(
                 node,
                 entry.layout_hash.load(Ordering::Relaxed),
@@ -313,6 +317,8 @@ impl Joined {
         let places = topic.places.writable(&self.lock)?;
         let arrivals = places.arrivals();
         let word = StateWord(place.state.load(Ordering::Relaxed));
+        // The fields come behind the free word, for readers without the lock: see `offers`.
+        fence(Ordering::Release);
         place.node.store(registration.node.0, Ordering::Relaxed);
         place.encoding.store(encoding, Ordering::Relaxed);
         place.deadline_ns.store(registration.terms.deadline_ns, Ordering::Relaxed);
@@ -325,6 +331,12 @@ impl Joined {
         place.joined_at.store(u64::MAX, Ordering::Relaxed);
         place.ledger.clear();
         place.number.store(unique(), Ordering::Relaxed);
+        place.lease_ns.store(registration.terms.lease_ns, Ordering::Relaxed);
+        if !offers(topic).all(|offered| offered.satisfies(registration.terms)) {
+            topic.note_mixed();
+        }
+        // The last messages of the topic may be of publishers that do not match.
+        let wants = if wants > 0 && topic.is_mixed() { u64::MAX } else { wants };
         let first = topic.registry().first.load(Ordering::SeqCst);
         place.cursor.store(flow_window::begin(topic.ring(), wants, first), Ordering::Relaxed);
         let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };
@@ -335,6 +347,7 @@ impl Joined {
         // dead node.
         place.state.store(word.next(bits), Ordering::SeqCst);
         flow_window::enter(topic.ring(), &place.cursor, &arrivals.epoch, wants, first);
+        topic.note_change();
         Ok((place, column))
     }
 
@@ -357,10 +370,6 @@ impl Joined {
             registration.check_serialized(place.domain(), node, encoding)?;
             registration.check_bulk(node, encoding, place.encoding())?;
             registration.check_form(node, encoding, (place.encoding(), place.layout_hash(), place.word))?;
-            registration
-                .terms
-                .satisfies(place_terms(place))
-                .map_err(|mismatch| registration.qos_error(node, mismatch))?;
             registration.check_layout(node, place.layout_hash(), place.encoding())?;
         }
         for entry in active_publishers(topic) {
@@ -380,10 +389,16 @@ impl Joined {
             domain: registration.domain,
             layout_hash: description.layout_hash,
             deadline_ns: registration.terms.deadline_ns,
+            lease_ns: registration.terms.lease_ns,
             depth,
             lifespan_ns,
         };
-        entry.take(topic, create)
+        if !topic.places.active().all(|place| registration.terms.satisfies(place.terms())) {
+            topic.note_mixed();
+        }
+        let index = entry.take(topic, create)?;
+        topic.note_change();
+        Ok(index)
     }
 
     /// Takes an entry for a pool of bodies. Their heads will be in another entry's pool: see
@@ -438,6 +453,9 @@ fn bits_of(terms: Terms) -> u32 {
     if terms.transient_local {
         bits |= state::TRANSIENT_LOCAL;
     }
+    if terms.manual {
+        bits |= state::MANUAL;
+    }
     bits
 }
 
@@ -450,6 +468,7 @@ struct NewEntry {
     domain: DomainId,
     layout_hash: u64,
     deadline_ns: u64,
+    lease_ns: u64,
     depth: u64,
     lifespan_ns: u64,
 }
@@ -457,8 +476,9 @@ struct NewEntry {
 impl NewEntry {
     /// The entry of a pool whose slots no row names.
     fn of_pool(bits: u32, node: NodeId, pool: u64, domain: DomainId) -> Self {
-        let (encoding, layout_hash, deadline_ns, depth, lifespan_ns) = (Encoding::Flat as u32, 0, 0, 0, 0);
-        Self { bits, encoding, node, pool, domain, layout_hash, deadline_ns, depth, lifespan_ns }
+        let (encoding, layout_hash) = (Encoding::Flat as u32, 0);
+        let (deadline_ns, lease_ns, depth, lifespan_ns) = (0, 0, 0, 0);
+        Self { bits, encoding, node, pool, domain, layout_hash, deadline_ns, lease_ns, depth, lifespan_ns }
     }
 
     /// Takes the first free entry. The caller holds the lock.
@@ -488,6 +508,8 @@ impl NewEntry {
         create(&path).inspect_err(|_| PoolView::unlink(&path))?;
         let entry = topic.publisher(index);
         let word = StateWord(entry.state.load(Ordering::Relaxed));
+        // The fields come behind the free word, for readers without the lock: see `offers`.
+        fence(Ordering::Release);
         entry.node.store(self.node.0, Ordering::Relaxed);
         // Rows of earlier pools of the entry remain for a while. Their numbers are below `since`, so they are
         // not valid any more. Copies belong to messages from before their pool was made, so their `since` is
@@ -501,6 +523,8 @@ impl NewEntry {
         entry.depth.store(self.depth, Ordering::Relaxed);
         entry.lifespan_ns.store(self.lifespan_ns, Ordering::Relaxed);
         entry.waits_for.store(0, Ordering::Relaxed);
+        entry.lease_ns.store(self.lease_ns, Ordering::Relaxed);
+        entry.asserted_ns.store(now_ns(), Ordering::Relaxed);
         if !is_of_pool {
             // Before this publisher can publish: see `protocol::row`. A publisher that has left, or whose
             // node is dead, writes nothing more.
@@ -511,18 +535,6 @@ impl NewEntry {
         entry.state.store(word.next(self.bits), Ordering::SeqCst);
         Ok(index)
     }
-}
-
-pub(crate) fn publisher_terms(entry: &PublisherEntry) -> Terms {
-    terms(StateWord(entry.state.load(Ordering::Relaxed)), entry.deadline_ns.load(Ordering::Relaxed))
-}
-
-fn place_terms(place: PlaceView<'_>) -> Terms {
-    terms(place.word, place.deadline_ns())
-}
-
-fn terms(word: StateWord, deadline_ns: u64) -> Terms {
-    Terms { reliable: word.is_reliable(), transient_local: word.is_transient_local(), deadline_ns }
 }
 
 /// The state words, encodings and nodes of all present members.

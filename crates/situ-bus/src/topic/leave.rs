@@ -23,7 +23,12 @@ impl Topic {
     /// The same, for a caller that asks for the nodes of other members too.
     pub(super) fn mark_places_of_dead(&self, living: &Living) -> usize {
         let is_dead = |place: &PlaceView<'_>| !living.is_alive(&self.root, NodeId(place.node()));
-        self.places.active().filter(is_dead).filter(|place| self.places.mark_dead(*place)).count()
+        let marked = self.places.active().filter(is_dead).filter(|place| self.places.mark_dead(*place));
+        let number = marked.count();
+        if number > 0 {
+            self.note_change();
+        }
+        number
     }
 
     /// The pools whose files exist.
@@ -83,6 +88,7 @@ impl Topic {
             let word = StateWord::read(&entry.state);
             entry.state.store(word.left(), Ordering::SeqCst);
         }
+        self.note_change();
         self.leave();
     }
 

@@ -89,6 +89,11 @@ impl PlaceView<'_> {
     pub(crate) fn domain(self) -> DomainId {
         domain_from_word(&self.place.domain)
     }
+
+    /// Whether the place still has the state word that this was made with.
+    pub(crate) fn is_unchanged(self) -> bool {
+        StateWord::read(&self.place.state) == self.word
+    }
 }
 
 impl<'a> PlaceView<'a> {
@@ -108,7 +113,7 @@ macro_rules! read {
     };
 }
 
-read!(node: u64, encoding: u32, deadline_ns: u64, lost: u64, taken: u64, keep_last: u64, layout_hash: u64, thread: u64, joined_at: u64, number: u64);
+read!(node: u64, encoding: u32, deadline_ns: u64, lost: u64, taken: u64, keep_last: u64, layout_hash: u64, thread: u64, joined_at: u64, number: u64, lease_ns: u64);
 
 impl Places {
     /// Creates the file of a topic's subscribers, before the topic has its name. Under the lock of the

@@ -16,12 +16,13 @@
 //!   join, leave       registration, and its end
 //!   register_error    why a registration fails
 //!   compat            whether two type descriptions are compatible
+//!   offers            the quality of service of members; matching says which publishers match a subscriber
 //!   repair            removes the state of dead members, and topics without members
 //!   removal           files that were removed while in use; look_for_removal finds them
 //! ```
 
 mod compat;
-pub(crate) mod entries;
+mod entries;
 mod file;
 mod files;
 pub(crate) mod format;
@@ -29,8 +30,10 @@ mod join;
 mod leave;
 mod lock;
 mod look_for_removal;
+mod matching;
 mod members;
 pub(crate) mod names;
+mod offers;
 mod own_place;
 mod register_error;
 pub(crate) mod removal;
@@ -47,6 +50,7 @@ pub(crate) mod writing;
 pub(crate) use compat::{SCHEMA_SEPARATOR, SchemaFlags};
 pub(crate) use file::Topic;
 pub(crate) use join::Registration;
+pub(crate) use matching::Matching;
 pub(crate) use members::PlaceView;
 pub(crate) use own_place::OwnPlace;
 pub use register_error::RegisterError;

@@ -34,6 +34,7 @@ impl OwnPlace {
     /// Leaves the topic, when the subscriber and the last of its samples are dropped.
     pub(crate) fn leave(&self) {
         self.state.fetch_or(state::GONE, Ordering::SeqCst);
+        self.topic.note_change();
         self.topic.room().notify();
         self.topic.leave();
     }

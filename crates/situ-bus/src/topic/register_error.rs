@@ -9,7 +9,6 @@ use super::TextTooLong;
 use super::format::DOMAINS;
 use crate::node::node_file::{MAX_RECORDS, MAX_USER_DATA};
 use crate::node::peer::Peer;
-use crate::qos::QosMismatch;
 use crate::root::RootError;
 
 /// Why a publisher or subscriber could not be created.
@@ -205,16 +204,6 @@ pub enum RegisterError {
         type_name: String,
         /// The other side.
         peer: Peer,
-    },
-    /// A member on the other side offers or requests an incompatible quality of service.
-    #[error("topic {topic:?} has an incompatible participant, {peer}: {mismatch}")]
-    Qos {
-        /// The topic.
-        topic: String,
-        /// The other side.
-        peer: Peer,
-        /// What differs.
-        mismatch: QosMismatch,
     },
     /// All places are taken.
     #[error(

@@ -41,6 +41,9 @@ pub(super) fn repair(topic: &Topic, lock: &Lock) {
     let living = Living::default();
     let dead_subscribers = topic.mark_places_of_dead(&living);
     let dead_publishers = mark_dead_entries(topic, &living);
+    if dead_publishers > 0 {
+        topic.note_change();
+    }
     let found_dead = dead_subscribers + dead_publishers > 0;
     let devices = topic.domains().nth(1).is_some();
     free_places(topic, lock, devices);

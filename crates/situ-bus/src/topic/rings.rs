@@ -283,7 +283,10 @@ impl Topic {
         loop {
             let admit = |number: u64| {
                 let waited_for = self.places.active().filter(|place| place.is_waited_for());
-                let slowest = waited_for.map(|place| place.cursor()).min();
+                // A publisher that does not match may have lapped a subscriber. That one has nothing to lose.
+                let is_lapped = |cursor: u64| self.is_mixed() && number > cursor.saturating_add(ring.depth());
+                let cursors = waited_for.map(|place| place.cursor());
+                let slowest = cursors.filter(|cursor| !is_lapped(*cursor)).min();
                 let fits = slowest.is_none_or(|slowest| number < slowest.saturating_add(ring.depth()));
                 fits.then_some(()).ok_or(())
             };

@@ -62,6 +62,18 @@ impl StateWord {
         self.has(state::TRANSIENT_LOCAL)
     }
 
+    /// Whether its liveliness is manual by topic, or it requests that.
+    #[inline]
+    pub(crate) fn is_manual(self) -> bool {
+        self.has(state::MANUAL)
+    }
+
+    /// The count, which tells this holder from all others of the place or entry.
+    #[inline]
+    pub(crate) fn holder(self) -> u32 {
+        self.0 / state::COUNT
+    }
+
     /// Whether the files of its pool were removed.
     #[inline]
     pub(crate) fn is_unlinked(self) -> bool {

@@ -1,6 +1,7 @@
 //! What a wait set can wait for.
 //!
-//! A set waits for four kinds of sources: a subscriber's topic, a guard condition, a timer, a descriptor.
+//! A set waits for five kinds of sources: a subscriber's topic, a guard condition, a timer, a descriptor, an
+//! event of a publisher or subscriber.
 //! Whatever else a program waits for is one of these underneath: a server waits for its requests, which are a
 //! subscriber's messages. It implements [`Waitable`] in one line.
 
@@ -9,6 +10,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use crate::events::endpoint_events::EndpointEvents;
 use crate::port::subscriber::RawSubscriber;
 use crate::wait_set::guard_condition::{Guard, GuardCondition};
 use crate::wait_set::timer::{Timer, TimerShared};
@@ -32,6 +34,8 @@ pub(crate) enum SourceKind {
     Guard(Arc<Guard>),
     Timer(Arc<TimerShared>),
     Descriptor(Descriptor),
+    /// The kinds of events of an endpoint.
+    Event(Arc<EndpointEvents>, u32),
 }
 
 impl Waitable for RawSubscriber {

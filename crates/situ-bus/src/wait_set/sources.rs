@@ -166,6 +166,11 @@ impl Sources {
             SourceKind::Descriptor(descriptor) => {
                 self.poll(node).map_err(|source| AttachError::Watch { source })?.attach(descriptor, key)?;
             }
+            SourceKind::Event(events, kinds) => {
+                let monitor = node.monitor().map_err(|source| AttachError::Watch { source })?;
+                events.listen(*kinds, &target.bell, &target.link);
+                monitor.watch(events);
+            }
         }
         Ok(kind)
     }
@@ -199,6 +204,7 @@ impl Sources {
                     polled.detach(descriptor);
                 }
             }
+            SourceKind::Event(events, _) => events.forget(&entry.link),
         }
         Some(Source { kind: entry.kind })
     }
@@ -209,6 +215,7 @@ impl Sources {
             match &entry.kind {
                 SourceKind::Guard(guard) => guard.detach(),
                 SourceKind::Timer(timer) => timer.detach(),
+                SourceKind::Event(events, _) => events.forget(&entry.link),
                 SourceKind::Topic(_) | SourceKind::Descriptor(_) => {}
             }
         }
@@ -421,6 +428,16 @@ impl Sources {
             SourceKind::Descriptor(_) => {
                 let readiness = std::mem::take(&mut entry.io);
                 (readiness != IoReadiness::default()).then_some(readiness)
+            }
+            SourceKind::Event(events, kinds) => {
+                let (has_news, has_ended) = (events.has_news(*kinds), events.has_ended());
+                if has_news {
+                    // It is ready until the status is taken.
+                    self.enqueue(key);
+                } else if has_ended {
+                    self.detach(SourceId(key));
+                }
+                has_news.then_some(ready)
             }
         }
     }

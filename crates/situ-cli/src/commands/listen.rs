@@ -124,6 +124,15 @@ impl<'a> Listener<'a> {
         let any = TypeDescription { encoding: Encoding::Region, layout_hash: 0, ..topic.description.clone() };
         let subscriber = RawSubscriber::create(&self.node, &topic.name, &any, (self.qos)(topic));
         let subscriber = subscriber.map_err(CliError::failed)?;
+        let incompatible = subscriber.incompatible_qos_status();
+        if incompatible.total_count > 0 {
+            complain(&format!(
+                "{} publisher(s) of `{}` offer less than was asked for ({}), and are not heard",
+                incompatible.total_count,
+                Foreign(&topic.name),
+                incompatible.policies
+            ));
+        }
         self.heard.push(Heard { subscriber, reader: reader.map_err(CliError::failed)? });
         Ok(())
     }

@@ -76,6 +76,13 @@ pub fn run(context: &Context, arguments: &PubArgs) -> Result<(), CliError> {
     let qos = offer(arguments, existing.as_ref());
     let publisher =
         RawPublisher::create(&node, &arguments.topic, &description, qos).map_err(CliError::failed)?;
+    let incompatible = publisher.incompatible_qos_status();
+    if incompatible.total_count > 0 {
+        complain(&format!(
+            "{} subscriber(s) of `{}` ask for more than is offered ({}), and hear nothing",
+            incompatible.total_count, arguments.topic, incompatible.policies
+        ));
+    }
     publisher.set_interrupter(Some(interrupt.interrupter()));
     let from_file = arguments.file.is_some();
     let usual = if from_file || arguments.rate.is_some() { u64::MAX } else { 1 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use situ::bus::inspect::{self, PublisherInfo, SubscriberInfo, TopicInfo};
-use situ::bus::{Durability, Encoding, NodeId, NodeInfo};
+use situ::bus::{Durability, Encoding, NodeId, NodeInfo, QosPolicy};
 use situ::layout::foreign::Foreign;
 
 use super::Context;
@@ -100,7 +100,19 @@ struct Details {
     /// Publishers that have left, with messages that still exist.
     gone: Gone,
     subscribers: Vec<SubscriberRow>,
+    /// The pairs that exchange no messages, because of their quality of service.
+    incompatible: Vec<PairRow>,
     domains: Vec<DomainRow>,
+}
+
+/// A publisher and a subscriber that do not match.
+#[derive(Serialize)]
+struct PairRow {
+    publisher: String,
+    publisher_pid: Option<u32>,
+    subscriber: String,
+    subscriber_pid: Option<u32>,
+    policies: Vec<&'static str>,
 }
 
 /// All publishers that have left, together: a list with an entry for each restart would be too long.
@@ -190,12 +202,30 @@ fn details(topic: &TopicInfo, nodes: Vec<NodeInfo>) -> Details {
         publishers: topic.publishers.iter().filter(|p| p.alive).map(|p| publisher(p, &nodes)).collect(),
         gone: Gone::of(topic),
         subscribers: topic.subscribers.iter().map(|s| subscriber(s, &nodes)).collect(),
+        incompatible: incompatible(topic, &nodes),
         domains: topic
             .domains
             .iter()
             .map(|d| DomainRow { domain: d.domain.to_string(), copies: d.copies, bytes_copied: d.bytes })
             .collect(),
     }
+}
+
+/// The present publishers and subscribers that do not match.
+fn incompatible(topic: &TopicInfo, nodes: &HashMap<NodeId, NodeInfo>) -> Vec<PairRow> {
+    let subscribers = || topic.subscribers.iter().filter(|subscriber| subscriber.alive);
+    let pairs = topic.publishers.iter().filter(|publisher| publisher.alive).flat_map(|publisher| {
+        subscribers().map(move |subscriber| (publisher, subscriber, publisher.mismatch(subscriber)))
+    });
+    pairs
+        .filter(|(.., mismatch)| !mismatch.is_empty())
+        .map(|(publisher, subscriber, mismatch)| {
+            let (publisher, publisher_pid) = named(publisher.node, nodes);
+            let (subscriber, subscriber_pid) = named(subscriber.node, nodes);
+            let policies = mismatch.iter().map(QosPolicy::name).collect();
+            PairRow { publisher, publisher_pid, subscriber, subscriber_pid, policies }
+        })
+        .collect()
 }
 
 /// A node's name, or its number if its file is gone.
@@ -359,6 +389,22 @@ fn render(details: &Details, output: &Output) -> String {
         }
         text.push_str(&table.render(output));
     }
+    if !details.incompatible.is_empty() {
+        text.push_str(&format!("\n{} pair(s) that do not match\n", details.incompatible.len()));
+        let mut table = Table::new([
+            Column::left("PUBLISHER").flexible(),
+            Column::left("SUBSCRIBER").flexible(),
+            Column::left("POLICIES"),
+        ]);
+        for pair in &details.incompatible {
+            table.row([
+                program(&pair.publisher, pair.publisher_pid).into(),
+                program(&pair.subscriber, pair.subscriber_pid).into(),
+                Cell::styled(pair.policies.join(", "), Style::Warn),
+            ]);
+        }
+        text.push_str(&table.render(output));
+    }
     // A topic that was used on the host only has no further domain to show.
     if details.domains.len() > 1 {
         text.push_str(&format!("\n{} memory domain(s)\n", details.domains.len()));
@@ -442,5 +488,22 @@ viewer            812  best effort  volatile      all  host        5     4      
         // A narrow terminal still shows who waits for whom.
         let narrow = render(&details(&topic, nodes()), &Output::plain(38));
         assert!(narrow.contains("driver  viewer (812), 12.3 s so far\n"), "{narrow}");
+    }
+
+    #[test]
+    fn pairs_that_do_not_match_are_shown() {
+        let mut topic = topic("points", 10, 4);
+        topic.publishers[0].reliable = false;
+        topic.subscribers[0].reliable = true;
+        topic.subscribers[0].durability = Durability::TransientLocal;
+        topic.subscribers[0].node = NodeId(2);
+        let nodes = vec![node(1, "driver", 7), node(2, "viewer", 812)];
+        let text = render(&details(&topic, nodes), &Output::plain(120));
+        let expected = "
+1 pair(s) that do not match
+PUBLISHER   SUBSCRIBER    POLICIES
+driver (7)  viewer (812)  reliability, durability
+";
+        assert!(text.ends_with(expected), "{text}");
     }
 }

@@ -245,7 +245,7 @@ fn domains(topics: &[TopicInfo]) -> Vec<DomainFigures> {
 pub mod tests {
     use super::*;
     use situ::bus::inspect::{PublisherInfo, SubscriberInfo, Waits};
-    use situ::bus::{Durability, Encoding, EndpointId, TypeDescription};
+    use situ::bus::{Durability, Encoding, EndpointId, Liveliness, TypeDescription};
 
     /// A topic with one publisher of 1 MiB and one subscriber, both of node 1.
     pub fn topic(name: &str, published: u64, lost: u64) -> TopicInfo {
@@ -268,6 +268,9 @@ pub mod tests {
                 alive: true,
                 reliable: true,
                 durability: Durability::Volatile,
+                deadline: None,
+                liveliness: Liveliness::Automatic,
+                lease: None,
                 depth: 8,
                 encoding: Some(Encoding::Flat),
                 domain: situ::memory::HOST,
@@ -284,6 +287,9 @@ pub mod tests {
                 reliable: false,
                 backpressure: false,
                 durability: Durability::Volatile,
+                deadline: None,
+                liveliness: Liveliness::Automatic,
+                lease: None,
                 keep_last: None,
                 taken: 5,
                 lost,

@@ -21,7 +21,6 @@ enum class errc : int {
   unsafe = SITU_ERROR_UNSAFE,            ///< other users could tamper with the shared memory
   malformed = SITU_ERROR_MALFORMED,      ///< a file or a message in shared memory is not valid
   type = SITU_ERROR_TYPE,                ///< the topic carries another type, or another layout of it
-  qos = SITU_ERROR_QOS,                  ///< the other side offers or requests another quality of service
   no_place = SITU_ERROR_NO_PLACE,        ///< the topic has no room for another publisher or subscriber
   busy = SITU_ERROR_BUSY,                ///< another process holds the topic's lock
   no_memory = SITU_ERROR_NO_MEMORY,      ///< all of the publisher's memory is in use
