@@ -10,7 +10,7 @@
  *     situ_loan_publish(&loan, NULL, NULL);
  *   }
  *
- * situ/execute.h adds wait sets, timers and executors.
+ * situ/events.h adds events of publishers and subscribers, situ/execute.h wait sets, timers and executors.
  *
  * Rules that hold for every function:
  *
@@ -210,6 +210,12 @@ typedef struct situ_type {
 
 typedef enum situ_reliability { SITU_BEST_EFFORT = 0, SITU_RELIABLE = 1 } situ_reliability;
 typedef enum situ_durability { SITU_VOLATILE = 0, SITU_TRANSIENT_LOCAL = 1 } situ_durability;
+typedef enum situ_liveliness {
+  /* A publisher is alive as long as its process is. */
+  SITU_AUTOMATIC = 0,
+  /* It also has to publish, or to call situ_publisher_assert_liveliness, within each lease. */
+  SITU_MANUAL_BY_TOPIC = 1
+} situ_liveliness;
 
 /* No time limit. */
 #define SITU_FOREVER UINT64_MAX
@@ -240,6 +246,13 @@ typedef struct situ_publisher_qos {
   /* Up to SITU_MAX_USER_DATA bytes that all participants can read (situ/graph.h). */
   const void* user_data;
   size_t user_data_size;
+  /* A situ_liveliness. */
+  uint32_t liveliness;
+  /* Not 0: offers what present subscribers request. Reliability, durability, deadline, liveliness and lease
+   * are chosen on creation. */
+  uint32_t best_available;
+  /* With SITU_MANUAL_BY_TOPIC, the longest time between two signs of life. 0: no lease. */
+  uint64_t lease_ns;
 } situ_publisher_qos;
 
 /* Which publishers' messages a subscriber reads in place. All other messages are copied to private memory on
@@ -274,6 +287,13 @@ typedef struct situ_subscriber_qos {
   /* Up to SITU_MAX_USER_DATA bytes that all participants can read (situ/graph.h). */
   const void* user_data;
   size_t user_data_size;
+  /* A situ_liveliness: how publishers have to show that they are alive. */
+  uint32_t liveliness;
+  /* Not 0: requests what present publishers offer. Reliability, durability, deadline, liveliness and lease
+   * are chosen on creation. */
+  uint32_t best_available;
+  /* The longest time between two signs of life of a publisher that it accepts. 0: any. */
+  uint64_t lease_ns;
 } situ_subscriber_qos;
 
 /* Best effort, volatile, a depth of 8, at most one second of waiting, no limits. */
@@ -281,6 +301,27 @@ situ_publisher_qos situ_publisher_qos_default(void);
 /* Best effort, volatile, all messages, no expectation; SITU_SAME_USER, 4 GiB per message, 256 GiB per pool.
  */
 situ_subscriber_qos situ_subscriber_qos_default(void);
+
+/* The profiles of ROS 2. Their depth is that of a publisher, and how many messages a subscriber keeps. */
+typedef enum situ_qos_profile {
+  /* The last 10, reliable. */
+  SITU_PROFILE_DEFAULT = 0,
+  /* The last 5, best effort. */
+  SITU_PROFILE_SENSOR_DATA = 1,
+  /* The last 10, reliable. */
+  SITU_PROFILE_SERVICES = 2,
+  /* The last 1000, reliable. */
+  SITU_PROFILE_PARAMETERS = 3,
+  SITU_PROFILE_PARAMETER_EVENTS = 4,
+  /* As situ_publisher_qos_default and situ_subscriber_qos_default. */
+  SITU_PROFILE_SYSTEM_DEFAULT = 5,
+  /* The last 10, and otherwise the most that matches the endpoints that are present on creation. */
+  SITU_PROFILE_BEST_AVAILABLE = 6
+} situ_qos_profile;
+
+/* The quality of service of a situ_qos_profile; of another number that of SITU_PROFILE_SYSTEM_DEFAULT. */
+situ_publisher_qos situ_publisher_qos_profile(uint32_t profile);
+situ_subscriber_qos situ_subscriber_qos_profile(uint32_t profile);
 
 /* How the memory of a publisher's messages is allocated. */
 typedef enum situ_strategy {

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "situ.h"
+#include "situ/events.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -126,14 +127,16 @@ situ_status situ_wait_set_create(const situ_node* node, situ_wait_set** set, sit
 void situ_wait_set_destroy(situ_wait_set* set);
 
 /* Attaches a source. `id` receives its number, which is never used again. A thread may wait meanwhile. A
- * subscriber is detached when it is destroyed. A descriptor must stay open while it is attached; it is
- * reported as long as it is ready. Errors: INVALID_ARGUMENT (also if it is attached elsewhere), SYSTEM,
- * FORKED. */
+ * subscriber is detached when it is destroyed, and so are the events of a destroyed publisher or subscriber. A
+ * descriptor must stay open while it is attached; it is reported as long as it is ready. Errors:
+ * INVALID_ARGUMENT (also if it is attached elsewhere), SYSTEM, FORKED. */
 situ_status situ_wait_set_attach_subscriber(situ_wait_set* set, const situ_subscriber* subscriber,
                                             uint64_t* id, situ_error* error);
 situ_status situ_wait_set_attach_guard_condition(situ_wait_set* set, const situ_guard_condition* condition,
                                                  uint64_t* id, situ_error* error);
 situ_status situ_wait_set_attach_timer(situ_wait_set* set, const situ_timer* timer, uint64_t* id,
+                                       situ_error* error);
+situ_status situ_wait_set_attach_event(situ_wait_set* set, const situ_event* event, uint64_t* id,
                                        situ_error* error);
 situ_status situ_wait_set_attach_descriptor(situ_wait_set* set, int fd, uint32_t io, uint64_t* id,
                                             situ_error* error);
@@ -144,9 +147,10 @@ size_t situ_wait_set_size(const situ_wait_set* set);
 
 /* Waits until a source is ready: SITU_OK, with `count` sources in `ready`, which has room for `capacity`. If
  * more are ready, the next wait returns the others first. SITU_EMPTY when the timeout passes first. A topic
- * is reported at each wait until its messages are taken, a condition and a timer once. If something is ready
- * already, the call makes no system call, except one for all attached descriptors. It does not allocate.
- * Errors: INVALID_ARGUMENT, SYSTEM, FORKED, BUSY if another thread waits. */
+ * is reported at each wait until its messages are taken, an event until its status is taken, a condition and
+ * a timer once. If something is ready already, the call makes no system call, except one for all attached
+ * descriptors. It does not allocate. Errors: INVALID_ARGUMENT, SYSTEM, FORKED, BUSY if another thread waits.
+ */
 situ_status situ_wait_set_wait(situ_wait_set* set, uint64_t timeout_ns, situ_ready* ready, size_t capacity,
                                size_t* count, situ_error* error);
 
@@ -199,6 +203,9 @@ situ_status situ_executor_add_guard_condition(situ_executor* executor, const sit
                                               const situ_callback* callback, uint64_t* id, situ_error* error);
 situ_status situ_executor_add_timer(situ_executor* executor, const situ_callback_group* group,
                                     const situ_timer* timer, const situ_callback* callback, uint64_t* id,
+                                    situ_error* error);
+situ_status situ_executor_add_event(situ_executor* executor, const situ_callback_group* group,
+                                    const situ_event* event, const situ_callback* callback, uint64_t* id,
                                     situ_error* error);
 situ_status situ_executor_add_descriptor(situ_executor* executor, const situ_callback_group* group, int fd,
                                          uint32_t io, const situ_callback* callback, uint64_t* id,

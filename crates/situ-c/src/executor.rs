@@ -10,6 +10,7 @@ use situ_bus::{
 };
 
 use crate::error::{Failure, TEXT_SIZE, guard, guard_value, situ_error, situ_status};
+use crate::event::{event_source, situ_event};
 use crate::node::situ_node;
 use crate::subscriber::{found, situ_subscriber};
 use crate::timer::{situ_guard_condition, situ_timer};
@@ -293,6 +294,24 @@ pub unsafe extern "C" fn situ_executor_add_timer(
     let added = Added { executor, group, callback, id, error };
     // SAFETY: the caller's promise is passed on.
     unsafe { added.add(|| timer_source(timer)) }
+}
+
+/// Adds a callback for an event.
+///
+/// # Safety
+/// As for [`situ_executor_add_subscriber`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_executor_add_event(
+    executor: *mut situ_executor,
+    group: *const situ_callback_group,
+    event: *const situ_event,
+    callback: *const situ_callback,
+    id: *mut u64,
+    error: *mut situ_error,
+) -> situ_status {
+    let added = Added { executor, group, callback, id, error };
+    // SAFETY: the caller's promise is passed on.
+    unsafe { added.add(|| event_source(event)) }
 }
 
 /// Adds a callback for a descriptor.

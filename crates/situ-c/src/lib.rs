@@ -1,5 +1,5 @@
 //! libsitu: the bus for C, and for all languages that can call C. Its documentation is the headers,
-//! `cpp/include/situ.h`, `cpp/include/situ/execute.h` and `cpp/include/situ/graph.h`.
+//! `cpp/include/situ.h`, and `events.h`, `execute.h` and `graph.h` in `cpp/include/situ/`.
 //!
 //! Every function checks its arguments, calls `situ-bus`, and turns errors into texts. No panic unwinds into
 //! C ([`error::guard`]). The state of the hot path lies in structures that the caller owns. Lending,
@@ -9,6 +9,7 @@
 
 mod device;
 mod error;
+mod event;
 mod executor;
 mod graph;
 mod guard;

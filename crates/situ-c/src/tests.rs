@@ -15,6 +15,7 @@ use situ_trace::Severity;
 
 use crate::device::{situ_fence, situ_fence_state, situ_span};
 use crate::error::{Failure, TEXT_SIZE, guard, situ_error, situ_status};
+use crate::event::*;
 use crate::executor::situ_callback;
 use crate::graph::{situ_endpoint_info, situ_graph_node};
 use crate::inspect::{situ_node_info, situ_topic_info, situ_wait_info};
@@ -85,8 +86,50 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         without_stamps,
         trim_above,
         user_data,
-        user_data_size
+        user_data_size,
+        liveliness,
+        best_available,
+        lease_ns
     });
+    structure!(situ_matched_status { total_count, total_count_change, current_count, current_count_change });
+    structure!(situ_incompatible_qos_status { total_count, total_count_change, last_policy, policies });
+    structure!(situ_deadline_missed_status { total_count, total_count_change });
+    structure!(situ_liveliness_lost_status { total_count, total_count_change });
+    structure!(situ_messages_lost_status { total_count, total_count_change });
+    structure!(situ_liveliness_changed_status {
+        alive_count,
+        not_alive_count,
+        alive_count_change,
+        not_alive_count_change
+    });
+    number("sizeof(situ_event_status)", size_of::<situ_event_status>());
+    for (name, kind) in [
+        ("MATCHED", MATCHED),
+        ("INCOMPATIBLE_QOS", INCOMPATIBLE_QOS),
+        ("DEADLINE_MISSED", DEADLINE_MISSED),
+        ("LIVELINESS_LOST", LIVELINESS_LOST),
+        ("LIVELINESS_CHANGED", LIVELINESS_CHANGED),
+        ("MESSAGES_LOST", MESSAGES_LOST),
+    ] {
+        number(&format!("SITU_EVENT_{name}"), kind as usize);
+    }
+    for policy in situ_bus::QosPolicy::ALL {
+        number(&format!("SITU_POLICY_{}", policy.name().to_uppercase()), policy as usize);
+    }
+    for (index, name) in [
+        "DEFAULT",
+        "SENSOR_DATA",
+        "SERVICES",
+        "PARAMETERS",
+        "PARAMETER_EVENTS",
+        "SYSTEM_DEFAULT",
+        "BEST_AVAILABLE",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        number(&format!("SITU_PROFILE_{name}"), index);
+    }
     structure!(situ_placement { domain, capacity, eager_copies, strategy });
     structure!(situ_span { address, size, offset, memory_size, domain_kind, domain_number });
     structure!(situ_fence { word, value });
@@ -111,7 +154,10 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         max_pool,
         max_held,
         user_data,
-        user_data_size
+        user_data_size,
+        liveliness,
+        best_available,
+        lease_ns
     });
     structure!(situ_loan { head, head_size, body, body_size, encoding });
     structure!(situ_sample {
@@ -228,7 +274,7 @@ fn the_header_and_the_library_agree_on_every_number() {
 
 #[test]
 fn the_header_declares_what_the_library_exports() {
-    let headers = ["situ.h", "situ/execute.h", "situ/graph.h"];
+    let headers = ["situ.h", "situ/events.h", "situ/execute.h", "situ/graph.h"];
     let header =
         headers.map(|name| std::fs::read_to_string(include_directory().join(name)).unwrap()).concat();
     let mut code = String::new();
@@ -252,6 +298,7 @@ fn the_header_declares_what_the_library_exports() {
     let sources = [
         include_str!("lib.rs"),
         include_str!("error.rs"),
+        include_str!("event.rs"),
         include_str!("executor.rs"),
         include_str!("timer.rs"),
         include_str!("wait_set.rs"),
@@ -420,4 +467,42 @@ fn the_library_lies_there_under_the_name_that_programs_load() {
     let version: Vec<&str> = env!("CARGO_PKG_VERSION").split('.').collect();
     let name = folder.join(format!("libsitu.so.{}.{}", version[0], version[1]));
     assert_eq!(std::fs::read_link(name).unwrap(), std::path::Path::new("libsitu.so"));
+}
+
+#[test]
+fn events_are_taken_and_waited_for() {
+    let bench = Bench::new();
+    let (mut matched, mut refused) = (null_mut(), null_mut());
+    // SAFETY: the handles are live until they are destroyed, and all other pointers lead to live variables.
+    unsafe {
+        let status = situ_subscriber_event(bench.subscriber, MATCHED, &mut matched, null_mut());
+        assert_eq!(status, situ_status::Ok);
+        for kind in [LIVELINESS_LOST, 6] {
+            let status = situ_subscriber_event(bench.subscriber, kind, &mut refused, null_mut());
+            assert_eq!(status, situ_status::InvalidArgument);
+        }
+        let mut set = null_mut();
+        assert_eq!(situ_wait_set_create(bench.node, &mut set, null_mut()), situ_status::Ok);
+        let mut id = u64::MAX;
+        assert_eq!(situ_wait_set_attach_event(set, matched, &mut id, null_mut()), situ_status::Ok);
+        let mut ready = situ_ready { id: 0, io: 0 };
+        let (mut count, second) = (0, 1_000_000_000);
+        let wait = |time, ready: &mut situ_ready, count: &mut usize| {
+            situ_wait_set_wait(set, time, ready, 1, count, null_mut())
+        };
+        assert_eq!(wait(20 * second, &mut ready, &mut count), situ_status::Ok);
+        assert_eq!((ready.id, count), (id, 1));
+        let status = situ_event_take(matched).matched;
+        assert_eq!((status.total_count, status.current_count, status.current_count_change), (1, 1, 1));
+        assert_eq!(wait(0, &mut ready, &mut count), situ_status::Empty);
+        situ_publisher_assert_liveliness(bench.publisher);
+        situ_event_destroy(matched);
+        situ_wait_set_destroy(set);
+        assert_eq!(situ_event_take(null()).matched.total_count, 0);
+    }
+    let offered = situ_publisher_qos_profile(1);
+    assert_eq!((offered.reliability, offered.depth, offered.best_available), (0, 5, 0));
+    let requested = situ_subscriber_qos_profile(6);
+    assert_eq!((requested.reliability, requested.keep_last, requested.best_available), (1, 10, 1));
+    assert_eq!(situ_publisher_qos_profile(99).depth, situ_publisher_qos_default().depth);
 }

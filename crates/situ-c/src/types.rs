@@ -4,8 +4,8 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::time::Duration;
 
 use situ_bus::{
-    Durability, Encoding, History, Limits, Placement, PublisherQos, Reliability, Root, SubscriberQos, Trust,
-    TypeDescription, WhenFull,
+    Durability, Encoding, History, Limits, Liveliness, Placement, PublisherQos, QosProfile, Reliability,
+    Root, SubscriberQos, Trust, TypeDescription, WhenFull,
 };
 use situ_memory::{DomainId, HOST, Strategy};
 
@@ -96,6 +96,9 @@ pub struct situ_publisher_qos {
     pub trim_above: u64,
     pub user_data: *const c_void,
     pub user_data_size: usize,
+    pub liveliness: u32,
+    pub best_available: u32,
+    pub lease_ns: u64,
 }
 
 /// `situ_subscriber_qos`.
@@ -111,49 +114,100 @@ pub struct situ_subscriber_qos {
     pub max_held: u64,
     pub user_data: *const c_void,
     pub user_data_size: usize,
+    pub liveliness: u32,
+    pub best_available: u32,
+    pub lease_ns: u64,
+}
+
+fn ns_of(time: Option<Duration>) -> u64 {
+    time.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(FOREVER))
+}
+
+impl From<PublisherQos> for situ_publisher_qos {
+    fn from(qos: PublisherQos) -> Self {
+        Self {
+            reliability: u32::from(qos.reliability == Reliability::Reliable),
+            durability: u32::from(qos.durability == Durability::TransientLocal),
+            depth: qos.depth as u64,
+            block_ns: match qos.when_full {
+                WhenFull::Fail => 0,
+                WhenFull::Block(None) => FOREVER,
+                WhenFull::Block(limit) => ns_of(limit),
+            },
+            deadline_ns: ns_of(qos.deadline),
+            lifespan_ns: ns_of(qos.lifespan),
+            without_stamps: 0,
+            trim_above: qos.trim_above.unwrap_or(u64::MAX),
+            user_data: std::ptr::null(),
+            user_data_size: 0,
+            liveliness: u32::from(qos.liveliness == Liveliness::ManualByTopic),
+            best_available: u32::from(qos.best_available),
+            lease_ns: ns_of(qos.lease),
+        }
+    }
+}
+
+impl From<SubscriberQos> for situ_subscriber_qos {
+    fn from(qos: SubscriberQos) -> Self {
+        Self {
+            reliability: u32::from(qos.reliability == Reliability::Reliable),
+            durability: u32::from(qos.durability == Durability::TransientLocal),
+            keep_last: match qos.history {
+                History::KeepAll => 0,
+                History::KeepLast(last) => last as u64,
+            },
+            deadline_ns: ns_of(qos.deadline),
+            trust: 0,
+            max_message: qos.limits.message,
+            max_pool: qos.limits.pool,
+            max_held: 0,
+            user_data: std::ptr::null(),
+            user_data_size: 0,
+            liveliness: u32::from(qos.liveliness == Liveliness::ManualByTopic),
+            best_available: u32::from(qos.best_available),
+            lease_ns: ns_of(qos.lease),
+        }
+    }
 }
 
 /// Best effort, volatile, a depth of 8, one second to block, no limits.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_publisher_qos_default() -> situ_publisher_qos {
-    let PublisherQos { depth, when_full, .. } = PublisherQos::default();
-    let block_ns = match when_full {
-        WhenFull::Fail => 0,
-        WhenFull::Block(limit) => {
-            limit.map_or(FOREVER, |time| u64::try_from(time.as_nanos()).unwrap_or(FOREVER))
-        }
-    };
-    situ_publisher_qos {
-        reliability: 0,
-        durability: 0,
-        depth: depth as u64,
-        block_ns,
-        deadline_ns: 0,
-        lifespan_ns: 0,
-        without_stamps: 0,
-        trim_above: u64::MAX,
-        user_data: std::ptr::null(),
-        user_data_size: 0,
-    }
+    PublisherQos::default().into()
 }
 
 /// Best effort, volatile, all messages, no expectation. Reads a message in place if only the same user may
 /// write to it.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_subscriber_qos_default() -> situ_subscriber_qos {
-    let Limits { message, pool } = Limits::default();
-    situ_subscriber_qos {
-        reliability: 0,
-        durability: 0,
-        keep_last: 0,
-        deadline_ns: 0,
-        trust: 0,
-        max_message: message,
-        max_pool: pool,
-        max_held: 0,
-        user_data: std::ptr::null(),
-        user_data_size: 0,
-    }
+    SubscriberQos::default().into()
+}
+
+/// The numbers of `situ_qos_profile`.
+pub const PROFILES: [QosProfile; 7] = [
+    QosProfile::Default,
+    QosProfile::SensorData,
+    QosProfile::Services,
+    QosProfile::Parameters,
+    QosProfile::ParameterEvents,
+    QosProfile::SystemDefault,
+    QosProfile::BestAvailable,
+];
+
+fn profile(number: u32) -> QosProfile {
+    *PROFILES.get(number as usize).unwrap_or(&QosProfile::SystemDefault)
+}
+
+/// What a profile of ROS offers.
+#[unsafe(no_mangle)]
+pub extern "C" fn situ_publisher_qos_profile(number: u32) -> situ_publisher_qos {
+    PublisherQos::from(profile(number)).into()
+}
+
+/// What a profile of ROS requests.
+#[unsafe(no_mangle)]
+pub extern "C" fn situ_subscriber_qos_profile(number: u32) -> situ_subscriber_qos {
+    SubscriberQos::from(profile(number)).into()
 }
 
 /// The target of a pointer. Fails for null.
@@ -245,6 +299,16 @@ fn durability(value: u32) -> Result<Durability, Failure> {
     }
 }
 
+fn liveliness(value: u32) -> Result<Liveliness, Failure> {
+    match value {
+        0 => Ok(Liveliness::Automatic),
+        1 => Ok(Liveliness::ManualByTopic),
+        other => Err(Failure::argument(format_args!(
+            "`liveliness` is {other}; there are SITU_AUTOMATIC (0) and SITU_MANUAL_BY_TOPIC (1)"
+        ))),
+    }
+}
+
 /// An encoding from C.
 #[inline]
 pub fn encoding(value: u32) -> Result<Encoding, Failure> {
@@ -314,7 +378,9 @@ pub unsafe fn read_publisher_qos(qos: *const situ_publisher_qos) -> Result<(Publ
         trim_above: (qos.trim_above != u64::MAX).then_some(qos.trim_above),
         // SAFETY: the caller's promise.
         user_data: unsafe { bytes(qos.user_data, qos.user_data_size, "user_data") }?,
-        ..PublisherQos::default()
+        liveliness: liveliness(qos.liveliness)?,
+        lease: period(qos.lease_ns),
+        best_available: qos.best_available != 0,
     };
     Ok((read, qos.without_stamps == 0))
 }
@@ -349,6 +415,9 @@ pub unsafe fn read_subscriber_qos(qos: *const situ_subscriber_qos) -> Result<Sub
         },
         // SAFETY: the caller's promise.
         user_data: unsafe { bytes(qos.user_data, qos.user_data_size, "user_data") }?,
-        ..SubscriberQos::default()
+        liveliness: liveliness(qos.liveliness)?,
+        lease: period(qos.lease_ns),
+        best_available: qos.best_available != 0,
+        reception_times: false,
     })
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use situ_bus::{AttachError, Descriptor, IoReadiness, Source, SourceId, WaitError, WaitSet, Waitable};
 
 use crate::error::{Failure, guard, guard_value, situ_error, situ_status};
+use crate::event::{event_source, situ_event};
 use crate::node::situ_node;
 use crate::subscriber::{check_process, found, situ_subscriber};
 use crate::timer::{situ_guard_condition, situ_timer};
@@ -217,6 +218,21 @@ pub unsafe extern "C" fn situ_wait_set_attach_timer(
 ) -> situ_status {
     // SAFETY: the caller's promise is passed on.
     unsafe { attach(set, || timer_source(timer), id, error) }
+}
+
+/// Attaches an event.
+///
+/// # Safety
+/// The handles are null or live; `id` and `error` are null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_wait_set_attach_event(
+    set: *mut situ_wait_set,
+    event: *const situ_event,
+    id: *mut u64,
+    error: *mut situ_error,
+) -> situ_status {
+    // SAFETY: the caller's promise is passed on.
+    unsafe { attach(set, || event_source(event), id, error) }
 }
 
 /// Attaches a descriptor.

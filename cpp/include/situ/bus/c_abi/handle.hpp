@@ -22,6 +22,7 @@ struct destroyer {
   void operator()(situ_wait_set* handle) const noexcept { situ_wait_set_destroy(handle); }
   void operator()(situ_callback_group* handle) const noexcept { situ_callback_group_destroy(handle); }
   void operator()(situ_graph_watch* handle) const noexcept { situ_graph_watch_destroy(handle); }
+  void operator()(situ_event* handle) const noexcept { situ_event_destroy(handle); }
   void operator()(situ_executor* handle) const noexcept { situ_executor_destroy(handle); }
 };
 
