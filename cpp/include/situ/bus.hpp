@@ -23,6 +23,7 @@
 #include "situ/bus/raii/any_publisher.hpp"
 #include "situ/bus/raii/any_subscriber.hpp"
 #include "situ/bus/raii/device.hpp"
+#include "situ/bus/raii/event.hpp"
 #include "situ/bus/raii/executor.hpp"
 #include "situ/bus/raii/graph.hpp"
 #include "situ/bus/raii/guard.hpp"

@@ -27,6 +27,24 @@ enum class durability : std::uint32_t {
   transient_local = SITU_TRANSIENT_LOCAL  ///< the last messages that publishers keep
 };
 
+/// How a publisher shows that it is alive.
+enum class liveliness : std::uint32_t {
+  automatic = SITU_AUTOMATIC,  ///< it is alive as long as its process is
+  /// it also has to publish, or to call `assert_liveliness`, within each lease
+  manual_by_topic = SITU_MANUAL_BY_TOPIC,
+};
+
+/// The profiles of ROS 2: see `situ_qos_profile` in situ.h.
+enum class qos_profile : std::uint32_t {
+  default_ = SITU_PROFILE_DEFAULT,
+  sensor_data = SITU_PROFILE_SENSOR_DATA,
+  services = SITU_PROFILE_SERVICES,
+  parameters = SITU_PROFILE_PARAMETERS,
+  parameter_events = SITU_PROFILE_PARAMETER_EVENTS,
+  system_default = SITU_PROFILE_SYSTEM_DEFAULT,
+  best_available = SITU_PROFILE_BEST_AVAILABLE,
+};
+
 /// The quality of service that a publisher offers:
 /// `{.reliability = situ::reliability::reliable, .depth = 4}`.
 struct publisher_qos {
@@ -49,6 +67,23 @@ struct publisher_qos {
   std::uint64_t trim_above = UINT64_MAX;
   /// Up to SITU_MAX_USER_DATA bytes that all participants can read (`situ::graph`).
   std::vector<std::byte> user_data{};
+  /// How it shows that it is alive.
+  situ::liveliness liveliness = situ::liveliness::automatic;
+  /// With manual liveliness, the longest time between two signs of life. Zero: no lease.
+  std::chrono::nanoseconds lease{0};
+  /// Offers what present subscribers request: reliability, durability, deadline, liveliness and lease are
+  /// chosen on creation.
+  bool best_available = false;
+
+  /// What a profile of ROS 2 offers.
+  [[nodiscard]] static publisher_qos of(qos_profile profile) noexcept {
+    const situ_publisher_qos raw = situ_publisher_qos_profile(static_cast<std::uint32_t>(profile));
+    publisher_qos qos;
+    qos.reliability = static_cast<situ::reliability>(raw.reliability);
+    qos.depth = static_cast<std::size_t>(raw.depth);
+    qos.best_available = raw.best_available != 0;
+    return qos;
+  }
 };
 
 /// Which publishers' messages a subscriber reads in place. All other messages are copied to private memory on
@@ -81,6 +116,23 @@ struct subscriber_qos {
   std::size_t max_held = 256;
   /// Up to SITU_MAX_USER_DATA bytes that all participants can read (`situ::graph`).
   std::vector<std::byte> user_data{};
+  /// How publishers have to show that they are alive.
+  situ::liveliness liveliness = situ::liveliness::automatic;
+  /// The longest time between two signs of life of a publisher that it accepts. Zero: any.
+  std::chrono::nanoseconds lease{0};
+  /// Requests what present publishers offer: reliability, durability, deadline, liveliness and lease are
+  /// chosen on creation.
+  bool best_available = false;
+
+  /// What a profile of ROS 2 requests.
+  [[nodiscard]] static subscriber_qos of(qos_profile profile) noexcept {
+    const situ_subscriber_qos raw = situ_subscriber_qos_profile(static_cast<std::uint32_t>(profile));
+    subscriber_qos qos;
+    qos.reliability = static_cast<situ::reliability>(raw.reliability);
+    qos.keep_last = static_cast<std::size_t>(raw.keep_last);
+    qos.best_available = raw.best_available != 0;
+    return qos;
+  }
 };
 
 namespace detail {
@@ -109,6 +161,9 @@ inline situ_publisher_qos to_c(const publisher_qos& qos) noexcept {
   raw.trim_above = qos.trim_above;
   raw.user_data = qos.user_data.data();
   raw.user_data_size = qos.user_data.size();
+  raw.liveliness = static_cast<std::uint32_t>(qos.liveliness);
+  raw.lease_ns = period_of(qos.lease);
+  raw.best_available = qos.best_available ? 1 : 0;
   return raw;
 }
 
@@ -125,6 +180,9 @@ inline situ_subscriber_qos to_c(const subscriber_qos& qos) noexcept {
   raw.max_pool = qos.max_pool;
   raw.user_data = qos.user_data.data();
   raw.user_data_size = qos.user_data.size();
+  raw.liveliness = static_cast<std::uint32_t>(qos.liveliness);
+  raw.lease_ns = period_of(qos.lease);
+  raw.best_available = qos.best_available ? 1 : 0;
   return raw;
 }
 

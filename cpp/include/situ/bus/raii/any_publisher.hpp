@@ -10,6 +10,7 @@
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/c_abi/type.hpp"
 #include "situ/bus/raii/device.hpp"
+#include "situ/bus/raii/event.hpp"
 #include "situ/bus/raii/interrupt.hpp"
 #include "situ/bus/raii/node.hpp"
 
@@ -18,7 +19,7 @@ namespace situ {
 /// The statistics of a publisher: see situ.h.
 using publisher_statistics = situ_publisher_statistics;
 
-/// Base of all publishers: memory, interruption and statistics.
+/// Base of all publishers: memory, interruption, events and statistics.
 class any_publisher {
  public:
   /// Sets an interrupter that ends this publisher's waits for subscribers without room: publishing then fails
@@ -30,6 +31,25 @@ class any_publisher {
   /// Gives the memory of free slots back to the system, and returns the number of bytes; see
   /// situ_publisher_trim.
   std::uint64_t trim() noexcept { return situ_publisher_trim(handle_.get()); }
+
+  /// Shows that the publisher is alive. Publishing shows it too. Without a lease, or with automatic
+  /// liveliness, it does nothing.
+  void assert_liveliness() noexcept { situ_publisher_assert_liveliness(handle_.get()); }
+
+  /// A subscriber that matches has come or gone.
+  [[nodiscard]] event<matched_status> matched_event() const { return make_event<matched_status>(); }
+  /// A subscriber has come that requests more than this publisher offers.
+  [[nodiscard]] event<incompatible_qos_status> incompatible_qos_event() const {
+    return make_event<incompatible_qos_status>();
+  }
+  /// It has not published within its deadline.
+  [[nodiscard]] event<deadline_missed_status> deadline_missed_event() const {
+    return make_event<deadline_missed_status>();
+  }
+  /// It has not shown within its lease that it is alive.
+  [[nodiscard]] event<liveliness_lost_status> liveliness_lost_event() const {
+    return make_event<liveliness_lost_status>();
+  }
 
   /// Memory in use, subscribers, and missed deadlines.
   [[nodiscard]] publisher_statistics statistics() const noexcept {
@@ -62,6 +82,11 @@ class any_publisher {
   }
 
  private:
+  template <class Status>
+  event<Status> make_event() const {
+    return detail::event_from<Status>(&situ_publisher_event, handle_.get());
+  }
+
   detail::owner<situ_publisher> handle_;
 };
 

@@ -12,6 +12,7 @@
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/c_abi/type.hpp"
 #include "situ/bus/raii/device.hpp"
+#include "situ/bus/raii/event.hpp"
 #include "situ/bus/raii/interrupt.hpp"
 #include "situ/bus/raii/node.hpp"
 #include "situ/support/result.hpp"
@@ -21,7 +22,7 @@ namespace situ {
 /// The statistics of a subscriber: see situ.h.
 using subscriber_statistics = situ_subscriber_statistics;
 
-/// Base of all subscribers: waiting, the file descriptor and statistics.
+/// Base of all subscribers: waiting, the file descriptor, events and statistics.
 class any_subscriber {
  public:
   /// Waits until a message can be taken. Returns false if the timeout passes first. Zero only checks.
@@ -62,6 +63,26 @@ class any_subscriber {
   /// Makes the descriptor unreadable until the next message.
   void clear_fd() noexcept { situ_subscriber_clear_fd(handle_.get()); }
 
+  /// A publisher that matches has come or gone.
+  [[nodiscard]] event<matched_status> matched_event() const { return make_event<matched_status>(); }
+  /// A publisher has come that offers less than this subscriber requests.
+  [[nodiscard]] event<incompatible_qos_status> incompatible_qos_event() const {
+    return make_event<incompatible_qos_status>();
+  }
+  /// It has not taken a message within its deadline.
+  [[nodiscard]] event<deadline_missed_status> deadline_missed_event() const {
+    return make_event<deadline_missed_status>();
+  }
+  /// A publisher that matches has come or gone, has not shown in time that it is alive, or has shown it
+  /// again.
+  [[nodiscard]] event<liveliness_changed_status> liveliness_changed_event() const {
+    return make_event<liveliness_changed_status>();
+  }
+  /// It has found that messages are lost.
+  [[nodiscard]] event<messages_lost_status> messages_lost_event() const {
+    return make_event<messages_lost_status>();
+  }
+
   /// Messages taken, lost and skipped, and the number of publishers.
   [[nodiscard]] subscriber_statistics statistics() const noexcept {
     return situ_subscriber_get_statistics(handle_.get());
@@ -96,6 +117,11 @@ class any_subscriber {
   }
 
  private:
+  template <class Status>
+  event<Status> make_event() const {
+    return detail::event_from<Status>(&situ_subscriber_event, handle_.get());
+  }
+
   int make_fd(detail::failed& why) {
     situ_error raw;
     int descriptor = -1;

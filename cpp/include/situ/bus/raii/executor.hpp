@@ -24,6 +24,7 @@
 #include "situ/bus/c_abi/handle.hpp"
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/raii/any_subscriber.hpp"
+#include "situ/bus/raii/event.hpp"
 #include "situ/bus/raii/node.hpp"
 #include "situ/bus/raii/timer.hpp"
 #include "situ/bus/raii/wait_set.hpp"
@@ -171,6 +172,15 @@ class executor {
   template <class Callback>
   source_id add(const callback_group& group, const timer& source, Callback callback) {
     return add_timer(group.handle(), source, std::move(callback));
+  }
+  /// Calls `callback(Status)` whenever the status of an event has changed.
+  template <class Status, class Callback>
+  source_id add(const event<Status>& source, Callback callback) {
+    return add_event(nullptr, source, std::move(callback));
+  }
+  template <class Status, class Callback>
+  source_id add(const callback_group& group, const event<Status>& source, Callback callback) {
+    return add_event(group.handle(), source, std::move(callback));
   }
   /// Calls `callback()` after a condition was triggered.
   template <class Callback>
@@ -350,6 +360,16 @@ class executor {
     };
     return added(std::move(run), false, [&](const situ_callback* made, std::uint64_t* id, situ_error* raw) {
       return situ_executor_add_timer(handle_.get(), group, source.handle(), made, id, raw);
+    });
+  }
+
+  template <class Status, class Callback>
+  source_id add_event(const situ_callback_group* group, const event<Status>& source, Callback callback) {
+    auto run = [source, callback = std::move(callback)](std::uint32_t, detail::failed& why) mutable {
+      detail::invoke_callback(callback, why, source.take());
+    };
+    return added(std::move(run), false, [&](const situ_callback* made, std::uint64_t* id, situ_error* raw) {
+      return situ_executor_add_event(handle_.get(), group, source.handle(), made, id, raw);
     });
   }
 

@@ -1,4 +1,4 @@
-// Wait sets: one wait for any number of topics, guard conditions, timers and descriptors.
+// Wait sets: one wait for any number of topics, events, guard conditions, timers and descriptors.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 #include "situ/bus/c_abi/handle.hpp"
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/raii/any_subscriber.hpp"
+#include "situ/bus/raii/event.hpp"
 #include "situ/bus/raii/node.hpp"
 #include "situ/bus/raii/timer.hpp"
 #include "situ/execute.h"
@@ -81,6 +82,11 @@ class wait_set {
   source_id attach(const any_subscriber& source) { return raised(try_attach(source)); }
   source_id attach(const guard_condition& source) { return raised(try_attach(source)); }
   source_id attach(const timer& source) { return raised(try_attach(source)); }
+  /// Attaches an event, which is reported until its status is taken.
+  template <class Status>
+  source_id attach(const event<Status>& source) {
+    return raised(try_attach(source));
+  }
   /// Attaches a descriptor, which must stay open while it is attached.
   source_id attach(int fd, io wanted = io::readable) { return raised(try_attach(fd, wanted)); }
 
@@ -98,6 +104,12 @@ class wait_set {
   [[nodiscard]] result<source_id, error> try_attach(const timer& source) {
     return attached([&](std::uint64_t* id, situ_error* raw) {
       return situ_wait_set_attach_timer(handle_.get(), source.handle(), id, raw);
+    });
+  }
+  template <class Status>
+  [[nodiscard]] result<source_id, error> try_attach(const event<Status>& source) {
+    return attached([&](std::uint64_t* id, situ_error* raw) {
+      return situ_wait_set_attach_event(handle_.get(), source.handle(), id, raw);
     });
   }
   [[nodiscard]] result<source_id, error> try_attach(int fd, io wanted = io::readable) {
