@@ -209,6 +209,7 @@ fn a_subscriber_waits_for_its_deadline() {
     let second = wait(&node, &event);
     assert!(second.total_count_change >= 1);
     assert_eq!(second.total_count, first.total_count + second.total_count_change);
+    assert!(subscriber.deadline_missed_status().total_count >= second.total_count);
 }
 
 #[test]
@@ -217,9 +218,9 @@ fn an_executor_calls_back_with_the_status() {
     let (a, b) = (scratch.node("a"), scratch.node("b"));
     let executor = Executor::new(&a).unwrap();
     let (sender, receiver) = mpsc::channel();
-    let publisher = publisher(&a, manual(Duration::from_millis(20)));
-    let subscriber =
-        subscriber(&a, SubscriberQos { reliability: Reliability::Reliable, ..Default::default() });
+    let (reliability, deadline) = (Reliability::Reliable, Some(Duration::from_millis(50)));
+    let publisher = publisher(&a, PublisherQos { deadline, ..manual(Duration::from_millis(20)) });
+    let subscriber = subscriber(&a, SubscriberQos { reliability, deadline, ..Default::default() });
     macro_rules! called_back {
         ($event:expr, $name:literal) => {{
             let sender = sender.clone();
@@ -228,24 +229,28 @@ fn an_executor_calls_back_with_the_status() {
     }
     called_back!(publisher.matched_event(), "publisher matched");
     called_back!(publisher.incompatible_qos_event(), "publisher incompatible");
+    called_back!(publisher.deadline_missed_event(), "publisher deadline");
     called_back!(publisher.liveliness_lost_event(), "publisher lost");
     called_back!(subscriber.matched_event(), "subscriber matched");
     called_back!(subscriber.incompatible_qos_event(), "subscriber incompatible");
+    called_back!(subscriber.deadline_missed_event(), "subscriber deadline");
     called_back!(subscriber.liveliness_changed_event(), "subscriber liveliness");
     let stopper = executor.stopper();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let node = b;
-            let qos = PublisherQos { reliability: Reliability::Reliable, ..Default::default() };
+            let qos = PublisherQos { reliability, deadline, ..Default::default() };
             let _other = RawPublisher::create(&node, "numbers", &numbers(), qos).unwrap();
             let _another =
                 RawSubscriber::create(&node, "numbers", &numbers(), SubscriberQos::default()).unwrap();
             let mut missing = vec![
                 "publisher matched",
                 "publisher incompatible",
+                "publisher deadline",
                 "publisher lost",
                 "subscriber matched",
                 "subscriber incompatible",
+                "subscriber deadline",
                 "subscriber liveliness",
             ];
             while !missing.is_empty() {
@@ -257,6 +262,30 @@ fn an_executor_calls_back_with_the_status() {
         });
         executor.spin().unwrap();
     });
+}
+
+#[test]
+fn an_executor_calls_back_for_lost_messages() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let subscriber = subscriber(&node, SubscriberQos::default());
+    let publisher = publisher(&node, PublisherQos { depth: 1, ..Default::default() });
+    let executor = Executor::new(&node).unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let stopper = executor.stopper();
+    let called_back = move |status: situ_bus::MessagesLostStatus| {
+        sender.send(status.total_count).unwrap();
+        stopper.stop();
+    };
+    executor.event(&subscriber.messages_lost_event(), called_back).unwrap();
+    for value in 0..5000 {
+        publish(&publisher, value, 0);
+    }
+    assert!(!executor.spin_once(Some(Duration::ZERO)).unwrap(), "the subscriber does not know it yet");
+    while take(&subscriber).is_some() {}
+    executor.spin().unwrap();
+    assert_eq!(receiver.recv().unwrap(), subscriber.lost());
+    assert_eq!(subscriber.messages_lost_status().total_count_change, 0, "the callback has taken the status");
 }
 
 #[test]

@@ -14,6 +14,19 @@ use crate::wait_set::source::{Source, SourceKind, Waitable};
 /// status has changed and was not taken. An executor calls back with the status:
 /// [`Executor::event`](crate::Executor::event). Clones are the same event.
 ///
+/// ```no_run
+/// use situ_bus::{Executor, Node, QosProfile};
+/// # fn demo<T: situ_layout::Message>(node: &Node) -> Result<(), Box<dyn std::error::Error>> {
+/// let scans = node.subscriber::<T>("scan").profile(QosProfile::SensorData).create()?;
+/// println!("{} publishers", scans.matched_event().take().current_count);
+/// let executor = Executor::new(node)?;
+/// executor.event(&scans.liveliness_changed_event(), |status| {
+///     println!("{} alive, {} not", status.alive_count, status.not_alive_count);
+/// })?;
+/// # Ok(())
+/// # }
+/// ```
+///
 /// It may outlive its endpoint, and go to other threads. Nothing changes after the endpoint was dropped.
 pub struct Event<S> {
     events: Arc<EndpointEvents>,
