@@ -654,6 +654,72 @@ static void waits_and_runs(const situ_root* root) {
   situ_node_destroy(node);
 }
 
+/* What a callback of an event uses. */
+struct matching {
+  situ_event* event;
+  situ_executor* executor;
+  uint64_t current;
+};
+
+static situ_status on_matched(void* context, uint32_t io, situ_error* error) {
+  struct matching* matching = context;
+  (void)io;
+  (void)error;
+  matching->current = situ_event_take(matching->event).matched.current_count;
+  situ_executor_stop(matching->executor);
+  return SITU_OK;
+}
+
+static void events(const situ_root* root) {
+  situ_error error;
+  situ_node* node = NULL;
+  situ_publisher* publisher = NULL;
+  situ_subscriber* subscriber = NULL;
+  CHECK(situ_node_create("c", root, &node, &error) == SITU_OK);
+  situ_publisher_qos offered = situ_publisher_qos_default();
+  offered.liveliness = SITU_MANUAL_BY_TOPIC;
+  offered.lease_ns = 3600 * 1000000000ull;
+  CHECK(situ_publisher_create(node, "events", &numbers, &offered, &publisher, &error) == SITU_OK);
+  situ_publisher_assert_liveliness(publisher);
+  const situ_subscriber_qos requested = situ_subscriber_qos_profile(SITU_PROFILE_DEFAULT);
+  CHECK(situ_subscriber_create(node, "events", &numbers, &requested, &subscriber, &error) == SITU_OK);
+
+  /* A reliable subscriber does not match a publisher that offers best effort. */
+  situ_event* incompatible = NULL;
+  CHECK(situ_publisher_event(publisher, SITU_EVENT_INCOMPATIBLE_QOS, &incompatible, &error) == SITU_OK);
+  const situ_incompatible_qos_status status = situ_event_take(incompatible).incompatible_qos;
+  CHECK(status.total_count == 1 && status.last_policy == SITU_POLICY_RELIABILITY);
+  situ_event* lost = NULL;
+  const situ_status refused = situ_publisher_event(publisher, SITU_EVENT_MESSAGES_LOST, &lost, &error);
+  CHECK(refused == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_publisher_event(publisher, SITU_EVENT_LIVELINESS_LOST, &lost, &error) == SITU_OK);
+  CHECK(situ_event_take(lost).liveliness_lost.total_count == 0);
+
+  struct matching matching = {NULL, NULL, 0};
+  CHECK(situ_subscriber_event(subscriber, SITU_EVENT_MATCHED, &matching.event, &error) == SITU_OK);
+  CHECK(situ_event_take(matching.event).matched.total_count == 0);
+  CHECK(situ_executor_create(node, &matching.executor, &error) == SITU_OK);
+  const situ_callback callback = {&on_matched, NULL, &matching, 0};
+  CHECK(situ_executor_add_event(matching.executor, NULL, matching.event, &callback, NULL, &error) == SITU_OK);
+  situ_publisher* reliable = NULL;
+  offered.reliability = SITU_RELIABLE;
+  CHECK(situ_publisher_create(node, "events", &numbers, &offered, &reliable, &error) == SITU_OK);
+  CHECK(situ_executor_spin(matching.executor, 1, &error) == SITU_OK);
+  CHECK(matching.current == 1);
+
+  situ_executor_destroy(matching.executor);
+  situ_event_destroy(matching.event);
+  situ_event_destroy(incompatible);
+  situ_publisher_destroy(reliable);
+  situ_publisher_destroy(publisher);
+  situ_subscriber_destroy(subscriber);
+  /* Events may outlive what they belong to. */
+  CHECK(situ_event_take(lost).liveliness_lost.total_count_change == 0);
+  situ_event_destroy(lost);
+  situ_event_destroy(NULL);
+  situ_node_destroy(node);
+}
+
 int main(void) {
   char path[64];
   snprintf(path, sizeof path, "/dev/shm/situ-test-c-%ld", (long)getpid());
@@ -668,6 +734,7 @@ int main(void) {
   mistakes(&root);
   forks(&root);
   interrupts(&root);
+  events(&root);
   waits_and_runs(&root);
   lists_waits(&root);
   survives(&root);
