@@ -119,7 +119,7 @@ pub use self::{
         WhenFull,
     },
     qos_profile::QosProfile,
-    service::answer::RawReplyLoan,
+    service::answer::{DetachedReplyLoan, RawReplyLoan},
     service::client::{RawClient, RawReply, RawRequestLoan},
     service::description::ServiceDescription,
     service::errors::{AnswerError, CallError, ReplyError, RequestError},

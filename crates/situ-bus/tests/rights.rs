@@ -21,8 +21,8 @@ use rustix::mm::{MprotectFlags, mprotect};
 use rustix::process::{Gid, Uid};
 use situ_bus::{
     History, MakeTopicError, Node, Observer, PublishError, PublisherQos, RawPublisher, RawSubscriber,
-    RegisterError, Reliability, Root, SubscriberQos, TopicRights, TypeDescription, WhenFull, clean, inspect,
-    make_topic, remove_topic,
+    RegisterError, Reliability, RemoveTopicError, Root, SubscriberQos, TopicRights, TypeDescription,
+    WhenFull, clean, inspect, make_topic, remove_topic,
 };
 use situ_testkit::process::{Role, say};
 

@@ -10,7 +10,7 @@ use common::{Scratch, numbers, role};
 use situ_bus::{
     AnswerError, CallError, LoanError, Node, Placement, PublishError, PublisherQos, RawClient, RawPublisher,
     RawReply, RawRequest, RawSample, RawServer, RawSubscriber, RegisterError, ReplyError, RequestId,
-    ServiceDescription, ServiceOptions, SubscriberQos, TakeError, TypeDescription, inspect,
+    ServiceDescription, ServiceOptions, SubscriberQos, TakeError, TypeDescription, WhenFull, inspect,
 };
 use situ_memory::DomainId;
 use situ_testkit::process::{Role, say};
@@ -735,4 +735,34 @@ fn in_a_forked_child_everything_is_an_error() {
     assert_eq!(status, 0);
     try_answer(&server, &request.id(), 5).unwrap();
     assert_eq!(reply_to(&client, of_client), 5);
+}
+
+#[test]
+fn a_loan_that_could_not_be_sent_comes_back_and_can_be_detached() {
+    let scratch = Scratch::new();
+    let node = scratch.node("both");
+    let client = client(&node);
+    let mut loan = client.loan(8, 8, 0).unwrap();
+    loan.head_bytes().copy_from_slice(&7u64.to_le_bytes());
+    let (error, loan) = loan.send_with(None, WhenFull::Fail, None).unwrap_err();
+    assert!(matches!(*error, CallError::NoServer { .. }), "{error}");
+    let server = server_with(&node, &ServiceOptions { depth: 1, ..ServiceOptions::default() });
+    // SAFETY: it was detached from a loan of this client.
+    let loan = unsafe { client.attach(loan.detach()) };
+    let sent = loan.send_with(None, WhenFull::Fail, None).unwrap();
+    let request = take(&server);
+    assert_eq!(value_of(&request), 7);
+    let lend = |value: u64| {
+        let mut loan = server.loan(&request.id(), 8, 8, 0).unwrap();
+        loan.head_bytes().copy_from_slice(&value.to_le_bytes());
+        // SAFETY: it was detached from a loan of this server.
+        unsafe { server.attach(loan.detach()) }
+    };
+    lend(1).send_with(false, WhenFull::Fail, None).unwrap();
+    let (error, part) = lend(2).send_with(true, WhenFull::Fail, None).unwrap_err();
+    assert!(matches!(*error, AnswerError::Publish(PublishError::Full { .. })), "{error}");
+    assert_eq!(reply_to(&client, sent), 1);
+    part.send().unwrap();
+    assert_eq!(reply_to(&client, sent), 2);
+    assert!(!client.is_under_way(sent));
 }

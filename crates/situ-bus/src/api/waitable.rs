@@ -1,9 +1,10 @@
-//! Typed subscribers as sources of wait sets.
+//! Typed subscribers, clients and servers as sources of wait sets.
 
 use situ_layout::Message;
 use situ_region::RegionMessage;
 
 use crate::api::region::RegionSubscriber;
+use crate::api::service::{Client, Server};
 use crate::api::typed::Subscriber;
 use crate::wait_set::source::{Source, Waitable};
 
@@ -14,6 +15,18 @@ impl<T: Message> Waitable for Subscriber<T> {
 }
 
 impl<T: RegionMessage> Waitable for RegionSubscriber<T> {
+    fn source(&self) -> Source {
+        self.raw().source()
+    }
+}
+
+impl<Q: Message, P: Message> Waitable for Client<Q, P> {
+    fn source(&self) -> Source {
+        self.raw().source()
+    }
+}
+
+impl<Q: Message, P: Message> Waitable for Server<Q, P> {
     fn source(&self) -> Source {
         self.raw().source()
     }

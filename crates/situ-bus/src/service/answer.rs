@@ -14,7 +14,7 @@ use super::errors::AnswerError;
 use super::header::{ReplyHeader, ReplyKind};
 use super::request::RequestId;
 use crate::observe::hook;
-use crate::port::loan::{LoanError, RawLoan};
+use crate::port::loan::{DetachedLoan, LoanError, RawLoan};
 use crate::port::publish_error::PublishError;
 use crate::qos::WhenFull;
 
@@ -81,6 +81,38 @@ impl<'s> RawReplyLoan<'s> {
         self.publish(ReplyKind::Part, WhenFull::Fail, Some(stream))
     }
 
+    /// Sends it, with all that may be told about it: whether other parts or an end follow, what happens if the
+    /// client has no room, and the stream that completes it. On failure, returns the loan along with the
+    /// reason.
+    #[inline]
+    pub fn send_with(
+        self,
+        is_last: bool,
+        when_full: WhenFull,
+        on: Option<&dyn Stream>,
+    ) -> Result<(), (Box<AnswerError>, Self)> {
+        let kind = if is_last { ReplyKind::Reply } else { ReplyKind::Part };
+        let header = ReplyHeader { call: self.id.call, code: 0, kind };
+        self.publish_with(header, when_full, on)
+    }
+
+    /// Detaches the loan from the server's lifetime, for languages without lifetimes. The slot stays lent until
+    /// [`RawServer::attach`](crate::RawServer::attach) takes the loan back. If that never happens, the server
+    /// never leaves the topic of this client.
+    #[inline]
+    pub fn detach(self) -> DetachedReplyLoan {
+        let (loan, client, id) = self.into_parts();
+        DetachedReplyLoan { loan: loan.detach(), client, id }
+    }
+
+    #[inline]
+    fn into_parts(self) -> (RawLoan<'s>, Rc<ReplyPublisher>, RequestId) {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped and not used again, so each field is taken once. Callers keep the
+        // publisher for longer than the loan.
+        unsafe { (ManuallyDrop::take(&mut this.loan), std::ptr::read(&raw const this.client), this.id) }
+    }
+
     #[inline]
     pub(super) fn publish(
         self,
@@ -89,7 +121,7 @@ impl<'s> RawReplyLoan<'s> {
         on: Option<&dyn Stream>,
     ) -> Result<(), AnswerError> {
         let header = ReplyHeader { call: self.id.call, code: 0, kind };
-        self.publish_with(header, when_full, on)
+        self.publish_with(header, when_full, on).map_err(|(error, _)| *error)
     }
 
     #[inline]
@@ -98,30 +130,30 @@ impl<'s> RawReplyLoan<'s> {
         header: ReplyHeader,
         when_full: WhenFull,
         on: Option<&dyn Stream>,
-    ) -> Result<(), AnswerError> {
+    ) -> Result<(), (Box<AnswerError>, Self)> {
         header.write(self.loan.user_header_mut());
-        let id = self.id;
-        let mut this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not dropped and not used again, so each field is taken once. The publisher lives
-        // until the end of this function, longer than the loan.
-        let (loan, client) =
-            unsafe { (ManuallyDrop::take(&mut this.loan), std::ptr::read(&raw const this.client)) };
+        // The publisher lives until the end of this function, longer than the loan.
+        let (loan, client, id) = self.into_parts();
         client.publisher.when_full.set(when_full);
         let published = match on {
-            None => loan.publish(),
-            Some(stream) => loan.publish_on(stream),
+            None => loan.publish_or_return(),
+            Some(stream) => loan.publish_on_or_return(stream),
         };
-        match published {
+        let (error, loan) = match published {
             Ok(number) => {
                 if header.kind.is_last() && hook::watcher().is_some() {
                     client.tell_answered(id.call, header.kind, number);
                 }
-                Ok(())
+                return Ok(());
             }
+            Err(failed) => failed,
+        };
+        let error = match error {
             // The client may have ended while it had no room.
-            Err(PublishError::Full { .. }) if client.publisher.subscribers() == 0 => Err(client.gone(&id)),
-            Err(error) => Err(error.into()),
-        }
+            PublishError::Full { .. } if client.publisher.subscribers() == 0 => client.gone(&id),
+            error => error.into(),
+        };
+        Err((Box::new(error), Self { loan: ManuallyDrop::new(loan), client, id }))
     }
 }
 
@@ -141,6 +173,30 @@ impl<'s> Deref for RawReplyLoan<'s> {
 }
 
 build_in_place!(RawReplyLoan);
+
+/// A loan of a reply without a reference to its server: see [`RawReplyLoan::detach`].
+#[must_use = "its slot stays lent until it is attached again"]
+pub struct DetachedReplyLoan {
+    loan: DetachedLoan,
+    client: Rc<ReplyPublisher>,
+    id: RequestId,
+}
+
+impl DetachedReplyLoan {
+    #[inline]
+    pub(super) fn attach<'s>(self) -> RawReplyLoan<'s> {
+        // SAFETY: the loan was detached from one of this publisher. An `Rc` does not move its content, and the
+        // loan keeps it and is dropped before it.
+        let loan = unsafe { (*Rc::as_ptr(&self.client)).publisher.attach(self.loan) };
+        RawReplyLoan { loan: ManuallyDrop::new(loan), client: self.client, id: self.id }
+    }
+}
+
+impl fmt::Debug for DetachedReplyLoan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DetachedReplyLoan").field("request", &self.id).finish_non_exhaustive()
+    }
+}
 
 impl fmt::Debug for RawReplyLoan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

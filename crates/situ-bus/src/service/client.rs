@@ -1,9 +1,9 @@
 //! A client: sends requests, and takes the replies to them.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::ops::Deref;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use situ_memory::Stream;
@@ -22,13 +22,15 @@ use crate::graph::listing::{Listed, check_user_data};
 use crate::node::endpoint::EndpointId;
 use crate::node::handle::Node;
 use crate::observe::hook::{self, Began, CallEnd};
-use crate::port::loan::{LoanError, RawLoan};
+use crate::port::loan::{DetachedLoan, LoanError, RawLoan};
 use crate::port::publisher::RawPublisher;
 use crate::port::sample::RawSample;
 use crate::port::subscriber::RawSubscriber;
 use crate::qos::{BLOCK, WhenFull, nanoseconds};
 use crate::topic::{MissingForms, RegisterError, names};
 use crate::wait::reactor::{EventFd, Watch};
+use crate::wait_set::alarm::SourceAlarm;
+use crate::wait_set::source::{Source, Waitable};
 use crate::wake::SLICE;
 
 /// How long to sleep between two looks for a server.
@@ -53,6 +55,8 @@ pub struct RawClient {
     watches: RefCell<Vec<Weak<Watch>>>,
     /// Its place in the graph.
     _listed: Listed,
+    /// What it tells a wait set, if it was attached to one.
+    alarm: OnceCell<Arc<SourceAlarm>>,
 }
 
 /// A reply, or a part of one.
@@ -149,6 +153,7 @@ impl RawClient {
             has_orphans: Cell::new(false),
             watches: RefCell::default(),
             _listed,
+            alarm: OnceCell::new(),
         })
     }
 
@@ -212,20 +217,30 @@ impl RawClient {
         Ok(RawRequestLoan { loan: self.requests.loan_growing(body_size, room)?, client: self })
     }
 
-    /// Begins a call, and publishes its request.
+    /// Takes back a detached loan of a request.
+    ///
+    /// # Safety
+    /// The loan was detached from a loan of this very client.
     #[inline]
-    fn begin(
+    pub unsafe fn attach(&self, loan: DetachedLoan) -> RawRequestLoan<'_> {
+        // SAFETY: the caller's promise: the client's loans are those of its publisher.
+        RawRequestLoan { loan: unsafe { self.requests.attach(loan) }, client: self }
+    }
+
+    /// Begins a call, and publishes its request. On failure, returns the loan along with the reason.
+    #[inline]
+    fn begin<'c>(
         &self,
-        mut loan: RawLoan<'_>,
+        mut loan: RawLoan<'c>,
         limit: Option<Duration>,
         when_full: WhenFull,
         on: Option<&dyn Stream>,
-    ) -> Result<u64, CallError> {
+    ) -> Result<u64, (Box<CallError>, RawLoan<'c>)> {
         if self.is_inherited() {
-            return Err(self.requests.publish_forked().into());
+            return Err((Box::new(self.requests.publish_forked().into()), loan));
         }
         if !servers::is_there(&self.requests) {
-            return Err(CallError::NoServer { service: self.service.clone() });
+            return Err((Box::new(CallError::NoServer { service: self.service.clone() }), loan));
         }
         let (started_ns, deadline_ns) = match limit {
             None => (0, u64::MAX),
@@ -235,15 +250,15 @@ impl RawClient {
             }
         };
         let Some(call) = self.calls.borrow_mut().begin(started_ns, deadline_ns) else {
-            return Err(self.too_many());
+            return Err((Box::new(self.too_many()), loan));
         };
         let deadline_ns = if limit.is_some() { deadline_ns } else { 0 };
         RequestHeader { call, deadline_ns, kind: RequestKind::Call }.write(loan.user_header_mut());
         self.requests.when_full.set(when_full);
         let began = hook::watcher().map(|watcher| Began { watcher, at_ns: watcher.now_ns() });
         let published = match on {
-            None => loan.publish(),
-            Some(stream) => loan.publish_on(stream),
+            None => loan.publish_or_return(),
+            Some(stream) => loan.publish_on_or_return(stream),
         };
         let mut calls = self.calls.borrow_mut();
         match published {
@@ -257,11 +272,12 @@ impl RawClient {
                 }
                 drop(calls);
                 self.set_alarm();
+                self.update_source();
                 Ok(call)
             }
-            Err(error) => {
+            Err((error, loan)) => {
                 calls.end(call);
-                Err(error.into())
+                Err((Box::new(error.into()), loan))
             }
         }
     }
@@ -273,6 +289,12 @@ impl RawClient {
 
     /// Takes the next reply to any call, if there is one. An error that names a call ends it.
     pub fn take(&self) -> Result<Option<RawReply>, ReplyError> {
+        let taken = self.take_next();
+        self.update_source();
+        taken
+    }
+
+    fn take_next(&self) -> Result<Option<RawReply>, ReplyError> {
         let arrived = self.arrived.borrow_mut().pop_front();
         if let Some(reply) = arrived {
             return self.deliver(reply).map(Some);
@@ -294,6 +316,13 @@ impl RawClient {
     /// Takes the next reply to one call, if there is one. Replies to other calls are kept for them.
     #[inline]
     pub fn take_of(&self, call: u64) -> Result<Option<RawReply>, ReplyError> {
+        let taken = self.take_next_of(call);
+        self.update_source();
+        taken
+    }
+
+    #[inline]
+    fn take_next_of(&self, call: u64) -> Result<Option<RawReply>, ReplyError> {
         if self.calls.borrow_mut().get(call).is_none() {
             return Err(self.unknown(call));
         }
@@ -396,6 +425,29 @@ impl RawClient {
         self.watches.borrow_mut().retain(is_there);
     }
 
+    /// Tells a wait set what it cannot see at the topic of replies: replies that are kept, and when the next
+    /// check is due.
+    #[inline]
+    fn update_source(&self) {
+        if let Some(alarm) = self.alarm.get() {
+            self.update(alarm);
+        }
+    }
+
+    #[cold]
+    fn update(&self, alarm: &SourceAlarm) {
+        // In a forked child, a thread of the parent may hold the timer's lock for ever.
+        if self.is_inherited() {
+            return;
+        }
+        alarm.set_kept(!self.arrived.borrow().is_empty());
+        if self.calls.borrow().is_empty() {
+            alarm.stop();
+        } else {
+            alarm.report_by(now_ns().saturating_add(self.slice().as_nanos() as u64));
+        }
+    }
+
     /// The number of replies that wait for their calls to be asked for.
     pub(crate) fn arrived(&self) -> usize {
         self.arrived.borrow().len()
@@ -419,6 +471,7 @@ impl RawClient {
     pub fn cancel(&self, call: u64) -> Result<(), CallError> {
         let Some(ended) = self.end(call, CallEnd::Cancelled, None) else { return Ok(()) };
         self.arrived.borrow_mut().retain(|reply| reply.call != call);
+        self.update_source();
         if ended.is_over {
             return Ok(());
         }
@@ -567,6 +620,17 @@ impl RawClient {
     }
 }
 
+impl Waitable for RawClient {
+    /// It is ready when [`take`](RawClient::take) returns a reply or an error. While calls are under way it is
+    /// also ready every few milliseconds, so that the next take checks deadlines and servers: take until there
+    /// is nothing.
+    fn source(&self) -> Source {
+        let source = Source::with_alarm(&self.replies, self.alarm.get_or_init(SourceAlarm::new));
+        self.update_source();
+        source
+    }
+}
+
 /// A request under construction, in the memory where servers will read it. Dropping it sends nothing. Its
 /// user header belongs to the service.
 #[derive(Debug)]
@@ -575,23 +639,46 @@ pub struct RawRequestLoan<'c> {
     client: &'c RawClient,
 }
 
-impl RawRequestLoan<'_> {
+impl<'c> RawRequestLoan<'c> {
     /// Sends the request, and returns the number of the call. With a limit, the call is over when that time
     /// has passed. A server that does not take its requests holds the client back for the same time, or for a
     /// second without a limit.
     #[inline]
     pub fn send(self, limit: Option<Duration>) -> Result<u64, CallError> {
-        self.client.begin(self.loan, limit, WhenFull::Block(Some(limit.unwrap_or(BLOCK))), None)
+        self.send_with(limit, WhenFull::Block(Some(limit.unwrap_or(BLOCK))), None)
+            .map_err(|(error, _)| *error)
     }
 
     /// As [`send`](Self::send), but never waits: it is an error at once if a server has no room.
     pub fn send_now(self, limit: Option<Duration>) -> Result<u64, CallError> {
-        self.client.begin(self.loan, limit, WhenFull::Fail, None)
+        self.send_with(limit, WhenFull::Fail, None).map_err(|(error, _)| *error)
     }
 
     /// As [`send`](Self::send), before the request is complete: see [`RawLoan::publish_on`].
     pub fn send_on(self, stream: &dyn Stream, limit: Option<Duration>) -> Result<u64, CallError> {
-        self.client.begin(self.loan, limit, WhenFull::Block(Some(limit.unwrap_or(BLOCK))), Some(stream))
+        let when_full = WhenFull::Block(Some(limit.unwrap_or(BLOCK)));
+        self.send_with(limit, when_full, Some(stream)).map_err(|(error, _)| *error)
+    }
+
+    /// Sends the request, with all that may be told about it: the limit of the call, what happens if a server
+    /// has no room, and the stream that completes the request. On failure, returns the loan along with the
+    /// reason.
+    #[inline]
+    pub fn send_with(
+        self,
+        limit: Option<Duration>,
+        when_full: WhenFull,
+        on: Option<&dyn Stream>,
+    ) -> Result<u64, (Box<CallError>, Self)> {
+        let client = self.client;
+        client.begin(self.loan, limit, when_full, on).map_err(|(error, loan)| (error, Self { loan, client }))
+    }
+
+    /// Detaches the loan from the client's lifetime, for languages without lifetimes. The slot stays lent until
+    /// [`RawClient::attach`] takes the loan back, or the client is gone.
+    #[inline]
+    pub fn detach(self) -> DetachedLoan {
+        self.loan.detach()
     }
 }
 

@@ -1,11 +1,12 @@
 //! A server: takes requests, and sends the replies to them.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::answer::RawReplyLoan;
+use super::answer::{DetachedReplyLoan, RawReplyLoan};
 use super::clients::Clients;
 use super::description::ServiceDescription;
 use super::errors::{AnswerError, RequestError};
@@ -25,6 +26,8 @@ use crate::port::subscriber::RawSubscriber;
 use crate::qos::WhenFull;
 use crate::topic::{MissingForms, RegisterError, TypeDescription, names};
 use crate::wait::reactor::EventFd;
+use crate::wait_set::alarm::SourceAlarm;
+use crate::wait_set::source::{Source, Waitable};
 
 /// How many requests a server collects before it stops to look for cancellations.
 const MAX_COLLECTED: usize = 64;
@@ -50,6 +53,8 @@ pub struct RawServer {
     checked_ns: Cell<u64>,
     /// Its place in the graph.
     _listed: Listed,
+    /// What it tells a wait set, if it was attached to one.
+    alarm: OnceCell<Arc<SourceAlarm>>,
 }
 
 // SAFETY: The publishers in `clients`, and `calls`, which they refer to, are shared with reply loans only.
@@ -104,6 +109,7 @@ impl RawServer {
             expired: Cell::new(0),
             checked_ns: Cell::new(0),
             _listed,
+            alarm: OnceCell::new(),
         })
     }
 
@@ -148,6 +154,7 @@ impl RawServer {
     pub fn take(&self) -> Result<Option<RawRequest>, RequestError> {
         let collected = self.collected.borrow_mut().pop_front();
         if collected.is_some() {
+            self.update_source();
             return Ok(collected);
         }
         let request = self.next()?;
@@ -161,11 +168,18 @@ impl RawServer {
     /// [`RequestHandle::is_cancelled`](crate::RequestHandle::is_cancelled) knows of cancellations. Requests
     /// are kept for the next [`take`](Self::take). A server with long work calls it from time to time.
     pub fn collect(&self) -> Result<(), RequestError> {
+        let collected = self.collect_some();
+        self.update_source();
+        collected?;
+        self.check_clients();
+        Ok(())
+    }
+
+    fn collect_some(&self) -> Result<(), RequestError> {
         while self.collected.borrow().len() < MAX_COLLECTED {
             let Some(request) = self.next()? else { break };
             self.collected.borrow_mut().push_back(request);
         }
-        self.check_clients();
         Ok(())
     }
 
@@ -234,6 +248,15 @@ impl RawServer {
         Ok(RawReplyLoan::new(client, *request, |client| lend(&client.publisher))?)
     }
 
+    /// Takes back a detached loan of a reply.
+    ///
+    /// # Safety
+    /// The loan was detached from a loan of this very server.
+    #[inline]
+    pub unsafe fn attach(&self, loan: DetachedReplyLoan) -> RawReplyLoan<'_> {
+        loan.attach()
+    }
+
     /// Joins the topic of a client's replies. If the client has left, this creates the topic, and leaving it
     /// removes it again.
     #[cold]
@@ -269,7 +292,7 @@ impl RawServer {
         let mut loan = self.loan(request, text.len(), 1, 0)?;
         loan.head_bytes().copy_from_slice(text.as_bytes());
         let header = ReplyHeader { call: request.call, code, kind: ReplyKind::Refusal };
-        loan.publish_with(header, WhenFull::Fail, None)
+        loan.publish_with(header, WhenFull::Fail, None).map_err(|(error, _)| *error)
     }
 
     /// The next request on the topic of requests. Cancellations and requests whose time is over are passed.
@@ -326,8 +349,27 @@ impl RawServer {
         AnswerError::client_gone(&self.service, request)
     }
 
+    /// Tells a wait set whether requests are kept, which it cannot see at the topic.
+    fn update_source(&self) {
+        // In a forked child, a thread of the parent may hold the lock of the alarm's timer for ever.
+        if let Some(alarm) = self.alarm.get()
+            && !self.is_inherited()
+        {
+            alarm.set_kept(!self.collected.borrow().is_empty());
+        }
+    }
+
     #[cold]
     fn malformed(&self, sample: &RawSample) -> RequestError {
         RequestError::Malformed { service: self.service.clone(), client: sample.publisher_id() }
+    }
+}
+
+impl Waitable for RawServer {
+    /// It is ready when [`take`](RawServer::take) may return a request.
+    fn source(&self) -> Source {
+        let source = Source::with_alarm(&self.requests, self.alarm.get_or_init(SourceAlarm::new));
+        self.update_source();
+        source
     }
 }

@@ -5,6 +5,7 @@
 //!   set              attaching, detaching, waiting
 //!   sources          the attached sources, and which of them are ready
 //!   topic_source     a subscriber's topic
+//!   alarm            what a client or a server tells the set beside its topic
 //!   guard_condition  a condition that any thread or signal handler triggers
 //!   timer            timers by a clock
 //!   clock            the steady clock, and clocks that a program sets
@@ -13,6 +14,7 @@
 //!   bell             the list of sources that became ready, and the word that wakes the waiting thread
 //! ```
 
+pub(crate) mod alarm;
 pub(crate) mod bell;
 pub(crate) mod clock;
 pub(crate) mod guard_condition;

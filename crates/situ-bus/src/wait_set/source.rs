@@ -3,7 +3,7 @@
 //! A set waits for five kinds of sources: a subscriber's topic, a guard condition, a timer, a descriptor, an
 //! event of a publisher or subscriber.
 //! Whatever else a program waits for is one of these underneath: a server waits for its requests, which are a
-//! subscriber's messages. It implements [`Waitable`] in one line.
+//! subscriber's messages. A client or a server adds a [`SourceAlarm`] to its topic.
 
 use std::fmt;
 use std::io;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use crate::events::endpoint_events::EndpointEvents;
 use crate::port::subscriber::RawSubscriber;
+use crate::wait_set::alarm::SourceAlarm;
 use crate::wait_set::guard_condition::{Guard, GuardCondition};
 use crate::wait_set::timer::{Timer, TimerShared};
 use crate::wait_set::topic_source::TopicSource;
@@ -41,6 +42,13 @@ pub(crate) enum SourceKind {
 impl Waitable for RawSubscriber {
     fn source(&self) -> Source {
         Source { kind: SourceKind::Topic(Box::new(TopicSource::new(self))) }
+    }
+}
+
+impl Source {
+    /// The source of a client or a server: its topic, and what else makes it ready.
+    pub(crate) fn with_alarm(subscriber: &RawSubscriber, alarm: &Arc<SourceAlarm>) -> Self {
+        Self { kind: SourceKind::Topic(Box::new(TopicSource::with_alarm(subscriber, alarm))) }
     }
 }
 

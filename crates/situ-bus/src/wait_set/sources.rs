@@ -29,8 +29,8 @@ use crate::wait_set::guard_condition::Target;
 use crate::wait_set::polled::Polled;
 use crate::wait_set::schedule::Schedule;
 use crate::wait_set::source::{AttachError, IoReadiness, ReadySource, Source, SourceId, SourceKind};
-use crate::wait_set::timer::Looked;
-use crate::wait_set::topic_source::TopicLook;
+use crate::wait_set::timer::{Looked, TimerShared};
+use crate::wait_set::topic_source::{TopicLook, TopicSource};
 
 /// How many topics the waiting thread sleeps on itself. The kernel takes 128 words: these, the bell's, and
 /// the fences of some messages that are not complete.
@@ -45,6 +45,8 @@ struct Entry {
     is_queued: bool,
     /// It is not reported at present: an executor runs its callback.
     is_suspended: bool,
+    /// It is suspended until a time of the schedule.
+    is_delayed: bool,
     /// The entry of a timer in the schedule: an entry with another time was replaced.
     scheduled_ns: Option<u64>,
     /// What epoll reported for a descriptor.
@@ -127,6 +129,7 @@ impl Sources {
             link: target.link,
             is_queued: false,
             is_suspended: false,
+            is_delayed: false,
             scheduled_ns: None,
             io: IoReadiness::default(),
         });
@@ -145,11 +148,20 @@ impl Sources {
     ) -> Result<SourceKind, AttachError> {
         match &mut kind {
             SourceKind::Topic(topic) => {
+                if let Some(alarm) = topic.alarm().cloned() {
+                    if !alarm.timer().attach(target.clone()) {
+                        return Err(AttachError::Attached { what: "client or server" });
+                    }
+                    self.schedule.add(alarm.timer().clock(), &self.bell);
+                }
                 if self.polled.is_none() && self.direct.len() < MAX_DIRECT && waits_for_several() {
                     self.direct.push(key);
                     self.version += 1;
                 } else {
-                    topic.watch(node, target).map_err(|source| AttachError::Watch { source })?;
+                    topic.watch(node, target).map_err(|source| {
+                        self.end_alarm(topic);
+                        AttachError::Watch { source }
+                    })?;
                 }
             }
             SourceKind::Guard(guard) => {
@@ -175,6 +187,14 @@ impl Sources {
         Ok(kind)
     }
 
+    /// Ends what makes a topic ready without a message.
+    fn end_alarm(&mut self, topic: &TopicSource) {
+        if let Some(alarm) = topic.alarm() {
+            alarm.timer().detach();
+            self.schedule.remove(alarm.timer().clock());
+        }
+    }
+
     /// Detaches a source, and returns what it was. `None` if there is none of this name.
     pub(crate) fn detach(&mut self, id: SourceId) -> Option<Source> {
         let index = (id.0 & 0xffff_ffff) as usize;
@@ -189,7 +209,8 @@ impl Sources {
         }
         self.count -= 1;
         match &entry.kind {
-            SourceKind::Topic(_) => {
+            SourceKind::Topic(topic) => {
+                self.end_alarm(topic);
                 let before = self.direct.len();
                 self.direct.retain(|key| *key != id.0);
                 self.version += u64::from(self.direct.len() != before);
@@ -209,14 +230,17 @@ impl Sources {
         Some(Source { kind: entry.kind })
     }
 
-    /// Detaches all sources: guard conditions and timers may then be attached elsewhere.
+    /// Detaches all sources: guard conditions, timers, clients and servers may then be attached elsewhere.
     pub(crate) fn clear(&mut self) {
         for entry in self.slots.iter().filter_map(|slot| slot.entry.as_ref()) {
             match &entry.kind {
                 SourceKind::Guard(guard) => guard.detach(),
                 SourceKind::Timer(timer) => timer.detach(),
                 SourceKind::Event(events, _) => events.forget(&entry.link),
-                SourceKind::Topic(_) | SourceKind::Descriptor(_) => {}
+                SourceKind::Topic(topic) => {
+                    topic.alarm().into_iter().for_each(|alarm| alarm.timer().detach());
+                }
+                SourceKind::Descriptor(_) => {}
             }
         }
     }
@@ -297,7 +321,8 @@ impl Sources {
         self.suspend(id);
         let clock = Clock::steady();
         let due_ns = clock.now_ns().saturating_add(time.as_nanos() as u64);
-        if self.entry(id.0).is_some() {
+        if let Some(entry) = self.entry(id.0) {
+            entry.is_delayed = true;
             self.schedule.add(&clock, &self.bell);
             self.schedule_at(id.0, &clock, due_ns);
         }
@@ -374,7 +399,7 @@ impl Sources {
                 && entry.scheduled_ns == Some(due_ns)
             {
                 entry.scheduled_ns = None;
-                if !matches!(entry.kind, SourceKind::Timer(_)) {
+                if std::mem::take(&mut entry.is_delayed) {
                     delayed.push(key);
                 }
                 self.enqueue(key);
@@ -404,22 +429,24 @@ impl Sources {
                 }
                 let once =
                     entry.link.once.load(Ordering::Relaxed) && entry.link.once.swap(false, Ordering::SeqCst);
-                if matches!(look, TopicLook::Ready) {
+                let (is_due, next) = match topic.alarm() {
+                    Some(alarm) => look_at(alarm.timer()),
+                    None => (false, None),
+                };
+                if let Some(due_ns) = next {
+                    self.schedule_at(key, &Clock::steady(), due_ns);
+                }
+                let is_ready = matches!(look, TopicLook::Ready);
+                if is_ready {
                     // It may have more messages than the caller takes.
                     self.enqueue(key);
-                } else if !once {
-                    return None;
                 }
-                Some(ready)
+                (is_ready || once || is_due).then_some(ready)
             }
             SourceKind::Guard(guard) => guard.take().then_some(ready),
             SourceKind::Timer(timer) => {
                 let timer = timer.clone();
-                let (is_due, next) = match timer.look(timer.clock().now_ns()) {
-                    Looked::Due(next) => (true, next),
-                    Looked::Later(next) => (false, Some(next)),
-                    Looked::Idle => (false, None),
-                };
+                let (is_due, next) = look_at(&timer);
                 if let Some(due_ns) = next {
                     self.schedule_at(key, timer.clock(), due_ns);
                 }
@@ -541,6 +568,15 @@ impl Sources {
                 self.enqueue(key);
             }
         }
+    }
+}
+
+/// Whether a timer is due, and when it is due next.
+fn look_at(timer: &TimerShared) -> (bool, Option<u64>) {
+    match timer.look(timer.clock().now_ns()) {
+        Looked::Due(next) => (true, next),
+        Looked::Later(next) => (false, Some(next)),
+        Looked::Idle => (false, None),
     }
 }
 

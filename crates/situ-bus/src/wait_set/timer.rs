@@ -96,10 +96,20 @@ impl Timer {
 
     fn new(clock: &Clock, period: Duration, is_periodic: bool) -> Result<Self, TimerError> {
         let period_ns = checked(period, is_periodic)?;
+        let due_ns = Some(clock.now_ns().saturating_add(period_ns));
+        Ok(Self::with(clock, period_ns, is_periodic, due_ns))
+    }
+
+    /// A timer by the steady clock that does not run until [`TimerShared::start_by`].
+    pub(crate) fn stopped() -> Self {
+        Self::with(&Clock::steady(), 0, false, None)
+    }
+
+    fn with(clock: &Clock, period_ns: u64, is_periodic: bool, due_ns: Option<u64>) -> Self {
         let state = State {
             period_ns,
             is_periodic,
-            due_ns: Some(clock.now_ns().saturating_add(period_ns)),
+            due_ns,
             calls: 0,
             missed: 0,
             last: TimerCall::default(),
@@ -107,7 +117,7 @@ impl Timer {
             known_ns: u64::MAX,
         };
         let clock = clock.clone();
-        Ok(Self { shared: Arc::new(TimerShared { clock, state: Mutex::new(state) }) })
+        Self { shared: Arc::new(TimerShared { clock, state: Mutex::new(state) }) }
     }
 
     /// Starts its period again, also after it was cancelled.
@@ -188,7 +198,18 @@ impl TimerShared {
 
     /// Sets when it is due, and tells the set if that is earlier than the set knows.
     fn start(&self, due_ns: u64) {
-        let mut state = self.lock();
+        self.start_in(self.lock(), due_ns);
+    }
+
+    /// Makes it due at this time, unless it is due before.
+    pub(crate) fn start_by(&self, due_ns: u64) {
+        let state = self.lock();
+        if state.due_ns.is_none_or(|present_ns| due_ns < present_ns) {
+            self.start_in(state, due_ns);
+        }
+    }
+
+    fn start_in(&self, mut state: MutexGuard<'_, State>, due_ns: u64) {
         state.due_ns = Some(due_ns);
         // The set finds a later time when the earlier one has come. So a timer that is reset again and again,
         // as a watchdog is, makes no system call.

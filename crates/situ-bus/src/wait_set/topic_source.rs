@@ -2,6 +2,8 @@
 //!
 //! The set keeps the topic, and not the subscriber. When the subscriber is dropped, the source is detached by
 //! the set's next look at it.
+//!
+//! The topics of a client and of a server come with a [`SourceAlarm`], which makes them ready without a message.
 
 use std::sync::{Arc, Weak};
 
@@ -15,6 +17,7 @@ use crate::port::subscriber::RawSubscriber;
 use crate::topic::Topic;
 use crate::wait::reactor::{PresentPools, Watch, Watched};
 use crate::wait::readiness::{PendingFence, Readiness, ReadinessTracker};
+use crate::wait_set::alarm::SourceAlarm;
 use crate::wait_set::guard_condition::Target;
 use crate::wake::Wake;
 
@@ -30,6 +33,8 @@ pub(crate) struct TopicSource {
     /// The value of the topic's word at the last look that found nothing. As long as the word has this value,
     /// nothing was published.
     announced: Option<u32>,
+    /// What makes it ready without a message.
+    alarm: Option<Arc<SourceAlarm>>,
     /// The watch by the node's threads, if the waiting thread does not sleep on the topic's word itself.
     watch: Option<Arc<Watch>>,
 }
@@ -55,12 +60,27 @@ impl TopicSource {
             living: core.node.living.clone(),
             pools: PresentPools::of(&topic),
             announced: None,
+            alarm: None,
             topic,
             core: Arc::downgrade(core),
             tracker: subscriber.tracker().for_watch(),
             takes_on_host: subscriber.domain() == HOST,
             watch: None,
         }
+    }
+
+    /// The topic of a client or a server, which is ready at times without a message.
+    pub(crate) fn with_alarm(subscriber: &RawSubscriber, alarm: &Arc<SourceAlarm>) -> Self {
+        Self { alarm: Some(alarm.clone()), ..Self::new(subscriber) }
+    }
+
+    /// What makes it ready without a message.
+    pub(crate) fn alarm(&self) -> Option<&Arc<SourceAlarm>> {
+        self.alarm.as_ref()
+    }
+
+    fn has_kept(&self) -> bool {
+        self.alarm.as_ref().is_some_and(|alarm| alarm.has_kept())
     }
 
     /// Whether there is something to take.
@@ -71,6 +91,9 @@ impl TopicSource {
         let cursor = core.own.cursor.load(Ordering::Acquire);
         if cursor == u64::MAX {
             return TopicLook::Gone;
+        }
+        if self.has_kept() {
+            return TopicLook::Ready;
         }
         if !self.topic.is_published(cursor) {
             // The take then reports the removal.
@@ -92,10 +115,10 @@ impl TopicSource {
         &self.topic
     }
 
-    /// Whether nothing was published since [`announce_and_look`](Self::announce_and_look) found nothing: one
-    /// load.
+    /// Whether nothing was published since [`announce_and_look`](Self::announce_and_look) found nothing, and
+    /// nothing is kept.
     pub(crate) fn is_unchanged(&self) -> bool {
-        self.announced == Some(self.wake().futex().load(Ordering::SeqCst))
+        !self.has_kept() && self.announced == Some(self.wake().futex().load(Ordering::SeqCst))
     }
 
     /// The next look is a thorough one, whether something was published or not.
