@@ -1,8 +1,8 @@
 /* situ.h: the C interface of Situ, which builds messages in the memory in which subscribers read them.
  *
  *   situ_node *node;
- *   situ_node_create("camera", NULL, &node, NULL);
  *   situ_publisher *publisher;
+ *   situ_node_create("camera", NULL, &node, NULL);
  *   situ_publisher_create(node, "points", &points_type, NULL, &publisher, NULL);
  *   situ_loan loan;
  *   if (situ_publisher_loan(publisher, sizeof(struct points), 8, bytes, &loan, NULL) == SITU_OK) {
@@ -10,7 +10,8 @@
  *     situ_loan_publish(&loan, NULL, NULL);
  *   }
  *
- * situ/events.h adds events of publishers and subscribers, situ/execute.h wait sets, timers and executors.
+ * situ/events.h adds events of publishers and subscribers, situ/execute.h wait sets, timers and executors,
+ * situ/graph.h what there is, situ/service.h requests and replies.
  *
  * Rules that hold for every function:
  *
@@ -49,7 +50,7 @@
 #define SITU_VERSION_MINOR 1
 #define SITU_VERSION_PATCH 0
 #define SITU_VERSION_STRING "0.1.0"
-/* The version as one number, for comparisons. */
+/* As one number, for comparisons. */
 #define SITU_VERSION (SITU_VERSION_MAJOR * 1000000 + SITU_VERSION_MINOR * 1000 + SITU_VERSION_PATCH)
 
 #ifdef __cplusplus
@@ -99,7 +100,15 @@ typedef enum situ_status {
   SITU_ERROR_HELD = -16,
   /* The root, the topic or the node's file was removed while in use, or the topic's file was made shorter:
    * leave the topic, and join again with a new node. */
-  SITU_ERROR_REMOVED = -17
+  SITU_ERROR_REMOVED = -17,
+  /* Of services, see situ/service.h. */
+  SITU_ERROR_NO_SERVER = -18,     /* the service has no server */
+  SITU_ERROR_SERVER_GONE = -19,   /* every server that could answer the call has ended */
+  SITU_ERROR_CLIENT_GONE = -20,   /* the client has ended: nothing waits for the reply */
+  SITU_ERROR_DEADLINE = -21,      /* the time of the call is over */
+  SITU_ERROR_REFUSED = -22,       /* the server refused the request */
+  SITU_ERROR_UNKNOWN_CALL = -23,  /* no such call is under way */
+  SITU_ERROR_TOO_MANY_CALLS = -24 /* as many calls are under way as the client may have */
 } situ_status;
 
 #define SITU_ERROR_TEXT_SIZE 1020
@@ -298,8 +307,7 @@ typedef struct situ_subscriber_qos {
 
 /* Best effort, volatile, a depth of 8, at most one second of waiting, no limits. */
 situ_publisher_qos situ_publisher_qos_default(void);
-/* Best effort, volatile, all messages, no expectation; SITU_SAME_USER, 4 GiB per message, 256 GiB per pool.
- */
+/* Best effort, volatile, all messages, no expectation; SITU_SAME_USER, 4 GiB per message, 256 GiB a pool. */
 situ_subscriber_qos situ_subscriber_qos_default(void);
 
 /* The profiles of ROS 2. Their depth is that of a publisher, and how many messages a subscriber keeps. */
@@ -368,8 +376,8 @@ typedef struct situ_loan {
   uint32_t encoding;
   /* Internal. */
   uint32_t state_;
-  situ_publisher* publisher_;
-  uint64_t detached_[6];
+  void* lender_;
+  uint64_t detached_[11];
 } situ_loan;
 
 /* Joins a topic as publisher. `qos` may be NULL for the default. Destroy the publisher with
@@ -506,8 +514,7 @@ situ_status situ_wait_any(situ_subscriber* const* subscribers, size_t count, uin
 /* Ends waits from another thread or from a signal handler. */
 typedef struct situ_interrupter situ_interrupter;
 
-/* Creates an interrupter. Destroy it with situ_interrupter_destroy when no wait uses it any more. Errors:
- * INVALID_ARGUMENT. */
+/* Creates an interrupter. Destroy it when no wait uses it any more. Errors: INVALID_ARGUMENT. */
 situ_status situ_interrupter_create(situ_interrupter** interrupter, situ_error* error);
 void situ_interrupter_destroy(situ_interrupter* interrupter);
 /* Ends all current and future waits that use the interrupter, until it is reset. Any thread and any signal
@@ -541,8 +548,7 @@ void situ_publisher_set_interrupter(situ_publisher* publisher, const situ_interr
 
 /* A descriptor for poll, epoll and the like. It is readable when a message can be taken, or when the next
  * take releases the memory of a publisher that left. The subscriber owns it; the first call creates it. On
- * waking, call situ_subscriber_clear_fd first, then take until SITU_EMPTY. Errors: INVALID_ARGUMENT, SYSTEM.
- */
+ * waking, call situ_subscriber_clear_fd, then take until SITU_EMPTY. Errors: INVALID_ARGUMENT, SYSTEM. */
 situ_status situ_subscriber_fd(situ_subscriber* subscriber, int* fd, situ_error* error);
 
 /* Makes the descriptor unreadable until the next message. Does nothing if there is no descriptor. */
@@ -624,8 +630,7 @@ situ_status situ_stream_write(const situ_stream* stream, const void* from, situ_
                               uint64_t size, situ_error* error);
 
 /* Publishes now. The body is complete once the stream has passed all work enqueued so far; subscribers wait
- * for that. The call waits only if the body lies in host memory. Otherwise like situ_loan_publish; SYSTEM if
- * the stream failed. */
+ * for that. The call waits only if the body lies in host memory. Errors: as for situ_loan_publish, SYSTEM. */
 situ_status situ_loan_publish_on(situ_loan* loan, const situ_stream* stream, uint64_t* sequence,
                                  situ_error* error);
 
@@ -710,8 +715,7 @@ situ_status situ_list_topics(const situ_root* root,
 situ_status situ_list_nodes(const situ_root* root, void (*visit)(const situ_node_info* node, void* context),
                             void* context, situ_error* error);
 
-/* A publisher that waits for a reliable subscriber, as passed by situ_list_waits. The text is valid during
- * the call. */
+/* A publisher that waits for a reliable subscriber. The text is valid during the call. */
 typedef struct situ_wait_info {
   const char* topic;
   /* The node numbers of both, as in situ_node_info. */
@@ -721,8 +725,7 @@ typedef struct situ_wait_info {
   uint64_t waited_ns;
 } situ_wait_info;
 
-/* Calls `visit` for each publisher under `root` that has no room at the moment. Errors: INVALID_ARGUMENT,
- * SYSTEM. */
+/* Calls `visit` for each publisher under `root` that has no room now. Errors: INVALID_ARGUMENT, SYSTEM. */
 situ_status situ_list_waits(const situ_root* root, void (*visit)(const situ_wait_info* wait, void* context),
                             void* context, situ_error* error);
 
@@ -830,8 +833,7 @@ uint32_t situ_trace_register(situ_trace_category* category);
   (__atomic_load_n(&(category_)->state_, __ATOMIC_RELAXED) != 1 && \
    (__atomic_load_n(&(category_)->state_, __ATOMIC_RELAXED) == 2 || situ_trace_register(category_) != 0))
 
-/* Writes an event on this thread's track, if a recording is running. Check first whether its category is on.
- */
+/* Writes an event on this thread's track, if a recording runs. Check first whether its category is on. */
 void situ_trace_write(uint32_t kind, const situ_trace_event* event);
 
 /* Ends the last slice that began on this thread. */

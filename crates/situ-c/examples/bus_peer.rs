@@ -1,17 +1,21 @@
-//! The Rust side of the tests between languages: publishes or takes `test::Scan` messages. It writes and
-//! reads their bytes by hand, with the layouts of `spec/flat.md` and `spec/cdr.md`.
+//! The Rust side of the tests between languages: publishes or takes `test::Scan` messages, or is a server or
+//! a client of a service whose requests and replies both are such messages. It writes and reads their bytes
+//! by hand, with the layouts of `spec/flat.md` and `spec/cdr.md`.
 //!
 //! ```text
 //! bus_peer publish <root> <topic> flat|xcdr1 <count> [hang]  waits for a subscriber, publishes, ends/hangs
 //! bus_peer take <root> <topic> flat|xcdr1 <count>            says "ready", then a line for each message
+//! bus_peer serve <root> <service> flat|xcdr1 <count> [hang]  answers so many requests, ends or hangs
+//! bus_peer call <root> <service> flat|xcdr1 <count> [hang]   calls, says each outcome; or hangs in a call
 //! ```
 
 use std::io::Write;
 use std::time::Duration;
 
 use situ_bus::{
-    Durability, Encoding, History, Node, PublisherQos, RawPublisher, RawSample, RawSubscriber, Reliability,
-    Root, SubscriberQos, TypeDescription,
+    Durability, Encoding, History, Node, PublisherQos, RawClient, RawPublisher, RawSample, RawServer,
+    RawSubscriber, Reliability, ReplyError, Root, ServiceDescription, ServiceOptions, SubscriberQos,
+    TypeDescription,
 };
 
 type Failure = Box<dyn std::error::Error>;
@@ -113,9 +117,29 @@ impl Scan {
         })
     }
 
+    fn of(sample: &RawSample) -> Result<Self, Failure> {
+        let scan = match sample.encoding() {
+            Encoding::Flat => Self::of_flat(sample),
+            _ => Self::of_cdr(sample.body_in_place()),
+        };
+        Ok(scan.ok_or("its bytes are no test::Scan")?)
+    }
+
     fn publish_flat(&self, publisher: &RawPublisher) -> Result<u64, Failure> {
+        let (head, bytes) = self.to_flat();
+        let mut loan = publisher.loan(head.len(), 8, bytes.len())?;
+        loan.head_bytes().copy_from_slice(&head);
+        loan.body_bytes().copy_from_slice(&bytes);
+        Ok(loan.publish()?)
+    }
+
+    /// Its head and its body.
+    fn to_bytes(&self, encoding: Encoding) -> (Vec<u8>, Vec<u8>) {
+        if encoding == Encoding::Flat { self.to_flat() } else { (Vec::new(), self.to_cdr()) }
+    }
+
+    fn to_flat(&self) -> (Vec<u8>, Vec<u8>) {
         let bytes: Vec<u8> = self.ranges.iter().flat_map(|range| range.to_le_bytes()).collect();
-        let mut loan = publisher.loan(size_of::<Head>(), 8, bytes.len())?;
         let mut head = Head {
             id: self.id,
             name_len: self.name.len() as u32,
@@ -127,10 +151,11 @@ impl Scan {
         };
         head.name[..self.name.len()].copy_from_slice(self.name.as_bytes());
         head.levels[..self.levels.len()].copy_from_slice(&self.levels);
-        // SAFETY: the head was lent with this size and is aligned to 64.
-        unsafe { loan.head().cast::<Head>().write(head) };
-        loan.body_bytes().copy_from_slice(&bytes);
-        Ok(loan.publish()?)
+        // The padding between members is never read.
+        let mut plain = vec![0; size_of::<Head>()];
+        // SAFETY: there is room for a head.
+        unsafe { plain.as_mut_ptr().cast::<Head>().write_unaligned(head) };
+        (plain, bytes)
     }
 
     fn publish_cdr(&self, publisher: &RawPublisher) -> Result<u64, Failure> {
@@ -190,12 +215,92 @@ fn take(node: &Node, topic: &str, encoding: Encoding, count: u32) -> Result<(), 
             return Err("no message came".into());
         }
         while let Some(sample) = subscriber.take()? {
-            let scan = match sample.encoding() {
-                Encoding::Flat => Scan::of_flat(&sample),
-                _ => Scan::of_cdr(sample.body_in_place()),
-            };
-            println!("{} {}", sample.sequence(), scan.ok_or("its bytes are no test::Scan")?.line());
+            println!("{} {}", sample.sequence(), Scan::of(&sample)?.line());
             taken += 1;
+        }
+    }
+    Ok(())
+}
+
+/// What a server does with a request of this number: answers with the next scan, unless it is one of these.
+const REFUSED: u32 = 100;
+const STREAMED: u32 = 101;
+const IGNORED: u32 = 102;
+
+fn service(encoding: Encoding) -> ServiceDescription {
+    ServiceDescription { request: description(encoding), reply: description(encoding) }
+}
+
+fn serve(node: &Node, service_name: &str, encoding: Encoding, count: u32, hang: bool) -> Result<(), Failure> {
+    let server = RawServer::create(node, service_name, &service(encoding), &ServiceOptions::default())?;
+    println!("ready");
+    for _ in 0..count {
+        if !server.wait(Some(Duration::from_secs(60))) {
+            return Err("no request came".into());
+        }
+        let Some(request) = server.take()? else { continue };
+        let (id, number) = (request.id(), Scan::of(request.sample())?.id);
+        let lend = |number: u32| -> Result<_, Failure> {
+            let (head, body) = Scan::number(number).to_bytes(encoding);
+            let mut loan = server.loan(&id, head.len(), 8, body.len())?;
+            loan.head_bytes().copy_from_slice(&head);
+            loan.body_bytes().copy_from_slice(&body);
+            Ok(loan)
+        };
+        match number {
+            REFUSED => server.refuse(&id, 7, "no scan 100")?,
+            STREAMED => {
+                for part in 1..4 {
+                    lend(part)?.send_part()?;
+                }
+                server.end(&id)?;
+            }
+            IGNORED => println!("ignored"),
+            other => lend(other + 1)?.send()?,
+        }
+    }
+    println!("served");
+    if hang {
+        loop {
+            std::thread::park();
+        }
+    }
+    Ok(())
+}
+
+fn call(node: &Node, service_name: &str, encoding: Encoding, count: u32, hang: bool) -> Result<(), Failure> {
+    let client = RawClient::create(node, service_name, &service(encoding), &ServiceOptions::default())?;
+    if !client.wait_for_server(Some(Duration::from_secs(60))) {
+        return Err("there is no server".into());
+    }
+    let mut calls = Vec::new();
+    for number in 0..count {
+        let (head, body) = Scan::number(number).to_bytes(encoding);
+        let mut loan = client.loan(head.len(), 8, body.len())?;
+        loan.head_bytes().copy_from_slice(&head);
+        loan.body_bytes().copy_from_slice(&body);
+        calls.push(loan.send(Some(Duration::from_secs(60)))?);
+    }
+    println!("called");
+    if hang {
+        loop {
+            std::thread::park();
+        }
+    }
+    for (number, call) in calls.into_iter().enumerate() {
+        loop {
+            match client.receive_of(call, None) {
+                Ok(Some(reply)) if reply.has_content() => {
+                    println!("{number} {}", Scan::of(reply.sample())?.line());
+                }
+                Ok(_) => println!("{number} end"),
+                Err(ReplyError::Refused { code, text, .. }) => println!("{number} refused {code} {text}"),
+                Err(ReplyError::ServerGone { .. }) => println!("{number} server gone"),
+                Err(error) => println!("{number} {error}"),
+            }
+            if !client.is_under_way(call) {
+                break;
+            }
         }
     }
     Ok(())
@@ -205,13 +310,16 @@ fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let texts: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let [what, root, topic, encoding, count, rest @ ..] = &texts[..] else {
-        return Err("usage: bus_peer publish|take <root> <topic> flat|xcdr1 <count> [hang]".into());
+        let usage = "usage: bus_peer publish|take|serve|call <root> <topic> flat|xcdr1 <count> [hang]";
+        return Err(usage.into());
     };
     let node = Node::in_root("rust-peer", Root::at(root, None))?;
     let encoding = if *encoding == "flat" { Encoding::Flat } else { Encoding::Xcdr1 };
     let count = count.parse()?;
     match *what {
         "publish" => publish(&node, topic, encoding, count, rest.contains(&"hang")),
+        "serve" => serve(&node, topic, encoding, count, rest.contains(&"hang")),
+        "call" => call(&node, topic, encoding, count, rest.contains(&"hang")),
         _ => take(&node, topic, encoding, count),
     }
 }

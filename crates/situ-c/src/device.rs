@@ -4,18 +4,19 @@ use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 use std::time::Duration;
 
-use situ_bus::{DeviceSpan, IncompleteError, RawLoan};
+use situ_bus::{DeviceSpan, IncompleteError};
 use situ_memory::{DomainError, Fence, FenceState, Stream};
 
 use crate::error::{Failure, guard, guard_value, situ_error, situ_status};
+use crate::loan::{Lent, situ_loan, with_loan};
 use crate::node::situ_node;
-use crate::publisher::{publish_by, situ_loan, with_loan};
+use crate::publisher::publish_by;
 use crate::subscriber::{held, let_go, situ_sample, situ_subscriber};
 use crate::types::{given, limit, read_domain, target};
 
 /// `situ_stream`.
 pub struct situ_stream {
-    stream: Arc<dyn Stream>,
+    pub(crate) stream: Arc<dyn Stream>,
 }
 
 /// `situ_span`.
@@ -105,7 +106,7 @@ unsafe fn span_of(
     loan: *mut situ_loan,
     span: *mut situ_span,
     error: *mut situ_error,
-    find: impl FnOnce(&mut RawLoan<'_>) -> Result<situ_span, Failure>,
+    find: impl FnOnce(&mut Lent<'_>) -> Result<situ_span, Failure>,
 ) -> situ_status {
     let look = || {
         let target = target(span, "span")?;
@@ -404,7 +405,7 @@ pub unsafe extern "C" fn situ_stream_write(
         // SAFETY: the caller's promise.
         let stream = unsafe { given(stream, "stream") }?;
         let from = target(from.cast_mut(), "from")?.cast::<u8>().cast_const();
-        let enqueue = |raw: &mut RawLoan<'_>| {
+        let enqueue = |raw: &mut Lent<'_>| {
             let span = raw.span();
             let at = part(&span, offset, size)?;
             // SAFETY: the caller's promise; only the holder of the loan uses the lent memory.

@@ -33,10 +33,17 @@ pub enum situ_status {
     Deadlock = -15,
     Held = -16,
     Removed = -17,
+    NoServer = -18,
+    ServerGone = -19,
+    ClientGone = -20,
+    Deadline = -21,
+    Refused = -22,
+    UnknownCall = -23,
+    TooManyCalls = -24,
 }
 
 impl situ_status {
-    pub const ALL: [(Self, &CStr); 18] = [
+    pub const ALL: [(Self, &CStr); 25] = [
         (Self::Ok, c"SITU_OK"),
         (Self::Empty, c"SITU_EMPTY"),
         (Self::InvalidArgument, c"SITU_ERROR_INVALID_ARGUMENT"),
@@ -55,6 +62,13 @@ impl situ_status {
         (Self::Deadlock, c"SITU_ERROR_DEADLOCK"),
         (Self::Held, c"SITU_ERROR_HELD"),
         (Self::Removed, c"SITU_ERROR_REMOVED"),
+        (Self::NoServer, c"SITU_ERROR_NO_SERVER"),
+        (Self::ServerGone, c"SITU_ERROR_SERVER_GONE"),
+        (Self::ClientGone, c"SITU_ERROR_CLIENT_GONE"),
+        (Self::Deadline, c"SITU_ERROR_DEADLINE"),
+        (Self::Refused, c"SITU_ERROR_REFUSED"),
+        (Self::UnknownCall, c"SITU_ERROR_UNKNOWN_CALL"),
+        (Self::TooManyCalls, c"SITU_ERROR_TOO_MANY_CALLS"),
     ];
 }
 

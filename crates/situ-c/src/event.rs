@@ -6,7 +6,7 @@ use situ_bus::{
 };
 
 use crate::error::{Failure, guard, guard_value, situ_error, situ_status};
-use crate::publisher::situ_publisher;
+use crate::lender::situ_publisher;
 use crate::subscriber::{check_process, situ_subscriber};
 use crate::types::{given, target};
 

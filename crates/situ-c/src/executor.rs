@@ -199,12 +199,12 @@ pub unsafe extern "C" fn situ_callback_group_destroy(group: *mut situ_callback_g
 }
 
 /// Where a callback is added, and what it is.
-struct Added {
-    executor: *mut situ_executor,
-    group: *const situ_callback_group,
-    callback: *const situ_callback,
-    id: *mut u64,
-    error: *mut situ_error,
+pub(crate) struct Added {
+    pub(crate) executor: *mut situ_executor,
+    pub(crate) group: *const situ_callback_group,
+    pub(crate) callback: *const situ_callback,
+    pub(crate) id: *mut u64,
+    pub(crate) error: *mut situ_error,
 }
 
 impl Added {
@@ -212,7 +212,7 @@ impl Added {
     ///
     /// # Safety
     /// The handles are null or live, and the other pointers null or valid.
-    unsafe fn add(self, source: impl FnOnce() -> Result<Source, Failure>) -> situ_status {
+    pub(crate) unsafe fn add(self, source: impl FnOnce() -> Result<Source, Failure>) -> situ_status {
         let add = || {
             // SAFETY: the caller's promise.
             let callback = unsafe { given(self.callback, "callback") }?;

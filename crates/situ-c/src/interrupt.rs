@@ -3,7 +3,7 @@
 use situ_bus::{Interrupter, Wait, wait_any_with};
 
 use crate::error::{Failure, guard, guard_value, situ_error, situ_status};
-use crate::publisher::situ_publisher;
+use crate::lender::situ_publisher;
 use crate::subscriber::{check_process, found, raw_of, situ_subscriber};
 use crate::types::{given, limit, target};
 

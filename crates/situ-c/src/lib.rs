@@ -1,5 +1,5 @@
 //! libsitu: the bus for C, and for all languages that can call C. Its documentation is the headers,
-//! `cpp/include/situ.h`, and `events.h`, `execute.h` and `graph.h` in `cpp/include/situ/`.
+//! `cpp/include/situ.h`, and `events.h`, `execute.h`, `graph.h` and `service.h` in `cpp/include/situ/`.
 //!
 //! Every function checks its arguments, calls `situ-bus`, and turns errors into texts. No panic unwinds into
 //! C ([`error::guard`]). The state of the hot path lies in structures that the caller owns. Lending,
@@ -7,6 +7,7 @@
 
 #![allow(non_camel_case_types, reason = "the names are those of the C header")]
 
+mod client;
 mod device;
 mod error;
 mod event;
@@ -15,8 +16,13 @@ mod graph;
 mod guard;
 mod inspect;
 mod interrupt;
+mod lender;
+mod loan;
 mod node;
 mod publisher;
+mod server;
+mod service;
+mod service_sources;
 mod subscriber;
 #[cfg(test)]
 mod tests;

@@ -79,6 +79,21 @@ impl situ_sample {
             (&raw mut (*target).held).cast::<RawSample>().write(raw);
         }
     }
+
+    /// Makes the caller's structure hold no message.
+    ///
+    /// # Safety
+    /// `target` is valid for writes.
+    pub(crate) unsafe fn write_none(target: *mut Self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            (&raw mut (*target).head).write(null());
+            (&raw mut (*target).head_size).write(0);
+            (&raw mut (*target).body).write(null());
+            (&raw mut (*target).body_size).write(0);
+            (&raw mut (*target).state).write(0);
+        }
+    }
 }
 
 /// Joins a topic as subscriber.

@@ -13,6 +13,7 @@ use situ_testkit::allocator::{Calls, CountingAllocator, counting};
 
 use situ_trace::Severity;
 
+use crate::client::*;
 use crate::device::{situ_fence, situ_fence_state, situ_span};
 use crate::error::{Failure, TEXT_SIZE, guard, situ_error, situ_status};
 use crate::event::*;
@@ -20,8 +21,12 @@ use crate::executor::situ_callback;
 use crate::graph::{situ_endpoint_info, situ_graph_node};
 use crate::inspect::{situ_node_info, situ_topic_info, situ_wait_info};
 use crate::interrupt::situ_waiting;
+use crate::lender::*;
+use crate::loan::{situ_loan, situ_loan_discard};
 use crate::node::{situ_node, situ_node_create, situ_node_destroy, situ_node_options};
 use crate::publisher::*;
+use crate::server::*;
+use crate::service::*;
 use crate::subscriber::*;
 use crate::timer::{situ_timer_call, situ_timer_state};
 use crate::trace::{
@@ -170,6 +175,23 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         publisher,
         encoding
     });
+    structure!(situ_service_type { request, reply });
+    structure!(situ_service_options {
+        max_calls,
+        depth,
+        max_held,
+        max_message,
+        max_pool,
+        trust,
+        requests,
+        replies,
+        user_data,
+        user_data_size
+    });
+    structure!(situ_reply { sample, call, code, text, is_last });
+    structure!(situ_request_id { node, client, call, sent_at_ns });
+    structure!(situ_request { sample, id, deadline_ns });
+    structure!(situ_server_statistics { clients, answered_clients, expired });
     structure!(situ_publisher_statistics {
         subscribers,
         deadlines_missed,
@@ -251,7 +273,7 @@ fn the_header_and_the_library_agree_on_every_number() {
     std::fs::write(
         &source,
         format!(
-            "#include <situ/execute.h>\n#include <situ/graph.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"
+            "#include <situ/service.h>\n#include <situ/graph.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"
         ),
     )
     .unwrap();
@@ -274,7 +296,7 @@ fn the_header_and_the_library_agree_on_every_number() {
 
 #[test]
 fn the_header_declares_what_the_library_exports() {
-    let headers = ["situ.h", "situ/events.h", "situ/execute.h", "situ/graph.h"];
+    let headers = ["situ.h", "situ/events.h", "situ/execute.h", "situ/graph.h", "situ/service.h"];
     let header =
         headers.map(|name| std::fs::read_to_string(include_directory().join(name)).unwrap()).concat();
     let mut code = String::new();
@@ -305,7 +327,12 @@ fn the_header_declares_what_the_library_exports() {
         include_str!("types.rs"),
         include_str!("graph.rs"),
         include_str!("node.rs"),
+        include_str!("loan.rs"),
         include_str!("publisher.rs"),
+        include_str!("client.rs"),
+        include_str!("server.rs"),
+        include_str!("service.rs"),
+        include_str!("service_sources.rs"),
         include_str!("subscriber.rs"),
         include_str!("guard.rs"),
         include_str!("inspect.rs"),
@@ -412,6 +439,69 @@ fn lending_publishing_taking_and_releasing_allocate_nothing() {
     let (sum, calls) = counting(|| (0..1000).map(|value| bench.hop(value)).sum::<u64>());
     assert_eq!(calls, Calls::NONE);
     assert_eq!(sum, 499_500);
+}
+
+#[test]
+fn calling_and_answering_allocate_nothing() {
+    let bench = Bench::new();
+    let described = situ_type {
+        name: c"test::Number".as_ptr(),
+        schema: c"".as_ptr(),
+        schema_hash: 1,
+        layout_hash: 2,
+        encoding: 1,
+        fixed_size: 8,
+        user_header_size: 0,
+    };
+    let described = situ_service_type { request: &described, reply: &described };
+    let (mut client, mut server) = (null_mut(), null_mut());
+    // SAFETY: all pointers are null where the header allows it, or lead to live variables.
+    unsafe {
+        let (node, service) = (bench.node, c"double".as_ptr());
+        let status = situ_client_create(node, service, &described, null(), &mut client, null_mut());
+        assert_eq!(status, situ_status::Ok);
+        let status = situ_server_create(node, service, &described, null(), &mut server, null_mut());
+        assert_eq!(status, situ_status::Ok);
+    }
+    let mut call = |value: u64| {
+        let mut loan = MaybeUninit::<situ_loan>::uninit();
+        let mut request = MaybeUninit::<situ_request>::uninit();
+        let mut reply = MaybeUninit::<situ_reply>::uninit();
+        let mut number = 0;
+        // SAFETY: the handles are live, and loans, requests and replies are used as the header says.
+        unsafe {
+            let status = situ_client_loan(client, 8, 8, 0, loan.as_mut_ptr(), null_mut());
+            assert_eq!(status, situ_status::Ok);
+            (*loan.as_mut_ptr()).head.cast::<u64>().write(value);
+            let status = situ_request_send(loan.as_mut_ptr(), FOREVER, 0, &mut number, null_mut());
+            assert_eq!(status, situ_status::Ok);
+            assert_eq!(situ_server_take(server, request.as_mut_ptr(), null_mut()), situ_status::Ok);
+            let asked = (*request.as_ptr()).sample.head.cast::<u64>().read();
+            let id = &raw const (*request.as_ptr()).id;
+            let status = situ_server_loan(server, id, 8, 8, 0, loan.as_mut_ptr(), null_mut());
+            assert_eq!(status, situ_status::Ok);
+            (*loan.as_mut_ptr()).head.cast::<u64>().write(2 * asked);
+            assert_eq!(situ_reply_send(loan.as_mut_ptr(), 1, 0, null_mut()), situ_status::Ok);
+            situ_request_release(request.as_mut_ptr());
+            let status = situ_client_take_of(client, number, reply.as_mut_ptr(), null_mut());
+            assert_eq!(status, situ_status::Ok);
+            let value = (*reply.as_ptr()).sample.head.cast::<u64>().read();
+            situ_sample_release(&raw mut (*reply.as_mut_ptr()).sample);
+            assert_eq!(situ_client_take(client, reply.as_mut_ptr(), null_mut()), situ_status::Empty);
+            value
+        }
+    };
+    for value in 0..200 {
+        assert_eq!(call(value), 2 * value);
+    }
+    let (sum, calls) = counting(|| (0..1000).map(&mut call).sum::<u64>());
+    assert_eq!(calls, Calls::NONE);
+    assert_eq!(sum, 999_000);
+    // SAFETY: the handles are live, and not used after this.
+    unsafe {
+        situ_client_destroy(client);
+        situ_server_destroy(server);
+    }
 }
 
 /// The report of `guard` about an operation.

@@ -274,7 +274,8 @@ fn period(nanoseconds: u64) -> Option<Duration> {
     (nanoseconds != 0).then(|| Duration::from_nanos(nanoseconds))
 }
 
-fn number(value: u64, what: &str) -> Result<usize, Failure> {
+/// A number from C that counts something.
+pub fn number(value: u64, what: &str) -> Result<usize, Failure> {
     usize::try_from(value)
         .map_err(|_| Failure::argument(format_args!("`{what}` is {value}, which is too large")))
 }
@@ -306,6 +307,16 @@ fn liveliness(value: u32) -> Result<Liveliness, Failure> {
         other => Err(Failure::argument(format_args!(
             "`liveliness` is {other}; there are SITU_AUTOMATIC (0) and SITU_MANUAL_BY_TOPIC (1)"
         ))),
+    }
+}
+
+/// Whom to trust.
+pub fn trust(value: u32) -> Result<Trust, Failure> {
+    match value {
+        0 => Ok(Trust::SameUser),
+        1 => Ok(Trust::Everyone),
+        2 => Ok(Trust::Nobody),
+        other => Err(Failure::argument(format_args!("`trust` is {other}, which is not a situ_trust"))),
     }
 }
 
@@ -400,14 +411,7 @@ pub unsafe fn read_subscriber_qos(qos: *const situ_subscriber_qos) -> Result<Sub
             last => History::KeepLast(last),
         },
         deadline: period(qos.deadline_ns),
-        trust: match qos.trust {
-            0 => Trust::SameUser,
-            1 => Trust::Everyone,
-            2 => Trust::Nobody,
-            other => {
-                return Err(Failure::argument(format_args!("`trust` is {other}, which is not a situ_trust")));
-            }
-        },
+        trust: trust(qos.trust)?,
         limits: Limits { message: qos.max_message, pool: qos.max_pool },
         max_held: match number(qos.max_held, "max_held")? {
             0 => SubscriberQos::default().max_held,

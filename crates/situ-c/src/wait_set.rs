@@ -155,7 +155,7 @@ pub unsafe extern "C" fn situ_wait_set_destroy(set: *mut situ_wait_set) {
 ///
 /// # Safety
 /// `set` is null or a live handle; `id` and `error` are null or valid.
-unsafe fn attach(
+pub(crate) unsafe fn attach(
     set: *mut situ_wait_set,
     source: impl FnOnce() -> Result<Source, Failure>,
     id: *mut u64,
