@@ -738,6 +738,22 @@ fn in_a_forked_child_everything_is_an_error() {
 }
 
 #[test]
+fn a_server_that_is_dropped_has_gone_although_its_requests_exist() {
+    let scratch = Scratch::new();
+    let node = scratch.node("both");
+    let (client, server) = (client(&node), server(&node));
+    let calls = [call(&client, 1), call(&client, 2)];
+    let held = take(&server);
+    drop(server);
+    assert_eq!((client.servers(), client.wait_for_server(Some(Duration::ZERO))), (0, false));
+    for call in calls {
+        let error = client.receive_of(call, Some(LONG)).unwrap_err();
+        assert!(matches!(error, ReplyError::ServerGone { .. }), "{error}");
+    }
+    assert_eq!(value_of(&held), 1);
+}
+
+#[test]
 fn a_loan_that_could_not_be_sent_comes_back_and_can_be_detached() {
     let scratch = Scratch::new();
     let node = scratch.node("both");

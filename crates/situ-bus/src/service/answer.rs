@@ -81,8 +81,8 @@ impl<'s> RawReplyLoan<'s> {
         self.publish(ReplyKind::Part, WhenFull::Fail, Some(stream))
     }
 
-    /// Sends it, with all that may be told about it: whether other parts or an end follow, what happens if the
-    /// client has no room, and the stream that completes it. On failure, returns the loan along with the
+    /// Sends it, with all that may be told about it: whether other parts or an end follow, what happens if
+    /// the client has no room, and the stream that completes it. On failure, returns the loan along with the
     /// reason.
     #[inline]
     pub fn send_with(
@@ -96,9 +96,9 @@ impl<'s> RawReplyLoan<'s> {
         self.publish_with(header, when_full, on)
     }
 
-    /// Detaches the loan from the server's lifetime, for languages without lifetimes. The slot stays lent until
-    /// [`RawServer::attach`](crate::RawServer::attach) takes the loan back. If that never happens, the server
-    /// never leaves the topic of this client.
+    /// Detaches the loan from the server's lifetime, for languages without lifetimes. The slot stays lent
+    /// until [`RawServer::attach`](crate::RawServer::attach) takes the loan back. If that never happens, the
+    /// server never leaves the topic of this client.
     #[inline]
     pub fn detach(self) -> DetachedReplyLoan {
         let (loan, client, id) = self.into_parts();
@@ -185,8 +185,8 @@ pub struct DetachedReplyLoan {
 impl DetachedReplyLoan {
     #[inline]
     pub(super) fn attach<'s>(self) -> RawReplyLoan<'s> {
-        // SAFETY: the loan was detached from one of this publisher. An `Rc` does not move its content, and the
-        // loan keeps it and is dropped before it.
+        // SAFETY: the loan was detached from one of this publisher. An `Rc` does not move its content, and
+        // the loan keeps it and is dropped before it.
         let loan = unsafe { (*Rc::as_ptr(&self.client)).publisher.attach(self.loan) };
         RawReplyLoan { loan: ManuallyDrop::new(loan), client: self.client, id: self.id }
     }

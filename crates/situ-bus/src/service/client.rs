@@ -169,7 +169,7 @@ impl RawClient {
 
     /// The number of servers at the moment.
     pub fn servers(&self) -> usize {
-        self.requests.subscribers()
+        servers::count(&self.requests)
     }
 
     /// Whether it belongs to the process that this one was forked from. Then every operation is an error.
@@ -193,7 +193,7 @@ impl RawClient {
     pub fn wait_for_server(&self, timeout: Option<Duration>) -> bool {
         let deadline = Deadline::after(timeout);
         loop {
-            if servers::is_there(&self.requests) || self.is_inherited() {
+            if self.servers() > 0 || self.is_inherited() {
                 return true;
             }
             let Some(slice) = deadline.slice(LOOK_FOR_SERVER) else { return false };
@@ -621,9 +621,9 @@ impl RawClient {
 }
 
 impl Waitable for RawClient {
-    /// It is ready when [`take`](RawClient::take) returns a reply or an error. While calls are under way it is
-    /// also ready every few milliseconds, so that the next take checks deadlines and servers: take until there
-    /// is nothing.
+    /// It is ready when [`take`](RawClient::take) returns a reply or an error. While calls are under way it
+    /// is also ready every few milliseconds, so that the next take checks deadlines and servers: take until
+    /// there is nothing.
     fn source(&self) -> Source {
         let source = Source::with_alarm(&self.replies, self.alarm.get_or_init(SourceAlarm::new));
         self.update_source();
@@ -674,8 +674,8 @@ impl<'c> RawRequestLoan<'c> {
         client.begin(self.loan, limit, when_full, on).map_err(|(error, loan)| (error, Self { loan, client }))
     }
 
-    /// Detaches the loan from the client's lifetime, for languages without lifetimes. The slot stays lent until
-    /// [`RawClient::attach`] takes the loan back, or the client is gone.
+    /// Detaches the loan from the client's lifetime, for languages without lifetimes. The slot stays lent
+    /// until [`RawClient::attach`] takes the loan back, or the client is gone.
     #[inline]
     pub fn detach(self) -> DetachedLoan {
         self.loan.detach()

@@ -9,6 +9,7 @@ use super::calls::Call;
 use crate::clock::{coarse_ns, now_ns};
 use crate::node::process_watch::ProcessWatch;
 use crate::port::publisher::RawPublisher;
+use crate::topic::PlaceView;
 
 /// How often a client that waits checks its servers. The steps of the coarse clock, 4 ms, come in addition.
 pub(super) const CHECK_NS: u64 = 3_000_000;
@@ -42,7 +43,7 @@ impl Servers {
     /// Whether a server is present that may still answer a call: one that has the request, or, once a server
     /// has answered, that one.
     pub(super) fn may_answer(requests: &RawPublisher, call: &Call) -> bool {
-        let mut places = requests.topic.places.active();
+        let mut places = present(requests);
         match call.server {
             Some(server) => places.any(|place| place.node() == server.node.0),
             // A server that joined later has not got the request.
@@ -51,7 +52,19 @@ impl Servers {
     }
 }
 
-/// Whether the service has a server.
+/// The places of the servers that take requests. A server that was dropped keeps its place as long as
+/// requests that it took exist, but takes no more (`RawSubscriber`'s `Drop`).
+fn present(requests: &RawPublisher) -> impl Iterator<Item = PlaceView<'_>> {
+    requests.topic.places.active().filter(|place| place.cursor() != u64::MAX)
+}
+
+/// The number of servers at the moment.
+pub(super) fn count(requests: &RawPublisher) -> usize {
+    present(requests).count()
+}
+
+/// Whether the service has a server. This does not read the servers' cursors, which each take changes: a call
+/// to a server that was just dropped ends at the next check.
 #[inline]
 pub(super) fn is_there(requests: &RawPublisher) -> bool {
     requests.topic.places.active().next().is_some()

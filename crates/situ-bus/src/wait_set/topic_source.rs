@@ -3,7 +3,8 @@
 //! The set keeps the topic, and not the subscriber. When the subscriber is dropped, the source is detached by
 //! the set's next look at it.
 //!
-//! The topics of a client and of a server come with a [`SourceAlarm`], which makes them ready without a message.
+//! The topics of a client and of a server come with a [`SourceAlarm`], which makes them ready without a
+//! message.
 
 use std::sync::{Arc, Weak};
 
