@@ -16,6 +16,7 @@
 //   raii/    untyped objects over C handles: node, device, interrupter, raw loan, any publisher and more
 //   typed/   publisher, loan, subscriber and sample of a generated message type
 //   region/  the same four for messages with storage in regions
+//   service/ clients and servers, requests and replies
 #pragma once
 
 #include "situ/bus/c_abi/error.hpp"
@@ -37,6 +38,15 @@
 #include "situ/bus/region/publisher.hpp"
 #include "situ/bus/region/sample.hpp"
 #include "situ/bus/region/subscriber.hpp"
+#include "situ/bus/service/any_client.hpp"
+#include "situ/bus/service/any_server.hpp"
+#include "situ/bus/service/client.hpp"
+#include "situ/bus/service/options.hpp"
+#include "situ/bus/service/pending_call.hpp"
+#include "situ/bus/service/reply_loan.hpp"
+#include "situ/bus/service/request.hpp"
+#include "situ/bus/service/server.hpp"
+#include "situ/bus/service/task.hpp"
 #include "situ/bus/typed/loan.hpp"
 #include "situ/bus/typed/publisher.hpp"
 #include "situ/bus/typed/sample.hpp"

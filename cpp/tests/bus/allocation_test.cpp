@@ -77,5 +77,28 @@ TEST_F(Bus, waiting_for_a_set_allocates_nothing) {
   EXPECT_TRUE(all);
 }
 
+TEST_F(Bus, calling_and_answering_allocate_nothing) {
+  const auto on = node("n");
+  auto client = on.client<Tick, Scan>("ticks");
+  auto server = on.server<Tick, Scan>("ticks");
+  const auto round = [&](std::uint64_t count) {
+    auto request = client.loan();
+    request->count = count;
+    auto call = request.send();
+    const auto asked = server.take();
+    auto reply = server.loan(*asked, {.ranges = 10});
+    reply->id = static_cast<std::uint32_t>((*asked)->count);
+    reply.send();
+    const auto answer = call.wait();
+    return answer->id == count && answer.bulk(&Scan::ranges).size() == 10;
+  };
+  for (std::uint64_t count = 0; count < 100; ++count) ASSERT_TRUE(round(count));
+  const auto before = situ_test::allocations.load();
+  bool all = true;
+  for (std::uint64_t count = 0; count < 1000; ++count) all = all && round(count);
+  EXPECT_EQ(situ_test::allocations.load() - before, 0U);
+  EXPECT_TRUE(all);
+}
+
 }  // namespace
 }  // namespace bus_test

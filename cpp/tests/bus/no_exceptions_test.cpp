@@ -24,6 +24,28 @@ bool runs(const situ::node& node) {
   return !ended && ended.error().code() == situ::errc::full;
 }
 
+/// Whether a request is answered, and a refusal and the end of the server reach the client.
+bool serves(const situ::node& node) {
+  using bus_test::Tick;
+  auto client = node.try_client<Tick, Tick>("ticks");
+  if (!client || client->try_call(Tick{})) return false;
+  auto server = node.try_server<Tick, Tick>("ticks");
+  if (!server || node.try_server<Tick, bus_test::Scan>("ticks")) return false;
+  auto loan = client->try_loan();
+  if (!loan) return false;
+  (*loan)->count = 1;
+  auto first = loan->try_send();
+  auto second = client->try_call(Tick{});
+  if (!first || !second) return false;
+  const auto asked = server->try_take();
+  const auto other = server->try_take();
+  if (!asked || !*asked || !other || !*other) return false;
+  if (!server->try_reply(**asked, Tick{.count = 2}) || !server->try_refuse(**other, {3, "no"})) return false;
+  const auto reply = first->try_wait();
+  const auto refused = second->try_wait();
+  return reply && (*reply)->count == 2 && !refused && refused.error().reason()->code == 3;
+}
+
 }  // namespace
 
 int main() {
@@ -41,7 +63,7 @@ int main() {
     if (!loan || !loan->try_publish()) return 1;
     const auto taken = subscriber->try_take();
     good = taken && taken->has_value() && (*taken)->bulk(&Scan::ranges).size() == 3 &&
-           refused.error().code() == situ::errc::type && runs(*node) &&
+           refused.error().code() == situ::errc::type && runs(*node) && serves(*node) &&
            !situ::node::try_create("", {"/proc/none", {}});
   }
   // The control file of traces stays, because traced programs detect recordings through it.

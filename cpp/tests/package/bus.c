@@ -1,6 +1,7 @@
 /* Joins the bus and leaves it again. */
 #include <situ.h>
 #include <situ/execute.h>
+#include <situ/service.h>
 #include <stdio.h>
 
 int main(void) {

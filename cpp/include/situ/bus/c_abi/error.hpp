@@ -2,6 +2,8 @@
 // result.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -32,20 +34,43 @@ enum class errc : int {
   deadlock =
       SITU_ERROR_DEADLOCK,  ///< the publishing thread is the only one that uses the subscriber it waits for
   held = SITU_ERROR_HELD,   ///< the subscriber holds the maximum number of samples
-  removed = SITU_ERROR_REMOVED,  ///< the root, the topic or the node's file was removed while in use
+  removed = SITU_ERROR_REMOVED,          ///< the root, the topic or the node's file was removed while in use
+  no_server = SITU_ERROR_NO_SERVER,      ///< the service has no server
+  server_gone = SITU_ERROR_SERVER_GONE,  ///< every server that could answer the call has ended
+  client_gone = SITU_ERROR_CLIENT_GONE,  ///< the client has ended: nothing waits for the reply
+  deadline = SITU_ERROR_DEADLINE,        ///< the time of the call is over
+  refused = SITU_ERROR_REFUSED,          ///< the server refused the request: see `error::reason`
+  unknown_call = SITU_ERROR_UNKNOWN_CALL,      ///< no such call is under way
+  too_many_calls = SITU_ERROR_TOO_MANY_CALLS,  ///< as many calls are under way as the client may have
+  empty = SITU_EMPTY,                          ///< the server ended the call without a reply
+};
+
+/// Why a server refuses a request.
+struct refusal {
+  /// A number of the program's choice.
+  std::uint64_t code = 0;
+  /// A text for the client.
+  std::string text{};
 };
 
 /// The error of a failed operation. `what()` describes the failure, with the values, and what to do.
 class error : public std::runtime_error {
  public:
   error(errc code, const std::string& text) : std::runtime_error(text), code_(code) {}
+  error(const std::string& text, refusal reason)
+      : std::runtime_error(text),
+        code_(errc::refused),
+        reason_(std::make_shared<refusal>(std::move(reason))) {}
 
   [[nodiscard]] errc code() const noexcept { return code_; }
+  /// Why a server refused the request. Null for all errors but `errc::refused`.
+  [[nodiscard]] const refusal* reason() const noexcept { return reason_.get(); }
   /// The same as `what()`.
   [[nodiscard]] std::string message() const { return what(); }
 
  private:
   errc code_;
+  std::shared_ptr<const refusal> reason_;
 };
 
 namespace detail {

@@ -6,6 +6,7 @@
 #include "situ.h"
 #include "situ/execute.h"
 #include "situ/graph.h"
+#include "situ/service.h"
 
 namespace situ::detail {
 
@@ -14,6 +15,8 @@ struct destroyer {
   void operator()(situ_node* handle) const noexcept { situ_node_destroy(handle); }
   void operator()(situ_publisher* handle) const noexcept { situ_publisher_destroy(handle); }
   void operator()(situ_subscriber* handle) const noexcept { situ_subscriber_destroy(handle); }
+  void operator()(situ_client* handle) const noexcept { situ_client_destroy(handle); }
+  void operator()(situ_server* handle) const noexcept { situ_server_destroy(handle); }
   void operator()(situ_stream* handle) const noexcept { situ_stream_destroy(handle); }
   void operator()(situ_interrupter* handle) const noexcept { situ_interrupter_destroy(handle); }
   void operator()(situ_guard_condition* handle) const noexcept { situ_guard_condition_destroy(handle); }

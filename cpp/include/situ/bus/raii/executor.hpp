@@ -28,7 +28,10 @@
 #include "situ/bus/raii/node.hpp"
 #include "situ/bus/raii/timer.hpp"
 #include "situ/bus/raii/wait_set.hpp"
+#include "situ/bus/service/any_client.hpp"
+#include "situ/bus/service/any_server.hpp"
 #include "situ/execute.h"
+#include "situ/service.h"
 
 namespace situ {
 
@@ -211,6 +214,28 @@ class executor {
     return subscriber_callback(nullptr, source.handle(), std::move(run), false);
   }
 
+  /// Answers the requests of a server, which the executor then owns. `answer` is called in one of two ways:
+  ///
+  ///   P answer(const request<Q>&)      returns the reply, or a `result<P, situ::refusal>`. A client that has
+  ///                                    ended, or has no room, is passed over.
+  ///   void answer(server&, request<Q>) answers itself, now or later, in one or more parts. It may also
+  ///   return a
+  ///                                    `result<void, error>`.
+  template <std::derived_from<any_server> Server, class Answer>
+  source_id serve(Server server, Answer answer) {
+    return serve_in(nullptr, std::move(server), std::move(answer));
+  }
+  template <std::derived_from<any_server> Server, class Answer>
+  source_id serve(const callback_group& group, Server server, Answer answer) {
+    return serve_in(group.handle(), std::move(server), std::move(answer));
+  }
+  /// Delivers the replies to a client: resumes coroutines and calls callbacks, as its `dispatch` does. The
+  /// client stays the caller's, who uses it in callbacks of the same group.
+  source_id add(const any_client& client) { return add_client(nullptr, client); }
+  source_id add(const callback_group& group, const any_client& client) {
+    return add_client(group.handle(), client);
+  }
+
   /// Removes a callback. Returns whether it was there. A thread that runs it meanwhile finishes it.
   bool remove(source_id id) noexcept {
     return situ_executor_remove(handle_.get(), static_cast<std::uint64_t>(id)) != 0;
@@ -351,6 +376,25 @@ class executor {
       deliver(subscriber.try_take(), callback, why);
     };
     return subscriber_callback(group, handle, std::move(run), false);
+  }
+
+  template <class Server, class Answer>
+  source_id serve_in(const situ_callback_group* group, Server server, Answer answer) {
+    const situ_server* handle = server.handle();
+    auto run = [server = std::move(server), answer = std::move(answer)](std::uint32_t,
+                                                                        detail::failed& why) mutable {
+      if (auto taken = server.take_next(why); taken) server.answer_with(answer, *std::move(taken), why);
+    };
+    return added(std::move(run), false, [&](const situ_callback* made, std::uint64_t* id, situ_error* raw) {
+      return situ_executor_add_server(handle_.get(), group, handle, made, id, raw);
+    });
+  }
+
+  source_id add_client(const situ_callback_group* group, const any_client& client) {
+    auto run = [core = client.core_](std::uint32_t, detail::failed& why) { core->dispatch(why); };
+    return added(std::move(run), false, [&](const situ_callback* made, std::uint64_t* id, situ_error* raw) {
+      return situ_executor_add_client(handle_.get(), group, client.handle(), made, id, raw);
+    });
   }
 
   template <class Callback>

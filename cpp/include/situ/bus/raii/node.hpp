@@ -14,6 +14,7 @@
 #include "situ/bus/c_abi/handle.hpp"
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/raii/device.hpp"
+#include "situ/bus/service/options.hpp"
 #include "situ/layout/message.hpp"
 
 namespace situ {
@@ -97,6 +98,31 @@ class node {
   [[nodiscard]] situ::subscriber<T> subscriber(const std::string& topic, const subscriber_qos& qos = {},
                                                const placement& where = {}) const {
     return situ::subscriber<T>(*this, topic, qos, where);
+  }
+  /// Joins a service as client: `node.client<Request, Reply>("name")`, or `node.client<S>("name")` for a
+  /// service type S.
+  template <class... Types>
+  [[nodiscard]] situ::client<Types...> client(const std::string& service,
+                                              const service_options& options = {}) const {
+    return situ::client<Types...>(*this, service, options);
+  }
+  /// Joins a service as server.
+  template <class... Types>
+  [[nodiscard]] situ::server<Types...> server(const std::string& service,
+                                              const service_options& options = {}) const {
+    return situ::server<Types...>(*this, service, options);
+  }
+  /// As `client`, without an exception.
+  template <class... Types>
+  [[nodiscard]] result<situ::client<Types...>, error> try_client(const std::string& service,
+                                                                 const service_options& options = {}) const {
+    return situ::client<Types...>::try_create(*this, service, options);
+  }
+  /// As `server`, without an exception.
+  template <class... Types>
+  [[nodiscard]] result<situ::server<Types...>, error> try_server(const std::string& service,
+                                                                 const service_options& options = {}) const {
+    return situ::server<Types...>::try_create(*this, service, options);
   }
   /// As `publisher`, without an exception.
   template <message T>

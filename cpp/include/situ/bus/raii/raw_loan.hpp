@@ -2,13 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "situ.h"
 #include "situ/bus/c_abi/error.hpp"
+#include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/raii/device.hpp"
+#include "situ/service.h"
 
 namespace situ {
 namespace detail {
@@ -37,6 +40,36 @@ class raw_loan {
   bool lend_growing(situ_publisher* from, std::size_t body, std::size_t room, failed& why) {
     situ_error raw;
     return succeeded(situ_publisher_loan_growing(from, body, room, &raw_, &raw), raw, why);
+  }
+  bool lend(situ_client* from, std::size_t head, std::size_t align, std::size_t body, failed& why) {
+    situ_error raw;
+    return succeeded(situ_client_loan(from, head, align, body, &raw_, &raw), raw, why);
+  }
+  bool lend(situ_server* from, const situ_request_id& request, std::size_t head, std::size_t align,
+            std::size_t body, failed& why) {
+    situ_error raw;
+    return succeeded(situ_server_loan(from, &request, head, align, body, &raw_, &raw), raw, why);
+  }
+  /// Sends a request, and returns the number of the call.
+  std::uint64_t send(std::chrono::nanoseconds limit, std::chrono::nanoseconds block, const stream* on,
+                     failed& why) {
+    situ_error raw;
+    std::uint64_t call = 0;
+    const std::uint64_t limit_ns = limit_of(limit);
+    const situ_status status =
+        on != nullptr ? situ_request_send_on(&raw_, on->handle(), limit_ns, limit_of(block), &call, &raw)
+                      : situ_request_send(&raw_, limit_ns, limit_of(block), &call, &raw);
+    succeeded(status, raw, why);
+    return call;
+  }
+  /// Sends a reply, or a part of one.
+  bool reply(bool is_last, std::chrono::nanoseconds block, const stream* on, failed& why) {
+    situ_error raw;
+    const std::uint32_t last = is_last ? 1 : 0;
+    const situ_status status = on != nullptr
+                                   ? situ_reply_send_on(&raw_, on->handle(), last, limit_of(block), &raw)
+                                   : situ_reply_send(&raw_, last, limit_of(block), &raw);
+    return succeeded(status, raw, why);
   }
   /// Makes the body larger in place.
   bool grow(std::size_t body, failed& why) {

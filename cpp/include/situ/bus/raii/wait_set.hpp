@@ -16,7 +16,10 @@
 #include "situ/bus/raii/event.hpp"
 #include "situ/bus/raii/node.hpp"
 #include "situ/bus/raii/timer.hpp"
+#include "situ/bus/service/any_client.hpp"
+#include "situ/bus/service/any_server.hpp"
 #include "situ/execute.h"
+#include "situ/service.h"
 
 namespace situ {
 
@@ -80,6 +83,11 @@ class wait_set {
 
   /// Attaches a subscriber, which is detached when it is destroyed.
   source_id attach(const any_subscriber& source) { return raised(try_attach(source)); }
+  /// Attaches a client or a server. It may be attached to one set at a time. While a client has calls under
+  /// way, it is also reported every few milliseconds: call its `dispatch`, which checks deadlines and
+  /// servers.
+  source_id attach(const any_client& source) { return raised(try_attach(source)); }
+  source_id attach(const any_server& source) { return raised(try_attach(source)); }
   source_id attach(const guard_condition& source) { return raised(try_attach(source)); }
   source_id attach(const timer& source) { return raised(try_attach(source)); }
   /// Attaches an event, which is reported until its status is taken.
@@ -94,6 +102,16 @@ class wait_set {
   [[nodiscard]] result<source_id, error> try_attach(const any_subscriber& source) {
     return attached([&](std::uint64_t* id, situ_error* raw) {
       return situ_wait_set_attach_subscriber(handle_.get(), source.handle(), id, raw);
+    });
+  }
+  [[nodiscard]] result<source_id, error> try_attach(const any_client& source) {
+    return attached([&](std::uint64_t* id, situ_error* raw) {
+      return situ_wait_set_attach_client(handle_.get(), source.handle(), id, raw);
+    });
+  }
+  [[nodiscard]] result<source_id, error> try_attach(const any_server& source) {
+    return attached([&](std::uint64_t* id, situ_error* raw) {
+      return situ_wait_set_attach_server(handle_.get(), source.handle(), id, raw);
     });
   }
   [[nodiscard]] result<source_id, error> try_attach(const guard_condition& source) {

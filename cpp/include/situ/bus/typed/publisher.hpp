@@ -1,21 +1,18 @@
 // Publishing: flat messages are built in place, others are serialized directly into shared memory.
 #pragma once
 
-#include <bit>
-#include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <new>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/c_abi/type.hpp"
 #include "situ/bus/raii/any_publisher.hpp"
 #include "situ/bus/raii/node.hpp"
+#include "situ/bus/raii/raw_loan.hpp"
 #include "situ/bus/typed/loan.hpp"
-#include "situ/cdr.hpp"
-#include "situ/convert.hpp"
+#include "situ/bus/typed/write.hpp"
 #include "situ/layout/message.hpp"
 
 namespace situ {
@@ -65,80 +62,35 @@ class publisher : public any_publisher {
   /// Publishes a message from other memory, and returns its number in the topic's order. Of a flat message,
   /// the occupied bytes are copied. A message on the heap is serialized into shared memory or, by a publisher
   /// of its flat form, converted.
-  template <message M>
-  requires std::same_as<M, T> ||(flat_message<T>&& std::same_as<M, rebind<T, heap>>)std::uint64_t
-      publish(const M& value) {
+  template <detail::value_of<T> M>
+  std::uint64_t publish(const M& value) {
     detail::failed why;
     const std::uint64_t sequence = copy_and_publish(value, why);
     detail::raise_if(why);
     return sequence;
   }
   /// As `publish`, without an exception.
-  template <message M>
-  requires std::same_as<M, T> ||(flat_message<T>&& std::same_as<M, rebind<T, heap>>)
-      [[nodiscard]] result<std::uint64_t, error> try_publish(const M& value) {
+  template <detail::value_of<T> M>
+  [[nodiscard]] result<std::uint64_t, error> try_publish(const M& value) {
     detail::failed why;
     std::uint64_t sequence = copy_and_publish(value, why);
     return detail::result_of(std::move(sequence), std::move(why));
   }
 
  private:
-  static constexpr bool has_bulk = !std::is_same_v<bulk_lengths, no_bulk>;
-
   publisher() = default;
-  bool lend(situ::loan<T>& lent, const bulk_lengths& lengths, detail::failed& why) {
-    static_assert(alignof(T) <= 64);
-    const auto body = T::body_size(lengths);
-    if (!body) {
-      why.emplace(errc::invalid_argument,
-                  std::string(T::situ_name) +
-                      " cannot be lent: a bulk length exceeds its bound or the address space");
-      return false;
-    }
-    if (!lent.raw_.lend(handle(), sizeof(T), alignof(T), *body, why)) return false;
-    T::init_at(lent.raw_.head(), lengths);
-    return true;
+  /// Lends memory of this publisher.
+  [[nodiscard]] auto lender() const noexcept {
+    return [from = handle()](detail::raw_loan& lent, std::size_t head, std::size_t align, std::size_t body,
+                             detail::failed& why) { return lent.lend(from, head, align, body, why); };
   }
-
+  bool lend(situ::loan<T>& lent, const bulk_lengths& lengths, detail::failed& why) {
+    return detail::lend_flat<T>(lent.raw_, lengths, lender(), why);
+  }
   template <message M>
   std::uint64_t copy_and_publish(const M& value, detail::failed& why) {
-    if constexpr (!flat_message<T>) {
-      return serialize_and_publish(value, why);
-    } else if constexpr (std::same_as<M, T>) {
-      static_assert(!has_bulk,
-                    "the bulk fields of a flat message lie in its body: use loan() and fill its body");
-      detail::raw_loan lent;
-      if (!lent.lend(handle(), sizeof(T), alignof(T), 0, why)) return 0;
-      ::new (lent.head()) T(value);
-      situ_count_copy(sizeof(T));
-      return lent.publish(why);
-    } else {
-      situ::loan<T> lent;
-      // Both types of lengths have the same members: the generator writes them once for all storages.
-      if (!lend(lent, std::bit_cast<bulk_lengths>(bulk_lengths_of(value)), why)) return 0;
-      if (auto done = convert(value, *lent, {}, lent.body()); !done) {
-        why.emplace(errc::invalid_argument,
-                    std::string(T::situ_name) + " cannot be published: " + done.error().message());
-        return 0;
-      }
-      situ_count_copy(sizeof(T) + lent.body().size());
-      return lent.raw_.publish(why);
-    }
-  }
-
-  std::uint64_t serialize_and_publish(const T& value, detail::failed& why) {
-    const auto refuse = [&why](const encode_error& problem) {
-      why.emplace(errc::invalid_argument,
-                  std::string(T::situ_name) + " cannot be serialized: " + problem.message());
-      return std::uint64_t{0};
-    };
-    const auto size = encoded_size(value);
-    if (!size) return refuse(size.error());
     detail::raw_loan lent;
-    if (!lent.lend(handle(), 0, 1, *size, why)) return 0;
-    const auto written = encode(value, lent.body());
-    if (!written) return refuse(written.error());
-    situ_count_copy(*written);
+    if (!detail::write_value<T>(lent, value, lender(), why)) return 0;
     return lent.publish(why);
   }
 };

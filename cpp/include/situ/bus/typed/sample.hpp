@@ -16,6 +16,11 @@
 #include "situ/layout/message.hpp"
 
 namespace situ {
+namespace detail {
+
+struct opener;
+
+}  // namespace detail
 
 /// A message that was taken: read-only, and unchanged until the sample is destroyed. May outlive its
 /// subscriber and move to other threads. Several threads may read it at once.
@@ -139,6 +144,7 @@ class sample {
  private:
   template <message>
   friend class subscriber;
+  friend struct detail::opener;
 
   /// A message that is not read in place.
   struct copy {

@@ -1,0 +1,203 @@
+// Servers: take requests, and send replies that are built in place or written from values.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "situ.h"
+#include "situ/bus/c_abi/error.hpp"
+#include "situ/bus/c_abi/qos.hpp"
+#include "situ/bus/c_abi/type.hpp"
+#include "situ/bus/raii/node.hpp"
+#include "situ/bus/raii/raw_loan.hpp"
+#include "situ/bus/service/any_server.hpp"
+#include "situ/bus/service/options.hpp"
+#include "situ/bus/service/reply_loan.hpp"
+#include "situ/bus/service/request.hpp"
+#include "situ/bus/typed/open.hpp"
+#include "situ/bus/typed/write.hpp"
+#include "situ/layout/message.hpp"
+#include "situ/support/result.hpp"
+
+namespace situ {
+
+/// The code with which a server refuses requests that are not valid messages of its type.
+inline constexpr std::uint64_t invalid_request = UINT64_MAX;
+
+/// Serves a service with requests of type Q and replies of type P: `node.server<Q, P>("name")`. May move
+/// between threads, but only one thread may use it and its loans at a time. Its requests may go to other
+/// threads.
+template <message Q, message P>
+class basic_server : public any_server {
+ public:
+  /// The numbers of elements in the bulk fields of a reply.
+  using bulk_lengths = typename P::bulk_lengths;
+
+  /// Joins a service.
+  basic_server(const node& on, const std::string& service, const service_options& options = {}) {
+    detail::failed why;
+    join(on, service, options, why);
+    detail::raise_if(why);
+  }
+  /// As the constructor, without an exception.
+  [[nodiscard]] static result<basic_server, error> try_create(const node& on, const std::string& service,
+                                                              const service_options& options = {}) {
+    detail::failed why;
+    basic_server made;
+    made.join(on, service, options, why);
+    return detail::result_of(std::move(made), std::move(why));
+  }
+
+  /// Takes the next request, if there is one, without waiting. A request that is not a valid message is
+  /// refused, and the exception skips it.
+  [[nodiscard]] std::optional<request<Q>> take() {
+    detail::failed why;
+    std::optional<request<Q>> taken = take_next(why);
+    detail::raise_if(why);
+    return taken;
+  }
+  /// As `take`, without an exception.
+  [[nodiscard]] result<std::optional<request<Q>>, error> try_take() {
+    detail::failed why;
+    std::optional<request<Q>> taken = take_next(why);
+    return detail::result_of(std::move(taken), std::move(why));
+  }
+  /// Waits for the next request and takes it. Returns nothing if the timeout passes first.
+  [[nodiscard]] std::optional<request<Q>> receive(std::chrono::nanoseconds timeout = forever) {
+    using clock = std::chrono::steady_clock;
+    std::optional<request<Q>> taken = take();
+    const auto start = clock::now();
+    for (auto left = timeout; !taken && wait(left);) {
+      taken = take();
+      // The request was a cancellation, or its time was over.
+      if (timeout != forever) left = timeout - (clock::now() - start);
+    }
+    return taken;
+  }
+
+  /// Lends a reply to a request, default-initialized in place. The body has room for the given bulk lengths.
+  [[nodiscard]] reply_loan<P> loan(const request_id& to,
+                                   const bulk_lengths& lengths = {}) requires flat_message<P> {
+    detail::failed why;
+    reply_loan<P> lent;
+    detail::lend_flat<P>(lent.raw_, lengths, lender(to), why);
+    detail::raise_if(why);
+    return lent;
+  }
+  /// As `loan`, without an exception.
+  [[nodiscard]] result<reply_loan<P>, error> try_loan(
+      const request_id& to, const bulk_lengths& lengths = {}) requires flat_message<P> {
+    detail::failed why;
+    reply_loan<P> lent;
+    detail::lend_flat<P>(lent.raw_, lengths, lender(to), why);
+    return detail::result_of(std::move(lent), std::move(why));
+  }
+
+  /// Answers a request with a value from other memory. A flat value is copied, another one is serialized. A
+  /// loan needs no copy.
+  template <detail::value_of<P> M>
+  void reply(const request_id& to, const M& value) {
+    detail::raise_if(send(to, value, true));
+  }
+  /// As `reply`, without an exception.
+  template <detail::value_of<P> M>
+  [[nodiscard]] result<void, error> try_reply(const request_id& to, const M& value) {
+    return done(send(to, value, true));
+  }
+  /// Sends a value as a part of a reply, which other parts follow, or an `end`.
+  template <detail::value_of<P> M>
+  void part(const request_id& to, const M& value) {
+    detail::raise_if(send(to, value, false));
+  }
+  /// As `part`, without an exception.
+  template <detail::value_of<P> M>
+  [[nodiscard]] result<void, error> try_part(const request_id& to, const M& value) {
+    return done(send(to, value, false));
+  }
+
+  /// Waits for requests, at most for `timeout`, and answers all that are there: see `executor::serve` for
+  /// `answer`. Returns their number.
+  template <class Answer>
+  std::size_t serve(Answer answer, std::chrono::nanoseconds timeout = std::chrono::nanoseconds::zero()) {
+    std::size_t count = 0;
+    for (auto next = receive(timeout); next; next = take(), ++count) {
+      detail::failed why;
+      answer_with(answer, *std::move(next), why);
+      detail::raise_if(why);
+    }
+    return count;
+  }
+
+ private:
+  friend class executor;
+
+  basic_server() = default;
+  void join(const node& on, const std::string& service, const service_options& options, detail::failed& why) {
+    create(on, service, options, detail::type_description::of<Q>(), detail::type_description::of<P>(), why);
+  }
+
+  std::optional<request<Q>> take_next(detail::failed& why) {
+    std::optional<request<Q>> taken;
+    situ_request raw;
+    situ_error problem;
+    const situ_status status = situ_server_take(handle(), &raw, &problem);
+    if (status == SITU_OK) {
+      taken.emplace(typename request<Q>::key{}, raw);
+      if (!detail::opener::open(taken->sample_, why)) {
+        // If the client cannot be told, its call ends at its deadline.
+        refused(*taken, {invalid_request, "the request is not a valid message of the service's type"});
+        taken.reset();
+      }
+    } else {
+      detail::succeeded(status, problem, why);
+    }
+    return taken;
+  }
+
+  [[nodiscard]] auto lender(const request_id& to) const noexcept {
+    return
+        [from = handle(), &to](detail::raw_loan& lent, std::size_t head, std::size_t align, std::size_t body,
+                               detail::failed& why) { return lent.lend(from, to, head, align, body, why); };
+  }
+  template <message M>
+  detail::failed send(const request_id& to, const M& value, bool is_last) {
+    detail::failed why;
+    detail::raw_loan lent;
+    if (detail::write_value<P>(lent, value, lender(to), why)) {
+      lent.reply(is_last, std::chrono::nanoseconds::zero(), nullptr, why);
+    }
+    return why;
+  }
+
+  /// Answers a request with what a callback returns, or lets the callback answer. A client that has ended, or
+  /// has no room for its reply, is passed over.
+  template <class Answer>
+  void answer_with(Answer& answer, request<Q> taken, detail::failed& why) {
+    if constexpr (std::invocable<Answer&, basic_server&, request<Q>>) {
+      using returned = std::invoke_result_t<Answer&, basic_server&, request<Q>>;
+      if constexpr (std::is_same_v<returned, result<void, error>>) {
+        if (auto end = answer(*this, std::move(taken)); !end) why.emplace(std::move(end).error());
+      } else {
+        static_assert(std::is_void_v<returned>,
+                      "a callback that answers itself returns void or result<void, error>");
+        answer(*this, std::move(taken));
+      }
+    } else {
+      const auto outcome = answer(std::as_const(taken));
+      if constexpr (detail::value_of<std::remove_cvref_t<decltype(outcome)>, P>) {
+        why = send(taken, outcome, true);
+      } else {
+        why = outcome ? send(taken, *outcome, true) : refused(taken, outcome.error());
+      }
+      if (why && (why->code() == errc::client_gone || why->code() == errc::full)) why.reset();
+    }
+  }
+};
+
+}  // namespace situ
