@@ -1,4 +1,5 @@
-//! Runs every example, and every pair of publisher and subscriber in each combination of languages.
+//! Runs every example, and every pair of publisher and subscriber, or of server and client, in each
+//! combination of languages.
 //!
 //! CMake builds the examples in C++. `SITU_CPP_EXAMPLES` names their folder, otherwise it is
 //! `build/cpp/examples`. If they are not built, only the Rust examples run, and the tests print so.
@@ -38,6 +39,12 @@ Ada wrote \"la la\" [song, verse 2]
 Ada wrote \"la la la\" [song, verse 3]
 Ada wrote \"la la la la\" [song, verse 4]
 Ada wrote \"la la la la la\" [song, verse 5]
+";
+
+const SERVICE: &str = "turned: x = -1
+turned: x = -2
+turned: x = -3
+refused: where is that? (1)
 ";
 
 const WAITING: &str = "pose: x = 0
@@ -164,10 +171,15 @@ impl Drop for Running {
 
 /// Runs a publisher and a subscriber in all combinations of languages.
 fn crosswise(example: &str, languages: &[Language], expected: &str) {
+    crosswise_as(["publisher", "subscriber"], example, languages, expected);
+}
+
+/// Runs two programs of these roles in all combinations of languages. The second one says what is expected.
+fn crosswise_as([first, second]: [&str; 2], example: &str, languages: &[Language], expected: &str) {
     for &publishing in languages {
         for &subscribing in languages {
-            let publisher = program(&format!("{example}-publisher"), publishing);
-            let subscriber = program(&format!("{example}-subscriber"), subscribing);
+            let publisher = program(&format!("{example}-{first}"), publishing);
+            let subscriber = program(&format!("{example}-{second}"), subscribing);
             let (Some(publisher), Some(subscriber)) = (publisher, subscriber) else { continue };
             let root = Root::new();
             let subscriber = root.start(&subscriber);
@@ -192,6 +204,11 @@ fn alone(example: &str, languages: &[Language], expected: &str) {
 #[test]
 fn hello() {
     crosswise("hello", &[Language::Rust, Language::Cpp, Language::C], HELLO);
+}
+
+#[test]
+fn service() {
+    crosswise_as(["server", "client"], "service", &[Language::Rust, Language::Cpp, Language::C], SERVICE);
 }
 
 #[test]
