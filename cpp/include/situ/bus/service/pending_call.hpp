@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <coroutine>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "situ/bus/typed/open.hpp"
 #include "situ/bus/typed/sample.hpp"
 #include "situ/layout/message.hpp"
+#include "situ/support/coroutine.hpp"
 #include "situ/support/result.hpp"
 
 namespace situ {
@@ -41,6 +41,7 @@ inline void explain_empty(std::uint64_t call, failed& why) {
                                " without a reply: use `next` for replies that are streamed");
 }
 
+#if SITU_HAS_COROUTINES
 /// Lets a coroutine wait for the next part of a reply. It lies in the coroutine's frame while it waits.
 template <message P, bool IsSingle>
 class part_awaiter final : receiver {
@@ -92,6 +93,7 @@ class part_awaiter final : receiver {
   failed why_;
   std::optional<sample<P>> part_;
 };
+#endif
 
 }  // namespace detail
 
@@ -166,12 +168,14 @@ class [[nodiscard]] pending_call {
     return detail::result_of(std::move(part), std::move(why));
   }
 
+#if SITU_HAS_COROUTINES
   /// Waits for the reply in a coroutine: `co_await client.call(request)`. The client resumes it when the
   /// reply is there: in its `dispatch`, or in the executor to which it was added. One coroutine at a time may
   /// wait for a call.
   [[nodiscard]] auto operator co_await() noexcept { return detail::part_awaiter<P, true>(core_, number_); }
   /// Waits for the next part in a coroutine: `while (auto part = co_await call.next_part())`.
   [[nodiscard]] auto next_part() noexcept { return detail::part_awaiter<P, false>(core_, number_); }
+#endif
 
   /// Ends the call, and tells the servers.
   void cancel() noexcept {

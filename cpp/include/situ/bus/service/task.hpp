@@ -1,8 +1,11 @@
 // A coroutine that runs by itself.
 #pragma once
 
-#include <coroutine>
 #include <exception>
+
+#include "situ/support/coroutine.hpp"
+
+#if SITU_HAS_COROUTINES
 
 namespace situ {
 
@@ -23,3 +26,5 @@ struct task {
 };
 
 }  // namespace situ
+
+#endif
