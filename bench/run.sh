@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the benchmark quietly and runs it. Environment:
-#   TABLE  hop, fanout, wake, service, throughput, setup, bounded, domains, graphs, region, protobuf, conversion or
+#   TABLE  hop, fanout, scale, wake, service, throughput, setup, bounded, domains, graphs, region, protobuf, conversion or
 #          conversion-ros; empty: all of them
 #   JSON   not empty: one JSON object a line and nothing else on standard output
 #   FULL   not empty: measure longer

@@ -12,7 +12,8 @@ use crate::os;
 use crate::session::Session;
 use crate::systems::Kind;
 
-const OPEN_LIMIT: Duration = Duration::from_secs(20);
+/// Long enough for thousands of participants.
+const OPEN_LIMIT: Duration = Duration::from_secs(60);
 const RUN_LIMIT: Duration = Duration::from_secs(20);
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
 /// Rounds that are measured even if they exceed the time limit.

@@ -57,6 +57,8 @@ enum Command {
     Inprocess(RunArgs),
     /// The publisher's call with many subscribers.
     Fanout(RunArgs),
+    /// Publishing to, joining and finding thousands of participants.
+    Scale(RunArgs),
     /// Latency to a sleeping process, and the system calls of a hop.
     Wake(RunArgs),
     /// Requests and replies between two processes.
@@ -137,6 +139,7 @@ fn main() -> ExitCode {
         Command::Hop(args) => run(&[Table::Hop], args),
         Command::Inprocess(args) => run(&[Table::Inprocess], args),
         Command::Fanout(args) => run(&[Table::Fanout], args),
+        Command::Scale(args) => run(&[Table::Scale], args),
         Command::Wake(args) => run(&[Table::Wake], args),
         Command::Service(args) => run(&[Table::Service], args),
         Command::Throughput(args) => run(&[Table::Throughput], args),

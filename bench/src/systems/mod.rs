@@ -361,6 +361,8 @@ pub struct Channel {
     pub reliable: bool,
     /// The maximum of receivers.
     pub places: usize,
+    /// The maximum of senders.
+    pub publishers: usize,
     /// Whether receivers sleep. Otherwise they poll.
     pub blocking: bool,
     /// The type of the messages.
@@ -376,6 +378,7 @@ impl Channel {
             depth: 8,
             reliable: false,
             places: 1,
+            publishers: 1,
             blocking: false,
             shape: Shape::Plain,
         }

@@ -85,7 +85,8 @@ pub fn run(bench: &mut Bench) -> Result<View, Failure> {
 /// Runs the publisher or the subscribers.
 pub fn work<S: System>(context: Context) -> Result<(), Failure> {
     let system = S::create(&context.session)?;
-    let ends = Ends { sender: None, receivers: Vec::new(), processes: 1, blocking: false };
+    let ends =
+        Ends { sender: None, receivers: Vec::new(), processes: 1, blocking: false, interval: Duration::ZERO };
     serve(&mut Player::<S> { system, context, ends, next: 1 })
 }
 
@@ -94,6 +95,8 @@ struct Ends<S: System> {
     receivers: Vec<S::Receiver>,
     processes: usize,
     blocking: bool,
+    /// The shortest time between two publications.
+    interval: Duration,
 }
 
 struct Player<S: System> {
@@ -109,6 +112,7 @@ impl<S: System> Duty for Player<S> {
         self.next = 1;
         self.ends.processes = params.get("processes")?;
         self.ends.blocking = params.get::<u8>("blocking")? == 1;
+        self.ends.interval = Duration::from_micros(params.get_or("interval_us", 0)?);
         let channel = Channel {
             places: params.get("places")?,
             blocking: self.ends.blocking,
@@ -162,6 +166,9 @@ fn publish<S: System>(
         }
         if ends.blocking {
             os::spin_for(SETTLE);
+        }
+        if !ends.interval.is_zero() {
+            while clock.ns(clock.now() - start) < ends.interval.as_nanos() as f64 {}
         }
     }
     Ok(samples)

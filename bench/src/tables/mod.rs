@@ -10,6 +10,7 @@ pub mod hop;
 pub mod inprocess;
 pub mod protobuf;
 pub mod region;
+pub mod scale;
 pub mod service;
 pub mod setup;
 pub mod throughput;
@@ -28,6 +29,8 @@ pub enum Table {
     Inprocess,
     /// See [`fanout`].
     Fanout,
+    /// See [`scale`].
+    Scale,
     /// See [`wake`].
     Wake,
     /// See [`service`].
@@ -54,10 +57,11 @@ pub enum Table {
 
 impl Table {
     /// All of them, in the order of printing.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Hop,
         Self::Inprocess,
         Self::Fanout,
+        Self::Scale,
         Self::Wake,
         Self::Service,
         Self::Throughput,
@@ -77,6 +81,7 @@ impl Table {
             Self::Hop => ("hop", "one-way latency between two processes on two cores, busy poll"),
             Self::Inprocess => ("inprocess", "loan, write, publish, take, read and drop in one thread"),
             Self::Fanout => ("fanout", "the publisher's call: loan, write 16 bytes, publish"),
+            Self::Scale => ("scale", "thousands of participants: publishing, joining, memory, who is there"),
             Self::Wake => ("wake", "64 B to a sleeping process, one way"),
             Self::Service => ("service", "a request to another process and its reply, 64 B each"),
             Self::Throughput => ("throughput", "lossless messages from one process to another"),
@@ -105,6 +110,7 @@ impl Table {
             Self::Hop => hop::run(bench),
             Self::Inprocess => inprocess::run(bench),
             Self::Fanout => fanout::run(bench),
+            Self::Scale => scale::run(bench),
             Self::Wake => wake::run(bench),
             Self::Service => service::run(bench),
             Self::Throughput => throughput::run(bench),

@@ -1,0 +1,284 @@
+//! Table `scale`: what thousands of participants cost: publishing to them, joining them, their topic's memory,
+//! and finding out who is there.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use ::iceoryx2::config::Config;
+use ::iceoryx2::node::Node as Iox2Node;
+use ::iceoryx2::prelude::{CallbackProgression, Service, ipc};
+
+use crate::bench::Bench;
+use crate::context::Context;
+use crate::driver::{Role, Team, Turns, alternate};
+use crate::failure::Failure;
+use crate::os;
+use crate::protocol::{Duty, Params, serve};
+use crate::rows::Case;
+use crate::stats::percentile;
+use crate::systems::iceoryx2::{self, Iceoryx2};
+use crate::systems::situ::{self, Situ};
+use crate::systems::{Channel, Kind, System};
+use crate::tables::fanout;
+use crate::view::{Drawing, View};
+
+const TABLE: &str = "scale";
+const SIZE: usize = 64;
+/// The time between two publications: as long as a thousand subscribers need to take a message, and the same for
+/// fewer, because code and memory that were used lately are faster.
+const INTERVAL_US: u64 = 300;
+/// The nodes of the graph, each with a publisher and a subscriber, and the topics that they share.
+const NODES: usize = 1000;
+const TOPICS: usize = 100;
+
+/// Measures the table.
+pub fn run(bench: &mut Bench) -> Result<View, Failure> {
+    let cpus = bench.cores(2)?;
+    let systems = [Kind::Situ, Kind::Iceoryx2];
+    let start = |bench: &Bench, names: [&'static str; 2]| {
+        let roles = [0, 1].map(|at| Role { name: names[at], index: 0, cpu: cpus[at] });
+        let start = |kind| Team::start(bench.session(), TABLE, kind, &roles);
+        systems.into_iter().map(start).collect::<Result<Vec<_>, _>>()
+    };
+
+    for subscribers in [1, 64, 1000] {
+        let mut teams = start(bench, ["publisher", "subscriber"])?;
+        let case = Case::named(format!("publish, {subscribers} subscribers"));
+        let id = bench.next_id();
+        let samples = alternate(
+            &mut teams,
+            &Turns {
+                open: &format!(
+                    "open id={id} subscribers={subscribers} places={subscribers} processes=1 blocking=0 interval_us={INTERVAL_US}"
+                ),
+                warm: "run count=2100",
+                run: "run count=500",
+                rounds: bench.scale(20, 100),
+                budget: bench.budget(),
+            },
+        )?;
+        bench.latencies(TABLE, &case, &teams, samples);
+    }
+
+    for (members, nodes, name) in
+        [(1, 1, ""), (64, 1, ""), (1000, 1, ""), (4096, 1, ""), (1000, 1000, ", each with a node")]
+    {
+        let mut teams = start(bench, ["newcomer", "crowd"])?;
+        if nodes > 1 {
+            // iceoryx2 did not create so many nodes on one service within a minute.
+            teams.retain(|team| team.kind == Kind::Situ);
+        }
+        let case = Case::named(format!("join {members} participants{name}"));
+        for team in &mut teams {
+            let before = memory(bench, team.kind);
+            team.ask(&format!("open id={} members={members} nodes={nodes}", bench.next_id()))?;
+            let after = memory(bench, team.kind);
+            if team.absence().is_none() && nodes == 1 {
+                bench.record(TABLE, &case, team.kind, "topic_bytes", after.saturating_sub(before) as f64);
+            }
+            // A newcomer of each kind at a time: subscriber, publisher.
+            let mut times = [Vec::new(), Vec::new()];
+            for _ in 0..bench.scale(20, 100) {
+                for (times, time) in times.iter_mut().zip(team.ask("run count=1")?) {
+                    times.push(time);
+                }
+            }
+            for (times, metrics) in times.iter_mut().zip([
+                [("subscriber_p50_ns", 0.5), ("subscriber_p99_ns", 0.99)],
+                [("publisher_p50_ns", 0.5), ("publisher_p99_ns", 0.99)],
+            ]) {
+                for (metric, share) in metrics {
+                    if let Some(value) = percentile(times, share) {
+                        bench.record(TABLE, &case, team.kind, metric, value);
+                    }
+                }
+            }
+            team.ask("close")?;
+        }
+        bench.note_absent(TABLE, &case, &teams);
+    }
+
+    let mut teams = start(bench, ["watcher", "graph"])?;
+    let case = Case::named(format!("who is there: {NODES} nodes, {TOPICS} topics"));
+    let samples = alternate(
+        &mut teams,
+        &Turns {
+            open: &format!("open id={}", bench.next_id()),
+            warm: "run count=1",
+            run: "run count=1",
+            rounds: bench.scale(10, 50),
+            budget: bench.budget(),
+        },
+    )?;
+    bench.latencies(TABLE, &case, &teams, samples);
+    Ok(View::of("Thousands of participants", Drawing::Bars { metric: "p50_ns", unit: "ns" }))
+}
+
+/// The memory of a system's files.
+fn memory(bench: &Bench, kind: Kind) -> u64 {
+    let session = bench.session();
+    match kind {
+        Kind::Iceoryx2 => {
+            let prefix = session.iceoryx2_prefix();
+            let is_its = |path: &PathBuf| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+            };
+            let shared: u64 =
+                entries(Path::new("/dev/shm")).into_iter().filter(is_its).map(|path| bytes(&path)).sum();
+            shared + bytes(&session.iceoryx2_root())
+        }
+        _ => bytes(&session.file(kind.name()).join("topics")),
+    }
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// The memory of a file, or of all files below a directory.
+fn bytes(path: &Path) -> u64 {
+    let Ok(found) = path.symlink_metadata() else { return 0 };
+    found.blocks() * 512 + if found.is_dir() { entries(path).iter().map(|path| bytes(path)).sum() } else { 0 }
+}
+
+/// What a system tells about its participants.
+pub trait Graph: System {
+    /// Finds all nodes, and all topics with their participants. Returns the number of nodes.
+    fn survey(&self) -> Result<usize, Failure>;
+    /// A channel's maximum of participants of both kinds.
+    fn channel(name: String, members: usize) -> Channel {
+        Channel { places: members, ..Channel::new(name, SIZE) }
+    }
+}
+
+impl Graph for Situ {
+    fn survey(&self) -> Result<usize, Failure> {
+        use ::situ::bus::{Root, inspect};
+        let root = Root::from_environment().map_err(situ::wrap("Root::from_environment"))?;
+        let topics = inspect::topics(&root).map_err(situ::wrap("inspect::topics"))?;
+        let subscribers: usize = topics.iter().map(|topic| topic.subscribers.len()).sum();
+        let nodes = inspect::nodes(&root).map_err(situ::wrap("inspect::nodes"))?;
+        if subscribers != NODES {
+            return Err(Failure::Wrong {
+                system: Self::NAME,
+                expected: NODES as u64,
+                got: subscribers as u64,
+            });
+        }
+        Ok(nodes.iter().filter(|node| node.name == "bench" && node.alive).count())
+    }
+}
+
+impl Graph for Iceoryx2 {
+    fn survey(&self) -> Result<usize, Failure> {
+        let config: &Config = self.node().config();
+        let (mut nodes, mut services) = (0, 0);
+        Iox2Node::<ipc::Service>::list(config, |_| {
+            nodes += 1;
+            CallbackProgression::Continue
+        })
+        .map_err(iceoryx2::wrap("Node::list"))?;
+        ipc::Service::list(config, |_| {
+            services += 1;
+            CallbackProgression::Continue
+        })
+        .map_err(iceoryx2::wrap("Service::list"))?;
+        if services != TOPICS {
+            return Err(Failure::Wrong { system: Self::NAME, expected: TOPICS as u64, got: services as u64 });
+        }
+        Ok(nodes)
+    }
+}
+
+/// Runs any of the processes.
+pub fn work<S: Graph>(context: Context) -> Result<(), Failure> {
+    os::allow_files().map_err(Failure::io("cannot raise the number of files"))?;
+    if matches!(context.role.as_str(), "publisher" | "subscriber") {
+        return fanout::work::<S>(context);
+    }
+    let system = S::create(&context.session)?;
+    serve(&mut Player::<S> { system, context, crowd: Vec::new(), systems: Vec::new(), channel: None })
+}
+
+struct Player<S: Graph> {
+    system: S,
+    context: Context,
+    crowd: Vec<(Option<S::Receiver>, Option<S::Sender>)>,
+    /// The nodes of the crowd, except the first.
+    systems: Vec<S>,
+    channel: Option<Channel>,
+}
+
+impl<S: Graph> Duty for Player<S> {
+    fn open(&mut self, params: &Params) -> Result<(), Failure> {
+        let id: u64 = params.get("id")?;
+        match self.context.role.as_str() {
+            "graph" => {
+                for index in 0..NODES {
+                    let node = S::create(&self.context.session)?;
+                    let channel = S::channel(format!("{TABLE}-{id}-{}", index % TOPICS), NODES / TOPICS);
+                    let channel = Channel { publishers: NODES / TOPICS, ..channel };
+                    self.crowd.push((Some(node.receiver(&channel)?), Some(node.sender(&channel)?)));
+                    self.systems.push(node);
+                }
+            }
+            "watcher" => {}
+            _ => {
+                let members: usize = params.get("members")?;
+                let nodes: usize = params.get("nodes")?;
+                let channel = Channel { publishers: 2, ..S::channel(format!("{TABLE}-{id}"), members) };
+                if self.context.role == "crowd" {
+                    // The newcomer is the last member, and one of the others publishes.
+                    for index in 1..members.max(2) {
+                        if nodes > 1 {
+                            self.systems.push(S::create(&self.context.session)?);
+                        }
+                        let system = self.systems.last().unwrap_or(&self.system);
+                        self.crowd.push(if index == 1 {
+                            (None, Some(system.sender(&channel)?))
+                        } else {
+                            (Some(system.receiver(&channel)?), None)
+                        });
+                    }
+                }
+                self.channel = Some(channel);
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, _: &Params) -> Result<Vec<f64>, Failure> {
+        let clock = self.context.clock;
+        match (self.context.role.as_str(), &self.channel) {
+            ("newcomer", Some(channel)) => {
+                let start = clock.now();
+                let receiver = self.system.receiver(channel)?;
+                let joined = clock.now();
+                drop(receiver);
+                let again = clock.now();
+                let sender = self.system.sender(channel)?;
+                let end = clock.now();
+                drop(sender);
+                Ok(vec![clock.ns(joined - start), clock.ns(end - again)])
+            }
+            ("watcher", _) => {
+                let start = clock.now();
+                let found = self.system.survey()?;
+                let time = clock.ns(clock.now() - start);
+                // Those of the graph, its process's own, and this one.
+                let expected = NODES as u64 + 2;
+                if found as u64 != expected {
+                    return Err(Failure::Wrong { system: S::NAME, expected, got: found as u64 });
+                }
+                Ok(vec![time])
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn close(&mut self) {
+        self.crowd.clear();
+        self.systems.clear();
+        self.channel = None;
+    }
+}
