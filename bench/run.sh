@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the benchmark quietly and runs it. Environment:
-#   TABLE  hop, fanout, scale, wake, service, throughput, setup, bounded, domains, graphs, region, protobuf, conversion or
-#          conversion-ros; empty: all of them
+#   TABLE  hop, inprocess, fanout, scale, wake, executor, service, throughput, setup, bounded, domains, graphs, region,
+#          protobuf, conversion or conversion-ros; empty: all of them
 #   JSON   not empty: one JSON object a line and nothing else on standard output
 #   FULL   not empty: measure longer
 # All other output goes to standard error.

@@ -61,6 +61,8 @@ enum Command {
     Scale(RunArgs),
     /// Latency to a sleeping process, and the system calls of a hop.
     Wake(RunArgs),
+    /// Latency to a callback of an executor, by the number of its sources.
+    Executor(RunArgs),
     /// Requests and replies between two processes.
     Service(RunArgs),
     /// Lossless messages a second, one way.
@@ -141,6 +143,7 @@ fn main() -> ExitCode {
         Command::Fanout(args) => run(&[Table::Fanout], args),
         Command::Scale(args) => run(&[Table::Scale], args),
         Command::Wake(args) => run(&[Table::Wake], args),
+        Command::Executor(args) => run(&[Table::Executor], args),
         Command::Service(args) => run(&[Table::Service], args),
         Command::Throughput(args) => run(&[Table::Throughput], args),
         Command::Setup(args) => run(&[Table::Setup], args),

@@ -17,7 +17,7 @@ use crate::systems::situ_serialized::SituSerialized;
 use crate::systems::situ_service::SituServices;
 use crate::systems::{Kind, System};
 use crate::tables::{
-    bounded, domains, fanout, graphs, hop, inprocess, scale, service, setup, throughput, wake,
+    bounded, domains, executor, fanout, graphs, hop, inprocess, scale, service, setup, throughput, wake,
 };
 use crate::workload::in_domain::InDomain;
 
@@ -67,6 +67,8 @@ pub fn main(args: &WorkerArgs) -> Result<(), Failure> {
         Some(Kind::Iceoryx2) if args.table == "service" => service::work::<Iceoryx2>(context),
         Some(Kind::Situ) if args.table == "scale" => scale::work::<Situ>(context),
         Some(Kind::Iceoryx2) if args.table == "scale" => scale::work::<Iceoryx2>(context),
+        Some(Kind::Situ) if args.table == "executor" => executor::work::<Situ>(context),
+        Some(Kind::Iceoryx2) if args.table == "executor" => executor::work::<Iceoryx2>(context),
         Some(Kind::CycloneDds) => on_device::<Cyclone>(&args.table, context),
         Some(Kind::Floor) => work::<Floor>(&args.table, context),
         Some(Kind::Situ) => work::<Situ>(&args.table, context),

@@ -176,6 +176,13 @@ pub struct Iox2Receiver {
     listener: Option<Listener<Service>>,
 }
 
+impl Iox2Receiver {
+    /// The listener of a blocking channel.
+    pub fn listener(&self) -> Option<&Listener<Service>> {
+        self.listener.as_ref()
+    }
+}
+
 /// A received sample.
 pub struct Iox2Message {
     sample: Sample<Service, [u8], ()>,

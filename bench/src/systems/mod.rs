@@ -9,6 +9,7 @@ pub mod situ;
 pub mod situ_serialized;
 pub mod situ_service;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::failure::Failure;
@@ -418,6 +419,15 @@ pub trait Sender {
     }
     /// Loans memory for a message.
     fn loan(&self, size: usize) -> Result<Self::Loan<'_>, Failure>;
+    /// Publishes several messages, in one call if the system has one.
+    fn publish_batch(&self, size: usize, sequences: Range<u64>) -> Result<(), Failure> {
+        for sequence in sequences {
+            let mut loan = self.loan(size)?;
+            loan.write(sequence, 0, Touch::All)?;
+            loan.publish()?;
+        }
+        Ok(())
+    }
 }
 
 /// A message that is being written.
@@ -450,6 +460,19 @@ pub trait Receiver {
     }
     /// The next message, if there is one.
     fn take(&self) -> Result<Option<Self::Message<'_>>, Failure>;
+    /// Takes several messages if they are there, in one call if the system has one, and reads each of them
+    /// entirely.
+    fn take_batch(
+        &self,
+        most: usize,
+        mut read: impl FnMut(Found) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for _ in 0..most {
+            let Some(message) = self.take()? else { break };
+            read(message.read(Touch::All)?)?;
+        }
+        Ok(())
+    }
     /// Sleeps until there may be a message. May return early. Only for channels that are `blocking`.
     fn wait(&self) -> Result<(), Failure>;
 }

@@ -1,6 +1,7 @@
 //! Situ: generated messages, built in the memory in which they are read.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use situ::bus::{Loan as BusLoan, Node, Publisher, Sample, Subscriber};
 use situ::layout::{BoundError, FlatMessage, Message as BusMessage, SequenceField};
@@ -16,6 +17,13 @@ const NAME: &str = "situ";
 /// A node.
 pub struct Situ {
     node: Node,
+}
+
+impl Situ {
+    /// The node.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
 }
 
 /// Wraps an error of Situ.
@@ -102,6 +110,59 @@ impl Sender for SituSender {
             Self::Bounded(publisher) => SituLoan::Bounded(lend(publisher, ())?, size - HEADER),
         })
     }
+
+    fn publish_batch(&self, size: usize, sequences: Range<u64>) -> Result<(), Failure> {
+        match self {
+            Self::Small(publisher) => publish_all(
+                publisher,
+                || (),
+                SituLoan::Small,
+                |loan| if let SituLoan::Small(loan) = loan { Some(loan) } else { None },
+                sequences,
+            ),
+            Self::Frame(publisher) => publish_all(
+                publisher,
+                || FrameBulkLengths { data: size - HEADER },
+                SituLoan::Frame,
+                |loan| if let SituLoan::Frame(loan) = loan { Some(loan) } else { None },
+                sequences,
+            ),
+            Self::Tiny(_) | Self::Bounded(_) => {
+                Err(Failure::Protocol { line: "publish_batch".to_owned(), why: "no table needs it" })
+            }
+        }
+    }
+}
+
+/// Publishes several messages by one call.
+fn publish_all<'p, T: FlatMessage>(
+    publisher: &'p Publisher<T>,
+    lengths: impl Fn() -> T::BulkLengths,
+    wrapped: impl Fn(BusLoan<'p, T>) -> SituLoan<'p>,
+    unwrapped: impl Fn(SituLoan<'p>) -> Option<BusLoan<'p, T>>,
+    sequences: Range<u64>,
+) -> Result<(), Failure> {
+    let mut loans = Vec::with_capacity((sequences.end - sequences.start) as usize);
+    for sequence in sequences {
+        let mut loan = wrapped(lend(publisher, lengths())?);
+        loan.write(sequence, 0, Touch::All)?;
+        loans.extend(unwrapped(loan));
+    }
+    publisher.publish_all(&mut loans).map(drop).map_err(wrap("publish_all"))
+}
+
+/// Takes several messages by one call.
+fn take_many<T: BusMessage>(
+    subscriber: &Subscriber<T>,
+    most: usize,
+    mut read: impl FnMut(&Sample<T>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut samples = Vec::new();
+    if subscriber.raw().has_next() {
+        samples.reserve(most);
+    }
+    subscriber.take_many(most, &mut samples).map_err(wrap("take_many"))?;
+    samples.iter().try_for_each(|sample| read(sample))
 }
 
 #[inline]
@@ -249,6 +310,26 @@ impl Receiver for SituReceiver {
             Self::Bounded(subscriber) => subscriber.take().map(|sample| sample.map(SituMessage::Bounded)),
         }
         .map_err(wrap("take"))
+    }
+
+    fn take_batch(
+        &self,
+        most: usize,
+        mut read: impl FnMut(Found) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut find =
+            |sequence, time, data: &[u8]| read(payload::find(NAME, sequence, time, data, Touch::All)?);
+        match self {
+            Self::Small(subscriber) => {
+                take_many(subscriber, most, |sample| find(sample.sequence_number, sample.time, &sample.data))
+            }
+            Self::Frame(subscriber) => take_many(subscriber, most, |sample| {
+                find(sample.sequence_number, sample.time, sample.bulk(|frame| &frame.data))
+            }),
+            Self::Tiny(_) | Self::Bounded(_) => {
+                Err(Failure::Protocol { line: "take_batch".to_owned(), why: "no table needs it" })
+            }
+        }
     }
 
     fn wait(&self) -> Result<(), Failure> {

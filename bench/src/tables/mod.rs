@@ -4,6 +4,7 @@ pub mod bounded;
 pub mod conversion;
 pub mod conversion_ros;
 pub mod domains;
+pub mod executor;
 pub mod fanout;
 pub mod graphs;
 pub mod hop;
@@ -33,6 +34,8 @@ pub enum Table {
     Scale,
     /// See [`wake`].
     Wake,
+    /// See [`executor`].
+    Executor,
     /// See [`service`].
     Service,
     /// See [`throughput`].
@@ -57,12 +60,13 @@ pub enum Table {
 
 impl Table {
     /// All of them, in the order of printing.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Hop,
         Self::Inprocess,
         Self::Fanout,
         Self::Scale,
         Self::Wake,
+        Self::Executor,
         Self::Service,
         Self::Throughput,
         Self::Setup,
@@ -83,6 +87,7 @@ impl Table {
             Self::Fanout => ("fanout", "the publisher's call: loan, write 16 bytes, publish"),
             Self::Scale => ("scale", "thousands of participants: publishing, joining, memory, who is there"),
             Self::Wake => ("wake", "64 B to a sleeping process, one way"),
+            Self::Executor => ("executor", "64 B to a callback of an executor in another process, one way"),
             Self::Service => ("service", "a request to another process and its reply, 64 B each"),
             Self::Throughput => ("throughput", "lossless messages from one process to another"),
             Self::Setup => ("setup", "creating node, topic and ports in a fresh process"),
@@ -112,6 +117,7 @@ impl Table {
             Self::Fanout => fanout::run(bench),
             Self::Scale => scale::run(bench),
             Self::Wake => wake::run(bench),
+            Self::Executor => executor::run(bench),
             Self::Service => service::run(bench),
             Self::Throughput => throughput::run(bench),
             Self::Setup => setup::run(bench),

@@ -1,5 +1,5 @@
-//! Table `scale`: what thousands of participants cost: publishing to them, joining them, their topic's memory,
-//! and finding out who is there.
+//! Table `scale`: what thousands of participants cost: publishing to them, joining them, their topic's
+//! memory, and finding out who is there.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ use crate::view::{Drawing, View};
 
 const TABLE: &str = "scale";
 const SIZE: usize = 64;
-/// The time between two publications: as long as a thousand subscribers need to take a message, and the same for
-/// fewer, because code and memory that were used lately are faster.
+/// The time between two publications: as long as a thousand subscribers need to take a message, and the same
+/// for fewer, because code and memory that were used lately are faster.
 const INTERVAL_US: u64 = 300;
 /// The nodes of the graph, each with a publisher and a subscriber, and the topics that they share.
 const NODES: usize = 1000;

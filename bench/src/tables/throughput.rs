@@ -25,12 +25,15 @@ pub fn run(bench: &mut Bench) -> Result<View, Failure> {
         .into_iter()
         .map(|kind| Team::start(bench.session(), TABLE, kind, &roles))
         .collect::<Result<Vec<_>, _>>()?;
-    for size in [64, 4 << 10] {
-        let case = Case::named(units::size(size));
+    for (size, batch) in [(64, 1), (64, 16), (64, 64), (4 << 10, 1), (4 << 10, 16)] {
+        let case = match batch {
+            1 => Case::named(units::size(size)),
+            _ => Case::named(format!("{}, batches of {batch}", units::size(size))),
+        };
         let samples = alternate(
             &mut teams,
             &Turns {
-                open: &format!("open id={} size={size}", bench.next_id()),
+                open: &format!("open id={} size={size} batch={batch}", bench.next_id()),
                 warm: "run count=20000",
                 run: "run count=100000",
                 rounds: bench.scale(20, 100),
@@ -55,7 +58,7 @@ pub fn run(bench: &mut Bench) -> Result<View, Failure> {
 /// Runs the sender or the receiver.
 pub fn work<S: System>(context: Context) -> Result<(), Failure> {
     let system = S::create(&context.session)?;
-    serve(&mut Player::<S> { system, context, sender: None, receiver: None, size: 0, next: 1 })
+    serve(&mut Player::<S> { system, context, sender: None, receiver: None, size: 0, batch: 1, next: 1 })
 }
 
 struct Player<S: System> {
@@ -64,6 +67,8 @@ struct Player<S: System> {
     sender: Option<S::Sender>,
     receiver: Option<S::Receiver>,
     size: usize,
+    /// How many messages a call may publish or take.
+    batch: usize,
     next: u64,
 }
 
@@ -71,6 +76,7 @@ impl<S: System> Duty for Player<S> {
     fn open(&mut self, params: &Params) -> Result<(), Failure> {
         let id: u64 = params.get("id")?;
         self.size = params.get("size")?;
+        self.batch = params.get("batch")?;
         self.next = 1;
         let channel =
             Channel { depth: DEPTH, reliable: true, ..Channel::new(format!("{TABLE}-{id}"), self.size) };
@@ -86,6 +92,12 @@ impl<S: System> Duty for Player<S> {
         let count: u64 = params.get("count")?;
         let messages = self.next..self.next + count;
         self.next += count;
+        if let (Some(sender), 2..) = (&self.sender, self.batch) {
+            for first in messages.clone().step_by(self.batch) {
+                sender.publish_batch(self.size, first..messages.end.min(first + self.batch as u64))?;
+            }
+            return Ok(Vec::new());
+        }
         if let Some(sender) = &self.sender {
             for sequence in messages {
                 let mut loan = sender.loan(self.size)?;
@@ -99,6 +111,24 @@ impl<S: System> Duty for Player<S> {
         };
         let clock = self.context.clock;
         let mut start = 0;
+        if self.batch > 1 {
+            let mut expected = messages.start;
+            while expected < messages.end {
+                let most = self.batch.min((messages.end - expected) as usize);
+                receiver.take_batch(most, |found| {
+                    let got = found.sequence;
+                    if got != expected {
+                        return Err(Failure::Wrong { system: S::NAME, expected, got });
+                    }
+                    if start == 0 {
+                        start = clock.now();
+                    }
+                    expected += 1;
+                    Ok(())
+                })?;
+            }
+            return Ok(vec![(count - 1) as f64 / clock.ns(clock.now() - start) * 1e9]);
+        }
         for sequence in messages {
             let message = loop {
                 if let Some(message) = receiver.take()? {
