@@ -155,14 +155,14 @@ fn publish_all<'p, T: FlatMessage>(
 fn take_many<T: BusMessage>(
     subscriber: &Subscriber<T>,
     most: usize,
-    mut read: impl FnMut(&Sample<T>) -> Result<(), Failure>,
+    read: impl FnMut(&Sample<T>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut samples = Vec::new();
     if subscriber.raw().has_next() {
         samples.reserve(most);
     }
     subscriber.take_many(most, &mut samples).map_err(wrap("take_many"))?;
-    samples.iter().try_for_each(|sample| read(sample))
+    samples.iter().try_for_each(read)
 }
 
 #[inline]

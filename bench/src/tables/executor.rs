@@ -65,13 +65,16 @@ pub fn run(bench: &mut Bench) -> Result<View, Failure> {
 /// When each message was published, and its number.
 type Arrival = (u64, u64);
 
+/// The arrivals that callbacks tell, each with the time when it was noticed.
+type Arrivals = Queue<(Arrival, u64)>;
+
 /// A system with callbacks.
 pub trait Callbacks: System {
     /// What calls back.
     type Station;
     /// A station with a source on each channel, which tells the arrivals on the first one, and when they were
     /// noticed.
-    fn station(&self, channels: &[Channel]) -> Result<(Self::Station, Queue<(Arrival, u64)>), Failure>;
+    fn station(&self, channels: &[Channel]) -> Result<(Self::Station, Arrivals), Failure>;
     /// Calls back once. Waits for something to happen if it may sleep.
     fn turn(station: &Self::Station, sleeps: bool) -> Result<(), Failure>;
 }
@@ -79,7 +82,7 @@ pub trait Callbacks: System {
 impl Callbacks for Situ {
     type Station = Executor;
 
-    fn station(&self, channels: &[Channel]) -> Result<(Executor, Queue<(Arrival, u64)>), Failure> {
+    fn station(&self, channels: &[Channel]) -> Result<(Executor, Arrivals), Failure> {
         let executor = Executor::new(self.node()).map_err(situ::wrap("Executor::new"))?;
         let (tell, arrivals) = channel();
         for channel in channels {
@@ -115,7 +118,7 @@ pub struct Iox2Station {
 impl Callbacks for Iceoryx2 {
     type Station = Iox2Station;
 
-    fn station(&self, channels: &[Channel]) -> Result<(Iox2Station, Queue<(Arrival, u64)>), Failure> {
+    fn station(&self, channels: &[Channel]) -> Result<(Iox2Station, Arrivals), Failure> {
         let builder = WaitSetBuilder::new().signal_handling_mode(SignalHandlingMode::Disabled);
         let set = builder.create::<ipc::Service>().map_err(iceoryx2::wrap("WaitSetBuilder::create"))?;
         let set: &'static WaitSet<ipc::Service> = Box::leak(Box::new(set));
@@ -176,7 +179,7 @@ pub fn work<S: Callbacks>(context: Context) -> Result<(), Failure> {
 /// How the receiver takes.
 enum End<S: Callbacks> {
     Plain(S::Receiver),
-    Station(S::Station, Queue<(Arrival, u64)>),
+    Station(S::Station, Arrivals),
 }
 
 struct Player<S: Callbacks> {

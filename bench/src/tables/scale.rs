@@ -200,10 +200,13 @@ pub fn work<S: Graph>(context: Context) -> Result<(), Failure> {
     serve(&mut Player::<S> { system, context, crowd: Vec::new(), systems: Vec::new(), channel: None })
 }
 
+/// A member of the crowd: a subscriber, a publisher, or both.
+type Member<S> = (Option<<S as System>::Receiver>, Option<<S as System>::Sender>);
+
 struct Player<S: Graph> {
     system: S,
     context: Context,
-    crowd: Vec<(Option<S::Receiver>, Option<S::Sender>)>,
+    crowd: Vec<Member<S>>,
     /// The nodes of the crowd, except the first.
     systems: Vec<S>,
     channel: Option<Channel>,
