@@ -16,6 +16,7 @@ use situ_wire::{DecodeError, EncodeError};
 use crate::api::write::{WriteFailure, body_size_of, init_flat, write_value};
 use crate::node::handle::Node;
 use crate::node::liveness::NodeId;
+use crate::port::batch::Published;
 use crate::port::loan::LoanError;
 use crate::port::loan::RawLoan;
 use crate::port::placement::Placement;
@@ -293,6 +294,18 @@ impl<T: FlatMessage> Publisher<T> {
         let raw = self.raw.loan(size_of::<T>(), align_of::<T>(), body_size_of::<T>(&lengths)?)?;
         init_flat::<T, _>(&raw, &lengths);
         Ok(Loan { raw, message: PhantomData })
+    }
+}
+
+impl<T: FlatMessage> Publisher<T> {
+    /// Publishes messages in this order, with one wake-up, and returns the number of the last one: see
+    /// [`RawPublisher::publish_all`]. On failure, `loans` has the messages that were not published.
+    pub fn publish_all(&self, loans: &mut Vec<Loan<'_, T>>) -> Result<Option<u64>, PublishError> {
+        let mut published = Published::default();
+        let result = self.raw.publish_each(loans.iter().map(|loan| &loan.raw), &mut published);
+        // These belong to the topic now.
+        loans.drain(..published.count).for_each(std::mem::forget);
+        result.map(|()| published.last)
     }
 }
 
@@ -614,6 +627,15 @@ impl<T: Message> Subscriber<T> {
             None => Ok(None),
             Some(raw) => self.open(raw).map(Some),
         }
+    }
+
+    /// Takes at most `most` messages that are there, and appends them to `into`: see
+    /// [`RawSubscriber::take_many`]. A message that is not valid ends the call with an error, and is skipped.
+    pub fn take_many(&self, most: usize, into: &mut Vec<Sample<T>>) -> Result<usize, ReceiveError> {
+        self.raw.take_each(most, |raw| {
+            into.push(self.open(raw)?);
+            Ok(())
+        })
     }
 
     /// Makes a typed sample from an untyped one.

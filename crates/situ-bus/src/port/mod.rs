@@ -10,6 +10,7 @@
 //!   lend, growing    lent slots; growing ones for messages whose size is not known before
 //!   loan             a slot that is written and then published
 //!   publish          appending a loan to the topic, and the work that follows
+//!   batch            publishing several loans, and taking several messages
 //!   publish_error    why it fails
 //!   back_pressure    waiting for a subscriber that has no room
 //!   thread_number    detects a publisher that would wait for its own thread
@@ -36,6 +37,7 @@
 //! ```
 
 pub(crate) mod back_pressure;
+pub(crate) mod batch;
 pub(crate) mod bodies;
 pub(crate) mod cells;
 pub(crate) mod copied_messages;

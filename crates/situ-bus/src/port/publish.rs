@@ -43,45 +43,8 @@ impl RawPublisher {
     ) -> Result<u64, PublishError> {
         let mut inner = self.inner.borrow_mut();
         let inner = &mut *inner;
-        if let Some(bodies) = &inner.bodies
-            && !loan.signalled
-            && let Some(fence) = bodies.fence(loan.slot)
-        {
-            // The body is complete already: the row publishes it.
-            fence.complete();
-        }
         let now = if self.stamps { now_ns() } else { 0 };
-        let descriptor = loan.descriptor();
-        descriptor.published_at_ns.store(now, Ordering::Relaxed);
-        descriptor.head_size.store(loan.head_size as u32, Ordering::Relaxed);
-        descriptor.encoding.store(loan.encoding as u32, Ordering::Relaxed);
-        descriptor.body_offset.store(loan.body_offset as u64, Ordering::Relaxed);
-        descriptor.body_size.store(loan.body_size as u64, Ordering::Relaxed);
-        descriptor.body_pool.store(loan.body_pool, Ordering::Relaxed);
-        if loan.body_pool != BODY_IN_SLOT {
-            let body = inner.bodies.as_ref().and_then(|bodies| bodies.of(loan.slot));
-            descriptor.body_slot.store(body.unwrap_or_default(), Ordering::Relaxed);
-        }
-        descriptor.lifespan_ns.store(nanoseconds(self.qos.lifespan), Ordering::Relaxed);
-        descriptor.publisher_sequence.store(inner.sequence, Ordering::Relaxed);
-        let reference = Reference {
-            pool: self.entry as u16,
-            slot: loan.slot as u16,
-            generation: inner.pool.share(loan.slot),
-        };
-        let copied = self.copied(loan);
-        let row = NewRow { reference, rest: copied.map_or(&[], |copied| copied.rest) };
-        let number = match self.claim(inner, descriptor, row) {
-            Ok(number) => number,
-            Err(ClaimError::Refused(())) => self.wait_and_claim(inner, descriptor, row, &mut began)?,
-            Err(error) => return Err(self.unclaimed(error)),
-        };
-        if let Some(copied) = copied {
-            self.topic.ring_of(number).complete_copy(number, copied.first, now.max(NOT_STAMPED));
-        }
-        inner.next = number.wrapping_add(1);
-        inner.sequence += 1;
-        inner.published.push_back((number, loan.slot));
+        let number = self.append(inner, loan, now, &mut began, || ())?;
         // If a device is still filling the message and the publisher itself copies it to the host,
         // subscribers on the host can use it only after that copy. A subscriber that is woken earlier has
         // nothing to do, and takes a core from other work.
@@ -111,7 +74,73 @@ impl RawPublisher {
             }
         }
         self.retire_oldest(inner);
-        if (EAGER_SIZE..WARM_SIZE).contains(&inner.pool.memory(loan.slot).1) {
+        self.tidy_after(inner, loan.slot, now);
+        if let Some(began) = began {
+            self.tell_done(began, inner, number, bytes);
+        }
+        Ok(number)
+    }
+
+    /// Writes the descriptor of a message, and appends the message to the topic. Wakes no subscriber.
+    /// `before_waiting` is called before this waits for a reliable subscriber.
+    #[inline(always)]
+    pub(crate) fn append(
+        &self,
+        inner: &mut Inner,
+        loan: &RawLoan<'_>,
+        now: u64,
+        began: &mut Option<Began>,
+        before_waiting: impl FnOnce(),
+    ) -> Result<u64, PublishError> {
+        if let Some(bodies) = &inner.bodies
+            && !loan.signalled
+            && let Some(fence) = bodies.fence(loan.slot)
+        {
+            // The body is complete already: the row publishes it.
+            fence.complete();
+        }
+        let descriptor = loan.descriptor();
+        descriptor.published_at_ns.store(now, Ordering::Relaxed);
+        descriptor.head_size.store(loan.head_size as u32, Ordering::Relaxed);
+        descriptor.encoding.store(loan.encoding as u32, Ordering::Relaxed);
+        descriptor.body_offset.store(loan.body_offset as u64, Ordering::Relaxed);
+        descriptor.body_size.store(loan.body_size as u64, Ordering::Relaxed);
+        descriptor.body_pool.store(loan.body_pool, Ordering::Relaxed);
+        if loan.body_pool != BODY_IN_SLOT {
+            let body = inner.bodies.as_ref().and_then(|bodies| bodies.of(loan.slot));
+            descriptor.body_slot.store(body.unwrap_or_default(), Ordering::Relaxed);
+        }
+        descriptor.lifespan_ns.store(nanoseconds(self.qos.lifespan), Ordering::Relaxed);
+        descriptor.publisher_sequence.store(inner.sequence, Ordering::Relaxed);
+        let reference = Reference {
+            pool: self.entry as u16,
+            slot: loan.slot as u16,
+            generation: inner.pool.share(loan.slot),
+        };
+        let copied = self.copied(loan);
+        let row = NewRow { reference, rest: copied.map_or(&[], |copied| copied.rest) };
+        let number = match self.claim(inner, descriptor, row) {
+            Ok(number) => number,
+            Err(ClaimError::Refused(())) => {
+                before_waiting();
+                self.wait_and_claim(inner, descriptor, row, began)?
+            }
+            Err(error) => return Err(self.unclaimed(error)),
+        };
+        if let Some(copied) = copied {
+            self.topic.ring_of(number).complete_copy(number, copied.first, now.max(NOT_STAMPED));
+        }
+        inner.next = number.wrapping_add(1);
+        inner.sequence += 1;
+        inner.published.push_back((number, loan.slot));
+        Ok(number)
+    }
+
+    /// The work after the message in this slot was published.
+    #[inline(always)]
+    pub(crate) fn tidy_after(&self, inner: &mut Inner, slot: SlotId, now: u64) {
+        let size = inner.pool.memory(slot).1;
+        if (EAGER_SIZE..WARM_SIZE).contains(&size) {
             self.retire_passed(inner);
         }
         if let Some(deadline) = &self.deadline {
@@ -120,21 +149,16 @@ impl RawPublisher {
         if let Some(lease) = &self.lease {
             self.assert_at(lease, now);
         }
-        let size = inner.pool.memory(loan.slot).1;
         if size < WARM_SIZE && pays_to_reclaim(inner, &self.topic, size) {
             self.reclaim(inner);
         }
-        prefetch_after(inner, loan.slot);
+        prefetch_after(inner, slot);
         if inner.held > 0 {
             let now = if self.stamps { now } else { now_ns() };
             if inner.process_watch.noticed(&self.topic, &self.node.processes, now) {
                 self.recover(inner);
             }
         }
-        if let Some(began) = began {
-            self.tell_done(began, inner, number, bytes);
-        }
-        Ok(number)
     }
 
     /// Appends a message to the topic. If the ring is sealed, continues in the next one.
@@ -201,7 +225,7 @@ impl RawPublisher {
     /// Retires messages beyond the depth, right after a message was published: off its path, and early enough
     /// to have the next slot's cache lines here when it is lent.
     #[inline]
-    fn retire_oldest(&self, inner: &mut Inner) {
+    pub(crate) fn retire_oldest(&self, inner: &mut Inner) {
         while inner.published.len() > self.qos.depth {
             let Some(&(number, slot)) = inner.published.front() else { break };
             if number >= inner.window.slowest() && number >= self.refresh(inner) {

@@ -58,7 +58,7 @@ impl RawSubscriber {
         let ring = self.core().topic.ring_of(number);
         let Look::Here(reference) = ring.look(number) else { return None };
         let sample = self.copy_from_row(ring, reference, number)?;
-        self.note_taken(number.wrapping_add(1));
+        self.note_taken(number.wrapping_add(1), 1);
         Some(sample)
     }
 

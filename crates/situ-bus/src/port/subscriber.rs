@@ -329,12 +329,12 @@ impl RawSubscriber {
         {
             let next = number.wrapping_add(1);
             if let Some(sample) = self.copy_from_row(ring, reference, number) {
-                self.note_taken(next);
+                self.note_taken(next, 1);
                 return Ok(Some(sample));
             }
             return match self.pin(reference, number, false, on) {
                 Ok(Some(sample)) if !sample.is_expired() => {
-                    self.note_taken(next);
+                    self.note_taken(next, 1);
                     Ok(Some(sample))
                 }
                 other => self.pass_over(number, other, on),
@@ -374,10 +374,10 @@ impl RawSubscriber {
     }
 
     #[inline]
-    pub(crate) fn note_taken(&self, next: u64) {
+    pub(crate) fn note_taken(&self, next: u64, count: usize) {
         self.advance(next);
-        self.taken.set(self.taken.get() + 1);
-        self.may_take.set(self.may_take.get() - 1);
+        self.taken.set(self.taken.get() + count as u64);
+        self.may_take.set(self.may_take.get() - count);
         self.core.own.taken.store(self.taken.get(), Ordering::Relaxed);
         self.note_arrival();
     }
@@ -466,7 +466,7 @@ impl RawSubscriber {
                         continue;
                     }
                     if let Some(sample) = self.copy_from_row(ring, reference, number) {
-                        self.note_taken(next);
+                        self.note_taken(next, 1);
                         return Ok(Some(sample));
                     }
                     match self.pin(reference, number, behind, on) {
@@ -476,7 +476,7 @@ impl RawSubscriber {
                                 number = next;
                                 continue;
                             }
-                            self.note_taken(next);
+                            self.note_taken(next, 1);
                             return Ok(Some(sample));
                         }
                         Ok(None) => {
@@ -509,7 +509,7 @@ impl RawSubscriber {
 
     /// Pins the slot that a row refers to. Returns `None` if it was recycled in the meantime.
     #[inline(always)]
-    fn pin(
+    pub(crate) fn pin(
         &self,
         reference: Reference,
         number: u64,
@@ -710,6 +710,12 @@ impl RawSubscriber {
     #[inline(always)]
     pub(crate) fn takes_in_order(&self) -> bool {
         self.keep_last == 0 && self.may_take.get() != 0
+    }
+
+    /// How many messages it may take in order before it has to count the samples that it holds.
+    #[inline]
+    pub(crate) fn may_take_in_order(&self) -> usize {
+        if self.keep_last == 0 && !self.core.topic.is_mixed() { self.may_take.get() } else { 0 }
     }
 
     /// The cell that it took last.
