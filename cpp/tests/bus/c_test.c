@@ -723,7 +723,7 @@ static void events(const situ_root* root) {
 int main(void) {
   char path[64];
   snprintf(path, sizeof path, "/dev/shm/situ-test-c-%ld", (long)getpid());
-  const situ_root root = {path, SITU_NO_GROUP};
+  const situ_root root = {path, SITU_NO_GROUP, SITU_DEFAULT_DOMAIN};
   CHECK(situ_version() == SITU_VERSION);
   CHECK(strcmp(situ_version_string(), SITU_VERSION_STRING) == 0);
   CHECK(strcmp(situ_status_name(SITU_ERROR_TYPE), "SITU_ERROR_TYPE") == 0);

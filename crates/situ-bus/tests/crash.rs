@@ -264,6 +264,8 @@ fn killed_between_any_system_calls_beside_others() {
                 }
             }
             drop(self::subscriber(&scratch.node("next")));
+            // A process looks for the files of dead nodes once a second.
+            clean(&scratch.root()).unwrap();
             let left = scratch.files();
             assert_eq!(left.len(), files, "{left:?}");
         },

@@ -32,7 +32,7 @@ use crate::shm::session::{Policy, Session};
 use crate::system::{self, failed};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"SITUTRAC");
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const SIZE: usize = 4096;
 const TEXT_OFFSET: usize = 1024;
 /// The maximum size of a session's categories, in bytes.

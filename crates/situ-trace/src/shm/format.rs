@@ -10,7 +10,7 @@ use crate::shm::free_list::End;
 /// The first bytes of a ring file.
 pub const MAGIC: [u8; 8] = *b"SITURING";
 /// The version of the format.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The number of writer entries: the maximum number of threads of a producer that write at once.
 pub const WRITERS: u32 = 1024;
 /// The maximum length of a producer's name, in bytes.
