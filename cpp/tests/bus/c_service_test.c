@@ -408,7 +408,7 @@ static void forked(const situ_root* root) {
 int main(void) {
   char path[64];
   snprintf(path, sizeof path, "/dev/shm/situ-test-c-service-%d", (int)getpid());
-  const situ_root root = {path, SITU_NO_GROUP};
+  const situ_root root = {path, SITU_NO_GROUP, SITU_DEFAULT_DOMAIN};
   calls_and_replies(&root);
   ends_of_calls(&root);
   mistakes(&root);

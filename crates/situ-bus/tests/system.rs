@@ -162,6 +162,8 @@ fn files_are_open_to_the_user_alone_or_to_the_group() {
                 (true, false) => directories,
                 // Not sticky: any member repairs it.
                 (true, true) => directories & 0o770,
+                // Only its publisher's user may write a message.
+                (false, _) if is_of_pool(&path) => files & !0o020,
                 (false, _) => files,
             };
             assert_eq!(metadata.permissions().mode() & 0o7777, right, "{path:?} with umask {mask:o}");
@@ -169,6 +171,11 @@ fn files_are_open_to_the_user_alone_or_to_the_group() {
         }
         child.kill();
     }
+}
+
+/// Whether a path is that of a pool's control file or of its memory.
+fn is_of_pool(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "pool" || extension == "data")
 }
 
 /// A command that runs as another user.

@@ -72,7 +72,7 @@ fn find(topic: &Topic, side: Side, own: Terms) -> Vec<Found> {
             let entries = (0..topic.used_entries()).map(|index| (index, topic.publisher(index)));
             let found = entries.filter_map(|(index, entry)| {
                 let word = StateWord::read(&entry.state);
-                if !word.is_publisher() {
+                if !topic.is_present(index, word) {
                     return None;
                 }
                 let offered = entry.terms(word);

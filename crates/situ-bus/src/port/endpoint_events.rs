@@ -14,7 +14,6 @@ use crate::port::publisher::RawPublisher;
 use crate::port::subscriber::RawSubscriber;
 use crate::qos::Terms;
 use crate::topic::StateWord;
-use crate::topic::format::PublisherEntry;
 
 impl RawPublisher {
     fn events(&self) -> &Arc<EndpointEvents> {
@@ -179,11 +178,12 @@ impl RawSubscriber {
     pub fn publishers(&self) -> usize {
         let topic = &self.core().topic;
         let requested = Terms::of_subscriber(self.qos());
-        let matches = |entry: &PublisherEntry| {
+        let matches = |index: &usize| {
+            let entry = topic.publisher(*index);
             let word = StateWord::read(&entry.state);
-            word.is_publisher() && (!topic.is_mixed() || entry.terms(word).satisfies(requested))
+            topic.is_present(*index, word) && (!topic.is_mixed() || entry.terms(word).satisfies(requested))
         };
-        (0..topic.used_entries()).filter(|index| matches(topic.publisher(*index))).count()
+        (0..topic.used_entries()).filter(matches).count()
     }
 
     /// The number of deadlines that passed without a message, including the current one.

@@ -9,7 +9,7 @@ pub(crate) fn active_publishers(topic: &Topic) -> impl Iterator<Item = &Publishe
     used_publishers(topic)
         .filter(|(index, entry)| {
             let word = StateWord::read(&entry.state);
-            word.is_publisher() && !topic.dead_entries.contains(*index, word)
+            topic.is_present(*index, word)
         })
         .map(|(_, entry)| entry)
 }
@@ -17,4 +17,13 @@ pub(crate) fn active_publishers(topic: &Topic) -> impl Iterator<Item = &Publishe
 /// The publishers' entries that were ever taken, with their numbers.
 pub(super) fn used_publishers(topic: &Topic) -> impl Iterator<Item = (usize, &PublisherEntry)> {
     (0..topic.used_entries()).map(|index| (index, topic.publisher(index)))
+}
+
+impl Topic {
+    /// Whether the entry with this state word is that of a publisher that is present, as far as this
+    /// participant knows.
+    #[inline]
+    pub(crate) fn is_present(&self, index: usize, word: StateWord) -> bool {
+        word.is_publisher() && !self.dead_entries.contains(index, word)
+    }
 }
