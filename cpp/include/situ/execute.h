@@ -127,8 +127,8 @@ situ_status situ_wait_set_create(const situ_node* node, situ_wait_set** set, sit
 void situ_wait_set_destroy(situ_wait_set* set);
 
 /* Attaches a source. `id` receives its number, which is never used again. A thread may wait meanwhile. A
- * subscriber is detached when it is destroyed, and so are the events of a destroyed publisher or subscriber. A
- * descriptor must stay open while it is attached; it is reported as long as it is ready. Errors:
+ * subscriber is detached when it is destroyed, and so are the events of a destroyed publisher or subscriber.
+ * A descriptor must stay open while it is attached; it is reported as long as it is ready. Errors:
  * INVALID_ARGUMENT (also if it is attached elsewhere), SYSTEM, FORKED. */
 situ_status situ_wait_set_attach_subscriber(situ_wait_set* set, const situ_subscriber* subscriber,
                                             uint64_t* id, situ_error* error);

@@ -80,7 +80,8 @@ pub struct PublisherQos {
     /// alive as long as its process is.
     pub lease: Option<Duration>,
     /// Offers what present subscribers request: reliability, durability, deadline, liveliness and lease are
-    /// chosen when it is created, and replace those above. See [`QosProfile::BestAvailable`](crate::QosProfile::BestAvailable).
+    /// chosen when it is created, and replace those above. See
+    /// [`QosProfile::BestAvailable`](crate::QosProfile::BestAvailable).
     pub best_available: bool,
     /// The limit of free memory, in bytes. If more is free when a slot is freed, all free memory except half
     /// the limit is returned to the system at once. Without a limit, memory is returned when it was not
@@ -126,7 +127,8 @@ pub struct SubscriberQos {
     /// The longest time between two signs of life of a publisher that it accepts. `None`: any.
     pub lease: Option<Duration>,
     /// Requests what present publishers offer: reliability, durability, deadline, liveliness and lease are
-    /// chosen when it is created, and replace those above. See [`QosProfile::BestAvailable`](crate::QosProfile::BestAvailable).
+    /// chosen when it is created, and replace those above. See
+    /// [`QosProfile::BestAvailable`](crate::QosProfile::BestAvailable).
     pub best_available: bool,
     /// The publishers whose messages it reads in place.
     pub trust: Trust,

@@ -195,7 +195,7 @@ fn a_stray_write_of_a_subscriber_changes_no_row() {
     assert_eq!(publish(&publisher, 8, 0), 1);
 }
 
-/// A publisher, a subscriber and an administrator, who are three users. The kernel keeps each to its role.
+/// The publisher, the subscriber and the administrator are three users. The kernel keeps each to its role.
 #[test]
 fn groups_say_who_may_publish_and_who_may_subscribe() {
     if !is_root() {

@@ -310,7 +310,7 @@ fn liveliness(value: u32) -> Result<Liveliness, Failure> {
     }
 }
 
-/// Whom to trust.
+/// The publishers that a subscriber trusts: a `situ_trust`.
 pub fn trust(value: u32) -> Result<Trust, Failure> {
     match value {
         0 => Ok(Trust::SameUser),

@@ -92,7 +92,7 @@ fn find(topic: &Topic, side: Side, own: Terms) -> Vec<Found> {
 
 impl Members {
     /// Compares the members that are there with those that were there, and counts what has changed. Returns
-    /// whether some member's process has ended that nobody has marked yet.
+    /// whether a member's process has ended that no participant has marked yet.
     pub(crate) fn compare(
         &mut self,
         topic: &Topic,

@@ -11,8 +11,8 @@
 //!   monitor          the thread that looks when something changes, for endpoints that are waited for
 //! ```
 //!
-//! An endpoint whose events nobody asks for has no such state, except the clock of its deadline and its
-//! lease. Nothing runs for it.
+//! An endpoint of which the program asks for no events has no such state, except the clock of its deadline
+//! and its lease. Nothing runs for it.
 
 pub(crate) mod deadline_clock;
 pub(crate) mod endpoint_events;

@@ -4,8 +4,8 @@
 //! ends. Another thread sleeps on the processes of their peers (`peers`), and wakes this one when one ends.
 //! Both start with the first event that a wait set or an executor waits for.
 //!
-//! A process that dies after it has changed a word, and before it could wake this thread, wakes nobody. So no
-//! sleep is longer than a second.
+//! A process may die after it has changed a word and before it has woken this thread. So no sleep is longer
+//! than a second.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

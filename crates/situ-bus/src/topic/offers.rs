@@ -41,8 +41,8 @@ impl PlaceView<'_> {
     }
 }
 
-/// What publishers offer whose messages may be taken: those that are present, and those that have left and
-/// whose pools are still there.
+/// The offers of all publishers that still have a pool: of those that are present, and of those that have left.
+/// Their messages may be taken.
 pub(super) fn offers(topic: &Topic) -> impl Iterator<Item = Terms> {
     used_publishers(topic).filter_map(|(_, entry)| {
         let word = StateWord::read(&entry.state);

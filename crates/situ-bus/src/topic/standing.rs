@@ -1,7 +1,7 @@
 //! Topics that stand without members, with a group that may publish and a group that may subscribe.
 //!
 //! An ordinary topic is made by its first member and removed with its last one, and all members of the root's
-//! group may do both. A standing topic is made by an administrator, who belongs to both groups:
+//! group may do both. A standing topic is made by an administrator that belongs to both groups:
 //!
 //! | | owner | group | mode |
 //! |---|---|---|---|

@@ -472,7 +472,7 @@ fn watch(shared: &Shared) {
         for topic in &mut topics {
             let Looked { watched, announced, is_interested, awaited } = topic;
             let wake = watched.wake();
-            // Whoever published since the last look has changed the word, because it had this thread's bit.
+            // A publisher that has published since the last look has changed the word, because it was armed.
             let is_same = wake.futex().load(Ordering::SeqCst) == *announced;
             // A message of a device may be incomplete again without a change.
             let is_still = *is_interested && is_same && awaited.is_none() && !watched.topic.has_devices();

@@ -485,7 +485,7 @@ viewer            812  best effort  volatile      all  host        5     4      
             Some(Waits { subscriber: NodeId(2), waited: Duration::from_millis(12_345) });
         let nodes = || vec![node(1, "driver", 7), node(2, "viewer", 812)];
         assert_eq!(render(&details(&topic, nodes()), &Output::plain(120)), TABLES);
-        // A narrow terminal still shows who waits for whom.
+        // A narrow terminal still shows which subscriber the publisher waits for.
         let narrow = render(&details(&topic, nodes()), &Output::plain(38));
         assert!(narrow.contains("driver  viewer (812), 12.3 s so far\n"), "{narrow}");
     }
