@@ -60,6 +60,9 @@ typedef struct situ_endpoint_info {
   /* 0: none. */
   uint64_t deadline_ns;
   uint64_t lifespan_ns;
+  uint64_t lease_ns;
+  /* A situ_liveliness. */
+  uint32_t liveliness;
   const void* user_data;
   size_t user_data_size;
 } situ_endpoint_info;

@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "execute.h"
+#include "situ/execute.h"
 #include "situ.h"
 
 #ifdef __cplusplus
@@ -48,7 +48,7 @@ typedef struct situ_service_options {
   /* How many of its messages may wait to be taken: a client's requests by the slowest server, a server's
    * replies by a client (default: 64). */
   uint64_t depth;
-  /* How many messages of others it may hold at a time (default: 256). */
+  /* How many messages of others it may hold at a time, at most 493 (default: 256). */
   uint64_t max_held;
   /* The largest message, and the largest part of another's memory that is mapped, in bytes. */
   uint64_t max_message;
@@ -70,7 +70,7 @@ situ_service_options situ_service_options_default(void);
 typedef struct situ_client situ_client;
 
 /* Joins a service as client. `options` may be NULL. Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE, MALFORMED,
- * TYPE, QOS, NO_PLACE, BUSY. */
+ * TYPE, NO_PLACE, BUSY, FORKED, REMOVED. */
 situ_status situ_client_create(const situ_node* node, const char* service, const situ_service_type* type,
                                const situ_service_options* options, situ_client** client, situ_error* error);
 /* Leaves the service. While the client has loans, it stays until the last of them is sent or discarded. */
@@ -152,7 +152,8 @@ situ_status situ_server_create(const situ_node* node, const char* service, const
  * Requests that were taken stay valid. */
 void situ_server_destroy(situ_server* server);
 
-/* What a reply needs to know of its request. It may be copied, and used when the request is released. */
+/* What a reply needs to know of its request. It may be copied, and stays usable after the
+ * request is released. */
 typedef struct situ_request_id {
   /* The node and the number of the client. */
   uint64_t node;

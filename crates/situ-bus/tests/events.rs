@@ -122,7 +122,10 @@ fn every_event_of_a_publisher_can_be_waited_for() {
     let deadline = Some(Duration::from_millis(30));
     let publisher = publisher(&a, PublisherQos { deadline, ..manual(LEASE) });
     assert!(wait(&a, &publisher.deadline_missed_event()).total_count_change >= 1);
-    assert_eq!(publisher.deadline_missed_status().total_count, publisher.deadlines_missed());
+    // A further deadline may pass between two readings.
+    let before = publisher.deadlines_missed();
+    let total = publisher.deadline_missed_status().total_count;
+    assert!((before..=publisher.deadlines_missed()).contains(&total), "{before} {total}");
     let lost = wait(&a, &publisher.liveliness_lost_event());
     assert_eq!((lost.total_count, lost.total_count_change), (1, 1));
     // It is lost once, until there is a sign of life.
@@ -288,8 +291,9 @@ fn an_executor_calls_back_for_lost_messages() {
     assert_eq!(subscriber.messages_lost_status().total_count_change, 0, "the callback has taken the status");
 }
 
-#[test]
-fn a_killed_publisher_is_not_alive_and_does_not_match() {
+/// A publisher in another process is killed. Returns how long a wait set slept until it had reported both
+/// events.
+fn kill_a_publisher() -> Duration {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let subscriber = subscriber(&node, SubscriberQos::default());
@@ -311,11 +315,19 @@ fn a_killed_publisher_is_not_alive_and_does_not_match() {
             assert!(set.wait(&mut ready, Some(TIMEOUT)).unwrap());
         }
     }
-    // It takes about a millisecond, and a second if only the periodic look finds it.
-    assert!(start.elapsed() < Duration::from_millis(900), "{:?}", start.elapsed());
+    let took = start.elapsed();
     let status = liveliness.take();
     assert_eq!((status.alive_count, status.alive_count_change, status.not_alive_count), (0, -1, 0));
     assert_eq!((matched.take().current_count_change, subscriber.publishers()), (-1, 0));
+    took
+}
+
+/// It takes about a millisecond, and a second if only the periodic look finds it. A loaded machine may delay
+/// some of the tries.
+#[test]
+fn a_killed_publisher_is_not_alive_and_does_not_match() {
+    let tries = (0..5).map(|_| kill_a_publisher());
+    assert!(tries.into_iter().any(|took| took < Duration::from_millis(900)));
 }
 
 #[test]

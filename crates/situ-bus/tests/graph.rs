@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use common::{Scratch, numbers, role};
 use situ_bus::{
-    Durability, EndpointInfo, EndpointQos, EndpointRole, Executor, Graph, GraphWatch, History, MAX_USER_DATA,
-    Node, NodeError, NodeOptions, Placement, PublisherQos, RawClient, RawPublisher, RawServer, RawSubscriber,
-    ReadySources, RegisterError, Reliability, RootError, ServiceDescription, ServiceOptions, SubscriberQos,
-    WaitSet, Waitable, clean, inspect,
+    Durability, EndpointInfo, EndpointQos, EndpointRole, Executor, Graph, GraphWatch, History, Liveliness,
+    MAX_USER_DATA, Node, NodeError, NodeOptions, Placement, PublisherQos, RawClient, RawPublisher, RawServer,
+    RawSubscriber, ReadySources, RegisterError, Reliability, RootError, ServiceDescription, ServiceOptions,
+    SubscriberQos, WaitSet, Waitable, clean, inspect,
 };
 use situ_memory::HOST;
 use situ_testkit::process::{Role, say};
@@ -128,6 +128,8 @@ fn every_participant_reads_what_endpoints_say_about_themselves() {
         depth: 5,
         deadline: Some(Duration::from_millis(20)),
         lifespan: Some(Duration::from_secs(3)),
+        liveliness: Liveliness::ManualByTopic,
+        lease: Some(Duration::from_secs(100)),
         user_data: longest.clone(),
         ..PublisherQos::default()
     };
@@ -160,6 +162,8 @@ fn every_participant_reads_what_endpoints_say_about_themselves() {
             history: History::KeepLast(5),
             deadline: Some(Duration::from_millis(20)),
             lifespan: Some(Duration::from_secs(3)),
+            liveliness: Liveliness::ManualByTopic,
+            lease: Some(Duration::from_secs(100)),
         },
         user_data: longest,
     };
@@ -170,6 +174,8 @@ fn every_participant_reads_what_endpoints_say_about_themselves() {
         history: History::KeepLast(3),
         deadline: None,
         lifespan: None,
+        liveliness: Liveliness::Automatic,
+        lease: None,
     };
     let (id, role) = (subscriber.id(), EndpointRole::Subscriber);
     let of_subscriber = EndpointInfo { id, role, qos, user_data: b"rihs01".to_vec(), ..expected.clone() };

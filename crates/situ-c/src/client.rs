@@ -167,7 +167,7 @@ unsafe fn lend_by(
         let shared = unsafe { given(client, "client") }?;
         let lent = Lent::Request(lend(&shared.raw.raw)?);
         // SAFETY: not null, and valid as the caller promises; it is a loan of the client.
-        unsafe { shared.lend(target, lent) };
+        unsafe { situ_client::lend(client, target, lent) };
         Ok(situ_status::Ok)
     };
     // SAFETY: `error` is null or valid.

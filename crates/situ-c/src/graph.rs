@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::os::fd::{AsFd, AsRawFd};
 
 use situ_bus::{
-    Durability, EndpointInfo, Graph, GraphWatch, GraphWatchError, History, NodeInfo, Reliability,
+    Durability, EndpointInfo, Graph, GraphWatch, GraphWatchError, History, Liveliness, NodeInfo, Reliability,
 };
 
 use crate::error::{Failure, guard, guard_value, situ_error, situ_status};
@@ -38,6 +38,8 @@ pub struct situ_endpoint_info {
     pub depth: u64,
     pub deadline_ns: u64,
     pub lifespan_ns: u64,
+    pub lease_ns: u64,
+    pub liveliness: u32,
     pub user_data: *const c_void,
     pub user_data_size: usize,
 }
@@ -86,6 +88,8 @@ fn with_endpoint(endpoint: &EndpointInfo, visit: impl FnOnce(&situ_endpoint_info
         },
         deadline_ns: nanoseconds(qos.deadline),
         lifespan_ns: nanoseconds(qos.lifespan),
+        lease_ns: nanoseconds(qos.lease),
+        liveliness: (qos.liveliness == Liveliness::ManualByTopic).into(),
         user_data: endpoint.user_data.as_ptr().cast(),
         user_data_size: endpoint.user_data.len(),
     });

@@ -1,5 +1,6 @@
 //! libsitu: the bus for C, and for all languages that can call C. Its documentation is the headers,
-//! `cpp/include/situ.h`, and `events.h`, `execute.h`, `graph.h` and `service.h` in `cpp/include/situ/`.
+//! `cpp/include/situ.h`, and `events.h`, `execute.h`, `graph.h`, `service.h` and `trace.h` in
+//! `cpp/include/situ/`.
 //!
 //! Every function checks its arguments, calls `situ-bus`, and turns errors into texts. No panic unwinds into
 //! C ([`error::guard`]). The state of the hot path lies in structures that the caller owns. Lending,

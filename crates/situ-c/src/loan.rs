@@ -16,14 +16,16 @@ impl<T> Lender<T> {
     /// Stores a loan of this lender in the caller's structure, and counts it.
     ///
     /// # Safety
-    /// `self` is a handle, of the type that lends such loans. `target` is valid for writes.
+    /// `handle` is a live handle, of the type that lends such loans. `target` is valid for writes.
     #[inline]
-    pub(crate) unsafe fn lend(&self, target: *mut situ_loan, lent: Lent<'_>) {
-        self.lent.set(self.lent.get() + 1);
-        let encoding = lent.encoding() as u32;
-        let lender = std::ptr::from_ref(self).cast_mut().cast();
+    pub(crate) unsafe fn lend(handle: *mut Self, target: *mut situ_loan, lent: Lent<'_>) {
         // SAFETY: the caller's promise.
-        unsafe { situ_loan::write(target, lender, lent, encoding) };
+        let count = unsafe { &(*handle).lent };
+        count.set(count.get() + 1);
+        let encoding = lent.encoding() as u32;
+        // The handle itself, because the lender may be freed by it when its last loan comes back.
+        // SAFETY: the caller's promise.
+        unsafe { situ_loan::write(target, handle.cast(), lent, encoding) };
     }
 }
 

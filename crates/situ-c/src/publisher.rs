@@ -103,7 +103,7 @@ pub unsafe extern "C" fn situ_publisher_loan(
         let shared = unsafe { given(publisher, "publisher") }?;
         let raw = shared.raw.loan(head_size, head_align, body_size)?;
         // SAFETY: not null, and valid as the caller promises; it is a loan of the publisher.
-        unsafe { shared.lend(target, Lent::Message(raw)) };
+        unsafe { situ_publisher::lend(publisher, target, Lent::Message(raw)) };
         Ok(situ_status::Ok)
     };
     // SAFETY: `error` is null or valid.
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn situ_publisher_loan_growing(
         let room = if room == 0 { GROWING_ROOM } else { room };
         let raw = shared.raw.loan_growing(body_size, room)?;
         // SAFETY: not null, and valid as the caller promises; it is a loan of the publisher.
-        unsafe { shared.lend(target, Lent::Message(raw)) };
+        unsafe { situ_publisher::lend(publisher, target, Lent::Message(raw)) };
         Ok(situ_status::Ok)
     };
     // SAFETY: `error` is null or valid.

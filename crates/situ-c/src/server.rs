@@ -238,7 +238,7 @@ unsafe fn lend_by(
         let (shared, id) = unsafe { (given(server, "server")?, given(request, "request")?) };
         let lent = Lent::Reply(lend(&shared.raw.raw, &id.into())?);
         // SAFETY: not null, and valid as the caller promises; it is a loan of the server.
-        unsafe { shared.lend(target, lent) };
+        unsafe { situ_server::lend(server, target, lent) };
         Ok(situ_status::Ok)
     };
     // SAFETY: `error` is null or valid.

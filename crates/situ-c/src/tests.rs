@@ -71,6 +71,8 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         depth,
         deadline_ns,
         lifespan_ns,
+        lease_ns,
+        liveliness,
         user_data,
         user_data_size
     });
@@ -296,7 +298,8 @@ fn the_header_and_the_library_agree_on_every_number() {
 
 #[test]
 fn the_header_declares_what_the_library_exports() {
-    let headers = ["situ.h", "situ/events.h", "situ/execute.h", "situ/graph.h", "situ/service.h"];
+    let headers =
+        ["situ.h", "situ/events.h", "situ/execute.h", "situ/graph.h", "situ/service.h", "situ/trace.h"];
     let header =
         headers.map(|name| std::fs::read_to_string(include_directory().join(name)).unwrap()).concat();
     let mut code = String::new();

@@ -79,8 +79,8 @@ fn a_call_can_be_followed_to_its_server_and_back() {
         assert!(begin.elapsed() < TIMEOUT, "the recording does not reach this process");
         std::thread::sleep(Duration::from_millis(1));
     }
-    // The events of the bus are switched on directly after the categories.
-    std::thread::sleep(Duration::from_millis(50));
+    // The events of the bus are switched on directly after the categories, by another thread.
+    std::thread::sleep(Duration::from_millis(500));
     (0..ROUNDS).for_each(|_| round(&client, &server));
     text(&sandbox.run(&["trace", "stop"]));
     assert!(recorder.wait(TIMEOUT).status.success());

@@ -109,9 +109,9 @@ impl RemoteTake<'_> {
             return Err(self.malformed("its body lies in a pool that does not exist"));
         };
         let word = StateWord::read(&bodies.state);
-        // Read after the state: if the entry was given to another publisher since the message was held, its
-        // tenure shows that by now.
-        if bodies.tenure.of(self.taken.number).is_none() {
+        // Read after the state: if the entry was given away since the message was held, its tenure shows that
+        // by now. If it is free, no pool has it.
+        if bodies.tenure.of(self.taken.number).is_none() || !word.is_taken() {
             return Ok(None);
         }
         if !word.is_of_bodies() {
@@ -136,11 +136,16 @@ impl RemoteTake<'_> {
             Err(ViewError::Gone(_)) => return Ok(None),
             Err(source) => return Err(subscriber.pool_error(taken.number, source)),
         };
-        let place = mapped.view.place(taken.body_slot).filter(|(_, len)| {
-            let end = taken.body_offset.checked_add(taken.body_size);
-            end.is_some_and(|end| end as u64 <= *len)
-        });
-        let (Some((offset, _)), Some(fence)) = (place, mapped.view.fence(taken.body_slot)) else {
+        // The files may be gone since the pool was mapped: a ledger that names a head does not keep its body.
+        let Some((offset, has)) = mapped.view.place(taken.body_slot) else {
+            return match subscriber.no_place(taken.number, &mapped.view, taken.body_slot) {
+                TakeError::Pool { source: ViewError::Gone(_), .. } => Ok(None),
+                error => Err(error),
+            };
+        };
+        let end = taken.body_offset.checked_add(taken.body_size);
+        let fits = end.is_some_and(|end| end as u64 <= has);
+        let Some(fence) = mapped.view.fence(taken.body_slot).filter(|_| fits) else {
             return Err(self.malformed("its body reaches out of its slot"));
         };
         let (offset, len) = (offset + taken.body_offset as u64, taken.body_size as u64);
@@ -314,7 +319,7 @@ impl RawSubscriber {
         let (Found::Ready(slot), _) = self.core().topic.entry(self.column(), number).look() else {
             return false;
         };
-        let pool = self.pools().get(self.core(), slot.pool, number).ok();
+        let pool = self.pools().get_copies(self.core(), slot.pool).ok();
         let fence = pool.and_then(|pool| pool.view.fence(SlotId::from(slot.slot)));
         // The value of a slot's fence is the slot's generation plus 1.
         let this = |fence: &Fence| short_generation(fence.value().wrapping_sub(1)) == slot.generation;
@@ -326,7 +331,7 @@ impl RawSubscriber {
         let entry = self.core().topic.entry(self.column(), number);
         let (Found::Ready(slot), word) = entry.look() else { return Ok(None) };
         // If it cannot be mapped, the caller makes a copy, and reports the error if that fails too.
-        let Some(pin) = self.share(slot, number, len, &|| entry.still(word)).unwrap_or(None) else {
+        let Some(pin) = self.share(slot, len, &|| entry.still(word)).unwrap_or(None) else {
             return Ok(None);
         };
         let Some(fence) = pin.mapped.view.fence(pin.slot) else { return Ok(None) };
@@ -345,7 +350,7 @@ impl RawSubscriber {
         source: &Source<'_>,
         how: CopyMode<'_>,
     ) -> Result<Option<CopyHandle>, TakeError> {
-        let share = |slot, still: &dyn Fn() -> bool| self.share(slot, number, source.len, still);
+        let share = |slot, still: &dyn Fn() -> bool| self.share(slot, source.len, still);
         self.copies().bring(number, source, how, share).map_err(|source| TakeError::Copy {
             topic: self.core().topic.name.clone(),
             sequence: number,
@@ -358,11 +363,10 @@ impl RawSubscriber {
     fn share(
         &self,
         reference: Reference,
-        number: u64,
         len: u64,
         still: &dyn Fn() -> bool,
     ) -> Result<Option<Pin>, ViewError> {
-        let mapped = match self.pools().get(self.core(), reference.pool, number) {
+        let mapped = match self.pools().get_copies(self.core(), reference.pool) {
             Ok(mapped) => mapped,
             Err(ViewError::Gone(_)) => return Ok(None),
             Err(error) => return Err(error),

@@ -37,8 +37,12 @@ pub(crate) struct Lease {
 
 impl Lease {
     /// The lease of a new publisher. `None` if its liveliness is automatic, or its lease has no end.
-    pub(crate) fn of(offered: Terms) -> Option<Arc<Self>> {
-        (offered.manual && offered.lease_ns != 0).then(|| Arc::new(Self::at(offered.lease_ns, now_ns())))
+    pub(crate) fn of(topic: &Topic, offered: Terms) -> Option<Arc<Self>> {
+        (offered.manual && offered.lease_ns != 0).then(|| {
+            let lease = Self::at(offered.lease_ns, now_ns());
+            lease.lapses.store(topic.lapses().load(Ordering::SeqCst), Ordering::Relaxed);
+            Arc::new(lease)
+        })
     }
 
     fn at(lease_ns: u64, now: u64) -> Self {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use situ_memory::DomainId;
 
 use crate::node::endpoint::EndpointId;
-use crate::qos::{Durability, History, PublisherQos, Reliability, SubscriberQos};
+use crate::qos::{Durability, History, Liveliness, PublisherQos, Reliability, SubscriberQos};
 use crate::topic::Encoding;
 
 /// The kind of an endpoint.
@@ -45,6 +45,10 @@ pub struct EndpointQos {
     pub deadline: Option<Duration>,
     /// The age from which messages are no longer delivered.
     pub lifespan: Option<Duration>,
+    /// How a publisher shows that it is alive.
+    pub liveliness: Liveliness,
+    /// The longest time between two signs of life.
+    pub lease: Option<Duration>,
 }
 
 impl From<&PublisherQos> for EndpointQos {
@@ -55,6 +59,8 @@ impl From<&PublisherQos> for EndpointQos {
             history: History::KeepLast(qos.depth.max(1)),
             deadline: qos.deadline,
             lifespan: qos.lifespan,
+            liveliness: qos.liveliness,
+            lease: qos.lease,
         }
     }
 }
@@ -70,6 +76,8 @@ impl From<&SubscriberQos> for EndpointQos {
             },
             deadline: qos.deadline,
             lifespan: None,
+            liveliness: qos.liveliness,
+            lease: qos.lease,
         }
     }
 }

@@ -12,21 +12,24 @@ use super::endpoint_info::{EndpointInfo, EndpointQos, EndpointRole};
 use crate::node::endpoint::EndpointId;
 use crate::node::liveness::NodeId;
 use crate::node::node_file::{MAX_USER_DATA, RECORD_SIZE, Reading};
-use crate::qos::{Durability, History, Reliability, nanoseconds};
+use crate::qos::{Durability, History, Liveliness, Reliability, nanoseconds};
 use crate::topic::Encoding;
 
+/// The offset of the lease, the last of the numbers.
+const LEASE: usize = 88;
 /// The offset of the texts, which follow the numbers.
 const TEXTS: usize = 96;
 /// The longest name of a type, in bytes.
 const MAX_TYPE_NAME: usize = 544;
 /// The greatest number of characters of the name of a topic or a service.
 const MAX_NAME: usize = 80;
-/// The longest name in bytes. As a file name, with its `%XX`, it has at most 255, so that it has at most 85
-/// here.
+/// The longest name in bytes. A file name has at most 255 bytes, and each byte beyond ASCII takes three
+/// (`%XX`), so a name with such letters has at most 85.
 const MAX_NAME_BYTES: usize = 128;
 
 const RELIABLE: u32 = 1;
 const TRANSIENT_LOCAL: u32 = 2;
+const MANUAL: u32 = 4;
 
 const _: () = assert!(TEXTS + MAX_NAME_BYTES + MAX_TYPE_NAME + MAX_USER_DATA == RECORD_SIZE);
 
@@ -56,7 +59,8 @@ pub(crate) fn encode(endpoint: &EndpointInfo) -> Vec<u8> {
     };
     let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
     let flags = flag(qos.reliability == Reliability::Reliable, RELIABLE)
-        | flag(qos.durability == Durability::TransientLocal, TRANSIENT_LOCAL);
+        | flag(qos.durability == Durability::TransientLocal, TRANSIENT_LOCAL)
+        | flag(qos.liveliness == Liveliness::ManualByTopic, MANUAL);
     let texts = [endpoint.name.as_bytes(), type_name.as_bytes(), &endpoint.user_data];
     let mut record = Vec::with_capacity(RECORD_SIZE);
     record.extend([0; 8]);
@@ -73,7 +77,8 @@ pub(crate) fn encode(endpoint: &EndpointInfo) -> Vec<u8> {
     for text in texts {
         record.extend((text.len() as u16).to_le_bytes());
     }
-    record.resize(TEXTS, 0);
+    record.resize(LEASE, 0);
+    record.extend(nanoseconds(qos.lease).to_le_bytes());
     texts.iter().for_each(|text| record.extend(*text));
     let sum = checksum(&record[8..]);
     record[..8].copy_from_slice(&sum.to_le_bytes());
@@ -132,6 +137,8 @@ pub(crate) fn decode(node: NodeId, bytes: &[u8]) -> Reading<EndpointInfo> {
             },
             deadline: time(word(56)),
             lifespan: time(word(64)),
+            liveliness: if is_set(MANUAL) { Liveliness::ManualByTopic } else { Liveliness::Automatic },
+            lease: time(word(LEASE)),
         },
         user_data: user_data.to_owned(),
     })
@@ -162,6 +169,8 @@ mod tests {
                 history: History::KeepLast(5),
                 deadline: Some(Duration::from_nanos(9)),
                 lifespan: None,
+                liveliness: Liveliness::ManualByTopic,
+                lease: Some(Duration::from_nanos(77)),
             },
             user_data: vec![7, 0],
         }
@@ -192,8 +201,10 @@ mod tests {
         for number in [0x11_u64, 0x22, u64::from(HOST.kind.number()) << 32, 5, 9, 0] {
             expected.extend(number.to_le_bytes());
         }
-        expected.extend([1, 0, 0, 0, 3, 0, 4, 0, 2, 0]);
-        expected.extend([0; 14]);
+        // Reliable and manual by topic; the lengths of the texts.
+        expected.extend([5, 0, 0, 0, 3, 0, 4, 0, 2, 0]);
+        expected.extend([0; 6]);
+        expected.extend(77_u64.to_le_bytes());
         expected.extend(b"addt::A\x07\x00");
         assert_eq!(record[8..], expected);
         assert_eq!(valid(&record), Some(endpoint()));

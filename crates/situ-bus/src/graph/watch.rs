@@ -40,8 +40,8 @@ use crate::wait_set::source::{Descriptor, Source, Waitable};
 
 /// How often a watch looks whether a process that is ending has released its lock.
 const LOOK: Duration = Duration::from_millis(1);
-/// How many such looks it makes. Then the lock belongs to a process that lives on.
-const MAX_LOOKS: u32 = 1000;
+/// For how long it looks. Then the lock belongs to a process that lives on.
+const MAX_LOOKING: Duration = Duration::from_secs(1);
 /// How often a watch without inotify reports a possible change.
 const POLLING: Duration = Duration::from_millis(100);
 /// The name of the directory of nodes in the root.
@@ -111,7 +111,8 @@ pub struct GraphWatch {
 struct Pending {
     /// The nodes whose files were closed, until their locks are free.
     closed: Vec<NodeId>,
-    looks: u32,
+    /// When the last of them was closed.
+    closed_at: Option<Instant>,
     /// The directory of nodes was removed. The next node creates it again.
     is_detached: bool,
 }
@@ -228,14 +229,13 @@ impl GraphWatch {
             pending.closed.extend(seen.closed);
             pending.closed.sort_unstable();
             pending.closed.dedup();
-            pending.looks = 0;
+            pending.closed_at = Some(Instant::now());
         }
         if !pending.closed.is_empty() {
             let before = pending.closed.len();
             pending.closed.retain(|node| is_alive(&self.root, *node));
             has_changed |= pending.closed.len() < before;
-            pending.looks += 1;
-            if pending.looks == MAX_LOOKS {
+            if pending.closed_at.is_none_or(|at| at.elapsed() > MAX_LOOKING) {
                 pending.closed.clear();
             }
         }

@@ -84,16 +84,23 @@ impl NodeInner {
     /// The threads that watch topics for file descriptors, async tasks and wait sets. They start with the
     /// first use.
     pub(crate) fn reactor(&self) -> io::Result<&Reactor> {
-        if !self.life.is_ours() {
-            return Err(io::Error::other(
-                "its node belongs to the process that this one was forked from: create a node in this process",
-            ));
-        }
+        self.check_owner()?;
         Ok(self.reactor.get_or_init(Reactor::new))
+    }
+
+    /// An error in a forked child, which has none of the node's threads.
+    fn check_owner(&self) -> io::Result<()> {
+        if self.life.is_ours() {
+            return Ok(());
+        }
+        Err(io::Error::other(
+            "its node belongs to the process that this one was forked from: create a node in this process",
+        ))
     }
 
     /// The thread that looks at endpoints whose events are waited for. It starts with the first use.
     pub(crate) fn monitor(&self) -> io::Result<Arc<Monitor>> {
+        self.check_owner()?;
         let mut monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(monitor) = &*monitor {
             return Ok(monitor.clone());

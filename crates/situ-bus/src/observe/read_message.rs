@@ -40,6 +40,11 @@ impl Observer {
         self.next = 0;
     }
 
+    /// How many messages the topic keeps at most.
+    pub(super) fn depth(&self) -> usize {
+        usize::try_from(self.topic.ring_of(self.next).depth()).unwrap_or(usize::MAX)
+    }
+
     /// Copies the next message, if it is published. Messages that cannot be read are counted in `missed`.
     pub(super) fn read(&mut self) -> Option<Read> {
         // Rows that another process wrote must not lead around for ever.

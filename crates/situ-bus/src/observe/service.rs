@@ -100,11 +100,14 @@ impl ServiceObserver {
         // these comes without its request.
         let mut replies = Vec::new();
         for (client, observer) in &mut self.replies {
-            let read = std::iter::from_fn(|| observer.as_mut()?.read());
+            // As many as the topic keeps: otherwise publishers that are faster would keep this busy.
+            let most = observer.as_ref().map_or(0, Observer::depth);
+            let read = std::iter::from_fn(|| observer.as_mut()?.read()).take(most);
             replies.extend(read.filter_map(|read| reply(*client, read)));
         }
+        let most = self.requests.depth();
         let mut events: Vec<ServiceEvent> =
-            std::iter::from_fn(|| self.requests.read()).filter_map(request).collect();
+            std::iter::from_fn(|| self.requests.read()).take(most).filter_map(request).collect();
         for event in &events {
             // Its topic of replies exists by now.
             if self.replies.get(&event.client).is_none_or(Option::is_none) {

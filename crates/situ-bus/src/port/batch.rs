@@ -22,7 +22,8 @@ use crate::protocol::ring::Look;
 
 impl RawPublisher {
     /// Publishes messages in this order, and returns the number of the last one in the topic's order; `None`
-    /// if there are none. Sleeping subscribers are woken once. All messages have the same time stamp.
+    /// if there are none. Usually sleeping subscribers are woken once, and all messages have one time stamp.
+    /// While a tracer watches, or the publisher makes copies ahead of time, each is published by itself.
     ///
     /// On failure, `loans` has the messages that were not published.
     pub fn publish_all(&self, loans: &mut Vec<RawLoan<'_>>) -> Result<Option<u64>, PublishError> {
@@ -136,9 +137,10 @@ impl RawSubscriber {
         give: &mut impl FnMut(RawSample) -> Result<(), E>,
     ) -> Result<usize, E> {
         let (first, most) = (self.cursor(), self.may_take_in_order().min(most));
-        let (mut count, mut result) = (0, Ok(()));
-        while count < most && result.is_ok() {
-            let number = first.wrapping_add(count as u64);
+        let mut taken = TakenInOrder { subscriber: self, first, count: 0 };
+        let mut result = Ok(());
+        while taken.count < most && result.is_ok() {
+            let number = first.wrapping_add(taken.count as u64);
             let ring = self.core().topic.ring_of(number);
             let Look::Here(reference) = ring.look(number) else { break };
             let sample = match self.copy_from_row(ring, reference, number) {
@@ -149,12 +151,27 @@ impl RawSubscriber {
                     _ => break,
                 },
             };
-            count += 1;
+            taken.count += 1;
             result = give(sample);
         }
-        if count > 0 {
-            self.note_taken(first.wrapping_add(count as u64), count);
-        }
+        let count = taken.count;
+        drop(taken);
         result.map(|()| count)
+    }
+}
+
+/// The messages that were taken in order so far. The cursor moves once, when this is dropped, also if the
+/// caller's function panics.
+struct TakenInOrder<'s> {
+    subscriber: &'s RawSubscriber,
+    first: u64,
+    count: usize,
+}
+
+impl Drop for TakenInOrder<'_> {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.subscriber.note_taken(self.first.wrapping_add(self.count as u64), self.count);
+        }
     }
 }

@@ -10,6 +10,7 @@ use situ_memory::{Access, Domain, DomainError, Domains, PoolView, Registered, Sl
 use crate::node::handle::NodeInner;
 use crate::node::liveness::NodeId;
 use crate::port::cells::Cells;
+use crate::protocol::tenure::NO_MESSAGES;
 use crate::topic::{Matching, OwnPlace, StateWord, Topic};
 use crate::trust::{Limits, Trust};
 
@@ -54,7 +55,8 @@ impl Drop for Core {
 #[derive(Debug)]
 pub(crate) struct Mapped {
     pub(crate) number: u64,
-    /// Rows of earlier messages that name its entry refer to another pool.
+    /// Rows of earlier messages that name its entry refer to another pool. Of a pool of copies
+    /// [`NO_MESSAGES`].
     since: u64,
     pub(crate) view: PoolView,
     /// Whether its messages are read in place: only trusted users may write to it.
@@ -147,21 +149,33 @@ impl Pools {
         {
             return Ok(mapped.clone());
         }
-        self.map(core, entry, sequence)
+        self.map(core, entry, Some(sequence))
     }
 
+    /// Returns the pool of copies of an entry that the word of a copy names.
+    pub(crate) fn get_copies(&self, core: &Arc<Core>, entry: u16) -> Result<Arc<Mapped>, ViewError> {
+        if let Some(Some(mapped)) = self.mapped.borrow().get(usize::from(entry))
+            && core.topic.named_entry(usize::from(entry)).is_some_and(|it| mapped.number == it.tenure.pool())
+            && mapped.since == NO_MESSAGES
+        {
+            return Ok(mapped.clone());
+        }
+        self.map(core, entry, None)
+    }
+
+    /// Maps the pool of a message, or a pool of copies.
     #[cold]
-    fn map(&self, core: &Arc<Core>, entry: u16, sequence: u64) -> Result<Arc<Mapped>, ViewError> {
+    fn map(&self, core: &Arc<Core>, entry: u16, sequence: Option<u64>) -> Result<Arc<Mapped>, ViewError> {
         let Some(of_entry) = core.topic.named_entry(usize::from(entry)) else {
             return Err(ViewError::Gone(core.topic.file().path().to_owned()));
         };
-        if self.is_stranger(&core.topic, entry, sequence) {
+        if sequence.is_some_and(|sequence| self.is_stranger(&core.topic, entry, sequence)) {
             return Err(ViewError::Gone(PathBuf::new()));
         }
         let number = of_entry.tenure.pool();
         let path = core.topic.pool_path(number);
         let since = of_entry.tenure.since();
-        if sequence < since {
+        if sequence.is_some_and(|sequence| sequence < since) || sequence.is_none() != (since == NO_MESSAGES) {
             return Err(ViewError::Gone(path.path().to_owned()));
         }
         // Fences of messages are never pending, so there is nothing to write.

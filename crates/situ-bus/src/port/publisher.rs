@@ -171,6 +171,7 @@ impl RawPublisher {
             .eager_copies
             .then(|| Box::new(RefCell::new(Eager::new(topic.clone(), inner.clone(), placement.domain))));
         let next = topic.end();
+        let lease = Lease::of(&topic, registration.terms);
         Ok(Self {
             copied: CopiedMessages::of(&topic, entry, &qos),
             head_offset: topic.head_offset(),
@@ -186,7 +187,7 @@ impl RawPublisher {
             when_full: Cell::new(qos.when_full),
             terms: registration.terms,
             deadline: DeadlineClock::new(qos.deadline),
-            lease: Lease::of(registration.terms),
+            lease,
             events: OnceCell::new(),
             qos: PublisherQos { depth, ..qos },
             interrupter: RefCell::default(),

@@ -43,7 +43,7 @@ impl RawSubscriber {
 
     /// Returns the reason why a slot has no memory.
     #[cold]
-    pub(super) fn no_place(&self, sequence: u64, pool: &PoolView, slot: SlotId) -> TakeError {
+    pub(crate) fn no_place(&self, sequence: u64, pool: &PoolView, slot: SlotId) -> TakeError {
         let topic = self.core().topic.name.clone();
         if let Some(end) = pool.metadata().beyond_reach(slot) {
             return TakeError::TooFar { topic, sequence, end, limit: self.qos().limits.pool };

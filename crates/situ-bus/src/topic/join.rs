@@ -27,6 +27,7 @@ use crate::node::liveness::{NodeId, unique};
 use crate::node::peer::Peer;
 use crate::protocol::flow_window;
 use crate::protocol::ring::SEAL_POOL;
+use crate::protocol::tenure::NO_MESSAGES;
 use crate::qos::{PublisherQos, SubscriberQos, Terms};
 
 /// The properties of a participant that joins.
@@ -512,9 +513,8 @@ impl NewEntry {
         fence(Ordering::Release);
         entry.node.store(self.node.0, Ordering::Relaxed);
         // Rows of earlier pools of the entry remain for a while. Their numbers are below `since`, so they are
-        // not valid any more. Copies belong to messages from before their pool was made, so their `since` is
-        // 0.
-        let since = if is_of_copies { 0 } else { topic.end() };
+        // not valid any more. No row names a pool of copies.
+        let since = if is_of_copies { NO_MESSAGES } else { topic.end() };
         entry.tenure.begin(self.pool, since);
         entry.encoding.store(self.encoding, Ordering::Relaxed);
         entry.layout_hash.store(self.layout_hash, Ordering::Relaxed);

@@ -51,14 +51,19 @@ impl Topic {
         true
     }
 
-    /// Whether a repair can find something: a member that has left or died, or that is dead by `is_alive`. It
-    /// makes no system call itself.
+    /// Whether a repair can find something: a member that has left or died, or that is dead by `is_alive`, and
+    /// that this participant has not listed already because it could not mark it. It makes no system call
+    /// itself.
     pub(crate) fn may_need_repair(&self, mut is_alive: impl FnMut(NodeId) -> bool) -> bool {
         let mut is_there = |word: StateWord, node: u64| word.is_there() && is_alive(NodeId(node));
-        used_publishers(self).any(|(_, entry)| {
+        used_publishers(self).any(|(index, entry)| {
             let word = StateWord::read(&entry.state);
-            word.is_taken() && !is_there(word, entry.node.load(Ordering::Relaxed))
-        }) || self.places.all().any(|place| place.word.is_taken() && !is_there(place.word, place.node()))
+            let is_listed = self.dead_entries.contains(index, word);
+            word.is_taken() && !is_listed && !is_there(word, entry.node.load(Ordering::Relaxed))
+        }) || self.places.all().any(|place| {
+            let is_listed = self.places.is_released(place);
+            place.word.is_taken() && !is_listed && !is_there(place.word, place.node())
+        })
     }
 
     /// Repairs the topic if this node is dead, for a participant that waits for the node. Returns whether the

@@ -304,7 +304,7 @@ impl Places {
 
     /// Whether the ledger of the place does not count any more, although the place could not be freed.
     #[inline]
-    fn is_released(&self, place: PlaceView<'_>) -> bool {
+    pub(super) fn is_released(&self, place: PlaceView<'_>) -> bool {
         self.released.contains(place.index, place.word)
     }
 

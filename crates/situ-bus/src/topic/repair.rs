@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, Beneath, MemoryError, OpenRoot, PoolMetadata, PoolView, ViewError};
@@ -365,6 +366,9 @@ pub(crate) fn sweep(root: &OpenRoot, directory: &Beneath) -> Swept {
             is_over(&topic)
         }
         Ok(None) => true,
+        // Out of descriptors or memory: nothing is known of the topic. (Without the right to write it, the
+        // kernel decides whether its files can be removed.)
+        Err(MemoryError::System { source, .. }) if source.kind() != ErrorKind::PermissionDenied => false,
         // The topic may be one of another version of Situ, and in use. But each member of a topic has a
         // living node, and no member joins while the lock is held.
         Err(_) => nodes(root).is_ok_and(|nodes| nodes.iter().all(|node| !node.alive)),

@@ -28,7 +28,7 @@ pub(crate) enum Role {
     Subscriber,
     /// Only reads.
     Observer,
-    /// Writes the topic's file, and places if it may, to repair.
+    /// Writes the topic's file, to repair. It opens the places again for writing, if it may.
     Repairer,
 }
 

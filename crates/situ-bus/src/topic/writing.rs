@@ -42,7 +42,11 @@ impl Topic {
         }
         let mut writers = self.rights.writers();
         if *writers == 0 {
-            self.maps().try_for_each(|map| map.protect(Access::ReadWrite)).map_err(error)?;
+            let opened = self.maps().try_for_each(|map| map.protect(Access::ReadWrite));
+            opened.map_err(|source| {
+                self.maps().for_each(|map| _ = map.protect(Access::Read));
+                error(source)
+            })?;
         }
         *writers += 1;
         Ok(())

@@ -305,13 +305,16 @@ fn other_pool<'p>(
 }
 
 /// Returns the number of an entry's pool, if the entry exists, its pool is of this kind, and a message of
-/// this number can lie in it.
+/// this number, or a copy of it, can lie in it.
 fn known(topic: &Topic, entry: u16, sequence: u64, of: Option<fn(StateWord) -> bool>) -> Option<u64> {
     let entry = topic.named_entry(usize::from(entry))?;
-    if of.is_some_and(|of| !of(StateWord::read(&entry.state))) {
-        return None;
+    let word = StateWord::read(&entry.state);
+    match of {
+        Some(of) if !of(word) => None,
+        // Copies are of messages that are older than their pool.
+        Some(_) if word.is_of_copies() => Some(entry.tenure.pool()),
+        _ => entry.tenure.of(sequence),
     }
-    entry.tenure.of(sequence)
 }
 
 /// Returns the pool that was opened for an entry before, or opens it.

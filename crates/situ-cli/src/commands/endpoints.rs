@@ -1,7 +1,9 @@
 //! What endpoints say about themselves, and `situ topic info --verbose`.
 
 use serde::Serialize;
-use situ::bus::{Durability, EndpointInfo, EndpointRole, Graph, GraphTopic, History, NodeInfo, Reliability};
+use situ::bus::{
+    Durability, EndpointInfo, EndpointRole, Graph, GraphTopic, History, Liveliness, NodeInfo, Reliability,
+};
 use situ::layout::foreign::Foreign;
 
 use super::Context;
@@ -28,6 +30,8 @@ pub struct EndpointRow {
     depth: Option<usize>,
     deadline_ns: Option<u64>,
     lifespan_ns: Option<u64>,
+    liveliness: &'static str,
+    lease_ns: Option<u64>,
     domain: String,
     id: String,
     user_data: String,
@@ -61,6 +65,11 @@ impl EndpointRow {
             },
             deadline_ns: qos.deadline.map(nanoseconds),
             lifespan_ns: qos.lifespan.map(nanoseconds),
+            liveliness: match qos.liveliness {
+                Liveliness::ManualByTopic => "manual by topic",
+                Liveliness::Automatic => "automatic",
+            },
+            lease_ns: qos.lease.map(nanoseconds),
             domain: endpoint.domain.to_string(),
             id: endpoint.id.to_string(),
             user_data: hexadecimal(&endpoint.user_data),
@@ -82,6 +91,7 @@ impl EndpointRow {
             ("qos", format!("{}, {}, keeps {keeps}", self.reliability, self.durability)),
             ("deadline", time(self.deadline_ns)),
             ("lifespan", time(self.lifespan_ns)),
+            ("liveliness", format!("{}, lease {}", self.liveliness, time(self.lease_ns))),
             ("domain", self.domain.clone()),
             ("id", self.id.clone()),
             ("user data", data.to_owned()),
@@ -185,6 +195,8 @@ pub mod tests {
                 history: History::KeepLast(8),
                 deadline: Some(Duration::from_millis(20)),
                 lifespan: None,
+                liveliness: Liveliness::ManualByTopic,
+                lease: Some(Duration::from_millis(30)),
             },
             user_data: vec![0x0a, 0xff],
         };
@@ -227,6 +239,7 @@ pub mod tests {
              qos        reliable, volatile, keeps 8\n\
              deadline   20.0 ms\n\
              lifespan   none\n\
+             liveliness manual by topic, lease 30.0 ms\n\
              domain     host\n\
              id         0000000000000001-00000000000000ab\n\
              user data  0aff\n\
@@ -241,6 +254,7 @@ pub mod tests {
              qos        reliable, volatile, keeps 8\n\
              deadline   20.0 ms\n\
              lifespan   none\n\
+             liveliness manual by topic, lease 30.0 ms\n\
              domain     host\n\
              id         0000000000000002-00000000000000ab\n\
              user data  0aff\n"

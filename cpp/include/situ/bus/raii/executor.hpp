@@ -218,9 +218,8 @@ class executor {
   ///
   ///   P answer(const request<Q>&)      returns the reply, or a `result<P, situ::refusal>`. A client that has
   ///                                    ended, or has no room, is passed over.
-  ///   void answer(server&, request<Q>) answers itself, now or later, in one or more parts. It may also
-  ///   return a
-  ///                                    `result<void, error>`.
+  ///   void answer(server&, request<Q>) answers itself, now or later, in one or more parts; or returns
+  ///                                    a `result<void, error>`.
   template <std::derived_from<any_server> Server, class Answer>
   source_id serve(Server server, Answer answer) {
     return serve_in(nullptr, std::move(server), std::move(answer));
@@ -230,7 +229,8 @@ class executor {
     return serve_in(group.handle(), std::move(server), std::move(answer));
   }
   /// Delivers the replies to a client: resumes coroutines and calls callbacks, as its `dispatch` does. The
-  /// client stays the caller's, who uses it in callbacks of the same group.
+  /// client stays the caller's: use it in callbacks of the same group. If the client is destroyed, it leaves
+  /// the service when this callback is removed.
   source_id add(const any_client& client) { return add_client(nullptr, client); }
   source_id add(const callback_group& group, const any_client& client) {
     return add_client(group.handle(), client);

@@ -49,6 +49,8 @@ struct endpoint_info {
   /// Zero: none.
   std::chrono::nanoseconds deadline{0};
   std::chrono::nanoseconds lifespan{0};
+  std::chrono::nanoseconds lease{0};
+  situ::liveliness liveliness = situ::liveliness::automatic;
   std::vector<std::byte> user_data;
 };
 
@@ -93,6 +95,8 @@ inline endpoint_info endpoint_of(const situ_endpoint_info& raw) {
   made.depth = raw.depth;
   made.deadline = time_of(raw.deadline_ns);
   made.lifespan = time_of(raw.lifespan_ns);
+  made.lease = time_of(raw.lease_ns);
+  made.liveliness = static_cast<situ::liveliness>(raw.liveliness);
   made.user_data = bytes_of(raw.user_data, raw.user_data_size);
   return made;
 }

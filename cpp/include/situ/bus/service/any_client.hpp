@@ -41,7 +41,8 @@ class any_client {
   /// does this by itself (`executor.add`).
   std::size_t dispatch(std::chrono::nanoseconds timeout = std::chrono::nanoseconds::zero()) {
     detail::failed why;
-    if (!wait(timeout)) return 0;
+    // The wait knows nothing of replies that were taken before.
+    if (!(core_ && core_->has_deliverable()) && !wait(timeout)) return 0;
     // What is called may destroy this client.
     const auto core = core_;
     const std::size_t count = core->dispatch(why);
@@ -56,7 +57,8 @@ class any_client {
     return detail::result_of(std::move(count), std::move(why));
   }
 
-  /// Ends a call that was begun with a callback, which is not called any more.
+  /// Ends a call that was begun with a callback, which is not called any more. A coroutine that waits for the
+  /// call is not resumed: destroy it first.
   void cancel(std::uint64_t call) noexcept {
     if (core_) core_->cancel(call);
   }

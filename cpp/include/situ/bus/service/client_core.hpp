@@ -88,9 +88,12 @@ class client_core {
     for (const kept& one : kept_) {
       if (one.reply.call == call) return true;
     }
-    situ_reply reply;
+    situ_reply reply = none();
     failed why;
-    if (take_of(call, std::chrono::nanoseconds::zero(), reply, why) == SITU_EMPTY) return false;
+    const situ_status status = take_of(call, std::chrono::nanoseconds::zero(), reply, why);
+    if (status == SITU_EMPTY) return false;
+    // The take that follows finds the same error.
+    if (status == SITU_ERROR_INVALID_ARGUMENT || status == SITU_ERROR_INTERNAL) return true;
     reply.call = call;
     keep(reply, std::move(why));
     return true;
@@ -134,14 +137,14 @@ class client_core {
   /// many parts and ends of calls there were. An error that belongs to no call ends it.
   std::size_t dispatch(failed& why) {
     for (std::size_t count = 0;; ++count) {
-      situ_reply reply;
+      if (deliver_kept()) continue;
+      situ_reply reply = none();
       situ_error raw;
       failed problem;
       const situ_status status = situ_client_take(handle(), &reply, &raw);
       if (status == SITU_EMPTY) return count;
       succeeded(status, reply, raw, problem);
-      // With an invalid argument, nothing was written.
-      if (problem && (status == SITU_ERROR_INVALID_ARGUMENT || reply.call == 0)) {
+      if (problem && reply.call == 0) {
         why = std::move(problem);
         return count;
       }
@@ -153,7 +156,39 @@ class client_core {
     }
   }
 
+  /// Whether `dispatch` delivers a reply that was taken before.
+  [[nodiscard]] bool has_deliverable() const noexcept {
+    for (const kept& one : kept_) {
+      for (const receiver* at = first_; at != nullptr; at = at->next_) {
+        if (at->call_ == one.reply.call) return true;
+      }
+    }
+    return false;
+  }
+
  private:
+  /// A reply of which nothing was written.
+  static situ_reply none() noexcept {
+    situ_reply reply;
+    reply.call = 0;
+    reply.sample.state_ = 0;
+    reply.sample.head = nullptr;
+    return reply;
+  }
+
+  /// Delivers a kept reply for which something waits by now. Returns whether there was one.
+  bool deliver_kept() {
+    for (auto at = kept_.begin(); at != kept_.end(); ++at) {
+      receiver* const found = unlink(at->reply.call);
+      if (found == nullptr) continue;
+      kept one = std::move(*at);
+      kept_.erase(at);
+      found->receive(*this, one.reply, std::move(one.why));
+      return true;
+    }
+    return false;
+  }
+
   /// A reply that was taken while nothing waited for it.
   struct kept {
     situ_reply reply;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "situ.h"
 #include "situ/bus/c_abi/qos.hpp"
@@ -30,6 +31,8 @@ struct service_options {
   placement requests{};
   /// The memory domain of replies: of those that a server sends, or in which a client takes them.
   placement replies{};
+  /// Up to SITU_MAX_USER_DATA bytes that all participants can read (`situ::graph`).
+  std::vector<std::byte> user_data{};
 };
 
 /// A service type, as `situ gen` makes it of a `.srv` file.
@@ -52,6 +55,8 @@ inline situ_service_options to_c(const service_options& options) noexcept {
   raw.trust = static_cast<std::uint32_t>(options.trust);
   raw.requests = to_c(options.requests);
   raw.replies = to_c(options.replies);
+  raw.user_data = options.user_data.data();
+  raw.user_data_size = options.user_data.size();
   return raw;
 }
 

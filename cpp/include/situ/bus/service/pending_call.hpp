@@ -37,8 +37,9 @@ std::optional<sample<P>> open_reply(client_core& core, const situ_reply& reply, 
 }
 
 inline void explain_empty(std::uint64_t call, failed& why) {
-  why.emplace(errc::empty, "the server ended call " + std::to_string(call) +
-                               " without a reply: use `next` for replies that are streamed");
+  why.emplace(errc::empty, "call " + std::to_string(call) +
+                               " has no reply to take: the server ended it without one, or the reply was taken "
+                               "before; use `next` for replies that are streamed");
 }
 
 #if SITU_HAS_COROUTINES
@@ -177,7 +178,8 @@ class [[nodiscard]] pending_call {
   [[nodiscard]] auto next_part() noexcept { return detail::part_awaiter<P, false>(core_, number_); }
 #endif
 
-  /// Ends the call, and tells the servers.
+  /// Ends the call, and tells the servers. A coroutine that waits for the call is not resumed: destroy it
+  /// first.
   void cancel() noexcept {
     if (number_ != 0 && core_) core_->cancel(number_);
     number_ = 0;
