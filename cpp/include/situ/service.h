@@ -28,8 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "situ/execute.h"
 #include "situ.h"
+#include "situ/execute.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -223,5 +223,26 @@ TEST_F(Bus, a_wait_set_reports_clients_and_servers) {
   EXPECT_EQ(call.wait()->count, 2U);
 }
 
+situ::task wait_for(situ::pending_call<Tick>& call, bool& is_done) {
+  (void)co_await call;
+  is_done = true;
+}
+
+/// `ready` takes the reply out of the bus and keeps it. A coroutine that waits gets it nevertheless.
+TEST_F(Bus, a_call_that_is_asked_for_its_state_still_resumes_its_coroutine) {
+  const auto on = node("both");
+  auto client = on.client<Tick, Tick>("tick");
+  auto server = on.server<Tick, Tick>("tick");
+  bool is_done = false;
+  auto call = client.call(Tick{.count = 1});
+  wait_for(call, is_done);
+  const auto request = server.receive(20s);
+  ASSERT_TRUE(request);
+  server.reply(*request, Tick{.count = 2});
+  EXPECT_TRUE(call.ready());
+  for (int turn = 0; turn < 1000 && !is_done; ++turn) client.dispatch(10ms);
+  EXPECT_TRUE(is_done);
+}
+
 }  // namespace
 }  // namespace bus_test

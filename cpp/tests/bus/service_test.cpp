@@ -349,5 +349,29 @@ TEST_F(Bus, loans_and_calls_outlive_their_client_and_server) {
   unsent->count = 4;
 }
 
+/// A callback that delivers replies itself: parts that come meanwhile are kept until it has returned.
+TEST_F(Bus, a_callback_may_dispatch) {
+  const auto on = node("both");
+  auto client = on.client<Tick, Tick>("tick");
+  auto server = on.server<Tick, Tick>("tick");
+  std::vector<std::uint64_t> parts;
+  bool has_ended = false;
+  client.call(Tick{.count = 1}, 20s, [&](situ::result<std::optional<situ::sample<Tick>>, situ::error> part) {
+    if (!part || !part->has_value()) {
+      has_ended = true;
+      return;
+    }
+    parts.push_back((*part->value()).count);
+    (void)client.try_dispatch();
+  });
+  const auto request = take(server);
+  server.part(request, Tick{.count = 1});
+  server.part(request, Tick{.count = 2});
+  server.reply(request, Tick{.count = 3});
+  for (int turn = 0; turn < 1000 && !has_ended; ++turn) client.dispatch(10ms);
+  EXPECT_TRUE(has_ended);
+  EXPECT_EQ(parts, (std::vector<std::uint64_t>{1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace bus_test

@@ -12,7 +12,7 @@ use crate::lender::{Client, Lender, situ_client};
 use crate::loan::{Lent, give_away, situ_loan};
 use crate::node::situ_node;
 use crate::service::{
-    fd_of, forked, no_fd, read_options, read_service_type, situ_service_options, situ_service_type, when_full,
+    fd_from, forked, read_options, read_service_type, situ_service_options, situ_service_type, when_full,
 };
 use crate::subscriber::{found, situ_sample};
 use crate::types::{c_text, given, limit, target, text};
@@ -420,15 +420,9 @@ pub unsafe extern "C" fn situ_client_fd(
         // SAFETY: the caller's promise.
         let client = &unsafe { given(client, "client") }?.raw;
         client.check_process()?;
-        let event = match client.event.get() {
-            Some(event) => event,
-            None => {
-                let made = client.raw.event_fd().map_err(|error| no_fd(client.raw.service(), &error))?;
-                client.event.get_or_init(|| made)
-            }
-        };
+        let number = fd_from(&client.event, client.raw.service(), || client.raw.event_fd())?;
         // SAFETY: not null, and valid as the caller promises.
-        unsafe { target.write(fd_of(event)) };
+        unsafe { target.write(number) };
         Ok(situ_status::Ok)
     };
     // SAFETY: `error` is null or valid.

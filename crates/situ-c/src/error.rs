@@ -102,6 +102,15 @@ impl Failure {
         Self { status, text: text.to_string() }
     }
 
+    /// The failure of an operation on what the parent of this process has joined.
+    #[cold]
+    pub fn forked(what: &str, name: &str) -> Self {
+        let text = format_args!(
+            "{what} {name:?} was joined by the process that this one was forked from: create a node here"
+        );
+        Self::new(situ_status::Forked, text)
+    }
+
     /// The caller passed an invalid argument.
     pub fn argument(text: impl ToString) -> Self {
         Self::new(situ_status::InvalidArgument, text)

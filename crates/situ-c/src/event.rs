@@ -165,6 +165,26 @@ fn no_such_kind(kind: u32, side: &str) -> Failure {
     Failure::argument(format_args!("`kind` is {kind}, which is not a situ_event_kind of a {side}"))
 }
 
+/// Stores the event that `make` makes.
+///
+/// # Safety
+/// `event` and `error` are null or valid for writes.
+unsafe fn make_event(
+    event: *mut *mut situ_event,
+    error: *mut situ_error,
+    make: impl FnOnce() -> Result<situ_event, Failure>,
+) -> situ_status {
+    let store = || {
+        let target = target(event, "event")?;
+        let made = Box::new(make()?);
+        // SAFETY: not null, and valid for writes as the caller promises.
+        unsafe { target.write(Box::into_raw(made)) };
+        Ok(situ_status::Ok)
+    };
+    // SAFETY: `error` is null or valid.
+    unsafe { guard(error, store) }
+}
+
 /// Makes an event of a publisher.
 ///
 /// # Safety
@@ -177,29 +197,21 @@ pub unsafe extern "C" fn situ_publisher_event(
     error: *mut situ_error,
 ) -> situ_status {
     let make = || {
-        let target = target(event, "event")?;
         // SAFETY: the caller's promise.
         let raw = &unsafe { given(publisher, "publisher") }?.raw;
         if raw.is_inherited() {
-            let text = format_args!(
-                "topic {:?} was joined by the process that this one was forked from: create a node here",
-                raw.topic()
-            );
-            return Err(Failure::new(situ_status::Forked, text));
+            return Err(Failure::forked("topic", raw.topic()));
         }
-        let made = match kind {
+        Ok(match kind {
             MATCHED => situ_event::Matched(raw.matched_event()),
             INCOMPATIBLE_QOS => situ_event::IncompatibleQos(raw.incompatible_qos_event()),
             DEADLINE_MISSED => situ_event::DeadlineMissed(raw.deadline_missed_event()),
             LIVELINESS_LOST => situ_event::LivelinessLost(raw.liveliness_lost_event()),
             other => return Err(no_such_kind(other, "publisher")),
-        };
-        // SAFETY: not null, and valid for writes as the caller promises.
-        unsafe { target.write(Box::into_raw(Box::new(made))) };
-        Ok(situ_status::Ok)
+        })
     };
-    // SAFETY: `error` is null or valid.
-    unsafe { guard(error, make) }
+    // SAFETY: the caller's promise.
+    unsafe { make_event(event, error, make) }
 }
 
 /// Makes an event of a subscriber.
@@ -214,25 +226,21 @@ pub unsafe extern "C" fn situ_subscriber_event(
     error: *mut situ_error,
 ) -> situ_status {
     let make = || {
-        let target = target(event, "event")?;
         // SAFETY: the caller's promise.
         let subscriber = unsafe { given(subscriber, "subscriber") }?;
         check_process(subscriber)?;
         let raw = &subscriber.raw;
-        let made = match kind {
+        Ok(match kind {
             MATCHED => situ_event::Matched(raw.matched_event()),
             INCOMPATIBLE_QOS => situ_event::IncompatibleQos(raw.incompatible_qos_event()),
             DEADLINE_MISSED => situ_event::DeadlineMissed(raw.deadline_missed_event()),
             LIVELINESS_CHANGED => situ_event::LivelinessChanged(raw.liveliness_changed_event()),
             MESSAGES_LOST => situ_event::MessagesLost(raw.messages_lost_event()),
             other => return Err(no_such_kind(other, "subscriber")),
-        };
-        // SAFETY: not null, and valid for writes as the caller promises.
-        unsafe { target.write(Box::into_raw(Box::new(made))) };
-        Ok(situ_status::Ok)
+        })
     };
-    // SAFETY: `error` is null or valid.
-    unsafe { guard(error, make) }
+    // SAFETY: the caller's promise.
+    unsafe { make_event(event, error, make) }
 }
 
 /// Destroys an event.

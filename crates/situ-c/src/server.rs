@@ -14,7 +14,7 @@ use crate::lender::{Lender, Server, situ_server};
 use crate::loan::{Lent, give_away, situ_loan};
 use crate::node::situ_node;
 use crate::service::{
-    fd_of, forked, no_fd, read_options, read_service_type, situ_service_options, situ_service_type, when_full,
+    fd_from, forked, read_options, read_service_type, situ_service_options, situ_service_type, when_full,
 };
 use crate::subscriber::{found, let_go, situ_sample};
 use crate::types::{given, limit, target, text};
@@ -407,15 +407,9 @@ pub unsafe extern "C" fn situ_server_fd(
         // SAFETY: the caller's promise.
         let server = &unsafe { given(server, "server") }?.raw;
         server.check_process()?;
-        let event = match server.event.get() {
-            Some(event) => event,
-            None => {
-                let made = server.raw.event_fd().map_err(|error| no_fd(server.raw.service(), &error))?;
-                server.event.get_or_init(|| made)
-            }
-        };
+        let number = fd_from(&server.event, server.raw.service(), || server.raw.event_fd())?;
         // SAFETY: not null, and valid as the caller promises.
-        unsafe { target.write(fd_of(event)) };
+        unsafe { target.write(number) };
         Ok(situ_status::Ok)
     };
     // SAFETY: `error` is null or valid.

@@ -1,5 +1,6 @@
 //! What clients and servers for C have in common: types, options, errors.
 
+use std::cell::OnceCell;
 use std::ffi::{c_int, c_void};
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -102,22 +103,23 @@ pub fn when_full(block_ns: u64) -> WhenFull {
 /// The failure of an operation in a forked child.
 #[cold]
 pub fn forked(service: &str) -> Failure {
-    let text = format_args!(
-        "service {service:?} was joined by the process that this one was forked from: create a node here"
-    );
-    Failure::new(situ_status::Forked, text)
+    Failure::forked("service", service)
 }
 
-/// The number of a descriptor.
-pub fn fd_of(event: &EventFd) -> c_int {
-    event.as_fd().as_raw_fd()
-}
-
-/// The failure to make a descriptor.
-#[cold]
-pub fn no_fd(service: &str, error: &std::io::Error) -> Failure {
-    let text = format_args!("cannot make an event descriptor for service {service:?}: {error}");
-    Failure::new(situ_status::System, text)
+/// The number of a descriptor, which the first call makes.
+pub fn fd_from(
+    event: &OnceCell<EventFd>,
+    service: &str,
+    make: impl FnOnce() -> std::io::Result<EventFd>,
+) -> Result<c_int, Failure> {
+    if event.get().is_none() {
+        let made = make().map_err(|error| {
+            let text = format_args!("cannot make an event descriptor for service {service:?}: {error}");
+            Failure::new(situ_status::System, text)
+        })?;
+        let _ = event.set(made);
+    }
+    Ok(event.get().map_or(-1, |event| event.as_fd().as_raw_fd()))
 }
 
 impl From<CallError> for Failure {

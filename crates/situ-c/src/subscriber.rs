@@ -241,11 +241,7 @@ pub unsafe extern "C" fn situ_sample_is_copy(sample: *const situ_sample) -> u32 
 /// Fails in a forked child.
 pub(crate) fn check_process(subscriber: &situ_subscriber) -> Result<(), Failure> {
     if subscriber.raw.is_inherited() {
-        let topic = subscriber.raw.topic();
-        let text = format_args!(
-            "topic {topic:?} was joined by the process that this one was forked from: create a node here"
-        );
-        return Err(Failure::new(situ_status::Forked, text));
+        return Err(Failure::forked("topic", subscriber.raw.topic()));
     }
     Ok(())
 }

@@ -30,48 +30,32 @@ enum class qos_policy : std::uint32_t {
 
 namespace detail {
 
-/// The kind of each status in C, and how to read it.
+/// The kind of a status in C, and how to read it.
+template <auto Member, std::uint32_t Kind>
+struct event_kind {
+  static constexpr std::uint32_t kind = Kind;
+  static auto read(const situ_event_status& status) noexcept { return status.*Member; }
+};
+
 template <class Status>
 struct event_of;
-
 template <>
-struct event_of<matched_status> {
-  static constexpr std::uint32_t kind = SITU_EVENT_MATCHED;
-  static matched_status read(const situ_event_status& status) noexcept { return status.matched; }
-};
+struct event_of<matched_status> : event_kind<&situ_event_status::matched, SITU_EVENT_MATCHED> {};
 template <>
-struct event_of<incompatible_qos_status> {
-  static constexpr std::uint32_t kind = SITU_EVENT_INCOMPATIBLE_QOS;
-  static incompatible_qos_status read(const situ_event_status& status) noexcept {
-    return status.incompatible_qos;
-  }
-};
+struct event_of<incompatible_qos_status>
+    : event_kind<&situ_event_status::incompatible_qos, SITU_EVENT_INCOMPATIBLE_QOS> {};
 template <>
-struct event_of<deadline_missed_status> {
-  static constexpr std::uint32_t kind = SITU_EVENT_DEADLINE_MISSED;
-  static deadline_missed_status read(const situ_event_status& status) noexcept {
-    return status.deadline_missed;
-  }
-};
+struct event_of<deadline_missed_status>
+    : event_kind<&situ_event_status::deadline_missed, SITU_EVENT_DEADLINE_MISSED> {};
 template <>
-struct event_of<liveliness_lost_status> {
-  static constexpr std::uint32_t kind = SITU_EVENT_LIVELINESS_LOST;
-  static liveliness_lost_status read(const situ_event_status& status) noexcept {
-    return status.liveliness_lost;
-  }
-};
+struct event_of<liveliness_lost_status>
+    : event_kind<&situ_event_status::liveliness_lost, SITU_EVENT_LIVELINESS_LOST> {};
 template <>
-struct event_of<liveliness_changed_status> {
-  static constexpr std::uint32_t kind = SITU_EVENT_LIVELINESS_CHANGED;
-  static liveliness_changed_status read(const situ_event_status& status) noexcept {
-    return status.liveliness_changed;
-  }
-};
+struct event_of<liveliness_changed_status>
+    : event_kind<&situ_event_status::liveliness_changed, SITU_EVENT_LIVELINESS_CHANGED> {};
 template <>
-struct event_of<messages_lost_status> {
-  static constexpr std::uint32_t kind = SITU_EVENT_MESSAGES_LOST;
-  static messages_lost_status read(const situ_event_status& status) noexcept { return status.messages_lost; }
-};
+struct event_of<messages_lost_status>
+    : event_kind<&situ_event_status::messages_lost, SITU_EVENT_MESSAGES_LOST> {};
 
 }  // namespace detail
 

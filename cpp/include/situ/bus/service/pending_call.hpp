@@ -37,9 +37,10 @@ std::optional<sample<P>> open_reply(client_core& core, const situ_reply& reply, 
 }
 
 inline void explain_empty(std::uint64_t call, failed& why) {
-  why.emplace(errc::empty, "call " + std::to_string(call) +
-                               " has no reply to take: the server ended it without one, or the reply was taken "
-                               "before; use `next` for replies that are streamed");
+  why.emplace(errc::empty,
+              "call " + std::to_string(call) +
+                  " has no reply to take: the server ended it without one, or the reply was taken "
+                  "before; use `next` for replies that are streamed");
 }
 
 #if SITU_HAS_COROUTINES
