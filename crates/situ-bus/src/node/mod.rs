@@ -5,6 +5,7 @@
 //!   options         what a node may be told when it is created
 //!   endpoint        the ids of publishers and subscribers
 //!   liveness        the files that tell which nodes are alive
+//!   living          which nodes were alive at the last look
 //!   node_file       the bytes of these files
 //!   peer            a node, as errors name it
 //!   process_watch   watches that tell when a process ends

@@ -26,7 +26,8 @@ pub enum NodeCommand {
 #[derive(Debug, Args)]
 #[command(
     after_help = "The graph has the living nodes, the topics with their publishers and subscribers, and the services with \
-their servers and clients. A program waits for its changes with `GraphWatch` (Rust) or `graph_watch` (C++).
+their servers and clients. A program waits for its changes with `GraphWatch` (Rust), `situ_graph_watch` (C)
+or `graph_watch` (C++).
 
 Examples:
   situ graph
@@ -70,9 +71,10 @@ cancels the call.")]
   situ service echo add -n 2 --timeout 10
 
 It does not take part in the service: it is no server, holds no message, and no client waits for it. It
-looks once a millisecond. A message whose memory was used again before is missed, and counted; messages
-of at most 88 bytes stay longer. It also misses messages in the memory of devices, and a client that came
-and went between two looks. The time after which a reply came is that between the two publications.")]
+looks once a millisecond. If the memory of a message is used again before that, the message is missed and
+counted; messages of at most 88 bytes stay longer. It also misses messages in the memory of devices, and a client that came
+and went between two looks. The time of a reply is measured from publication
+to publication.")]
     Echo(ServiceEchoArgs),
 }
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   topic, node, service, domain   their lists and details: `list` and `info`
-//!   service_call, service_echo   call a service, and watch one; service_types reads its schemas
+//!   standing              topics that stand without members, with rights of groups
+//!   service_call          calls a service; service_echo watches one; service_types reads its schemas
 //!   graph, endpoints      the whole graph; what the endpoints of a topic say about themselves
 //!   echo, measure         print and measure the messages of topics, by subscribers of `listen`
 //!   pattern               names and patterns of topics
