@@ -625,9 +625,8 @@ impl DomainCopier {
         })
     }
 
-    /// Retires copies that no subscriber can take any more: of messages that were overwritten, that their
-    /// publisher has retired (or that are below `oldest`), or that all subscribers in this domain have
-    /// passed.
+    /// Retires copies that no subscriber can take any more. Their messages were overwritten, were retired by
+    /// their publisher (or are below `oldest`), or were passed by all subscribers in this domain.
     pub(crate) fn tidy(&mut self, oldest: u64) {
         if let Some(own) = &mut self.own {
             own.tidy(&self.topic, &self.node.processes, self.domain, oldest);

@@ -1,8 +1,8 @@
 //! Batches: several loans published with one wake-up, and several messages taken with one move of the cursor.
 //!
 //! A publisher reads the clock and looks at the wake word once for a batch. It still looks at the flow
-//! window for each message: a look is one load of a line that rarely changes, and the window promises that a
-//! publisher publishes at most one message without regard to a new subscriber. If a reliable subscriber has
+//! window for each message, which is one load of a line that rarely changes. So it publishes at most one
+//! message without regard to a new subscriber, as the window promises. If a reliable subscriber has
 //! no room, the publisher wakes the sleepers before it waits: one of them may be the subscriber that makes
 //! room. If it dies before the wake-up, sleepers find the messages with their next look, as if it had died
 //! between a row and its wake-up.

@@ -52,7 +52,7 @@
 //! - Copies of messages before the word's number are not used: another publisher may have written them, or
 //!   may have left stamps behind.
 //!
-//! A copy does not hold the publisher's own number of the message, because that follows from the word: every
+//! A copy does not hold the publisher's own number of the message, because that follows from the word. Every
 //! message from the word's number on is this publisher's, and that one was its first.
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering, fence};

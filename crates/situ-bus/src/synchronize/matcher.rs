@@ -41,7 +41,7 @@ impl Matcher {
 
     /// Tells that a message with this stamp (in nanoseconds) was appended to the messages of a topic.
     ///
-    /// A stamp that is earlier than the last one of the topic means that the clock was set back: nothing that
+    /// A stamp that is earlier than the last one of the topic means that the clock was set back. Nothing that
     /// was queued before can belong to what comes, so all of it is dropped.
     pub(super) fn push(&mut self, topic: usize, stamp: i64, messages: &mut impl MessageQueues) {
         if self.queues.last(topic).is_some_and(|last| stamp < last) {

@@ -22,7 +22,7 @@ pub(super) fn first_difference(theirs: &str, ours: &str) -> String {
 
 /// What participants need to know of a type to join its topic and to take from it.
 ///
-/// The canonical schema is the only form in which a type reaches other processes and languages: a topic's
+/// The canonical schema is the only form in which a type reaches other processes and languages. A topic's
 /// file and the C interface carry the text, which a flag beside it could contradict. The flags are therefore
 /// read from the text, here and nowhere else, once for each participant. A canonical schema has one
 /// declaration a line and always the same order of annotations, so that no parser is needed.

@@ -51,9 +51,9 @@ impl Topic {
         true
     }
 
-    /// Whether a repair can find something: a member that has left or died, or that is dead by `is_alive`, and
-    /// that this participant has not listed already because it could not mark it. It makes no system call
-    /// itself.
+    /// Whether a repair can find something: a member that has left or died, or that is dead by `is_alive`. A
+    /// member that this participant has listed, because it could not mark it, does not count. It makes no
+    /// system call itself.
     pub(crate) fn may_need_repair(&self, mut is_alive: impl FnMut(NodeId) -> bool) -> bool {
         let mut is_there = |word: StateWord, node: u64| word.is_there() && is_alive(NodeId(node));
         used_publishers(self).any(|(index, entry)| {

@@ -119,9 +119,9 @@ pub struct TypeDescription {
     /// is not known, 0. A topic whose creator states up to 112 bytes copies messages into its rows, so
     /// that they reach other processes sooner.
     pub fixed_size: u32,
-    /// The size in bytes of the user header that each message carries beside its content, for instance a
-    /// number that relates a reply to its request: a multiple of 8, at most 64; 0: none. All participants of
-    /// a topic state the same.
+    /// The size in bytes of the user header: a multiple of 8, at most 64; 0: none. Each message carries it
+    /// beside its content, for instance a number that relates a reply to its request. All participants of a
+    /// topic state the same.
     pub user_header_size: u32,
 }
 

@@ -15,7 +15,7 @@
 //!
 //! In the total order of these accesses, either the sleeper's 2 comes after the waker's 1, and sees what was
 //! published. Or the waker's 2 comes after the sleeper's 1, and reads `armed` as the sleeper left it, or
-//! later: then it changes `rung`, or another waker has changed it since the sleeper read it. In both cases
+//! later. Then it changes `rung`, or another waker has changed it since the sleeper read it. In both cases
 //! the sleeper's 3 does not sleep, or is woken.
 //!
 //! If the compare-and-swap in the sleeper's 1 fails, another sleeper has armed the word for the same wake-up,

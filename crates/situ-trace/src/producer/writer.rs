@@ -73,8 +73,8 @@ impl Writer {
         }
     }
 
-    /// Returns a number that changes with each session and after each loss: readers of the trace then discard
-    /// the state from earlier packets of this writer (interned names, defaults). 0: there is no session.
+    /// Returns a number that changes with each session and after each loss; 0: there is no session. Readers of
+    /// the trace then discard the state from earlier packets of this writer (interned names, defaults).
     ///
     /// Compare it before each packet. If it has changed, the packet must contain the whole state again, with
     /// bit 1 of `sequence_flags` (field 13) set: incremental state cleared.
