@@ -81,6 +81,10 @@ uint64_t situ_client_servers(const situ_client* client);
 /* Waits until the service has a server: SITU_OK, or SITU_EMPTY when the timeout passes first. Errors:
  * INVALID_ARGUMENT, FORKED. */
 situ_status situ_client_wait_for_server(const situ_client* client, uint64_t timeout_ns, situ_error* error);
+/* The same, but an interrupter or a signal may end the wait: see situ_subscriber_wait_with. Also fails with
+ * INTERRUPTED. */
+situ_status situ_client_wait_for_server_with(const situ_client* client, const situ_waiting* how,
+                                             situ_error* error);
 
 /* Lends memory for a request: see situ_publisher_loan and situ_publisher_loan_growing. */
 situ_status situ_client_loan(situ_client* client, size_t head_size, size_t head_align, size_t body_size,
@@ -126,6 +130,14 @@ situ_status situ_client_receive_of(situ_client* client, uint64_t call, uint64_t 
 /* Waits until situ_client_take returns a reply or an error: SITU_OK, or SITU_EMPTY when the timeout passes
  * first. Errors: INVALID_ARGUMENT, FORKED. */
 situ_status situ_client_wait(situ_client* client, uint64_t timeout_ns, situ_error* error);
+/* As the two functions above, but an interrupter or a signal may end the wait, even if there is a reply: then
+ * INTERRUPTED. The call remains under way. */
+situ_status situ_client_receive_of_with(situ_client* client, uint64_t call, const situ_waiting* how,
+                                        situ_reply* reply, situ_error* error);
+situ_status situ_client_wait_with(situ_client* client, const situ_waiting* how, situ_error* error);
+/* Sets an interrupter that ends the waits for servers without room; NULL removes it. Sending then fails with
+ * INTERRUPTED, and the loan stays valid. */
+void situ_client_set_interrupter(situ_client* client, const situ_interrupter* interrupter);
 
 /* Ends a call, and tells the servers. Its replies are dropped. Does nothing if the call is over. An error if
  * the servers could not be told; the call is over all the same. Errors: INVALID_ARGUMENT, those of
@@ -193,6 +205,10 @@ situ_status situ_server_collect(situ_server* server, situ_error* error);
 /* Waits until situ_server_take may return a request: SITU_OK, or SITU_EMPTY when the timeout passes first.
  * Errors: INVALID_ARGUMENT, FORKED. */
 situ_status situ_server_wait(situ_server* server, uint64_t timeout_ns, situ_error* error);
+/* The same, but an interrupter or a signal may end the wait, even if there is a request: then INTERRUPTED. */
+situ_status situ_server_wait_with(situ_server* server, const situ_waiting* how, situ_error* error);
+/* Sets an interrupter that ends the waits for clients without room: see situ_client_set_interrupter. */
+void situ_server_set_interrupter(situ_server* server, const situ_interrupter* interrupter);
 
 /* Lends memory for a reply, or a part of one: see situ_publisher_loan and situ_publisher_loan_growing. Also
  * fails with CLIENT_GONE, and with the errors of situ_publisher_create. */

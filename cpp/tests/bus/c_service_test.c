@@ -320,6 +320,38 @@ static situ_status on_reply(void* context, uint32_t io, situ_error* error) {
   return SITU_OK;
 }
 
+/* An interrupter ends the waits of clients and servers, and after a reset they wait again. */
+static void interrupts(const situ_root* root) {
+  situ_error error;
+  struct pair made = both(root, NULL);
+  situ_interrupter* stop = NULL;
+  CHECK(situ_interrupter_create(&stop, &error) == SITU_OK);
+  situ_waiting how = {SITU_FOREVER, stop, 0};
+  const uint64_t asked = call(made.client, 1, SITU_FOREVER);
+  situ_reply reply;
+  situ_interrupter_interrupt(stop);
+  CHECK(situ_client_wait_for_server_with(made.client, &how, &error) == SITU_ERROR_INTERRUPTED);
+  CHECK(situ_client_wait_with(made.client, &how, &error) == SITU_ERROR_INTERRUPTED);
+  CHECK(situ_client_receive_of_with(made.client, asked, &how, &reply, &error) == SITU_ERROR_INTERRUPTED);
+  CHECK(reply.call == 0 && reply.is_last == 0 && situ_client_is_under_way(made.client, asked));
+  CHECK(situ_server_wait_with(made.server, &how, &error) == SITU_ERROR_INTERRUPTED);
+  situ_interrupter_reset(stop);
+  how.timeout_ns = 1000;
+  CHECK(situ_client_wait_for_server_with(made.client, &how, &error) == SITU_OK);
+  CHECK(situ_client_wait_with(made.client, &how, &error) == SITU_EMPTY);
+  CHECK(situ_client_receive_of_with(made.client, asked, &how, &reply, &error) == SITU_EMPTY);
+  CHECK(situ_server_wait_with(made.server, &how, &error) == SITU_OK);
+  CHECK(situ_client_receive_of_with(made.client, asked, NULL, &reply, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_client_wait_with(NULL, &how, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_server_wait_with(made.server, NULL, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  situ_client_set_interrupter(made.client, stop);
+  situ_server_set_interrupter(made.server, stop);
+  situ_client_set_interrupter(NULL, stop);
+  situ_server_set_interrupter(made.server, NULL);
+  situ_interrupter_destroy(stop);
+  destroy(made);
+}
+
 static void sources(const situ_root* root) {
   struct state state = {both(root, NULL), NULL, 0};
   situ_error error;
@@ -412,6 +444,7 @@ int main(void) {
   calls_and_replies(&root);
   ends_of_calls(&root);
   mistakes(&root);
+  interrupts(&root);
   sources(&root);
   descriptors(&root);
   forked(&root);

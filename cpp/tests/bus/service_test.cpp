@@ -373,5 +373,75 @@ TEST_F(Bus, a_callback_may_dispatch) {
   EXPECT_EQ(parts, (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
+/// Interrupts while `wait` waits, and resets.
+template <class Wait>
+auto interrupted(const situ::interrupter& stop, const Wait& wait) {
+  std::thread other([&stop] {
+    std::this_thread::sleep_for(10ms);
+    stop.interrupt();
+  });
+  auto ended = wait();
+  other.join();
+  stop.reset();
+  return ended;
+}
+
+TEST_F(Bus, another_thread_ends_the_waits_of_clients_and_servers) {
+  const auto on = node("both");
+  const situ::interrupter stop;
+  const situ::waiting how{.stop = &stop};
+  auto lonely = on.client<Tick, Tick>("nobody");
+  EXPECT_EQ(interrupted(stop, [&] { return lonely.wait_for_server(how); }), situ::waited::interrupted);
+  EXPECT_EQ(lonely.wait_for_server({.timeout = 1ms, .stop = &stop}), situ::waited::timed_out);
+
+  auto client = on.client<Tick, Tick>("tick", {.depth = 8});
+  auto server = on.server<Tick, Tick>("tick", {.depth = 1});
+  EXPECT_EQ(client.wait_for_server(how), situ::waited::ready);
+  EXPECT_EQ(interrupted(stop, [&] { return server.wait(how); }), situ::waited::interrupted);
+  EXPECT_FALSE(interrupted(stop, [&] { return server.receive(how); }));
+  const auto echo = [](const situ::request<Tick>& request) { return *request; };
+  EXPECT_EQ(interrupted(stop, [&] { return server.serve(echo, how); }), 0U);
+
+  auto call = client.call(Tick{.count = 1});
+  EXPECT_EQ(interrupted(stop, [&] { return client.wait(how); }), situ::waited::interrupted);
+  EXPECT_EQ(interrupted(stop, [&] { return client.dispatch(how); }), 0U);
+  EXPECT_FALSE(interrupted(stop, [&] { return call.wait_for(how); }));
+  EXPECT_FALSE(interrupted(stop, [&] { return call.next(how); }));
+  EXPECT_FALSE(call.next({.timeout = 1ms}));
+  EXPECT_TRUE(call.is_under_way());
+
+  // An interrupted wait ends even when there is something, and a wait for room fails.
+  const auto request = server.receive(how);
+  server.part(*request, Tick{.count = 2});
+  server.set_interrupter(&stop);
+  stop.interrupt();
+  EXPECT_FALSE(call.wait_for(how));
+  EXPECT_FALSE(call.next(how));
+  auto part = server.loan(*request);
+  part->count = 3;
+  const auto sent = part.try_send_part(20s);
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code(), situ::errc::interrupted);
+  stop.reset();
+  EXPECT_EQ((*call.next(how))->count, 2U);
+  part.send(20s);
+  EXPECT_EQ((*call.wait_for(how))->count, 3U);
+
+  client.set_interrupter(&stop);
+  stop.interrupt();
+  std::vector<situ::pending_call<Tick>> calls;
+  for (;;) {
+    auto next = client.loan();
+    next->count = calls.size();
+    auto began = next.try_send();
+    if (!began) {
+      EXPECT_EQ(began.error().code(), situ::errc::interrupted);
+      break;
+    }
+    ASSERT_LT(calls.size(), 64U);
+    calls.push_back(std::move(*began));
+  }
+}
+
 }  // namespace
 }  // namespace bus_test

@@ -68,12 +68,14 @@ pub use self::{
         describe_region,
     },
     api::service::{
-        AnswerValueError, CallValueError, Client, ClientOf, INVALID_REQUEST, PendingCall, ReceiveReplyError,
-        ReceiveRequestError, Refusal, ReplyLoan, Request, RequestLoan, Server, ServerOf, ServiceBuilder,
-        describe_service,
+        Client, ClientOf, PendingCall, Refusal, ReplyLoan, Request, RequestLoan, Server, ServerOf,
+        ServiceBuilder, describe_service,
     },
     api::service_async::{AsyncCall, AsyncCallError, AsyncClient, Requests},
     api::service_callbacks::CallbackClient,
+    api::service_errors::{
+        AnswerValueError, CallValueError, INVALID_REQUEST, ReceiveReplyError, ReceiveRequestError,
+    },
     api::stream::Messages,
     api::typed::{
         Loan, PublishValueError, Publisher, PublisherBuilder, ReceiveError, Sample, Subscriber,

@@ -29,7 +29,7 @@ pub struct situ_reply {
 
 impl Client {
     /// Fails in a forked child.
-    fn check_process(&self) -> Result<(), Failure> {
+    pub(crate) fn check_process(&self) -> Result<(), Failure> {
         if self.raw.is_inherited() { Err(forked(self.raw.service())) } else { Ok(()) }
     }
 
@@ -312,7 +312,7 @@ pub unsafe extern "C" fn situ_client_is_under_way(client: *const situ_client, ca
 /// # Safety
 /// As for [`situ_client_take`].
 #[inline]
-unsafe fn take_by(
+pub(crate) unsafe fn take_by(
     client: *mut situ_client,
     reply: *mut situ_reply,
     error: *mut situ_error,

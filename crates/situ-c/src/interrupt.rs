@@ -8,7 +8,7 @@ use crate::subscriber::{check_process, found, raw_of, situ_subscriber};
 use crate::types::{given, limit, target};
 
 /// `situ_interrupter`.
-pub struct situ_interrupter(Interrupter);
+pub struct situ_interrupter(pub(crate) Interrupter);
 
 /// `situ_waiting`.
 #[repr(C)]
@@ -22,7 +22,7 @@ pub struct situ_waiting {
 ///
 /// # Safety
 /// `how` is null or valid, and its interrupter null or a live handle for as long as the result is used.
-unsafe fn read<'a>(how: *const situ_waiting) -> Result<Wait<'a>, Failure> {
+pub(crate) unsafe fn read<'a>(how: *const situ_waiting) -> Result<Wait<'a>, Failure> {
     // SAFETY: the caller's promise.
     let how = unsafe { given(how, "how") }?;
     let wait = Wait::limit(limit(how.timeout_ns));

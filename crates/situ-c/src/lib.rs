@@ -24,6 +24,7 @@ mod publisher;
 mod server;
 mod service;
 mod service_sources;
+mod service_waiting;
 mod subscriber;
 #[cfg(test)]
 mod tests;

@@ -71,7 +71,7 @@ pub struct situ_server_statistics {
 
 impl Server {
     /// Fails in a forked child.
-    fn check_process(&self) -> Result<(), Failure> {
+    pub(crate) fn check_process(&self) -> Result<(), Failure> {
         if self.raw.is_inherited() { Err(forked(self.raw.service())) } else { Ok(()) }
     }
 }

@@ -138,6 +138,7 @@ impl From<ReplyError> for Failure {
     fn from(error: ReplyError) -> Self {
         let status = match error {
             ReplyError::Take(error) => return error.into(),
+            ReplyError::Interrupted(error) => return error.into(),
             ReplyError::ServerGone { .. } => situ_status::ServerGone,
             ReplyError::Deadline { .. } => situ_status::Deadline,
             ReplyError::Refused { .. } => situ_status::Refused,

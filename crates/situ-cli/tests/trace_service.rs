@@ -15,7 +15,7 @@ use common::{Sandbox, json, text};
 use perfetto::Value;
 use rules::{Checked, Whole};
 use situ::bus::{
-    Encoding, Node, RawClient, RawServer, Root, ServiceDescription, ServiceOptions, TypeDescription,
+    Encoding, Node, RawClient, RawServer, Root, ServiceDescription, ServiceOptions, TypeDescription, hook,
 };
 use situ::trace::category;
 
@@ -75,12 +75,11 @@ fn a_call_can_be_followed_to_its_server_and_back() {
     let mut recorder = sandbox.spawn(&["trace", "record", "-o", &file]);
     BufReader::new(recorder.take_stdout()).read_line(&mut String::new()).unwrap();
     let begin = Instant::now();
-    while !PROBE.is_enabled() {
+    // The events of the bus are switched on directly after the categories, by another thread.
+    while !PROBE.is_enabled() || !hook::is_watched() {
         assert!(begin.elapsed() < TIMEOUT, "the recording does not reach this process");
         std::thread::sleep(Duration::from_millis(1));
     }
-    // The events of the bus are switched on directly after the categories, by another thread.
-    std::thread::sleep(Duration::from_millis(500));
     (0..ROUNDS).for_each(|_| round(&client, &server));
     text(&sandbox.run(&["trace", "stop"]));
     assert!(recorder.wait(TIMEOUT).status.success());

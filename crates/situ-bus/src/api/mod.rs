@@ -8,6 +8,7 @@
 //!   region  publishers and subscribers of regions
 //!   device  typed loans and samples whose bulk data devices read and write
 //!   service clients and servers of generated types
+//!   service_errors  why they fail
 //!   service_async, service_callbacks  clients and servers for async code, and with callbacks
 //!   stream  samples as an asynchronous stream
 //!   waitable  typed subscribers as sources of wait sets
@@ -20,6 +21,7 @@ pub(crate) mod region;
 pub(crate) mod service;
 pub(crate) mod service_async;
 pub(crate) mod service_callbacks;
+pub(crate) mod service_errors;
 pub(crate) mod stream;
 pub(crate) mod typed;
 pub(crate) mod waitable;

@@ -8,21 +8,24 @@ use std::time::Duration;
 
 use situ_layout::{BulkElement, BulkRef, FlatMessage, Message, Service};
 use situ_memory::DomainId;
-use situ_wire::EncodeError;
 
-use crate::api::typed::{ReceiveError, Sample, describe, has_region_form};
-use crate::api::write::{WriteFailure, lend_flat, write_value};
+use crate::api::service_errors::{
+    AnswerValueError, CallValueError, INVALID_REQUEST, ReceiveReplyError, ReceiveRequestError,
+};
+use crate::api::typed::{Sample, describe, has_region_form};
+use crate::api::write::{lend_flat, write_value};
 use crate::node::handle::Node;
 use crate::port::loan::LoanError;
 use crate::service::answer::RawReplyLoan;
 use crate::service::client::{RawClient, RawReply, RawRequestLoan};
 use crate::service::description::ServiceDescription;
-use crate::service::errors::{AnswerError, CallError, ReplyError, RequestError};
+use crate::service::errors::{AnswerError, CallError, RequestError};
 use crate::service::options::ServiceOptions;
 use crate::service::request::{RawRequest, RequestHandle, RequestId};
 use crate::service::server::RawServer;
 use crate::topic::{MissingForms, RegisterError};
 use crate::trust::{Limits, Trust};
+use crate::wait::interrupt::{Interrupted, Interrupter, Wait};
 
 /// The description of a service of generated types, as its topics carry it.
 pub fn describe_service<Q: Message, P: Message>() -> ServiceDescription {
@@ -93,13 +96,15 @@ pub struct ServiceBuilder<R> {
     node: Node,
     service: String,
     options: ServiceOptions,
+    interrupter: Option<Interrupter>,
     role: PhantomData<fn() -> R>,
 }
 
 impl<R> ServiceBuilder<R> {
     fn new(node: &Node, service: &str) -> Self {
         let (node, service) = (node.clone(), service.to_owned());
-        Self { node, service, options: ServiceOptions::default(), role: PhantomData }
+        let options = ServiceOptions::default();
+        Self { node, service, options, interrupter: None, role: PhantomData }
     }
 
     /// How many calls a client may have under way: see [`ServiceOptions::max_calls`].
@@ -150,6 +155,13 @@ impl<R> ServiceBuilder<R> {
         self
     }
 
+    /// Lets an interrupter end the waits for participants that have no room: see
+    /// [`RawClient::set_interrupter`] and [`RawServer::set_interrupter`].
+    pub fn interrupted_by(mut self, interrupter: &Interrupter) -> Self {
+        self.interrupter = Some(interrupter.clone());
+        self
+    }
+
     /// Sets all options.
     pub fn options(mut self, options: ServiceOptions) -> Self {
         self.options = options;
@@ -168,6 +180,7 @@ impl<Q: Message, P: Message> ServiceBuilder<Client<Q, P>> {
         let described = describe_service::<Q, P>();
         let raw =
             RawClient::create_without(missing::<P>(), &self.node, &self.service, &described, &self.options)?;
+        raw.set_interrupter(self.interrupter.as_ref());
         Ok(Client { raw, types: PhantomData })
     }
 }
@@ -178,117 +191,10 @@ impl<Q: Message, P: Message> ServiceBuilder<Server<Q, P>> {
         let described = describe_service::<Q, P>();
         let raw =
             RawServer::create_without(missing::<Q>(), &self.node, &self.service, &described, &self.options)?;
+        raw.set_interrupter(self.interrupter.as_ref());
         Ok(Server { raw, types: PhantomData })
     }
 }
-
-/// Why a request could not be sent from a value.
-#[derive(thiserror::Error)]
-#[non_exhaustive]
-pub enum CallValueError {
-    /// It could not be sent.
-    #[error(transparent)]
-    Call(#[from] CallError),
-    /// It cannot be serialized.
-    #[error("{type_name} cannot be serialized: {source}")]
-    Encode {
-        /// The type.
-        type_name: &'static str,
-        /// Why it cannot be serialized.
-        source: EncodeError,
-    },
-    /// The value refers to bulk data, but has no body that could hold them.
-    #[error("{type_name} has bulk data, which only a loan has room for: use `loan_with` and fill its body")]
-    BulkWithoutBody {
-        /// The type.
-        type_name: &'static str,
-    },
-}
-
-situ_layout::debug_as_text!(CallValueError);
-
-/// Why a request could not be answered with a value.
-#[derive(thiserror::Error)]
-#[non_exhaustive]
-pub enum AnswerValueError {
-    /// It could not be answered.
-    #[error(transparent)]
-    Answer(#[from] AnswerError),
-    /// The reply cannot be serialized.
-    #[error("{type_name} cannot be serialized: {source}")]
-    Encode {
-        /// The type.
-        type_name: &'static str,
-        /// Why it cannot be serialized.
-        source: EncodeError,
-    },
-    /// The value refers to bulk data, but has no body that could hold them.
-    #[error("{type_name} has bulk data, which only a loan has room for: use `loan_with` and fill its body")]
-    BulkWithoutBody {
-        /// The type.
-        type_name: &'static str,
-    },
-}
-
-situ_layout::debug_as_text!(AnswerValueError);
-
-macro_rules! from_failure {
-    ($error:ident) => {
-        impl $error {
-            fn of<T: Message, E: Into<Self>>(failure: WriteFailure<E>) -> Self {
-                match failure {
-                    WriteFailure::Lend(error) => error.into(),
-                    WriteFailure::Encode(source) => Self::Encode { type_name: T::NAME, source },
-                    WriteFailure::BulkWithoutBody => Self::BulkWithoutBody { type_name: T::NAME },
-                }
-            }
-        }
-    };
-}
-
-from_failure!(CallValueError);
-from_failure!(AnswerValueError);
-
-/// Why there is no reply of the expected type.
-#[derive(thiserror::Error)]
-#[non_exhaustive]
-pub enum ReceiveReplyError {
-    /// There is no reply.
-    #[error(transparent)]
-    Reply(#[from] ReplyError),
-    /// The reply, or a part of it, is not a valid message of the type.
-    #[error(transparent)]
-    Receive(#[from] ReceiveError),
-    /// A single reply was expected, and the server ended the call without any.
-    #[error(
-        "the server of {service:?} ended call {call} without a reply: use `next` for replies that are streamed"
-    )]
-    Empty {
-        /// The service.
-        service: String,
-        /// The call.
-        call: u64,
-    },
-}
-
-situ_layout::debug_as_text!(ReceiveReplyError);
-
-/// Why a request of the expected type could not be taken. The next call continues behind it.
-#[derive(thiserror::Error)]
-#[non_exhaustive]
-pub enum ReceiveRequestError {
-    /// It could not be taken.
-    #[error(transparent)]
-    Request(#[from] RequestError),
-    /// It is not a valid message of the type. Its client gets a refusal with the code 2^64 − 1.
-    #[error(transparent)]
-    Receive(#[from] ReceiveError),
-}
-
-situ_layout::debug_as_text!(ReceiveRequestError);
-
-/// The code with which a typed server refuses requests that are not valid messages of its type.
-pub const INVALID_REQUEST: u64 = u64::MAX;
 
 /// A client of a service. One thread at a time; the replies may go to other threads.
 #[derive(Debug)]
@@ -311,6 +217,11 @@ impl<Q: Message, P: Message> Client<Q, P> {
     /// Waits until the service has a server: see [`RawClient::wait_for_server`].
     pub fn wait_for_server(&self, timeout: Option<Duration>) -> bool {
         self.raw.wait_for_server(timeout)
+    }
+
+    /// As [`wait_for_server`](Self::wait_for_server), but other events may end the wait: see [`Wait`].
+    pub fn wait_for_server_with(&self, how: Wait<'_>) -> Result<bool, Interrupted> {
+        self.raw.wait_for_server_with(how)
     }
 
     /// Sends a value from private memory as request. A flat value is copied, another one is serialized. A
@@ -427,13 +338,26 @@ impl<Q: Message, P: Message> PendingCall<'_, Q, P> {
 
     /// Waits for the reply. It ends with an error when the call's time is over, or when no server is left.
     pub fn wait(self) -> Result<Sample<P>, ReceiveReplyError> {
-        match self.receive(None)? {
+        match self.receive(Wait::for_ever())? {
             Some(Part::Content(reply)) => Ok(reply),
-            Some(Part::End) | None => Err(ReceiveReplyError::Empty {
-                service: self.client.raw.service().to_owned(),
-                call: self.number,
-            }),
+            Some(Part::End) | None => Err(self.empty()),
         }
+    }
+
+    /// As [`wait`](Self::wait), but with a limit, and other events may end the wait: see [`Wait`]. Returns
+    /// `None` if the time is over. Then, and after [`ReplyError::Interrupted`](crate::ReplyError), the call
+    /// remains under way.
+    pub fn wait_with(&mut self, how: Wait<'_>) -> Result<Option<Sample<P>>, ReceiveReplyError> {
+        match self.receive(how)? {
+            Some(Part::Content(reply)) => Ok(Some(reply)),
+            Some(Part::End) => Err(self.empty()),
+            None => Ok(None),
+        }
+    }
+
+    #[cold]
+    fn empty(&self) -> ReceiveReplyError {
+        ReceiveReplyError::Empty { service: self.client.raw.service().to_owned(), call: self.number }
     }
 
     /// Waits for the next part of a reply that is streamed, and takes it. `None` after the last one.
@@ -444,10 +368,23 @@ impl<Q: Message, P: Message> PendingCall<'_, Q, P> {
         if !self.is_under_way() {
             return Ok(None);
         }
-        match self.receive(None)? {
+        match self.receive(Wait::for_ever())? {
             Some(Part::Content(part)) => Ok(Some(part)),
             Some(Part::End) | None => Ok(None),
         }
+    }
+
+    /// As [`next`](Self::next), but with a limit, and other events may end the wait: see [`Wait`]. Returns
+    /// `Pending` if the time is over.
+    pub fn next_with(&mut self, how: Wait<'_>) -> Result<Poll<Option<Sample<P>>>, ReceiveReplyError> {
+        if !self.is_under_way() {
+            return Ok(Poll::Ready(None));
+        }
+        Ok(match self.receive(how)? {
+            Some(Part::Content(part)) => Poll::Ready(Some(part)),
+            Some(Part::End) => Poll::Ready(None),
+            None => Poll::Pending,
+        })
     }
 
     /// Takes the next part of the reply, if it is there. It does not wait.
@@ -470,8 +407,8 @@ impl<Q: Message, P: Message> PendingCall<'_, Q, P> {
         std::mem::ManuallyDrop::new(self).number
     }
 
-    fn receive(&self, timeout: Option<Duration>) -> Result<Option<Part<P>>, ReceiveReplyError> {
-        let reply = self.client.raw.receive_of(self.number, timeout)?;
+    fn receive(&self, how: Wait<'_>) -> Result<Option<Part<P>>, ReceiveReplyError> {
+        let reply = self.client.raw.receive_of_with(self.number, how)?;
         reply.map(|reply| open_reply(&self.client.raw, reply)).transpose()
     }
 }
@@ -547,13 +484,20 @@ impl<Q: Message, P: Message> Server<Q, P> {
 
     /// Waits for the next request and takes it. Returns `None` if the time is over.
     pub fn recv(&self, timeout: Option<Duration>) -> Result<Option<Request<Q>>, ReceiveRequestError> {
-        let deadline = crate::clock::Deadline::after(timeout);
+        self.recv_with(Wait::limit(timeout))
+    }
+
+    /// As [`recv`](Self::recv), but other events may end the wait: see [`Wait`]. The error is then
+    /// [`ReceiveRequestError::Interrupted`], even if there is a request.
+    pub fn recv_with(&self, how: Wait<'_>) -> Result<Option<Request<Q>>, ReceiveRequestError> {
+        how.check()?;
+        let deadline = crate::clock::Deadline::after(how.timeout);
         loop {
             if let Some(request) = self.take()? {
                 return Ok(Some(request));
             }
             let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
-            self.raw.wait(Some(slice));
+            self.raw.wait_with(Wait { timeout: Some(slice), ..how })?;
         }
     }
 
@@ -594,9 +538,19 @@ impl<Q: Message, P: Message> Server<Q, P> {
     pub fn serve(
         &self,
         timeout: Option<Duration>,
+        answer: impl FnMut(&Request<Q>) -> Result<P, Refusal>,
+    ) -> Result<usize, ReceiveRequestError> {
+        self.serve_with(Wait::limit(timeout), answer)
+    }
+
+    /// As [`serve`](Self::serve), but other events may end the wait: see [`Wait`]. The error is then
+    /// [`ReceiveRequestError::Interrupted`].
+    pub fn serve_with(
+        &self,
+        how: Wait<'_>,
         mut answer: impl FnMut(&Request<Q>) -> Result<P, Refusal>,
     ) -> Result<usize, ReceiveRequestError> {
-        let mut next = self.recv(timeout)?;
+        let mut next = self.recv_with(how)?;
         let mut number = 0;
         while let Some(request) = next {
             number += 1;

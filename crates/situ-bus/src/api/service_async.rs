@@ -13,10 +13,8 @@ use std::time::Duration;
 
 use situ_layout::{FlatMessage, Message};
 
-use crate::api::service::{
-    CallValueError, Client, Part, ReceiveReplyError, ReceiveRequestError, Request, Server, open_reply,
-    write_request,
-};
+use crate::api::service::{Client, Part, Request, Server, open_reply, write_request};
+use crate::api::service_errors::{CallValueError, ReceiveReplyError, ReceiveRequestError};
 use crate::api::typed::Sample;
 use crate::api::write::lend_flat;
 use crate::service::client::{RawClient, RawRequestLoan};

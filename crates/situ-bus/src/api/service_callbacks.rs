@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use situ_layout::Message;
 
-use crate::api::service::{CallValueError, Client, Part, ReceiveReplyError, open_reply, write_request};
+use crate::api::service::{Client, Part, open_reply, write_request};
+use crate::api::service_errors::{CallValueError, ReceiveReplyError};
 use crate::api::typed::Sample;
 use crate::service::client::RawClient;
 use crate::service::errors::ReplyError;
+use crate::wait::interrupt::Wait;
 
 /// Receives the parts of a reply: `None` after the last one, unless there was an error.
 type Callback<P> = Box<dyn FnMut(Result<Option<Sample<P>>, ReceiveReplyError>) + Send>;
@@ -62,8 +64,14 @@ impl<Q: Message, P: Message> CallbackClient<Q, P> {
     /// Waits for replies, at most for `timeout` (without a limit if `None`), and runs the callbacks of all
     /// that are there. Returns the number of calls of callbacks. An error belongs to no call.
     pub fn dispatch(&mut self, timeout: Option<Duration>) -> Result<usize, ReplyError> {
+        self.dispatch_with(Wait::limit(timeout))
+    }
+
+    /// As [`dispatch`](Self::dispatch), but other events may end the wait: see [`Wait`]. The error is then
+    /// [`ReplyError::Interrupted`].
+    pub fn dispatch_with(&mut self, how: Wait<'_>) -> Result<usize, ReplyError> {
         let raw = self.client.raw();
-        if !raw.wait(timeout) {
+        if !raw.wait_with(how)? {
             return Ok(0);
         }
         let mut number = 0;

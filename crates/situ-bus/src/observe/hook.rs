@@ -190,6 +190,11 @@ pub fn watch(hook: Option<&'static Hook>) {
     HOOK.store(hook.map_or(null_mut(), |hook| from_ref(hook).cast_mut()), Ordering::Release);
 }
 
+/// Whether this process has a tracer.
+pub fn is_watched() -> bool {
+    watcher().is_some()
+}
+
 /// Sets a function that is called for each node that this process makes, with the node's root directory and
 /// its name.
 pub fn on_joined(call: fn(&Root, &str)) {

@@ -16,7 +16,7 @@ use super::header::{ReplyHeader, ReplyKind, RequestHeader, RequestKind};
 use super::options::ServiceOptions;
 use super::qos;
 use super::servers::{self, CHECK_NS, Servers};
-use crate::clock::{Deadline, coarse_ns, now_ns};
+use crate::clock::{coarse_ns, now_ns};
 use crate::graph::endpoint_info::{EndpointInfo, EndpointRole};
 use crate::graph::listing::{Listed, check_user_data};
 use crate::node::endpoint::EndpointId;
@@ -33,8 +33,6 @@ use crate::wait_set::alarm::SourceAlarm;
 use crate::wait_set::source::{Source, Waitable};
 use crate::wake::SLICE;
 
-/// How long to sleep between two looks for a server.
-const LOOK_FOR_SERVER: Duration = Duration::from_millis(1);
 /// The coarse clock may be so far behind. Before a deadline, the exact clock is read.
 const COARSE_NS: u64 = 20_000_000;
 
@@ -186,19 +184,6 @@ impl RawClient {
     /// alone learns neither of deadlines nor of dead servers; [`wait`](Self::wait) does.
     pub fn replies(&self) -> &RawSubscriber {
         &self.replies
-    }
-
-    /// Waits until the service has a server, at most for `timeout` (without a limit if `None`). Returns
-    /// whether it has.
-    pub fn wait_for_server(&self, timeout: Option<Duration>) -> bool {
-        let deadline = Deadline::after(timeout);
-        loop {
-            if self.servers() > 0 || self.is_inherited() {
-                return true;
-            }
-            let Some(slice) = deadline.slice(LOOK_FOR_SERVER) else { return false };
-            std::thread::sleep(slice);
-        }
     }
 
     /// Lends a request: see [`RawPublisher::loan`].
@@ -356,32 +341,6 @@ impl RawClient {
         }
         let index = arrived.iter().position(|reply| reply.call == call)?;
         arrived.remove(index)
-    }
-
-    /// Waits for the next reply to one call, and takes it. Returns `None` if the time is over; the call
-    /// remains under way then.
-    pub fn receive_of(&self, call: u64, timeout: Option<Duration>) -> Result<Option<RawReply>, ReplyError> {
-        let deadline = Deadline::after(timeout);
-        loop {
-            if let Some(reply) = self.take_of(call)? {
-                return Ok(Some(reply));
-            }
-            let Some(slice) = deadline.slice(self.slice()) else { return Ok(None) };
-            self.replies.wait(Some(slice));
-        }
-    }
-
-    /// Waits until [`take`](Self::take) returns a reply or an error, at most for `timeout` (without a limit
-    /// if `None`). Returns whether it does.
-    pub fn wait(&self, timeout: Option<Duration>) -> bool {
-        let deadline = Deadline::after(timeout);
-        loop {
-            if self.has_next() {
-                return true;
-            }
-            let Some(slice) = deadline.slice(self.slice()) else { return false };
-            self.replies.wait(Some(slice));
-        }
     }
 
     /// Whether [`take`](Self::take) returns a reply or an error.

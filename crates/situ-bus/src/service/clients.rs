@@ -121,6 +121,11 @@ impl Clients {
         self.known.is_empty()
     }
 
+    /// The publishers of replies.
+    pub(super) fn publishers(&self) -> impl Iterator<Item = &RawPublisher> {
+        self.known.values().map(|client| &client.publisher)
+    }
+
     /// Leaves the topics of clients that have ended, and returns these clients.
     pub(super) fn forget_gone(&mut self) -> Vec<u64> {
         let gone = |(number, client): (&u64, &Rc<ReplyPublisher>)| client.is_gone(0).then_some(*number);

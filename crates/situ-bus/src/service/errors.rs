@@ -10,6 +10,7 @@ use crate::port::loan::LoanError;
 use crate::port::publish_error::PublishError;
 use crate::port::take_error::TakeError;
 use crate::topic::RegisterError;
+use crate::wait::interrupt::Interrupted;
 
 /// Why a request could not be sent.
 #[derive(thiserror::Error)]
@@ -104,6 +105,9 @@ pub enum ReplyError {
     /// A reply could not be taken.
     #[error(transparent)]
     Take(#[from] TakeError),
+    /// The wait was interrupted. The call remains under way.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
 }
 
 situ_layout::debug_as_text!(ReplyError);
@@ -116,7 +120,7 @@ impl ReplyError {
             | Self::Deadline { call, .. }
             | Self::Refused { call, .. }
             | Self::Unknown { call, .. } => Some(*call),
-            Self::Malformed { .. } | Self::Take(_) => None,
+            Self::Malformed { .. } | Self::Take(_) | Self::Interrupted(_) => None,
         }
     }
 }

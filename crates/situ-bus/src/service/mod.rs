@@ -19,6 +19,7 @@
 //!   clients       a server's publishers of replies, one for each client
 //!   server        takes requests, and sends replies
 //!   answer        a reply that is being built
+//!   waiting       waits of clients and servers
 //!   tracepoints   the events of calls for a tracer
 //! ```
 
@@ -36,6 +37,7 @@ pub(crate) mod request;
 pub(crate) mod server;
 mod servers;
 mod tracepoints;
+mod waiting;
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use super::header::{ReplyHeader, ReplyKind, RequestHeader, RequestKind};
 use super::options::ServiceOptions;
 use super::qos;
 use super::request::{OpenCalls, RawRequest, RequestId};
-use crate::clock::{Deadline, coarse_ns, now_ns};
+use crate::clock::{coarse_ns, now_ns};
 use crate::graph::endpoint_info::{EndpointInfo, EndpointRole};
 use crate::graph::listing::{Listed, check_user_data};
 use crate::node::endpoint::EndpointId;
@@ -25,6 +25,7 @@ use crate::port::sample::RawSample;
 use crate::port::subscriber::RawSubscriber;
 use crate::qos::WhenFull;
 use crate::topic::{MissingForms, RegisterError, TypeDescription, names};
+use crate::wait::interrupt::Interrupter;
 use crate::wait::reactor::EventFd;
 use crate::wait_set::alarm::SourceAlarm;
 use crate::wait_set::source::{Source, Waitable};
@@ -32,7 +33,7 @@ use crate::wait_set::source::{Source, Waitable};
 /// How many requests a server collects before it stops to look for cancellations.
 const MAX_COLLECTED: usize = 64;
 /// How often a server that has nothing to do checks whether its clients have ended.
-const CHECK_NS: u64 = 100_000_000;
+pub(super) const CHECK_NS: u64 = 100_000_000;
 /// How often a server with open requests does.
 const CHECK_OPEN_NS: u64 = 5_000_000;
 
@@ -49,6 +50,8 @@ pub struct RawServer {
     calls: Rc<RefCell<OpenCalls>>,
     /// Requests that were taken while the server looked for cancellations.
     collected: RefCell<VecDeque<RawRequest>>,
+    /// Ends the waits for clients that have no room.
+    interrupter: RefCell<Option<Interrupter>>,
     expired: Cell<u64>,
     checked_ns: Cell<u64>,
     /// Its place in the graph.
@@ -106,6 +109,7 @@ impl RawServer {
             clients: RefCell::default(),
             calls: Rc::new(RefCell::new(calls)),
             collected: RefCell::default(),
+            interrupter: RefCell::default(),
             expired: Cell::new(0),
             checked_ns: Cell::new(0),
             _listed,
@@ -183,22 +187,6 @@ impl RawServer {
         Ok(())
     }
 
-    /// Waits until [`take`](Self::take) may return a request, at most for `timeout` (without a limit if
-    /// `None`). Returns whether it may.
-    pub fn wait(&self, timeout: Option<Duration>) -> bool {
-        let deadline = Deadline::after(timeout);
-        loop {
-            if self.has_next() {
-                return true;
-            }
-            let has_clients = !self.clients.borrow().is_empty();
-            let slice = if has_clients { Duration::from_nanos(CHECK_NS) } else { Duration::from_secs(3600) };
-            let Some(slice) = deadline.slice(slice) else { return false };
-            self.requests.wait(Some(slice));
-            self.check_clients();
-        }
-    }
-
     /// A file descriptor for epoll and similar calls. It is readable when [`take`](Self::take) may return a
     /// request.
     pub fn event_fd(&self) -> std::io::Result<EventFd> {
@@ -261,13 +249,25 @@ impl RawServer {
     /// removes it again.
     #[cold]
     fn join_replies(&self, request: &RequestId) -> Result<RawPublisher, RegisterError> {
-        RawPublisher::create_hidden(
+        let publisher = RawPublisher::create_hidden(
             &self.node,
             &names::of_replies(request.client.number),
             &self.reply,
             qos::sending(&self.options),
             &self.options.replies,
-        )
+        )?;
+        publisher.set_interrupter(self.interrupter.borrow().as_ref());
+        Ok(publisher)
+    }
+
+    /// Lets an interrupter end the waits for clients that have no room. Sending then fails with
+    /// [`PublishError::Interrupted`](crate::PublishError::Interrupted) whenever it would have to wait, until
+    /// the interrupter is reset. Without an interrupter, these waits cannot be interrupted.
+    pub fn set_interrupter(&self, interrupter: Option<&Interrupter>) {
+        self.interrupter.replace(interrupter.cloned());
+        for publisher in self.clients.borrow().publishers() {
+            publisher.set_interrupter(interrupter);
+        }
     }
 
     /// Ends a reply that was streamed.
@@ -325,7 +325,7 @@ impl RawServer {
 
     /// Leaves the topics of clients that have ended, from time to time.
     #[inline]
-    fn check_clients(&self) {
+    pub(super) fn check_clients(&self) {
         let since = coarse_ns().saturating_sub(self.checked_ns.get());
         if since < CHECK_OPEN_NS || self.clients.borrow().is_empty() {
             return;

@@ -12,6 +12,7 @@
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/c_abi/type.hpp"
+#include "situ/bus/raii/interrupt.hpp"
 #include "situ/bus/raii/node.hpp"
 #include "situ/bus/service/client_core.hpp"
 #include "situ/bus/service/options.hpp"
@@ -28,21 +29,46 @@ class any_client {
   /// Waits until the service has a server. Returns false if the timeout passes first.
   [[nodiscard]] bool wait_for_server(std::chrono::nanoseconds timeout = forever) const {
     situ_error raw;
-    return waited(situ_client_wait_for_server(handle(), detail::limit_of(timeout), &raw), raw);
+    return ended(situ_client_wait_for_server(handle(), detail::limit_of(timeout), &raw), raw) ==
+           waited::ready;
+  }
+
+  /// The same, with an interrupter or a signal that may end the wait.
+  [[nodiscard]] waited wait_for_server(const waiting& how) const {
+    situ_error raw;
+    const situ_waiting terms = detail::to_c(how);
+    return ended(situ_client_wait_for_server_with(handle(), &terms, &raw), raw);
   }
 
   /// Waits until a reply, or the end of a call, can be delivered. Returns false if the timeout passes first.
   [[nodiscard]] bool wait(std::chrono::nanoseconds timeout = forever) {
     situ_error raw;
-    return waited(situ_client_wait(handle(), detail::limit_of(timeout), &raw), raw);
+    return ended(situ_client_wait(handle(), detail::limit_of(timeout), &raw), raw) == waited::ready;
   }
+  /// The same, with an interrupter or a signal that may end the wait, even when there is a reply.
+  [[nodiscard]] waited wait(const waiting& how) {
+    situ_error raw;
+    const situ_waiting terms = detail::to_c(how);
+    return ended(situ_client_wait_with(handle(), &terms, &raw), raw);
+  }
+  /// Sets an interrupter that ends the waits for servers without room: sending then fails with
+  /// `errc::interrupted`, and a loan stays valid. Null removes it.
+  void set_interrupter(const interrupter* stop) noexcept {
+    situ_client_set_interrupter(handle(), stop != nullptr ? stop->handle() : nullptr);
+  }
+
   /// Waits for replies, at most for `timeout`, and delivers all that are there: resumes the coroutines that
   /// wait for them, and calls callbacks. Returns how many parts and ends of calls there were. An executor
   /// does this by itself (`executor.add`).
   std::size_t dispatch(std::chrono::nanoseconds timeout = std::chrono::nanoseconds::zero()) {
+    return dispatch(waiting{.timeout = timeout});
+  }
+  /// The same, with an interrupter or a signal that may end the wait. The result is then 0, as after a
+  /// timeout; `interrupter::interrupted` distinguishes the two.
+  std::size_t dispatch(const waiting& how) {
     detail::failed why;
     // The wait knows nothing of replies that were taken before.
-    if (!(core_ && core_->has_deliverable()) && !wait(timeout)) return 0;
+    if (!(core_ && core_->has_deliverable()) && wait(how) != waited::ready) return 0;
     // What is called may destroy this client.
     const auto core = core_;
     const std::size_t count = core->dispatch(why);
@@ -105,11 +131,11 @@ class any_client {
  private:
   friend class executor;
 
-  static bool waited(situ_status status, const situ_error& raw) {
+  static waited ended(situ_status status, const situ_error& raw) {
     detail::failed why;
-    detail::succeeded(status, raw, why);
+    const waited ended_by = detail::ended(status, raw, why);
     detail::raise_if(why);
-    return status == SITU_OK;
+    return ended_by;
   }
 };
 

@@ -10,6 +10,7 @@
 #include "situ/bus/c_abi/handle.hpp"
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/c_abi/type.hpp"
+#include "situ/bus/raii/interrupt.hpp"
 #include "situ/bus/raii/node.hpp"
 #include "situ/bus/service/options.hpp"
 #include "situ/bus/service/request.hpp"
@@ -32,6 +33,20 @@ class any_server {
     detail::succeeded(status, raw, why);
     detail::raise_if(why);
     return status == SITU_OK;
+  }
+  /// The same, with an interrupter or a signal that may end the wait, even when there is a request.
+  [[nodiscard]] waited wait(const waiting& how) {
+    situ_error raw;
+    detail::failed why;
+    const situ_waiting terms = detail::to_c(how);
+    const waited ended = detail::ended(situ_server_wait_with(handle(), &terms, &raw), raw, why);
+    detail::raise_if(why);
+    return ended;
+  }
+  /// Sets an interrupter that ends the waits for clients without room: sending then fails with
+  /// `errc::interrupted`, and a loan stays valid. Null removes it.
+  void set_interrupter(const interrupter* stop) noexcept {
+    situ_server_set_interrupter(handle(), stop != nullptr ? stop->handle() : nullptr);
   }
   /// Takes what clients have sent meanwhile, so that `request::is_cancelled` knows of cancellations. Requests
   /// are kept for the next take.

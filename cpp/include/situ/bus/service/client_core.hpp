@@ -14,6 +14,7 @@
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/c_abi/handle.hpp"
 #include "situ/bus/c_abi/qos.hpp"
+#include "situ/bus/raii/interrupt.hpp"
 #include "situ/service.h"
 
 namespace situ::detail {
@@ -79,6 +80,20 @@ class client_core {
     const situ_status status = timeout == std::chrono::nanoseconds::zero()
                                    ? situ_client_take_of(handle(), call, &reply, &raw)
                                    : situ_client_receive_of(handle(), call, limit_of(timeout), &reply, &raw);
+    succeeded(status, reply, raw, why);
+    return status;
+  }
+
+  /// As `take_of`, but an interrupter or a signal may end the wait, even when there is a part. The status is
+  /// then SITU_EMPTY, as after a timeout.
+  situ_status take_of(std::uint64_t call, const waiting& how, situ_reply& reply, failed& why) {
+    if (how.stop == nullptr && !how.until_a_signal) return take_of(call, how.timeout, reply, why);
+    if (how.stop != nullptr && how.stop->interrupted()) return SITU_EMPTY;
+    if (take_kept(call, reply, why)) return why ? static_cast<situ_status>(why->code()) : SITU_OK;
+    situ_error raw;
+    const situ_waiting terms = to_c(how);
+    const situ_status status = situ_client_receive_of_with(handle(), call, &terms, &reply, &raw);
+    if (status == SITU_ERROR_INTERRUPTED) return SITU_EMPTY;
     succeeded(status, reply, raw, why);
     return status;
   }

@@ -11,6 +11,7 @@
 #include "situ.h"
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/c_abi/qos.hpp"
+#include "situ/bus/raii/interrupt.hpp"
 #include "situ/bus/service/client_core.hpp"
 #include "situ/bus/typed/open.hpp"
 #include "situ/bus/typed/sample.hpp"
@@ -132,7 +133,7 @@ class [[nodiscard]] pending_call {
   sample<P> wait() {
     detail::failed why;
     std::optional<sample<P>> reply;
-    receive_single(reply, forever, why);
+    receive_single(reply, waiting{}, why);
     detail::raise_if(why);
     return std::move(*reply);
   }
@@ -140,25 +141,33 @@ class [[nodiscard]] pending_call {
   [[nodiscard]] result<sample<P>, error> try_wait() {
     detail::failed why;
     std::optional<sample<P>> reply;
-    receive_single(reply, forever, why);
+    receive_single(reply, waiting{}, why);
     if (why) return failure{*std::move(why)};
     return std::move(*reply);
   }
   /// Waits for the reply. Returns nothing if the timeout passes first; the call remains under way.
   [[nodiscard]] std::optional<sample<P>> wait_for(std::chrono::nanoseconds timeout) {
+    return wait_for(waiting{.timeout = timeout});
+  }
+  /// The same, with an interrupter or a signal that may end the wait, even when the reply is there. The
+  /// result is then nothing, as after a timeout; `interrupter::interrupted` distinguishes the two.
+  [[nodiscard]] std::optional<sample<P>> wait_for(const waiting& how) {
     detail::failed why;
     std::optional<sample<P>> reply;
-    receive_single(reply, timeout, why);
+    receive_single(reply, how, why);
     detail::raise_if(why);
     return reply;
   }
 
   /// Waits for the next part of a reply that is streamed. Returns nothing after the last one. A single reply
   /// is a stream of one part.
-  [[nodiscard]] std::optional<sample<P>> next() {
+  [[nodiscard]] std::optional<sample<P>> next() { return next(waiting{}); }
+  /// The same, with a limit, and with an interrupter or a signal that may end the wait. Also returns nothing
+  /// then, and the call remains under way (`is_under_way`).
+  [[nodiscard]] std::optional<sample<P>> next(const waiting& how) {
     detail::failed why;
     std::optional<sample<P>> part;
-    receive(part, forever, why);
+    receive(part, how, why);
     detail::raise_if(why);
     return part;
   }
@@ -166,7 +175,7 @@ class [[nodiscard]] pending_call {
   [[nodiscard]] result<std::optional<sample<P>>, error> try_next() {
     detail::failed why;
     std::optional<sample<P>> part;
-    receive(part, forever, why);
+    receive(part, waiting{}, why);
     return detail::result_of(std::move(part), std::move(why));
   }
 
@@ -196,17 +205,16 @@ class [[nodiscard]] pending_call {
   pending_call(std::shared_ptr<detail::client_core> core, std::uint64_t number) noexcept
       : core_(std::move(core)), number_(number) {}
 
-  /// Returns whether the timeout did not pass.
-  bool receive(std::optional<sample<P>>& part, std::chrono::nanoseconds timeout, detail::failed& why) {
+  /// Returns whether the wait did not end before.
+  bool receive(std::optional<sample<P>>& part, const waiting& how, detail::failed& why) {
     if (!is_under_way()) return true;
     situ_reply reply;
-    if (core_->take_of(number_, timeout, reply, why) == SITU_EMPTY) return false;
+    if (core_->take_of(number_, how, reply, why) == SITU_EMPTY) return false;
     if (!why) part = detail::open_reply<P>(*core_, reply, why);
     return true;
   }
-  void receive_single(std::optional<sample<P>>& reply, std::chrono::nanoseconds timeout,
-                      detail::failed& why) {
-    if (receive(reply, timeout, why) && !reply && !why) detail::explain_empty(number_, why);
+  void receive_single(std::optional<sample<P>>& reply, const waiting& how, detail::failed& why) {
+    if (receive(reply, how, why) && !reply && !why) detail::explain_empty(number_, why);
   }
 
   std::shared_ptr<detail::client_core> core_;

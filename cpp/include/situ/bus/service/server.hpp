@@ -14,6 +14,7 @@
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/c_abi/type.hpp"
+#include "situ/bus/raii/interrupt.hpp"
 #include "situ/bus/raii/node.hpp"
 #include "situ/bus/raii/raw_loan.hpp"
 #include "situ/bus/service/any_server.hpp"
@@ -70,13 +71,19 @@ class basic_server : public any_server {
   }
   /// Waits for the next request and takes it. Returns nothing if the timeout passes first.
   [[nodiscard]] std::optional<request<Q>> receive(std::chrono::nanoseconds timeout = forever) {
+    return receive(waiting{.timeout = timeout});
+  }
+  /// The same, with an interrupter or a signal that may end the wait, even when there is a request. The
+  /// result is then nothing, as after a timeout; `interrupter::interrupted` distinguishes the two.
+  [[nodiscard]] std::optional<request<Q>> receive(const waiting& how) {
     using clock = std::chrono::steady_clock;
-    std::optional<request<Q>> taken = take();
+    std::optional<request<Q>> taken;
+    if (how.stop == nullptr) taken = take();
     const auto start = clock::now();
-    for (auto left = timeout; !taken && wait(left);) {
+    for (waiting left = how; !taken && wait(left) == waited::ready;) {
       taken = take();
       // The request was a cancellation, or its time was over.
-      if (timeout != forever) left = timeout - (clock::now() - start);
+      if (how.timeout != forever) left.timeout = how.timeout - (clock::now() - start);
     }
     return taken;
   }
@@ -125,8 +132,13 @@ class basic_server : public any_server {
   /// `answer`. Returns their number.
   template <class Answer>
   std::size_t serve(Answer answer, std::chrono::nanoseconds timeout = std::chrono::nanoseconds::zero()) {
+    return serve(std::move(answer), waiting{.timeout = timeout});
+  }
+  /// The same, with an interrupter or a signal that may end the wait.
+  template <class Answer>
+  std::size_t serve(Answer answer, const waiting& how) {
     std::size_t count = 0;
-    for (auto next = receive(timeout); next; next = take(), ++count) {
+    for (auto next = receive(how); next; next = take(), ++count) {
       detail::failed why;
       answer_with(answer, *std::move(next), why);
       detail::raise_if(why);
