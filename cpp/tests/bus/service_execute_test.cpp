@@ -244,5 +244,64 @@ TEST_F(Bus, a_call_that_is_asked_for_its_state_still_resumes_its_coroutine) {
   EXPECT_TRUE(is_done);
 }
 
+situ::task note_end(situ::pending_call<Tick>& call, bool in_parts, std::vector<situ::errc>& ends) {
+  try {
+    if (in_parts) {
+      (void)co_await call.next_part();
+    } else {
+      (void)co_await call;
+    }
+  } catch (const situ::error& error) {
+    ends.push_back(error.code());
+  }
+}
+
+TEST_F(Bus, a_cancelled_call_resumes_its_coroutine_with_an_error) {
+  const auto on = node("both");
+  auto client = on.client<Tick, Tick>("tick");
+  auto server = on.server<Tick, Tick>("tick");
+  std::vector<situ::errc> ends;
+  for (const bool in_parts : {false, true}) {
+    auto call = client.call(Tick{.count = 1});
+    note_end(call, in_parts, ends);
+    call.cancel();
+    call = client.call(Tick{.count = 2});
+    note_end(call, in_parts, ends);
+    client.cancel(call.number());
+    call = client.call(Tick{.count = 3});
+    note_end(call, in_parts, ends);
+    auto next = client.call(Tick{.count = 4});
+    call = std::move(next);
+    note_end(call, in_parts, ends);
+  }
+  EXPECT_EQ(ends, std::vector<situ::errc>(8, situ::errc::unknown_call));
+  const auto request = server.receive(20s);
+  ASSERT_TRUE(request);
+  EXPECT_TRUE(request->is_cancelled() || (server.collect(), request->is_cancelled()));
+}
+
+/// A coroutine that is resumed by a cancellation may destroy the client, the call, and its own frame.
+TEST_F(Bus, a_resumed_coroutine_may_destroy_what_cancelled_its_call) {
+  const auto on = node("both");
+  auto server = on.server<Tick, Tick>("tick");
+  auto client = std::make_unique<situ::client<Tick, Tick>>(on.client<Tick, Tick>("tick"));
+  std::vector<situ::errc> ends;
+  auto call = std::make_unique<situ::pending_call<Tick>>(client->call(Tick{.count = 1}));
+  const auto destroy = [&](situ::pending_call<Tick>& waited) -> situ::task {
+    try {
+      (void)co_await waited;
+    } catch (const situ::error& error) {
+      ends.push_back(error.code());
+      call.reset();
+      client.reset();
+    }
+  };
+  destroy(*call);
+  client->cancel(call->number());
+  EXPECT_FALSE(call);
+  EXPECT_EQ(ends, std::vector<situ::errc>{situ::errc::unknown_call});
+  EXPECT_FALSE(client);
+}
+
 }  // namespace
 }  // namespace bus_test

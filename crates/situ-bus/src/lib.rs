@@ -76,6 +76,8 @@ pub use self::{
     api::service_errors::{
         AnswerValueError, CallValueError, INVALID_REQUEST, ReceiveReplyError, ReceiveRequestError,
     },
+    api::service_form::{Regions, ServiceMessage},
+    api::service_region::{RegionReplyLoan, RegionRequestLoan},
     api::stream::Messages,
     api::typed::{
         Loan, PublishValueError, Publisher, PublisherBuilder, ReceiveError, Sample, Subscriber,

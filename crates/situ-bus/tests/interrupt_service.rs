@@ -122,7 +122,7 @@ fn a_signal_ends_a_wait_that_wants_it() {
     // SAFETY: all zeroes are a valid action without flags, and the handler does nothing.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = nothing as usize;
+        action.sa_sigaction = nothing as *const () as usize;
         assert_eq!(libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()), 0);
     }
     let (client, server) = both(&scratch, &stop);

@@ -6,9 +6,12 @@
 //!   write   values written into lent memory
 //!   qos     profiles and liveliness in builders; events of typed publishers and subscribers
 //!   region  publishers and subscribers of regions
+//!   region_memory  the memory of a region that is built in a loan
 //!   device  typed loans and samples whose bulk data devices read and write
 //!   service clients and servers of generated types
 //!   service_errors  why they fail
+//!   service_form  the forms of requests and replies: messages, and regions
+//!   service_region  requests and replies that are built in regions
 //!   service_async, service_callbacks  clients and servers for async code, and with callbacks
 //!   stream  samples as an asynchronous stream
 //!   waitable  typed subscribers as sources of wait sets
@@ -18,10 +21,13 @@ pub(crate) mod device;
 mod open;
 mod qos;
 pub(crate) mod region;
+pub(crate) mod region_memory;
 pub(crate) mod service;
 pub(crate) mod service_async;
 pub(crate) mod service_callbacks;
 pub(crate) mod service_errors;
+pub(crate) mod service_form;
+pub(crate) mod service_region;
 pub(crate) mod stream;
 pub(crate) mod typed;
 pub(crate) mod waitable;

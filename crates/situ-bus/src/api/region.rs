@@ -1,6 +1,5 @@
 //! Regions on topics: messages that grow while they are built, in the slot in which they will be read.
 
-use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -8,15 +7,14 @@ use std::time::Duration;
 
 use situ_layout::{Message, RegionFormError, SharedBytes, boxed};
 use situ_region::{
-    AdoptError, Backing, BufferError, Full, Invalid, InvalidProblem, MAX_SIZE, Mut, Options, Ref, Region,
-    RegionMessage, StoreError, checked_root, layout_hash, total_for, view,
+    AdoptError, BufferError, Invalid, InvalidProblem, Ref, Region, RegionMessage, StoreError, checked_root,
+    layout_hash, view,
 };
 
+use crate::api::region_memory::{LoanMemory, RegionMemory, begin, build_region, growing, too_small};
 use crate::api::typed::{PublisherBuilder, ReceiveError, SubscriberBuilder};
 use crate::node::handle::Node;
 use crate::node::liveness::NodeId;
-use crate::port::growing::GROWING_ROOM;
-use crate::port::loan::DetachedLoan;
 use crate::port::loan::LoanError;
 use crate::port::publish_error::PublishError;
 use crate::port::publisher::RawPublisher;
@@ -24,11 +22,6 @@ use crate::port::sample::{CopyCounter, RawSample};
 use crate::port::subscriber::RawSubscriber;
 use crate::topic::{Encoding, MissingForms, RegisterError, TypeDescription};
 use crate::wait::interrupt::Wait;
-
-/// The minimum size of the memory that is lent for a region, in bytes.
-const LEAST: usize = 1024;
-/// A loan can grow to this multiple of the size of the last messages.
-const ROOM: usize = 8;
 
 /// The form of a builder whose publisher or subscriber exchanges messages in regions.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +58,7 @@ impl<T: RegionMessage> PublisherBuilder<T, InRegion> {
     /// Joins the topic.
     pub fn create(self) -> Result<RegionPublisher<T>, RegisterError> {
         let raw = self.create_raw(&describe_region::<T>())?;
-        Ok(RegionPublisher { raw, hint: Cell::new(LEAST), spare: RefCell::default(), of: PhantomData })
+        Ok(RegionPublisher { raw, memory: RegionMemory::default(), of: PhantomData })
     }
 }
 
@@ -75,68 +68,6 @@ impl<T: RegionMessage> SubscriberBuilder<T, InRegion> {
         // Every message type can be serialized.
         let missing = MissingForms { flat: T::Message::FLAT_FORM.is_none(), region: false };
         Ok(RegionSubscriber { raw: self.create_raw(&describe_region::<T>(), missing)?, of: PhantomData })
-    }
-}
-
-/// The memory of a loan. It grows in place, as its slot does.
-struct LoanMemory {
-    /// The publisher that lent it. It outlives every [`RegionLoan`], and only region loans own such memory.
-    publisher: *const RawPublisher,
-    /// `None` once it was taken out to be published.
-    loan: Option<DetachedLoan>,
-}
-
-// SAFETY: it is only reached through a `RegionLoan`, which stays with the thread of its publisher.
-unsafe impl Send for LoanMemory {}
-// SAFETY: as above.
-unsafe impl Sync for LoanMemory {}
-
-impl LoanMemory {
-    /// The loan's body, as memory.
-    fn extent(&self) -> (NonNull<u8>, usize) {
-        let Some(loan) = &self.loan else { return (NonNull::dangling(), 0) };
-        let (body, size) = loan.body_in_slot();
-        NonNull::new(body).map_or((NonNull::dangling(), 0), |body| (body, size))
-    }
-}
-
-// SAFETY: A body in a slot begins at a multiple of 64. Pages of a memory file are initialized, and the
-// owner's mapping is readable and writable. Only this loan uses the slot until it is published or given back.
-// It grows in place.
-unsafe impl Backing for LoanMemory {
-    fn memory(&mut self) -> (NonNull<u8>, usize) {
-        self.extent()
-    }
-
-    fn is_zero(&self) -> bool {
-        false
-    }
-
-    #[cold]
-    fn grow(&mut self, total: usize) -> Option<(NonNull<u8>, usize)> {
-        // SAFETY: the publisher outlives the loan.
-        let publisher = unsafe { &*self.publisher };
-        let (_, had) = self.extent();
-        // SAFETY: it was detached from a loan of this publisher.
-        let mut loan = unsafe { publisher.attach(self.loan.take()?) };
-        let grown = loan.grow_body(total);
-        self.loan = Some(loan.detach());
-        let clean_from = grown.ok()?;
-        let (memory, size) = self.extent();
-        // Bytes of an earlier message in the slot.
-        let dirty = clean_from.min(size).saturating_sub(had);
-        // SAFETY: these bytes, behind the memory that was lent before, now belong to the loan.
-        unsafe { memory.add(had).write_bytes(0, dirty) };
-        Some((memory, size))
-    }
-}
-
-impl Drop for LoanMemory {
-    fn drop(&mut self) {
-        if let Some(loan) = self.loan.take() {
-            // SAFETY: the publisher outlives the loan, and lent it.
-            drop(unsafe { (*self.publisher).attach(loan) });
-        }
     }
 }
 
@@ -174,10 +105,7 @@ situ_layout::debug_as_text!(PublishRegionError);
 /// Publishes regions of `T`. One thread at a time.
 pub struct RegionPublisher<T> {
     raw: RawPublisher,
-    /// The size of the last images. A loan begins with this size.
-    hint: Cell<usize>,
-    /// A box without a loan, for the next loan.
-    spare: RefCell<Option<Box<LoanMemory>>>,
+    memory: RegionMemory,
     of: PhantomData<fn() -> T>,
 }
 
@@ -192,20 +120,17 @@ impl<T: RegionMessage> RegionPublisher<T> {
         self.raw.trim()
     }
 
-    /// Lends a region that holds a new value, in shared memory. It grows in place, up to [`GROWING_ROOM`] or,
-    /// if the last messages were large, to eight times their size. Publishing returns the memory that it does
-    /// not use to the system.
+    /// Lends a region that holds a new value, in shared memory. It grows in place, up to
+    /// [`GROWING_ROOM`](crate::GROWING_ROOM) or, if the last messages were large, to eight times their size.
+    /// Publishing returns the memory that it does not use to the system.
     pub fn loan(&self) -> Result<RegionLoan<'_, T>, LoanError> {
         self.loan_up_to(0)
     }
 
     /// As [`loan`](Self::loan), with room for an image of at least this many bytes.
     pub fn loan_up_to(&self, bytes: u32) -> Result<RegionLoan<'_, T>, LoanError> {
-        let memory = self.lend(self.hint.get(), total_for(bytes))?;
-        match Region::with_boxed(memory, growing()) {
-            Ok(region) => Ok(RegionLoan { publisher: self, region: Some(region) }),
-            Err(error) => Err(too_small(&error)),
-        }
+        let region = begin(self.lend(self.memory.sizes(bytes))?)?;
+        Ok(RegionLoan { publisher: self, region: Some(region) })
     }
 
     /// Lends a region that begins with the value of a taken message of any topic. It copies the message's
@@ -223,9 +148,8 @@ impl<T: RegionMessage> RegionPublisher<T> {
     }
 
     fn edit_image(&self, image: &[u8]) -> Result<RegionLoan<'_, T>, EditError> {
-        let needed = total_for(image.len() as u32).max(self.hint.get());
-        let mut memory = self.lend(needed, needed.saturating_mul(ROOM))?;
-        let (to, _) = memory.memory();
+        let memory = self.lend(self.memory.sizes_of_copy(image.len()))?;
+        let (to, _) = memory.extent();
         // SAFETY: the slot has room for the image, and only this loan uses it.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(image).cast(), image.len()) };
         CopyCounter::of_process().count(image.len());
@@ -245,42 +169,18 @@ impl<T: RegionMessage> RegionPublisher<T> {
         Ok(loan.publish()?)
     }
 
-    fn lend(&self, bytes: usize, room: usize) -> Result<Box<LoanMemory>, LoanError> {
-        let most = total_for(MAX_SIZE);
-        let room = room.max(self.hint.get().saturating_mul(ROOM)).clamp(GROWING_ROOM, most);
-        let loan = Some(self.raw.loan_growing(bytes.max(LEAST), room)?.detach());
-        let spare = self.spare.borrow_mut().take();
-        let mut memory =
-            spare.unwrap_or_else(|| Box::new(LoanMemory { publisher: &raw const self.raw, loan: None }));
-        // The publisher may have moved since the box was made.
-        memory.publisher = &raw const self.raw;
-        memory.loan = loan;
-        Ok(memory)
-    }
-
-    /// Notes how much memory an image needed. The hint grows at once and shrinks by an eighth of the
-    /// difference.
-    fn learn(&self, size: usize) {
-        let (before, needed) = (self.hint.get(), total_for(size as u32) + size / 4);
-        self.hint.set(if needed > before { needed } else { before - (before - needed) / 8 }.max(LEAST));
+    fn lend(&self, (bytes, room): (usize, usize)) -> Result<Box<LoanMemory>, LoanError> {
+        let loan = self.raw.loan_growing(bytes, room)?.detach();
+        // SAFETY: this publisher lent it. It is borrowed by the loan that gets the memory, which therefore
+        // ends before it and stays with its thread.
+        Ok(unsafe { self.memory.of(&raw const self.raw, loan) })
     }
 }
 
 impl<T> fmt::Debug for RegionPublisher<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RegionPublisher").field("raw", &self.raw).field("hint", &self.hint).finish()
+        f.debug_struct("RegionPublisher").field("raw", &self.raw).field("memory", &self.memory).finish()
     }
-}
-
-/// Converts an error that does not occur with a slot of the requested size.
-#[cold]
-fn too_small(error: &BufferError) -> LoanError {
-    let body_size = match error {
-        BufferError::TooSmall { least, .. } => *least,
-        _ => 0,
-    };
-    let reason = "the region's root does not fit into a slot";
-    LoanError::Size { head_size: 0, head_align: 1, body_size, reason }
 }
 
 /// A region under construction, in the memory where it will be read. Dropping it publishes nothing.
@@ -290,54 +190,9 @@ pub struct RegionLoan<'p, T: RegionMessage> {
     region: Option<Region<T, LoanMemory>>,
 }
 
+build_region!([T: RegionMessage] RegionLoan<'_, T>, T, "RegionLoan");
+
 impl<T: RegionMessage> RegionLoan<'_, T> {
-    fn region(&self) -> &Region<T, LoanMemory> {
-        let Some(region) = &self.region else { unreachable!("a loan is there until it ends") };
-        region
-    }
-
-    /// The value, for reading.
-    pub fn root(&self) -> Ref<'_, T> {
-        self.region().root()
-    }
-
-    /// The value, for changing it. It grows in place.
-    pub fn root_mut(&mut self) -> Mut<'_, T> {
-        self.region_mut().root_mut()
-    }
-
-    // Private, because a caller could swap the region with that of another publisher's loan.
-    fn region_mut(&mut self) -> &mut Region<T, LoanMemory> {
-        let Some(region) = &mut self.region else { unreachable!("a loan is there until it ends") };
-        region
-    }
-
-    /// Reserves memory for an image of this size now, instead of when it is needed.
-    pub fn reserve(&mut self, bytes: usize) -> Result<(), Full> {
-        self.region_mut().reserve(bytes)
-    }
-
-    /// Makes the live image as small as the canonical one, in its order; see [`Region::compact`].
-    pub fn compact(&mut self) -> Result<(), Full> {
-        self.region_mut().compact()
-    }
-
-    /// Closes the gaps between blocks in the slot; see [`Region::compact_in_place`]. If this process dies
-    /// during that, no other process sees the slot, because it was never published.
-    pub fn compact_in_place(&mut self) {
-        self.region_mut().compact_in_place();
-    }
-
-    /// The live image.
-    pub fn bytes(&self) -> &[u8] {
-        self.region().bytes()
-    }
-
-    /// The canonical image: equal values have equal bytes.
-    pub fn canonical(&self) -> Vec<u8> {
-        self.region().canonical()
-    }
-
     /// Publishes the region's live image, and returns its number in the topic's order.
     pub fn publish(self) -> Result<u64, PublishError> {
         self.publish_with(&[])
@@ -347,22 +202,12 @@ impl<T: RegionMessage> RegionLoan<'_, T> {
     /// are zero. Bytes beyond the size of the topic's user headers are left out.
     pub fn publish_with(mut self, user_header: &[u8]) -> Result<u64, PublishError> {
         let Some(region) = self.region.take() else { unreachable!("a loan is there until it ends") };
-        let (mut memory, size) = region.into_boxed();
-        let Some(loan) = memory.loan.take() else { unreachable!("a loan's memory is lent") };
+        let (loan, size) = self.publisher.memory.finish(region);
         // SAFETY: the publisher lent it.
         let mut loan = unsafe { self.publisher.raw.attach(loan) };
         loan.shrink_body(size);
         loan.user_header_mut().iter_mut().zip(user_header).for_each(|(to, from)| *to = *from);
-        let published = loan.publish();
-        self.publisher.spare.replace(Some(memory));
-        self.publisher.learn(size);
-        published
-    }
-}
-
-impl<T: RegionMessage> fmt::Debug for RegionLoan<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RegionLoan").field("type", &T::NAME).field("bytes", &self.bytes().len()).finish()
+        loan.publish()
     }
 }
 
@@ -389,60 +234,7 @@ impl<T: RegionMessage> RegionSubscriber<T> {
             self.raw.nothing()?;
             return Ok(None);
         }
-        match self.raw.take()? {
-            None => Ok(None),
-            Some(raw) if raw.encoding() == Encoding::Region => match view::<T>(raw.body_in_place()) {
-                Ok(_) => Ok(Some(RegionSample { size: size_of_image(raw.body()), raw, own: None })),
-                Err(error) if matches!(error.problem, InvalidProblem::OtherVersion { .. }) => {
-                    self.renew(raw).map(Some)
-                }
-                Err(error) => Err(self.invalid(&raw, error.into())),
-            },
-            Some(raw) => self.store(raw).map(Some),
-        }
-    }
-
-    /// Keeps a copy of a message of an older version. Members that the message lacks have their defaults in
-    /// the copy.
-    #[cold]
-    fn renew(&self, raw: RawSample) -> Result<RegionSample<T>, ReceiveError> {
-        // The check and the sample must use the same bytes: other processes could write to the message in
-        // between.
-        let private = raw.body().try_to_vec().map_err(|error| self.invalid(&raw, error.into()))?;
-        let own = Region::adopt(&private).map_err(|error| self.invalid(&raw, error.into()))?;
-        CopyCounter::of_process().count(private.len());
-        Ok(RegionSample { raw, size: own.bytes().len(), own: Some(Box::new(own)) })
-    }
-
-    #[cold]
-    fn invalid(&self, raw: &RawSample, source: RegionFormError) -> ReceiveError {
-        let topic = self.raw.topic().to_owned();
-        ReceiveError::Region { topic, sequence: raw.sequence(), type_name: T::NAME, source }
-    }
-
-    /// Stores a message that has another form in a region.
-    fn store(&self, raw: RawSample) -> Result<RegionSample<T>, ReceiveError> {
-        let (topic, sequence, type_name) = (self.raw.topic().to_owned(), raw.sequence(), T::NAME);
-        let mut value = boxed::<T::Message>();
-        if raw.encoding() == Encoding::Flat {
-            value.read_flat(&mut [], raw.head(), raw.body()).map_err(|source| ReceiveError::Convert {
-                topic: topic.clone(),
-                sequence,
-                type_name,
-                source,
-            })?;
-        } else {
-            situ_wire::decode(&mut *value, raw.body()).map_err(|source| ReceiveError::Decode {
-                topic: topic.clone(),
-                sequence,
-                type_name,
-                source,
-            })?;
-        }
-        let own = Region::of(&*value, &[]);
-        let own = own.map_err(|source| ReceiveError::Store { topic, sequence, type_name, source })?;
-        CopyCounter::of_process().count(raw.head().len() + raw.body().len());
-        Ok(RegionSample { raw, size: own.bytes().len(), own: Some(Box::new(own)) })
+        self.raw.take()?.map(|raw| RegionSample::open(&self.raw, raw)).transpose()
     }
 
     /// Waits until there is something to take, at most for `timeout` (without a limit if `None`). Returns
@@ -461,11 +253,6 @@ impl<T: RegionMessage> RegionSubscriber<T> {
     pub fn recv_with(&self, how: Wait<'_>) -> Result<Option<RegionSample<T>>, ReceiveError> {
         self.raw.wait_with_and_take(how, || self.take())
     }
-}
-
-/// The memory options of a lent region: only its slot limits its size.
-fn growing() -> Options {
-    Options { limit: MAX_SIZE, ..Options::default() }
 }
 
 /// The size that a checked image contains in its header.
@@ -487,6 +274,65 @@ pub struct RegionSample<T: RegionMessage> {
 }
 
 impl<T: RegionMessage> RegionSample<T> {
+    /// Makes a sample from an untyped one, which `subscriber` took. A region is checked once and read in
+    /// place. A serialized or flat message is stored in a region of this process.
+    pub(crate) fn open(subscriber: &RawSubscriber, raw: RawSample) -> Result<Self, ReceiveError> {
+        if raw.encoding() != Encoding::Region {
+            return Self::store(subscriber, raw);
+        }
+        match view::<T>(raw.body_in_place()) {
+            Ok(_) => Ok(Self { size: size_of_image(raw.body()), raw, own: None }),
+            Err(error) if matches!(error.problem, InvalidProblem::OtherVersion { .. }) => {
+                Self::renew(subscriber, raw)
+            }
+            Err(error) => Err(Self::invalid(subscriber, &raw, error.into())),
+        }
+    }
+
+    /// Keeps a copy of a message of an older version. Members that the message lacks have their defaults in
+    /// the copy.
+    #[cold]
+    fn renew(subscriber: &RawSubscriber, raw: RawSample) -> Result<Self, ReceiveError> {
+        // The check and the sample must use the same bytes: other processes could write to the message in
+        // between.
+        let private = raw.body().try_to_vec();
+        let private = private.map_err(|error| Self::invalid(subscriber, &raw, error.into()))?;
+        let own = Region::adopt(&private).map_err(|error| Self::invalid(subscriber, &raw, error.into()))?;
+        CopyCounter::of_process().count(private.len());
+        Ok(Self { raw, size: own.bytes().len(), own: Some(Box::new(own)) })
+    }
+
+    #[cold]
+    fn invalid(subscriber: &RawSubscriber, raw: &RawSample, source: RegionFormError) -> ReceiveError {
+        let topic = subscriber.topic().to_owned();
+        ReceiveError::Region { topic, sequence: raw.sequence(), type_name: T::NAME, source }
+    }
+
+    /// Stores a message that has another form in a region.
+    fn store(subscriber: &RawSubscriber, raw: RawSample) -> Result<Self, ReceiveError> {
+        let (topic, sequence, type_name) = (subscriber.topic().to_owned(), raw.sequence(), T::NAME);
+        let mut value = boxed::<T::Message>();
+        if raw.encoding() == Encoding::Flat {
+            value.read_flat(&mut [], raw.head(), raw.body()).map_err(|source| ReceiveError::Convert {
+                topic: topic.clone(),
+                sequence,
+                type_name,
+                source,
+            })?;
+        } else {
+            situ_wire::decode(&mut *value, raw.body()).map_err(|source| ReceiveError::Decode {
+                topic: topic.clone(),
+                sequence,
+                type_name,
+                source,
+            })?;
+        }
+        let own = Region::of(&*value, &[]);
+        let own = own.map_err(|source| ReceiveError::Store { topic, sequence, type_name, source })?;
+        CopyCounter::of_process().count(raw.head().len() + raw.body().len());
+        Ok(Self { raw, size: own.bytes().len(), own: Some(Box::new(own)) })
+    }
+
     /// The value.
     pub fn root(&self) -> Ref<'_, T> {
         checked_root(self.bytes())

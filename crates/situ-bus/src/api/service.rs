@@ -12,8 +12,8 @@ use situ_memory::DomainId;
 use crate::api::service_errors::{
     AnswerValueError, CallValueError, INVALID_REQUEST, ReceiveReplyError, ReceiveRequestError,
 };
-use crate::api::typed::{Sample, describe, has_region_form};
-use crate::api::write::{lend_flat, write_value};
+use crate::api::service_form::ServiceMessage;
+use crate::api::write::lend_flat;
 use crate::node::handle::Node;
 use crate::port::loan::LoanError;
 use crate::service::answer::RawReplyLoan;
@@ -28,8 +28,8 @@ use crate::trust::{Limits, Trust};
 use crate::wait::interrupt::{Interrupted, Interrupter, Wait};
 
 /// The description of a service of generated types, as its topics carry it.
-pub fn describe_service<Q: Message, P: Message>() -> ServiceDescription {
-    ServiceDescription { request: describe::<Q>(), reply: describe::<P>() }
+pub fn describe_service<Q: ServiceMessage, P: ServiceMessage>() -> ServiceDescription {
+    ServiceDescription { request: Q::describe(), reply: P::describe() }
 }
 
 impl Node {
@@ -48,13 +48,19 @@ impl Node {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn client<Q: Message, P: Message>(&self, service: &str) -> ServiceBuilder<Client<Q, P>> {
+    pub fn client<Q: ServiceMessage, P: ServiceMessage>(
+        &self,
+        service: &str,
+    ) -> ServiceBuilder<Client<Q, P>> {
         ServiceBuilder::new(self, service)
     }
 
     /// A server of a service with requests of type `Q` and replies of type `P`: set its options, then
     /// [`create`](ServiceBuilder::create) it.
-    pub fn server<Q: Message, P: Message>(&self, service: &str) -> ServiceBuilder<Server<Q, P>> {
+    pub fn server<Q: ServiceMessage, P: ServiceMessage>(
+        &self,
+        service: &str,
+    ) -> ServiceBuilder<Server<Q, P>> {
         ServiceBuilder::new(self, service)
     }
 }
@@ -169,49 +175,59 @@ impl<R> ServiceBuilder<R> {
     }
 }
 
-/// What the type of taken messages lacks. The description says whether it has a flat form.
-fn missing<T: Message>() -> MissingForms {
-    MissingForms { flat: false, region: !has_region_form::<T>() }
+/// What the type of taken messages lacks.
+fn missing<T: ServiceMessage>() -> MissingForms {
+    let (flat, region) = T::lacks();
+    MissingForms { flat, region }
 }
 
-impl<Q: Message, P: Message> ServiceBuilder<Client<Q, P>> {
+impl<Q: ServiceMessage, P: ServiceMessage> ServiceBuilder<Client<Q, P>> {
     /// Joins the service.
     pub fn create(self) -> Result<Client<Q, P>, RegisterError> {
         let described = describe_service::<Q, P>();
         let raw =
             RawClient::create_without(missing::<P>(), &self.node, &self.service, &described, &self.options)?;
         raw.set_interrupter(self.interrupter.as_ref());
-        Ok(Client { raw, types: PhantomData })
+        Ok(Client { raw, memory: Q::Memory::default(), types: PhantomData })
     }
 }
 
-impl<Q: Message, P: Message> ServiceBuilder<Server<Q, P>> {
+impl<Q: ServiceMessage, P: ServiceMessage> ServiceBuilder<Server<Q, P>> {
     /// Joins the service.
     pub fn create(self) -> Result<Server<Q, P>, RegisterError> {
         let described = describe_service::<Q, P>();
         let raw =
             RawServer::create_without(missing::<Q>(), &self.node, &self.service, &described, &self.options)?;
         raw.set_interrupter(self.interrupter.as_ref());
-        Ok(Server { raw, types: PhantomData })
+        Ok(Server { raw, memory: P::Memory::default(), types: PhantomData })
     }
 }
 
 /// A client of a service. One thread at a time; the replies may go to other threads.
 #[derive(Debug)]
-pub struct Client<Q, P> {
+pub struct Client<Q: ServiceMessage, P> {
     raw: RawClient,
+    memory: Q::Memory,
     types: PhantomData<fn() -> (Q, P)>,
 }
 
-impl<Q: Message, P: Message> Client<Q, P> {
+impl<Q: ServiceMessage, P: ServiceMessage> Client<Q, P> {
     /// The untyped client.
     pub fn raw(&self) -> &RawClient {
         &self.raw
     }
 
-    /// The untyped client, without the types.
-    pub(crate) fn into_raw(self) -> RawClient {
-        self.raw
+    /// The untyped client, without the types, and what it keeps from one request to the next.
+    pub(crate) fn into_parts(self) -> (RawClient, Q::Memory) {
+        (self.raw, self.memory)
+    }
+
+    pub(crate) fn memory(&self) -> &Q::Memory {
+        &self.memory
+    }
+
+    pub(crate) fn pending(&self, number: u64) -> PendingCall<'_, Q, P> {
+        PendingCall { client: self, number }
     }
 
     /// Waits until the service has a server: see [`RawClient::wait_for_server`].
@@ -224,32 +240,31 @@ impl<Q: Message, P: Message> Client<Q, P> {
         self.raw.wait_for_server_with(how)
     }
 
-    /// Sends a value from private memory as request. A flat value is copied, another one is serialized. A
-    /// [`loan`](Self::loan) needs no copy.
-    pub fn call(&self, request: &Q) -> Result<PendingCall<'_, Q, P>, CallValueError> {
+    /// Sends a value from private memory as request. A flat value is copied, another one is serialized or
+    /// stored in a region. A [`loan`](Self::loan) needs no copy.
+    pub fn call(&self, request: &Q::Value) -> Result<PendingCall<'_, Q, P>, CallValueError> {
         self.send(request, None)
     }
 
     /// As [`call`](Self::call), for a call that is over after `limit`.
-    pub fn call_within(&self, request: &Q, limit: Duration) -> Result<PendingCall<'_, Q, P>, CallValueError> {
+    pub fn call_within(
+        &self,
+        request: &Q::Value,
+        limit: Duration,
+    ) -> Result<PendingCall<'_, Q, P>, CallValueError> {
         self.send(request, Some(limit))
     }
 
-    fn send(&self, request: &Q, limit: Option<Duration>) -> Result<PendingCall<'_, Q, P>, CallValueError> {
-        Ok(PendingCall { client: self, number: write_request(&self.raw, request)?.send(limit)? })
+    fn send(
+        &self,
+        request: &Q::Value,
+        limit: Option<Duration>,
+    ) -> Result<PendingCall<'_, Q, P>, CallValueError> {
+        Ok(self.pending(Q::write_request(&self.raw, &self.memory, request)?.send(limit)?))
     }
 }
 
-/// Lends a request and writes a value into it.
-pub(crate) fn write_request<'c, Q: Message>(
-    client: &'c RawClient,
-    request: &Q,
-) -> Result<RawRequestLoan<'c>, CallValueError> {
-    let lend = |head, align, body| client.loan(head, align, body).map_err(CallError::from);
-    write_value(request, lend).map_err(CallValueError::of::<Q, _>)
-}
-
-impl<Q: FlatMessage, P: Message> Client<Q, P> {
+impl<Q: FlatMessage, P: ServiceMessage> Client<Q, P> {
     /// Lends a request, default-initialized in place.
     #[inline]
     pub fn loan(&self) -> Result<RequestLoan<'_, Q, P>, LoanError> {
@@ -266,12 +281,12 @@ impl<Q: FlatMessage, P: Message> Client<Q, P> {
 }
 
 /// A request under construction, in the memory where servers will read it. Dropping it sends nothing.
-pub struct RequestLoan<'c, Q: FlatMessage, P: Message> {
-    raw: RawRequestLoan<'c>,
-    client: &'c Client<Q, P>,
+pub struct RequestLoan<'c, Q: FlatMessage, P: ServiceMessage> {
+    pub(super) raw: RawRequestLoan<'c>,
+    pub(super) client: &'c Client<Q, P>,
 }
 
-impl<'c, Q: FlatMessage, P: Message> RequestLoan<'c, Q, P> {
+impl<'c, Q: FlatMessage, P: ServiceMessage> RequestLoan<'c, Q, P> {
     /// A bulk member's elements, for writing: `loan.bulk_mut(|cloud| &cloud.data)`.
     pub fn bulk_mut<U: BulkElement, const N: usize>(
         &mut self,
@@ -294,7 +309,7 @@ impl<'c, Q: FlatMessage, P: Message> RequestLoan<'c, Q, P> {
     }
 }
 
-impl<Q: FlatMessage, P: Message> Deref for RequestLoan<'_, Q, P> {
+impl<Q: FlatMessage, P: ServiceMessage> Deref for RequestLoan<'_, Q, P> {
     type Target = Q;
     #[inline]
     fn deref(&self) -> &Q {
@@ -303,7 +318,7 @@ impl<Q: FlatMessage, P: Message> Deref for RequestLoan<'_, Q, P> {
     }
 }
 
-impl<Q: FlatMessage, P: Message> DerefMut for RequestLoan<'_, Q, P> {
+impl<Q: FlatMessage, P: ServiceMessage> DerefMut for RequestLoan<'_, Q, P> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Q {
         // SAFETY: as in `deref`.
@@ -311,7 +326,7 @@ impl<Q: FlatMessage, P: Message> DerefMut for RequestLoan<'_, Q, P> {
     }
 }
 
-impl<Q: FlatMessage, P: Message> fmt::Debug for RequestLoan<'_, Q, P> {
+impl<Q: FlatMessage, P: ServiceMessage> fmt::Debug for RequestLoan<'_, Q, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("RequestLoan").field(&**self).finish()
     }
@@ -320,12 +335,12 @@ impl<Q: FlatMessage, P: Message> fmt::Debug for RequestLoan<'_, Q, P> {
 /// A call under way. Dropping it cancels the call.
 #[derive(Debug)]
 #[must_use = "dropping it cancels the call"]
-pub struct PendingCall<'c, Q: Message, P: Message> {
+pub struct PendingCall<'c, Q: ServiceMessage, P: ServiceMessage> {
     client: &'c Client<Q, P>,
     number: u64,
 }
 
-impl<Q: Message, P: Message> PendingCall<'_, Q, P> {
+impl<Q: ServiceMessage, P: ServiceMessage> PendingCall<'_, Q, P> {
     /// The number of the call.
     pub fn number(&self) -> u64 {
         self.number
@@ -337,7 +352,7 @@ impl<Q: Message, P: Message> PendingCall<'_, Q, P> {
     }
 
     /// Waits for the reply. It ends with an error when the call's time is over, or when no server is left.
-    pub fn wait(self) -> Result<Sample<P>, ReceiveReplyError> {
+    pub fn wait(self) -> Result<P::Sample, ReceiveReplyError> {
         match self.receive(Wait::for_ever())? {
             Some(Part::Content(reply)) => Ok(reply),
             Some(Part::End) | None => Err(self.empty()),
@@ -347,7 +362,7 @@ impl<Q: Message, P: Message> PendingCall<'_, Q, P> {
     /// As [`wait`](Self::wait), but with a limit, and other events may end the wait: see [`Wait`]. Returns
     /// `None` if the time is over. Then, and after [`ReplyError::Interrupted`](crate::ReplyError), the call
     /// remains under way.
-    pub fn wait_with(&mut self, how: Wait<'_>) -> Result<Option<Sample<P>>, ReceiveReplyError> {
+    pub fn wait_with(&mut self, how: Wait<'_>) -> Result<Option<P::Sample>, ReceiveReplyError> {
         match self.receive(how)? {
             Some(Part::Content(reply)) => Ok(Some(reply)),
             Some(Part::End) => Err(self.empty()),
@@ -364,7 +379,7 @@ impl<Q: Message, P: Message> PendingCall<'_, Q, P> {
     ///
     /// A single reply is a stream of one part.
     #[allow(clippy::should_implement_trait, reason = "an iterator could not be used after an error")]
-    pub fn next(&mut self) -> Result<Option<Sample<P>>, ReceiveReplyError> {
+    pub fn next(&mut self) -> Result<Option<P::Sample>, ReceiveReplyError> {
         if !self.is_under_way() {
             return Ok(None);
         }
@@ -376,7 +391,7 @@ impl<Q: Message, P: Message> PendingCall<'_, Q, P> {
 
     /// As [`next`](Self::next), but with a limit, and other events may end the wait: see [`Wait`]. Returns
     /// `Pending` if the time is over.
-    pub fn next_with(&mut self, how: Wait<'_>) -> Result<Poll<Option<Sample<P>>>, ReceiveReplyError> {
+    pub fn next_with(&mut self, how: Wait<'_>) -> Result<Poll<Option<P::Sample>>, ReceiveReplyError> {
         if !self.is_under_way() {
             return Ok(Poll::Ready(None));
         }
@@ -388,13 +403,13 @@ impl<Q: Message, P: Message> PendingCall<'_, Q, P> {
     }
 
     /// Takes the next part of the reply, if it is there. It does not wait.
-    pub fn poll(&mut self) -> Result<Poll<Option<Sample<P>>>, ReceiveReplyError> {
+    pub fn poll(&mut self) -> Result<Poll<Option<P::Sample>>, ReceiveReplyError> {
         if !self.is_under_way() {
             return Ok(Poll::Ready(None));
         }
         match self.client.raw.take_of(self.number)? {
             None => Ok(Poll::Pending),
-            Some(reply) => match open_reply(&self.client.raw, reply)? {
+            Some(reply) => match open_reply::<P>(&self.client.raw, reply)? {
                 Part::Content(part) => Ok(Poll::Ready(Some(part))),
                 Part::End => Ok(Poll::Ready(None)),
             },
@@ -413,7 +428,7 @@ impl<Q: Message, P: Message> PendingCall<'_, Q, P> {
     }
 }
 
-impl<Q: Message, P: Message> Drop for PendingCall<'_, Q, P> {
+impl<Q: ServiceMessage, P: ServiceMessage> Drop for PendingCall<'_, Q, P> {
     fn drop(&mut self) {
         // If the servers cannot be told, they answer in vain.
         let _ = self.client.raw.cancel(self.number);
@@ -421,25 +436,26 @@ impl<Q: Message, P: Message> Drop for PendingCall<'_, Q, P> {
 }
 
 /// A part of a reply.
-pub(crate) enum Part<P> {
-    Content(Sample<P>),
+pub(crate) enum Part<P: ServiceMessage> {
+    Content(P::Sample),
     End,
 }
 
-pub(crate) fn open_reply<P: Message>(
+pub(crate) fn open_reply<P: ServiceMessage>(
     client: &RawClient,
     reply: RawReply,
 ) -> Result<Part<P>, ReceiveReplyError> {
     if !reply.has_content() {
         return Ok(Part::End);
     }
-    Ok(Part::Content(Sample::open(client.replies(), reply.into_sample())?))
+    Ok(Part::Content(P::open(client.replies(), reply.into_sample())?))
 }
 
 /// A server of a service. One thread at a time; the requests may go to other threads and come back.
 #[derive(Debug)]
-pub struct Server<Q, P> {
+pub struct Server<Q, P: ServiceMessage> {
     raw: RawServer,
+    memory: P::Memory,
     types: PhantomData<fn() -> (Q, P)>,
 }
 
@@ -452,10 +468,14 @@ pub struct Refusal {
     pub text: String,
 }
 
-impl<Q: Message, P: Message> Server<Q, P> {
+impl<Q: ServiceMessage, P: ServiceMessage> Server<Q, P> {
     /// The untyped server.
     pub fn raw(&self) -> &RawServer {
         &self.raw
+    }
+
+    pub(crate) fn memory(&self) -> &P::Memory {
+        &self.memory
     }
 
     /// Takes the next request, if there is one.
@@ -471,7 +491,7 @@ impl<Q: Message, P: Message> Server<Q, P> {
     #[inline]
     fn open(&self, request: RawRequest) -> Result<Request<Q>, ReceiveRequestError> {
         let (sample, handle) = request.into_parts();
-        match Sample::open(self.raw.requests(), sample) {
+        match Q::open(self.raw.requests(), sample) {
             Ok(sample) => Ok(Request { sample, handle }),
             Err(error) => {
                 let text = "the request is not a valid message of the service's type";
@@ -506,20 +526,19 @@ impl<Q: Message, P: Message> Server<Q, P> {
         self.raw.collect()
     }
 
-    /// Answers a request with a value from private memory. A flat value is copied, another one is serialized.
-    /// A [`loan`](Self::loan) needs no copy.
-    pub fn reply(&self, request: &Request<Q>, reply: &P) -> Result<(), AnswerValueError> {
+    /// Answers a request with a value from private memory. A flat value is copied, another one is serialized
+    /// or stored in a region. A [`loan`](Self::loan) needs no copy.
+    pub fn reply(&self, request: &Request<Q>, reply: &P::Value) -> Result<(), AnswerValueError> {
         Ok(self.write(request, reply)?.send()?)
     }
 
     /// Sends a value as a part of a reply, which other parts follow, or an [`end`](Self::end).
-    pub fn part(&self, request: &Request<Q>, part: &P) -> Result<(), AnswerValueError> {
+    pub fn part(&self, request: &Request<Q>, part: &P::Value) -> Result<(), AnswerValueError> {
         Ok(self.write(request, part)?.send_part()?)
     }
 
-    fn write(&self, request: &Request<Q>, reply: &P) -> Result<RawReplyLoan<'_>, AnswerValueError> {
-        let lend = |head, align, body| self.raw.loan(&request.id(), head, align, body);
-        write_value(reply, lend).map_err(AnswerValueError::of::<P, _>)
+    fn write(&self, request: &Request<Q>, reply: &P::Value) -> Result<RawReplyLoan<'_>, AnswerValueError> {
+        P::write_reply(&self.raw, &self.memory, &request.id(), reply)
     }
 
     /// Ends a reply that was streamed.
@@ -538,7 +557,7 @@ impl<Q: Message, P: Message> Server<Q, P> {
     pub fn serve(
         &self,
         timeout: Option<Duration>,
-        answer: impl FnMut(&Request<Q>) -> Result<P, Refusal>,
+        answer: impl FnMut(&Request<Q>) -> Result<P::Value, Refusal>,
     ) -> Result<usize, ReceiveRequestError> {
         self.serve_with(Wait::limit(timeout), answer)
     }
@@ -548,7 +567,7 @@ impl<Q: Message, P: Message> Server<Q, P> {
     pub fn serve_with(
         &self,
         how: Wait<'_>,
-        mut answer: impl FnMut(&Request<Q>) -> Result<P, Refusal>,
+        mut answer: impl FnMut(&Request<Q>) -> Result<P::Value, Refusal>,
     ) -> Result<usize, ReceiveRequestError> {
         let mut next = self.recv_with(how)?;
         let mut number = 0;
@@ -565,7 +584,7 @@ impl<Q: Message, P: Message> Server<Q, P> {
     }
 }
 
-impl<Q: Message, P: FlatMessage> Server<Q, P> {
+impl<Q: ServiceMessage, P: FlatMessage> Server<Q, P> {
     /// Lends a reply, default-initialized in place.
     #[inline]
     pub fn loan(&self, request: &Request<Q>) -> Result<ReplyLoan<'_, P>, AnswerError> {
@@ -586,7 +605,7 @@ impl<Q: Message, P: FlatMessage> Server<Q, P> {
 
 /// A reply under construction, in the memory where its client will read it. Dropping it sends nothing.
 pub struct ReplyLoan<'s, P: FlatMessage> {
-    raw: RawReplyLoan<'s>,
+    pub(super) raw: RawReplyLoan<'s>,
     message: PhantomData<P>,
 }
 
@@ -617,7 +636,7 @@ impl<'s, P: FlatMessage> ReplyLoan<'s, P> {
         self.raw.send_part_within(limit)
     }
 
-    /// The untyped loan, for devices: [`span`](crate::RawLoan::span), [`RawReplyLoan::send_on`].
+    /// The untyped loan.
     pub fn into_raw(self) -> RawReplyLoan<'s> {
         self.raw
     }
@@ -648,14 +667,14 @@ impl<P: FlatMessage> fmt::Debug for ReplyLoan<'_, P> {
 
 /// A request that was taken: read-only, and unchanged until it is dropped.
 #[derive(Debug)]
-pub struct Request<Q: Message> {
-    sample: Sample<Q>,
+pub struct Request<Q: ServiceMessage> {
+    sample: Q::Sample,
     handle: RequestHandle,
 }
 
-impl<Q: Message> Request<Q> {
+impl<Q: ServiceMessage> Request<Q> {
     /// The message, with its bulk members and its properties.
-    pub fn sample(&self) -> &Sample<Q> {
+    pub fn sample(&self) -> &Q::Sample {
         &self.sample
     }
 

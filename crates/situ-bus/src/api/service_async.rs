@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use situ_layout::{FlatMessage, Message};
+use situ_layout::FlatMessage;
 
-use crate::api::service::{Client, Part, Request, Server, open_reply, write_request};
+use crate::api::service::{Client, Part, Request, Server, open_reply};
 use crate::api::service_errors::{CallValueError, ReceiveReplyError, ReceiveRequestError};
-use crate::api::typed::Sample;
+use crate::api::service_form::ServiceMessage;
 use crate::api::write::lend_flat;
 use crate::service::client::{RawClient, RawRequestLoan};
 use crate::service::errors::CallError;
@@ -86,48 +86,50 @@ impl Shared {
 }
 
 /// A client for async code. Clones are the same client; its calls may be awaited on any thread.
-pub struct AsyncClient<Q, P> {
+pub struct AsyncClient<Q: ServiceMessage, P> {
     shared: Arc<Shared>,
+    /// Used under the client's lock.
+    memory: Arc<Mutex<Q::Memory>>,
     types: PhantomData<fn() -> (Q, P)>,
 }
 
-impl<Q, P> Clone for AsyncClient<Q, P> {
+impl<Q: ServiceMessage, P> Clone for AsyncClient<Q, P> {
     fn clone(&self) -> Self {
-        Self { shared: self.shared.clone(), types: PhantomData }
+        Self { shared: self.shared.clone(), memory: self.memory.clone(), types: PhantomData }
     }
 }
 
-impl<Q, P> fmt::Debug for AsyncClient<Q, P> {
+impl<Q: ServiceMessage, P> fmt::Debug for AsyncClient<Q, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AsyncClient").field("client", &self.shared.client).finish_non_exhaustive()
     }
 }
 
-impl<Q: Message, P: Message> Client<Q, P> {
+impl<Q: ServiceMessage, P: ServiceMessage> Client<Q, P> {
     /// A client for async code. An error if the thread that watches for replies cannot be started.
     pub fn into_async(self) -> std::io::Result<AsyncClient<Q, P>> {
-        let client = self.into_raw();
+        let (client, memory) = self.into_parts();
         let replies = client.replies();
         let watch = replies.core().node.reactor()?.watch(replies.watched())?;
         client.add_watch(Arc::downgrade(&watch));
         let wakers = Arc::<Wakers>::default();
         let all = Waker::from(wakers.clone());
         let shared = Arc::new(Shared { client: Mutex::new(client), watch, wakers, all });
-        Ok(AsyncClient { shared, types: PhantomData })
+        Ok(AsyncClient { shared, memory: Arc::new(Mutex::new(memory)), types: PhantomData })
     }
 }
 
-impl<Q: Message, P: Message> AsyncClient<Q, P> {
+impl<Q: ServiceMessage, P: ServiceMessage> AsyncClient<Q, P> {
     /// Calls the service, and resolves to its reply. The request is sent at once, not with the first poll.
     /// Dropping the future cancels the call.
     ///
     /// It never waits for a server that has no room: that is an error.
     pub fn call(
         &self,
-        request: &Q,
-    ) -> impl Future<Output = Result<Sample<P>, AsyncCallError>> + Send + use<Q, P>
+        request: &Q::Value,
+    ) -> impl Future<Output = Result<P::Sample, AsyncCallError>> + Send + use<Q, P>
     where
-        P: Send + Sync,
+        P::Sample: Send,
     {
         first(self.stream(request, None))
     }
@@ -135,18 +137,25 @@ impl<Q: Message, P: Message> AsyncClient<Q, P> {
     /// As [`call`](Self::call), for a call that is over after `limit`.
     pub fn call_within(
         &self,
-        request: &Q,
+        request: &Q::Value,
         limit: Duration,
-    ) -> impl Future<Output = Result<Sample<P>, AsyncCallError>> + Send + use<Q, P>
+    ) -> impl Future<Output = Result<P::Sample, AsyncCallError>> + Send + use<Q, P>
     where
-        P: Send + Sync,
+        P::Sample: Send,
     {
         first(self.stream(request, Some(limit)))
     }
 
     /// Calls the service, and returns the parts of its reply as a stream.
-    pub fn stream(&self, request: &Q, limit: Option<Duration>) -> Result<AsyncCall<P>, CallValueError> {
-        let number = write_request(&self.shared.client(), request)?.send_now(limit)?;
+    pub fn stream(
+        &self,
+        request: &Q::Value,
+        limit: Option<Duration>,
+    ) -> Result<AsyncCall<P>, CallValueError> {
+        let client = self.shared.client();
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = Q::write_request(&client, &memory, request)?.send_now(limit)?;
+        drop((memory, client));
         Ok(self.pending(number))
     }
 
@@ -160,7 +169,7 @@ impl<Q: Message, P: Message> AsyncClient<Q, P> {
     }
 }
 
-impl<Q: FlatMessage, P: Message> AsyncClient<Q, P> {
+impl<Q: FlatMessage, P: ServiceMessage> AsyncClient<Q, P> {
     /// Calls the service with a request that `fill` writes in the memory where servers read it. It is
     /// default-initialized before.
     pub fn call_in_place(
@@ -180,7 +189,9 @@ impl<Q: FlatMessage, P: Message> AsyncClient<Q, P> {
 }
 
 /// The first part of a reply.
-async fn first<P: Message>(call: Result<AsyncCall<P>, CallValueError>) -> Result<Sample<P>, AsyncCallError> {
+async fn first<P: ServiceMessage>(
+    call: Result<AsyncCall<P>, CallValueError>,
+) -> Result<P::Sample, AsyncCallError> {
     let mut call = call?;
     match call.receive().await {
         Some(reply) => Ok(reply?),
@@ -202,9 +213,9 @@ impl<P> fmt::Debug for AsyncCall<P> {
     }
 }
 
-impl<P: Message> AsyncCall<P> {
+impl<P: ServiceMessage> AsyncCall<P> {
     /// The next part of the reply; `None` after the last one. Dropping the future loses nothing.
-    pub fn receive(&mut self) -> impl Future<Output = Option<Result<Sample<P>, ReceiveReplyError>>> + '_ {
+    pub fn receive(&mut self) -> impl Future<Output = Option<Result<P::Sample, ReceiveReplyError>>> + '_ {
         std::future::poll_fn(|context| self.poll(context))
     }
 
@@ -213,7 +224,7 @@ impl<P: Message> AsyncCall<P> {
         ReceiveReplyError::Empty { service, call: self.number }
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Sample<P>, ReceiveReplyError>>> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<P::Sample, ReceiveReplyError>>> {
         let client = self.shared.client();
         if !client.is_under_way(self.number) {
             return Poll::Ready(None);
@@ -229,7 +240,7 @@ impl<P: Message> AsyncCall<P> {
         let others = client.arrived() > arrived;
         let polled = match taken {
             Ok(None) => Poll::Pending,
-            Ok(Some(reply)) => match open_reply(&client, reply) {
+            Ok(Some(reply)) => match open_reply::<P>(&client, reply) {
                 Ok(Part::Content(part)) => Poll::Ready(Some(Ok(part))),
                 Ok(Part::End) => Poll::Ready(None),
                 Err(error) => Poll::Ready(Some(Err(error))),
@@ -245,8 +256,8 @@ impl<P: Message> AsyncCall<P> {
     }
 }
 
-impl<P: Message> futures_core::Stream for AsyncCall<P> {
-    type Item = Result<Sample<P>, ReceiveReplyError>;
+impl<P: ServiceMessage> futures_core::Stream for AsyncCall<P> {
+    type Item = Result<P::Sample, ReceiveReplyError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.get_mut().poll(context)
@@ -263,12 +274,12 @@ impl<P> Drop for AsyncCall<P> {
 
 /// The requests of a server as an asynchronous stream.
 #[derive(Debug)]
-pub struct Requests<Q: Message, P: Message> {
+pub struct Requests<Q: ServiceMessage, P: ServiceMessage> {
     server: Server<Q, P>,
     watch: Arc<Watch>,
 }
 
-impl<Q: Message, P: Message> Server<Q, P> {
+impl<Q: ServiceMessage, P: ServiceMessage> Server<Q, P> {
     /// Returns the requests as a stream, for async code. An error if the thread that watches for them cannot
     /// be started.
     pub fn into_stream(self) -> std::io::Result<Requests<Q, P>> {
@@ -278,7 +289,7 @@ impl<Q: Message, P: Message> Server<Q, P> {
     }
 }
 
-impl<Q: Message, P: Message> Requests<Q, P> {
+impl<Q: ServiceMessage, P: ServiceMessage> Requests<Q, P> {
     /// Returns the next request. Dropping the future loses nothing.
     pub fn receive(&mut self) -> impl Future<Output = Result<Request<Q>, ReceiveRequestError>> + '_ {
         std::future::poll_fn(|context| self.poll(context))
@@ -302,7 +313,7 @@ impl<Q: Message, P: Message> Requests<Q, P> {
     }
 }
 
-impl<Q: Message + Unpin, P: Message + Unpin> futures_core::Stream for Requests<Q, P> {
+impl<Q: ServiceMessage, P: ServiceMessage> futures_core::Stream for Requests<Q, P> {
     type Item = Result<Request<Q>, ReceiveRequestError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

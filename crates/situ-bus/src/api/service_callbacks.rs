@@ -4,38 +4,36 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-use situ_layout::Message;
-
-use crate::api::service::{Client, Part, open_reply, write_request};
+use crate::api::service::{Client, Part, open_reply};
 use crate::api::service_errors::{CallValueError, ReceiveReplyError};
-use crate::api::typed::Sample;
+use crate::api::service_form::ServiceMessage;
 use crate::service::client::RawClient;
 use crate::service::errors::ReplyError;
 use crate::wait::interrupt::Wait;
 
 /// Receives the parts of a reply: `None` after the last one, unless there was an error.
-type Callback<P> = Box<dyn FnMut(Result<Option<Sample<P>>, ReceiveReplyError>) + Send>;
+type Callback<P> = Box<dyn FnMut(Result<Option<<P as ServiceMessage>::Sample>, ReceiveReplyError>) + Send>;
 
 /// A client that receives replies by callbacks, which [`dispatch`](Self::dispatch) runs on its own thread.
-pub struct CallbackClient<Q: Message, P: Message> {
+pub struct CallbackClient<Q: ServiceMessage, P: ServiceMessage> {
     client: Client<Q, P>,
     callbacks: HashMap<u64, Callback<P>>,
 }
 
-impl<Q: Message, P: Message> fmt::Debug for CallbackClient<Q, P> {
+impl<Q: ServiceMessage, P: ServiceMessage> fmt::Debug for CallbackClient<Q, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallbackClient").field("client", &self.client).finish_non_exhaustive()
     }
 }
 
-impl<Q: Message, P: Message> Client<Q, P> {
+impl<Q: ServiceMessage, P: ServiceMessage> Client<Q, P> {
     /// A client that receives replies by callbacks.
     pub fn with_callbacks(self) -> CallbackClient<Q, P> {
         CallbackClient { client: self, callbacks: HashMap::new() }
     }
 }
 
-impl<Q: Message, P: Message> CallbackClient<Q, P> {
+impl<Q: ServiceMessage, P: ServiceMessage> CallbackClient<Q, P> {
     /// The untyped client, for its statistics and for waiting.
     pub fn raw(&self) -> &RawClient {
         self.client.raw()
@@ -45,11 +43,11 @@ impl<Q: Message, P: Message> CallbackClient<Q, P> {
     /// reply, and then `None`; or an error, which ends the call. A single reply is one part.
     pub fn call(
         &mut self,
-        request: &Q,
+        request: &Q::Value,
         limit: Option<Duration>,
-        callback: impl FnMut(Result<Option<Sample<P>>, ReceiveReplyError>) + Send + 'static,
+        callback: impl FnMut(Result<Option<P::Sample>, ReceiveReplyError>) + Send + 'static,
     ) -> Result<u64, CallValueError> {
-        let call = write_request(self.client.raw(), request)?.send(limit)?;
+        let call = Q::write_request(self.client.raw(), self.client.memory(), request)?.send(limit)?;
         self.callbacks.insert(call, Box::new(callback));
         Ok(call)
     }
@@ -82,7 +80,7 @@ impl<Q: Message, P: Message> CallbackClient<Q, P> {
                     let (call, is_last) = (reply.call(), reply.is_last());
                     match open_reply::<P>(raw, reply) {
                         Ok(Part::Content(part)) if is_last => {
-                            number += run(&mut self.callbacks, call, Ok(Some(part)));
+                            number += run::<P>(&mut self.callbacks, call, Ok(Some(part)));
                             (call, Ok(None))
                         }
                         Ok(Part::Content(part)) => (call, Ok(Some(part))),
@@ -100,7 +98,7 @@ impl<Q: Message, P: Message> CallbackClient<Q, P> {
                 },
             };
             let is_over = !matches!(result, Ok(Some(_)));
-            number += run(&mut self.callbacks, call, result);
+            number += run::<P>(&mut self.callbacks, call, result);
             if is_over {
                 self.callbacks.remove(&call);
             }
@@ -108,10 +106,10 @@ impl<Q: Message, P: Message> CallbackClient<Q, P> {
     }
 }
 
-fn run<P>(
+fn run<P: ServiceMessage>(
     callbacks: &mut HashMap<u64, Callback<P>>,
     call: u64,
-    result: Result<Option<Sample<P>>, ReceiveReplyError>,
+    result: Result<Option<P::Sample>, ReceiveReplyError>,
 ) -> usize {
     callbacks.get_mut(&call).map_or(0, |callback| {
         callback(result);

@@ -1,6 +1,7 @@
 //! Why operations of clients and servers of generated types fail.
 
 use situ_layout::Message;
+use situ_region::StoreError;
 use situ_wire::EncodeError;
 
 use crate::api::typed::ReceiveError;
@@ -22,6 +23,14 @@ pub enum CallValueError {
         type_name: &'static str,
         /// Why it cannot be serialized.
         source: EncodeError,
+    },
+    /// The value cannot be stored in a region.
+    #[error("{type_name} cannot be stored in a region: {source}")]
+    Store {
+        /// The type.
+        type_name: &'static str,
+        /// Why it cannot be stored.
+        source: StoreError,
     },
     /// The value refers to bulk data, but has no body that could hold them.
     #[error("{type_name} has bulk data, which only a loan has room for: use `loan_with` and fill its body")]
@@ -47,6 +56,14 @@ pub enum AnswerValueError {
         type_name: &'static str,
         /// Why it cannot be serialized.
         source: EncodeError,
+    },
+    /// The value cannot be stored in a region.
+    #[error("{type_name} cannot be stored in a region: {source}")]
+    Store {
+        /// The type.
+        type_name: &'static str,
+        /// Why it cannot be stored.
+        source: StoreError,
     },
     /// The value refers to bulk data, but has no body that could hold them.
     #[error("{type_name} has bulk data, which only a loan has room for: use `loan_with` and fill its body")]

@@ -16,6 +16,7 @@ use super::request::RequestId;
 use crate::observe::hook;
 use crate::port::loan::{DetachedLoan, LoanError, RawLoan};
 use crate::port::publish_error::PublishError;
+use crate::port::publisher::RawPublisher;
 use crate::qos::WhenFull;
 
 /// A reply, or a part of one, under construction in the memory where the client will read it. Dropping it
@@ -189,6 +190,32 @@ impl DetachedReplyLoan {
         // the loan keeps it and is dropped before it.
         let loan = unsafe { (*Rc::as_ptr(&self.client)).publisher.attach(self.loan) };
         RawReplyLoan { loan: ManuallyDrop::new(loan), client: self.client, id: self.id }
+    }
+
+    /// The loan, and to which request and client it belongs, which keeps its publisher.
+    pub(crate) fn split(self) -> (DetachedLoan, ReplyTarget) {
+        (self.loan, ReplyTarget { client: self.client, id: self.id })
+    }
+}
+
+/// The client and the request of a reply under construction.
+pub(crate) struct ReplyTarget {
+    client: Rc<ReplyPublisher>,
+    id: RequestId,
+}
+
+impl ReplyTarget {
+    /// The publisher of the client's replies. It does not move while this exists.
+    pub(crate) fn publisher(&self) -> *const RawPublisher {
+        &raw const self.client.publisher
+    }
+
+    /// The loan of a reply again.
+    ///
+    /// # Safety
+    /// The loan was split from this target, and its server exists for longer than the result.
+    pub(crate) unsafe fn join<'s>(self, loan: DetachedLoan) -> RawReplyLoan<'s> {
+        DetachedReplyLoan { loan, client: self.client, id: self.id }.attach()
     }
 }
 

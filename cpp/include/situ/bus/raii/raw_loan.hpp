@@ -50,6 +50,15 @@ class raw_loan {
     situ_error raw;
     return succeeded(situ_server_loan(from, &request, head, align, body, &raw_, &raw), raw, why);
   }
+  bool lend_growing(situ_client* from, std::size_t body, std::size_t room, failed& why) {
+    situ_error raw;
+    return succeeded(situ_client_loan_growing(from, body, room, &raw_, &raw), raw, why);
+  }
+  bool lend_growing(situ_server* from, const situ_request_id& request, std::size_t body, std::size_t room,
+                    failed& why) {
+    situ_error raw;
+    return succeeded(situ_server_loan_growing(from, &request, body, room, &raw_, &raw), raw, why);
+  }
   /// Sends a request, and returns the number of the call.
   std::uint64_t send(std::chrono::nanoseconds limit, std::chrono::nanoseconds block, const stream* on,
                      failed& why) {

@@ -48,22 +48,22 @@ class publisher<T> : public any_publisher {
   /// It can grow to eight times as much, and to at least 256 MiB.
   [[nodiscard]] situ::loan<T> loan(std::size_t bytes = 0) {
     detail::failed why;
-    situ::loan<T> lent(*this);
-    lend(lent, bytes, why);
+    situ::loan<T> lent(memory_);
+    lent.begin(bytes, lender(), why);
     detail::raise_if(why);
     return lent;
   }
   /// As `loan`, without an exception.
   [[nodiscard]] result<situ::loan<T>, error> try_loan(std::size_t bytes = 0) {
     detail::failed why;
-    situ::loan<T> lent(*this);
-    lend(lent, bytes, why);
+    situ::loan<T> lent(memory_);
+    lent.begin(bytes, lender(), why);
     return detail::result_of(std::move(lent), std::move(why));
   }
   /// Lends a region that starts as a copy of a message taken from any topic. The copy is checked.
   [[nodiscard]] situ::loan<T> edit(const sample<T>& from) {
     detail::failed why;
-    situ::loan<T> lent(*this);
+    situ::loan<T> lent(memory_);
     edit(lent, from, why);
     detail::raise_if(why);
     return lent;
@@ -71,7 +71,7 @@ class publisher<T> : public any_publisher {
   /// As `edit`, without an exception.
   [[nodiscard]] result<situ::loan<T>, error> try_edit(const sample<T>& from) {
     detail::failed why;
-    situ::loan<T> lent(*this);
+    situ::loan<T> lent(memory_);
     edit(lent, from, why);
     return detail::result_of(std::move(lent), std::move(why));
   }
@@ -80,49 +80,21 @@ class publisher<T> : public any_publisher {
   std::uint64_t publish(const rebind<T, heap>& value) {
     situ::loan<T> lent = loan();
     detail::failed why;
-    const bool stored = lent.change([&](T& to) {
-      auto done = convert(value, to);
-      if (done) return true;
-      if (done.error().bound != convert_error::no_room) {
-        why.emplace(errc::invalid_argument, std::string(T::situ_name) + ": " + done.error().message());
-      }
-      return why.has_value();
-    });
-    if (!stored)
-      why.emplace(errc::no_memory, std::string(T::situ_name) + " is too large for the available memory");
+    lent.store(value, why);
     detail::raise_if(why);
-    situ_count_copy(lent.bytes().size());
     return lent.publish();
   }
 
  private:
-  friend class situ::loan<T>;
-  /// Two pages, allocator state included. Only this much is touched; more can be mapped.
-  static constexpr std::size_t min_room = 8192;
-
   publisher() = default;
   void join(const node& on, const std::string& topic, const publisher_qos& qos, const placement& where,
             detail::failed& why) {
     create(on, topic, qos, where, detail::type_description::of_region<T>(region_detail::layout_hash<T>()),
            why);
   }
-  void lend(situ::loan<T>& lent, std::size_t bytes, detail::failed& why) {
-    if (bytes > region_detail::max_size) {
-      why.emplace(errc::no_memory, std::string(T::situ_name) + ": " + std::to_string(bytes) +
-                                       " bytes are more than a region can have");
-      return;
-    }
-    const std::size_t first = region_detail::min_size<T>();
-    const std::size_t room = situ::loan<T>::room_for(std::max(bytes, first));
-    if (lend_memory(lent, std::max({room, hint_, min_room}), why)) {
-      lent.region_.emplace(lent.raw_.body());
-      lent.grows();
-    }
-  }
-  bool lend_memory(situ::loan<T>& lent, std::size_t bytes, detail::failed& why) {
-    constexpr std::size_t max_room = region_detail::max_size + std::size_t{region_detail::max_size} / 64;
-    const std::size_t room = std::clamp(bytes * 8, std::size_t{SITU_GROWING_ROOM}, max_room);
-    return lent.raw_.lend_growing(handle(), bytes, room, why);
+  [[nodiscard]] auto lender() const noexcept {
+    return [from = handle()](detail::raw_loan& lent, std::size_t body, std::size_t room,
+                             detail::failed& why) { return lent.lend_growing(from, body, room, why); };
   }
   void edit(situ::loan<T>& lent, const sample<T>& from, detail::failed& why) {
     region_invalid problem{};
@@ -138,11 +110,11 @@ class publisher<T> : public any_publisher {
   }
   bool edit_image(situ::loan<T>& lent, std::span<const std::byte> image, region_invalid& problem,
                   detail::failed& why) {
-    const std::size_t room = std::max(situ::loan<T>::room_for(image.size()), hint_);
-    if (!lend_memory(lent, room, why)) return false;
+    const std::size_t room = std::max(situ::loan<T>::room_for(image.size()), memory_.hint);
+    if (!lent.lend_memory(room, lender(), why)) return false;
     std::memcpy(lent.raw_.body().data(), image.data(), image.size());
     situ_count_copy(image.size());
-    auto adopted = region<T>::adopt_in_place(lent.raw_.body(), for_large_);
+    auto adopted = region<T>::adopt_in_place(lent.raw_.body(), memory_.for_large);
     if (!adopted) {
       problem = std::move(adopted.error());
       return false;
@@ -151,12 +123,7 @@ class publisher<T> : public any_publisher {
     lent.grows();
     return true;
   }
-  /// Records the memory that an image needed. The hint rises at once, and falls by 1/8 of the difference.
-  void learn(std::size_t needed) noexcept { hint_ = needed > hint_ ? needed : hint_ - (hint_ - needed) / 8; }
-
-  std::size_t hint_ = min_room;
-  /// The bitmap of the last large message that was edited, kept for its memory.
-  std::vector<std::uint64_t> for_large_;
+  detail::region_memory memory_;
 };
 
 }  // namespace situ

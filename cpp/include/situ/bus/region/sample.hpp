@@ -15,6 +15,11 @@
 #include "situ/region.hpp"
 
 namespace situ {
+namespace detail {
+
+struct region_opener;
+
+}  // namespace detail
 
 /// A region that was taken: checked once, read-only, and unchanged until the sample is destroyed. May outlive
 /// its subscriber and move to other threads. Several threads may read it at once.
@@ -66,6 +71,7 @@ class sample<T> {
  private:
   template <message>
   friend class subscriber;
+  friend struct detail::region_opener;
   struct alignas(region_detail::granule) granule {
     std::byte bytes[region_detail::granule];
   };

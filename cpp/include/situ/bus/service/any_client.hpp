@@ -83,10 +83,13 @@ class any_client {
     return detail::result_of(std::move(count), std::move(why));
   }
 
-  /// Ends a call that was begun with a callback, which is not called any more. A coroutine that waits for the
-  /// call is not resumed: destroy it first.
+  /// Ends a call. A callback is not called any more. A coroutine that waits for the call is resumed before
+  /// this returns, with the error `errc::unknown_call`; an exception that leaves its promise ends the
+  /// program.
   void cancel(std::uint64_t call) noexcept {
-    if (core_) core_->cancel(call);
+    // A coroutine that is resumed may destroy this client.
+    const auto core = core_;
+    if (core) core->cancel(call);
   }
   /// Whether a call is under way, or has replies that were not taken.
   [[nodiscard]] bool is_under_way(std::uint64_t call) const noexcept {

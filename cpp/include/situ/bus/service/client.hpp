@@ -14,18 +14,18 @@
 #include "situ.h"
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/c_abi/qos.hpp"
-#include "situ/bus/c_abi/type.hpp"
 #include "situ/bus/raii/device.hpp"
 #include "situ/bus/raii/node.hpp"
 #include "situ/bus/raii/raw_loan.hpp"
 #include "situ/bus/service/any_client.hpp"
 #include "situ/bus/service/callback_receiver.hpp"
 #include "situ/bus/service/client_core.hpp"
+#include "situ/bus/service/form.hpp"
 #include "situ/bus/service/options.hpp"
 #include "situ/bus/service/pending_call.hpp"
-#include "situ/bus/typed/flat_loan.hpp"
 #include "situ/bus/typed/write.hpp"
 #include "situ/layout/message.hpp"
+#include "situ/region.hpp"
 #include "situ/support/result.hpp"
 
 namespace situ {
@@ -41,7 +41,7 @@ inline std::chrono::nanoseconds patience_of(std::chrono::nanoseconds limit) noex
 /// A request under construction, in the memory in which servers read it. Destroying it sends nothing. Belongs
 /// to the thread of its client, and may outlive it. After an exception, or an error, it may be sent again.
 template <message Q, message P>
-class request_loan : public detail::flat_loan<Q> {
+class request_loan : public detail::built<Q> {
  public:
   /// Sends the request. The call is over after `limit`. A server that has no room holds the client back for
   /// the same time, or for a second without a limit.
@@ -53,29 +53,43 @@ class request_loan : public detail::flat_loan<Q> {
     return sent(limit, std::chrono::nanoseconds::zero(), nullptr);
   }
   /// As `send`, before the request is complete: see `loan::publish_on`.
-  pending_call<P> send_on(const stream& work, std::chrono::nanoseconds limit = forever) {
+  pending_call<P> send_on(const stream& work,
+                          std::chrono::nanoseconds limit = forever) requires flat_message<Q> {
     return sent(limit, detail::patience_of(limit), &work);
   }
   /// As `send`, without an exception.
   [[nodiscard]] result<pending_call<P>, error> try_send(std::chrono::nanoseconds limit = forever) {
     detail::failed why;
-    const std::uint64_t call = raw_.send(limit, detail::patience_of(limit), nullptr, why);
+    const std::uint64_t call = send(limit, detail::patience_of(limit), nullptr, why);
     return detail::result_of(pending_call<P>(core_, call), std::move(why));
   }
 
  private:
   template <message, message>
   friend class basic_client;
-  explicit request_loan(std::shared_ptr<detail::client_core> core) noexcept : core_(std::move(core)) {}
+  explicit request_loan(std::shared_ptr<detail::client_core> core) noexcept requires(!region_message<Q>)
+      : core_(std::move(core)) {}
+  explicit request_loan(std::shared_ptr<detail::client_core> core) noexcept requires region_message<Q>
+      : detail::region_loan<Q>(core->requests()), core_(std::move(core)) {}
 
   pending_call<P> sent(std::chrono::nanoseconds limit, std::chrono::nanoseconds block, const stream* on) {
     detail::failed why;
-    const std::uint64_t call = raw_.send(limit, block, on, why);
+    const std::uint64_t call = send(limit, block, on, why);
     detail::raise_if(why);
     return pending_call<P>(core_, call);
   }
+  std::uint64_t send(std::chrono::nanoseconds limit, std::chrono::nanoseconds block, const stream* on,
+                     detail::failed& why) {
+    [[maybe_unused]] std::size_t size = 0;
+    if constexpr (region_message<Q>) size = this->trim();
+    const std::uint64_t call = raw_.send(limit, block, on, why);
+    if constexpr (region_message<Q>) {
+      if (!why) this->finish(size);
+    }
+    return call;
+  }
 
-  using detail::flat_loan<Q>::raw_;
+  using detail::built<Q>::raw_;
   std::shared_ptr<detail::client_core> core_;
 };
 
@@ -120,9 +134,25 @@ class basic_client : public any_client {
     return detail::result_of(std::move(lent), std::move(why));
   }
 
+  /// Lends a request in a region, with a new value. It grows in place: see `publisher<T>::loan` of a region.
+  [[nodiscard]] request_loan<Q, P> loan(std::size_t bytes = 0) requires region_message<Q> {
+    detail::failed why;
+    request_loan<Q, P> lent(core_);
+    lent.begin(bytes, growing_lender(), why);
+    detail::raise_if(why);
+    return lent;
+  }
+  /// As `loan`, without an exception.
+  [[nodiscard]] result<request_loan<Q, P>, error> try_loan(std::size_t bytes = 0) requires region_message<Q> {
+    detail::failed why;
+    request_loan<Q, P> lent(core_);
+    lent.begin(bytes, growing_lender(), why);
+    return detail::result_of(std::move(lent), std::move(why));
+  }
+
   /// Sends a value from other memory as request. The call is over after `limit`. A flat value is copied,
-  /// another one is serialized. A loan needs no copy.
-  template <detail::value_of<Q> M>
+  /// another one is serialized, or stored in a region. A loan needs no copy.
+  template <detail::sendable_as<Q> M>
   pending_call<P> call(const M& request, std::chrono::nanoseconds limit = forever) {
     detail::failed why;
     const std::uint64_t number = send(request, limit, why);
@@ -130,7 +160,7 @@ class basic_client : public any_client {
     return pending_call<P>(core_, number);
   }
   /// As `call`, without an exception.
-  template <detail::value_of<Q> M>
+  template <detail::sendable_as<Q> M>
   [[nodiscard]] result<pending_call<P>, error> try_call(const M& request,
                                                         std::chrono::nanoseconds limit = forever) {
     detail::failed why;
@@ -142,7 +172,7 @@ class basic_client : public any_client {
   /// `result<std::optional<sample<P>>, error>`: each part of the reply, and then nothing; or an error, which
   /// ends the call. A single reply is one part. `dispatch` calls it, or the executor to which the client was
   /// added.
-  template <detail::value_of<Q> M, std::invocable<result<std::optional<sample<P>>, error>> Callback>
+  template <detail::sendable_as<Q> M, std::invocable<result<std::optional<sample<P>>, error>> Callback>
   std::uint64_t call(const M& request, std::chrono::nanoseconds limit, Callback callback) {
     // Made before the call, so that nothing can fail afterwards.
     detail::failed why;
@@ -157,15 +187,30 @@ class basic_client : public any_client {
  private:
   basic_client() = default;
   void join(const node& on, const std::string& service, const service_options& options, detail::failed& why) {
-    create(on, service, options, detail::type_description::of<Q>(), detail::type_description::of<P>(), why);
+    create(on, service, options, detail::describe<Q>(), detail::describe<P>(), why);
   }
 
   [[nodiscard]] auto lender() const noexcept {
     return [from = handle()](detail::raw_loan& lent, std::size_t head, std::size_t align, std::size_t body,
                              detail::failed& why) { return lent.lend(from, head, align, body, why); };
   }
+  [[nodiscard]] auto growing_lender() const noexcept {
+    return [from = handle()](detail::raw_loan& lent, std::size_t body, std::size_t room,
+                             detail::failed& why) { return lent.lend_growing(from, body, room, why); };
+  }
   template <message M>
   std::uint64_t send(const M& request, std::chrono::nanoseconds limit, detail::failed& why) {
+    if constexpr (region_message<Q>) {
+      request_loan<Q, P> lent(core_);
+      lent.begin(0, growing_lender(), why);
+      if (why || !lent.store(request, why)) return 0;
+      return lent.send(limit, detail::patience_of(limit), nullptr, why);
+    } else {
+      return send_value(request, limit, why);
+    }
+  }
+  template <message M>
+  std::uint64_t send_value(const M& request, std::chrono::nanoseconds limit, detail::failed& why) {
     detail::raw_loan lent;
     if (!detail::write_value<Q>(lent, request, lender(), why)) return 0;
     return lent.send(limit, detail::patience_of(limit), nullptr, why);

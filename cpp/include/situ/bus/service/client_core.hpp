@@ -15,6 +15,7 @@
 #include "situ/bus/c_abi/handle.hpp"
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/raii/interrupt.hpp"
+#include "situ/bus/region/region_loan.hpp"
 #include "situ/service.h"
 
 namespace situ::detail {
@@ -41,8 +42,8 @@ class receiver {
   /// Receives a part, whose sample it releases, or the error that ended the call. It may be destroyed
   /// meanwhile.
   virtual void receive(client_core& core, const situ_reply& reply, failed&& why) = 0;
-  /// The call is over, and nothing follows.
-  virtual void drop() noexcept {}
+  /// The call was cancelled, and nothing follows. It may be destroyed meanwhile.
+  virtual void drop() noexcept = 0;
 
   [[nodiscard]] std::uint64_t call() const noexcept { return call_; }
 
@@ -71,6 +72,10 @@ class client_core {
   }
 
   [[nodiscard]] situ_client* handle() const noexcept { return handle_.get(); }
+  /// What requests in regions keep from one to the next.
+  [[nodiscard]] region_memory& requests() noexcept { return requests_; }
+  /// The bitmap of the last large reply in a region, kept for its memory.
+  [[nodiscard]] std::vector<std::uint64_t>& for_large_replies() noexcept { return for_large_replies_; }
 
   /// Takes the next part of the reply to a call, if it is there. Waits for it at most for `timeout`. On
   /// success `reply` is written, and its sample has to be released.
@@ -121,7 +126,8 @@ class client_core {
     return situ_client_is_under_way(handle(), call) != 0;
   }
 
-  /// Ends a call. If the servers cannot be told, they answer in vain.
+  /// Ends a call. If the servers cannot be told, they answer in vain. What waits for the call is told last:
+  /// it may destroy its caller, which therefore keeps this alive.
   void cancel(std::uint64_t call) noexcept {
     situ_client_cancel(handle(), call, nullptr);
     std::erase_if(kept_, [call](kept& one) {
@@ -225,6 +231,8 @@ class client_core {
   owner<situ_client> handle_;
   receiver* first_ = nullptr;
   std::vector<kept> kept_;
+  region_memory requests_;
+  std::vector<std::uint64_t> for_large_replies_;
 };
 
 }  // namespace situ::detail

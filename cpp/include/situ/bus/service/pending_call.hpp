@@ -13,7 +13,7 @@
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/raii/interrupt.hpp"
 #include "situ/bus/service/client_core.hpp"
-#include "situ/bus/typed/open.hpp"
+#include "situ/bus/service/form.hpp"
 #include "situ/bus/typed/sample.hpp"
 #include "situ/layout/message.hpp"
 #include "situ/support/coroutine.hpp"
@@ -28,9 +28,9 @@ template <message P>
 std::optional<sample<P>> open_reply(client_core& core, const situ_reply& reply, failed& why) {
   std::optional<sample<P>> part;
   if (reply.sample.head == nullptr) return part;
-  part.emplace(opener::none<P>());
-  opener::raw(*part) = reply.sample;
-  if (!opener::open(*part, why)) {
+  part.emplace(no_sample<P>());
+  raw_of(*part) = reply.sample;
+  if (!open_sample(*part, core.for_large_replies(), why)) {
     part.reset();
     core.cancel(reply.call);
   }
@@ -87,9 +87,15 @@ class part_awaiter final : receiver {
   void receive(client_core&, const situ_reply& reply, failed&& why) override {
     why_ = std::move(why);
     store(reply);
-    // The coroutine may destroy this.
-    std::exchange(handle_, nullptr).resume();
+    resume();
   }
+  void drop() noexcept override {
+    why_.emplace(errc::unknown_call,
+                 "call " + std::to_string(call()) + " was cancelled while a coroutine waited for it");
+    resume();
+  }
+  /// Resumes the coroutine, which may destroy this.
+  void resume() { std::exchange(handle_, nullptr).resume(); }
 
   std::shared_ptr<client_core> core_;
   std::coroutine_handle<> handle_;
@@ -113,11 +119,9 @@ class [[nodiscard]] pending_call {
   pending_call(pending_call&& other) noexcept
       : core_(std::move(other.core_)), number_(std::exchange(other.number_, 0)) {}
   pending_call& operator=(pending_call&& other) noexcept {
-    if (this != &other) {
-      cancel();
-      core_ = std::move(other.core_);
-      number_ = std::exchange(other.number_, 0);
-    }
+    // What waits for the former call may use this one, so this one comes first.
+    pending_call former(std::exchange(core_, std::move(other.core_)),
+                        std::exchange(number_, std::exchange(other.number_, 0)));
     return *this;
   }
   ~pending_call() { cancel(); }
@@ -188,11 +192,13 @@ class [[nodiscard]] pending_call {
   [[nodiscard]] auto next_part() noexcept { return detail::part_awaiter<P, false>(core_, number_); }
 #endif
 
-  /// Ends the call, and tells the servers. A coroutine that waits for the call is not resumed: destroy it
-  /// first.
+  /// Ends the call, and tells the servers. A coroutine that waits for the call is resumed before this
+  /// returns, with the error `errc::unknown_call`; an exception that leaves its promise ends the program.
   void cancel() noexcept {
-    if (number_ != 0 && core_) core_->cancel(number_);
-    number_ = 0;
+    // A coroutine that is resumed may destroy this.
+    const auto core = std::move(core_);
+    const std::uint64_t number = std::exchange(number_, 0);
+    if (number != 0 && core) core->cancel(number);
   }
   /// Lets the call go on without this. Returns its number, for the functions of `handle()`.
   std::uint64_t detach() noexcept { return std::exchange(number_, 0); }

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/raii/device.hpp"
-#include "situ/bus/typed/flat_loan.hpp"
+#include "situ/bus/region/region_loan.hpp"
+#include "situ/bus/service/form.hpp"
 #include "situ/layout/message.hpp"
+#include "situ/region.hpp"
 #include "situ/support/result.hpp"
 
 namespace situ {
@@ -19,7 +23,7 @@ namespace situ {
 /// `block` is the longest time to wait for a client that has no room. By default that is an error at once, so
 /// that no client holds the server back.
 template <message P>
-class reply_loan : public detail::flat_loan<P> {
+class reply_loan : public detail::built<P> {
   using nanoseconds = std::chrono::nanoseconds;
 
  public:
@@ -28,8 +32,10 @@ class reply_loan : public detail::flat_loan<P> {
   /// Sends it as a part of a reply, which other parts follow, or an end.
   void send_part(nanoseconds block = nanoseconds::zero()) { sent(false, block, nullptr); }
   /// As `send` and `send_part`, before the reply is complete: see `loan::publish_on`.
-  void send_on(const stream& work, nanoseconds block = nanoseconds::zero()) { sent(true, block, &work); }
-  void send_part_on(const stream& work, nanoseconds block = nanoseconds::zero()) {
+  void send_on(const stream& work, nanoseconds block = nanoseconds::zero()) requires flat_message<P> {
+    sent(true, block, &work);
+  }
+  void send_part_on(const stream& work, nanoseconds block = nanoseconds::zero()) requires flat_message<P> {
     sent(false, block, &work);
   }
 
@@ -44,21 +50,33 @@ class reply_loan : public detail::flat_loan<P> {
  private:
   template <message, message>
   friend class basic_server;
-  reply_loan() noexcept = default;
+  reply_loan() noexcept requires(!region_message<P>) = default;
+  explicit reply_loan(std::shared_ptr<detail::region_memory> memory) noexcept requires region_message<P>
+      : detail::region_loan<P>(*memory), memory_(std::move(memory)) {}
 
   void sent(bool is_last, nanoseconds block, const stream* on) {
     detail::failed why;
-    raw_.reply(is_last, block, on, why);
+    send(is_last, block, on, why);
     detail::raise_if(why);
   }
   result<void, error> tried(bool is_last, nanoseconds block) {
     detail::failed why;
-    raw_.reply(is_last, block, nullptr, why);
+    send(is_last, block, nullptr, why);
     if (why) return failure{*std::move(why)};
     return {};
   }
+  void send(bool is_last, nanoseconds block, const stream* on, detail::failed& why) {
+    [[maybe_unused]] std::size_t size = 0;
+    if constexpr (region_message<P>) size = this->trim();
+    raw_.reply(is_last, block, on, why);
+    if constexpr (region_message<P>) {
+      if (!why) this->finish(size);
+    }
+  }
 
-  using detail::flat_loan<P>::raw_;
+  using detail::built<P>::raw_;
+  /// What the server keeps from one region to the next. The server may be gone.
+  std::shared_ptr<detail::region_memory> memory_;
 };
 
 }  // namespace situ

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "situ.h"
-#include "situ/bus/typed/open.hpp"
+#include "situ/bus/service/form.hpp"
 #include "situ/bus/typed/sample.hpp"
 #include "situ/layout/message.hpp"
 #include "situ/service.h"
@@ -29,9 +29,8 @@ class request {
 
  public:
   /// Takes the message and the rest out of what C took. It is opened before it is moved.
-  request(key /*from*/, const situ_request& taken) noexcept
-      : sample_(detail::opener::none<Q>()), raw_(taken) {
-    detail::opener::raw(sample_) = taken.sample;
+  request(key /*from*/, const situ_request& taken) noexcept : sample_(detail::no_sample<Q>()), raw_(taken) {
+    detail::raw_of(sample_) = taken.sample;
     raw_.sample.head = nullptr;
     raw_.sample.state_ = 0;
   }

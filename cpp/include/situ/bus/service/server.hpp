@@ -5,25 +5,27 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "situ.h"
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/c_abi/qos.hpp"
-#include "situ/bus/c_abi/type.hpp"
 #include "situ/bus/raii/interrupt.hpp"
 #include "situ/bus/raii/node.hpp"
 #include "situ/bus/raii/raw_loan.hpp"
 #include "situ/bus/service/any_server.hpp"
+#include "situ/bus/service/form.hpp"
 #include "situ/bus/service/options.hpp"
 #include "situ/bus/service/reply_loan.hpp"
 #include "situ/bus/service/request.hpp"
-#include "situ/bus/typed/open.hpp"
 #include "situ/bus/typed/write.hpp"
 #include "situ/layout/message.hpp"
+#include "situ/region.hpp"
 #include "situ/support/result.hpp"
 
 namespace situ {
@@ -106,24 +108,41 @@ class basic_server : public any_server {
     return detail::result_of(std::move(lent), std::move(why));
   }
 
-  /// Answers a request with a value from other memory. A flat value is copied, another one is serialized. A
-  /// loan needs no copy.
-  template <detail::value_of<P> M>
+  /// Lends a reply in a region, with a new value. It grows in place: see `publisher<T>::loan` of a region.
+  [[nodiscard]] reply_loan<P> loan(const request_id& to, std::size_t bytes = 0) requires region_message<P> {
+    detail::failed why;
+    reply_loan<P> lent(memory_);
+    lent.begin(bytes, growing_lender(to), why);
+    detail::raise_if(why);
+    return lent;
+  }
+  /// As `loan`, without an exception.
+  [[nodiscard]] result<reply_loan<P>, error> try_loan(const request_id& to,
+                                                      std::size_t bytes = 0) requires region_message<P> {
+    detail::failed why;
+    reply_loan<P> lent(memory_);
+    lent.begin(bytes, growing_lender(to), why);
+    return detail::result_of(std::move(lent), std::move(why));
+  }
+
+  /// Answers a request with a value from other memory. A flat value is copied, another one is serialized, or
+  /// stored in a region. A loan needs no copy.
+  template <detail::sendable_as<P> M>
   void reply(const request_id& to, const M& value) {
     detail::raise_if(send(to, value, true));
   }
   /// As `reply`, without an exception.
-  template <detail::value_of<P> M>
+  template <detail::sendable_as<P> M>
   [[nodiscard]] result<void, error> try_reply(const request_id& to, const M& value) {
     return done(send(to, value, true));
   }
   /// Sends a value as a part of a reply, which other parts follow, or an `end`.
-  template <detail::value_of<P> M>
+  template <detail::sendable_as<P> M>
   void part(const request_id& to, const M& value) {
     detail::raise_if(send(to, value, false));
   }
   /// As `part`, without an exception.
-  template <detail::value_of<P> M>
+  template <detail::sendable_as<P> M>
   [[nodiscard]] result<void, error> try_part(const request_id& to, const M& value) {
     return done(send(to, value, false));
   }
@@ -151,7 +170,8 @@ class basic_server : public any_server {
 
   basic_server() = default;
   void join(const node& on, const std::string& service, const service_options& options, detail::failed& why) {
-    create(on, service, options, detail::type_description::of<Q>(), detail::type_description::of<P>(), why);
+    create(on, service, options, detail::describe<Q>(), detail::describe<P>(), why);
+    if constexpr (region_message<P>) memory_ = std::make_shared<detail::region_memory>();
   }
 
   std::optional<request<Q>> take_next(detail::failed& why) {
@@ -161,7 +181,7 @@ class basic_server : public any_server {
     const situ_status status = situ_server_take(handle(), &raw, &problem);
     if (status == SITU_OK) {
       taken.emplace(typename request<Q>::key{}, raw);
-      if (!detail::opener::open(taken->sample_, why)) {
+      if (!detail::open_sample(taken->sample_, for_large_, why)) {
         // If the client cannot be told, its call ends at its deadline.
         refused(*taken, {invalid_request, "the request is not a valid message of the service's type"});
         taken.reset();
@@ -177,12 +197,23 @@ class basic_server : public any_server {
         [from = handle(), &to](detail::raw_loan& lent, std::size_t head, std::size_t align, std::size_t body,
                                detail::failed& why) { return lent.lend(from, to, head, align, body, why); };
   }
+  [[nodiscard]] auto growing_lender(const request_id& to) const noexcept {
+    return
+        [from = handle(), &to](detail::raw_loan& lent, std::size_t body, std::size_t room,
+                               detail::failed& why) { return lent.lend_growing(from, to, body, room, why); };
+  }
   template <message M>
   detail::failed send(const request_id& to, const M& value, bool is_last) {
     detail::failed why;
-    detail::raw_loan lent;
-    if (detail::write_value<P>(lent, value, lender(to), why)) {
-      lent.reply(is_last, std::chrono::nanoseconds::zero(), nullptr, why);
+    if constexpr (region_message<P>) {
+      reply_loan<P> lent(memory_);
+      lent.begin(0, growing_lender(to), why);
+      if (!why && lent.store(value, why)) lent.send(is_last, std::chrono::nanoseconds::zero(), nullptr, why);
+    } else {
+      detail::raw_loan lent;
+      if (detail::write_value<P>(lent, value, lender(to), why)) {
+        lent.reply(is_last, std::chrono::nanoseconds::zero(), nullptr, why);
+      }
     }
     return why;
   }
@@ -202,7 +233,7 @@ class basic_server : public any_server {
       }
     } else {
       const auto outcome = answer(std::as_const(taken));
-      if constexpr (detail::value_of<std::remove_cvref_t<decltype(outcome)>, P>) {
+      if constexpr (detail::sendable_as<std::remove_cvref_t<decltype(outcome)>, P>) {
         why = send(taken, outcome, true);
       } else {
         why = outcome ? send(taken, *outcome, true) : refused(taken, outcome.error());
@@ -210,6 +241,11 @@ class basic_server : public any_server {
       if (why && (why->code() == errc::client_gone || why->code() == errc::full)) why.reset();
     }
   }
+
+  /// What replies in regions keep from one to the next. Replies under construction may outlive the server.
+  std::shared_ptr<detail::region_memory> memory_;
+  /// The bitmap of the last large request in a region, kept for its memory.
+  std::vector<std::uint64_t> for_large_;
 };
 
 }  // namespace situ
