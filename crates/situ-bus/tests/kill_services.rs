@@ -1,4 +1,4 @@
-//! Clients and servers are killed at random moments. Afterwards no process may hang, nothing may leak, no
+//! Clients and servers are killed at random moments, some after they were forked. Afterwards no process may hang, nothing may leak, no
 //! torn request or reply may be read, and no call may get the reply to another one.
 //!
 //! `make chaos KILLS=10000` runs the same with more kills.
@@ -253,6 +253,24 @@ fn child() {
                 beat();
             }
         }
+        "fork" => {
+            // SAFETY: ended children leave nothing that has to be waited for.
+            unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+            if random.below(2) == 0 {
+                let mut caller = Caller::new(&scratch, service, &mut random);
+                loop {
+                    (0..10).for_each(|_| _ = caller.step());
+                    beat();
+                    leave_a_child();
+                }
+            }
+            let mut answerer = Answerer::new(&scratch, service, &mut random);
+            loop {
+                (0..10).for_each(|_| _ = answerer.step());
+                beat();
+                leave_a_child();
+            }
+        }
         "come" => loop {
             if random.below(2) == 0 {
                 let mut caller = Caller::new(&scratch, service, &mut random);
@@ -267,7 +285,18 @@ fn child() {
     }
 }
 
-const ROLES: [&str; 8] = [
+/// Forks a child that has all that this process has, and that outlives it for a while if it is killed soon.
+fn leave_a_child() {
+    // SAFETY: the child only sleeps and ends.
+    unsafe {
+        if libc::fork() == 0 {
+            libc::usleep(30_000);
+            libc::_exit(0);
+        }
+    }
+}
+
+const ROLES: [&str; 10] = [
     "call large",
     "call small",
     "serve large",
@@ -276,6 +305,8 @@ const ROLES: [&str; 8] = [
     "call small",
     "come large",
     "come small",
+    "fork large",
+    "fork small",
 ];
 
 #[test]
@@ -290,11 +321,17 @@ fn clients_and_servers_are_killed_at_random() {
         _ => random.below(40_000),
     };
     // A client and a server that are not killed: calls are answered all the time.
+    let silence_ns = AtomicU64::new(0);
     let call = |seen: &AtomicU64, stop: &AtomicBool| {
         let mut random = Random(1);
         let mut caller = Caller::new(&scratch, LARGE, &mut random);
+        let mut answered = Instant::now();
         while !stop.load(Ordering::Relaxed) {
-            seen.fetch_add(u64::from(caller.step()), Ordering::Relaxed);
+            if caller.step() {
+                seen.fetch_add(1, Ordering::Relaxed);
+                silence_ns.fetch_max(answered.elapsed().as_nanos() as u64, Ordering::Relaxed);
+                answered = Instant::now();
+            }
         }
     };
     let serve = |service| {
@@ -311,11 +348,13 @@ fn clients_and_servers_are_killed_at_random() {
     let outcome =
         kill_at_random(&scratch, &mut random, &ROLES, [&call, &large, &small], (kills, pause), || {});
     println!(
-        "{kills} kills in {:.1?}: the witnesses got {} replies, and gave {} and {}; at most {} KiB of memory",
+        "{kills} kills in {:.1?}: the witnesses got {} replies, and gave {} and {}; no reply came for at most {:.1?}; \
+         at most {} KiB of memory",
         start.elapsed(),
         outcome.seen[0],
         outcome.seen[1],
         outcome.seen[2],
+        Duration::from_nanos(silence_ns.into_inner()),
         outcome.most_memory >> 10
     );
     assert!(outcome.most_memory < 96 << 20, "memory leaks: {} bytes", outcome.most_memory);
