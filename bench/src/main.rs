@@ -73,7 +73,7 @@ enum Command {
     Bounded(RunArgs),
     /// Two bilateral filters in two processes, on the device.
     Domains(RunArgs),
-    /// Random graphs of processes, half of them on the device.
+    /// Random graphs of processes, half of them on the device, and all on the CPU.
     Graphs(GraphArgs),
     /// Characters of a game, and the data sets of the Rust serialization benchmark.
     Region(RunArgs),

@@ -1,4 +1,4 @@
-//! Percentiles, and confidence intervals of ratios.
+//! Percentiles, spread and jitter, and confidence intervals of ratios.
 
 use crate::workload::random::Random;
 
@@ -13,6 +13,20 @@ pub fn percentile(samples: &mut [f64], share: f64) -> Option<f64> {
     let rank = ((samples.len() as f64 * share).ceil() as usize).clamp(1, samples.len()) - 1;
     let (_, value, _) = samples.select_nth_unstable_by(rank, f64::total_cmp);
     Some(*value)
+}
+
+/// The spread: the distance from the 10th to the 90th percentile. `None` without samples.
+pub fn spread(samples: &mut [f64]) -> Option<f64> {
+    Some(percentile(samples, 0.9)? - percentile(samples, 0.1)?)
+}
+
+/// The jitter: the mean absolute difference of successive samples, as in RFC 3393, section 4.5. The last
+/// sample of a series and the first of the next one do not succeed each other. `None` without two that do.
+pub fn jitter<'s>(series: impl IntoIterator<Item = &'s [f64]>) -> Option<f64> {
+    let steps =
+        series.into_iter().flat_map(|samples| samples.windows(2).map(|pair| (pair[1] - pair[0]).abs()));
+    let (sum, count) = steps.fold((0.0, 0_usize), |(sum, count), step| (sum + step, count + 1));
+    (count > 0).then(|| sum / count as f64)
 }
 
 /// The 95 % confidence interval of the ratio of two medians. It comes from the bootstrap, which resamples the
@@ -69,7 +83,9 @@ pub fn interval_of_ratios(ratios: &[f64]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{geometric_mean, grouped_interval, interval_of_ratios, percentile, ratio_interval};
+    use super::{
+        geometric_mean, grouped_interval, interval_of_ratios, jitter, percentile, ratio_interval, spread,
+    };
 
     #[test]
     fn intervals_of_independent_ratios() {
@@ -118,5 +134,27 @@ mod tests {
         assert_eq!(percentile(&mut samples, 1.0), Some(100.0));
         assert_eq!(percentile(&mut [7.0, 3.0], 0.5), Some(3.0));
         assert_eq!(percentile(&mut [], 0.5), None);
+    }
+    #[test]
+    fn spread_is_the_middle_four_fifths() {
+        // Of ten values, the nearest ranks are the first and the ninth.
+        assert_eq!(spread(&mut [40.0, 10.0, 30.0, 20.0, 50.0, 60.0, 90.0, 70.0, 80.0, 1000.0]), Some(80.0));
+        // Of two values, they are both.
+        assert_eq!(spread(&mut [7.0, 3.0]), Some(4.0));
+        assert_eq!(spread(&mut [5.0]), Some(0.0));
+        assert_eq!(spread(&mut []), None);
+    }
+
+    #[test]
+    fn jitter_is_the_mean_step() {
+        // Steps of 3 and 2.
+        assert_eq!(jitter([&[10.0, 13.0, 11.0][..]]), Some(2.5));
+        // With a step of 4 in another series. The way from 11 to 100 is none.
+        assert_eq!(jitter([&[10.0, 13.0, 11.0][..], &[100.0, 104.0][..]]), Some(3.0));
+        // A slow drift has a large spread, and little jitter; turns between two values have both.
+        let drift: Vec<f64> = (0..100).map(f64::from).collect();
+        assert_eq!((jitter([&drift[..]]), spread(&mut drift.clone())), (Some(1.0), Some(80.0)));
+        assert_eq!(jitter([&[0.0, 80.0, 0.0, 80.0][..]]), Some(80.0));
+        assert_eq!(jitter([&[1.0][..], &[5.0][..], &[][..]]), None);
     }
 }

@@ -11,7 +11,9 @@ pub fn size(bytes: usize) -> String {
 
 /// A value with a suitable unit.
 pub fn quantity(metric: &str, value: f64) -> String {
-    if metric.ends_with("_ns") {
+    if value < 0.0 {
+        format!("-{}", quantity(metric, -value))
+    } else if metric.ends_with("_ns") {
         match value {
             v if v < 100.0 => format!("{v:.1} ns"),
             v if v < 1e3 => format!("{v:.0} ns"),
@@ -47,6 +49,7 @@ mod tests {
         assert_eq!(size(4 << 20), "4 MiB");
         assert_eq!(quantity("p50_ns", 212.4), "212 ns");
         assert_eq!(quantity("p50_ns", 12_340.0), "12.3 us");
+        assert_eq!(quantity("delta_ns", -12_340.0), "-12.3 us");
         assert_eq!(quantity("msg_per_s", 3_210_000.0), "3.21 M/s");
         assert_eq!(quantity("open_files", 46.0), "46");
     }

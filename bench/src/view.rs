@@ -33,14 +33,22 @@ pub struct Way {
 /// A panel of ways: its name, and the measurements of each system.
 pub type Ways = (String, Vec<(Kind, Vec<Way>)>);
 
+/// A part of a table with lines of its own.
+pub struct Lines {
+    /// What it shows.
+    pub title: &'static str,
+    /// The heading of the columns, and the lines.
+    pub cells: Vec<Vec<String>>,
+}
+
 /// How the rows are printed.
 pub enum Text {
     /// A line for each case and metric, a column for each system.
     Cases,
     /// Part by part, with a line for each system.
     Systems(&'static [Part]),
-    /// Not at all: the remarks summarize them.
-    Remarks,
+    /// Part by part, with lines of the table's own.
+    Lines(Vec<Lines>),
 }
 
 /// What a plot shows.

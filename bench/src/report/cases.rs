@@ -1,10 +1,10 @@
 //! Tables with a column for each system, and the ratio of Situ to the best of its peers.
 
-use std::fmt::Write;
-
 use crate::rows::{self, Row};
 use crate::systems::Kind;
 use crate::units::quantity;
+
+use super::lines::aligned;
 
 /// Whether more is better.
 fn ascending(metric: &str) -> bool {
@@ -56,24 +56,7 @@ pub fn table(name: &str, title: &str, rows: &[&Row]) -> String {
         });
         cells.push(line);
     }
-    let columns = cells.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns)
-        .map(|at| {
-            cells.iter().filter_map(|line| line.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-        })
-        .collect();
-    let mut text = format!("{name}: {title}\n");
-    for line in &cells {
-        let mut shown = String::new();
-        for (at, (cell, &width)) in line.iter().zip(&widths).enumerate() {
-            // Names to the left, numbers to the right.
-            let _ =
-                if at < 2 { write!(shown, "  {cell:<width$}") } else { write!(shown, "  {cell:>width$}") };
-        }
-        text.push_str(shown.trim_end());
-        text.push('\n');
-    }
-    text
+    format!("{name}: {title}\n{}", aligned(&cells, 2))
 }
 
 #[cfg(test)]

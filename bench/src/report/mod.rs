@@ -1,6 +1,7 @@
 //! Shows a table that was measured: draws its plot, and prints its rows and remarks.
 
 mod cases;
+mod lines;
 mod systems;
 
 use std::io::Write;
@@ -9,6 +10,8 @@ use crate::bench::Bench;
 use crate::failure::Failure;
 use crate::view::{Text, View};
 use crate::{os, plot};
+
+use lines::aligned;
 
 /// Draws the plot, and prints the table unless JSON is wanted.
 pub fn show(bench: &mut Bench, name: &'static str, title: &str, view: &View) -> Result<(), Failure> {
@@ -22,9 +25,13 @@ pub fn show(bench: &mut Bench, name: &'static str, title: &str, view: &View) -> 
         return Ok(());
     }
     let rows = bench.rows(name);
-    let mut text = match view.text {
+    let mut text = match &view.text {
         Text::Cases => cases::table(name, title, &rows),
-        Text::Remarks => format!("{name}: {title}\n"),
+        Text::Lines(parts) => {
+            let parts: Vec<String> =
+                parts.iter().map(|part| format!("\n{}\n{}", part.title, aligned(&part.cells, 1))).collect();
+            format!("{name}: {title}\n{}\n", parts.concat())
+        }
         Text::Systems(parts) => {
             let parts = parts.iter().map(|part| systems::part(part, &rows)).filter(|part| !part.is_empty());
             let parts: Vec<String> = parts.map(|part| format!("\n{part}")).collect();

@@ -1,11 +1,11 @@
 //! Tables with a line for each system and a column for each number, for tables with more systems than cases.
 
-use std::fmt::Write;
-
 use crate::rows::{self, Row};
 use crate::systems::Kind;
 use crate::units::quantity;
 use crate::view::{Column, Part};
+
+use super::lines::aligned;
 
 fn value(rows: &[&Row], system: Kind, (case, metric, _): Column) -> Option<f64> {
     rows::value(rows, case, system, metric)
@@ -48,21 +48,7 @@ pub fn part(part: &Part, rows: &[&Row]) -> String {
         }
     }));
     lines.push(line);
-    let widths: Vec<usize> = (0..=part.columns.len())
-        .map(|at| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0))
-        .collect();
-    let mut text = format!("{}\n", part.title);
-    for line in &lines {
-        let mut shown = String::new();
-        for (at, (cell, &width)) in line.iter().zip(&widths).enumerate() {
-            // Writing to a `String` cannot fail.
-            let _ =
-                if at == 0 { write!(shown, "  {cell:<width$}") } else { write!(shown, "  {cell:>width$}") };
-        }
-        text.push_str(shown.trim_end());
-        text.push('\n');
-    }
-    text
+    format!("{}\n{}", part.title, aligned(&lines, 1))
 }
 
 #[cfg(test)]

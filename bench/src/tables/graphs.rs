@@ -1,4 +1,5 @@
-//! Table `graphs`: the duration of rounds of random graphs of processes, half of which work on the device.
+//! Table `graphs`: the duration of rounds of random graphs of processes, with half of the nodes on the device,
+//! and with all of them on the CPU.
 //!
 //! Every node is a process. In each round, node 0 signals all nodes without predecessors. A node takes one
 //! message from each predecessor, reads both ends of each, writes every byte of its own message and publishes
@@ -10,6 +11,9 @@
 //! wakes sleepers on the same word in that order. If two of them share a core, the order may change the
 //! duration by a quarter.
 
+mod measured;
+mod summary;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -19,14 +23,15 @@ use crate::driver::{Role, Team};
 use crate::failure::Failure;
 use crate::os::{Busy, Page, futex_wait, futex_wake, monotonic_ns};
 use crate::protocol::{Duty, Params, serve};
-use crate::rows::Case;
-use crate::stats::{geometric_mean, interval_of_ratios, percentile, ratio_interval};
 use crate::systems::iceoryx::Daemon;
 use crate::systems::{Kind, System};
-use crate::view::{Drawing, Plot, Text, View};
+use crate::view::View;
 use crate::workload::explicit::Explicit;
-use crate::workload::graph::{GRAPHS, Graph};
+use crate::workload::graph::{GRAPHS, Graph, Placement};
 use crate::workload::{Rails, Station};
+
+use measured::Measured;
+use summary::summarize;
 
 const TABLE: &str = "graphs";
 /// The number of graphs that are opened together. Peers with slow discovery then need not repeat it for each
@@ -36,10 +41,10 @@ const BATCH: usize = 7;
 /// requested rounds.
 const BUDGET: Duration = Duration::from_millis(200);
 const MOST_ROUNDS: usize = 50;
+/// The 10th and the 90th percentile need that many.
+const LEAST_ROUNDS: usize = 20;
 const PROCESSES: usize = 14;
 const RIVALS: [Kind; 3] = [Kind::SituHost, Kind::Iceoryx2, Kind::CycloneDds];
-/// The limit for each graph's ratio to the host baseline.
-const LIMIT: f64 = 1.05;
 /// Graphs above this ratio are measured again. Chance may also make a graph look faster, by as much as the
 /// limit permits.
 const SUSPECT: f64 = 1.0;
@@ -85,12 +90,12 @@ pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let all: Vec<usize> = if chosen.is_empty() { (0..GRAPHS).collect() } else { chosen };
     let first = Rounds {
         warm: bench.scale(2, 20),
-        least: chosen_rounds.unwrap_or(bench.scale(3, 200)),
+        least: chosen_rounds.unwrap_or(bench.scale(LEAST_ROUNDS, 200)),
         most: chosen_rounds.unwrap_or(MOST_ROUNDS),
         budget: BUDGET,
     };
     let mut next = 1;
-    let mut results = first.measure_all(&mut teams, &all, &mut next)?;
+    let mut results = first.measure_all(&mut teams, &all, Placement::Mixed, &mut next)?;
     // Some of them are slow by chance. They are measured again, with more rounds and with new processes each
     // time, and only these measurements count. The placement of a process's memory changes its times by a few
     // percent for as long as it lives.
@@ -105,94 +110,18 @@ pub fn run(bench: &mut Bench) -> Result<View, Failure> {
                 .map(|kind| Team::start(bench.session(), TABLE, kind, &roles))
                 .into_iter()
                 .collect::<Result<Vec<_>, _>>()?;
-            for better in again.measure_all(&mut others, &slow, &mut next)? {
-                for result in results.iter_mut().filter(|result| result.number == better.number) {
-                    result.repeated.push(better.samples.clone());
+            for better in again.measure_all(&mut others, &slow, Placement::Mixed, &mut next)? {
+                if let Some(result) = results.iter_mut().find(|result| result.number == better.number) {
+                    result.repeat(better);
                 }
             }
         }
     }
+    results.extend(first.measure_all(&mut teams, &all, Placement::Host, &mut next)?);
     for result in &results {
         result.record(bench, &teams)?;
     }
-    summarize(bench, &results, before)
-}
-
-/// The measurements of a graph.
-struct Measured {
-    number: usize,
-    /// For each team, the duration of each round.
-    samples: Vec<Vec<f64>>,
-    /// The same for Situ and the host baseline, for each repetition.
-    repeated: Vec<Vec<Vec<f64>>>,
-    /// For each team, the copies in a round.
-    copies: Vec<f64>,
-}
-
-impl Measured {
-    /// Adds measurements of the same graph by the same teams.
-    fn add(&mut self, other: Self) {
-        for (samples, more) in self.samples.iter_mut().zip(other.samples) {
-            samples.extend(more);
-        }
-        for (copies, more) in self.copies.iter_mut().zip(other.copies) {
-            // Neither measurement may hide the other's copies.
-            *copies = copies.max(more);
-        }
-    }
-
-    /// The sets that count: the repetitions, or the first measurement if there are none.
-    fn sets(&self) -> &[Vec<Vec<f64>>] {
-        if self.repeated.is_empty() { std::slice::from_ref(&self.samples) } else { &self.repeated }
-    }
-
-    /// All rounds of a team that count.
-    fn rounds(&self, team: usize) -> Vec<f64> {
-        let with = self.sets().iter().filter_map(|set| set.get(team));
-        let rounds: Vec<f64> = with.flatten().copied().collect();
-        // Only Situ and the host baseline are measured again.
-        if rounds.is_empty() { self.samples.get(team).cloned().unwrap_or_default() } else { rounds }
-    }
-
-    /// Situ's median divided by the host baseline's, for each set.
-    fn ratios(&self) -> Vec<f64> {
-        let median = |samples: Option<&Vec<f64>>| percentile(&mut samples?.clone(), 0.5);
-        let ratio = |set: &Vec<Vec<f64>>| Some(median(set.first())? / median(set.get(1))?);
-        self.sets().iter().filter_map(ratio).collect()
-    }
-
-    /// The geometric mean of the ratios.
-    fn ratio(&self) -> f64 {
-        geometric_mean(&self.ratios()).unwrap_or(0.0)
-    }
-
-    /// The 95 % confidence interval of the ratio.
-    fn interval(&self) -> Option<(f64, f64)> {
-        match self.sets() {
-            [only] => ratio_interval(only.first()?, only.get(1)?),
-            _ => interval_of_ratios(&self.ratios()),
-        }
-    }
-
-    fn record(&self, bench: &mut Bench, teams: &[Team]) -> Result<(), Failure> {
-        let graph = Graph::numbered(self.number);
-        let case = Case::named(format!("graph {:02}", self.number));
-        for (index, team) in teams.iter().enumerate() {
-            let Some(median) = percentile(&mut self.rounds(index), 0.5) else { continue };
-            if team.absence().is_none() {
-                bench.record(TABLE, &case, team.kind, "p50_ns", median);
-                let over = self.copies[index] - graph.copies_needed() as f64;
-                bench.record(TABLE, &case, team.kind, "copies_over_one_per_domain", over);
-                check(&graph, &case, team.kind, self.copies[index])?;
-            }
-        }
-        if let Some((low, high)) = self.interval() {
-            bench.record(TABLE, &case, Kind::SituEmulated, "ratio_to_host_low", low);
-            bench.record(TABLE, &case, Kind::SituEmulated, "ratio_to_host_high", high);
-        }
-        bench.note_absent(TABLE, &case, teams);
-        Ok(())
-    }
+    Ok(summarize(bench, &results, before))
 }
 
 /// The number of rounds.
@@ -213,6 +142,7 @@ impl Rounds {
         self,
         teams: &mut [Team],
         numbers: &[usize],
+        placement: Placement,
         next: &mut usize,
     ) -> Result<Vec<Measured>, Failure> {
         let mut results: Vec<Measured> = Vec::new();
@@ -220,16 +150,18 @@ impl Rounds {
             Self { least: self.least.div_ceil(2), most: self.most / 2, budget: self.budget / 2, ..self };
         for batch in numbers.chunks(BATCH) {
             let list: Vec<String> = batch.iter().map(usize::to_string).collect();
+            let open =
+                format!("open graphs={} host={}", list.join(","), u8::from(placement == Placement::Host));
             // The first process to touch its memory gets other pages than the last one, and large messages
             // may take a tenth longer. Each batch is therefore measured in either order.
             for backwards in [false, true] {
                 let turns = in_turn(teams.len(), backwards);
                 for &index in &turns {
-                    teams[index].ask(&format!("open graphs={}", list.join(",")))?;
+                    teams[index].ask(&open)?;
                     teams[index].ask("run connect=1")?;
                 }
                 for &number in batch {
-                    let measured = half.measure(teams, number, next, &turns)?;
+                    let measured = half.measure(teams, number, placement, next, &turns)?;
                     match results.iter_mut().find(|known| known.number == number) {
                         Some(known) => known.add(measured),
                         None => results.push(measured),
@@ -248,6 +180,7 @@ impl Rounds {
         self,
         teams: &mut [Team],
         number: usize,
+        placement: Placement,
         next: &mut usize,
         turns: &[usize],
     ) -> Result<Measured, Failure> {
@@ -280,73 +213,13 @@ impl Rounds {
                 Ok(all / (self.warm + rounds) as f64)
             })
             .collect::<Result<Vec<_>, Failure>>()?;
-        Ok(Measured { number, samples, repeated: Vec::new(), copies })
+        Ok(Measured::new(number, placement, samples, copies))
     }
 }
 
 /// The teams in their order, or backwards.
 fn in_turn(teams: usize, backwards: bool) -> Vec<usize> {
     if backwards { (0..teams).rev().collect() } else { (0..teams).collect() }
-}
-
-/// Compares the counted copies with those that the graph needs.
-fn check(graph: &Graph, case: &Case, kind: Kind, copies: f64) -> Result<(), Failure> {
-    let wrong = match kind {
-        // At most one for each message and further domain.
-        _ if kind.is_own() => copies > graph.copies_needed() as f64,
-        Kind::SituHost | Kind::Iceoryx2 => copies != graph.copies_explicit() as f64,
-        _ => false,
-    };
-    if wrong {
-        let (name, needed, explicit) = (kind.name(), graph.copies_needed(), graph.copies_explicit());
-        return Err(Failure::Worker(format!(
-            "{}: {name} made {copies} copies a round; {needed} are needed, or {explicit} explicit ones",
-            case.name
-        )));
-    }
-    Ok(())
-}
-
-/// Adds remarks on the ratios. `before` graphs were slow before they were measured again.
-fn summarize(bench: &mut Bench, results: &[Measured], before: usize) -> Result<View, Failure> {
-    let mut lines = Vec::new();
-    for rival in RIVALS {
-        let mut ratios = bench.ratios(TABLE, "p50_ns", Kind::SituEmulated, rival);
-        let Some(median) = percentile(&mut ratios, 0.5) else { continue };
-        let slower = ratios.iter().filter(|&&ratio| ratio > 1.0).count();
-        let too_slow = ratios.iter().filter(|&&ratio| ratio > LIMIT).count();
-        let (best, worst) = (percentile(&mut ratios, 0.0), percentile(&mut ratios, 1.0));
-        bench.remark(format!(
-            "{} / {}: median {median:.2}, best {:.2}, worst {:.2}; slower in {slower} of {} graphs, by more than 5 % in {too_slow}",
-            Kind::SituEmulated.name(),
-            rival.name(),
-            best.unwrap_or(median),
-            worst.unwrap_or(median),
-            ratios.len(),
-        ));
-        lines.push((rival, ratios));
-    }
-    let intervals = results.iter().filter_map(|result| Some((result, result.interval()?)));
-    let (mut surely, mut perhaps) = (Vec::new(), Vec::new());
-    for (result, (low, high)) in intervals.filter(|(result, _)| result.ratio() > LIMIT) {
-        let text = format!("{:02}: {:.2} ({low:.2} to {high:.2})", result.number, result.ratio());
-        if low > LIMIT { surely.push(text) } else { perhaps.push(text) }
-    }
-    let again = results.iter().map(|result| result.repeated.len()).max().unwrap_or(0);
-    bench.remark(format!(
-        "{before} graphs were slower than the host baseline at first, and were measured again, alone, with more rounds and by \
-         {again} sets of processes; with 95 % confidence {} are more than 5 % slower, and {} others may be",
-        surely.len(),
-        perhaps.len(),
-    ));
-    for (what, graphs) in [("slower", surely), ("perhaps slower", perhaps)] {
-        if !graphs.is_empty() {
-            bench.remark(format!("{what}: {}", graphs.join(", ")));
-        }
-    }
-    let title = "98 random graphs: Situ's latency divided by a rival's";
-    // Hundreds of rows: the remarks summarize them.
-    Ok(View { text: Text::Remarks, plot: Some(Plot { title, drawing: Drawing::Ratios(lines) }) })
 }
 
 /// A worker of a system with explicit copies.
@@ -370,10 +243,11 @@ struct Player<R: Rails> {
 impl<R: Rails> Duty for Player<R> {
     fn open(&mut self, params: &Params) -> Result<(), Failure> {
         let (list, node): (String, usize) = (params.get("graphs")?, self.context.index);
+        let placement = if params.get_or("host", 0)? == 1 { Placement::Host } else { Placement::Mixed };
         for number in list.split(',') {
             let wrong = |_| Failure::Protocol { line: list.clone(), why: "bad value" };
             let number: usize = number.parse().map_err(wrong)?;
-            let graph = Graph::numbered(number);
+            let graph = Graph::placed(number, placement);
             let topic = |node: usize| format!("{TABLE}-{number}-{node}");
             let there = node < graph.nodes.len();
             let station = there.then(|| self.rails.station(&graph, node, &topic)).transpose()?;

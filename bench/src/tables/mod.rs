@@ -97,7 +97,9 @@ impl Table {
             Self::Domains => {
                 ("domains", "an image through two bilateral filters on the device, in two processes")
             }
-            Self::Graphs => ("graphs", "98 random graphs of processes, half of them on the device"),
+            Self::Graphs => {
+                ("graphs", "98 random graphs of processes, half of them on the device, and all on the CPU")
+            }
             Self::Region => {
                 ("region", "data that grows and is itself the message, beside systems that serialize")
             }
