@@ -21,6 +21,10 @@ def duration(ns):
     return f"{number(ns)} ns"
 
 
+def signed(ns):
+    return ("−" if ns < 0 else "") + duration(abs(ns)) if ns else "0"
+
+
 def rate(per_second):
     return f"{number(per_second / 1e6)} M/s"
 
@@ -116,6 +120,43 @@ def bars(title, subtitle, groups, show, note, logarithmic=True):
     return c
 
 
+def differences(title, panels, note):
+    """Sorted differences with whiskers, logarithmic on both sides of zero. `panels`: (heading, [(low, middle, high)]), all
+    in nanoseconds. The picture is as narrow as the columns of a page on a telephone."""
+    left, right, tall, gap, top = 66, 428, 178, 40, 70
+    everything = [value for _, dots in panels for dot in dots for value in dot]
+    medians = [sorted(middle for _, middle, _ in dots) for _, dots in panels]
+    c = Canvas(440, top + len(panels) * (tall + gap) + 24, title, "; ".join(
+        f"{heading}: {sum(middle < 0 for middle in those)} of {len(those)} below zero, median {signed(those[len(those) // 2])}, "
+        f"from {signed(those[0])} to {signed(those[-1])}" for (heading, _), those in zip(panels, medians)))
+    c.text(16, 28, title, "head")
+    c.text(16, 48, "Each dot is a graph: the median of its rounds; line: p10 to p90", "small")
+
+    def scale(ns):
+        return math.copysign(math.log10(1 + abs(ns) / 1e4), ns)
+
+    ticks = [sign * 10 ** power for sign in (-1, 1) for power in range(5, 10)] + [0]
+    low, high = (bound(everything, key=scale) for bound in (min, max))
+    for at, (heading, dots) in enumerate(panels):
+        above = top + at * (tall + gap) + 16
+
+        def y(ns):
+            return above + tall - (scale(ns) - scale(low)) / (scale(high) - scale(low)) * tall
+
+        c.text(left, above - 8, heading)
+        for tick in ticks:
+            if low <= tick <= high:
+                c.line(f"M{left} {number(y(tick))} H{right}", "grid" if tick else "arrow")
+                c.text(left - 8, y(tick) + 4, signed(tick), "small", "end")
+        step = (right - left - 12) / len(dots)
+        for place, (under, middle, over) in enumerate(sorted(dots, key=lambda dot: dot[1])):
+            x = number(left + 6 + (place + 0.5) * step)
+            c.add(f'<path class="s5" d="M{x} {number(y(under))} V{number(y(over))}"/>')
+            c.add(f'<circle class="s0" cx="{x}" cy="{number(y(middle))}" r="1.6"/>')
+    c.text(16, c.height - 10, note, "small")
+    return c
+
+
 def named(pairs):
     return [(name, value, COLOURS.get(name, "s0" if name.startswith("situ") else "s5")) for name, value in pairs]
 
@@ -173,11 +214,21 @@ def protobuf(rows):
                 duration, "Logarithmic. floor: copying the values alone.")
 
 
+def graphs(rows):
+    cases = [(f"graph {number:02}", f"graph {number:02}, all on the CPU") for number in range(98)]
+    metrics = [f"difference_p{share}_ns" for share in (10, 50, 90)]
+    panels = [(heading, [tuple(rows.value("graphs", pair[at], "situ-emulated", metric) for metric in metrics) for pair in cases])
+              for at, heading in enumerate(("half of the nodes on the device", "all nodes on the CPU"))]
+    return differences("98 graphs: Situ minus copies by hand", panels, "Below zero, Situ is faster. Logarithmic. Emulated device.")
+
+
 def quantity(row):
     """The value as the bench prints it in its tables; the page of protobuf has bare nanoseconds."""
     value, metric = row["value"], row["metric"]
     if row["table"] == "protobuf":
         return f" {number(value)} "
+    if value < 0:
+        return f" -{quantity({**row, 'value': -value}).strip()}"
     if metric.endswith("_ns"):
         if value < 1e3:
             return f" {value:.1f} ns" if value < 100 and value % 1 else f" {value:.0f} ns"
@@ -190,7 +241,7 @@ def quantity(row):
 def check_values(rows):
     """Fails if a row's value is not a figure of the pages: the plots and the tables must not disagree."""
     source = HERE.parent / "src"
-    pages = {"region": "region-comparison.md", "protobuf": "protobuf.md"}
+    pages = {"region": "region-comparison.md", "protobuf": "protobuf.md", "graphs": "numbers-graphs.md"}
     texts = {name: (source / name).read_text().replace("\n", " \n") for name in ("numbers.md", *pages.values())}
     for row in rows.rows:
         assert quantity(row) in texts[pages.get(row["table"], "numbers.md")], f"no page has {quantity(row)!r} of {row}"
@@ -201,5 +252,5 @@ def draw(path):
     rows = Rows(path)
     check_values(rows)
     made = {"hop": hop, "bounded": bounded, "throughput": throughput, "fanout": fanout, "region-change": region,
-            "region-bytes": region_bytes, "protobuf": protobuf}
+            "region-bytes": region_bytes, "protobuf": protobuf, "graphs": graphs}
     return {f"numbers-{name}.svg": make(rows).done() for name, make in made.items()}
