@@ -117,10 +117,15 @@ pub fn run(bench: &mut Bench) -> Result<View, Failure> {
             }
         }
     }
-    results.extend(first.measure_all(&mut teams, &all, Placement::Host, &mut next)?);
+    // A system that fails from here on keeps these rows.
     for result in &results {
         result.record(bench, &teams)?;
     }
+    let on_host = first.measure_all(&mut teams, &all, Placement::Host, &mut next)?;
+    for result in &on_host {
+        result.record(bench, &teams)?;
+    }
+    results.extend(on_host);
     Ok(summarize(bench, &results, before))
 }
 

@@ -84,9 +84,11 @@ impl Measured {
         }
     }
 
-    /// Adds a repetition by other processes.
+    /// Adds a repetition by other processes. One in which a side failed does not count.
     pub fn repeat(&mut self, other: Self) {
-        self.repeated.push(other.first);
+        if other.first.median(SITU).is_some() && other.first.median(BASELINE).is_some() {
+            self.repeated.push(other.first);
+        }
     }
 
     /// The sets that count: the repetitions, or the first measurement if there are none.
@@ -204,6 +206,8 @@ mod tests {
     #[test]
     fn repetitions_replace_the_first_set_of_two_systems() {
         let mut graph = measured(&[10.0], &[5.0], &[9.0]);
+        graph.repeat(measured(&[4.0], &[], &[]));
+        assert_eq!(graph.rounds(SITU), [10.0]);
         graph.repeat(measured(&[4.0], &[8.0], &[]));
         graph.repeat(measured(&[8.0], &[4.0], &[]));
         assert_eq!(graph.rounds(SITU), [4.0, 8.0]);
