@@ -7,7 +7,7 @@ use situ_bus::{
     Durability, Encoding, History, Limits, Liveliness, Placement, PublisherQos, QosProfile, Reliability,
     Root, SubscriberQos, Trust, TypeDescription, WhenFull,
 };
-use situ_memory::{DomainId, HOST, Strategy};
+use situ_memory::{DomainId, HOST, PageOptions, Strategy};
 
 use crate::error::Failure;
 
@@ -72,6 +72,7 @@ pub unsafe fn read_placement(placement: *const situ_placement) -> Result<Placeme
         domain: unsafe { read_domain(placement.domain, "placement->domain") }?,
         capacity: (placement.capacity != 0).then_some(placement.capacity),
         eager_copies: placement.eager_copies != 0,
+        pages: PageOptions::default(),
         strategy: match placement.strategy {
             0 => Strategy::SizeClasses,
             1 => Strategy::Ring,

@@ -52,12 +52,14 @@ pub use self::{
         Memory, MemoryRequest, Sharing, Stream, StreamOrder, Surveyed, check_range, find, survey,
     },
     os::{
-        Access, AddressWindow, Beneath, Extent, Mapping, MemoryError, NoAddressWindow, OpenRoot, Root,
-        RootError, beneath, find_memory, fork, guard, process, root, thread,
+        Access, AddressWindow, Beneath, Extent, Mapping, MemoryError, NoAddressWindow, OpenRoot, Outcome,
+        PageOptions, PageOutcome, Root, RootError, beneath, find_memory, fork, guard, prefer_pages, process,
+        root, thread,
     },
     pool::{
-        AllocateError, DEVICE_GRANULE, GRANULE, Lent, PoolHeader, PoolMetadata, PoolOptions, PoolOwner,
-        PoolStatistics, PoolView, SlotId, Strategy, ViewError, class_of, class_size,
+        AllocateError, Allocator, DEVICE_GRANULE, GRANULE, Lent, Misplacement, OwnAllocator, PoolHeader,
+        PoolMetadata, PoolOptions, PoolOwner, PoolSpace, PoolStatistics, PoolView, SlotId, Strategy,
+        ViewError, class_of, class_size,
     },
     transfer::{Copier, Enqueuing, Registered, Route},
 };

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use situ_memory::{
     AllocateError, Beneath, Copier, Domain, DomainError, Domains, EmulatedDomain, EmulatedOptions,
-    EmulatedStream, FaultPlan, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions, PoolOwner, Route,
-    Strategy,
+    EmulatedStream, FaultPlan, FenceState, HostDomain, Memory, MemoryRequest, PageOptions, PoolOptions,
+    PoolOwner, Route, Strategy,
 };
 use situ_testkit::process::{rerun, role};
 
@@ -35,6 +35,7 @@ impl Scratch {
             slots: 64,
             capacity: 1 << 20,
             strategy,
+            pages: PageOptions::default(),
             mode: 0o600,
             group: None,
             grows: false,

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use situ_memory::{
     Access, AllocateError, Beneath, Capabilities, Domain, DomainError, DomainId, DomainKind, Domains,
-    EmulatedDomain, GRANULE, HostDomain, Memory, MemoryError, MemoryRequest, PoolOptions, PoolOwner,
-    PoolView, Registered, Strategy as Allocation, Stream, ViewError,
+    EmulatedDomain, GRANULE, HostDomain, Memory, MemoryError, MemoryRequest, PageOptions, PoolOptions,
+    PoolOwner, PoolView, Registered, Strategy as Allocation, Stream, ViewError,
 };
 
 struct Scratch(situ_testkit::Scratch);
@@ -27,7 +27,17 @@ impl Scratch {
 
 fn options(slots: u32, capacity: u64) -> PoolOptions {
     let strategy = Allocation::SizeClasses;
-    PoolOptions { id: 0x1_0007, owner: 42, slots, capacity, strategy, mode: 0o600, group: None, grows: false }
+    PoolOptions {
+        id: 0x1_0007,
+        owner: 42,
+        slots,
+        capacity,
+        strategy,
+        pages: PageOptions::default(),
+        mode: 0o600,
+        group: None,
+        grows: false,
+    }
 }
 
 fn open(scratch: &Scratch) -> Result<PoolView, ViewError> {

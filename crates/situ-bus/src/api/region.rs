@@ -115,6 +115,12 @@ impl<T: RegionMessage> RegionPublisher<T> {
         &self.raw
     }
 
+    /// Gives memory to so many regions of at most `bytes` bytes before they are lent: see
+    /// [`RawPublisher::reserve`].
+    pub fn reserve(&self, messages: usize, bytes: usize) -> Result<(), LoanError> {
+        self.raw.reserve(messages, bytes)
+    }
+
     /// Returns the memory of free slots to the system: see [`RawPublisher::trim`].
     pub fn trim(&self) -> u64 {
         self.raw.trim()

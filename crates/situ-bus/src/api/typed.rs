@@ -9,7 +9,7 @@ use situ_layout::{
     BulkElement, BulkRef, FlatFormError, FlatMessage, Message, RegionFormError, SharedBytes, StorageKind,
     ValidateError, boxed,
 };
-use situ_memory::{DomainId, Strategy};
+use situ_memory::{DomainId, PageOptions, Strategy};
 use situ_region::StoreError;
 use situ_wire::{DecodeError, EncodeError};
 
@@ -189,6 +189,12 @@ impl<T, F> PublisherBuilder<T, F> {
         self
     }
 
+    /// Which pages the memory of its messages should have: see [`Placement::pages`].
+    pub fn pages(mut self, pages: PageOptions) -> Self {
+        self.placement.pages = pages;
+        self
+    }
+
     /// Gives each message a user header of this size: see [`TypeDescription::user_header_size`]. All
     /// participants of the topic state the same.
     pub fn user_header(mut self, bytes: u32) -> Self {
@@ -258,6 +264,12 @@ impl<T: Message> Publisher<T> {
     /// The untyped publisher.
     pub fn raw(&self) -> &RawPublisher {
         &self.raw
+    }
+
+    /// Gives memory to so many messages of at most `bytes` bytes before they are lent: see
+    /// [`RawPublisher::reserve`].
+    pub fn reserve(&self, messages: usize, bytes: usize) -> Result<(), LoanError> {
+        self.raw.reserve(messages, bytes)
     }
 
     /// Returns the memory of free slots to the system: see [`RawPublisher::trim`].

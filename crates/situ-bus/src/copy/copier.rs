@@ -18,7 +18,7 @@ use std::time::Instant;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
     AllocateError, Beneath, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, HOST,
-    Memory, PoolOwner, Registered, SlotId, Strategy, Stream, Then, ViewError,
+    Memory, PageOptions, PoolOwner, Registered, SlotId, Strategy, Stream, Then, ViewError,
 };
 
 use crate::copy::await_fence::await_fence;
@@ -597,8 +597,8 @@ impl DomainCopier {
         let domain = domains.get(self.domain)?;
         let rows = self.topic.ring().depth();
         let slots = rows + SPARE_SLOTS;
-        let options =
-            pool_options(&self.node, domain.as_ref(), slots, (self.capacity, Strategy::SizeClasses));
+        let memory = (self.capacity, Strategy::SizeClasses, PageOptions::default());
+        let options = pool_options(&self.node, domain.as_ref(), slots, memory);
         let mut pool = None;
         let make = |path: &Beneath| {
             pool = Some(PoolOwner::create(domain.as_ref(), path, &options)?);

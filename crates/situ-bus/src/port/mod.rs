@@ -14,6 +14,7 @@
 //!   publish_error    why it fails
 //!   back_pressure    waiting for a subscriber that has no room
 //!   thread_number    detects a publisher that would wait for its own thread
+//!   reserve          memory before it is lent
 //!   trim             returning memory to the system
 //!
 //!   subscriber       joining and taking
@@ -57,6 +58,7 @@ pub(crate) mod publish;
 pub(crate) mod publish_error;
 pub(crate) mod publisher;
 pub(crate) mod publisher_state;
+mod reserve;
 pub(crate) mod row_copy;
 pub(crate) mod sample;
 pub(crate) mod sample_payload;

@@ -1,6 +1,6 @@
 //! In which memory domain a publisher's bodies lie, or a subscriber takes.
 
-use situ_memory::{DomainId, HOST, Strategy};
+use situ_memory::{DomainId, HOST, PageOptions, Strategy};
 
 /// In which memory domain a publisher's bodies lie or a subscriber takes, and how much memory that may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,12 +17,23 @@ pub struct Placement {
     /// copies to the subscribers. A publisher that is dropped waits for its copies, for one second at most.
     pub eager_copies: bool,
     /// How a publisher's pool of messages, or of bodies if they lie on a device, is allocated. A ring has 256
-    /// MiB unless `capacity` is set, and one message that is held for a long time exhausts it.
+    /// MiB unless `capacity` is set, and one message that is held for a long time exhausts it. Fixed slots have
+    /// the capacity that they need. Regions in host memory need slots that grow: they are built in size classes
+    /// or, up to their size, in fixed slots, whatever else is set here.
     pub strategy: Strategy,
+    /// Which pages that pool should have. [`RawPublisher::pages`](crate::RawPublisher::pages) tells what the
+    /// kernel answered.
+    pub pages: PageOptions,
 }
 
 impl Default for Placement {
     fn default() -> Self {
-        Self { domain: HOST, capacity: None, eager_copies: false, strategy: Strategy::SizeClasses }
+        Self {
+            domain: HOST,
+            capacity: None,
+            eager_copies: false,
+            strategy: Strategy::SizeClasses,
+            pages: PageOptions::default(),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! How the pools of messages, bodies and copies are created.
 
-use situ_memory::{Domain, OpenRoot, PoolOptions, Sharing, Strategy};
+use situ_memory::{Domain, OpenRoot, PageOptions, PoolOptions, Sharing, Strategy};
 
 use crate::node::handle::NodeInner;
 use crate::node::liveness::unique;
@@ -20,18 +20,21 @@ pub(crate) const EAGER_SIZE: usize = 64 << 10;
 /// us and 247 us.
 pub(crate) const WARM_SIZE: usize = 512 << 10;
 
+/// Where bodies begin: at a multiple of this number.
+pub(crate) const BODY_ALIGN: u64 = 64;
+
 /// Returns the options of a pool of messages, bodies or copies.
 pub(crate) fn pool_options(
     node: &NodeInner,
     domain: &dyn Domain,
     slots: u64,
-    (capacity, strategy): (Option<u64>, Strategy),
+    (capacity, strategy, pages): (Option<u64>, Strategy, PageOptions),
 ) -> PoolOptions {
     let root = &node.root;
-    let usual = || match (domain.capabilities().sharing, strategy) {
-        (Sharing::File, Strategy::SizeClasses) => capacity_of(root),
+    let usual = || match (domain.capabilities().sharing, &strategy) {
         // A ring uses all its memory before it reuses any.
         (Sharing::Descriptor, _) | (_, Strategy::Ring) => DEVICE_CAPACITY,
+        (Sharing::File, _) => capacity_of(root),
     };
     PoolOptions {
         id: unique(),
@@ -39,9 +42,25 @@ pub(crate) fn pool_options(
         slots: slots.min(1 << 16) as u32,
         capacity: capacity.unwrap_or_else(usual),
         strategy,
+        pages,
         mode: root.file_mode(),
         group: root.group(),
         grows: false,
+    }
+}
+
+/// The strategy of a publisher's pool of messages in host memory, and whether its slots grow. `offset` is where
+/// heads begin in their slots.
+pub(crate) fn strategy_of_messages(wanted: &Strategy, are_regions: bool, offset: usize) -> (Strategy, bool) {
+    match wanted {
+        // A message of this size, wherever its head ends and its body begins.
+        Strategy::FixedSlots { slots, size } => {
+            let size = size.saturating_add(offset as u64 + BODY_ALIGN);
+            (Strategy::FixedSlots { slots: *slots, size }, false)
+        }
+        // Neither a ring nor a strategy of the program's own has slots that grow.
+        _ if are_regions => (Strategy::SizeClasses, true),
+        other => (other.clone(), false),
     }
 }
 

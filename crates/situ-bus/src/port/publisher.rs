@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use situ_memory::fork::Process;
 use situ_memory::{
-    AllocateError, HOST, HostDomain, Memory, PoolOptions, PoolOwner, PoolStatistics, Strategy,
+    AllocateError, HOST, HostDomain, Memory, PageOptions, PoolOptions, PoolOwner, PoolStatistics, Strategy,
 };
 
 use crate::copy::eager::Eager;
@@ -20,7 +20,7 @@ use crate::node::process_watch::wait_for_exiting_processes;
 use crate::port::bodies::Bodies;
 use crate::port::copied_messages::CopiedMessages;
 use crate::port::placement::Placement;
-use crate::port::pool_options::pool_options;
+use crate::port::pool_options::{pool_options, strategy_of_messages};
 use crate::port::publisher_state::{Inner, Trimming, reclaim, retire};
 use crate::qos::{Durability, PublisherQos, Terms, WhenFull, nanoseconds};
 use crate::topic::{
@@ -135,8 +135,8 @@ impl RawPublisher {
         let mut bodies = None;
         if placement.domain != HOST {
             let domain = domains.get(placement.domain)?;
-            let options =
-                pool_options(inner, domain.as_ref(), slots, (placement.capacity, placement.strategy));
+            let memory = (placement.capacity, placement.strategy.clone(), placement.pages);
+            let options = pool_options(inner, domain.as_ref(), slots, memory);
             let mut pool = None;
             let entry = joined.take_bodies(&registration, options.id, |path| {
                 pool = Some(PoolOwner::create(domain.as_ref(), path, &options)?);
@@ -146,11 +146,16 @@ impl RawPublisher {
             bodies = Some(Box::new(Bodies::new(entry, pool)));
         }
         let capacity = placement.capacity.filter(|_| bodies.is_none());
-        // Heads with bodies in another domain are small and all have the same size. A ring has no slots that
-        // grow, but regions need them.
-        let grows = bodies.is_none() && description.encoding == Encoding::Region;
-        let strategy = if bodies.is_none() && !grows { placement.strategy } else { Strategy::SizeClasses };
-        let usual = pool_options(inner, &HostDomain, slots, (capacity, strategy));
+        // Heads with bodies in another domain are small and all have the same size.
+        let ((strategy, grows), pages) = match bodies {
+            Some(_) => ((Strategy::SizeClasses, false), PageOptions::default()),
+            None => {
+                let (are_regions, offset) =
+                    (description.encoding == Encoding::Region, joined.topic.head_offset());
+                (strategy_of_messages(&placement.strategy, are_regions, offset), placement.pages)
+            }
+        };
+        let usual = pool_options(inner, &HostDomain, slots, (capacity, strategy, pages));
         // Only its owner writes a pool of messages on the host. In pools of devices and of copies, others arm
         // the words of fences.
         let options = PoolOptions { grows, mode: usual.mode & !0o020, ..usual };
@@ -172,7 +177,7 @@ impl RawPublisher {
             .then(|| Box::new(RefCell::new(Eager::new(topic.clone(), inner.clone(), placement.domain))));
         let next = topic.end();
         let lease = Lease::of(&topic, registration.terms);
-        Ok(Self {
+        let mut made = Self {
             copied: CopiedMessages::of(&topic, entry, &qos),
             head_offset: topic.head_offset(),
             topic,
@@ -194,7 +199,12 @@ impl RawPublisher {
             process: Process::this(),
             listed: None,
             _one_thread: std::marker::PhantomData,
-        })
+        };
+        // Without the topic's lock, because much memory takes a while. On failure, dropping it leaves the topic.
+        let inner = made.inner.get_mut();
+        inner.pool.prepare()?;
+        inner.bodies.as_mut().map_or(Ok(()), |bodies| bodies.pool.prepare())?;
+        Ok(made)
     }
 
     /// Leaves out the time stamp of each message. This saves reading the clock, but then there is no

@@ -15,6 +15,7 @@ use crate::domain::traits::{
 use crate::os::beneath::Beneath;
 use crate::os::file_windows::{FileWindows, Source};
 use crate::os::mapping::Access;
+use crate::os::pages::{PageOptions, PageOutcome};
 use crate::os::shared_file::{Backing, create_file, identify, path_of};
 
 /// The host's shared memory. Its streams do their work at once, in the call.
@@ -113,6 +114,10 @@ impl Memory for HostMemory {
     fn find(&self, offset: u64, len: u64) -> Result<(), DomainError> {
         check_range(self, offset, len)?;
         Ok(self.windows.find(offset, offset + len)?)
+    }
+
+    fn prefer(&self, pages: &PageOptions) -> Result<PageOutcome, DomainError> {
+        Ok(self.windows.prefer(pages)?)
     }
 
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use crate::os::beneath::Beneath;
 use crate::os::mapping::MemoryError;
+use crate::os::pages::{PageOptions, PageOutcome};
 use crate::sync::fence::Fence;
 
 /// A kind of memory, by its number in the formats. Numbers below 1024 are Situ's.
@@ -291,6 +292,13 @@ pub trait Memory: Send + Sync + fmt::Debug {
     /// Gives a range one fixed address, whichever parts of it get memory later.
     fn keep_place(&self, offset: u64, len: u64) -> Result<(), DomainError> {
         check(self.domain(), self.size(), offset, len)
+    }
+
+    /// Asks for a kind of pages for all memory that is given from now on. The owner's pool calls this once,
+    /// before anything else. Memory works with any pages, so a refusal is a value and no error. A domain whose
+    /// CPU may touch the memory can use [`prefer_pages`](crate::prefer_pages).
+    fn prefer(&self, pages: &PageOptions) -> Result<PageOutcome, DomainError> {
+        Ok(PageOutcome::unsupported(pages))
     }
 
     /// Gives a range real memory: a lack of memory is an error here, not at its first use. Only the owner may

@@ -6,10 +6,11 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::os::beneath::Beneath;
 use crate::os::mapping::{Access, Mapping, MemoryError};
+use crate::os::pages::{PageOptions, PageOutcome, aligned_hint, prefer_pages};
 use crate::pool::{malformed, system};
 
 /// The smallest window: enough for most topics.
@@ -72,6 +73,8 @@ pub(crate) struct FileWindows {
     windows: Mutex<Vec<Mapping>>,
     /// Where memory was found: begin and end of ranges that do not touch, in order.
     found: Mutex<Vec<(u64, u64)>>,
+    /// The wished pages, if the owner has told.
+    pages: OnceLock<PageOptions>,
 }
 
 impl FileWindows {
@@ -90,7 +93,8 @@ impl FileWindows {
         }
         let (base, reach) = (AtomicPtr::new(std::ptr::null_mut()), AtomicU64::new(0));
         let (windows, found) = (Mutex::default(), Mutex::default());
-        Ok(Self { path, source, access, limit, base, reach, windows, found })
+        let pages = OnceLock::new();
+        Ok(Self { path, source, access, limit, base, reach, windows, found, pages })
     }
 
     /// The largest number of bytes that may be used.
@@ -160,6 +164,10 @@ impl FileWindows {
             _ if ample > exactly => self.window(file, exactly),
             error => Err(error),
         })?;
+        if let Some(pages) = self.pages.get() {
+            // The answer is the one that the first window got.
+            prefer(&window, pages);
+        }
         self.base.store(window.base(), Ordering::Release);
         let len = window.len() as u64;
         windows.push(window);
@@ -168,7 +176,9 @@ impl FileWindows {
 
     fn window(&self, file: &File, len: u64) -> Result<Mapping, MemoryError> {
         self.count(len)?;
-        let mapped = Mapping::without_filling(file.as_fd(), len as usize, self.access);
+        let is_huge = self.pages.get().is_some_and(|pages| pages.huge);
+        let hint = if is_huge { aligned_hint(len as usize) } else { std::ptr::null_mut() };
+        let mapped = Mapping::without_filling_near(hint, file.as_fd(), len as usize, self.access);
         mapped.map_err(|source| {
             self.uncount(len);
             system("map", &self.path, source)
@@ -269,6 +279,14 @@ impl FileWindows {
         window.while_writable(offset, len, work)
     }
 
+    /// Owner, once, before its first window: asks for a kind of pages in all of the file.
+    pub(crate) fn prefer(&self, pages: &PageOptions) -> Result<PageOutcome, MemoryError> {
+        let _ = self.pages.set(*pages);
+        self.cover(LEAST.min(self.limit))?;
+        let windows = self.windows();
+        Ok(windows.last().map_or_else(PageOutcome::default, |window| prefer(window, pages)))
+    }
+
     /// Owner: see [`Mapping::populate`].
     pub(crate) fn populate(&self, offset: u64, len: u64) {
         if let Some(window) = self.windows().last() {
@@ -282,6 +300,11 @@ impl Drop for FileWindows {
         let windows = std::mem::take(self.windows.get_mut().unwrap_or_else(PoisonError::into_inner));
         windows.iter().for_each(|window| self.uncount(window.len() as u64));
     }
+}
+
+fn prefer(window: &Mapping, pages: &PageOptions) -> PageOutcome {
+    // SAFETY: the range is this mapping.
+    unsafe { prefer_pages(window.base(), window.len(), pages) }
 }
 
 /// Opens another process's file again, by the path that the kernel gave for it when it was open. No component

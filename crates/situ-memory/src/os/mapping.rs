@@ -5,15 +5,14 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU8;
-use std::sync::atomic::Ordering::Relaxed;
 
 use rustix::fs::FallocateFlags;
-use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 
 use crate::os::extent::Extent;
 use crate::os::fork::{Hold, Registered, register};
 use crate::os::guard::Guarded;
+use crate::os::pages::populate;
 
 const PAGE: usize = 4096;
 
@@ -206,15 +205,25 @@ impl Mapping {
     /// Maps `len` bytes of `file` from `offset` (a multiple of the page size), shared with every other
     /// process.
     pub fn new(file: BorrowedFd<'_>, offset: u64, len: usize, access: Access) -> io::Result<Self> {
+        Self::near(std::ptr::null_mut(), file, offset, len, access)
+    }
+
+    /// The same at an address, if no other mapping is there.
+    fn near(
+        hint: *mut c_void,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        len: usize,
+        access: Access,
+    ) -> io::Result<Self> {
         let protection = match access {
             Access::None => ProtFlags::empty(),
             Access::Read => ProtFlags::READ,
             Access::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
         };
         // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
-        let base = unsafe {
-            rustix::mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file.as_fd(), offset)
-        }?;
+        let base =
+            unsafe { rustix::mm::mmap(hint, len, protection, MapFlags::SHARED, file.as_fd(), offset) }?;
         let base =
             NonNull::new(base.cast::<u8>()).ok_or_else(|| io::Error::other("mapped at address zero"))?;
         let extent = Extent { base, len, protection };
@@ -228,7 +237,17 @@ impl Mapping {
     /// begins without access, so that nothing is filled. If it is locked, its pages then become locked as
     /// they are used (`MLOCK_ONFAULT`).
     pub fn without_filling(file: BorrowedFd<'_>, len: usize, access: Access) -> io::Result<Self> {
-        let mut map = Self::new(file, 0, len, Access::None)?;
+        Self::without_filling_near(std::ptr::null_mut(), file, len, access)
+    }
+
+    /// The same at an address, if no other mapping is there.
+    pub(crate) fn without_filling_near(
+        hint: *mut c_void,
+        file: BorrowedFd<'_>,
+        len: usize,
+        access: Access,
+    ) -> io::Result<Self> {
+        let mut map = Self::near(hint, file, 0, len, Access::None)?;
         let first = map.base().cast::<c_void>();
         lock_as_used(map.extent.base, len)?;
         if access != Access::None {
@@ -316,26 +335,13 @@ impl Mapping {
     }
 
     /// Makes pages present for writing. Using them then costs no page fault, and readers see that they are no
-    /// holes. Where the kernel has no call for that (before 5.14), each page is touched.
+    /// holes.
     pub fn populate(&self, offset: usize, len: usize) {
         let start = offset / PAGE * PAGE;
         let end = offset.saturating_add(len).min(self.extent.len);
         if start < end && self.access == Access::ReadWrite {
-            // SAFETY: the range lies in this mapping; populating does not change its contents.
-            let populated = unsafe {
-                rustix::mm::madvise(
-                    self.extent.base.as_ptr().wrapping_add(start).cast::<c_void>(),
-                    end - start,
-                    Advice::LinuxPopulateWrite,
-                )
-            };
-            if populated.is_err() {
-                for at in (start..end).step_by(PAGE) {
-                    // SAFETY: the byte lies in this mapping, which is readable and writable. It is set to its
-                    // own value in one step, because others may use the page already.
-                    unsafe { &*self.extent.base.as_ptr().add(at).cast::<AtomicU8>() }.fetch_or(0, Relaxed);
-                }
-            }
+            // SAFETY: the range lies in this mapping, which is readable and writable.
+            unsafe { populate(self.extent.base.as_ptr().wrapping_add(start), end - start) };
         }
     }
 }

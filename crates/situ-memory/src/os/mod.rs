@@ -5,6 +5,7 @@
 //!   beneath          paths below a checked directory, without following links
 //!   shared_file      files of shared memory, as their owner makes them
 //!   mapping, extent  the only place that maps files, and the addresses of a mapping
+//!   pages            the pages behind a mapping: present, huge, of a NUMA node
 //!   file_windows     mappings that grow with the use of their file
 //!   address_window   address ranges in which private regions grow without moving
 //!   fd_passing       descriptors handed from process to process
@@ -21,6 +22,7 @@ pub(crate) mod file_windows;
 pub mod fork;
 pub mod guard;
 pub(crate) mod mapping;
+pub(crate) mod pages;
 pub mod process;
 pub mod runtime_dir;
 pub(crate) mod shared_file;
@@ -30,5 +32,6 @@ pub use address_window::{AddressWindow, NoAddressWindow};
 pub use beneath::Beneath;
 pub use extent::Extent;
 pub use mapping::{Access, Mapping, MemoryError, find_memory};
+pub use pages::{Outcome, PageOptions, PageOutcome, prefer_pages};
 pub use runtime_dir as root;
 pub use runtime_dir::{OpenRoot, Root, RootError};

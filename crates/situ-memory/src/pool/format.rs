@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use super::GRANULE;
+use super::{GRANULE, Strategy};
 use crate::domain::traits::{DomainId, DomainKind};
 use crate::os::beneath::Beneath;
 use crate::os::mapping::MemoryError;
@@ -46,25 +46,12 @@ pub(crate) const CUT_OFFSET: usize = 64;
 /// The offset of the first control: a few of them fit the header's page.
 pub(crate) const CONTROLS_OFFSET: usize = 128;
 
-/// How a pool's owner allocates. Readers need not know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(u32)]
-pub enum Strategy {
-    /// Size classes over an offset allocator: slots come free in any order.
-    #[default]
-    SizeClasses = 1,
-    /// A strict ring of bytes: allocated at its head, freed from its tail. It wastes the least and needs no
-    /// search. But a slot that is held for long keeps everything behind it, and in its first lap the ring
-    /// takes all of its capacity. Hence it must be chosen.
-    Ring = 2,
-}
-
 impl PoolHeader {
     /// A header of the current version.
     pub(crate) fn new(
         (id, owner): (u64, u64),
         domain: DomainId,
-        strategy: Strategy,
+        strategy: &Strategy,
         slots: u32,
         capacity: u64,
     ) -> Self {
@@ -76,7 +63,7 @@ impl PoolHeader {
             owner,
             domain_kind: domain.kind.number(),
             domain_number: domain.number,
-            strategy: strategy as u32,
+            strategy: strategy.number(),
             slots,
             controls_offset: CONTROLS_OFFSET as u64,
             capacity,
@@ -86,11 +73,6 @@ impl PoolHeader {
     /// The domain of the pool's memory.
     pub fn domain(&self) -> DomainId {
         DomainId { kind: DomainKind::from_number(self.domain_kind), number: self.domain_number }
-    }
-
-    /// How its owner allocates; `None` for a strategy of a later version.
-    pub fn strategy(&self) -> Option<Strategy> {
-        [Strategy::SizeClasses, Strategy::Ring].into_iter().find(|known| *known as u32 == self.strategy)
     }
 }
 

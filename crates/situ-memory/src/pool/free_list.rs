@@ -1,4 +1,5 @@
-//! Free slots of one kind: the most recently freed first. Also counts how many were not needed for a while.
+//! Free slots of one kind: the most recently freed first. Also counts how many were not needed for a while, and
+//! how many are to stay.
 
 use super::SlotId;
 
@@ -9,6 +10,8 @@ pub(super) struct FreeList {
     /// This number of slots at the beginning has been free since the last [`take_idle`](Self::take_idle),
     /// because slots are added and removed at the end.
     idle: usize,
+    /// This number of slots stays in the list when memory is given back.
+    pub(super) reserved: usize,
 }
 
 impl FreeList {
@@ -44,23 +47,41 @@ impl FreeList {
         self.slots.is_empty()
     }
 
-    /// All of them.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The `count` slots that are taken next.
+    pub(super) fn last(&self, count: usize) -> &[SlotId] {
+        &self.slots[self.slots.len().saturating_sub(count)..]
+    }
+
+    /// All but the reserved ones.
     pub(super) fn take_all(&mut self) -> Vec<SlotId> {
         self.idle = 0;
-        std::mem::take(&mut self.slots)
+        if self.reserved == 0 {
+            return std::mem::take(&mut self.slots);
+        }
+        self.take_first(self.unreserved(0), |_| true)
+    }
+
+    /// How many slots may go, if `keep` slots stay and those that are reserved.
+    fn unreserved(&self, keep: usize) -> usize {
+        self.slots.len().saturating_sub(keep.max(self.reserved))
     }
 
     /// Takes the slots that have been free since the last call, but leaves `keep` slots. Takes the longest
     /// free first, and stops when `more` returns false.
     pub(super) fn take_idle(&mut self, keep: usize, more: impl FnMut(SlotId) -> bool) -> Vec<SlotId> {
-        let taken = self.take_first(self.idle.min(self.slots.len().saturating_sub(keep)), more);
+        let taken = self.take_first(self.idle.min(self.unreserved(keep)), more);
         self.idle = self.slots.len();
         taken
     }
 
     /// Takes the longest free slots first, until `more` returns false.
     pub(super) fn take_oldest(&mut self, more: impl FnMut(SlotId) -> bool) -> Vec<SlotId> {
-        let taken = self.take_first(self.slots.len(), more);
+        let taken = self.take_first(self.unreserved(0), more);
         self.idle = self.idle.saturating_sub(taken.len());
         taken
     }

@@ -31,6 +31,8 @@ pub(super) struct Growing {
     pub(super) free: FreeList,
     /// What the last messages used, in granules: rises at once, falls gradually.
     usual: u32,
+    /// Each slot keeps memory for this number of granules.
+    pub(super) reserved: u32,
     /// A process has registered a slot of the pool with a device: no memory is given back any more.
     keeps_all: bool,
 }
@@ -133,7 +135,7 @@ impl Growing {
     /// Gives memory back, if it is much more than what is used and what is usual.
     #[inline]
     fn shrink(&mut self, table: &mut Table, slot: SlotId, used: u32) {
-        let keeps = used.max(self.usual).max(1);
+        let keeps = used.max(self.usual).max(self.reserved).max(1);
         let most = keeps.saturating_add(keeps / 3).saturating_add(SLACK);
         let place = table.places[slot as usize];
         if place.size > most && !self.keeps_all {

@@ -6,13 +6,17 @@
 //! and controls lie in host shared memory whatever the domain: nothing about a slot is ever stored where the
 //! CPU may not look.
 
+mod backed;
+mod fixed_slots;
 mod format;
 mod free_list;
 mod growing;
+mod own;
 mod owner;
 mod ring;
 mod size_class;
 mod size_classes;
+mod strategy;
 mod table;
 mod view;
 
@@ -20,10 +24,12 @@ use std::path::PathBuf;
 
 use crate::domain::traits::DomainError;
 use crate::os::mapping::MemoryError;
+use crate::os::pages::PageOptions;
 
-pub use format::{PoolHeader, Strategy};
+pub use format::PoolHeader;
 pub use owner::PoolOwner;
 pub use size_class::{class_of, class_size};
+pub use strategy::{Allocator, Misplacement, OwnAllocator, PoolSpace, Strategy};
 pub use view::{Lent, PoolMetadata, PoolView};
 
 pub(crate) use format::{malformed, system};
@@ -45,9 +51,11 @@ pub struct PoolOptions {
     pub id: u64,
     /// The node that owns it.
     pub owner: u64,
-    /// The largest number of slots; rounded up to a multiple of 64, at most 65,536.
+    /// The largest number of slots; rounded up to a multiple of 64, at most 65,536. Fixed slots have a number
+    /// of their own.
     pub slots: u32,
-    /// The largest number of bytes, at most 256 GiB. Host memory is not used before it is allocated.
+    /// The largest number of bytes, at most 256 GiB. Host memory is not used before it is allocated. Fixed
+    /// slots take what they need.
     pub capacity: u64,
     /// Whether slots can grow in their place ([`PoolOwner::allocate_growing`]). This takes size classes, in
     /// memory that is a file. The file then has room for growth without having memory there: `capacity`
@@ -55,6 +63,8 @@ pub struct PoolOptions {
     pub grows: bool,
     /// How slots are allocated.
     pub strategy: Strategy,
+    /// Which pages the memory should have.
+    pub pages: PageOptions,
     /// Permission bits of the files.
     pub mode: u32,
     /// The group of the files, if not the process's own.
@@ -101,6 +111,29 @@ pub enum AllocateError {
         bytes: u64,
         /// The largest possible number of bytes.
         capacity: u64,
+    },
+    /// The message does not fit a fixed slot.
+    #[error("a message of {size} bytes does not fit the pool's slots of {slot} bytes; make the slots larger")]
+    LargerThanSlot {
+        /// What was asked for, in bytes.
+        size: u64,
+        /// The size of each slot in bytes.
+        slot: u64,
+    },
+    /// The program's own [`Allocator`] has returned a range in which the slot cannot lie.
+    #[error(
+        "the pool's own allocator placed a slot of {size} bytes at {begin}..{end}, {fault}; no slot was lent: correct \
+         the allocator"
+    )]
+    Misplaced {
+        /// What was asked for, in bytes.
+        size: u64,
+        /// Where the range begins.
+        begin: u64,
+        /// Where it ends.
+        end: u64,
+        /// What is wrong with it.
+        fault: Misplacement,
     },
     /// The slot was lent with less room than it needs now.
     #[error(

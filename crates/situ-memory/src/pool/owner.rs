@@ -4,15 +4,21 @@ use std::os::fd::AsFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use super::fixed_slots::FixedSlots;
 use super::format::{MAX_CAPACITY, MAX_SLOTS, PAGE, control_size, data_path, system};
+use super::own::Own;
 use super::ring::Ring;
 use super::size_classes::SizeClasses;
 use super::table::{Place, Table};
-use super::{AllocateError, GRANULE, PoolHeader, PoolOptions, PoolStatistics, SlotId, Strategy};
+use super::{
+    AllocateError, DEVICE_GRANULE, GRANULE, PoolHeader, PoolOptions, PoolSpace, PoolStatistics, SlotId,
+    Strategy,
+};
 use crate::domain::traits::{Domain, DomainError, Memory, MemoryRequest, Sharing};
 use crate::os::beneath::Beneath;
 use crate::os::fd_passing::Share;
 use crate::os::mapping::{Access, Mapping, find_memory};
+use crate::os::pages::PageOutcome;
 use crate::os::shared_file::create_file;
 use crate::sync::fence::Fence;
 use crate::sync::slot_control::{SlotControl, short_generation};
@@ -22,6 +28,8 @@ use crate::sync::slot_control::{SlotControl, short_generation};
 enum Allocation {
     SizeClasses(SizeClasses),
     Ring(Ring),
+    FixedSlots(FixedSlots),
+    Own(Own),
 }
 
 /// A pool, as used by the process that owns it. Dropping it leaves the files; [`unlink`](Self::unlink)
@@ -46,8 +54,9 @@ impl PoolOwner {
     ) -> Result<Self, DomainError> {
         let place = place.into();
         let control_path = place.path();
-        let slots = options.slots.clamp(64, MAX_SLOTS).next_multiple_of(64);
-        let limit = options.capacity.clamp(PAGE as u64, MAX_CAPACITY).next_multiple_of(PAGE as u64);
+        let (slots, capacity, slot_size) = needs(domain, options)?;
+        let slots = slots.clamp(64, MAX_SLOTS).next_multiple_of(64);
+        let limit = capacity.clamp(PAGE as u64, MAX_CAPACITY).next_multiple_of(PAGE as u64);
         let is_file = domain.capabilities().sharing == Sharing::File && domain.capabilities().host_access;
         let grows = options.grows && is_file && options.strategy == Strategy::SizeClasses;
         let capacity = if grows { MAX_CAPACITY } else { limit };
@@ -60,11 +69,16 @@ impl PoolOwner {
         let control = Mapping::without_filling(control_file.as_fd(), end, Access::ReadWrite)
             .map_err(|source| system("map", control_path, source))?;
         let bytes = domain.create(&data_path(&place), &MemoryRequest { size: capacity, ..request })?;
+        let pages = if options.pages.are_default() {
+            PageOutcome::default()
+        } else {
+            bytes.prefer(&options.pages)?
+        };
         // A device may have rounded the size up to its own units.
         let capacity = bytes.size().min(MAX_CAPACITY) / PAGE as u64 * PAGE as u64;
         let limit = if grows { limit } else { capacity };
         let header =
-            PoolHeader::new((options.id, options.owner), domain.id(), options.strategy, slots, capacity);
+            PoolHeader::new((options.id, options.owner), domain.id(), &options.strategy, slots, capacity);
         // SAFETY: the mapping is larger than a header, page aligned and writable, and no other process uses
         // the file yet.
         unsafe { control.base().cast::<PoolHeader>().write(header) };
@@ -79,18 +93,46 @@ impl PoolOwner {
             }
             (Sharing::File, _) => None,
         };
+        let mut table = Table::new(header, (place.clone(), control), bytes, limit);
+        table.pages = pages;
+        let allocation = match &options.strategy {
+            Strategy::SizeClasses => Allocation::SizeClasses(SizeClasses::default()),
+            Strategy::Ring => Allocation::Ring(Ring::default()),
+            Strategy::FixedSlots { slots, .. } => {
+                let size = (slot_size / GRANULE as u64) as u32;
+                Allocation::FixedSlots(FixedSlots::new(*slots, size))
+            }
+            Strategy::Own(own) => {
+                let space = PoolSpace { bytes: table.header.capacity, unit: table.unit(), slots };
+                Allocation::Own(Own::new(own.make(&space)))
+            }
+        };
         let pool = Self {
             grows,
             gives_back: domain.capabilities().sharing == Sharing::File,
             _share: share,
-            table: Table::new(header, (place.clone(), control), bytes, limit),
-            allocation: match options.strategy {
-                Strategy::SizeClasses => Allocation::SizeClasses(SizeClasses::default()),
-                Strategy::Ring => Allocation::Ring(Ring::default()),
-            },
+            table,
+            allocation,
         };
         domain.expect(&pool.fence(0));
         Ok(pool)
+    }
+
+    /// Gives fixed slots their memory, which may take a while, for instance a second for some gigabytes. Other
+    /// strategies take memory as they need it. Without this call the first allocation does it.
+    pub fn prepare(&mut self) -> Result<(), DomainError> {
+        let Allocation::FixedSlots(fixed) = &mut self.allocation else { return Ok(()) };
+        let range = fixed.cut(&mut self.table).map_err(|error| match error {
+            AllocateError::Memory(error) => error.into(),
+            AllocateError::Domain(error) => error,
+            other => DomainError::Refused {
+                domain: self.table.header.domain(),
+                action: "make fixed slots".to_owned(),
+                reason: other.to_string(),
+            },
+        })?;
+        self.table.populate(Vec::from_iter(range));
+        Ok(())
     }
 
     /// The pool's header.
@@ -101,6 +143,11 @@ impl PoolOwner {
     /// What the pool holds at the moment.
     pub fn statistics(&self) -> PoolStatistics {
         self.table.statistics
+    }
+
+    /// What became of the wishes for its pages.
+    pub fn pages(&self) -> PageOutcome {
+        self.table.pages
     }
 
     /// The memory that its slots are cut from.
@@ -117,7 +164,72 @@ impl PoolOwner {
         match &mut self.allocation {
             Allocation::SizeClasses(classes) => classes.allocate(&mut self.table, granules),
             Allocation::Ring(ring) => ring.allocate(&mut self.table, granules),
+            Allocation::FixedSlots(fixed) => fixed.allocate(&mut self.table, granules),
+            Allocation::Own(own) => own.allocate(&mut self.table, granules),
         }
+    }
+
+    /// Makes sure that the next `messages` slots of at most `size` bytes are allocated without a system call,
+    /// and are written without a page fault where the CPU may touch them. Other processes see nothing of it.
+    ///
+    /// With size classes, so many free slots keep their memory until [`trim`](Self::trim), and smaller
+    /// messages use them, too. A ring reserves what comes next. Fixed slots have all of that from the start;
+    /// this gives them again what `trim` has taken.
+    #[cold]
+    pub fn reserve(&mut self, messages: usize, size: usize) -> Result<(), AllocateError> {
+        let granules = self.check_room(messages, size)?;
+        let table = &mut self.table;
+        let slots = match &mut self.allocation {
+            Allocation::SizeClasses(classes) => classes.reserve(table, messages, granules)?,
+            Allocation::FixedSlots(fixed) => fixed.reserve(table, messages, granules)?,
+            Allocation::Own(own) => {
+                let ranges = own.reserve(table, messages, granules)?;
+                table.populate(ranges);
+                return Ok(());
+            }
+            Allocation::Ring(ring) => {
+                let range = ring.reserve(table, messages, granules)?;
+                table.populate(vec![range]);
+                return Ok(());
+            }
+        };
+        self.populate(slots);
+        Ok(())
+    }
+
+    /// The same for slots that [grow](Self::allocate_growing).
+    #[cold]
+    pub fn reserve_growing(
+        &mut self,
+        messages: usize,
+        size: usize,
+        room: usize,
+    ) -> Result<(), AllocateError> {
+        let granules = self.check_room(messages, size)?;
+        let slots = match &mut self.allocation {
+            Allocation::SizeClasses(classes) if self.grows => {
+                classes.reserve_growing(&mut self.table, messages, (granules, room))?
+            }
+            _ => return self.reserve(messages, size),
+        };
+        self.populate(slots);
+        Ok(())
+    }
+
+    /// The size in granules, if the pool can ever hold so many messages of it.
+    fn check_room(&self, messages: usize, size: usize) -> Result<u32, AllocateError> {
+        let granules = self.table.granules_of(size)?;
+        let all = (messages as u64).saturating_mul(u64::from(granules) * GRANULE as u64);
+        if messages as u64 > u64::from(self.table.header.slots) || all > self.table.limit {
+            return Err(self.table.exhausted(granules));
+        }
+        Ok(granules)
+    }
+
+    fn populate(&mut self, slots: Vec<SlotId>) {
+        let places = slots.into_iter().map(|slot| self.table.places[slot as usize]);
+        let ranges = places.map(|place| (place.offset, place.offset + place.size)).collect();
+        self.table.populate(ranges);
     }
 
     /// The free slot that [`allocate`](Self::allocate) would hand out for this size. `None` if it would have
@@ -126,7 +238,8 @@ impl PoolOwner {
     pub fn next_free(&self, size: usize) -> Option<SlotId> {
         match &self.allocation {
             Allocation::SizeClasses(classes) => classes.next_free(self.table.granules_of(size).ok()?),
-            Allocation::Ring(_) => None,
+            Allocation::FixedSlots(fixed) => fixed.next_free(),
+            Allocation::Ring(_) | Allocation::Own(_) => None,
         }
     }
 
@@ -135,7 +248,8 @@ impl PoolOwner {
     pub fn next_free_like(&self, slot: SlotId) -> Option<SlotId> {
         match &self.allocation {
             Allocation::SizeClasses(classes) => classes.next_free_like(&self.table, slot),
-            Allocation::Ring(_) => None,
+            Allocation::FixedSlots(fixed) => fixed.next_free(),
+            Allocation::Ring(_) | Allocation::Own(_) => None,
         }
     }
 
@@ -165,7 +279,7 @@ impl PoolOwner {
                 classes.grow(&mut self.table, slot, granules)?;
                 Ok(if classes.is_unclean() { size } else { has as usize })
             }
-            Allocation::Ring(_) => Err(AllocateError::NoRoom { size: size as u64, room: has }),
+            _ => Err(AllocateError::NoRoom { size: size as u64, room: has }),
         }
     }
 
@@ -178,8 +292,8 @@ impl PoolOwner {
         }
     }
 
-    /// Gives the memory of free slots back to the system, and that of a ring if no slot of it is lent.
-    /// Returns the number of bytes. A device's memory is one block and stays, and so does memory that is
+    /// Gives the memory of free slots back to the system, reserved ones included, and that of a ring if no slot
+    /// of it is lent. Returns the number of bytes. A device's memory is one block and stays, and so does memory that is
     /// registered with a device.
     ///
     /// No reader holds a free slot and none can pin it. It was never shared, or it was retired under a
@@ -187,16 +301,21 @@ impl PoolOwner {
     /// finds no memory and gets an error.
     pub fn trim(&mut self) -> u64 {
         let given = match &mut self.allocation {
-            Allocation::SizeClasses(classes) => classes.trim(&mut self.table),
+            Allocation::SizeClasses(classes) => {
+                classes.release_reserved();
+                classes.trim(&mut self.table)
+            }
             Allocation::Ring(ring) => ring.trim(&mut self.table),
+            Allocation::FixedSlots(fixed) => fixed.trim(&mut self.table),
+            Allocation::Own(own) => own.trim(&mut self.table),
         };
         // Slots of other sizes can be cut from the freed memory, even if the system gets none.
         if self.gives_back { given } else { 0 }
     }
 
     /// The same for slots that have been free since the last call, about `most` bytes at most. A caller that
-    /// does this every few seconds keeps the largest amount that it needed within such a period. A ring keeps
-    /// its memory.
+    /// does this every few seconds keeps the largest amount that it needed within such a period. Only size
+    /// classes give memory back in this way.
     pub fn give_idle_back(&mut self, most: u64) -> u64 {
         match &mut self.allocation {
             Allocation::SizeClasses(classes) if self.gives_back => {
@@ -207,7 +326,7 @@ impl PoolOwner {
     }
 
     /// The same until the free slots have at most `bytes` bytes: large slots first, and of each size the
-    /// longest free ones. A ring keeps its memory.
+    /// longest free ones. Only size classes give memory back in this way.
     #[cold]
     pub fn give_back_down_to(&mut self, bytes: u64) -> u64 {
         match &mut self.allocation {
@@ -222,7 +341,9 @@ impl PoolOwner {
     #[inline]
     pub fn free_bytes(&self) -> u64 {
         match &self.allocation {
-            Allocation::SizeClasses(_) if self.gives_back => self.table.free_bytes(),
+            Allocation::SizeClasses(classes) if self.gives_back => {
+                self.table.free_bytes().saturating_sub(classes.reserved_bytes())
+            }
             _ => 0,
         }
     }
@@ -242,6 +363,8 @@ impl PoolOwner {
         match &mut self.allocation {
             Allocation::SizeClasses(classes) => classes.deallocate(&mut self.table, slot),
             Allocation::Ring(ring) => ring.deallocate(&mut self.table, slot),
+            Allocation::FixedSlots(fixed) => fixed.deallocate(&mut self.table, slot),
+            Allocation::Own(own) => own.deallocate(&mut self.table, slot),
         }
     }
 
@@ -276,5 +399,24 @@ impl PoolOwner {
     /// Removes the files. Processes that have mapped them keep their mappings.
     pub fn unlink(&self) {
         super::PoolView::unlink(&self.table.file);
+    }
+}
+
+/// The largest number of slots and bytes of a pool, and the size of its slots if they have one.
+fn needs(domain: &dyn Domain, options: &PoolOptions) -> Result<(u32, u64, u64), DomainError> {
+    let Strategy::FixedSlots { slots, size } = options.strategy else {
+        return Ok((options.slots, options.capacity, 0));
+    };
+    let unit = if domain.capabilities().host_access { GRANULE } else { DEVICE_GRANULE };
+    let space = FixedSlots::space(slots, size, unit as u64).filter(|(_, all)| *all <= MAX_CAPACITY);
+    match space {
+        Some((size, all)) if (1..=MAX_SLOTS).contains(&slots) => Ok((slots, all, size)),
+        _ => Err(DomainError::Refused {
+            domain: domain.id(),
+            action: format!("make {slots} slots of {size} bytes"),
+            reason: format!(
+                "a pool has 1 to {MAX_SLOTS} slots and at most {MAX_CAPACITY} bytes; choose fewer or smaller ones"
+            ),
+        }),
     }
 }

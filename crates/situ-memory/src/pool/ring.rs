@@ -81,6 +81,35 @@ impl Ring {
         Ok(())
     }
 
+    /// Gives memory and numbers to the next `messages` slots of this size. Returns the range in granules in
+    /// which they lie.
+    pub(super) fn reserve(
+        &mut self,
+        table: &mut Table,
+        messages: usize,
+        granules: u32,
+    ) -> Result<(u32, u32), AllocateError> {
+        let (slots, capacity) = (u64::from(table.header.slots), u64::from(table.granules()));
+        let (messages, granules) = (messages as u64, u64::from(granules));
+        let is_empty = self.next == self.oldest;
+        let (begin, in_use) = if is_empty { (0, 0) } else { (self.head % capacity, self.head - self.tail) };
+        // Those behind the end begin at 0 again.
+        let before_end = ((capacity - begin) / granules).min(messages);
+        let begins_anew = before_end < messages;
+        let left_out = if begins_anew { capacity - begin - before_end * granules } else { 0 };
+        let needed = in_use + left_out + messages * granules;
+        if needed > capacity || self.next - self.oldest + messages > slots {
+            return Err(table.exhausted(granules as u32));
+        }
+        let end = if begins_anew { capacity } else { begin + messages * granules } as u32;
+        self.back_up_to(table, end)?;
+        while (table.places.len() as u64) < (self.next + messages).min(slots) {
+            table.new_slot()?;
+            self.ends.push(0);
+        }
+        Ok((if begins_anew { 0 } else { begin as u32 }, end))
+    }
+
     pub(super) fn deallocate(&mut self, table: &mut Table, slot: SlotId) {
         if table.take_back(slot).is_none() {
             return;

@@ -26,6 +26,8 @@ pub(super) struct SizeClasses {
     free: Vec<FreeList>,
     /// Slots that grow in their place.
     growing: Growing,
+    /// The bytes of the slots that are reserved.
+    reserved_bytes: u64,
 }
 
 impl SizeClasses {
@@ -36,7 +38,7 @@ impl SizeClasses {
         let class = class_of(granules);
         let slot = match self.free.get_mut(class).and_then(FreeList::pop) {
             Some(slot) => slot,
-            None => self.cut(table, class, granules)?,
+            None => self.find(table, class, granules)?,
         };
         table.lend(slot);
         Ok(slot)
@@ -68,12 +70,92 @@ impl SizeClasses {
         }
     }
 
-    /// Cuts new slots out of the pool's memory; the slow path of [`allocate`](Self::allocate).
+    /// The slow path of [`allocate`](Self::allocate): takes a slot that was reserved for larger messages, or
+    /// cuts new ones.
+    #[cold]
+    fn find(&mut self, table: &mut Table, class: usize, granules: u32) -> Result<SlotId, AllocateError> {
+        let larger = self.free.iter_mut().skip(class + 1).filter(|free| free.reserved > 0);
+        match larger.filter_map(FreeList::pop).next() {
+            Some(slot) => Ok(slot),
+            None => self.cut(table, class, granules),
+        }
+    }
+
+    /// Makes sure that at least `messages` slots of a size are free, and keeps so many when memory is given
+    /// back. Returns them.
+    pub(super) fn reserve(
+        &mut self,
+        table: &mut Table,
+        messages: usize,
+        granules: u32,
+    ) -> Result<Vec<SlotId>, AllocateError> {
+        let class = class_of(granules);
+        if self.free.len() <= class {
+            self.free.resize_with(class + 1, FreeList::default);
+        }
+        // Kept from now on, so that cutting one does not give another back.
+        let before = self.free[class].reserved;
+        self.free[class].reserved = before.max(messages);
+        let more =
+            (self.free[class].reserved - before) as u64 * u64::from(class_size(class)) * GRANULE as u64;
+        let mut missing = messages.saturating_sub(self.free[class].len());
+        while missing > 0 {
+            let had = self.free[class].len();
+            match self.cut(table, class, granules) {
+                Ok(slot) => self.free[class].push(slot),
+                Err(error) => {
+                    self.free[class].reserved = before;
+                    return Err(error);
+                }
+            }
+            missing = missing.saturating_sub(self.free[class].len().saturating_sub(had).max(1));
+        }
+        self.reserved_bytes += more;
+        Ok(self.free[class].last(messages).to_vec())
+    }
+
+    /// The bytes of the reserved slots.
+    #[inline]
+    pub(super) fn reserved_bytes(&self) -> u64 {
+        self.reserved_bytes
+    }
+
+    /// Forgets all reservations.
+    pub(super) fn release_reserved(&mut self) {
+        let lists = self.free.iter_mut().chain([&mut self.growing.free]);
+        lists.for_each(|free| free.reserved = 0);
+        self.growing.reserved = 0;
+        self.reserved_bytes = 0;
+    }
+
+    /// Makes sure that at least `messages` slots that grow are free and have memory for `granules`. Returns
+    /// them.
+    pub(super) fn reserve_growing(
+        &mut self,
+        table: &mut Table,
+        messages: usize,
+        (granules, room): (u32, usize),
+    ) -> Result<Vec<SlotId>, AllocateError> {
+        let before = (self.growing.reserved, self.growing.free.reserved);
+        self.growing.reserved = before.0.max(granules);
+        let mut slots = Vec::new();
+        let made = (0..messages).try_for_each(|_| {
+            slots.push(self.allocate_growing(table, granules, room)?);
+            Ok(())
+        });
+        slots.iter().rev().for_each(|slot| self.deallocate(table, *slot));
+        match made {
+            Ok(()) => self.growing.free.reserved = before.1.max(messages),
+            Err(_) => (self.growing.reserved, self.growing.free.reserved) = before,
+        }
+        made.map(|()| slots).map_err(|error| table.after_return(error, granules))
+    }
+
+    /// Cuts new slots out of the pool's memory.
     ///
     /// Small slots are cut by the slab and handed out in an order that separates neighbours. Publishers use
     /// their slots in turn. If the turns had a constant stride, the readers' processors would prefetch the
     /// next slot's lines away from the owner, which is just about to write them.
-    #[cold]
     fn cut(&mut self, table: &mut Table, class: usize, granules: u32) -> Result<SlotId, AllocateError> {
         let first = self.cut_one(table, class, granules)?;
         if class_size(class) as usize * GRANULE <= SLAB_MAX_SIZE {
@@ -253,7 +335,7 @@ impl SizeClasses {
         }
     }
 
-    /// Gives the memory of all free slots back. Returns how many bytes the system got.
+    /// Gives the memory of all free slots that are not reserved back. Returns how many bytes the system got.
     pub(super) fn trim(&mut self, table: &mut Table) -> u64 {
         let lists = self.free.iter_mut().chain([&mut self.growing.free]);
         let slots = lists.flat_map(FreeList::take_all).collect();

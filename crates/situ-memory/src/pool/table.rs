@@ -10,6 +10,7 @@ use super::{AllocateError, DEVICE_GRANULE, GRANULE, PoolStatistics, SlotId};
 use crate::domain::traits::{DomainError, Memory};
 use crate::os::beneath::Beneath;
 use crate::os::mapping::{Mapping, find_memory};
+use crate::os::pages::{Outcome, PageOutcome, make_huge, populate};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::fence::POISON;
 use crate::sync::slot_control::SlotControl;
@@ -56,6 +57,8 @@ pub(super) struct Table {
     free: u64,
     /// The pages that got memory last, in bytes, if no memory was given back since.
     backed: Range<u64>,
+    /// What became of the wishes for its pages.
+    pub(super) pages: PageOutcome,
 }
 
 impl Table {
@@ -79,6 +82,7 @@ impl Table {
             places: Vec::new(),
             free: 0,
             backed: 0..0,
+            pages: PageOutcome::default(),
             statistics: PoolStatistics::default(),
         }
     }
@@ -86,6 +90,43 @@ impl Table {
     /// The number of granules of the pool.
     pub(super) fn granules(&self) -> u32 {
         (self.header.capacity / GRANULE as u64) as u32
+    }
+
+    /// Where slots begin and end: multiples of this number of bytes.
+    pub(super) fn unit(&self) -> u64 {
+        u64::from(self.unit) * GRANULE as u64
+    }
+
+    /// Makes the pages of ranges in granules present, which have memory, where the CPU may touch them. Makes
+    /// huge pages of them if that was wished for.
+    pub(super) fn populate(&mut self, mut ranges: Vec<(u32, u32)>) {
+        const GRANULES: u32 = (PAGE / GRANULE) as u32;
+        if self.data.0.is_null() {
+            return;
+        }
+        ranges.sort_unstable();
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for (begin, end) in ranges {
+            let (begin, end) = (begin / GRANULES * GRANULES, end.next_multiple_of(GRANULES));
+            match runs.last_mut() {
+                Some(run) if begin <= run.1 => run.1 = end.max(run.1),
+                _ => runs.push((begin, end)),
+            }
+        }
+        self.pages.huge_bytes = 0;
+        for (begin, end) in runs {
+            let first = self.data.0.wrapping_add(begin as usize * GRANULE);
+            let len = (end - begin) as usize * GRANULE;
+            // SAFETY: the whole pages of slots that have memory, at the address that is valid for all of them
+            // as long as `bytes` lives; the owner may write there.
+            unsafe { populate(first, len) };
+            if self.pages.huge != Outcome::NotAsked {
+                // SAFETY: as above.
+                let (made, refused) = unsafe { make_huge(first, len) };
+                self.pages.huge_bytes += made;
+                self.pages.huge = refused.unwrap_or(self.pages.huge);
+            }
+        }
     }
 
     /// A size in bytes as granules, rounded up, if the pool can ever hold it.
@@ -110,6 +151,14 @@ impl Table {
             slots: self.header.slots,
             bytes: self.statistics.bytes,
             capacity: self.limit,
+        }
+    }
+
+    /// The error with what is in use now, after slots were returned that had been allocated for a reservation.
+    pub(super) fn after_return(&self, error: AllocateError, granules: u32) -> AllocateError {
+        match error {
+            AllocateError::Exhausted { .. } => self.exhausted(granules),
+            error => error,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The part of the suite about pools: allocation, in both strategies, over the domain's memory.
+//! The part of the suite about pools: allocation, in all strategies, over the domain's memory.
 
 use std::collections::VecDeque;
 
@@ -33,13 +33,13 @@ fn overlap(one: (u64, u64), other: (u64, u64)) -> bool {
 
 /// An owner and readers act at random. Held slots keep their bytes, and are not handed out again.
 pub fn what_somebody_holds_is_never_handed_out(site: &Site) {
-    for strategy in [Strategy::SizeClasses, Strategy::Ring] {
-        let mut pool = site.pool(&format!("{strategy:?}.pool"), 64, 256 << 10, strategy);
-        let view =
-            PoolView::open(&site.domains(), &site.path(&format!("{strategy:?}.pool")), Access::ReadWrite)
-                .unwrap();
+    let fixed = Strategy::FixedSlots { slots: 12, size: 32 << 10 };
+    for (strategy, seed) in [(Strategy::SizeClasses, 41), (Strategy::Ring, 42), (fixed, 43)] {
+        let mut pool = site.pool(&format!("{seed}.pool"), 64, 256 << 10, strategy.clone());
+        let view = PoolView::open(&site.domains(), &site.path(&format!("{seed}.pool")), Access::ReadWrite);
+        let view = view.unwrap();
         let stream = site.stream();
-        let mut random = Random(strategy as u64 + 40);
+        let mut random = Random(seed);
         let mut lent: VecDeque<Lent> = VecDeque::new();
         let (mut refused, mut most_held) = (0, 0);
         for turn in 0u64..600 {
@@ -115,9 +115,39 @@ pub fn what_somebody_holds_is_never_handed_out(site: &Site) {
             pool.deallocate(one.slot);
         }
         assert_eq!(pool.statistics().in_use, 0, "returning one twice does no harm");
-        let whole = pool.bytes().size() as usize;
         pool.trim();
+        if let Strategy::FixedSlots { slots, size } = strategy {
+            assert!((0..slots).all(|_| pool.allocate(size as usize).is_ok()), "and all of them are free");
+            continue;
+        }
+        let whole = pool.bytes().size() as usize;
         assert!(pool.allocate(whole.min(pool.header().capacity as usize)).is_ok(), "and all of it is free");
+    }
+}
+
+/// Slots of one size have their places before the first one is lent.
+pub fn fixed_slots_are_there_from_the_start(site: &Site) {
+    let mut pool = site.pool("p.pool", 64, 0, Strategy::FixedSlots { slots: 5, size: 10_000 });
+    let view = PoolView::open(&site.domains(), &site.path("p.pool"), Access::ReadWrite).unwrap();
+    assert_eq!((pool.statistics().slots, view.metadata().slots()), (5, 5));
+    let places: Vec<_> = (0..5).map(|slot| view.place(slot).unwrap()).collect();
+    let slots: Vec<_> = (0..5).map(|size| pool.allocate(1 + size * 2499).unwrap()).collect();
+    assert_eq!(slots, [0, 1, 2, 3, 4]);
+    for (slot, place) in slots.iter().zip(&places) {
+        assert_eq!(pool.place(*slot), *place);
+        assert!(place.1 >= 10_000);
+    }
+    for pair in places.windows(2) {
+        assert!(pair[0].0 + pair[0].1 <= pair[1].0, "{places:?}");
+    }
+    assert!(matches!(pool.allocate(1), Err(AllocateError::Exhausted { in_use: 5, .. })));
+    pool.deallocate(2);
+    assert_eq!(pool.allocate(10_000).unwrap(), 2);
+    pool.deallocate(2);
+    let slot = places[0].1;
+    match pool.allocate(slot as usize + 1) {
+        Err(AllocateError::LargerThanSlot { slot: told, .. }) => assert_eq!(told, slot),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -178,7 +208,7 @@ pub fn a_ring_comes_free_in_order(site: &Site) {
 
 pub fn an_exhausted_pool_says_so(site: &Site) {
     for strategy in [Strategy::SizeClasses, Strategy::Ring] {
-        let mut pool = site.pool(&format!("{strategy:?}.pool"), 64, 1 << 20, strategy);
+        let mut pool = site.pool(&format!("{strategy:?}.pool"), 64, 1 << 20, strategy.clone());
         let capacity = pool.header().capacity;
         // By numbers.
         let slots: Vec<_> = (0..64).map(|_| pool.allocate(64).unwrap()).collect();
@@ -203,7 +233,7 @@ pub fn an_exhausted_pool_says_so(site: &Site) {
 
 pub fn memory_that_was_given_back_comes_again(site: &Site) {
     for strategy in [Strategy::SizeClasses, Strategy::Ring] {
-        let mut pool = site.pool(&format!("{strategy:?}.pool"), 64, 1 << 20, strategy);
+        let mut pool = site.pool(&format!("{strategy:?}.pool"), 64, 1 << 20, strategy.clone());
         let stream = site.stream();
         for turn in 0..3u8 {
             let slots: Vec<_> = (0..4).map(|_| pool.allocate(100_000).unwrap()).collect();

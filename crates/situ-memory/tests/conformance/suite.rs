@@ -19,7 +19,8 @@ use std::time::Duration;
 
 use situ_memory::{
     Beneath, Copier, Domain, DomainError, DomainId, DomainKind, Domains, FenceState, HOST, HostDomain,
-    Memory, MemoryRequest, PoolOptions, PoolOwner, Route, Sharing, Strategy, Stream, StreamOrder,
+    Memory, MemoryRequest, PageOptions, PoolOptions, PoolOwner, Route, Sharing, Strategy, Stream,
+    StreamOrder,
 };
 
 pub use children::*;
@@ -56,6 +57,7 @@ macro_rules! conformance {
                 another_process_reads_what_was_written memory_is_as_good_after_its_owner_was_killed
                 an_owner_that_was_killed_before_the_import
                 what_somebody_holds_is_never_handed_out a_ring_comes_free_in_order
+                fixed_slots_are_there_from_the_start
                 an_exhausted_pool_says_so memory_that_was_given_back_comes_again
             );
         }
@@ -150,11 +152,14 @@ pub fn create_pool(
         slots,
         capacity,
         strategy,
+        pages: PageOptions::default(),
         mode: 0o600,
         group: None,
         grows: false,
     };
-    PoolOwner::create(domain, &path, &options).unwrap()
+    let mut pool = PoolOwner::create(domain, &path, &options).unwrap();
+    pool.prepare().unwrap();
+    pool
 }
 
 /// Bytes in which neighbouring words differ.

@@ -17,8 +17,8 @@ use driver::{called, is_played, play};
 use rustix::fs::MemfdFlags;
 use situ_memory::cuda::{CudaDomain, CudaStream};
 use situ_memory::{
-    Beneath, Domain, DomainId, DomainKind, Fence, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions,
-    PoolOwner, Strategy, StreamOrder, find,
+    Beneath, Domain, DomainId, DomainKind, Fence, FenceState, HostDomain, Memory, MemoryRequest, PageOptions,
+    PoolOptions, PoolOwner, Strategy, StreamOrder, find,
 };
 use suite::{TIMEOUT, pattern, read, unique, write};
 
@@ -56,6 +56,7 @@ fn pool(domain: &dyn Domain) -> PoolOwner {
         slots: 64,
         capacity: 4 << 20,
         strategy: Strategy::SizeClasses,
+        pages: PageOptions::default(),
         mode: 0o600,
         group: None,
         grows: false,
