@@ -11,8 +11,9 @@
  *   }
  *
  * situ/events.h adds events of publishers and subscribers, situ/execute.h wait sets, timers and executors,
- * situ/graph.h the nodes and endpoints that exist, situ/service.h requests and replies. Traces have a header
- * of their own, situ/trace.h, which this one includes.
+ * situ/graph.h the nodes and endpoints that exist, situ/memory.h memory before the first message,
+ * situ/service.h requests and replies. Traces have a header of their own, situ/trace.h, which this one
+ * includes.
  *
  * Rules that hold for every function:
  *
@@ -341,7 +342,9 @@ typedef enum situ_strategy {
   SITU_SIZE_CLASSES = 0,
   /* In the order of publication, in a ring of `capacity` (default: 256 MiB). There is no search, but one
    * message that is held for a long time exhausts the ring. */
-  SITU_RING = 1
+  SITU_RING = 1,
+  /* In slots of one size, all of which have memory from the start. situ/memory.h says how many. */
+  SITU_FIXED_SLOTS = 2
 } situ_strategy;
 
 /* A memory domain and how it is used. A domain is named "host", "emulated:0", "vulkan:0" or "cuda:0". It is

@@ -1,5 +1,5 @@
 //! libsitu: the bus for C, and for all languages that can call C. Its documentation is the headers,
-//! `cpp/include/situ.h`, and `events.h`, `execute.h`, `graph.h`, `service.h` and `trace.h` in
+//! `cpp/include/situ.h`, and `events.h`, `execute.h`, `graph.h`, `memory.h`, `service.h` and `trace.h` in
 //! `cpp/include/situ/`.
 //!
 //! Every function checks its arguments, calls `situ-bus`, and turns errors into texts. No panic unwinds into
@@ -19,6 +19,7 @@ mod inspect;
 mod interrupt;
 mod lender;
 mod loan;
+mod memory;
 mod node;
 mod publisher;
 mod server;

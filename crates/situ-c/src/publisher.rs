@@ -3,16 +3,14 @@
 use std::ffi::c_char;
 use std::ptr::null;
 
-use situ_bus::{GROWING_ROOM, PublishError, RawLoan, RawPublisher};
+use situ_bus::{GROWING_ROOM, PublishError, RawLoan};
 
 use crate::error::{guard, guard_value, situ_error, situ_status};
 use crate::lender::{Lender, situ_publisher};
 use crate::loan::{Lent, give_away, situ_loan};
+use crate::memory::situ_publisher_create_with;
 use crate::node::situ_node;
-use crate::types::{
-    given, read_placement, read_publisher_qos, read_type, situ_placement, situ_publisher_qos, situ_type,
-    target, text,
-};
+use crate::types::{given, situ_placement, situ_publisher_qos, situ_type, target};
 
 /// `situ_publisher_statistics`.
 #[repr(C)]
@@ -56,22 +54,8 @@ pub unsafe extern "C" fn situ_publisher_create_in(
     publisher: *mut *mut situ_publisher,
     error: *mut situ_error,
 ) -> situ_status {
-    let create = || {
-        let target = target(publisher, "publisher")?;
-        // SAFETY: the caller passes a live handle, texts and valid pointers.
-        let (node, topic) = unsafe { (given(node, "node")?, text(topic, "topic")?) };
-        // SAFETY: as above.
-        let (description, (qos, stamps)) = unsafe { (read_type(description)?, read_publisher_qos(qos)?) };
-        // SAFETY: as above.
-        let placement = unsafe { read_placement(placement) }?;
-        let raw = RawPublisher::create_in(&node.node, topic, &description, qos, &placement)?;
-        let raw = if stamps { raw } else { raw.without_stamps() };
-        // SAFETY: not null, and valid for writes as the caller promises.
-        unsafe { target.write(Lender::new(raw)) };
-        Ok(situ_status::Ok)
-    };
-    // SAFETY: `error` is null or valid.
-    unsafe { guard(error, create) }
+    // SAFETY: the caller's promise is passed on.
+    unsafe { situ_publisher_create_with(node, topic, description, qos, placement, null(), publisher, error) }
 }
 
 /// Leaves the topic, at once or when the last loan is returned.

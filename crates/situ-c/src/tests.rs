@@ -23,6 +23,7 @@ use crate::inspect::{situ_node_info, situ_topic_info, situ_wait_info};
 use crate::interrupt::situ_waiting;
 use crate::lender::*;
 use crate::loan::{situ_loan, situ_loan_discard};
+use crate::memory::{situ_memory_options, situ_page_answer, situ_pages};
 use crate::node::{situ_node, situ_node_create, situ_node_destroy, situ_node_options};
 use crate::publisher::*;
 use crate::server::*;
@@ -138,6 +139,12 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         number(&format!("SITU_PROFILE_{name}"), index);
     }
     structure!(situ_placement { domain, capacity, eager_copies, strategy });
+    structure!(situ_memory_options { fixed_slots, slot_size, huge_pages, prefer_node, node });
+    structure!(situ_pages { huge, huge_errno, huge_bytes, node, node_errno });
+    number("SITU_FIXED_SLOTS", FIXED_SLOTS as usize);
+    number("SITU_PAGES_NOT_ASKED", situ_page_answer::NotAsked as usize);
+    number("SITU_PAGES_DONE", situ_page_answer::Done as usize);
+    number("SITU_PAGES_REFUSED", situ_page_answer::Refused as usize);
     structure!(situ_span { address, size, offset, memory_size, domain_kind, domain_number });
     structure!(situ_fence { word, value });
     number("SITU_READABLE", READABLE as usize);
@@ -275,7 +282,7 @@ fn the_header_and_the_library_agree_on_every_number() {
     std::fs::write(
         &source,
         format!(
-            "#include <situ/service.h>\n#include <situ/graph.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"
+            "#include <situ/service.h>\n#include <situ/graph.h>\n#include <situ/memory.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"
         ),
     )
     .unwrap();
@@ -298,8 +305,15 @@ fn the_header_and_the_library_agree_on_every_number() {
 
 #[test]
 fn the_header_declares_what_the_library_exports() {
-    let headers =
-        ["situ.h", "situ/events.h", "situ/execute.h", "situ/graph.h", "situ/service.h", "situ/trace.h"];
+    let headers = [
+        "situ.h",
+        "situ/events.h",
+        "situ/execute.h",
+        "situ/graph.h",
+        "situ/memory.h",
+        "situ/service.h",
+        "situ/trace.h",
+    ];
     let header =
         headers.map(|name| std::fs::read_to_string(include_directory().join(name)).unwrap()).concat();
     let mut code = String::new();
@@ -329,6 +343,7 @@ fn the_header_declares_what_the_library_exports() {
         include_str!("wait_set.rs"),
         include_str!("types.rs"),
         include_str!("graph.rs"),
+        include_str!("memory.rs"),
         include_str!("node.rs"),
         include_str!("loan.rs"),
         include_str!("publisher.rs"),

@@ -15,6 +15,8 @@ use crate::error::Failure;
 pub const FOREVER: u64 = u64::MAX;
 /// `SITU_NO_GROUP`.
 pub const NO_GROUP: u32 = u32::MAX;
+/// `SITU_FIXED_SLOTS`.
+pub const FIXED_SLOTS: u32 = 2;
 /// `SITU_DEFAULT_DOMAIN`.
 pub const DEFAULT_DOMAIN: u32 = u32::MAX;
 
@@ -65,6 +67,18 @@ pub unsafe fn read_domain(name: *const c_char, what: &str) -> Result<DomainId, F
 /// # Safety
 /// `placement` is null or valid for reads, and its domain null or a text.
 pub unsafe fn read_placement(placement: *const situ_placement) -> Result<Placement, Failure> {
+    // SAFETY: the caller's promise is passed on.
+    unsafe { read_placement_with(placement, None) }
+}
+
+/// The same, with the strategy that `SITU_FIXED_SLOTS` means.
+///
+/// # Safety
+/// As for [`read_placement`].
+pub unsafe fn read_placement_with(
+    placement: *const situ_placement,
+    fixed: Option<Strategy>,
+) -> Result<Placement, Failure> {
     // SAFETY: the caller's promise.
     let Some(placement) = (unsafe { placement.as_ref() }) else { return Ok(Placement::default()) };
     Ok(Placement {
@@ -73,10 +87,16 @@ pub unsafe fn read_placement(placement: *const situ_placement) -> Result<Placeme
         capacity: (placement.capacity != 0).then_some(placement.capacity),
         eager_copies: placement.eager_copies != 0,
         pages: PageOptions::default(),
-        strategy: match placement.strategy {
-            0 => Strategy::SizeClasses,
-            1 => Strategy::Ring,
-            other => {
+        strategy: match (placement.strategy, fixed) {
+            (0, _) => Strategy::SizeClasses,
+            (1, _) => Strategy::Ring,
+            (FIXED_SLOTS, Some(fixed)) => fixed,
+            (FIXED_SLOTS, None) => {
+                let what =
+                    format_args!("SITU_FIXED_SLOTS needs situ_publisher_create_with, of situ/memory.h");
+                return Err(Failure::argument(what));
+            }
+            (other, _) => {
                 let what = format_args!("`placement->strategy` is {other}, which is not a situ_strategy");
                 return Err(Failure::argument(what));
             }

@@ -1,6 +1,7 @@
 // The part of a publisher that does not depend on its message type.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -13,11 +14,15 @@
 #include "situ/bus/raii/event.hpp"
 #include "situ/bus/raii/interrupt.hpp"
 #include "situ/bus/raii/node.hpp"
+#include "situ/memory.h"
 
 namespace situ {
 
 /// The statistics of a publisher: see situ.h.
 using publisher_statistics = situ_publisher_statistics;
+
+/// What became of the wishes for a publisher's pages: see situ/memory.h.
+using pages = situ_pages;
 
 /// Base of all publishers: memory, interruption, events and statistics.
 class any_publisher {
@@ -27,6 +32,23 @@ class any_publisher {
   void set_interrupter(const interrupter* stop) noexcept {
     situ_publisher_set_interrupter(handle_.get(), stop != nullptr ? stop->handle() : nullptr);
   }
+
+  /// Gives memory to so many messages of at most `bytes` bytes each, head and body together. The next loans
+  /// then make no system call, and writing them makes no page fault; see situ_publisher_reserve.
+  void reserve(std::size_t messages, std::size_t bytes) {
+    detail::failed why;
+    reserve(messages, bytes, why);
+    detail::raise_if(why);
+  }
+  /// As `reserve`, without an exception.
+  [[nodiscard]] result<void, error> try_reserve(std::size_t messages, std::size_t bytes) {
+    detail::failed why;
+    reserve(messages, bytes, why);
+    if (why.has_value()) return failure{*std::move(why)};
+    return {};
+  }
+  /// What the kernel answered to `placement::huge_pages` and `placement::numa_node`.
+  [[nodiscard]] situ::pages pages() const noexcept { return situ_publisher_pages(handle_.get()); }
 
   /// Gives the memory of free slots back to the system, and returns the number of bytes; see
   /// situ_publisher_trim.
@@ -76,12 +98,18 @@ class any_publisher {
     situ_publisher* made = nullptr;
     const situ_publisher_qos terms = detail::to_c(qos);
     const situ_placement place = detail::to_c(where);
-    const situ_status status =
-        situ_publisher_create_in(on.handle(), topic.c_str(), type.get(), &terms, &place, &made, &raw);
+    const situ_memory_options memory = detail::memory_of(where);
+    const situ_status status = situ_publisher_create_with(on.handle(), topic.c_str(), type.get(), &terms,
+                                                          &place, &memory, &made, &raw);
     if (detail::succeeded(status, raw, why)) handle_.reset(made);
   }
 
  private:
+  void reserve(std::size_t messages, std::size_t bytes, detail::failed& why) {
+    situ_error raw;
+    detail::succeeded(situ_publisher_reserve(handle_.get(), messages, bytes, &raw), raw, why);
+  }
+
   template <class Status>
   event<Status> make_event() const {
     return detail::event_from<Status>(&situ_publisher_event, handle_.get());

@@ -4,12 +4,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "situ.h"
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/c_abi/handle.hpp"
 #include "situ/bus/c_abi/qos.hpp"
+#include "situ/memory.h"
 
 namespace situ {
 
@@ -21,6 +23,8 @@ class device_span;
 enum class strategy : std::uint32_t {
   size_classes = SITU_SIZE_CLASSES,  ///< by classes of size
   ring = SITU_RING,                  ///< in the order of publication
+  /// in slots of one size, all of which have memory from the start: see `placement::fixed_slots`
+  fixed_slots = SITU_FIXED_SLOTS,
 };
 
 /// The domain in which a publisher places bodies, or in which a subscriber takes: `{.domain = "cuda:0"}`.
@@ -36,6 +40,14 @@ struct placement {
   bool eager_copies = false;
   /// How a publisher's memory is allocated.
   situ::strategy strategy = situ::strategy::size_classes;
+  /// With `strategy::fixed_slots`, the number of slots, and the size in bytes of the largest message, head
+  /// and body together: see situ_memory_options in situ/memory.h.
+  std::uint32_t fixed_slots = 0;
+  std::uint64_t slot_size = 0;
+  /// Huge pages for a publisher's memory, where whole ones fit.
+  bool huge_pages = false;
+  /// The NUMA node from which a publisher's memory should come.
+  std::optional<std::uint32_t> numa_node{};
 };
 
 /// The state of a message's fence.
@@ -54,6 +66,12 @@ namespace detail {
 inline situ_placement to_c(const placement& where) noexcept {
   return {where.domain.c_str(), where.capacity, where.eager_copies ? 1U : 0U,
           static_cast<std::uint32_t>(where.strategy)};
+}
+
+/// The rest of a placement for C.
+inline situ_memory_options memory_of(const placement& where) noexcept {
+  return {where.fixed_slots, where.slot_size, where.huge_pages ? 1U : 0U,
+          where.numa_node.has_value() ? 1U : 0U, where.numa_node.value_or(0)};
 }
 
 /// The part of a payload that belongs to a bulk field. Empty if the field lies outside the payload.
