@@ -13,7 +13,8 @@ use std::sync::Arc;
 use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 use situ::memory::{
     Access, Beneath, Capabilities, Domain, DomainError, DomainId, DomainKind, ImmediateStream, Mapping,
-    Memory, MemoryError, MemoryRequest, Sharing, Stream, StreamOrder, check_range, find_memory,
+    Memory, MemoryError, MemoryRequest, PageOptions, PageOutcome, Sharing, Stream, StreamOrder, check_range,
+    find_memory, prefer_pages,
 };
 
 /// Numbers from 1024 on are free. All who share the memory must mean the same by it.
@@ -111,6 +112,11 @@ impl Memory for AnonymousMemory {
     fn host(&self, offset: u64, len: u64) -> Result<Option<*mut u8>, DomainError> {
         check_range(self, offset, len)?;
         Ok(Some(self.mapping.base().wrapping_add(offset as usize)))
+    }
+
+    fn prefer(&self, pages: &PageOptions) -> Result<PageOutcome, DomainError> {
+        // SAFETY: the range is this mapping.
+        Ok(unsafe { prefer_pages(self.mapping.base(), self.mapping.len(), pages) })
     }
 
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {
