@@ -1,9 +1,9 @@
 //! A memory domain of the application: a `dma-buf`, which drivers of devices import without a copy.
 //!
-//! `/dev/udmabuf` makes a `dma-buf` of the pages of a sealed memory file. The CPU uses the file's mapping, and a
-//! camera, a display or a network card the `dma-buf`. Machines without that file have no such domain, and the
-//! error says so. The kernel pins all pages from the start, and by default no more than 64 MiB of one `dma-buf`
-//! (`/sys/module/udmabuf/parameters/size_limit_mb`): set the publisher's capacity, or fixed slots.
+//! `/dev/udmabuf` makes a `dma-buf` of the pages of a sealed memory file. The CPU uses the file's mapping,
+//! and a camera, a display or a network card the `dma-buf`. Machines without that file have no such domain,
+//! and the error says so. The kernel pins all pages from the start, and by default no more than 64 MiB of one
+//! `dma-buf` (`/sys/module/udmabuf/parameters/size_limit_mb`): set the publisher's capacity, or fixed slots.
 
 use std::any::Any;
 use std::ffi::c_int;

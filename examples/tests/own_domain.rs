@@ -1,5 +1,5 @@
-//! The domains of `own-domain` pass the conformance suite, their publishers have a strategy of their own, and the
-//! book shows the code.
+//! The domains of `own-domain` pass the conformance suite, their publishers have a strategy of their own, and
+//! the book shows the code.
 
 #[path = "../own-domain/anonymous.rs"]
 mod anonymous;

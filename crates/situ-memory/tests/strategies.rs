@@ -482,4 +482,44 @@ proptest! {
         pool.trim();
         prop_assert_eq!((pool.statistics().in_use, pool.statistics().bytes, scratch.memory()), (0, 0, 0));
     }
+
+    /// An allocator that answers at random, against a check of all bytes in use.
+    #[test]
+    fn a_slot_is_lent_exactly_if_its_range_is_right(
+        answers in proptest::collection::vec(
+            (0u64..70, 0u64..20, prop_oneof![9 => Just(0u64), 1 => 1u64..64], 1usize..700, any::<usize>()),
+            1..80,
+        )
+    ) {
+        let scratch = Scratch::new();
+        let queue = Arc::new(Mutex::new(Vec::new()));
+        let told = queue.clone();
+        let mut pool = scratch.pool(Strategy::own(move |_| Told(told.clone())), 4096);
+        let mut known: Vec<(SlotId, Range<u64>)> = Vec::new();
+        for (begin, len, off, size, random) in answers {
+            let range = begin * 64 + off..(begin + len) * 64;
+            let needed = size.next_multiple_of(64) as u64;
+            let in_use = |byte| known.iter().any(|(_, range)| range.contains(&byte));
+            let is_right = off == 0
+                && range.end <= 4096
+                && range.end >= range.start + needed
+                && !range.clone().any(in_use);
+            queue.lock().unwrap().push(Some(range.clone()));
+            match pool.allocate(size) {
+                Ok(slot) => {
+                    prop_assert!(is_right, "{range:?} for {size}");
+                    prop_assert_eq!(pool.place(slot), (range.start, range.end - range.start));
+                    prop_assert!(known.iter().all(|(other, _)| *other != slot));
+                    known.push((slot, range));
+                }
+                Err(AllocateError::Misplaced { .. }) => prop_assert!(!is_right, "{range:?} for {size}"),
+                Err(error) => panic!("{error}"),
+            }
+            if random % 3 == 0 && !known.is_empty() {
+                let (slot, _) = known.swap_remove(random % known.len());
+                pool.deallocate(slot);
+            }
+            prop_assert_eq!(pool.statistics().in_use, known.len());
+        }
+    }
 }

@@ -17,9 +17,9 @@ pub struct Placement {
     /// copies to the subscribers. A publisher that is dropped waits for its copies, for one second at most.
     pub eager_copies: bool,
     /// How a publisher's pool of messages, or of bodies if they lie on a device, is allocated. A ring has 256
-    /// MiB unless `capacity` is set, and one message that is held for a long time exhausts it. Fixed slots have
-    /// the capacity that they need. Regions in host memory need slots that grow: they are built in size classes
-    /// or, up to their size, in fixed slots, whatever else is set here.
+    /// MiB unless `capacity` is set, and one message that is held for a long time exhausts it. Fixed slots
+    /// have the capacity that they need. Regions in host memory need slots that grow: they are built in size
+    /// classes or, up to their size, in fixed slots, whatever else is set here.
     pub strategy: Strategy,
     /// Which pages that pool should have. [`RawPublisher::pages`](crate::RawPublisher::pages) tells what the
     /// kernel answered.

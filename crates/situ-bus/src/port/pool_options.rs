@@ -49,8 +49,8 @@ pub(crate) fn pool_options(
     }
 }
 
-/// The strategy of a publisher's pool of messages in host memory, and whether its slots grow. `offset` is where
-/// heads begin in their slots.
+/// The strategy of a publisher's pool of messages in host memory, and whether its slots grow. `offset` is
+/// where heads begin in their slots.
 pub(crate) fn strategy_of_messages(wanted: &Strategy, are_regions: bool, offset: usize) -> (Strategy, bool) {
     match wanted {
         // A message of this size, wherever its head ends and its body begins.

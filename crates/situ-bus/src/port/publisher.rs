@@ -200,7 +200,8 @@ impl RawPublisher {
             listed: None,
             _one_thread: std::marker::PhantomData,
         };
-        // Without the topic's lock, because much memory takes a while. On failure, dropping it leaves the topic.
+        // Without the topic's lock, because much memory takes a while. On failure, dropping it leaves the
+        // topic.
         let inner = made.inner.get_mut();
         inner.pool.prepare()?;
         inner.bodies.as_mut().map_or(Ok(()), |bodies| bodies.pool.prepare())?;

@@ -1,8 +1,8 @@
 //! Memory for messages before they are lent, and the pages that it has.
 //!
-//! Without a reservation, the first messages of a publisher pay for their memory: system calls, and the kernel's
-//! clearing of pages. Then free slots are reused. A publisher that must be fast from the first message on, or in
-//! a burst, reserves.
+//! Without a reservation, the first messages of a publisher pay for their memory: system calls, and the
+//! kernel's clearing of pages. Then free slots are reused. A publisher that must be fast from the first
+//! message on, or in a burst, reserves.
 
 use situ_memory::{AllocateError, PageOutcome};
 
@@ -20,13 +20,13 @@ impl RawPublisher {
     /// Gives memory to so many messages of at most `bytes` bytes each, head and body together. The next loans
     /// then make no system call, and writing them makes no page fault.
     ///
-    /// These count free slots: messages that stay available, samples and loans are not among them. A publisher
-    /// that keeps `depth` messages, of which subscribers hold `n` more, uses `depth + n + 1` slots. The memory
-    /// stays until [`trim`](Self::trim), and smaller messages use it, too. In a ring it is that of the next
-    /// messages. After an error nothing is reserved.
+    /// These count free slots: messages that stay available, samples and loans are not among them. A
+    /// publisher that keeps `depth` messages, of which subscribers hold `n` more, uses `depth + n + 1` slots.
+    /// The memory stays until [`trim`](Self::trim), and smaller messages use it, too. In a ring it is that of
+    /// the next messages. After an error nothing is reserved.
     ///
-    /// Where bodies lie in another domain, their memory is reserved there, and heads of up to 4 KiB. Memory of
-    /// a device has no page faults.
+    /// Where bodies lie in another domain, their memory is reserved there, and heads of up to 4 KiB. Memory
+    /// of a device has no page faults.
     pub fn reserve(&self, messages: usize, bytes: usize) -> Result<(), LoanError> {
         if self.is_inherited() {
             return Err(self.loan_forked());
@@ -54,7 +54,8 @@ impl RawPublisher {
         }
     }
 
-    /// What the kernel answered to [`Placement::pages`](crate::Placement::pages), for the memory of its bodies.
+    /// What the kernel answered to [`Placement::pages`](crate::Placement::pages), for the memory of its
+    /// bodies.
     pub fn pages(&self) -> PageOutcome {
         let inner = self.inner.borrow();
         inner.bodies.as_ref().map_or_else(|| inner.pool.pages(), |bodies| bodies.pool.pages())

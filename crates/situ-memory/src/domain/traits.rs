@@ -295,8 +295,8 @@ pub trait Memory: Send + Sync + fmt::Debug {
     }
 
     /// Asks for a kind of pages for all memory that is given from now on. The owner's pool calls this once,
-    /// before anything else. Memory works with any pages, so a refusal is a value and no error. A domain whose
-    /// CPU may touch the memory can use [`prefer_pages`](crate::prefer_pages).
+    /// before anything else. Memory works with any pages, so a refusal is a value and no error. A domain
+    /// whose CPU may touch the memory can use [`prefer_pages`](crate::prefer_pages).
     fn prefer(&self, pages: &PageOptions) -> Result<PageOutcome, DomainError> {
         Ok(PageOutcome::unsupported(pages))
     }

@@ -1,7 +1,7 @@
 //! The pages behind a mapping: present before their first use, huge, or of a preferred NUMA node.
 //!
-//! A kernel may lack huge pages, or the node that a program names. What it answered is a value, [`PageOutcome`],
-//! and never an error of the memory itself, which works with any pages.
+//! A kernel may lack huge pages, or the node that a program names. What it answered is a value,
+//! [`PageOutcome`], and never an error of the memory itself, which works with any pages.
 
 use std::ffi::{c_int, c_long, c_ulong, c_void};
 use std::fmt;

@@ -37,8 +37,8 @@ impl FixedSlots {
         Self { slots, is_cut: false, size, free: Vec::new(), backed: Backed::default(), trimmed: false }
     }
 
-    /// Cuts the slots, unless they are cut, and gives all of them memory. Returns the range in granules of those
-    /// that it has cut. After an error none is free, and a later call goes on.
+    /// Cuts the slots, unless they are cut, and gives all of them memory. Returns the range in granules of
+    /// those that it has cut. After an error none is free, and a later call goes on.
     pub(super) fn cut(&mut self, table: &mut Table) -> Result<Option<(u32, u32)>, AllocateError> {
         if self.is_cut {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Free slots of one kind: the most recently freed first. Also counts how many were not needed for a while, and
-//! how many are to stay.
+//! Free slots of one kind: the most recently freed first. Also counts how many were not needed for a while,
+//! and how many are to stay.
 
 use super::SlotId;
 

@@ -1,9 +1,9 @@
-//! A strategy of the program's own: its allocator chooses ranges, and this checks each answer before it becomes
-//! a slot.
+//! A strategy of the program's own: its allocator chooses ranges, and this checks each answer before it
+//! becomes a slot.
 //!
-//! The allocator is not trusted. The slots in use are listed here, in the order of their places, so a range that
-//! would overlap one of them is found before the slot is lent. The list has room for as many slots as were ever
-//! in use at a time, so a steady stream allocates nothing.
+//! The allocator is not trusted. The slots in use are listed here, in the order of their places, so a range
+//! that would overlap one of them is found before the slot is lent. The list has room for as many slots as
+//! were ever in use at a time, so a steady stream allocates nothing.
 
 use std::ops::Range;
 

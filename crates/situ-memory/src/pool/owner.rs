@@ -118,8 +118,8 @@ impl PoolOwner {
         Ok(pool)
     }
 
-    /// Gives fixed slots their memory, which may take a while, for instance a second for some gigabytes. Other
-    /// strategies take memory as they need it. Without this call the first allocation does it.
+    /// Gives fixed slots their memory, which may take a while, for instance a second for some gigabytes.
+    /// Other strategies take memory as they need it. Without this call the first allocation does it.
     pub fn prepare(&mut self) -> Result<(), DomainError> {
         let Allocation::FixedSlots(fixed) = &mut self.allocation else { return Ok(()) };
         let range = fixed.cut(&mut self.table).map_err(|error| match error {
@@ -292,9 +292,9 @@ impl PoolOwner {
         }
     }
 
-    /// Gives the memory of free slots back to the system, reserved ones included, and that of a ring if no slot
-    /// of it is lent. Returns the number of bytes. A device's memory is one block and stays, and so does memory that is
-    /// registered with a device.
+    /// Gives the memory of free slots back to the system, reserved ones included, and that of a ring if no
+    /// slot of it is lent. Returns the number of bytes. A device's memory is one block and stays, and so does
+    /// memory that is registered with a device.
     ///
     /// No reader holds a free slot and none can pin it. It was never shared, or it was retired under a
     /// generation that no row names. If a reader of an older message looks at its bytes all the same, it

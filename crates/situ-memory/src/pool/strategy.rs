@@ -15,12 +15,13 @@ pub enum Strategy {
     /// search. But a slot that is held for long keeps everything behind it, and in its first lap the ring
     /// takes all of its capacity. Hence it must be chosen.
     Ring,
-    /// This many slots of one size. All have their memory, with present pages, as soon as the pool exists, and
-    /// keep it. No allocation calls the system, and no size but the largest needs to be known.
+    /// This many slots of one size. All get their memory, with present pages, before the first one is lent,
+    /// and keep it: see [`PoolOwner::prepare`](super::PoolOwner::prepare). No loan calls the system.
     FixedSlots {
         /// How many there are: at most 65,536.
         slots: u32,
-        /// The size of each in bytes. Of a publisher, the size of the largest message, head and body together.
+        /// The size of each in bytes. Of a publisher, the size of the largest message, head and body
+        /// together.
         size: u64,
     },
     /// A strategy of the program's own: see [`own`](Self::own).
@@ -119,8 +120,8 @@ pub struct PoolSpace {
 ///
 /// Only the pool's owner allocates, in one thread at a time. An allocator knows offsets only, so it works for
 /// memory that the CPU may not touch, and keeps what it knows in private memory. The pool does the rest: it
-/// numbers the slots, gives them memory, shares them with readers, and returns a range when no reader can hold
-/// its slot any more.
+/// numbers the slots, gives them memory, shares them with readers, and returns a range when no reader can
+/// hold its slot any more.
 ///
 /// A pool checks each answer. A range that lies outside, is too small or not aligned, or has bytes of another
 /// slot in use is an error of the allocation ([`AllocateError::Misplaced`](super::AllocateError::Misplaced)),

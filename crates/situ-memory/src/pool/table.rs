@@ -154,7 +154,8 @@ impl Table {
         }
     }
 
-    /// The error with what is in use now, after slots were returned that had been allocated for a reservation.
+    /// The error with what is in use now, after slots were returned that had been allocated for a
+    /// reservation.
     pub(super) fn after_return(&self, error: AllocateError, granules: u32) -> AllocateError {
         match error {
             AllocateError::Exhausted { .. } => self.exhausted(granules),
