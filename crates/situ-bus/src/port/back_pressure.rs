@@ -128,7 +128,9 @@ impl RawPublisher {
             if let Some(behind) = behind {
                 shown.show(behind);
                 let waited = Duration::from_nanos(now_ns().saturating_sub(start));
-                if asks_whose && waited >= GRACE && self.is_own_thread(behind) {
+                // If others were in the way until now, there may be room in the meantime.
+                let was_in_the_way = behind.cursor <= inner.window.slowest();
+                if asks_whose && waited >= GRACE && was_in_the_way && self.is_own_thread(behind) {
                     return Err(self.own_thread(behind));
                 }
             }
