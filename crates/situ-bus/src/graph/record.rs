@@ -87,10 +87,11 @@ pub(crate) fn encode(endpoint: &EndpointInfo) -> Vec<u8> {
 
 /// Reads a record of a node's file.
 pub(crate) fn decode(node: NodeId, bytes: &[u8]) -> Reading<EndpointInfo> {
-    let Some((numbers, texts)) = bytes.split_at_checked(TEXTS) else { return Reading::Nothing };
-    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| numbers[at + index]));
-    let half = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| numbers[at + index]));
-    let quarter = |at: usize| usize::from(u16::from_le_bytes([numbers[at], numbers[at + 1]]));
+    let Some((numbers, texts)) = bytes.split_first_chunk::<TEXTS>() else { return Reading::Nothing };
+    let (words, _) = numbers.as_chunks();
+    let word = |at: usize| u64::from_le_bytes(words[at / 8]);
+    let half = |at: usize| (word(at) >> (at % 8 * 8)) as u32;
+    let quarter = |at: usize| usize::from((word(at) >> (at % 8 * 8)) as u16);
     if word(0) == 0 {
         return Reading::Nothing;
     }

@@ -19,6 +19,10 @@ pub fn is_steering(letter: char) -> bool {
 
 /// Whether a text may name a node or a topic: 1 to `most` characters, none of which controls the display.
 pub fn is_name(text: &str, most: usize) -> bool {
+    // Most names are of this kind, and a graph has thousands.
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return (1..=most).contains(&text.len());
+    }
     !text.is_empty() && text.chars().nth(most).is_none() && !text.chars().any(is_steering)
 }
 
