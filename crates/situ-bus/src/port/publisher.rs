@@ -127,7 +127,7 @@ impl RawPublisher {
             missing_forms: 0,
         };
         let domains = inner.domains_with(placement.domain)?;
-        let joined = registration.join()?;
+        let mut joined = registration.join()?;
         let qos = joined.adapt_publisher(qos);
         registration.terms = Terms::of_publisher(&qos);
         let slots = depth as u64 * 2 + HELD_SLOTS;

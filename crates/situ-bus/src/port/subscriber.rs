@@ -148,7 +148,7 @@ impl RawSubscriber {
             domain: placement.domain,
             missing_forms: missing.bits(),
         };
-        let joined = registration.join()?;
+        let mut joined = registration.join()?;
         let qos = joined.adapt_subscriber(qos);
         registration.terms = Terms::of_subscriber(&qos);
         let backpressure = qos.reliability == Reliability::Reliable && keep_last == 0;

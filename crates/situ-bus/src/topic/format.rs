@@ -11,7 +11,7 @@ use crate::protocol::row::{Alone, LONG_WORDS, RowKind};
 use crate::protocol::tenure::Tenure;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
-pub(crate) const VERSION: u32 = 10;
+pub(crate) const VERSION: u32 = 11;
 pub(crate) const PAGE: usize = 4096;
 
 /// The smallest number of rows. A row has 8 bytes, or up to 128 with a copy of a small message. A topic that
@@ -124,15 +124,18 @@ pub(crate) struct SubscribersHeader {
     pub places: u32,
     pub reserved: u32,
     pub places_offset: u64,
+    pub roster_offset: u64,
 }
 
-const _: () = assert!(size_of::<SubscribersHeader>() == 40);
+const _: () = assert!(size_of::<SubscribersHeader>() == 48);
 
 /// The offset of its changing words: on a pair of cache lines of their own.
 pub(crate) const ARRIVALS_OFFSET: usize = 128;
 /// Every place has a page of its own, which gets memory with its first subscriber.
 pub(crate) const PLACES_OFFSET: usize = PAGE;
-pub(crate) const SUBSCRIBERS_END: usize = PLACES_OFFSET + PLACES as usize * PAGE;
+/// The roster lies behind the places, where no participant maps it.
+pub(crate) const ROSTER_OFFSET: usize = PLACES_OFFSET + PLACES as usize * PAGE;
+pub(crate) const SUBSCRIBERS_END: usize = ROSTER_OFFSET + PLACES as usize * size_of::<RosterEntry>();
 
 /// The words that change when a subscriber joins or is about to sleep. Every publisher reads them; subscribers
 /// write them, rarely.
@@ -172,6 +175,7 @@ impl SubscribersHeader {
             places: PLACES,
             reserved: 0,
             places_offset: PLACES_OFFSET as u64,
+            roster_offset: ROSTER_OFFSET as u64,
         }
     }
 
@@ -273,6 +277,24 @@ pub(crate) struct Place {
     pub lease_ns: AtomicU64,
     pub reserved: [AtomicU64; 5],
 }
+
+/// What the roster says of a place: see [`roster`](super::roster). A free place has zeroes.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RosterEntry {
+    /// The state word with which the subscriber took the place.
+    pub state: u32,
+    /// This and the following as in the place.
+    pub encoding: u32,
+    pub node: u64,
+    pub domain: u64,
+    pub layout_hash: u64,
+    pub deadline_ns: u64,
+    pub lease_ns: u64,
+    pub reserved: [u64; 2],
+}
+
+const _: () = assert!(size_of::<RosterEntry>() == 64);
 
 /// A publisher's entry. Its number is the `pool` of a row.
 #[repr(C, align(128))]
@@ -568,7 +590,10 @@ pub(crate) fn domain_to_word(domain: DomainId) -> u64 {
 }
 
 pub(crate) fn domain_from_word(word: &AtomicU64) -> DomainId {
-    let word = word.load(Ordering::Relaxed) & !DOMAIN_USED;
+    domain_from(word.load(Ordering::Relaxed) & !DOMAIN_USED)
+}
+
+pub(crate) fn domain_from(word: u64) -> DomainId {
     DomainId { kind: DomainKind::from_number((word >> 32) as u32), number: word as u32 }
 }
 
@@ -613,7 +638,7 @@ mod tests {
         );
         assert_eq!(
             table("Subscribers' header"),
-            fields!(SubscribersHeader: magic, version, header_size, id, places, reserved, places_offset)
+            fields!(SubscribersHeader: magic, version, header_size, id, places, reserved, places_offset, roster_offset)
         );
         assert_eq!(
             table("Place"),
@@ -626,6 +651,10 @@ mod tests {
                     lease_ns, reserved),
             ]
             .concat()
+        );
+        assert_eq!(
+            table("Roster"),
+            fields!(RosterEntry: state, encoding, node, domain, layout_hash, deadline_ns, lease_ns, reserved)
         );
         assert_eq!(
             table("Publisher"),
@@ -731,8 +760,8 @@ mod tests {
         assert!(!MessageSizes { copied_size: 49, user_header_size: 64 }.fit_rows());
         assert_eq!((head_offset(0), head_offset(8), head_offset(64)), (64, 128, 128));
         assert!(is_user_header(0) && is_user_header(64) && !is_user_header(12) && !is_user_header(72));
-        // A page, and 4096 places of a page each.
-        assert_eq!((PLACES_OFFSET, SUBSCRIBERS_END), (4096, 16_781_312));
+        // A page, 4096 places of a page each, and 4096 entries of 64 bytes.
+        assert_eq!((PLACES_OFFSET, ROSTER_OFFSET, SUBSCRIBERS_END), (4096, 16_781_312, 17_043_456));
     }
 
     #[test]

@@ -1,25 +1,32 @@
 //! Joining a topic: places, publishers' entries, and the compatibility of members.
 //!
 //! All of it happens under the lock of the topic's directory. The kernel releases the lock if its holder
-//! dies. No hot path takes it. A participant that joins or leaves repairs first (see `repair`).
+//! dies. No hot path takes it. A participant that joins or leaves repairs first (see `repair`), and then knows
+//! what members there are (see `census`).
 
 use std::sync::Arc;
 
 use situ_memory::sync::atomic::{Ordering, fence};
 use situ_memory::{Beneath, DomainError, DomainId, HOST, OpenRoot, PoolView};
 
+use super::census::Census;
 use super::compat::{SchemaFlags, first_difference};
 use super::entries::{active_publishers, used_publishers};
 use super::file::Topic;
-use super::format::{DEPTH, MAX_DEPTH, MessageSizes, PLACES, domain_to_word, is_user_header, state};
+use super::files::system;
+use super::format::{
+    DEPTH, MAX_DEPTH, MessageSizes, PLACES, RosterEntry, domain_to_word, is_user_header, state,
+};
 use super::lock::Lock;
-use super::members::PlaceView;
 use super::names;
 use super::offers::offers;
 use super::own_place::OwnPlace;
 use super::register_error::RegisterError;
-use super::repair::{give_up_oldest, is_over, remove_files, remove_topic, repair};
+use super::repair::{
+    give_up_oldest, is_over, remove_files, remove_topic, repair, repair_all, repair_for_member,
+};
 use super::rights::Role;
+use super::roster::{FIRST, Roster, entry_of};
 use super::state_word::StateWord;
 use super::{Encoding, TypeDescription};
 use crate::clock::now_ns;
@@ -53,6 +60,7 @@ pub(crate) struct Registration<'a> {
 pub(crate) struct Joined {
     pub topic: Arc<Topic>,
     lock: Lock,
+    census: Census,
 }
 
 impl Drop for Joined {
@@ -79,19 +87,24 @@ impl Registration<'_> {
         let directory = self.root.topic(self.topic);
         let lock = Lock::acquire(self.root, &directory, self.topic)?;
         if let Some(topic) = Topic::open(self.root, &directory, role)? {
-            repair(&topic, &lock);
-            if is_over(&topic) {
+            let mut census = repair_for_member(&topic, &lock, None);
+            if !census.is_exact && (self.check(&topic, &census).is_err() || !self.has_rows(&topic)) {
+                census = repair_all(&topic, &lock);
+            }
+            if census.is_exact && is_over(&topic) {
                 // All former members are dead: create the topic again, whatever type or depth they had.
                 remove_files(&lock);
             } else {
-                self.check_type(&topic)?;
-                self.check_user_header(&topic)?;
+                self.check(&topic, &census)?;
                 self.grow(&topic, &lock)?;
-                return Ok(self.joined(topic, lock));
+                return Ok(self.joined(topic, lock, census));
             }
         }
         match Topic::create(self.root, &directory, self.topic, self.description, self.size(), role) {
-            Ok(topic) => Ok(self.joined(topic, lock)),
+            Ok(topic) => {
+                let census = Census::of_places(&topic);
+                Ok(self.joined(topic, lock, census))
+            }
             Err(error) => {
                 remove_topic(&directory, &lock);
                 Err(error.into())
@@ -99,9 +112,15 @@ impl Registration<'_> {
         }
     }
 
-    fn joined(&self, topic: Topic, lock: Lock) -> Joined {
+    fn joined(&self, topic: Topic, lock: Lock, census: Census) -> Joined {
         topic.removal.watch_node(crate::node::liveness::path_of(self.root, self.node));
-        Joined { topic: Arc::new(topic), lock }
+        Joined { topic: Arc::new(topic), lock, census }
+    }
+
+    /// Checks whether the topic and its members can be used with this type.
+    fn check(&self, topic: &Topic, census: &Census) -> Result<(), RegisterError> {
+        self.check_type(topic, census)?;
+        self.check_user_header(topic, census)
     }
 
     /// The number of rows of a topic that is created for this participant, and the sizes of its messages.
@@ -109,21 +128,32 @@ impl Registration<'_> {
         (rows(self.depth), sizes(self.description, self.flags))
     }
 
-    /// Gives the topic more rows if it has too few for this participant. It needs one more row than its
-    /// depth: if the window of publishers is smaller than the ring, there is always a row for a seal. If it
-    /// publishes, there shall be a row for every message that present publishers keep.
-    fn grow(&self, topic: &Topic, lock: &Lock) -> Result<(), RegisterError> {
+    /// How many messages have to be kept: by a subscriber its own, by a publisher those that present
+    /// publishers keep, too.
+    fn kept(&self, topic: &Topic) -> u64 {
+        if self.publishes { self.depth_of_all(topic) } else { self.depth as u64 }
+    }
+
+    /// Whether the topic has enough rows for this participant. It needs one more row than its depth: if the
+    /// window of publishers is smaller than the ring, there is always a row for a seal. If it publishes,
+    /// there shall be a row for every message that present publishers keep.
+    fn has_rows(&self, topic: &Topic) -> bool {
         let rows = topic.ring().depth();
-        let kept = if self.publishes { self.depth_of_all(topic) } else { self.depth as u64 };
-        let grown = || {
-            let wanted = u32::try_from(kept.saturating_mul(2)).unwrap_or(MAX_DEPTH);
-            topic.grow(wanted.next_power_of_two().clamp(rows as u32 * 2, MAX_DEPTH), lock)
-        };
         let is_largest = rows >= u64::from(MAX_DEPTH);
-        if rows > kept || (is_largest && rows > self.depth as u64) || grown()? {
+        rows > self.kept(topic) || (is_largest && rows > self.depth as u64)
+    }
+
+    /// Gives the topic more rows if it has too few for this participant.
+    fn grow(&self, topic: &Topic, lock: &Lock) -> Result<(), RegisterError> {
+        if self.has_rows(topic) {
             return Ok(());
         }
-        self.check_depth(rows as u32 - 1)
+        let rows = topic.ring().depth() as u32;
+        let wanted = u32::try_from(self.kept(topic).saturating_mul(2)).unwrap_or(MAX_DEPTH);
+        if topic.grow(wanted.next_power_of_two().clamp(rows * 2, MAX_DEPTH), lock)? {
+            return Ok(());
+        }
+        self.check_depth(rows - 1)
     }
 
     /// How many messages this publisher and the present ones keep.
@@ -142,18 +172,18 @@ impl Registration<'_> {
     /// The type must be the same, or another version of a type that regions understand in several versions.
     /// In the second case all members use regions, because their layout hash does not cover appended members
     /// (`spec/region.md`, *Versions*). A change of other members is rejected when a message is taken.
-    fn check_type(&self, topic: &Topic) -> Result<(), RegisterError> {
+    fn check_type(&self, topic: &Topic, census: &Census) -> Result<(), RegisterError> {
         let ours = self.description;
         let in_region = ours.encoding == Encoding::Region;
         let difference = if topic.type_name != ours.name {
             first_difference(&topic.schema, &ours.schema)
         } else if !self.is_other_version(topic) {
-            if in_region || !participants(topic).any(|(word, ..)| word.is_other_version()) {
+            if in_region || !participants(topic, census).any(|(word, ..)| word.is_other_version()) {
                 return Ok(());
             }
             "it is used in several versions, which only regions understand: join with a region".to_owned()
         } else if in_region && self.may_be_appended(topic) {
-            if participants(topic).all(|(_, encoding, _)| encoding == Encoding::Region as u32) {
+            if participants(topic, census).all(|(_, encoding, _)| encoding == Encoding::Region as u32) {
                 return Ok(());
             }
             "it is another version; only regions understand several, and not all members use regions"
@@ -168,17 +198,17 @@ impl Registration<'_> {
             theirs: topic.type_name.clone(),
             their_hash: topic.header.schema_hash,
             difference,
-            peer: participants(topic).next().map(|(_, _, node)| Box::new(self.peer(node))),
+            peer: participants(topic, census).next().map(|(_, _, node)| Box::new(self.peer(node))),
         })
     }
 
     /// All messages of a topic have user headers of the same size.
-    fn check_user_header(&self, topic: &Topic) -> Result<(), RegisterError> {
+    fn check_user_header(&self, topic: &Topic, census: &Census) -> Result<(), RegisterError> {
         let (ours, theirs) = (self.description.user_header_size, topic.header.user_header_size);
         if ours == theirs {
             return Ok(());
         }
-        let peer = participants(topic).next().map(|(_, _, node)| Box::new(self.peer(node)));
+        let peer = participants(topic, census).next().map(|(_, _, node)| Box::new(self.peer(node)));
         Err(RegisterError::UserHeaderMismatch { topic: self.topic.to_owned(), ours, theirs, peer })
     }
 
@@ -235,14 +265,49 @@ impl Registration<'_> {
         publishes: u32,
         (takes, layout, word): (u32, u64, StateWord),
     ) -> Result<(), RegisterError> {
-        let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
         let serialized = takes == Encoding::Xcdr1 as u32 || takes == Encoding::Xcdr2 as u32;
         let has_no_flat_form = (serialized && layout == 0) || word.has_no_flat_form();
-        if publishes == Encoding::Flat as u32 && has_no_flat_form {
-            return Err(RegisterError::NoFlatForm { topic, type_name, peer: self.peer(node) });
+        let lacks_flat = publishes == Encoding::Flat as u32 && has_no_flat_form;
+        let lacks_region = publishes == Encoding::Region as u32 && word.has_no_region_form();
+        if !lacks_flat && !lacks_region {
+            return Ok(());
         }
-        if publishes == Encoding::Region as u32 && word.has_no_region_form() {
-            return Err(RegisterError::NoRegionForm { topic, type_name, peer: self.peer(node) });
+        let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
+        let peer = self.peer(node);
+        Err(match lacks_flat {
+            true => RegisterError::NoFlatForm { topic, type_name, peer },
+            false => RegisterError::NoRegionForm { topic, type_name, peer },
+        })
+    }
+
+    /// Whether this subscriber can join the present publishers.
+    fn check_publishers(&self, topic: &Topic) -> Result<(), RegisterError> {
+        let encoding = self.description.encoding as u32;
+        let takes = (encoding, self.description.layout_hash, StateWord(self.missing_forms));
+        for entry in active_publishers(topic) {
+            let node = entry.node.load(Ordering::Relaxed);
+            let publishes = entry.encoding.load(Ordering::Relaxed);
+            self.check_serialized(self.domain, node, publishes)?;
+            self.check_bulk(node, publishes, encoding)?;
+            self.check_form(node, publishes, takes)?;
+            self.check_layout(node, entry.layout_hash.load(Ordering::Relaxed), publishes)?;
+        }
+        Ok(())
+    }
+
+    /// Whether this publisher can join the present members.
+    fn check_members(&self, topic: &Topic, census: &Census) -> Result<(), RegisterError> {
+        let encoding = self.description.encoding as u32;
+        for it in &census.subscribers {
+            self.check_serialized(it.domain(), it.node, encoding)?;
+            self.check_bulk(it.node, encoding, it.encoding)?;
+            self.check_form(it.node, encoding, (it.encoding, it.layout_hash, it.word()))?;
+            self.check_layout(it.node, it.layout_hash, it.encoding)?;
+        }
+        for entry in active_publishers(topic) {
+            let (layout_hash, encoding) = (&entry.layout_hash, entry.encoding.load(Ordering::Relaxed));
+            let node = entry.node.load(Ordering::Relaxed);
+            self.check_layout(node, layout_hash.load(Ordering::Relaxed), encoding)?;
         }
         Ok(())
     }
@@ -260,14 +325,66 @@ impl Registration<'_> {
 
 impl Joined {
     /// The quality of service of a new publisher, adapted to the present subscribers if it shall be.
-    pub(crate) fn adapt_publisher(&self, qos: PublisherQos) -> PublisherQos {
-        qos.adapted_to(self.topic.places.active().map(PlaceView::terms))
+    pub(crate) fn adapt_publisher(&mut self, qos: PublisherQos) -> PublisherQos {
+        if qos.best_available {
+            self.count_again();
+        }
+        qos.adapted_to(self.census.subscribers.iter().map(RosterEntry::terms))
     }
 
     /// The same of a new subscriber and the present publishers.
-    pub(crate) fn adapt_subscriber(&self, qos: SubscriberQos) -> SubscriberQos {
+    pub(crate) fn adapt_subscriber(&mut self, qos: SubscriberQos) -> SubscriberQos {
+        if qos.best_available {
+            self.count_again();
+        }
         let offered = active_publishers(&self.topic).map(|entry| entry.terms(StateWord::read(&entry.state)));
         qos.adapted_to(offered)
+    }
+
+    /// Repairs everything, unless that was done: then all members live that seem to.
+    fn count_again(&mut self) {
+        if !self.census.is_exact {
+            self.census = repair_all(&self.topic, &self.lock);
+        }
+    }
+
+    /// Makes sure that members are not in the way because they are dead.
+    fn check(
+        &mut self,
+        check: impl Fn(&Topic, &Census) -> Result<(), RegisterError>,
+    ) -> Result<(), RegisterError> {
+        if !self.census.is_exact && check(&self.topic, &self.census).is_err() {
+            self.count_again();
+        }
+        check(&self.topic, &self.census)
+    }
+
+    /// Notes it if this participant does not match all members.
+    fn compare(&mut self, matches_all: impl Fn(&Topic, &Census) -> bool) {
+        // Never reset, so the reason must not be a dead one.
+        if !self.topic.is_mixed() && !matches_all(&self.topic, &self.census) {
+            self.count_again();
+        }
+        if !matches_all(&self.topic, &self.census) {
+            self.topic.note_mixed();
+        }
+    }
+
+    /// The number of a free place. All places that were ever taken are mapped.
+    fn free_place(&mut self) -> Option<usize> {
+        let is_free = |topic: &Topic, index| topic.places.at(index).is_some_and(|it| !it.word.is_taken());
+        let topic = &self.topic;
+        let found = match self.census.free {
+            Some(index) => is_free(topic, index).then_some(index),
+            None => Some(topic.places.used()).filter(|used| *used < PLACES as usize),
+        };
+        if found.is_some() || self.census.is_exact {
+            return found;
+        }
+        // A process died while it took or freed the place, or the roster does not say the truth.
+        self.count_again();
+        let used = self.topic.places.used();
+        self.census.free.or_else(|| (used < PLACES as usize).then_some(used))
     }
 
     /// The column of the registration's domain.
@@ -280,38 +397,25 @@ impl Joined {
     /// Takes a place for a subscriber, which must have joined for writing, and returns it with the number of
     /// its domain's column. `wants` is the number of earlier messages that it requests.
     pub(crate) fn take_place(
-        &self,
+        &mut self,
         registration: &Registration<'_>,
         backpressure: bool,
         wants: u64,
         keep_last: u64,
     ) -> Result<(OwnPlace, usize), RegisterError> {
-        let topic = &self.topic;
         let domain = registration.domain;
         let encoding = registration.description.encoding as u32;
         registration.check_serialized(domain, registration.node.0, encoding)?;
-        for entry in active_publishers(topic) {
-            let node = entry.node.load(Ordering::Relaxed);
-            registration.check_serialized(domain, node, entry.encoding.load(Ordering::Relaxed))?;
-            let publishes = entry.encoding.load(Ordering::Relaxed);
-            registration.check_bulk(node, publishes, encoding)?;
-            let takes =
-                (encoding, registration.description.layout_hash, StateWord(registration.missing_forms));
-            registration.check_form(node, publishes, takes)?;
-            registration.check_layout(
-                node,
-                entry.layout_hash.load(Ordering::Relaxed),
-                entry.encoding.load(Ordering::Relaxed),
-            )?;
-        }
-        topic.places.map_all()?;
-        let used = topic.places.used();
-        let free = topic.places.all().find(|place| !place.word.is_taken()).map(|place| place.index);
-        let Some(index) = free.or_else(|| (used < PLACES as usize).then_some(used)) else {
-            return Err(RegisterError::Full { topic: topic.name.clone(), role: "subscriber", most: PLACES });
+        self.check(|topic, _| registration.check_publishers(topic))?;
+        self.compare(|topic, _| offers(topic).all(|offered| offered.satisfies(registration.terms)));
+        self.topic.places.map_all()?;
+        let Some(index) = self.free_place() else {
+            let topic = self.topic.name.clone();
+            return Err(RegisterError::Full { topic, role: "subscriber", most: PLACES });
         };
         let column = self.take_column(registration)?;
-        if index == used {
+        let topic = &self.topic;
+        if index == topic.places.used() {
             topic.places.find_memory_for(index)?;
         }
         let place = OwnPlace::new(topic, index)?;
@@ -333,9 +437,6 @@ impl Joined {
         place.ledger.clear();
         place.number.store(unique(), Ordering::Relaxed);
         place.lease_ns.store(registration.terms.lease_ns, Ordering::Relaxed);
-        if !offers(topic).all(|offered| offered.satisfies(registration.terms)) {
-            topic.note_mixed();
-        }
         // The last messages of the topic may be of publishers that do not match.
         let wants = if wants > 0 && topic.is_mixed() { u64::MAX } else { wants };
         let first = topic.registry().first.load(Ordering::SeqCst);
@@ -343,47 +444,49 @@ impl Joined {
         let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };
         let bits = registration.bits(topic) | backpressure;
         arrivals.places_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
+        let word = word.next(bits);
+        if index >= FIRST {
+            self.enlist(index, word)?;
+        }
         // Publication of the place: publishers that see it active see its cursor. If the process dies before
         // this store, the place is still free. If it dies after it, the place is repaired like that of any
         // dead node.
-        place.state.store(word.next(bits), Ordering::SeqCst);
+        place.state.store(word, Ordering::SeqCst);
         flow_window::enter(topic.ring(), &place.cursor, &arrivals.epoch, wants, first);
         topic.note_change();
         Ok((place, column))
     }
 
+    /// Writes the roster's entry of a place that is about to have this state word: see
+    /// [`roster`](super::roster).
+    fn enlist(&self, index: usize, word: u32) -> Result<(), RegisterError> {
+        let topic = &self.topic;
+        let error = |source| system("write", topic.places.file().path(), source);
+        let Some(place) = topic.places.at(index) else { return Ok(()) };
+        let entry = entry_of(place, StateWord(word));
+        Ok(Roster::open(topic, &self.lock, true).and_then(|it| it.write(index, &entry)).map_err(error)?)
+    }
+
     /// Takes an entry for a publisher, and returns the entry's number. `create` makes the publisher's pool,
     /// which has the number `pool`.
     pub(crate) fn take_entry(
-        &self,
+        &mut self,
         registration: &Registration<'_>,
         pool: u64,
         depth: u64,
         lifespan_ns: u64,
         create: impl FnOnce(&Beneath) -> Result<(), DomainError>,
     ) -> Result<usize, RegisterError> {
-        let topic = &self.topic;
         let description = registration.description;
         let encoding = description.encoding as u32;
         registration.check_serialized(registration.domain, registration.node.0, encoding)?;
-        for place in topic.places.active() {
-            let node = place.node();
-            registration.check_serialized(place.domain(), node, encoding)?;
-            registration.check_bulk(node, encoding, place.encoding())?;
-            registration.check_form(node, encoding, (place.encoding(), place.layout_hash(), place.word))?;
-            registration.check_layout(node, place.layout_hash(), place.encoding())?;
-        }
-        for entry in active_publishers(topic) {
-            let node = entry.node.load(Ordering::Relaxed);
-            registration.check_layout(
-                node,
-                entry.layout_hash.load(Ordering::Relaxed),
-                entry.encoding.load(Ordering::Relaxed),
-            )?;
-        }
+        self.check(|topic, census| registration.check_members(topic, census))?;
+        self.compare(|_, census| {
+            census.subscribers.iter().all(|it| registration.terms.satisfies(it.terms()))
+        });
         self.take_column(registration)?;
         let entry = NewEntry {
-            bits: registration.bits(topic),
+            bits: registration.bits(&self.topic),
             encoding,
             node: registration.node,
             pool,
@@ -394,24 +497,30 @@ impl Joined {
             depth,
             lifespan_ns,
         };
-        if !topic.places.active().all(|place| registration.terms.satisfies(place.terms())) {
-            topic.note_mixed();
-        }
-        let index = entry.take(topic, create)?;
-        topic.note_change();
+        self.make_entries_free();
+        let index = entry.take(&self.topic, create)?;
+        self.topic.note_change();
         Ok(index)
+    }
+
+    /// Repairs everything if no entry is free and dead publishers may have some.
+    fn make_entries_free(&mut self) {
+        if !self.census.is_exact && free_entry(&self.topic).is_none() {
+            self.count_again();
+        }
     }
 
     /// Takes an entry for a pool of bodies. Their heads will be in another entry's pool: see
     /// [`name_heads`](Self::name_heads). If the process dies before it has that entry, no row can name these
     /// bodies.
     pub(crate) fn take_bodies(
-        &self,
+        &mut self,
         registration: &Registration<'_>,
         pool: u64,
         create: impl FnOnce(&Beneath) -> Result<(), DomainError>,
     ) -> Result<usize, RegisterError> {
         self.take_column(registration)?;
+        self.make_entries_free();
         let bits = bits_of(registration.terms) | state::BODIES;
         let entry = NewEntry::of_pool(bits, registration.node, pool, registration.domain);
         NewEntry { depth: u64::MAX, ..entry }.take(&self.topic, create)
@@ -490,14 +599,7 @@ impl NewEntry {
     ) -> Result<usize, RegisterError> {
         let is_of_copies = StateWord(self.bits).is_of_copies();
         let is_of_pool = !StateWord(self.bits).is_of_heads();
-        let free = || {
-            let used = topic.used_entries();
-            let free = used_publishers(topic).find(|(_, entry)| {
-                let word = StateWord::read(&entry.state);
-                !word.is_taken() && !word.is_unlinked()
-            });
-            free.map(|(index, _)| index).or_else(|| (used < usize::from(SEAL_POOL)).then_some(used))
-        };
+        let free = || free_entry(topic);
         let Some(index) = free().or_else(|| give_up_oldest(topic).then(free).flatten()) else {
             let role = if is_of_copies { "pool of copies" } else { "publisher" };
             return Err(RegisterError::Full { topic: topic.name.clone(), role, most: u32::from(SEAL_POOL) });
@@ -537,12 +639,26 @@ impl NewEntry {
     }
 }
 
-/// The state words, encodings and nodes of all present members.
-fn participants(topic: &Topic) -> impl Iterator<Item = (StateWord, u32, u64)> {
+/// The number of a publisher's entry that is free.
+fn free_entry(topic: &Topic) -> Option<usize> {
+    let used = topic.used_entries();
+    let free = used_publishers(topic).find(|(_, entry)| {
+        let word = StateWord::read(&entry.state);
+        !word.is_taken() && !word.is_unlinked()
+    });
+    free.map(|(index, _)| index).or_else(|| (used < usize::from(SEAL_POOL)).then_some(used))
+}
+
+/// The state words, encodings and nodes of the present members; of subscribers that differ in nothing but
+/// their nodes, one.
+fn participants<'a>(
+    topic: &'a Topic,
+    census: &'a Census,
+) -> impl Iterator<Item = (StateWord, u32, u64)> + 'a {
     let relaxed = Ordering::Relaxed;
     let publishers = active_publishers(topic)
         .map(move |it| (StateWord::read(&it.state), it.encoding.load(relaxed), it.node.load(relaxed)));
-    topic.places.active().map(|place| (place.word, place.encoding(), place.node())).chain(publishers)
+    census.subscribers.iter().map(|it| (it.word(), it.encoding, it.node)).chain(publishers)
 }
 
 impl Topic {

@@ -8,7 +8,7 @@ use super::file::Topic;
 use super::format::state;
 use super::lock::Lock;
 use super::members::PlaceView;
-use super::repair::{is_over, remove_topic, repair};
+use super::repair::{is_over, remove_topic, repair, repair_for_member};
 use super::state_word::StateWord;
 use crate::node::liveness::{NodeId, has_ended, is_alive};
 use crate::node::living::Living;
@@ -94,7 +94,7 @@ impl Topic {
             entry.state.store(word.left(), Ordering::SeqCst);
         }
         self.note_change();
-        self.leave();
+        self.leave(None);
     }
 
     /// Frees the entries of pools of copies that nothing can be pinned in any more. Their files are removed
@@ -108,16 +108,16 @@ impl Topic {
             PoolView::unlink(self.pool_path(entry.tenure.pool()));
             entry.state.store(word.left() | state::UNLINKED, Ordering::SeqCst);
         }
-        self.leave();
+        self.leave(None);
     }
 
     /// Repairs, and removes the topic if it has no members left. If the lock is not available, the next
-    /// participant does it.
-    pub(super) fn leave(&self) {
+    /// participant does it. `place` is that of a subscriber that has left.
+    pub(super) fn leave(&self, place: Option<usize>) {
         let Ok(lock) = Lock::acquire(&self.root, &self.directory, &self.name) else { return };
         if self.is_current() {
-            repair(self, &lock);
-            if is_over(self) {
+            let census = repair_for_member(self, &lock, place);
+            if census.is_exact && is_over(self) {
                 remove_topic(&self.directory, &lock);
             }
         } else if let Ok(None) = Self::id_in(&self.directory) {

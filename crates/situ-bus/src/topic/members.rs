@@ -24,8 +24,8 @@ use situ_memory::{Access, Beneath, DomainId, Mapping, MemoryError, find_memory};
 
 use super::files::{Identity, SUBSCRIBERS_FILE, identify, is_topic_file, leads_to, system};
 use super::format::{
-    ARRIVALS_OFFSET, Arrivals, PAGE, PLACES, PLACES_OFFSET, Place, ROOM_MADE_OFFSET, RoomMade,
-    SUBSCRIBERS_END, SubscribersHeader, domain_from_word, state,
+    ARRIVALS_OFFSET, Arrivals, PAGE, PLACES, PLACES_OFFSET, Place, ROOM_MADE_OFFSET, ROSTER_OFFSET, RoomMade,
+    RosterEntry, SUBSCRIBERS_END, SubscribersHeader, domain_from_word, state,
 };
 use super::lock::Lock;
 use super::rights::Permissions;
@@ -36,7 +36,7 @@ use crate::protocol::ledger::HeldSlot;
 
 /// How many places each window of the file has. The first window is always mapped, the others when a place in
 /// them is used.
-const WINDOWS: [usize; 3] = [63, 1023, PLACES as usize];
+pub(super) const WINDOWS: [usize; 3] = [63, 1023, PLACES as usize];
 
 /// The places of a topic's subscribers, as this participant has them mapped.
 #[derive(Debug)]
@@ -180,14 +180,26 @@ impl Places {
         Ok(self.further[number].get_or_init(|| mapped))
     }
 
-    /// Gives the page of a place memory, before the place is taken for the first time. Under the lock of the
-    /// directory, by a participant that may write.
+    /// Gives memory to the page of a place, and to its entry in the roster if it has one, before the place is
+    /// taken for the first time. Under the lock of the directory, by a participant that may write.
     pub(super) fn find_memory_for(&self, index: usize) -> Result<(), MemoryError> {
         let path = self.file.path();
         let file = self.file.open(true).map_err(|error| system("open", path, error))?;
-        find_memory(file.as_fd(), (PLACES_OFFSET + index * PAGE) as u64, PAGE as u64)
-            .map_err(|error| system("find memory for", path, error))?;
+        let find = |at: usize, len: usize| {
+            find_memory(file.as_fd(), at as u64, len as u64)
+                .map_err(|error| system("find memory for", path, error))
+        };
+        find(PLACES_OFFSET + index * PAGE, PAGE)?;
+        if index >= WINDOWS[0] {
+            const SIZE: usize = size_of::<RosterEntry>();
+            find(ROSTER_OFFSET + index * SIZE, SIZE)?;
+        }
         self.window_of(index).map(drop)
+    }
+
+    /// Whether this is its file.
+    pub(super) fn is(&self, file: &File) -> bool {
+        identify(file).is_ok_and(|identity| identity == self.identity)
     }
 
     /// Its file.
@@ -299,7 +311,12 @@ impl Places {
     /// Whether this participant found the place's subscriber dead, and could not mark it.
     #[inline]
     pub(super) fn is_passed_over(&self, place: PlaceView<'_>) -> bool {
-        self.passed_over.contains(place.index, place.word)
+        self.has_passed_over(place.index, place.word)
+    }
+
+    /// The same of the subscriber that took this place with this word.
+    pub(super) fn has_passed_over(&self, index: usize, word: StateWord) -> bool {
+        self.passed_over.contains(index, word)
     }
 
     /// Whether the ledger of the place does not count any more, although the place could not be freed.

@@ -9,7 +9,9 @@
 //!   wakes             the words by which members wake each other
 //!   rings             the present ring, the next one, and the earlier ones; ring_files maps them
 //!   members           the file with the subscribers' places; own_place is a place that its subscriber writes
+//!   roster            the same file's list of what its places hold, for participants that join
 //!   entries           the entries of publishers
+//!   census            what a participant that joins or leaves knows of the members
 //!   standing          topics that stand without members, with rights of groups
 //!   names             names of topics, and those that Situ keeps for itself
 //!   lock              the lock under which members join, leave and repair
@@ -21,6 +23,7 @@
 //!   removal           files that were removed while in use; look_for_removal finds them
 //! ```
 
+mod census;
 mod compat;
 mod entries;
 mod file;
@@ -41,6 +44,7 @@ mod repair;
 pub(crate) mod rights;
 mod ring_files;
 mod rings;
+mod roster;
 pub(crate) mod standing;
 mod state_list;
 mod state_word;

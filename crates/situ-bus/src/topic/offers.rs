@@ -5,7 +5,7 @@ use situ_memory::sync::atomic::{AtomicU32, Ordering, fence};
 
 use super::entries::used_publishers;
 use super::file::Topic;
-use super::format::PublisherEntry;
+use super::format::{PublisherEntry, RosterEntry};
 use super::members::PlaceView;
 use super::state_word::StateWord;
 use crate::qos::Terms;
@@ -38,6 +38,13 @@ impl PlaceView<'_> {
     /// What its subscriber requests.
     pub(crate) fn terms(self) -> Terms {
         terms(self.word, self.deadline_ns(), self.lease_ns())
+    }
+}
+
+impl RosterEntry {
+    /// What its subscriber requests.
+    pub(super) fn terms(&self) -> Terms {
+        terms(self.word(), self.deadline_ns, self.lease_ns)
     }
 }
 

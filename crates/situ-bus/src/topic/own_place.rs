@@ -36,7 +36,7 @@ impl OwnPlace {
         self.state.fetch_or(state::GONE, Ordering::SeqCst);
         self.topic.note_change();
         self.topic.room().notify();
-        self.topic.leave();
+        self.topic.leave(Some(self.index));
     }
 }
 

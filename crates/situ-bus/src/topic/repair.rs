@@ -4,6 +4,7 @@
 //! that their ledgers name. Pools of dead publishers are removed once their messages cannot be taken any
 //! more. Each step can be repeated, so a repairer may die at any instruction.
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -11,12 +12,15 @@ use std::io::ErrorKind;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, Beneath, MemoryError, OpenRoot, PoolMetadata, PoolView, ViewError};
 
+use super::census::Census;
 use super::entries::{active_publishers, used_publishers};
 use super::file::Topic;
 use super::files::{FILE, HIDDEN_FILE, SUBSCRIBERS_FILE, is_topic_file};
-use super::format::{PublisherEntry, domain_from_word};
+use super::format::{PublisherEntry, RosterEntry, domain_from_word};
 use super::lock::Lock;
+use super::members::PlaceView;
 use super::rights::Role;
+use super::roster::{FIRST, Roster, mend};
 use super::state_word::StateWord;
 use crate::node::liveness::{NodeId, has_ended, is_alive, nodes};
 use crate::node::living::Living;
@@ -36,6 +40,21 @@ pub(super) fn is_over(topic: &Topic) -> bool {
     topic.header.stands == 0 && !in_use(topic)
 }
 
+/// Repairs for a participant that joins or leaves, and tells what members there are. Of many members, it does
+/// not ask each whether it lives: see [`Census`]. `left` is the place of a subscriber that has just left.
+pub(super) fn repair_for_member(topic: &Topic, lock: &Lock, left: Option<usize>) -> Census {
+    let Some(census) = Census::of_crowd(topic, lock, left) else { return repair_all(topic, lock) };
+    let followed = topic.hint_at_rings();
+    free(topic, lock, left.and_then(|index| topic.places.at(index)).into_iter(), followed);
+    census
+}
+
+/// Repairs everything for a participant that joins, and tells what members there are.
+pub(super) fn repair_all(topic: &Topic, lock: &Lock) -> Census {
+    repair(topic, lock);
+    Census::of_places(topic)
+}
+
 /// Repairs the state that dead members left. Under the lock, so no place and no entry is taken meanwhile.
 pub(super) fn repair(topic: &Topic, lock: &Lock) {
     let followed = topic.hint_at_rings();
@@ -46,15 +65,21 @@ pub(super) fn repair(topic: &Topic, lock: &Lock) {
         topic.note_change();
     }
     let found_dead = dead_subscribers + dead_publishers > 0;
-    let devices = topic.domains().nth(1).is_some();
-    free_places(topic, lock, devices);
+    free(topic, lock, topic.places.all(), followed);
+    mend(topic, lock);
+    if found_dead {
+        remove_orphans(topic, lock);
+    }
+}
+
+/// Frees what gone members do not need any more: those of these places whose subscribers are gone, rings, and
+/// entries of publishers. `followed` tells whether the newest ring could be opened.
+fn free<'t>(topic: &'t Topic, lock: &Lock, places: impl Iterator<Item = PlaceView<'t>>, followed: bool) {
+    free_places(topic, lock, places);
     if followed {
         topic.forget_rings(lock);
     }
     free_entries(topic);
-    if found_dead {
-        remove_orphans(topic, lock);
-    }
 }
 
 /// Marks the entries of dead publishers: for all participants if this one may write, otherwise for itself.
@@ -106,10 +131,9 @@ fn poison(topic: &Topic, entry: &PublisherEntry) -> bool {
 ///
 /// A publisher maps the places again for this, for writing. If it may not, the places stay as they are for
 /// the next repairer that may: the publisher skips them, and their ledgers do not count for it.
-fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
-    let gone: Vec<_> = topic
-        .places
-        .all()
+fn free_places<'t>(topic: &'t Topic, lock: &Lock, places: impl Iterator<Item = PlaceView<'t>>) {
+    let devices = topic.domains().nth(1).is_some();
+    let gone: Vec<_> = places
         .filter(|place| place.word.is_gone() || topic.places.is_passed_over(*place))
         .filter(|place| {
             let node = NodeId(place.node());
@@ -121,7 +145,15 @@ fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
         return;
     }
     let writable = topic.places.writable(lock);
+    // If it cannot be opened, the places behind the first window stay for the next repairer.
+    let in_roster = writable.is_ok() && gone.iter().any(|place| place.index >= FIRST);
+    let roster = in_roster.then(|| Roster::open(topic, lock, true).ok()).flatten();
     for view in gone {
+        // Before the place: see `roster`.
+        let strike = |roster: &Roster| roster.write(view.index, &RosterEntry::default()).is_ok();
+        if writable.is_ok() && view.index >= FIRST && !roster.as_ref().is_some_and(strike) {
+            continue;
+        }
         match writable.as_ref().ok().and_then(|places| places.place(view.index)) {
             Some(place) => {
                 let word = StateWord::read(&place.state);
@@ -189,7 +221,9 @@ fn free_entries(topic: &Topic) {
     // Without the right to write, the next repairer that has it does this.
     let Ok(_writing) = topic.writing() else { return };
     let end = topic.end();
-    let slowest = topic.places.active().map(|place| place.cursor()).min().unwrap_or(end);
+    // Only read where a message may still be wanted, because there may be thousands of places. Later is no
+    // worse: cursors only increase, and no subscriber joins meanwhile.
+    let slowest = LazyCell::new(|| topic.places.active().map(|place| place.cursor()).min().unwrap_or(end));
     let rings = topic.needed_rings();
     let newest = Newest::of(topic, &rings);
     let (heads, pools): (Vec<_>, Vec<_>) =
@@ -200,11 +234,11 @@ fn free_entries(topic: &Topic) {
             continue;
         }
         if word.is_of_copies() {
-            free_copies(topic, &rings, index, entry, slowest >= end);
+            free_copies(topic, &rings, index, entry, *slowest >= end);
             continue;
         }
         let keeps = word.is_transient_local();
-        let wanted = newest.that_needs(index, entry).is_some_and(|last| keeps || last >= slowest);
+        let wanted = newest.that_needs(index, entry).is_some_and(|last| keeps || last >= *slowest);
         if word.is_unlinked() || !wanted {
             free_pool(topic, index, entry);
         }

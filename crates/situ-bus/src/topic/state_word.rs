@@ -143,6 +143,11 @@ impl StateWord {
         self.0 & !(state::COUNT - 1)
     }
 
+    /// What it says beside the count.
+    pub(super) fn bits(self) -> u32 {
+        self.0 & (state::COUNT - 1)
+    }
+
     /// The word of the next member. Its count differs from this one's.
     pub(crate) fn next(self, bits: u32) -> u32 {
         self.freed().wrapping_add(state::COUNT) | bits
