@@ -10,9 +10,9 @@
  *     situ_loan_publish(&loan, NULL, NULL);
  *   }
  *
- * situ/events.h adds events of publishers and subscribers, situ/execute.h wait sets, timers and executors,
- * situ/graph.h the nodes and endpoints that exist, situ/memory.h memory before the first message,
- * situ/service.h requests and replies. Traces have a header of their own, situ/trace.h, which this one
+ * situ/batch.h adds batches, situ/events.h events of publishers and subscribers, situ/execute.h wait sets,
+ * timers and executors, situ/graph.h the nodes and endpoints that exist, situ/memory.h memory before the first
+ * message, situ/service.h requests and replies. Traces have a header of their own, situ/trace.h, which this one
  * includes.
  *
  * Rules that hold for every function:

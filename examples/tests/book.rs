@@ -309,3 +309,46 @@ mod services {
         assert_eq!(both(client).await.unwrap(), (2.0, -2.0));
     }
 }
+
+/// Publishes a batch of images, and returns the loans that had no room.
+fn publish_all(publisher: &situ::bus::Publisher<Image>) -> Result<usize, Box<dyn Error>> {
+    // ANCHOR: publish-all
+    let mut loans = Vec::new();
+    for width in 1..=8 {
+        let mut image = publisher.loan_with(ImageBulkLengths { data: 3 })?;
+        image.width = width;
+        loans.push(image);
+    }
+    if let Err(error) = publisher.publish_all(&mut loans) {
+        println!("{} images were not published: {error}", loans.len());
+    }
+    // ANCHOR_END: publish-all
+    Ok(loans.len())
+}
+
+/// The widths of all images that are there.
+fn take_many(subscriber: &situ::bus::Subscriber<Image>) -> Result<Vec<u32>, Box<dyn Error>> {
+    let mut widths = Vec::new();
+    // ANCHOR: take-many
+    let mut images = Vec::with_capacity(16);
+    while subscriber.take_many(16, &mut images)? > 0 {
+        for image in images.drain(..) {
+            widths.push(image.width);
+        }
+    }
+    // ANCHOR_END: take-many
+    Ok(widths)
+}
+
+#[test]
+fn batches_of_the_book_go_through() {
+    let scratch = Scratch::new("book");
+    let node = Node::in_root("book", Root::at(scratch.path(), None)).unwrap();
+    let publisher = node.publisher::<Image>("images").depth(64).create().unwrap();
+    let subscriber = node.subscriber::<Image>("images").create().unwrap();
+    for _ in 0..3 {
+        assert_eq!(publish_all(&publisher).unwrap(), 0);
+    }
+    let widths = (0..3).flat_map(|_| 1..=8).collect::<Vec<u32>>();
+    assert_eq!(take_many(&subscriber).unwrap(), widths);
+}

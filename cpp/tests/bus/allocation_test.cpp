@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 #include "bus/messages.hpp"
 #include "bus/scratch.hpp"
@@ -29,6 +30,35 @@ TEST_F(Bus, lending_publishing_taking_and_releasing_allocate_nothing) {
   const std::uint64_t before = situ_test::allocations.load();
   bool all = true;
   for (std::uint32_t id = 0; id < 1000; ++id) all = all && hop(id) && !subscriber.take().has_value();
+  EXPECT_EQ(situ_test::allocations.load() - before, 0U);
+  EXPECT_TRUE(all);
+}
+
+TEST_F(Bus, batches_allocate_nothing) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Scan>("scans");
+  auto subscriber = on.subscriber<Scan>("scans");
+  std::vector<situ::loan<Scan>> loans;
+  std::vector<situ::sample<Scan>> samples;
+  loans.reserve(8);
+  samples.reserve(8);
+  const auto round = [&](std::uint32_t id) {
+    for (std::uint32_t at = 0; at < 8; ++at) {
+      loans.push_back(publisher.loan({.ranges = 100}));
+      loans.back()->id = id + at;
+    }
+    publisher.publish_all(loans);
+    std::uint32_t sum = 0;
+    const auto add = [&](const situ::sample<Scan>& scan) { sum += scan->id; };
+    bool good = subscriber.take_many(4, samples) == 4 && subscriber.take_each(99, add) == 4;
+    for (std::uint32_t at = 0; at < 4; ++at) good = good && samples[at]->id == id + at;
+    samples.clear();
+    return good && loans.empty() && sum == 4 * id + 22;
+  };
+  for (std::uint32_t id = 0; id < 100; ++id) ASSERT_TRUE(round(id));
+  const auto before = situ_test::allocations.load();
+  bool all = true;
+  for (std::uint32_t id = 0; id < 100; ++id) all = all && round(id);
   EXPECT_EQ(situ_test::allocations.load() - before, 0U);
   EXPECT_TRUE(all);
 }

@@ -4,7 +4,9 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <iostream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -137,6 +139,45 @@ TEST_F(Bus, the_synchronizer_of_the_book_pairs_images_and_clouds) {
     EXPECT_EQ(pair.cloud, 10U);
   }
   publisher.join();
+}
+
+/// Publishes a batch of images, and returns how many had no room.
+std::size_t publish_all(situ::publisher<Image>& publisher) {
+  // ANCHOR: publish-all
+  std::vector<situ::loan<Image>> loans;
+  for (std::uint32_t width = 1; width <= 8; ++width) {
+    loans.push_back(publisher.loan({.data = 3}));
+    loans.back()->width = width;
+  }
+  if (const auto done = publisher.try_publish_all(loans); !done) {
+    std::cerr << loans.size() << " images were not published: " << done.error().what() << '\n';
+  }
+  // ANCHOR_END: publish-all
+  return loans.size();
+}
+
+/// The widths of all images that are there.
+std::vector<std::uint32_t> take_many(situ::subscriber<Image>& subscriber) {
+  std::vector<std::uint32_t> widths;
+  // ANCHOR: take-many
+  std::vector<situ::sample<Image>> images;
+  images.reserve(16);
+  while (subscriber.take_many(16, images) > 0) {
+    for (const auto& image : images) widths.push_back(image->width);
+    images.clear();
+  }
+  // ANCHOR_END: take-many
+  return widths;
+}
+
+TEST_F(Bus, batches_of_the_book_go_through) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Image>("images", {.depth = 64});
+  auto subscriber = on.subscriber<Image>("images");
+  EXPECT_EQ(publish_all(publisher), 0U);
+  EXPECT_EQ(publish_all(publisher), 0U);
+  EXPECT_EQ(take_many(subscriber),
+            (std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
 // ANCHOR: trace

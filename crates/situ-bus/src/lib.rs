@@ -109,6 +109,7 @@ pub use self::{
     observe::read_message::ObservedMessage,
     observe::service::{ServiceEvent, ServiceEventKind, ServiceObserver},
     observe::{hook, inspect},
+    port::batch::Published,
     port::device_span::DeviceSpan,
     port::growing::GROWING_ROOM,
     port::loan::{DetachedLoan, LoanError, RawLoan},

@@ -1,6 +1,7 @@
 //! Loans for C: messages of publishers, requests of clients, replies of servers.
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::null_mut;
 
@@ -10,7 +11,7 @@ use situ_bus::{
 
 use crate::error::{Failure, guard, guard_value, situ_error, situ_status};
 use crate::lender::{Lender, situ_client, situ_publisher, situ_server};
-use crate::types::{encoding, given};
+use crate::types::{encoding, given, target};
 
 impl<T> Lender<T> {
     /// Stores a loan of this lender in the caller's structure, and counts it.
@@ -188,6 +189,106 @@ impl situ_loan {
                     Lent::Reply(server.raw.raw.attach(detached.cast::<DetachedReplyLoan>().read()))
                 }
             })
+        }
+    }
+}
+
+/// Loans of messages in an array of C, which still holds them while they are published.
+#[derive(Clone, Copy)]
+pub(crate) struct Batch<'a> {
+    first: *mut situ_loan,
+    count: usize,
+    /// The publisher of the first loan.
+    pub(crate) publisher: &'a situ_publisher,
+}
+
+impl<'a> Batch<'a> {
+    /// Checks all loans before the first is published. `None` for an empty array.
+    ///
+    /// # Safety
+    /// `first` is null, or leads to `count` loans, each as for
+    /// [`situ_loan_publish`](crate::publisher::situ_loan_publish), which stay unchanged while the batch is
+    /// used.
+    pub(crate) unsafe fn of(first: *mut situ_loan, count: usize) -> Result<Option<Self>, Failure> {
+        if count == 0 {
+            return Ok(None);
+        }
+        let first = target(first, "loans")?;
+        for at in 0..count {
+            // SAFETY: one of the caller's loans.
+            let loan = unsafe { given(first.wrapping_add(at), "loans") }?;
+            match loan.state {
+                MESSAGE => {}
+                REQUEST | REPLY => {
+                    return Err(Failure::argument(format_args!(
+                        "`loans[{at}]` is a request or a reply, and no message of a topic: send it by itself"
+                    )));
+                }
+                _ => {
+                    return Err(Failure::argument(format_args!(
+                        "`loans[{at}]` holds no loan: it was published or discarded before, or never lent"
+                    )));
+                }
+            }
+            encoding(loan.encoding)?;
+            // SAFETY: it holds a message, as was checked.
+            let lent = unsafe { loan.message() }.body_size();
+            if loan.body_size > lent {
+                return Err(Failure::argument(format_args!(
+                    "`loans[{at}].body_size` is {}, but only {lent} bytes were lent",
+                    loan.body_size
+                )));
+            }
+        }
+        // SAFETY: it holds a message, as was checked, so its lender is a publisher that has a loan.
+        Ok(Some(Self { first, count, publisher: unsafe { &*(*first).lender.cast() } }))
+    }
+
+    /// The loans as they are to be published.
+    pub(crate) fn loans(self) -> impl Iterator<Item = ManuallyDrop<RawLoan<'a>>> + Clone {
+        (0..self.count).map(move |at| {
+            // SAFETY: `of` checked that it holds a message, and nothing has changed since.
+            let loan = unsafe { &*self.first.wrapping_add(at) };
+            // SAFETY: as above.
+            let mut lent = unsafe { loan.message() };
+            lent.shrink_body(loan.body_size);
+            if let Some(encoding) = Encoding::from_number(loan.encoding) {
+                lent.set_encoding(encoding);
+            }
+            lent
+        })
+    }
+}
+
+impl situ_loan {
+    /// The message, which the structure still holds.
+    ///
+    /// # Safety
+    /// It holds a message. The result is not published while the structure holds it.
+    unsafe fn message<'a>(&self) -> ManuallyDrop<RawLoan<'a>> {
+        // SAFETY: `write` stored the publisher, which stays as long as it has loans, and the loan, which is
+        // plain data. The copy is dropped by nobody.
+        unsafe {
+            let publisher: &'a situ_publisher = &*self.lender.cast();
+            let detached = (&raw const self.detached).cast::<DetachedLoan>().read();
+            ManuallyDrop::new(publisher.raw.attach(detached))
+        }
+    }
+}
+
+/// Empties the first loans of an array, whose messages were published.
+///
+/// # Safety
+/// They belong to a [`Batch`], and were published. No reference to it or its publisher is used after this.
+pub(crate) unsafe fn published(first: *mut situ_loan, count: usize) {
+    for at in 0..count {
+        let loan = first.wrapping_add(at);
+        // SAFETY: one of the batch's loans, whose publisher is alive until its last loan comes back.
+        unsafe {
+            (*loan).state = 0;
+            (*loan).head = null_mut();
+            (*loan).body = null_mut();
+            came_back(MESSAGE, (*loan).lender);
         }
     }
 }

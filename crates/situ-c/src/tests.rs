@@ -1,7 +1,7 @@
 //! Header and library agree, the hot path does not allocate, and no panic unwinds.
 
 use std::collections::BTreeSet;
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem::{MaybeUninit, offset_of};
 use std::path::Path;
 use std::process::Command;
@@ -13,6 +13,7 @@ use situ_testkit::allocator::{Calls, CountingAllocator, counting};
 
 use situ_trace::Severity;
 
+use crate::batch::*;
 use crate::client::*;
 use crate::device::{situ_fence, situ_fence_state, situ_span};
 use crate::error::{Failure, TEXT_SIZE, guard, situ_error, situ_status};
@@ -307,6 +308,7 @@ fn the_header_and_the_library_agree_on_every_number() {
 fn the_header_declares_what_the_library_exports() {
     let headers = [
         "situ.h",
+        "situ/batch.h",
         "situ/events.h",
         "situ/execute.h",
         "situ/graph.h",
@@ -336,6 +338,7 @@ fn the_header_declares_what_the_library_exports() {
     let declared = names_before_parenthesis(&code);
     let sources = [
         include_str!("lib.rs"),
+        include_str!("batch.rs"),
         include_str!("error.rs"),
         include_str!("event.rs"),
         include_str!("executor.rs"),
@@ -457,6 +460,53 @@ fn lending_publishing_taking_and_releasing_allocate_nothing() {
     let (sum, calls) = counting(|| (0..1000).map(|value| bench.hop(value)).sum::<u64>());
     assert_eq!(calls, Calls::NONE);
     assert_eq!(sum, 499_500);
+}
+
+/// Adds the number of a message to the sum that `context` leads to.
+unsafe extern "C" fn add_up(sample: *mut situ_sample, context: *mut c_void) -> u32 {
+    // SAFETY: `take_each` passes a sample of a number, and the context that the test gave.
+    unsafe { *context.cast::<u64>() += (*sample).head.cast::<u64>().read() };
+    1
+}
+
+#[test]
+fn batches_allocate_nothing() {
+    let bench = Bench::new();
+    let mut loans: [MaybeUninit<situ_loan>; 8] = [const { MaybeUninit::uninit() }; 8];
+    let mut samples: [MaybeUninit<situ_sample>; 4] = [const { MaybeUninit::uninit() }; 4];
+    let mut round = |value: u64| {
+        let (mut published, mut last, mut taken, mut given, mut sum) = (0, 0, 0, 0, 0_u64);
+        // SAFETY: the handles are live, and loans and samples are used as the header says.
+        unsafe {
+            for (at, loan) in loans.iter_mut().enumerate() {
+                let status = situ_publisher_loan(bench.publisher, 8, 8, 100, loan.as_mut_ptr(), null_mut());
+                assert_eq!(status, situ_status::Ok);
+                (*loan.as_mut_ptr()).head.cast::<u64>().write(value + at as u64);
+            }
+            let first = loans.as_mut_ptr().cast();
+            let status = situ_loan_publish_all(first, 8, &mut published, &mut last, null_mut());
+            assert_eq!((status, published), (situ_status::Ok, 8));
+            let into = samples.as_mut_ptr().cast();
+            let status = situ_subscriber_take_many(bench.subscriber, 4, into, &mut taken, null_mut());
+            assert_eq!((status, taken), (situ_status::Ok, 4));
+            for sample in &mut samples {
+                sum += (*sample.as_ptr()).head.cast::<u64>().read();
+                situ_sample_release(sample.as_mut_ptr());
+            }
+            let context = (&raw mut sum).cast();
+            let subscriber = bench.subscriber;
+            let status =
+                situ_subscriber_take_each(subscriber, 99, Some(add_up), context, &mut given, null_mut());
+            assert_eq!((status, given), (situ_status::Ok, 4));
+        }
+        sum
+    };
+    for value in 0..100 {
+        assert_eq!(round(value), 8 * value + 28);
+    }
+    let (sum, calls) = counting(|| (0..1000).map(&mut round).sum::<u64>());
+    assert_eq!(calls, Calls::NONE);
+    assert_eq!(sum, 8 * 499_500 + 28_000);
 }
 
 #[test]

@@ -314,7 +314,9 @@ impl<T: FlatMessage> Publisher<T> {
     /// [`RawPublisher::publish_all`]. On failure, `loans` has the messages that were not published.
     pub fn publish_all(&self, loans: &mut Vec<Loan<'_, T>>) -> Result<Option<u64>, PublishError> {
         let mut published = Published::default();
-        let result = self.raw.publish_each(loans.iter().map(|loan| &loan.raw), &mut published);
+        let raw = loans.iter().map(|loan| &loan.raw);
+        // SAFETY: the published loans are forgotten right below.
+        let result = unsafe { self.raw.publish_each(raw, &mut published) };
         // These belong to the topic now.
         loans.drain(..published.count).for_each(std::mem::forget);
         result.map(|()| published.last)

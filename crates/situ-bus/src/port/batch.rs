@@ -11,6 +11,8 @@
 //! earlier cursor than it has, and keep more than they have to. All names in its ledger were written before
 //! the move, as for a single message.
 
+use std::ops::Deref;
+
 use crate::clock::now_ns;
 use crate::observe::hook;
 use crate::port::loan::RawLoan;
@@ -28,23 +30,29 @@ impl RawPublisher {
     /// On failure, `loans` has the messages that were not published.
     pub fn publish_all(&self, loans: &mut Vec<RawLoan<'_>>) -> Result<Option<u64>, PublishError> {
         let mut published = Published::default();
-        let result = self.publish_each(loans.iter(), &mut published);
+        // SAFETY: the published loans are forgotten right below.
+        let result = unsafe { self.publish_each(loans.iter(), &mut published) };
         // These belong to the topic now.
         loans.drain(..published.count).for_each(std::mem::forget);
         result.map(|()| published.last)
     }
 
-    /// Publishes the loans, and counts those that were published: the caller forgets them.
-    pub(crate) fn publish_each<'l, 'p: 'l>(
+    /// Publishes loans wherever they are stored, as [`publish_all`](Self::publish_all), and counts those that
+    /// were published: for languages that keep [detached loans](RawLoan::detach).
+    ///
+    /// # Safety
+    /// The caller forgets as many of the first loans as `published` counts, also after an error: they are
+    /// neither dropped nor published again.
+    pub unsafe fn publish_each<'p, L: Deref<Target = RawLoan<'p>>>(
         &self,
-        loans: impl Iterator<Item = &'l RawLoan<'p>> + Clone,
+        loans: impl Iterator<Item = L> + Clone,
         published: &mut Published,
     ) -> Result<(), PublishError> {
-        let is_own = |loan: &RawLoan<'_>| std::ptr::eq(loan.publisher, self);
+        let is_own = |loan: L| std::ptr::eq(loan.publisher, self);
         let can_publish = !self.is_inherited() && !self.topic.is_removed() && self.eager.is_none();
         if !can_publish || hook::watcher().is_some() || !loans.clone().all(is_own) {
             for loan in loans {
-                published.note(loan.publisher.publish(loan, None)?);
+                published.note(loan.publisher.publish(&loan, None)?);
             }
             return Ok(());
         }
@@ -53,7 +61,7 @@ impl RawPublisher {
         let (mut result, mut last) = (Ok(()), None);
         for loan in loans {
             let wake = || _ = self.topic.wakes().notify();
-            match self.append(inner, loan, now, &mut None, wake) {
+            match self.append(inner, &loan, now, &mut None, wake) {
                 Ok(number) => published.note(number),
                 Err(error) => {
                     result = Err(error);
@@ -76,11 +84,13 @@ impl RawPublisher {
     }
 }
 
-/// The messages of a batch that were published.
+/// The messages of a batch that were published: see [`RawPublisher::publish_each`].
 #[derive(Debug, Default)]
-pub(crate) struct Published {
-    pub(crate) count: usize,
-    pub(crate) last: Option<u64>,
+pub struct Published {
+    /// How many there are: the first ones of the batch.
+    pub count: usize,
+    /// The number of the last one in the topic's order.
+    pub last: Option<u64>,
 }
 
 impl Published {

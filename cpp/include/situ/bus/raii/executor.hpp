@@ -24,6 +24,7 @@
 #include "situ/bus/c_abi/handle.hpp"
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/raii/any_subscriber.hpp"
+#include "situ/bus/raii/callback.hpp"
 #include "situ/bus/raii/event.hpp"
 #include "situ/bus/raii/node.hpp"
 #include "situ/bus/raii/timer.hpp"
@@ -100,19 +101,6 @@ situ_status run_callback(Run& run, std::uint32_t ready, situ_error* raw) noexcep
 #endif
   if (why.has_value()) return report(raw, static_cast<int>(why->code()), why->what());
   return SITU_OK;
-}
-
-/// Calls a callback that returns nothing, or a `result<void, error>`.
-template <class Callback, class... Arguments>
-void invoke_callback(Callback& callback, failed& why, Arguments&&... arguments) {
-  using returned = std::invoke_result_t<Callback&, Arguments...>;
-  if constexpr (std::is_same_v<returned, result<void, error>>) {
-    if (auto done = callback(std::forward<Arguments>(arguments)...); !done)
-      why.emplace(std::move(done).error());
-  } else {
-    static_assert(std::is_void_v<returned>, "a callback returns void or situ::result<void, situ::error>");
-    callback(std::forward<Arguments>(arguments)...);
-  }
 }
 
 }  // namespace detail

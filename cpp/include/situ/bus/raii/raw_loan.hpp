@@ -5,9 +5,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <type_traits>
 
 #include "situ.h"
+#include "situ/batch.h"
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/raii/device.hpp"
@@ -90,6 +93,20 @@ class raw_loan {
     std::uint64_t sequence = 0;
     succeeded(situ_loan_publish(&raw_, &sequence, &raw), raw, why);
     return sequence;
+  }
+  /// Publishes the loans of an array, and returns how many were published. `last` receives the number of the
+  /// last one in the topic's order, if there is one.
+  static std::size_t publish_all(raw_loan* first, std::size_t count, std::optional<std::uint64_t>& last,
+                                 failed& why) {
+    static_assert(std::is_standard_layout_v<raw_loan> && sizeof(raw_loan) == sizeof(situ_loan),
+                  "an array of these is an array for C");
+    situ_error raw;
+    std::size_t published = 0;
+    std::uint64_t sequence = 0;
+    situ_loan* const loans = first != nullptr ? &first->raw_ : nullptr;
+    succeeded(situ_loan_publish_all(loans, count, &published, &sequence, &raw), raw, why);
+    if (published > 0) last = sequence;
+    return published;
   }
   [[nodiscard]] void* head() const noexcept { return raw_.head; }
   [[nodiscard]] std::span<std::byte> body() const noexcept {

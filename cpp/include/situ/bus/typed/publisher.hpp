@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/c_abi/type.hpp"
@@ -77,6 +80,41 @@ class publisher : public any_publisher {
     return detail::result_of(std::move(sequence), std::move(why));
   }
 
+  /// Publishes messages in this order, usually with one wake-up, and returns the number of the last one in
+  /// the topic's order; nothing if there are none. Published loans are empty afterwards. If one fails, those
+  /// before it were published, and it and the others are still valid. An empty loan is an error, before the
+  /// first message is published. See situ/batch.h.
+  std::optional<std::uint64_t> publish_all(std::span<situ::loan<T>> loans) requires flat_message<T> {
+    detail::failed why;
+    std::optional<std::uint64_t> last;
+    publish_all(loans, last, why);
+    detail::raise_if(why);
+    return last;
+  }
+  /// The same, and removes published loans: after an exception, `loans` has those that were not published.
+  std::optional<std::uint64_t> publish_all(std::vector<situ::loan<T>>& loans) requires flat_message<T> {
+    detail::failed why;
+    std::optional<std::uint64_t> last;
+    publish_and_remove(loans, last, why);
+    detail::raise_if(why);
+    return last;
+  }
+  /// As `publish_all`, without an exception.
+  [[nodiscard]] result<std::optional<std::uint64_t>, error> try_publish_all(
+      std::span<situ::loan<T>> loans) requires flat_message<T> {
+    detail::failed why;
+    std::optional<std::uint64_t> last;
+    publish_all(loans, last, why);
+    return detail::result_of(std::move(last), std::move(why));
+  }
+  [[nodiscard]] result<std::optional<std::uint64_t>, error> try_publish_all(
+      std::vector<situ::loan<T>>& loans) requires flat_message<T> {
+    detail::failed why;
+    std::optional<std::uint64_t> last;
+    publish_and_remove(loans, last, why);
+    return detail::result_of(std::move(last), std::move(why));
+  }
+
  private:
   publisher() = default;
   /// Lends memory of this publisher.
@@ -86,6 +124,17 @@ class publisher : public any_publisher {
   }
   bool lend(situ::loan<T>& lent, const bulk_lengths& lengths, detail::failed& why) {
     return detail::lend_flat<T>(lent.raw_, lengths, lender(), why);
+  }
+  static std::size_t publish_all(std::span<situ::loan<T>> loans, std::optional<std::uint64_t>& last,
+                                 detail::failed& why) {
+    static_assert(sizeof(situ::loan<T>) == sizeof(detail::raw_loan), "an array of loans is one of raw loans");
+    detail::raw_loan* const first = loans.empty() ? nullptr : &loans.front().raw_;
+    return detail::raw_loan::publish_all(first, loans.size(), last, why);
+  }
+  static void publish_and_remove(std::vector<situ::loan<T>>& loans, std::optional<std::uint64_t>& last,
+                                 detail::failed& why) {
+    const std::size_t published = publish_all(std::span(loans), last, why);
+    loans.erase(loans.begin(), loans.begin() + static_cast<std::ptrdiff_t>(published));
   }
   template <message M>
   std::uint64_t copy_and_publish(const M& value, detail::failed& why) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/c_abi/qos.hpp"
@@ -12,6 +14,7 @@
 #include "situ/bus/raii/any_subscriber.hpp"
 #include "situ/bus/raii/interrupt.hpp"
 #include "situ/bus/raii/node.hpp"
+#include "situ/bus/typed/give_each.hpp"
 #include "situ/bus/typed/open.hpp"
 #include "situ/bus/typed/sample.hpp"
 #include "situ/layout/message.hpp"
@@ -55,6 +58,36 @@ class subscriber : public any_subscriber {
     detail::failed why;
     std::optional<sample<T>> taken;
     take_into(taken, why);
+    return detail::result_of(std::move(taken), std::move(why));
+  }
+
+  /// Takes at most `most` messages that are there, with one move of the cursor, and appends them to `into`.
+  /// Returns how many there were. Reserve room in `into`, so that nothing is allocated. After an exception,
+  /// the messages before the failure are in `into`, and the next call continues behind it. A message that
+  /// cannot be read ends the call with an exception, and is skipped.
+  std::size_t take_many(std::size_t most, std::vector<sample<T>>& into) {
+    return take_each(most, [&into](sample<T>&& taken) { into.push_back(std::move(taken)); });
+  }
+  /// As `take_many`, without an exception.
+  [[nodiscard]] result<std::size_t, error> try_take_many(std::size_t most, std::vector<sample<T>>& into) {
+    return try_take_each(most, [&into](sample<T>&& taken) { into.push_back(std::move(taken)); });
+  }
+
+  /// The same, but calls `give` with each message, `sample<T>&&`. It returns nothing, or a
+  /// `situ::result<void, situ::error>`. A message for which it throws or fails is taken, and is the last one.
+  /// It must not use the subscriber.
+  template <class Give>
+  std::size_t take_each(std::size_t most, Give&& give) {
+    detail::failed why;
+    const std::size_t taken = detail::give_each<T>(handle(), most, give, why);
+    detail::raise_if(why);
+    return taken;
+  }
+  /// As `take_each`; only what `give` throws is thrown.
+  template <class Give>
+  [[nodiscard]] result<std::size_t, error> try_take_each(std::size_t most, Give&& give) {
+    detail::failed why;
+    std::size_t taken = detail::give_each<T>(handle(), most, give, why);
     return detail::result_of(std::move(taken), std::move(why));
   }
 
