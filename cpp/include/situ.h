@@ -427,6 +427,10 @@ situ_status situ_loan_grow(situ_loan* loan, size_t body_size, situ_error* error)
  * discarded. Errors: INVALID_ARGUMENT, MALFORMED, FULL. */
 situ_status situ_loan_publish(situ_loan* loan, uint64_t* sequence, situ_error* error);
 
+/* The user header of a loan, for writing: zeroes at first. `size` may be NULL; it receives the size. NULL and
+ * 0 if the type has none, or nothing is lent. */
+void* situ_loan_user_header(situ_loan* loan, size_t* size);
+
 /* Returns the memory without publishing. Does nothing if nothing is lent. */
 void situ_loan_discard(situ_loan* loan);
 
@@ -510,6 +514,14 @@ void situ_sample_release(situ_sample* sample);
  * if they are read in place. */
 uint32_t situ_sample_is_copy(const situ_sample* sample);
 
+/* The id of the publisher of a message (see situ_publisher_id), and the number that the publisher gave the
+ * message: from 0, one more for each. Zeroes if the sample holds no message. */
+void situ_sample_publisher_id(const situ_sample* sample, uint8_t id[16]);
+uint64_t situ_sample_publisher_sequence(const situ_sample* sample);
+/* The user header of a message, valid until it is released. `size` may be NULL; it receives the size. NULL
+ * and 0 if the type has none. */
+const void* situ_sample_user_header(const situ_sample* sample, size_t* size);
+
 /* Waits until a message can be taken: SITU_OK, or SITU_EMPTY when the timeout passes first. 0 only checks.
  * Errors: INVALID_ARGUMENT. */
 situ_status situ_subscriber_wait(situ_subscriber* subscriber, uint64_t timeout_ns, situ_error* error);
@@ -576,6 +588,9 @@ typedef struct situ_subscriber_statistics {
   uint64_t deadlines_missed;
   /* The present number of publishers of the topic. */
   uint64_t publishers;
+  /* The number of the next message to take, and of the next to be published on the topic. */
+  uint64_t next;
+  uint64_t published;
 } situ_subscriber_statistics;
 
 /* The subscriber's id, which never repeats: the one under which the graph lists it (situ/graph.h). The first

@@ -76,6 +76,9 @@ situ_status situ_client_create(const situ_node* node, const char* service, const
 /* Leaves the service. While the client has loans, it stays until the last of them is sent or discarded. */
 void situ_client_destroy(situ_client* client);
 
+/* The client's id, which never repeats: the one under which the graph lists it (situ/graph.h), and which the
+ * requests carry as `node` and `client` (situ_request_id). */
+void situ_client_id(const situ_client* client, uint8_t id[16]);
 /* The present number of servers. */
 uint64_t situ_client_servers(const situ_client* client);
 /* Waits until the service has a server: SITU_OK, or SITU_EMPTY when the timeout passes first. Errors:
@@ -163,6 +166,9 @@ situ_status situ_server_create(const situ_node* node, const char* service, const
 /* Leaves the service. While the server has loans, it stays until the last of them is sent or discarded.
  * Requests that were taken stay valid. */
 void situ_server_destroy(situ_server* server);
+
+/* The server's id, which never repeats: the one under which the graph lists it. */
+void situ_server_id(const situ_server* server, uint8_t id[16]);
 
 /* What a reply needs to know of its request. It may be copied, and stays usable after the
  * request is released. */

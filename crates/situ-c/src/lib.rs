@@ -27,6 +27,7 @@ mod server;
 mod service;
 mod service_sources;
 mod service_waiting;
+mod source;
 mod subscriber;
 #[cfg(test)]
 mod tests;

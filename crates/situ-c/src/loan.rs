@@ -106,6 +106,14 @@ impl Lent<'_> {
         with_each!(self, raw => raw.span_of_message())
     }
 
+    /// The address and the size of the user header; null and 0 if there is none.
+    pub(crate) fn user_header(&mut self) -> (*mut c_void, usize) {
+        // Requests and replies have none.
+        let Self::Message(raw) = self else { return (null_mut(), 0) };
+        let header = raw.user_header_mut();
+        if header.is_empty() { (null_mut(), 0) } else { (header.as_mut_ptr().cast(), header.len()) }
+    }
+
     /// The failure of a function that wants another kind of loan.
     #[cold]
     pub(crate) fn is_no(&self, wanted: &str) -> Box<Failure> {

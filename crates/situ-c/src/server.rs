@@ -449,6 +449,22 @@ pub unsafe extern "C" fn situ_server_get_statistics(server: *const situ_server) 
     })
 }
 
+/// Writes the 16 bytes of a server's id; zeroes for a null handle.
+///
+/// # Safety
+/// `server` is null or a live handle that no other thread uses; `id` is null or has room for 16 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_server_id(server: *const situ_server, id: *mut u8) {
+    guard_value(|| {
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { server.as_ref() }.map_or([0; 16], |it| it.raw.raw.id().to_bytes());
+        if !id.is_null() {
+            // SAFETY: not null, and with room for 16 bytes as the caller promises.
+            unsafe { id.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        }
+    });
+}
+
 /// The source of a server.
 ///
 /// # Safety

@@ -52,6 +52,8 @@ pub struct situ_subscriber_statistics {
     pub expired: u64,
     pub deadlines_missed: u64,
     pub publishers: u64,
+    pub next: u64,
+    pub published: u64,
 }
 
 impl situ_sample {
@@ -411,6 +413,8 @@ pub unsafe extern "C" fn situ_subscriber_get_statistics(
             expired: raw.expired(),
             deadlines_missed: raw.deadlines_missed(),
             publishers: raw.publishers() as u64,
+            next: raw.cursor(),
+            published: raw.published(),
         }
     })
 }

@@ -26,6 +26,11 @@ impl RawSubscriber {
         EndpointId { node: self.core().node.life.id(), number }
     }
 
+    /// The number of the next message to be published on its topic, as of now.
+    pub fn published(&self) -> u64 {
+        self.core().topic.end()
+    }
+
     /// The size of its messages' user headers in bytes; 0: they have none.
     pub fn user_header_size(&self) -> usize {
         self.core().topic.user_header_size()

@@ -748,8 +748,8 @@ impl RawSubscriber {
         self.copies.borrow_mut()
     }
 
-    /// The number of the next message.
-    pub(crate) fn cursor(&self) -> u64 {
+    /// The number of the next message to take.
+    pub fn cursor(&self) -> u64 {
         self.cursor.get()
     }
 
