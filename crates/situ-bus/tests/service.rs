@@ -555,6 +555,10 @@ fn replies_may_lie_on_a_device() {
         for _ in 0..2 {
             let loan = server.loan(&request.id(), 8, 8, value_of(&request) as usize).unwrap();
             assert_eq!(loan.span().memory().domain(), device);
+            let (span, bytes) = (loan.span(), [7; 4096]);
+            // SAFETY: the bytes live until the stream, which copies in order, was synchronized.
+            unsafe { stream.copy_from_host(bytes.as_ptr(), span.memory(), span.offset(), 4096) }.unwrap();
+            stream.synchronize(LONG).unwrap();
             loan.send_part_on(stream.as_ref()).unwrap();
         }
         server.refuse(&request.id(), 1, "enough").unwrap();

@@ -8,9 +8,9 @@ use crate::root::file_name;
 /// Names with this beginning belong to Situ: services carry their messages on such topics.
 const RESERVED: &str = "situ:";
 /// The greatest number of characters of a name that a user gives.
-const MAX_CHARS: usize = 80;
+const MAX_CHARS: usize = 230;
 /// The greatest number of characters of a topic's name, with the beginning that Situ adds.
-const MAX_HIDDEN_CHARS: usize = 96;
+const MAX_HIDDEN_CHARS: usize = 256;
 /// The longest name that file systems accept, in bytes.
 const MAX_FILE_NAME: usize = 255;
 
@@ -64,10 +64,10 @@ mod tests {
         );
         assert!(matches!(check_given("situ:x"), Err(RegisterError::ReservedName { reserved: "situ:", .. })));
         assert!(matches!(check_given(""), Err(RegisterError::InvalidName(_))));
-        assert!(check_given(&"x".repeat(80)).is_ok() && check_given(&"x".repeat(81)).is_err());
-        let longest = of_requests(&"x".repeat(80));
+        assert!(check_given(&"x".repeat(230)).is_ok() && check_given(&"x".repeat(231)).is_err());
+        let longest = of_requests(&"x".repeat(230));
         assert!(check(&longest).is_ok() && is_hidden(&longest));
-        assert_eq!(service_of(&longest), Some(&*"x".repeat(80)));
+        assert_eq!(service_of(&longest), Some(&*"x".repeat(230)));
         assert_eq!(of_requests("a b"), "situ:request/a b");
         assert_eq!(of_replies(0x12), "situ:reply/0000000000000012");
         assert_eq!(service_of("situ:reply/0000000000000012"), None);

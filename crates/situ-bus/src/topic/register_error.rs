@@ -16,7 +16,7 @@ use crate::root::RootError;
 pub enum RegisterError {
     /// The name is not a valid topic name.
     #[error(
-        "{0:?} cannot name a topic: use 1 to 80 visible characters, no control characters (fewer if they are not plain \
+        "{0:?} cannot name a topic: use 1 to 230 visible characters, no control characters (fewer if they are not plain \
          letters and digits: as a file name, where others are written as %XX, it must not exceed 255 bytes)"
     )]
     InvalidName(String),
