@@ -19,7 +19,7 @@ use super::format::{
 };
 use super::lock::Lock;
 use super::names;
-use super::offers::offers;
+use super::offers::{history, offers};
 use super::own_place::OwnPlace;
 use super::register_error::RegisterError;
 use super::repair::{
@@ -438,7 +438,7 @@ impl Joined {
         place.number.store(unique(), Ordering::Relaxed);
         place.lease_ns.store(registration.terms.lease_ns, Ordering::Relaxed);
         // The last messages of the topic may be of publishers that do not match.
-        let wants = if wants > 0 && topic.is_mixed() { u64::MAX } else { wants };
+        let wants = if wants > 0 && topic.is_mixed() { u64::MAX } else { wants.min(history(topic)) };
         let first = topic.registry().first.load(Ordering::SeqCst);
         place.cursor.store(flow_window::begin(topic.ring(), wants, first), Ordering::Relaxed);
         let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };

@@ -57,6 +57,16 @@ pub(super) fn offers(topic: &Topic) -> impl Iterator<Item = Terms> {
     })
 }
 
+/// How many messages the publishers keep for subscribers that join late: their depths together.
+pub(super) fn history(topic: &Topic) -> u64 {
+    used_publishers(topic)
+        .filter(|(_, entry)| {
+            let word = StateWord::read(&entry.state);
+            word.has_pool() && word.is_of_heads() && word.is_transient_local()
+        })
+        .fold(0, |sum, (_, entry)| sum.saturating_add(entry.depth.load(Ordering::Relaxed)))
+}
+
 impl Topic {
     /// Whether there may be a publisher and a subscriber that do not match: one load.
     ///
