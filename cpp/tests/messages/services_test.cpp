@@ -20,6 +20,12 @@ static_assert(std::same_as<services::Calculator_add::Request, services::Calculat
 static_assert(std::same_as<services::Calculator_add::Response, services::Calculator_add_Out>);
 static_assert(services::Calculator_add::situ_name == "services::Calculator_add"sv);
 
+// An inherited operation has the types of its base.
+static_assert(std::same_as<services::more::Scientific_add::Request, services::Calculator_add_In>);
+static_assert(std::same_as<services::more::Scientific_add::Response, services::Calculator_add_Out>);
+static_assert(services::more::Scientific_add::situ_name == "services::more::Scientific_add"sv);
+static_assert(std::same_as<services::more::Scientific_root::Request, services::more::Scientific_root_In>);
+
 TEST(Services, MembersAreTheParametersOfTheOperation) {
   services::Calculator_scale::Request request;
   request.point.x = 3;

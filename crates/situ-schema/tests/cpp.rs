@@ -84,6 +84,25 @@ fn headers_include_what_they_need() {
     assert_lines(&all[0].text, &["#include \"situ/types.hpp\"", "#include \"situ/common.hpp\""]);
     let options = Options { included: false, ..Options::new(Language::Cpp) };
     assert_eq!(headers(&options, &[("a.idl", text)]).len(), 1, "included types are left out when asked");
+
+    // An inherited operation has the structs of its base.
+    let texts = [
+        ("/x/base.idl", "module m { interface Base { void f(); }; };"),
+        ("/x/derived.idl", "module n { interface Derived : m::Base { }; };"),
+    ];
+    let all = headers(&Options::new(Language::Cpp), &texts);
+    assert!(!all[0].text.contains("Derived"), "{}", all[0].text);
+    assert_lines(
+        &all[1].text,
+        &[
+            "#include \"base.hpp\"",
+            "namespace n {",
+            "struct Derived_f {",
+            "static constexpr ::std::string_view situ_name = \"n::Derived_f\";",
+            "using Request = ::m::Base_f_In;",
+            "using Response = ::m::Base_f_Out;",
+        ],
+    );
 }
 
 /// Types of two files that contain each other: both are complete, whichever header comes first.

@@ -552,7 +552,31 @@ fn many_mistakes_are_reported_but_not_all() {
 #[test]
 fn interfaces() {
     check(&[
-        ("interface A : B { };", 1, 13, "interfaces cannot inherit", "delete the base"),
+        ("interface A : B { };", 1, 15, "`B` is no interface that is defined before", "#include the file"),
+        ("interface A : A { };", 1, 15, "`A` is no interface that is defined before", "before this"),
+        ("struct B { int8 a; }; interface A : B { };", 1, 37, "`B` is no interface", "before this"),
+        ("interface B; interface A : B { }; interface B { };", 1, 28, "`B` is no interface", "before this"),
+        (
+            "interface B { void f(); }; interface A : B { void f(); };",
+            1,
+            51,
+            "the operation `f` of `B` and of `A`",
+            "rename one",
+        ),
+        (
+            "interface B { void f(); }; interface C { void f(); }; interface A : B, C { };",
+            1,
+            72,
+            "the operation `f` of `B` and of `C`",
+            "rename one",
+        ),
+        (
+            "interface B { void f(); }; interface A : B { }; struct A_f { int8 a; };",
+            1,
+            38,
+            "`A_f` is declared twice",
+            "rename one",
+        ),
         ("interface A { void f() };", 1, 23, "expected `;` after the operation", "write `;`"),
         ("interface A { void f(long a); };", 1, 22, "expected `in`, `out` or `inout`", "`inout` for both"),
         ("interface A { oneway void f(); };", 1, 15, "`oneway` is not supported", "publish it on a topic"),

@@ -408,3 +408,62 @@ fn operations_of_interfaces_are_services() {
     let empty = vec!["uint8 structure_needs_at_least_one_member".to_owned()];
     assert_eq!(of(schema.services()[1].response), ("m::Drive_halt_Out", empty));
 }
+
+/// An inherited operation is a service of the derived interface, with the structs of its base.
+#[test]
+fn interfaces_inherit_operations() {
+    let schema = load(
+        "module a {
+           interface Root {
+             /// Stops.
+             void halt();
+           };
+           module b { interface Left : Root { void left(in double x); }; };
+           interface Right : ::a::Root { void right(); };
+         };
+         module c {
+           interface Both : a::b::Left, a::Right { void own(); };
+           interface Last : Both { };
+         };",
+    );
+    let names = |id| schema.name(id).as_str();
+    let mut services: Vec<_> = schema
+        .services()
+        .iter()
+        .map(|it| (it.name.as_str(), names(it.request), names(it.response), it.docs.as_str()))
+        .collect();
+    services.sort_unstable();
+    let halt = |name| (name, "a::Root_halt_In", "a::Root_halt_Out", "Stops.");
+    let left = |name| (name, "a::b::Left_left_In", "a::b::Left_left_Out", "");
+    let right = |name| (name, "a::Right_right_In", "a::Right_right_Out", "");
+    let own = |name| (name, "c::Both_own_In", "c::Both_own_Out", "");
+    assert_eq!(
+        services,
+        [
+            halt("a::Right_halt"),
+            right("a::Right_right"),
+            halt("a::Root_halt"),
+            halt("a::b::Left_halt"),
+            left("a::b::Left_left"),
+            halt("c::Both_halt"),
+            left("c::Both_left"),
+            own("c::Both_own"),
+            right("c::Both_right"),
+            halt("c::Last_halt"),
+            left("c::Last_left"),
+            own("c::Last_own"),
+            right("c::Last_right"),
+        ]
+    );
+}
+
+/// Each interface has the operations of all before it, so that a short file asks for very many.
+#[test]
+fn interfaces_cannot_inherit_without_a_limit() {
+    let mut text = "interface A0 { void f(); };".to_owned();
+    for index in 1..1000 {
+        text += &format!("interface A{index} : A{} {{ void f{index}(); }};", index - 1);
+    }
+    let error = Loader::new().sealed().text("many.idl", &text, Format::Idl).load().unwrap_err();
+    assert!(error.to_string().contains("inherit more than 65536 operations"), "{error}");
+}

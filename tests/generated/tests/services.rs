@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use situ::bus::{ClientOf, Node, Refusal, Root, ServerOf};
 use situ::layout::{Heap, Message, Service, StorageKind};
+use situ_generated::services::services::more::{Scientific_add, Scientific_root};
 use situ_generated::services::services::srv::{AddTwoInts, AddTwoInts_Request, AddTwoInts_Response};
 use situ_generated::services::services::{
     Calculator_add, Calculator_add_In, Calculator_add_Out, Calculator_clear, Calculator_clear_In,
@@ -99,4 +100,21 @@ fn names_and_storage_are_those_of_the_declaration() {
     assert_eq!(<Calculator_add as Service>::Request::STORAGE, StorageKind::Flat);
     assert_eq!(Calculator_scale_Out::STORAGE, StorageKind::Flat);
     assert_eq!(Calculator_swap_In::<Heap>::STORAGE, StorageKind::Heap);
+}
+
+/// A client of the base calls a server of the derived interface: an inherited operation has the same structs.
+#[test]
+fn an_inherited_operation_is_that_of_the_base() {
+    let scratch = Scratch::new("inherited");
+    let node = node(&scratch);
+    let server = node.server_of::<Scientific_add>("add").create().unwrap();
+    let client = node.client_of::<Calculator_add>("add").create().unwrap();
+    let call = client.call_within(&Calculator_add_In { a: 40, b: 2 }, TIMEOUT).unwrap();
+    let add = |request: &situ::bus::Request<Calculator_add_In>| {
+        Ok(Calculator_add_Out { return_: request.a + request.b })
+    };
+    assert_eq!(server.serve(Some(TIMEOUT), add).unwrap(), 1);
+    assert_eq!(call.wait().unwrap().return_, 42);
+    assert_eq!(Scientific_add::NAME, "services::more::Scientific_add");
+    assert_eq!(Scientific_root::NAME, "services::more::Scientific_root");
 }

@@ -135,11 +135,17 @@ pub(crate) enum DeclarationKind {
     /// `struct X;`, `union X;`, `interface X;`: a forward declaration.
     Forward,
     /// The name of an interface. Its operations are declarations of their own.
-    Interface,
-    /// An operation of an interface: the names of the structs beside it.
+    Interface {
+        bases: Vec<ScopedName>,
+    },
+    /// An operation of an interface: the names of its structs, and the modules in which they are. They are
+    /// beside the interface, or beside the base from which it has the operation.
     Service {
+        interface: String,
+        operation: String,
         request: String,
         response: String,
+        modules: Vec<String>,
     },
 }
 

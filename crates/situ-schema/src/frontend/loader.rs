@@ -190,7 +190,8 @@ impl Work {
         let references = ros::add_implicit(&mut self.declarations, service_events);
         let wanted = |it: ros::Reference| Wanted { interface: it.interface, span: it.span, near: None };
         self.queue.extend(references.into_iter().map(wanted));
-        self.drain()
+        self.drain()?;
+        idl::inherit(&mut self.declarations)
     }
 
     fn file(&mut self, path: &Path, requested: bool) -> Outcome<()> {

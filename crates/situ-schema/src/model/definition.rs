@@ -320,6 +320,8 @@ pub struct Service {
     pub name: Name,
     /// The documentation of an operation.
     pub docs: String,
+    /// Where its name stands; of an inherited operation, where the interface's name does.
+    pub span: Span,
     /// The type of the request: `…_Request`, of an operation `…_In`.
     pub request: TypeId,
     /// The type of the response: `…_Response`, of an operation `…_Out`.

@@ -181,7 +181,7 @@ impl<'a> Header<'a> {
 
     fn services(&self, code: &mut CodeWriter, scope: &mut Scope) {
         let here = |id: TypeId| self.schema.file_of(id) == self.file;
-        for service in self.schema.services().iter().filter(|it| here(it.request)) {
+        for service in self.schema.services().iter().filter(|it| it.span.file == self.file) {
             self.service(code, scope, service);
         }
         for action in self.schema.actions().iter().filter(|it| here(it.goal)) {
@@ -284,8 +284,10 @@ fn default_of(schema: &Named, id: TypeId) -> String {
 /// The files whose types this one uses.
 pub(super) fn needed_files(schema: &Schema, file: FileId) -> BTreeSet<FileId> {
     let here = schema.definitions().map(|(id, _)| id).filter(|id| schema.file_of(*id) == file);
-    let needed = here.flat_map(|id| direct_dependencies(schema, id)).map(|id| schema.file_of(id));
-    needed.filter(|it| *it != file).collect()
+    let services = schema.services().iter().filter(|it| it.span.file == file);
+    let of_services = services.flat_map(|it| [it.request, it.response]);
+    let needed = here.flat_map(|id| direct_dependencies(schema, id)).chain(of_services);
+    needed.map(|id| schema.file_of(id)).filter(|it| *it != file).collect()
 }
 
 /// Whether the header of `from` includes that of `to`, directly or through others.

@@ -283,6 +283,7 @@ pub fn snake_case(name: &str) -> String {
 pub fn headers(schema: &Schema, roots: &[PathBuf], namespace: &str) -> BTreeMap<FileId, PathBuf> {
     let files: BTreeSet<FileId> = (schema.definitions().map(|(id, _)| schema.file_of(id)))
         .chain(schema.constants().iter().map(|it| it.span.file))
+        .chain(schema.services().iter().map(|it| it.span.file))
         .collect();
     let mut headers = BTreeMap::new();
     let around: PathBuf = namespace.split("::").collect();

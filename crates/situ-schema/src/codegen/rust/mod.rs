@@ -87,7 +87,11 @@ fn text(schema: &Schema, options: &Options, is_wanted: impl Fn(&Name) -> bool) -
             root.at(&constant.name).items.push(Item::Constant(constant));
         }
     }
-    for service in schema.services().iter().filter(|it| wanted(it.request)) {
+    for service in schema.services() {
+        let requested = schema.sources().get(service.span.file).requested;
+        if !(options.included || requested) || !is_wanted(&service.name) {
+            continue;
+        }
         root.at(&service.name).items.push(Item::Service(service));
     }
     for action in schema.actions().iter().filter(|it| wanted(it.goal)) {

@@ -16,7 +16,7 @@ const REFUSALS: &str = "a server refuses a request with a number and a text, whi
                         a union of the result and of what can go wrong";
 
 impl Parser<'_> {
-    /// `interface NAME { … }`
+    /// `interface NAME : BASE, BASE { … }`
     pub(super) fn interface(&mut self, prefix: Prefix) -> Parsed<()> {
         self.take();
         let name = self.ident("the name of the interface")?;
@@ -24,16 +24,15 @@ impl Parser<'_> {
             self.push(name, prefix, DeclarationKind::Forward);
             return Ok(());
         }
-        if matches!(self.peek().kind, TokenKind::Sign(":")) {
-            let diagnostic =
-                Diagnostic::new("interfaces cannot inherit from others", self.peek().span, "a base").help(
-                    "each operation is a service of its own: delete the base, and let the servers of this interface serve the \
-                     operations of the other one as well",
-                );
-            return Err(Box::new(diagnostic));
+        let mut bases = Vec::new();
+        if self.eat(":") {
+            bases.push(self.scoped_name("the name of a base")?);
+            while self.eat(",") {
+                bases.push(self.scoped_name("the name of a base")?);
+            }
         }
         self.expect("{", "after the name of the interface")?;
-        self.push(name.clone(), Prefix::default(), DeclarationKind::Interface);
+        self.push(name.clone(), Prefix::default(), DeclarationKind::Interface { bases });
         while !self.eat("}") {
             if self.peek().kind == TokenKind::End {
                 return Err(self.never_closed("interface", &name));
@@ -127,8 +126,13 @@ impl Parser<'_> {
         let span = name.span;
         let named = |suffix: &str| Ident { text: format!("{}_{}{suffix}", interface.text, name.text), span };
         let (request, response) = (named("_In"), named("_Out"));
-        let kind =
-            DeclarationKind::Service { request: request.text.clone(), response: response.text.clone() };
+        let kind = DeclarationKind::Service {
+            interface: interface.text.clone(),
+            operation: name.text.clone(),
+            request: request.text.clone(),
+            response: response.text.clone(),
+            modules: self.modules().to_vec(),
+        };
         for (struct_name, what, mut members) in [(request, "takes", inputs), (response, "gives", outputs)] {
             if members.is_empty() {
                 members.push(dummy_member(span));

@@ -6,6 +6,7 @@
 //!   lexer         tokens: identifiers, literals, signs, comments
 //!   parser        parses tokens to declarations
 //!   interface     the operations of interfaces
+//!   inherit       the operations that interfaces inherit
 //!   expression    constant expressions
 //!   literal       lists in the text of `@default`
 //!   overlay       the grammar of overlay files
@@ -13,6 +14,7 @@
 
 mod condition;
 mod expression;
+mod inherit;
 mod interface;
 mod lexer;
 mod literal;
@@ -20,6 +22,7 @@ mod overlay;
 mod parser;
 mod preprocessor;
 
+pub(crate) use inherit::inherit;
 pub(crate) use literal::{list_literal, number_or_bool};
 pub(crate) use overlay::parse_overlay;
 pub(crate) use parser::parse;

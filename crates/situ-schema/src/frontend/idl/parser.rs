@@ -112,6 +112,11 @@ impl<'t> Parser<'t> {
         Ok(Ident { text, span })
     }
 
+    /// The modules in which the parser is.
+    pub fn modules(&self) -> &[String] {
+        &self.scope
+    }
+
     pub fn scoped_name(&mut self, wanted: &str) -> Parsed<ScopedName> {
         let start = self.peek().span;
         let absolute = self.eat("::");

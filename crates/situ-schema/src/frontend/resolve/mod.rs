@@ -81,11 +81,11 @@ pub(crate) fn resolve(sources: Sources, declarations: &[Declaration]) -> Result<
 /// The services of the interfaces among the declarations.
 pub(crate) fn services(schema: &Schema, declarations: &[Declaration]) -> Vec<Service> {
     let service = |it: &Declaration| {
-        let DeclarationKind::Service { request, response } = &it.kind else { return None };
-        let of = |name: &str| schema.find(&full_name(&it.scope, name));
+        let DeclarationKind::Service { request, response, modules, .. } = &it.kind else { return None };
+        let of = |name: &str| schema.find(&full_name(modules, name));
         let name = Name::new(full_name(&it.scope, &it.name.text));
-        let docs = it.prefix.docs.clone();
-        Some(Service { name, docs, request: of(request)?, response: of(response)? })
+        let (docs, span) = (it.prefix.docs.clone(), it.name.span);
+        Some(Service { name, docs, span, request: of(request)?, response: of(response)? })
     };
     declarations.iter().filter_map(service).collect()
 }
@@ -121,8 +121,8 @@ impl Resolver<'_> {
                     self.declare(full, Symbol::Constant(usize::MAX), name.span);
                     continue;
                 }
-                DeclarationKind::Interface | DeclarationKind::Service { .. } => {
-                    let is_service = !matches!(kind, DeclarationKind::Interface);
+                DeclarationKind::Interface { .. } | DeclarationKind::Service { .. } => {
+                    let is_service = matches!(kind, DeclarationKind::Service { .. });
                     let symbol = if is_service { Symbol::Service } else { Symbol::Interface };
                     self.declare(full, symbol, name.span);
                     continue;
@@ -243,7 +243,7 @@ impl Resolver<'_> {
                 DeclarationKind::Struct(_)
                 | DeclarationKind::Union(_)
                 | DeclarationKind::Forward
-                | DeclarationKind::Interface
+                | DeclarationKind::Interface { .. }
                 | DeclarationKind::Service { .. } => {}
             }
         }

@@ -171,8 +171,9 @@ pub(crate) fn add_implicit(declarations: &mut Vec<Declaration>, service_events: 
 
 fn service(schema: &Schema, stem: &str) -> Option<Service> {
     let of = |suffix: &str| schema.find(&format!("{stem}{suffix}"));
-    let (name, docs) = (Name::new(stem), String::new());
-    Some(Service { name, docs, request: of("_Request")?, response: of("_Response")? })
+    let (name, docs, request) = (Name::new(stem), String::new(), of("_Request")?);
+    let span = schema.definition(request).span;
+    Some(Service { name, docs, span, request, response: of("_Response")? })
 }
 
 fn stems(schema: &Schema, kind: &str, suffix: &str) -> Vec<String> {
