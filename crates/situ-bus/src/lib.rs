@@ -21,6 +21,8 @@ pub mod protocol;
 #[cfg(not(loom))]
 mod api;
 #[cfg(not(loom))]
+mod blackboard;
+#[cfg(not(loom))]
 mod clock;
 #[cfg(not(loom))]
 mod copy;
@@ -83,6 +85,11 @@ pub use self::{
         Loan, PublishValueError, Publisher, PublisherBuilder, ReceiveError, Sample, Subscriber,
         SubscriberBuilder, Value, describe,
     },
+    blackboard::errors::{BlackboardReaderError, BlackboardWriterError, GetValueError, SetValueError},
+    blackboard::list::{blackboards, clean_blackboards},
+    blackboard::reader::{RawBlackboardReader, WriterState},
+    blackboard::typed::{BlackboardReader, BlackboardWriter, Versioned},
+    blackboard::writer::RawBlackboardWriter,
     clock::{now_ns, steady_now},
     copy::copy_error::CopyError,
     events::event::Event,

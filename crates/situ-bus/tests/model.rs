@@ -9,6 +9,8 @@
 //! each model is known to be able to fail, and shows why each step is where it is.
 #![cfg(loom)]
 
+#[path = "model/cells.rs"]
+mod cells;
 #[path = "model/enqueued.rs"]
 mod enqueued;
 #[path = "model/entries.rs"]

@@ -2,6 +2,7 @@
 //! that runs.
 //!
 //! ```text
+//!   cell         a value that one writer replaces while others read it
 //!   ring         the rows of a topic: claiming, publishing, reading, sealing
 //!   row          a row, and the copy of a small message in it
 //!   ledger       which slots a subscriber holds
@@ -10,6 +11,7 @@
 //!   tenure       which pool an entry of a topic stands for, and since when
 //! ```
 
+pub mod cell;
 pub mod copy_state;
 pub mod flow_window;
 pub mod ledger;

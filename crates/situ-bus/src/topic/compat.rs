@@ -5,7 +5,7 @@
 pub(crate) const SCHEMA_SEPARATOR: &str = "---";
 
 /// Returns the first line in which two canonical schemas differ, as text.
-pub(super) fn first_difference(theirs: &str, ours: &str) -> String {
+pub(crate) fn first_difference(theirs: &str, ours: &str) -> String {
     let (mut a, mut b) = (theirs.lines(), ours.lines());
     loop {
         match (a.next(), b.next()) {

@@ -24,7 +24,7 @@
 //! ```
 
 mod census;
-mod compat;
+pub(crate) mod compat;
 mod entries;
 mod file;
 mod files;

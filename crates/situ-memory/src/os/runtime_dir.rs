@@ -295,6 +295,18 @@ impl OpenRoot {
         self.topics().join(file_name(name))
     }
 
+    /// The directory of the blackboards' files. Its first writer makes it.
+    pub fn blackboards(&self) -> Beneath {
+        self.below("blackboards")
+    }
+
+    /// Creates that directory, if it is missing.
+    pub fn make_blackboards(&self) -> Result<Beneath, RootError> {
+        let directory = self.blackboards();
+        self.make_with(&directory, self.top_mode())?;
+        Ok(directory)
+    }
+
     /// The directory in which the trace collector and traced processes find each other.
     pub fn trace(&self) -> Beneath {
         self.below("trace")
