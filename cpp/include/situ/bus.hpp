@@ -14,7 +14,7 @@
 //
 //   c_abi/   values that cross into C: errors, quality of service, type descriptions, owned handles
 //   raii/    untyped objects over C handles: node, device, interrupter, raw loan, any publisher and more
-//   typed/   publisher, loan, subscriber and sample of a generated message type
+//   typed/   publisher, loan, subscriber and sample of a generated message type; blackboards
 //   region/  the same four for messages with storage in regions
 //   service/ clients and servers, requests and replies
 #pragma once
@@ -50,6 +50,7 @@
 #include "situ/bus/service/request.hpp"
 #include "situ/bus/service/server.hpp"
 #include "situ/bus/service/task.hpp"
+#include "situ/bus/typed/blackboard.hpp"
 #include "situ/bus/typed/loan.hpp"
 #include "situ/bus/typed/publisher.hpp"
 #include "situ/bus/typed/sample.hpp"

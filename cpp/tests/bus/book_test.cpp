@@ -21,6 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using situ::sensor::Image;
+using situ::sensor::Imu;
 using Cloud = situ::sensor::PointCloud2;
 
 /// Ends a loop of the book that has no other end.
@@ -178,6 +179,24 @@ TEST_F(Bus, batches_of_the_book_go_through) {
   EXPECT_EQ(publish_all(publisher), 0U);
   EXPECT_EQ(take_many(subscriber),
             (std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+TEST_F(Bus, the_blackboard_of_the_book_is_read) {
+  const auto on = node("n");
+  double found = 0;
+  // ANCHOR: blackboard
+  situ::blackboard_writer<Imu> writer(on, "robot/imus", {"arm", "base"});
+  Imu imu{};
+  imu.linear_acceleration.z = 9.81;
+  writer.set(0, imu);
+
+  const situ::blackboard_reader<Imu> reader(on, "robot/imus");
+  if (const auto arm = reader.position("arm")) {
+    if (const auto latest = reader.get(*arm)) found = latest->value.linear_acceleration.z;
+  }
+  // ANCHOR_END: blackboard
+  EXPECT_EQ(found, 9.81);
+  EXPECT_FALSE(reader.get(1).has_value());
 }
 
 // ANCHOR: trace

@@ -1,6 +1,6 @@
 //! libsitu: the bus for C, and for all languages that can call C. Its documentation is the headers,
-//! `cpp/include/situ.h`, and `batch.h`, `events.h`, `execute.h`, `graph.h`, `memory.h`,
-//! `service.h` and `trace.h` in `cpp/include/situ/`.
+//! `cpp/include/situ.h`, and `batch.h`, `blackboard.h`, `events.h`, `execute.h`, `graph.h`,
+//! `memory.h`, `service.h` and `trace.h` in `cpp/include/situ/`.
 //!
 //! Every function checks its arguments, calls `situ-bus`, and turns errors into texts. No panic unwinds into
 //! C ([`error::guard`]). The state of the hot path lies in structures that the caller owns. Lending,
@@ -9,6 +9,7 @@
 #![allow(non_camel_case_types, reason = "the names are those of the C header")]
 
 mod batch;
+mod blackboard;
 mod client;
 mod device;
 mod error;

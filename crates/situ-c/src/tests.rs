@@ -14,6 +14,7 @@ use situ_testkit::allocator::{Calls, CountingAllocator, counting};
 use situ_trace::Severity;
 
 use crate::batch::*;
+use crate::blackboard;
 use crate::client::*;
 use crate::device::{situ_fence, situ_fence_state, situ_span};
 use crate::error::{Failure, TEXT_SIZE, guard, situ_error, situ_status};
@@ -122,6 +123,9 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     ] {
         number(&format!("SITU_EVENT_{name}"), kind as usize);
     }
+    number("SITU_WRITER_ALIVE", blackboard::ALIVE as usize);
+    number("SITU_WRITER_DEAD", blackboard::DEAD as usize);
+    number("SITU_WRITER_LEFT", blackboard::LEFT as usize);
     for policy in situ_bus::QosPolicy::ALL {
         number(&format!("SITU_POLICY_{}", policy.name().to_uppercase()), policy as usize);
     }
@@ -283,7 +287,7 @@ fn the_header_and_the_library_agree_on_every_number() {
     std::fs::write(
         &source,
         format!(
-            "#include <situ/service.h>\n#include <situ/graph.h>\n#include <situ/memory.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"
+            "#include <situ/blackboard.h>\n#include <situ/service.h>\n#include <situ/graph.h>\n#include <situ/memory.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"
         ),
     )
     .unwrap();
@@ -309,6 +313,7 @@ fn the_header_declares_what_the_library_exports() {
     let headers = [
         "situ.h",
         "situ/batch.h",
+        "situ/blackboard.h",
         "situ/events.h",
         "situ/execute.h",
         "situ/graph.h",
@@ -339,6 +344,7 @@ fn the_header_declares_what_the_library_exports() {
     let sources = [
         include_str!("lib.rs"),
         include_str!("batch.rs"),
+        include_str!("blackboard.rs"),
         include_str!("error.rs"),
         include_str!("event.rs"),
         include_str!("executor.rs"),

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "situ.h"
+#include "situ/blackboard.h"
 #include "situ/execute.h"
 #include "situ/graph.h"
 #include "situ/service.h"
@@ -26,6 +27,8 @@ struct destroyer {
   void operator()(situ_callback_group* handle) const noexcept { situ_callback_group_destroy(handle); }
   void operator()(situ_graph_watch* handle) const noexcept { situ_graph_watch_destroy(handle); }
   void operator()(situ_event* handle) const noexcept { situ_event_destroy(handle); }
+  void operator()(situ_blackboard_writer* handle) const noexcept { situ_blackboard_writer_destroy(handle); }
+  void operator()(situ_blackboard_reader* handle) const noexcept { situ_blackboard_reader_destroy(handle); }
   void operator()(situ_executor* handle) const noexcept { situ_executor_destroy(handle); }
 };
 
