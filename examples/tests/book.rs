@@ -7,7 +7,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use situ::bus::{Node, Root};
-use situ_examples::situ_::sensor::{Image, ImageBulkLengths, PointCloud2, PointCloud2BulkLengths};
+use situ_examples::examples::Pose;
+use situ_examples::situ_::sensor::{Image, ImageBulkLengths, Imu, PointCloud2, PointCloud2BulkLengths};
 use situ_testkit::Scratch;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -351,4 +352,51 @@ fn batches_of_the_book_go_through() {
     }
     let widths = (0..3).flat_map(|_| 1..=8).collect::<Vec<u32>>();
     assert_eq!(take_many(&subscriber).unwrap(), widths);
+}
+
+/// The writer of the book: it stays until it is dropped.
+fn write_limits(node: &Node) -> Result<situ::bus::BlackboardWriter<Pose>, Box<dyn Error>> {
+    // ANCHOR: blackboard-writer
+    let mut poses = node.blackboard_writer::<Pose>("robot/poses", ["arm", "base"])?;
+    poses.set("arm", &Pose { x: 0.5, y: 0.0, heading: 1.5 })?;
+    poses.set("arm", &Pose { x: 0.6, y: 0.0, heading: 1.5 })?;
+    // ANCHOR_END: blackboard-writer
+    Ok(poses)
+}
+
+fn read_limits(node: &Node) -> Result<(f64, bool), Box<dyn Error>> {
+    let mut found = 0.0;
+    // ANCHOR: blackboard-reader
+    let poses = node.blackboard_reader::<Pose>("robot/poses")?;
+    if let Some(arm) = poses.get("arm")? {
+        println!("version {}: x is {}", arm.version, arm.value.x);
+        found = arm.value.x;
+    }
+    let base_is_known = poses.get("base")?.is_some();
+    // ANCHOR_END: blackboard-reader
+    Ok((found, base_is_known))
+}
+
+#[test]
+fn the_blackboard_of_the_book_is_read() {
+    let scratch = Scratch::new("book");
+    let node = Node::in_root("book", Root::at(scratch.path(), None)).unwrap();
+    let _writer = write_limits(&node).unwrap();
+    assert_eq!(read_limits(&node).unwrap(), (0.6, false));
+}
+
+/// A writer may be hostile: its bytes are checked as a message.
+#[test]
+fn a_value_that_is_not_valid_is_an_error() {
+    use situ::bus::{GetValueError, RawBlackboardWriter, describe};
+
+    let scratch = Scratch::new("book");
+    let node = Node::in_root("book", Root::at(scratch.path(), None)).unwrap();
+    let imu = describe::<Imu>();
+    let mut writer = RawBlackboardWriter::create(&node, "imus", &imu, ["front"]).unwrap();
+    let reader = node.blackboard_reader::<Imu>("imus").unwrap();
+    writer.set("front", &vec![0; imu.fixed_size as usize]).unwrap();
+    assert_eq!(reader.get("front").unwrap().unwrap().version, 1);
+    writer.set("front", &vec![0xff; imu.fixed_size as usize]).unwrap();
+    assert!(matches!(reader.get("front"), Err(GetValueError::Invalid { .. })));
 }

@@ -1,5 +1,6 @@
 //! The command line: every command, option and example that `--help` shows.
 
+mod blackboard;
 mod inspect;
 mod publish;
 mod standing;
@@ -14,6 +15,7 @@ use situ::bus::{Durability, Reliability};
 
 use crate::output::ColorChoice;
 
+pub use blackboard::{BlackboardCommand, GetArgs, WatchArgs};
 pub use inspect::{CallArgs, DomainCommand, GraphArgs, NodeCommand, ServiceCommand, ServiceEchoArgs};
 pub use publish::PubArgs;
 pub use standing::CreateArgs;
@@ -109,6 +111,12 @@ pub enum Command {
         /// The command on services.
         #[command(subcommand)]
         command: ServiceCommand,
+    },
+    /// Inspect blackboards: print the latest values of their keys
+    Blackboard {
+        /// The command on blackboards.
+        #[command(subcommand)]
+        command: BlackboardCommand,
     },
     /// Show the whole graph: which nodes publish, subscribe, call and serve what
     Graph(GraphArgs),

@@ -18,7 +18,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 use cli::{
-    Cli, Command, DomainCommand, NodeCommand, SchemaCommand, ServiceCommand, TopicCommand, TraceCommand,
+    BlackboardCommand, Cli, Command, DomainCommand, NodeCommand, SchemaCommand, ServiceCommand, TopicCommand,
+    TraceCommand,
 };
 use commands::Context;
 use error::CliError;
@@ -71,6 +72,11 @@ fn run(cli: Cli) -> Result<(), CliError> {
             ServiceCommand::Info { service } => commands::service::info(&context, &service),
             ServiceCommand::Call(arguments) => commands::service_call::run(&context, &arguments),
             ServiceCommand::Echo(arguments) => commands::service_echo::run(&context, &arguments),
+        },
+        Command::Blackboard { command } => match command {
+            BlackboardCommand::List => commands::blackboard::list(&context),
+            BlackboardCommand::Get(arguments) => commands::blackboard::get(&context, &arguments),
+            BlackboardCommand::Watch(arguments) => commands::blackboard::watch(&context, &arguments),
         },
         Command::Graph(arguments) => commands::graph::run(&context, &arguments),
         Command::Schema { command } => match command {

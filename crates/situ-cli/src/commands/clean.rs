@@ -4,7 +4,7 @@ use serde::Serialize;
 use situ::bus::{self, inspect};
 use situ::layout::foreign::Foreign;
 
-use super::Context;
+use super::{Context, blackboard};
 use crate::cli::CleanArgs;
 use crate::error::CliError;
 
@@ -13,6 +13,7 @@ struct Report {
     dry_run: bool,
     nodes: Vec<String>,
     topics: Vec<String>,
+    blackboards: Vec<String>,
 }
 
 /// Topics without participants.
@@ -32,18 +33,20 @@ pub fn run(context: &Context, arguments: &CleanArgs) -> Result<(), CliError> {
             dry_run: true,
             nodes: nodes.into_iter().filter(|n| !n.alive).map(|n| n.name).collect(),
             topics: abandoned_topics(&topics),
+            blackboards: blackboard::abandoned(context)?,
         }
     } else {
         situ::trace::clean(&context.root).map_err(CliError::failed)?;
         let mut cleaned = bus::clean(&context.root).map_err(CliError::failed)?;
         cleaned.topics.extend(bus::clean_topics(&context.root).map_err(CliError::failed)?);
-        Report { dry_run: false, nodes: cleaned.nodes, topics: cleaned.topics }
+        let blackboards = bus::clean_blackboards(&context.root).map_err(CliError::failed)?;
+        Report { dry_run: false, nodes: cleaned.nodes, topics: cleaned.topics, blackboards }
     };
     let output = &context.output;
     if output.is_json() {
         return Ok(output.record(&report)?);
     }
-    if report.nodes.is_empty() && report.topics.is_empty() {
+    if report.nodes.is_empty() && report.topics.is_empty() && report.blackboards.is_empty() {
         return Ok(output.line("There is nothing to remove.")?);
     }
     let verb = if report.dry_run { "would remove" } else { "removed" };
@@ -52,6 +55,9 @@ pub fn run(context: &Context, arguments: &CleanArgs) -> Result<(), CliError> {
     }
     for topic in &report.topics {
         output.line(format!("{verb} topic {}", Foreign(topic)))?;
+    }
+    for blackboard in &report.blackboards {
+        output.line(format!("{verb} blackboard {}", Foreign(blackboard)))?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   topic, node, service, domain   their lists and details: `list` and `info`
+//!   blackboard            blackboards: list, values, changes
 //!   standing              topics that stand without members, with rights of groups
 //!   service_call          calls a service; service_echo watches one; service_types reads its schemas
 //!   graph, endpoints      the whole graph; what the endpoints of a topic say about themselves
@@ -15,6 +16,7 @@
 //!   part                  the processes that the demo and the bench start
 //! ```
 
+pub mod blackboard;
 pub mod clean;
 pub mod domain;
 pub mod echo;
