@@ -27,9 +27,12 @@ const SIZE: usize = 64;
 /// The time between two publications: as long as a thousand subscribers need to take a message, and the same
 /// for fewer, because code and memory that were used lately are faster.
 const INTERVAL_US: u64 = 300;
-/// The nodes of the graph, each with a publisher and a subscriber, and the topics that they share.
+/// The nodes of the graph.
 const NODES: usize = 1000;
-const TOPICS: usize = 100;
+/// On how many topics each of them has a publisher and a subscriber.
+const TOPICS_OF_NODE: [usize; 2] = [1, 5];
+/// How many nodes share a topic.
+const NODES_OF_TOPIC: usize = 10;
 
 /// Measures the table.
 pub fn run(bench: &mut Bench) -> Result<View, Failure> {
@@ -98,19 +101,21 @@ pub fn run(bench: &mut Bench) -> Result<View, Failure> {
         bench.note_absent(TABLE, &case, &teams);
     }
 
-    let mut teams = start(bench, ["watcher", "graph"])?;
-    let case = Case::named(format!("who is there: {NODES} nodes, {TOPICS} topics"));
-    let samples = alternate(
-        &mut teams,
-        &Turns {
-            open: &format!("open id={}", bench.next_id()),
-            warm: "run count=1",
-            run: "run count=1",
-            rounds: bench.scale(10, 50),
-            budget: bench.budget(),
-        },
-    )?;
-    bench.latencies(TABLE, &case, &teams, samples);
+    for topics in TOPICS_OF_NODE {
+        let mut teams = start(bench, ["watcher", "graph"])?;
+        let case = Case::named(format!("graph of {NODES} nodes and {} endpoints", NODES * topics * 2));
+        let samples = alternate(
+            &mut teams,
+            &Turns {
+                open: &format!("open id={} topics={topics}", bench.next_id()),
+                warm: "run count=1",
+                run: "run count=1",
+                rounds: bench.scale(10, 50),
+                budget: bench.budget(),
+            },
+        )?;
+        bench.latencies(TABLE, &case, &teams, samples);
+    }
     Ok(View::of("Thousands of participants", Drawing::Bars { metric: "p50_ns", unit: "ns" }))
 }
 
@@ -143,8 +148,9 @@ fn bytes(path: &Path) -> u64 {
 
 /// What a system tells about its participants.
 pub trait Graph: System {
-    /// Finds all nodes, and all topics with their participants. Returns the number of nodes.
-    fn survey(&self) -> Result<usize, Failure>;
+    /// Finds all nodes, and all topics, of which each node is on so many; Situ finds their participants, too.
+    /// Returns the number of nodes.
+    fn survey(&self, topics_of_node: usize) -> Result<usize, Failure>;
     /// A channel's maximum of participants of both kinds.
     fn channel(name: String, members: usize) -> Channel {
         Channel { places: members, ..Channel::new(name, SIZE) }
@@ -152,25 +158,18 @@ pub trait Graph: System {
 }
 
 impl Graph for Situ {
-    fn survey(&self) -> Result<usize, Failure> {
-        use ::situ::bus::{Root, inspect};
-        let root = Root::from_environment().map_err(situ::wrap("Root::from_environment"))?;
-        let topics = inspect::topics(&root).map_err(situ::wrap("inspect::topics"))?;
-        let subscribers: usize = topics.iter().map(|topic| topic.subscribers.len()).sum();
-        let nodes = inspect::nodes(&root).map_err(situ::wrap("inspect::nodes"))?;
-        if subscribers != NODES {
-            return Err(Failure::Wrong {
-                system: Self::NAME,
-                expected: NODES as u64,
-                got: subscribers as u64,
-            });
+    fn survey(&self, topics_of_node: usize) -> Result<usize, Failure> {
+        let graph = self.node().graph().map_err(situ::wrap("Node::graph"))?;
+        let (expected, got) = (NODES * topics_of_node * 2, graph.endpoints().count());
+        if got != expected {
+            return Err(Failure::Wrong { system: Self::NAME, expected: expected as u64, got: got as u64 });
         }
-        Ok(nodes.iter().filter(|node| node.name == "bench" && node.alive).count())
+        Ok(graph.nodes.iter().filter(|node| node.info.name == "bench").count())
     }
 }
 
 impl Graph for Iceoryx2 {
-    fn survey(&self) -> Result<usize, Failure> {
+    fn survey(&self, topics_of_node: usize) -> Result<usize, Failure> {
         let config: &Config = self.node().config();
         let (mut nodes, mut services) = (0, 0);
         Iox2Node::<ipc::Service>::list(config, |_| {
@@ -183,8 +182,10 @@ impl Graph for Iceoryx2 {
             CallbackProgression::Continue
         })
         .map_err(iceoryx2::wrap("Service::list"))?;
-        if services != TOPICS {
-            return Err(Failure::Wrong { system: Self::NAME, expected: TOPICS as u64, got: services as u64 });
+        let expected = NODES * topics_of_node / NODES_OF_TOPIC;
+        if services != expected {
+            let (expected, got) = (expected as u64, services as u64);
+            return Err(Failure::Wrong { system: Self::NAME, expected, got });
         }
         Ok(nodes)
     }
@@ -197,7 +198,8 @@ pub fn work<S: Graph>(context: Context) -> Result<(), Failure> {
         return fanout::work::<S>(context);
     }
     let system = S::create(&context.session)?;
-    serve(&mut Player::<S> { system, context, crowd: Vec::new(), systems: Vec::new(), channel: None })
+    let (crowd, systems) = (Vec::new(), Vec::new());
+    serve(&mut Player::<S> { system, context, crowd, systems, channel: None, topics_of_node: 0 })
 }
 
 /// A member of the crowd: a subscriber, a publisher, or both.
@@ -210,6 +212,7 @@ struct Player<S: Graph> {
     /// The nodes of the crowd, except the first.
     systems: Vec<S>,
     channel: Option<Channel>,
+    topics_of_node: usize,
 }
 
 impl<S: Graph> Duty for Player<S> {
@@ -217,15 +220,19 @@ impl<S: Graph> Duty for Player<S> {
         let id: u64 = params.get("id")?;
         match self.context.role.as_str() {
             "graph" => {
+                let topics: usize = params.get("topics")?;
                 for index in 0..NODES {
                     let node = S::create(&self.context.session)?;
-                    let channel = S::channel(format!("{TABLE}-{id}-{}", index % TOPICS), NODES / TOPICS);
-                    let channel = Channel { publishers: NODES / TOPICS, ..channel };
-                    self.crowd.push((Some(node.receiver(&channel)?), Some(node.sender(&channel)?)));
+                    for topic in 0..topics {
+                        let name = format!("{TABLE}-{id}-{topic}-{}", index / NODES_OF_TOPIC);
+                        let channel = S::channel(name, NODES_OF_TOPIC);
+                        let channel = Channel { publishers: NODES_OF_TOPIC, ..channel };
+                        self.crowd.push((Some(node.receiver(&channel)?), Some(node.sender(&channel)?)));
+                    }
                     self.systems.push(node);
                 }
             }
-            "watcher" => {}
+            "watcher" => self.topics_of_node = params.get("topics")?,
             _ => {
                 let members: usize = params.get("members")?;
                 let nodes: usize = params.get("nodes")?;
@@ -266,7 +273,7 @@ impl<S: Graph> Duty for Player<S> {
             }
             ("watcher", _) => {
                 let start = clock.now();
-                let found = self.system.survey()?;
+                let found = self.system.survey(self.topics_of_node)?;
                 let time = clock.ns(clock.now() - start);
                 // Those of the graph, its process's own, and this one.
                 let expected = NODES as u64 + 2;
