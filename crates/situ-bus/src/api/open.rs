@@ -40,7 +40,7 @@ impl<T: Message> Sample<T> {
 
     /// Returns a sample that reads a flat message in place.
     #[inline(always)]
-    pub(super) fn view(subscriber: &RawSubscriber, raw: RawSample) -> Result<Self, ReceiveError> {
+    fn view(subscriber: &RawSubscriber, raw: RawSample) -> Result<Self, ReceiveError> {
         if raw.head().len() != size_of::<T>() {
             return Err(ReceiveError::Size {
                 topic: subscriber.topic().to_owned(),

@@ -626,17 +626,6 @@ impl<T: Message> Subscriber<T> {
     /// copied.
     #[inline(always)]
     pub fn take(&self) -> Result<Option<Sample<T>>, ReceiveError> {
-        if T::STORAGE == StorageKind::Flat
-            && let Some(raw) = self.raw.take_small()
-        {
-            return Sample::view(&self.raw, raw).map(Some);
-        }
-        if !self.raw.has_next() {
-            self.raw.look_after_the_dead();
-            // An error if the topic was removed: a wait ends then, and would end at once for ever.
-            self.raw.nothing()?;
-            return Ok(None);
-        }
         match self.raw.take()? {
             None => Ok(None),
             Some(raw) => self.open(raw).map(Some),

@@ -53,7 +53,7 @@ impl RemoteTake<'_> {
         if taken.encoding != Encoding::Flat {
             return Err(self.malformed("it is serialized, and only flat messages can be on a device"));
         }
-        match taken.pin.mapped.view.find(self.head_slot, taken.offset, end as u64) {
+        match taken.mapped().view.find(self.head_slot, taken.offset, end as u64) {
             Ok(()) => Ok(true),
             Err(ViewError::Gone(_)) => Ok(false),
             Err(source) => Err(self.subscriber.pool_error(taken.number, source)),
@@ -70,10 +70,10 @@ impl RemoteTake<'_> {
             0 => (taken.head_offset, taken.head_size),
             size => (taken.body_offset, size),
         };
-        let Some(offset) = taken.pin.mapped.view.bytes().offset_of(taken.memory as u64 + at as u64) else {
+        let Some(offset) = taken.mapped().view.bytes().offset_of(taken.memory as u64 + at as u64) else {
             return Err(self.malformed("its slot lies outside of the pool"));
         };
-        let is_there = self.subscriber.find_payload(taken.number, &taken.pin.mapped, offset, size as u64)?;
+        let is_there = self.subscriber.find_payload(taken.number, taken.mapped(), offset, size as u64)?;
         Ok(is_there.then_some((offset, size as u64)))
     }
 
@@ -82,7 +82,7 @@ impl RemoteTake<'_> {
         if let Some(copy) = self.ready_copy(self.taken.body_size)? {
             return Ok(Some(copy));
         }
-        let mapped = &self.taken.pin.mapped;
+        let mapped = self.taken.mapped();
         let register = |domain: &dyn Domain| mapped.register(domain, self.head_slot, len);
         self.bring(mapped, (offset, len), None, &register, self.taken.body_size)
     }
@@ -178,7 +178,7 @@ impl RemoteTake<'_> {
             fence,
             owner: mapped.owner(),
             keeps: self.keeps,
-            origin: Some((&self.taken.pin.mapped, self.head_slot, self.taken.generation)),
+            origin: Some((self.taken.mapped(), self.head_slot, self.taken.generation)),
             register,
         };
         let copy = self.subscriber.brought(self.taken.number, &source, self.how)?;
@@ -254,8 +254,8 @@ impl RawSubscriber {
         // Copies are enqueued on a stream of the subscriber's domain. The stream then holds the head too,
         // while it copies the message's payload. If nothing can be enqueued, the sample alone holds the head.
         let here = |stream: &&dyn Stream| stream.domain() == self.domain() && !expired && !is_head;
-        let head_slot = taken.pin.slot;
-        let hold = on.filter(here).map(|stream| (stream, taken.share_pin()));
+        let head_slot = taken.slot();
+        let hold = on.filter(here).map(|stream| (stream, taken.sample.share_pin()));
         let publisher = self.core().topic.publisher(usize::from(taken.pool));
         let take = RemoteTake {
             subscriber: self,

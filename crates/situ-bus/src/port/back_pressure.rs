@@ -83,7 +83,7 @@ impl RawPublisher {
         &self,
         inner: &mut Inner,
         descriptor: &Descriptor,
-        row: NewRow<'_>,
+        row: &NewRow<'_>,
         began: &mut Option<Began>,
     ) -> Result<u64, PublishError> {
         let mut step = self.tell_full(began);
@@ -96,7 +96,7 @@ impl RawPublisher {
         &self,
         inner: &mut Inner,
         descriptor: &Descriptor,
-        row: NewRow<'_>,
+        row: &NewRow<'_>,
         (began, step): (&mut Option<Began>, &mut Option<Step>),
     ) -> Result<u64, PublishError> {
         let start = now_ns();

@@ -1,18 +1,17 @@
 //! Private memory for small messages that a subscriber copies out of rows.
 //!
-//! The cells are allocated with the subscriber, so taking allocates nothing. The subscriber's thread takes a
-//! cell. The thread that drops the sample gives it back. If all cells are in use, the subscriber takes the
-//! slots instead.
+//! The cells are allocated with the subscriber, so taking allocates nothing. Each belongs to one of the
+//! subscriber's [records](super::sample_records), and is in use when that is. If all of them are in use, the
+//! subscriber takes the slots instead.
 
 use std::any::Any;
-use std::cell::{Cell as StdCell, UnsafeCell};
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem::offset_of;
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use situ_memory::sync::atomic::{AtomicBool, Ordering};
 use situ_memory::{DomainError, DomainId, HOST, Memory};
 
 use crate::topic::Topic;
@@ -28,10 +27,9 @@ const WORDS: usize = (MAX_USER_HEADER + MAX_COPIED) as usize / 8;
 /// A descriptor and a message, as in a slot with a user header: the message begins at 128 bytes, and its user
 /// header lies before it.
 #[repr(C, align(64))]
-struct Cell {
+pub(crate) struct CopyCell {
     descriptor: Descriptor,
     words: UnsafeCell<[u64; WORDS]>,
-    in_use: AtomicBool,
 }
 
 /// The word with which a message begins.
@@ -44,22 +42,13 @@ pub(crate) struct Cells {
     memory: Arc<dyn Memory>,
 }
 
-struct Slab(Box<[Cell]>);
+struct Slab(Box<[CopyCell]>);
 
-// SAFETY: a cell's words are written only by the thread that took the cell, before the sample goes to other
-// threads; they are read until the cell is given back. Everything else is atomic.
+// SAFETY: a cell's words are written only by the thread that took the cell's record, before the sample goes
+// to other threads; they are read until the record is given back. Everything else is atomic.
 unsafe impl Send for Slab {}
 // SAFETY: as above.
 unsafe impl Sync for Slab {}
-
-/// A cell that is in use. Dropping it gives it back. Does not keep the memory: its sample keeps the
-/// subscriber's place, and with it the cells.
-pub(crate) struct TakenCell(NonNull<Cell>);
-
-// SAFETY: the cell's words do not change while this exists; giving it back is one atomic store.
-unsafe impl Send for TakenCell {}
-// SAFETY: as above.
-unsafe impl Sync for TakenCell {}
 
 impl Cells {
     /// The cells of a subscriber; `None` if it copies no messages out of rows.
@@ -69,34 +58,14 @@ impl Cells {
     }
 
     fn new() -> Self {
-        let cell = || Cell {
-            descriptor: Descriptor::default(),
-            words: UnsafeCell::new([0; WORDS]),
-            in_use: AtomicBool::new(false),
-        };
+        let cell = || CopyCell { descriptor: Descriptor::default(), words: UnsafeCell::new([0; WORDS]) };
         let cells = Arc::new(Slab((0..CELLS).map(|_| cell()).collect()));
         Self { memory: cells.clone(), cells }
     }
 
-    /// Takes a free cell. Only for the subscriber's thread. It tries the cell `last` first, because it took
-    /// that one last and its lines are warm.
-    #[inline(always)]
-    pub(crate) fn take(&self, last: &StdCell<usize>) -> Option<TakenCell> {
-        self.cells.take(last.get()).or_else(|| self.take_other(last))
-    }
-
-    #[cold]
-    fn take_other(&self, last: &StdCell<usize>) -> Option<TakenCell> {
-        (1..CELLS).map(|step| (last.get() + step) % CELLS).find_map(|index| {
-            let taken = self.cells.take(index)?;
-            last.set(index);
-            Some(taken)
-        })
-    }
-
-    /// The number of cells that samples use.
-    pub(crate) fn in_use(&self) -> usize {
-        self.cells.0.iter().filter(|cell| cell.in_use.load(Ordering::Relaxed)).count()
+    /// One of the cells.
+    pub(crate) fn at(&self, index: usize) -> Option<NonNull<CopyCell>> {
+        self.cells.0.get(index).map(NonNull::from)
     }
 
     /// The cells as memory of the host.
@@ -105,55 +74,26 @@ impl Cells {
     }
 }
 
-impl Slab {
+impl CopyCell {
+    /// The words of a user header and a message of these sizes, which fit.
+    ///
+    /// # Safety
+    /// The caller has just taken the cell's record, and has no other reference to the words.
     #[inline(always)]
-    fn take(&self, index: usize) -> Option<TakenCell> {
-        let cell = &self.0[index];
-        // Acquire: the reads of the sample that gave the cell back come before the next writes.
-        if cell.in_use.load(Ordering::Acquire) {
-            return None;
-        }
-        // Only this thread takes cells, so no other can have taken it since.
-        cell.in_use.store(true, Ordering::Relaxed);
-        Some(TakenCell(NonNull::from(cell)))
-    }
-}
-
-impl TakenCell {
-    fn cell(&self) -> &Cell {
-        // SAFETY: the sample that has this keeps the cells.
-        unsafe { self.0.as_ref() }
-    }
-
-    /// The words of a user header and a message of these sizes, which fit. For the thread that has just taken
-    /// the cell.
-    #[inline(always)]
-    pub(crate) fn words(&mut self, user_header_size: usize, size: usize) -> &mut [u64] {
-        // SAFETY: the cell is in use by this alone, and no sample of it exists yet.
-        let words = unsafe { &mut *self.cell().words.get() };
+    #[allow(clippy::mut_from_ref, reason = "the caller's promise")]
+    pub(crate) unsafe fn words(&self, user_header_size: usize, size: usize) -> &mut [u64] {
+        // SAFETY: the caller's promise.
+        let words = unsafe { &mut *self.words.get() };
         &mut words[MESSAGE - user_header_size / 8..MESSAGE + size.div_ceil(8)]
     }
 
     #[inline(always)]
     pub(crate) fn message(&self) -> *const u8 {
-        self.cell().words.get().cast::<u64>().wrapping_add(MESSAGE).cast::<u8>().cast_const()
+        self.words.get().cast::<u64>().wrapping_add(MESSAGE).cast::<u8>().cast_const()
     }
 
     pub(crate) fn descriptor(&self) -> &Descriptor {
-        &self.cell().descriptor
-    }
-}
-
-impl Drop for TakenCell {
-    #[inline]
-    fn drop(&mut self) {
-        self.cell().in_use.store(false, Ordering::Release);
-    }
-}
-
-impl fmt::Debug for TakenCell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TakenCell")
+        &self.descriptor
     }
 }
 
@@ -170,7 +110,8 @@ impl fmt::Debug for Slab {
 }
 
 // The message is aligned as in a slot.
-const _: () = assert!(offset_of!(Cell, words) == DESCRIPTOR && DESCRIPTOR + MESSAGE * 8 == head_offset(8));
+const _: () =
+    assert!(offset_of!(CopyCell, words) == DESCRIPTOR && DESCRIPTOR + MESSAGE * 8 == head_offset(8));
 
 /// A span of a sample in a cell is host memory that no other process sees.
 impl Memory for Slab {

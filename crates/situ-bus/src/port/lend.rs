@@ -1,6 +1,6 @@
 //! Lending slots for messages that are to be published.
 
-use situ_memory::AllocateError;
+use situ_memory::{AllocateError, SlotId};
 
 use crate::observe::hook;
 use crate::port::loan::{LoanError, RawLoan};
@@ -9,10 +9,81 @@ use crate::port::publisher::RawPublisher;
 use crate::port::publisher_state::{Inner, pays_to_reclaim};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR};
 
+/// The maximum size of a head in bytes.
+const MAX_HEAD: usize = u32::MAX as usize;
+
+/// A slot and its address. A call returns both in registers.
+struct LentSlot {
+    memory: *mut u8,
+    slot: SlotId,
+}
+
 impl RawPublisher {
     /// Lends a slot for a head and a body. The bytes are those of the slot's last message: write the head
     /// before publishing.
+    // Inlined, so that the loan is built where it is used: to move it there takes longer than to find its
+    // slot.
+    #[inline(always)]
     pub fn loan(
+        &self,
+        head_size: usize,
+        head_align: usize,
+        body_size: usize,
+    ) -> Result<RawLoan<'_>, LoanError> {
+        if head_align <= DESCRIPTOR && head_align.is_power_of_two() && head_size <= MAX_HEAD {
+            let body_offset = (self.head_offset + head_size).next_multiple_of(64);
+            if let Some(total) = body_offset.checked_add(body_size) {
+                let LentSlot { memory, slot } = self.lend_slot(total);
+                if !memory.is_null() {
+                    return Ok(self.loan_of((slot, memory), head_size, (body_offset, body_size)));
+                }
+            }
+        }
+        self.loan_unusual(head_size, head_align, body_size)
+    }
+
+    /// A slot of this size in the usual case. Its address is null if anything is unusual: then
+    /// [`loan_unusual`](Self::loan_unusual) finds out.
+    fn lend_slot(&self, total: usize) -> LentSlot {
+        let nothing = LentSlot { memory: std::ptr::null_mut(), slot: 0 };
+        if self.is_inherited() || hook::watcher().is_some() {
+            return nothing;
+        }
+        let inner = &mut *self.inner.borrow_mut();
+        if inner.bodies.is_some() {
+            return nothing;
+        }
+        self.tidy_for(inner, total);
+        let Ok(slot) = inner.pool.allocate(total) else { return nothing };
+        let memory = inner.pool.memory(slot).0;
+        self.clear_user_header(memory);
+        LentSlot { memory, slot }
+    }
+
+    #[inline(always)]
+    fn loan_of(
+        &self,
+        (slot, memory): (SlotId, *mut u8),
+        head_size: usize,
+        (body_offset, body_size): (usize, usize),
+    ) -> RawLoan<'_> {
+        RawLoan {
+            publisher: self,
+            slot,
+            memory,
+            head_size,
+            body_offset,
+            body_size,
+            encoding: self.encoding,
+            body_pool: BODY_IN_SLOT,
+            signalled: false,
+            grows: false,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn loan_unusual(
         &self,
         head_size: usize,
         head_align: usize,
@@ -25,7 +96,7 @@ impl RawPublisher {
         if head_align > DESCRIPTOR || !head_align.is_power_of_two() {
             return Err(size("the alignment must be a power of two up to 64"));
         }
-        if u32::try_from(head_size).is_err() {
+        if head_size > MAX_HEAD {
             return Err(size("a head must be smaller than 4 GiB; mark large fields @bulk"));
         }
         if let Some(watcher) = hook::watcher() {
@@ -34,7 +105,6 @@ impl RawPublisher {
         self.lend((head_size, head_align), body_size)
     }
 
-    #[inline(always)]
     pub(crate) fn lend(
         &self,
         (head_size, head_align): (usize, usize),
@@ -62,18 +132,7 @@ impl RawPublisher {
         let (memory, len) = inner.pool.memory(slot);
         debug_assert!(len >= total);
         self.clear_user_header(memory);
-        Ok(RawLoan {
-            publisher: self,
-            slot,
-            memory,
-            head_size,
-            body_offset,
-            body_size,
-            encoding: self.encoding,
-            body_pool: BODY_IN_SLOT,
-            signalled: false,
-            grows: false,
-        })
+        Ok(self.loan_of((slot, memory), head_size, (body_offset, body_size)))
     }
 
     /// Zeroes the user header of a slot, so that a publisher that does not write it sends no earlier one.

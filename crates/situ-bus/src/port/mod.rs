@@ -18,8 +18,11 @@
 //!   trim             returning memory to the system
 //!
 //!   subscriber       joining and taking
+//!   empty_takes      which takes without a message read the clock
+//!   idle             looking after dead participants while there is nothing to take
 //!   wait             waiting until there is something to take
 //!   held             the number of samples that it holds
+//!   sample_records   the private records of its samples
 //!   pool_cache       the pools that it has mapped
 //!   row_copy         small messages that are copied into rows, and out of them
 //!   copied_messages  which messages a publisher copies
@@ -43,10 +46,12 @@ pub(crate) mod bodies;
 pub(crate) mod cells;
 pub(crate) mod copied_messages;
 pub(crate) mod device_span;
+pub(crate) mod empty_takes;
 mod endpoint;
 mod endpoint_events;
 pub(crate) mod growing;
 pub(crate) mod held;
+mod idle;
 pub(crate) mod lend;
 pub(crate) mod loan;
 pub(crate) mod payload;
@@ -62,6 +67,7 @@ mod reserve;
 pub(crate) mod row_copy;
 pub(crate) mod sample;
 pub(crate) mod sample_payload;
+pub(crate) mod sample_records;
 mod strangers;
 pub(crate) mod subscriber;
 pub(crate) mod take_error;

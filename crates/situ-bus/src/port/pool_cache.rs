@@ -1,6 +1,7 @@
 //! The pools of other participants that a subscriber has mapped.
 
 use std::cell::{RefCell, RefMut};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,6 +28,16 @@ pub(crate) struct Core {
     pub(crate) limits: Limits,
     /// Memory for small messages that are copied out of rows; `None`: it takes the slots.
     pub(crate) cells: Option<Cells>,
+    /// The records of its samples. Samples keep the core by them.
+    pub(crate) records: Arc<dyn Records>,
+}
+
+/// The records of a subscriber's samples, as the core knows them.
+pub(crate) trait Records: fmt::Debug + Send + Sync {
+    /// The number of samples in cells.
+    fn in_cells(&self) -> usize;
+    /// Lets go of a pool, by its number. For the subscriber's thread.
+    fn forget_pool(&self, number: u64);
 }
 
 impl Core {
@@ -39,7 +50,7 @@ impl Core {
             entry.is_some_and(|entry| StateWord::read(&entry.state).is_of_copies())
         };
         let in_slots = self.own.ledger.held().filter(|held| !of_copies(held.pool)).count();
-        in_slots + self.cells.as_ref().map_or(0, Cells::in_use)
+        in_slots + self.records.in_cells()
     }
 }
 
@@ -89,28 +100,15 @@ impl Mapped {
 pub(crate) struct Pin {
     pub(crate) mapped: Arc<Mapped>,
     pub(crate) slot: SlotId,
-    /// The word of the subscriber's ledger that names the slot; [`NO_WORD`]: it holds nothing.
+    /// The word of the subscriber's ledger that names the slot.
     pub(crate) word: u16,
-}
-
-/// No ledger has this word.
-const NO_WORD: u16 = u16::MAX;
-
-impl Pin {
-    /// A pin that holds no slot, and only keeps the pool and the subscriber's place.
-    #[inline]
-    pub(crate) fn of_nothing(mapped: Arc<Mapped>) -> Self {
-        Self { mapped, slot: SlotId::MAX, word: NO_WORD }
-    }
 }
 
 impl Drop for Pin {
     #[inline]
     fn drop(&mut self) {
         // In a forked child the ledger is private zeroes: the parent's name stays.
-        if self.word != NO_WORD {
-            self.mapped.core.own.ledger.release(usize::from(self.word));
-        }
+        self.mapped.core.own.ledger.release(usize::from(self.word));
     }
 }
 
@@ -141,15 +139,26 @@ impl Pools {
 
     /// Returns the pool of an entry that the row of message `sequence` or its descriptor names. The pool is
     /// mapped on first use.
-    #[inline(always)]
     pub(crate) fn get(&self, core: &Arc<Core>, entry: u16, sequence: u64) -> Result<Arc<Mapped>, ViewError> {
+        self.with(core, entry, sequence, Arc::clone)
+    }
+
+    /// The same for a function that uses the pool at once. It must not use `self`.
+    #[inline(always)]
+    pub(crate) fn with<R>(
+        &self,
+        core: &Arc<Core>,
+        entry: u16,
+        sequence: u64,
+        then: impl FnOnce(&Arc<Mapped>) -> R,
+    ) -> Result<R, ViewError> {
         if let Some(Some(mapped)) = self.mapped.borrow().get(usize::from(entry))
             && mapped.number == core.topic.publisher(usize::from(entry)).tenure.pool()
             && sequence >= mapped.since
         {
-            return Ok(mapped.clone());
+            return Ok(then(mapped));
         }
-        self.map(core, entry, Some(sequence))
+        Ok(then(&self.map(core, entry, Some(sequence))?))
     }
 
     /// Returns the pool of copies of an entry that the word of a copy names.
@@ -195,7 +204,7 @@ impl Pools {
         };
         let registered = Mutex::default();
         let mapped = Arc::new(Mapped { number, since, view, in_place, registered, core: core.clone() });
-        self.forget_gone(&core.topic);
+        self.forget_gone(core);
         let mut pools = self.mapped.borrow_mut();
         let index = usize::from(entry);
         if pools.len() <= index {
@@ -207,11 +216,14 @@ impl Pools {
 
     /// Unmaps the pools of publishers that are gone, if all their messages were passed. Their memory returns
     /// to the system with the last mapping. Samples that are still held keep theirs.
-    pub(crate) fn forget_gone(&self, topic: &Topic) {
+    pub(crate) fn forget_gone(&self, core: &Core) {
         for (index, mapped) in self.mapped.borrow_mut().iter_mut().enumerate() {
-            let entry = topic.publisher(index);
+            let entry = core.topic.publisher(index);
             let there = StateWord::read(&entry.state).has_pool();
-            mapped.take_if(|mapped| !there || mapped.number != entry.tenure.pool());
+            let gone = mapped.take_if(|mapped| !there || mapped.number != entry.tenure.pool());
+            if let Some(gone) = gone {
+                core.records.forget_pool(gone.number);
+            }
         }
     }
 }

@@ -118,7 +118,7 @@ impl RawPublisher {
             generation: inner.pool.share(loan.slot),
         };
         let copied = self.copied(loan);
-        let row = NewRow { reference, rest: copied.map_or(&[], |copied| copied.rest) };
+        let row = &NewRow::new(reference, copied.map_or(&[], |copied| copied.rest));
         let number = match self.claim(inner, descriptor, row) {
             Ok(number) => number,
             Err(ClaimError::Refused(())) => {
@@ -167,7 +167,7 @@ impl RawPublisher {
         &self,
         inner: &mut Inner,
         descriptor: &Descriptor,
-        row: NewRow<'_>,
+        row: &NewRow<'_>,
     ) -> Result<u64, ClaimError<()>> {
         match self.claim_in(self.topic.ring(), inner, descriptor, row) {
             Err(ClaimError::Sealed) => self.claim_behind_the_seal(inner, descriptor, row),
@@ -180,7 +180,7 @@ impl RawPublisher {
         &self,
         inner: &mut Inner,
         descriptor: &Descriptor,
-        row: NewRow<'_>,
+        row: &NewRow<'_>,
     ) -> Result<u64, ClaimError<()>> {
         // A ring cannot be sealed more often than this, because each is deeper than the previous one.
         for _ in 0..MAX_RINGS {
@@ -201,12 +201,12 @@ impl RawPublisher {
         ring: Ring<'_>,
         inner: &mut Inner,
         descriptor: &Descriptor,
-        row: NewRow<'_>,
+        row: &NewRow<'_>,
     ) -> Result<u64, ClaimError<()>> {
         let reliable = self.qos.reliability == Reliability::Reliable;
         let room = (self.qos.depth as u64).min(ring.depth());
         let (window, epoch) = (&mut inner.window, self.topic.places.epoch());
-        ring.publish(inner.next, row, |number| {
+        ring.publish_row(inner.next, row, |number| {
             descriptor.sequence.store(number.wrapping_add(1), Ordering::Relaxed);
             if !reliable || window.admits(number, room, epoch, || self.slowest()) { Ok(()) } else { Err(()) }
         })

@@ -8,7 +8,7 @@ use crate::clock::now_ns;
 use crate::copy::enqueued::Enqueued;
 use crate::node::process_watch::ProcessWatch;
 use crate::port::bodies::Bodies;
-use crate::port::prefetch::prefetch_for_write;
+use crate::port::prefetch::{prefetch, prefetch_for_write};
 use crate::protocol::flow_window::FlowWindow;
 use crate::topic::Topic;
 use crate::topic::format::DESCRIPTOR;
@@ -140,6 +140,7 @@ pub(crate) fn prefetch_after(inner: &Inner, slot: SlotId) {
         let memory = inner.pool.memory(slot).0;
         prefetch_for_write(memory);
         prefetch_for_write(memory.wrapping_add(DESCRIPTOR));
+        prefetch(std::ptr::from_ref(inner.pool.control(slot)).cast());
     }
 }
 

@@ -1,15 +1,16 @@
 //! Small messages that travel in the row: see [`row`](crate::protocol::row) for the protocol.
 
+use std::sync::Arc;
+
 use situ_memory::sync::atomic::Ordering;
 
-use crate::observe::hook;
 use crate::port::copied_messages::CopiedMessages;
 use crate::port::loan::RawLoan;
-use crate::port::pool_cache::Pin;
+use crate::port::pool_cache::Mapped;
 use crate::port::publisher::RawPublisher;
 use crate::port::sample::RawSample;
 use crate::port::subscriber::RawSubscriber;
-use crate::protocol::ring::{Copied, Look, Reference, Ring};
+use crate::protocol::ring::{Copied, Reference, Ring};
 use crate::protocol::row::NOT_STAMPED;
 use crate::topic::Encoding;
 use crate::topic::format::BODY_IN_SLOT;
@@ -43,25 +44,6 @@ impl RawPublisher {
 }
 
 impl RawSubscriber {
-    /// Takes the next message if it is the usual case of a small one: it is there, it lies in its row, and no
-    /// tracer observes. Otherwise `None`, and [`take`](Self::take) finds out.
-    ///
-    /// The sample has one source here, so that the compiler builds it where it is needed. A result that comes
-    /// from several places is moved through memory several times, which takes longer than all else.
-    #[inline(always)]
-    pub(crate) fn take_small(&self) -> Option<RawSample> {
-        self.core().cells.as_ref()?;
-        if !self.takes_in_order() || hook::watcher().is_some() || self.is_inherited() {
-            return None;
-        }
-        let number = self.cursor();
-        let ring = self.core().topic.ring_of(number);
-        let Look::Here(reference) = ring.look(number) else { return None };
-        let sample = self.copy_from_row(ring, reference, number)?;
-        self.note_taken(number.wrapping_add(1), 1);
-        Some(sample)
-    }
-
     /// Copies a message out of its row. `None` if the row has no copy: then the slot is taken.
     ///
     /// The copy is private, so the message cannot change any more, and nothing has to be given back. It is
@@ -75,31 +57,30 @@ impl RawSubscriber {
         number: u64,
     ) -> Option<RawSample> {
         let core = self.core();
-        let cells = core.cells.as_ref()?;
+        core.cells.as_ref()?;
         let publisher_sequence = core.topic.registry().alone.wrote(number)?;
-        let mut cell = cells.take(self.last_cell())?;
+        let lend = |mapped: &Arc<Mapped>| if mapped.in_place { self.record_for(mapped) } else { None };
+        let mut sample = self.pools().with(core, reference.pool, number, lend).ok()??;
+        let cell = sample.cell()?;
         // The header was checked: the sizes fit a cell.
-        let size = core.topic.header.copied_size as usize;
-        let words = cell.words(core.topic.user_header_size(), size);
+        let copied_size = core.topic.header.copied_size;
+        // SAFETY: the sample was just made, and this is its first use of the cell.
+        let words = unsafe { cell.words(core.topic.user_header_size(), copied_size as usize) };
         let stamp = ring.read_copy(number, reference, words)?;
-        let mapped = self.pools().get(core, reference.pool, number).ok().filter(|mapped| mapped.in_place)?;
         let descriptor = cell.descriptor();
         let published = if stamp == NOT_STAMPED { 0 } else { stamp };
         descriptor.published_at_ns.store(published, Ordering::Relaxed);
         descriptor.publisher_sequence.store(publisher_sequence, Ordering::Relaxed);
-        Some(RawSample {
-            head: cell.message(),
-            head_size: core.topic.header.copied_size,
-            body: cell.message(),
-            body_size: 0,
-            encoding: Encoding::Flat,
-            sequence: number,
-            received_at_ns: self.reception_time(),
-            descriptor,
-            payload: None,
-            own: None,
-            cell: Some(cell),
-            pin: Pin::of_nothing(mapped),
-        })
+        let (message, descriptor) = (cell.message(), std::ptr::from_ref(descriptor));
+        let fields = sample.fields_mut();
+        fields.head = message;
+        fields.head_size = copied_size;
+        fields.body = message;
+        fields.body_size = 0;
+        fields.encoding = Encoding::Flat;
+        fields.sequence = number;
+        fields.received_at_ns = self.reception_time();
+        fields.descriptor = descriptor;
+        Some(sample)
     }
 }

@@ -56,9 +56,9 @@ impl RawSample {
             return DeviceSpan::new(payload.mapped.view.bytes(), payload.offset, payload.len as usize);
         }
         let (begin, len) = self.host_payload();
-        let memory = match (&self.cell, &self.pin().mapped.core.cells) {
-            (Some(_), Some(cells)) => cells.memory(),
-            _ => self.pin().mapped.view.bytes(),
+        let memory = match (self.is_in_cell(), &self.mapped().core.cells) {
+            (true, Some(cells)) => cells.memory(),
+            _ => self.mapped().view.bytes(),
         };
         // The payload was found there when the message was taken.
         let offset = memory.offset_of(begin as u64).unwrap_or_default();
@@ -90,7 +90,7 @@ impl RawSample {
     /// Whether and how work on the subscriber's streams waits for the payload: by a word that the device
     /// itself waits for, if it can. Also [`StreamOrder::Host`] if the payload is already complete.
     pub fn order(&self) -> StreamOrder {
-        let core = &self.pin().mapped.core;
+        let core = &self.mapped().core;
         let order = |domain| {
             let domains = core.node.domains_with(domain).ok()?;
             Some(domains.get(domain).ok()?.capabilities().order)
@@ -104,7 +104,7 @@ impl RawSample {
             return Ok(());
         };
         self.check_process()?;
-        let topic = &self.pin().mapped.core.topic;
+        let topic = &self.mapped().core.topic;
         match await_fence(topic, payload.owner, fence, timeout) {
             Ok(()) => Ok(()),
             Err(CopyError::Incomplete { waited }) => {
@@ -132,7 +132,7 @@ impl RawSample {
             FenceState::Complete => Ok(()),
             FenceState::Poisoned => Err(self.poisoned()),
             FenceState::Pending => {
-                let core = &self.pin().mapped.core;
+                let core = &self.mapped().core;
                 // The watch must come first: the owner must be watched while the call waits.
                 if core.node.fences.watch(&core.topic, payload.owner, fence).is_err() {
                     return self.synchronize(timeout);
@@ -155,7 +155,7 @@ impl RawSample {
     }
 
     fn check_process(&self) -> Result<(), IncompleteError> {
-        let core = &self.pin().mapped.core;
+        let core = &self.mapped().core;
         if core.process.is_this() {
             return Ok(());
         }
@@ -163,7 +163,7 @@ impl RawSample {
     }
 
     fn poisoned(&self) -> IncompleteError {
-        let topic = self.pin().mapped.core.topic.name.clone();
+        let topic = self.mapped().core.topic.name.clone();
         IncompleteError::Poisoned { topic, sequence: self.sequence() }
     }
 }

@@ -7,7 +7,7 @@ use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{DomainId, HOST, Lent, SlotControl, SlotId, Stream, ViewError, guard};
 
-use crate::clock::{coarse_ns, now_ns};
+use crate::clock::now_ns;
 use crate::copy::copier::DomainCopier;
 use crate::events::deadline_clock::DeadlineClock;
 use crate::events::endpoint_events::EndpointEvents;
@@ -16,17 +16,18 @@ use crate::graph::listing::{Listed, check_user_data};
 use crate::node::handle::Node;
 use crate::observe::hook;
 use crate::port::cells::Cells;
+use crate::port::empty_takes::EmptyTakes;
 use crate::port::placement::Placement;
-use crate::port::pool_cache::{Core, Pin, Pools};
+use crate::port::pool_cache::{Core, Pools};
 use crate::port::prefetch::{prefetch, prefetch_for_write};
 use crate::port::sample::RawSample;
+use crate::port::sample_records::{LastRecord, SampleRecords};
 pub use crate::port::take_error::TakeError;
 use crate::port::taken::{Missed, Taken};
 use crate::port::thread_number::this_thread;
 use crate::protocol::ledger::HeldSlot;
 use crate::protocol::ring::{Look, Reference};
 use crate::qos::{Durability, Reliability, SubscriberQos, Terms};
-use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 use crate::topic::{
     Encoding, Matching, MissingForms, RegisterError, Registration, SchemaFlags, TypeDescription, names,
@@ -57,10 +58,14 @@ pub struct RawSubscriber {
     pub(crate) events: OnceCell<Arc<EndpointEvents>>,
     /// The number of the thread that used it last.
     thread: Cell<u64>,
-    /// The cell that it took last.
-    last_cell: Cell<usize>,
+    /// The records of its samples, which the core keeps too.
+    records: Arc<SampleRecords>,
+    /// The record that it took last.
+    last_record: LastRecord,
     /// The word of its ledger that it used last.
     last_word: Cell<usize>,
+    /// When it last looked after dead participants.
+    pub(crate) empty: EmptyTakes,
     /// How many samples it may take before it has to count those that it holds.
     may_take: Cell<usize>,
     pools: Pools,
@@ -167,6 +172,7 @@ impl RawSubscriber {
         let into = (column, placement.domain);
         let head_offset = topic.head_offset();
         let cells = Cells::of(&topic, placement.domain, &qos.limits);
+        let records = Arc::new(SampleRecords::new());
         let copies = RefCell::new(DomainCopier::new(topic.clone(), inner.clone(), into, placement.capacity));
         Ok(Self {
             core: Arc::new(Core {
@@ -177,6 +183,7 @@ impl RawSubscriber {
                 trust: qos.trust,
                 limits: qos.limits,
                 cells,
+                records: records.clone(),
             }),
             deadline: DeadlineClock::new(qos.deadline),
             events: OnceCell::new(),
@@ -190,8 +197,10 @@ impl RawSubscriber {
             expired: Cell::new(0),
             taken: Cell::new(0),
             thread: Cell::new(0),
-            last_cell: Cell::new(0),
+            records,
+            last_record: LastRecord::default(),
             last_word: Cell::new(0),
+            empty: EmptyTakes::default(),
             may_take: Cell::new(0),
             pools: Pools::new(Matching::new(registration.terms)),
             domain: placement.domain,
@@ -322,25 +331,37 @@ impl RawSubscriber {
             }
             self.may_take.set(most);
         }
-        // Nearly always the message is there. All other cases are kept off this path.
+        // Nearly always the message is there, or a loop asks for it. All other cases are kept off this path.
         let ring = self.core.topic.ring_of(number);
-        if self.keep_last == 0
-            && let Look::Here(reference) = ring.look(number)
-        {
-            let next = number.wrapping_add(1);
-            if let Some(sample) = self.copy_from_row(ring, reference, number) {
-                self.note_taken(next, 1);
-                return Ok(Some(sample));
-            }
-            return match self.pin(reference, number, false, on) {
-                Ok(Some(sample)) if !sample.is_expired() => {
+        let look = if self.keep_last == 0 { ring.look(number) } else { Look::Sealed };
+        match look {
+            Look::Here(reference) => {
+                let next = number.wrapping_add(1);
+                if let Some(sample) = self.copy_from_row(ring, reference, number) {
                     self.note_taken(next, 1);
-                    Ok(Some(sample))
+                    return Ok(Some(sample));
                 }
-                other => self.pass_over(number, other, on),
-            };
+                match self.pin(reference, number, false, on) {
+                    Ok(Some(sample)) if !sample.is_expired() => {
+                        self.note_taken(next, 1);
+                        Ok(Some(sample))
+                    }
+                    other => self.pass_over(number, other, on),
+                }
+            }
+            Look::NotYet => self.find_nothing(),
+            Look::Passed(_) | Look::Sealed => self.take_from(number, false, on),
         }
-        self.take_from(number, false, on)
+    }
+
+    /// The end of a take that finds no message.
+    #[inline(always)]
+    pub(crate) fn find_nothing(&self) -> Result<Option<RawSample>, TakeError> {
+        // A publisher may have read this line since the last message. It is taken back now, so that the next
+        // take need not wait for it.
+        prefetch_for_write(std::ptr::from_ref(&*self.core.own).cast());
+        self.look_after_the_dead();
+        self.nothing()
     }
 
     /// Skips a message that could not be taken, and continues behind it.
@@ -500,11 +521,7 @@ impl RawSubscriber {
             }
         }
         self.advance(number);
-        // A publisher may have read this line since the last message. It is taken back now, so that the next
-        // take need not wait for it.
-        prefetch_for_write(std::ptr::from_ref(&*self.core.own).cast());
-        self.look_after_the_dead();
-        self.nothing()
+        self.find_nothing()
     }
 
     /// Pins the slot that a row refers to. Returns `None` if it was recycled in the meantime.
@@ -517,40 +534,43 @@ impl RawSubscriber {
         on: Option<&dyn Stream>,
     ) -> Result<Option<RawSample>, Missed> {
         let topic = &self.core.topic;
-        let mapped = match self.pools.get(&self.core, reference.pool, number) {
-            Ok(mapped) => mapped,
+        let mut sample = match self.pools.with(&self.core, reference.pool, number, |it| self.record_for(it)) {
+            Ok(Some(sample)) => sample,
+            Ok(None) => return Err(self.full()),
             Err(ViewError::Gone(_)) if self.pools.is_stranger(topic, reference.pool, number) => {
                 return Err(Missed::Stranger);
             }
             Err(ViewError::Gone(_)) => return Ok(None),
             Err(source) => return Err(self.pool_error(number, source).into()),
         };
-        let slot = SlotId::from(reference.slot);
+        let (slot, view) = (SlotId::from(reference.slot), &sample.mapped().view);
         let malformed = |reason: &str| TakeError::Malformed {
             topic: topic.name.clone(),
             sequence: number,
             reason: reason.to_owned(),
         };
-        let control = mapped.view.control(slot).ok_or_else(|| malformed("its slot does not exist"))?;
+        let control = view.control(slot).ok_or_else(|| malformed("its slot does not exist"))?;
         // All lines are fetched together: naming the slot, below, is a locked instruction, and the loads
         // behind it wait for that.
         prefetch(std::ptr::from_ref(control).cast());
-        let memory = mapped.view.last_address(slot);
+        let memory = view.last_address(slot);
         prefetch(memory);
         prefetch(memory.wrapping_add(DESCRIPTOR));
         // A subscriber that is far behind finds most slots recycled. This check does not write to their
         // lines.
         if behind && !control.has_generation(reference.generation) {
-            return self.recycled(&mapped.view, number);
+            return self.recycled(view, number);
         }
         let Some(word) = self.free_word() else { return Err(self.full()) };
         if !self.hold(word, control, reference) {
-            return self.recycled(&mapped.view, number);
+            return self.recycled(view, number);
         }
-        // From here on the slot is held, and `Pin` releases it on every return.
-        let pin = Pin { mapped, slot, word: word as u16 };
-        let Some(Lent { offset, memory, len }) = pin.mapped.view.lent(slot) else {
-            return match self.no_place(number, &pin.mapped.view, slot) {
+        // From here on the slot is held, and the sample releases it on every return.
+        let fields = sample.fields_mut();
+        (fields.slot, fields.word) = (slot, word as u16);
+        let view = &sample.mapped().view;
+        let Some(Lent { offset, memory, len }) = view.lent(slot) else {
+            return match self.no_place(number, view, slot) {
                 TakeError::Pool { source: ViewError::Gone(_), .. } => Ok(None),
                 error => Err(error.into()),
             };
@@ -567,7 +587,7 @@ impl RawSubscriber {
         // between had its own message in the slot, and wrote that message's later number. A reader that sees
         // the generation sees that number (acquire; release in `retire`).
         if descriptor.sequence.load(Ordering::Relaxed) != number.wrapping_add(1) {
-            return self.recycled(&pin.mapped.view, number);
+            return self.recycled(view, number);
         }
         // Each word is read once and checked, because its publisher could change it at any time.
         let head_size = descriptor.head_size.load(Ordering::Relaxed) as usize;
@@ -579,15 +599,15 @@ impl RawSubscriber {
         };
         let body_pool = descriptor.body_pool.load(Ordering::Relaxed);
         let body_slot = descriptor.body_slot.load(Ordering::Relaxed);
+        sample.fields_mut().received_at_ns = self.reception_time();
         let taken = Taken {
-            pin,
+            sample,
             offset,
             memory,
             len,
             number,
             pool: reference.pool,
             generation: reference.generation,
-            received_at_ns: self.reception_time(),
             head_offset,
             descriptor,
             head_size,
@@ -623,7 +643,7 @@ impl RawSubscriber {
         let body = if body_size == 0 { memory } else { memory.wrapping_add(body_offset) };
         if guard::has_damage() {
             // The values that were read above may be zeroes of the guard.
-            self.check_damage(&taken.pin.mapped.view, number)?;
+            self.check_damage(&taken.mapped().view, number)?;
         }
         let sample = taken.into_sample(memory.wrapping_add(head_offset), (body, body_size), None);
         if sample.is_in_place() { Ok(Some(sample)) } else { Ok(Some(self.privately(sample)?)) }
@@ -675,7 +695,7 @@ impl RawSubscriber {
     }
 
     #[cold]
-    fn count_lost(&self, from: u64, to: u64) {
+    pub(super) fn count_lost(&self, from: u64, to: u64) {
         let lost = to.saturating_sub(from.max(self.joined_at));
         if lost > 0 {
             self.lost.set(self.lost.get().wrapping_add(lost));
@@ -705,22 +725,16 @@ impl RawSubscriber {
         &self.pools
     }
 
-    /// Whether it may take the message at its cursor: it keeps all messages, and need not count the samples
-    /// that it holds.
-    #[inline(always)]
-    pub(crate) fn takes_in_order(&self) -> bool {
-        self.keep_last == 0 && self.may_take.get() != 0
-    }
-
     /// How many messages it may take in order before it has to count the samples that it holds.
     #[inline]
     pub(crate) fn may_take_in_order(&self) -> usize {
         if self.keep_last == 0 && !self.core.topic.is_mixed() { self.may_take.get() } else { 0 }
     }
 
-    /// The cell that it took last.
-    pub(crate) fn last_cell(&self) -> &Cell<usize> {
-        &self.last_cell
+    /// The records of its samples, and the one that it took last.
+    #[inline(always)]
+    pub(crate) fn records(&self) -> (&SampleRecords, &LastRecord) {
+        (&self.records, &self.last_record)
     }
 
     /// Determines which messages are complete.
@@ -759,34 +773,6 @@ impl RawSubscriber {
     }
 }
 
-impl RawSubscriber {
-    /// Checks once a second whether a publisher died and left a pool behind. It is called by takes that find
-    /// no message. Within the second it costs one read of a coarse clock, which is no system call.
-    #[inline]
-    pub(crate) fn look_after_the_dead(&self) {
-        let now = coarse_ns();
-        if now.saturating_sub(self.core().topic.looked_ns.load(Ordering::Relaxed)) > REPAIR_INTERVAL_NS {
-            self.repair(now);
-        }
-    }
-
-    #[cold]
-    fn repair(&self, now: u64) {
-        self.core().topic.looked_ns.store(now, Ordering::Relaxed);
-        self.core().topic.repair_if_free();
-        self.copies().tidy(0);
-        self.pools().forget_gone(&self.core().topic);
-        // A row has its lap modulo 2^22. To a subscriber that slept for more than half of these laps, a row
-        // of a later lap looks like one of an earlier lap.
-        let (number, ring) = (self.cursor(), self.core().topic.ring_of(self.cursor()));
-        if ring.has_lapped(number) && ring.look(number) == Look::NotYet {
-            let nearer = self.core().topic.end().saturating_sub(ring.depth()).max(number);
-            self.count_lost(number, nearer);
-            self.advance(nearer);
-        }
-    }
-}
-
 impl Drop for RawSubscriber {
     /// Samples may outlive the subscriber, and then keep its place. But no more messages are taken, so
     /// publishers need not wait for it.
@@ -795,5 +781,6 @@ impl Drop for RawSubscriber {
         self.core.topic.room().notify();
         self.core.topic.note_change();
         self.events.get().inspect(|events| events.end());
+        self.records.forget(|_| true);
     }
 }

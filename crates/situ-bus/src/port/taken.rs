@@ -5,7 +5,7 @@ use std::sync::Arc;
 use situ_memory::{SlotId, ViewError};
 
 use crate::port::payload::Payload;
-use crate::port::pool_cache::Pin;
+use crate::port::pool_cache::Mapped;
 use crate::port::sample::{RawSample, is_expired};
 use crate::port::take_error::TakeError;
 use crate::topic::Encoding;
@@ -32,7 +32,8 @@ impl From<TakeError> for Missed {
 /// A message whose head is pinned, as its descriptor describes it. The descriptor is read once, because its
 /// publisher could change it at any time, and is not checked yet.
 pub(crate) struct Taken {
-    pub(crate) pin: Pin,
+    /// The sample that it becomes. It holds the slot of the head, and has nothing else yet.
+    pub(crate) sample: RawSample,
     /// The slot's offset in its pool, and its address.
     pub(crate) offset: u64,
     pub(crate) memory: *const u8,
@@ -40,7 +41,6 @@ pub(crate) struct Taken {
     pub(crate) number: u64,
     pub(crate) pool: u16,
     pub(crate) generation: u16,
-    pub(crate) received_at_ns: u64,
     /// The offset of the head in the slot.
     pub(crate) head_offset: usize,
     pub(crate) descriptor: *const Descriptor,
@@ -53,10 +53,16 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// Returns the pin of the head, to be shared with a stream. The pin that remains here holds nothing.
-    pub(crate) fn share_pin(&mut self) -> Arc<Pin> {
-        let nothing = Pin::of_nothing(self.pin.mapped.clone());
-        Arc::new(std::mem::replace(&mut self.pin, nothing))
+    /// The pool of the head.
+    #[inline(always)]
+    pub(crate) fn mapped(&self) -> &Arc<Mapped> {
+        self.sample.mapped()
+    }
+
+    /// The slot of the head.
+    #[inline(always)]
+    pub(crate) fn slot(&self) -> SlotId {
+        self.sample.fields().slot
     }
 
     /// Whether head and body lie in the slot.
@@ -77,7 +83,7 @@ impl Taken {
         let head_end = self.head_offset + self.head_size;
         let in_slot = self.body_pool == BODY_IN_SLOT && self.body_size > 0;
         let end = if in_slot { self.body_offset + self.body_size } else { head_end };
-        self.pin.mapped.view.find(self.pin.slot, self.offset, end as u64)
+        self.mapped().view.find(self.slot(), self.offset, end as u64)
     }
 
     pub(crate) fn is_expired(&self) -> bool {
@@ -85,7 +91,7 @@ impl Taken {
         is_expired(unsafe { &*self.descriptor })
     }
 
-    /// Makes the sample. Head and body were checked to lie in memory that the pin, or the payload, keeps
+    /// Makes the sample. Head and body were checked to lie in memory that the hold, or the payload, keeps
     /// unchanged.
     #[inline(always)]
     pub(crate) fn into_sample(
@@ -94,20 +100,19 @@ impl Taken {
         (body, body_size): (*const u8, usize),
         payload: Option<Payload>,
     ) -> RawSample {
-        RawSample {
-            head,
-            // It fits its slot, and was read as 32 bits.
-            head_size: self.head_size as u32,
-            body,
-            body_size,
-            encoding: self.encoding,
-            sequence: self.number,
-            received_at_ns: self.received_at_ns,
-            descriptor: self.descriptor,
-            payload: payload.map(Box::new),
-            own: None,
-            cell: None,
-            pin: self.pin,
+        let mut sample = self.sample;
+        let fields = sample.fields_mut();
+        fields.head = head;
+        // It fits its slot, and was read as 32 bits.
+        fields.head_size = self.head_size as u32;
+        fields.body = body;
+        fields.body_size = body_size;
+        fields.encoding = self.encoding;
+        fields.sequence = self.number;
+        fields.descriptor = self.descriptor;
+        if let Some(payload) = payload {
+            fields.payload = Some(Box::new(payload));
         }
+        sample
     }
 }

@@ -64,17 +64,28 @@ pub struct Reference {
 
 /// What a publisher appends: a reference, and the words that the row holds before it does (see
 /// [`row`](super::row)).
+///
+/// It is passed by reference and has the reference's bits as one word: a copy of a structure that was written
+/// field by field, just before, waits until those stores have left the processor's store buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct NewRow<'m> {
-    /// The reference.
-    pub reference: Reference,
+    /// The bits of the reference.
+    bits: u64,
     /// The words of the second line of the message's copy, if it has one.
-    pub rest: &'m [u64],
+    rest: &'m [u64],
+}
+
+impl<'m> NewRow<'m> {
+    /// A reference, and the words of the second line of the message's copy if it has one.
+    #[inline(always)]
+    pub fn new(reference: Reference, rest: &'m [u64]) -> Self {
+        Self { bits: reference.to_bits(), rest }
+    }
 }
 
 impl From<Reference> for NewRow<'_> {
     fn from(reference: Reference) -> Self {
-        Self { reference, rest: &[] }
+        Self::new(reference, &[])
     }
 }
 
@@ -85,6 +96,7 @@ impl Reference {
     /// The reference in a seal's row.
     const SEAL: Self = Self { pool: SEAL_POOL, slot: u16::MAX, generation: (1 << SHORT_BITS) - 1 };
 
+    #[inline]
     pub(crate) fn to_bits(self) -> u64 {
         debug_assert!(self.generation >> SHORT_BITS == 0);
         u64::from(self.pool) << (SLOT_BITS + SHORT_BITS)
@@ -183,8 +195,8 @@ impl<'a> Ring<'a> {
 
     /// The word of the row of message `number`.
     #[inline]
-    fn word(&self, number: u64, reference: Reference) -> u64 {
-        self.mark(number) << (64 - LAP_BITS) | reference.to_bits()
+    fn word(&self, number: u64, reference: u64) -> u64 {
+        self.mark(number) << (64 - LAP_BITS) | reference
     }
 
     /// The lap mark that the word of message `number` carries.
@@ -229,9 +241,19 @@ impl<'a> Ring<'a> {
         &self,
         from: u64,
         row: impl Into<NewRow<'m>>,
+        admit: impl FnMut(u64) -> Result<(), E>,
+    ) -> Result<u64, ClaimError<E>> {
+        self.publish_row(from, &row.into(), admit)
+    }
+
+    /// The same for a row that was made before.
+    #[inline(always)]
+    pub fn publish_row<E>(
+        &self,
+        from: u64,
+        row: &NewRow<'_>,
         mut admit: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<u64, ClaimError<E>> {
-        let row = row.into();
         // Nearly always the end is where the caller expects it. All other cases are off the hot path. The
         // hint is for a caller that has slept: after many laps, its own row would not tell it.
         let mut number = from.max(self.base).max(self.head.load(Ordering::Acquire));
@@ -259,7 +281,7 @@ impl<'a> Ring<'a> {
     /// a publisher that is alone.
     #[inline(always)]
     pub fn read_copy(&self, number: u64, reference: Reference, into: &mut [u64]) -> Option<u64> {
-        self.rows.read(self.index(number), self.word(number, reference), into)
+        self.rows.read(self.index(number), self.word(number, reference.to_bits()), into)
     }
 
     /// Ends the ring and returns the number at which the next one begins. `admit` is called as in
@@ -269,7 +291,7 @@ impl<'a> Ring<'a> {
     /// process dies before the swap, nothing has happened; if it dies after it, the topic has grown. The hint
     /// stays at or before the seal.
     pub fn seal<E>(&self, admit: impl FnMut(u64) -> Result<(), E>) -> Result<u64, ClaimError<E>> {
-        self.claim(self.end(), Reference::SEAL.into(), admit)
+        self.claim(self.end(), &Reference::SEAL.into(), admit)
     }
 
     /// Puts a reference into the row of a number, if the row still holds the word of the previous lap.
@@ -278,11 +300,11 @@ impl<'a> Ring<'a> {
         &self,
         number: u64,
         word: u64,
-        row: NewRow<'_>,
+        row: &NewRow<'_>,
         admit: &mut impl FnMut(u64) -> Result<(), E>,
     ) -> Result<bool, ClaimError<E>> {
         admit(number).map_err(ClaimError::Refused)?;
-        let new = self.word(number, row.reference);
+        let new = self.word(number, row.bits);
         self.rows.prepare(self.index(number), row.rest);
         // SeqCst also orders the publisher's next read of the wake word after the row.
         Ok(self.row(number).compare_exchange(word, new, Ordering::SeqCst, Ordering::Relaxed).is_ok())
@@ -294,7 +316,7 @@ impl<'a> Ring<'a> {
     fn claim<E>(
         &self,
         from: u64,
-        row: NewRow<'_>,
+        row: &NewRow<'_>,
         mut admit: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<u64, ClaimError<E>> {
         let mut number = from.max(self.base);
@@ -421,7 +443,7 @@ mod tests {
             let head = AtomicU64::new(end);
             let ring = Ring::new(Rows::Plain(&rows), &head);
             for number in end - 4..end {
-                ring.row(number).store(ring.word(number, at(1)), Ordering::Relaxed);
+                ring.row(number).store(ring.word(number, at(1).to_bits()), Ordering::Relaxed);
             }
             assert!(ring.has_lapped(0) && !ring.has_lapped(end - 4) && !ring.has_lapped(end));
             for from in [0, 1, 2, 3] {

@@ -61,6 +61,11 @@ use situ_memory::sync::atomic::{AtomicU64, Ordering, fence};
 pub const SHORT_WORDS: usize = 6;
 /// The number of words for a message in a row of two cache lines.
 pub const LONG_WORDS: usize = 14;
+/// How often a reader looks again for a stamp. One that polls may find the reference before it, and to wait
+/// for the rest of the line takes less time than to take the slot. There may be no copy, so the looks are
+/// few.
+const LOOKS: u32 = if cfg!(loom) { 0 } else { 64 };
+
 /// The stamp of a copy whose publisher leaves out time stamps.
 pub const NOT_STAMPED: u64 = 1;
 
@@ -239,7 +244,13 @@ impl<'a> Rows<'a> {
     #[inline(always)]
     pub(super) fn read(self, index: usize, reference: u64, into: &mut [u64]) -> Option<u64> {
         let (shown, words) = self.copy(index)?;
-        let stamp = shown.load(Ordering::Acquire);
+        let mut stamp = shown.load(Ordering::Acquire);
+        for _ in 0..LOOKS {
+            if stamp != 0 {
+                break;
+            }
+            stamp = shown.load(Ordering::Acquire);
+        }
         if stamp == 0 {
             return None;
         }

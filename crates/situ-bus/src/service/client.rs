@@ -287,7 +287,7 @@ impl RawClient {
         if let Some(reply) = self.receive()? {
             return self.deliver(reply).map(Some);
         }
-        let Some((call, failure)) = self.failure(None) else {
+        let Some((call, failure)) = self.failure_now_and_then(None) else {
             self.set_alarm();
             return Ok(None);
         };
@@ -322,7 +322,7 @@ impl RawClient {
                 None => match failed {
                     Some((call, failure)) => return Err(self.fail(call, failure)),
                     None => {
-                        failed = self.failure(Some(call));
+                        failed = self.failure_now_and_then(Some(call));
                         if failed.is_none() {
                             self.set_alarm();
                             return Ok(None);
@@ -345,7 +345,15 @@ impl RawClient {
 
     /// Whether [`take`](Self::take) returns a reply or an error.
     pub fn has_next(&self) -> bool {
-        !self.arrived.borrow().is_empty() || self.replies.has_next() || self.failure(None).is_some()
+        if !self.arrived.borrow().is_empty() || self.replies.has_next() {
+            return true;
+        }
+        let has_failed = self.failure(None).is_some();
+        if has_failed {
+            // The next take finds it.
+            self.replies.empty.reset();
+        }
+        has_failed
     }
 
     /// A file descriptor for epoll and similar calls. It is readable when [`take`](Self::take) may return a
@@ -460,13 +468,7 @@ impl RawClient {
     #[inline]
     fn receive(&self) -> Result<Option<RawReply>, ReplyError> {
         loop {
-            let sample = match self.replies.take_small() {
-                Some(sample) => sample,
-                None => match self.replies.take()? {
-                    Some(sample) => sample,
-                    None => return Ok(None),
-                },
-            };
+            let Some(sample) = self.replies.take()? else { return Ok(None) };
             let Some(header) = ReplyHeader::read(sample.user_header()) else {
                 return Err(self.malformed(&sample));
             };
@@ -494,6 +496,13 @@ impl RawClient {
             return Err(self.refused(&reply));
         }
         Ok(reply)
+    }
+
+    /// As [`failure`](Self::failure), after a take of replies that found none: only if that take has read the
+    /// clock (see [`EmptyTakes`](crate::port::empty_takes::EmptyTakes)).
+    #[inline]
+    fn failure_now_and_then(&self, only: Option<u64>) -> Option<(u64, Failure)> {
+        if self.replies.empty.has_just_read() { self.failure(only) } else { None }
     }
 
     /// A call that is over without a reply: this one, or any. Without a deadline that is near, it reads only

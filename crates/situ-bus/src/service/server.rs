@@ -162,7 +162,7 @@ impl RawServer {
             return Ok(collected);
         }
         let request = self.next()?;
-        if request.is_none() {
+        if request.is_none() && self.requests.empty.has_just_read() {
             self.check_clients();
         }
         Ok(request)
@@ -299,13 +299,7 @@ impl RawServer {
     #[inline]
     fn next(&self) -> Result<Option<RawRequest>, RequestError> {
         loop {
-            let sample = match self.requests.take_small() {
-                Some(sample) => sample,
-                None => match self.requests.take()? {
-                    Some(sample) => sample,
-                    None => return Ok(None),
-                },
-            };
+            let Some(sample) = self.requests.take()? else { return Ok(None) };
             let Some(header) = RequestHeader::read(sample.user_header()) else {
                 return Err(self.malformed(&sample));
             };

@@ -51,6 +51,7 @@ impl RawClient {
             }
             let Some(slice) = deadline.slice(self.slice()) else { return Ok(None) };
             self.replies().wait_with(Wait { timeout: Some(slice), ..how })?;
+            self.replies().empty.reset();
         }
     }
 

@@ -39,7 +39,7 @@ impl Topic {
     fn publish(&self, since: u64, id: u16) {
         let words = message::<WORDS>(u64::from(id));
         let copied = self.alone.is(since).then_some(Copied::new(&words));
-        let row = NewRow { reference: slot(id), rest: copied.map_or(&[], |copied| copied.rest) };
+        let row = NewRow::new(slot(id), copied.map_or(&[], |copied| copied.rest));
         let number = self.ring().publish(0, row, admit).unwrap();
         if let Some(copied) = copied {
             self.ring().complete_copy(number, copied.first, 1);
