@@ -1,0 +1,69 @@
+// The type of a message as the middleware sees it: its layout in memory, its name and schema on the bus, and
+// its serialized form.
+#pragma once
+
+#include <rosidl_runtime_c/message_type_support_struct.h>
+#include <situ.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace rmw_situ {
+
+class Shadow;
+
+// Immutable, and lives as long as the process: one object for each type and each of the languages C and C++.
+class MessageType {
+ public:
+  virtual ~MessageType() = default;
+
+  // The type of a handle, which may be one of C, of C++, or a dispatcher to introspection. NULL, with rmw's
+  // error state set, if no introspection of the type can be loaded or the type is malformed.
+  static const MessageType* find(const rosidl_message_type_support_t* support);
+
+  // "sensor_msgs/msg/Image".
+  virtual const std::string& ros_name() const = 0;
+  // The type on the bus. Plain types are flat, all others XCDR1.
+  virtual const situ_type& bus_type() const = 0;
+  // Whether a message is its own flat form: numbers, arrays and structs of them.
+  virtual bool is_plain() const = 0;
+  // The struct in memory.
+  virtual size_t size() const = 0;
+  virtual size_t alignment() const = 0;
+  // RIHS01 as rosidl has it; version 0 if it is not known.
+  virtual const rosidl_type_hash_t& hash() const = 0;
+
+  // Constructs a message with its defaults, and destroys it.
+  virtual void init(void* message) const = 0;
+  virtual void fini(void* message) const = 0;
+
+  // The number of bytes of a message in CDR, with the four bytes of its encapsulation.
+  virtual size_t cdr_size(const void* message) const = 0;
+  // Writes `cdr_size` bytes: little-endian XCDR1. False, with rmw's error state set, if the message is not
+  // valid: a bound is exceeded, or a string of C has no memory.
+  virtual bool write_cdr(const void* message, std::span<std::byte> to) const = 0;
+  // Reads a message of any byte order into an initialized one. False, with rmw's error state set, if the bytes
+  // are no message of this type. `from` may not change meanwhile; anything in it may be wrong.
+  virtual bool read_cdr(std::span<const std::byte> from, void* message) const = 0;
+
+  // A message whose strings and sequences point into CDR bytes. NULL if this type has none: the layout of
+  // vectors and strings is not what it should be, or nothing in it would be gained.
+  virtual std::unique_ptr<Shadow> make_shadow() const = 0;
+};
+
+// A message that owns none of the long strings and sequences that it shows.
+class Shadow {
+ public:
+  virtual ~Shadow() = default;
+  // Makes the message show what the bytes hold, which must not move or change until `clear`. All offsets and
+  // lengths are checked first. False as for read_cdr.
+  virtual bool show(std::span<const std::byte> from) = 0;
+  // The message, valid after `show`.
+  virtual void* message() = 0;
+  // Forgets the bytes: the message owns what it shows again, and is empty.
+  virtual void clear() = 0;
+};
+
+}  // namespace rmw_situ
