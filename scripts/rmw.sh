@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Builds ROS 2's middleware on Situ as a package of ROS, and runs its tests: those in C++, and those in which
+# programs with rclpy talk over it. Everything goes to build/rmw. Without the Python environment with ROS the
+# script prints so and succeeds.
+#
+# Usage: scripts/rmw.sh [TEST...]   names of files in ros/rmw_situ/test/python, without .py; otherwise all
+#
+# RMW_LIBRARY=PATH runs the tests with rclpy on that middleware instead, RMW_LIBRARY=fastrtps on the one that
+# the environment brings. The tests in C++ are then left out.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+venv=$PWD/build/venv out=$PWD/build/rmw tests=$PWD/ros/rmw_situ/test
+skip() { echo "SKIPPED: $*; ROS on Situ was not tested" >&2; exit 0; }
+
+if [ -z "${RMW_LIBRARY:-}" ]; then
+  scripts/setup.sh rust cpp python
+  [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
+  [ -f "$venv/.ready" ] || skip "no ROS packages in build/venv (see above)"
+fi
+[ -f "$venv/.ready" ] || skip "no ROS packages in build/venv (scripts/setup.sh python installs them)"
+export ROS_DISTRO=kilted AMENT_PREFIX_PATH=$venv PATH=$venv/bin:$PATH
+
+# project FOLDER NAME ARGUMENT...: configures and builds. Prints only on failure.
+project() {
+  local folder=$1 log=$out/$2.log
+  mkdir -p "$out"
+  if ! { cmake -S "$folder" -B "$out/$2" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX="$out/install" \
+    "-DCMAKE_PREFIX_PATH=$out/install;$venv" -DPython3_EXECUTABLE="$venv/bin/python" "${@:3}" &&
+    cmake --build "$out/$2" --target install; } >"$log" 2>&1; then
+    cat "$log"
+    return 1
+  fi
+}
+
+failed=0
+if [ -z "${RMW_LIBRARY:-}" ]; then
+  libraries=$venv/lib
+  for folder in "$venv"/lib/python*/site-packages/*.libs; do libraries+=:$folder; done
+  project cpp situ -DSITU_TESTS=OFF -DSITU_EXAMPLES=OFF -DSITU_CARGO_PROFILE=dev
+  project ros/rmw_situ rmw_situ -DRMW_SITU_LIBRARY_PATH="$libraries"
+  ctest --test-dir "$out/rmw_situ" --output-on-failure || failed=1
+  # With the paths of the build: the installed one finds its libraries by the environment that ROS sets up.
+  export RMW_LIBRARY=$out/rmw_situ/librmw_situ.so
+elif [ "$RMW_LIBRARY" = fastrtps ]; then
+  unset RMW_LIBRARY
+fi
+
+names=("$@")
+[ $# != 0 ] || names=($(cd "$tests/python" && ls test_*.py | sed 's/\.py$//'))
+for name in "${names[@]}"; do
+  echo "==> $name on ${RMW_LIBRARY:-rmw_fastrtps_cpp}"
+  "$venv/bin/python" "$tests/python/$name.py" || failed=1
+done
+[ $failed = 0 ] || { echo "rmw.sh: tests failed"; exit 1; }
+echo "rmw: ROS on ${RMW_LIBRARY:-rmw_fastrtps_cpp} passes"
