@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the benchmark quietly and runs it. Environment:
 #   TABLE  hop, inprocess, fanout, scale, wake, executor, service, throughput, setup, bounded, domains, graphs, region,
-#          protobuf, conversion or conversion-ros; empty: all of them
+#          protobuf, conversion, conversion-ros or rmw; empty: all of them but rmw
 #   JSON   not empty: one JSON object a line and nothing else on standard output
 #   FULL   not empty: measure longer
 # All other output goes to standard error.
@@ -12,6 +12,12 @@ table=${TABLE:-all}
 set -- "$table"
 [ -z "${JSON:-}" ] || set -- "$@" --json
 [ -z "${FULL:-}" ] || set -- "$@" --full
+if [ "$table" = rmw ]; then
+  # Its programs are C++, and are not started by situ-bench.
+  rmw/build.sh >&2
+  shift
+  exec rmw/run.py "$@"
+fi
 case $table in
   bounded | domains | graphs) ./setup.sh middleware >&2 ;;
   region) ./setup.sh region >&2 ;;

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Builds the programs of table `rmw` against ROS from PyPI (build/venv): a package of messages, and peer.cpp. Gives
+# the reason if it cannot. Everything goes to build/rmw-bench.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+[ -f build/venv/.ready ] || scripts/setup.sh python
+venv=$PWD/build/venv out=$PWD/build/rmw-bench
+absent() { echo "rmw: $*" >&2; rm -f "$out/peer"; exit 0; }
+[ -f "$venv/.ready" ] || absent "no ROS packages in build/venv (see above)"
+export ROS_DISTRO=kilted AMENT_PREFIX_PATH=$venv PATH=$venv/bin:$PATH
+mkdir -p "$out"
+{ cmake -S bench/rmw/messages -B "$out/messages" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$out/install" \
+  -DCMAKE_PREFIX_PATH="$venv" -DPython3_EXECUTABLE="$venv/bin/python" &&
+  cmake --build "$out/messages" --target install; } >"$out/messages.log" 2>&1 ||
+  { tail -n 20 "$out/messages.log" >&2; absent "the messages cannot be built"; }
+
+flags=(-isystem "$out/install/include/situ_bench_msgs")
+for folder in "$venv"/include/*/; do flags+=(-isystem "${folder%/}"); done
+# Libraries of the packages look for Python's symbols when they are loaded, though nothing here uses them.
+nm -D --undefined-only "$venv"/lib/*__rosidl_generator_py.so | awk '$1 == "U" && $2 ~ /^_?Py/ { print "char " $2 "[64];" }' |
+  sort -u >"$out/no_python.c"
+cc -shared -fPIC -o "$out/install/lib/libno_python.so" "$out/no_python.c"
+libraries=("$out/install/lib/libno_python.so")
+for package in situ_bench_msgs:"$out/install/lib" sensor_msgs:"$venv/lib" std_msgs:"$venv/lib"; do
+  libraries+=("${package#*:}/lib${package%%:*}__rosidl_typesupport_cpp.so")
+done
+{ [ "$out/peer" -nt bench/rmw/peer.cpp ] && [ "$out/peer" -nt bench/rmw/build.sh ]; } ||
+  g++ -std=c++20 -O2 -Wall -Wextra "${flags[@]}" bench/rmw/peer.cpp -o "$out/peer" -Wl,--no-as-needed "${libraries[@]}" \
+    "$venv/lib/librcl.so" "$venv/lib/librmw.so" "$venv/lib/librcutils.so" "$venv/lib/librosidl_runtime_c.so" \
+    "$venv/lib/librosidl_typesupport_cpp.so" -Wl,--allow-shlib-undefined -lpthread ||
+  absent "the program cannot be built (see above)"

@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""Table `rmw`: ROS 2's middleware side by side, over rcl, in processes that are bound to two cores.
+
+    run.py [--json] [--full] [--cpus 2,3] [--only WORD] [--systems NAME,NAME]
+
+All processes of a case start first, and its systems take turns, A B C A B C. A system that fails is absent from the
+case, and standard error has the reason. The middleware of Situ is build/rmw/rmw_situ/librmw_situ.so, or what
+RMW_SITU names; without it, its rows are absent.
+"""
+import argparse
+import json
+import os
+import pathlib
+import queue
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+BUILD = FOLDER.parent.parent / 'build'
+VENV = BUILD / 'venv'
+PEER = BUILD / 'rmw-bench' / 'peer'
+SITU = pathlib.Path(os.environ.get('RMW_SITU', BUILD / 'rmw' / 'rmw_situ' / 'librmw_situ.so'))
+TIME_LIMIT = 120.0
+SYSTEMS = ['rmw_situ', 'rmw_fastrtps_cpp', 'rmw_fastrtps_cpp-tuned']
+MEMBERS = 50
+
+# What a case measures: how, the message, and messages in a round.
+PINGS = [
+    ('64 B', 'plain:64', 2000),
+    ('64 B, loans', 'loan:64', 2000),
+    ('64 KiB, loans', 'loan:65536', 500),
+    ('1 MiB, loans', 'loan:1048576', 200),
+    ('16 MiB, loans', 'loan:16777216', 20),
+    ('64 MiB, loans', 'loan:67108864', 5),
+    ('Image 1 MiB', 'image:1048576', 100),
+    ('Image 1 MiB, loaned take', 'image-loan:1048576', 100),
+    ('Image 16 MiB, loaned take', 'image-loan:16777216', 10),
+    ('Image 64 MiB, loaned take', 'image-loan:67108864', 4),
+]
+SINKS = [1, 2, 4, 8]
+
+
+class Absent(Exception):
+    """A system cannot do a case."""
+
+
+class Process:
+    """One peer. It is killed at the end."""
+
+    def __init__(self, system, core, arguments, variables):
+        self.name = f'{system} {" ".join(arguments[:2])}'
+        self.errors = tempfile.TemporaryFile('w+')
+        self.process = subprocess.Popen(
+            [str(PEER), *arguments], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+            text=True, preexec_fn=lambda: os.sched_setaffinity(0, core))
+        self.lines = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def order(self, what):
+        try:
+            self.process.stdin.write(f'{what}\n')
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass
+
+    def answer(self):
+        try:
+            line = self.lines.get(timeout=TIME_LIMIT)
+        except queue.Empty:
+            raise Absent(f'{self.name} did not answer within {TIME_LIMIT:.0f} s') from None
+        if line is None:
+            self.process.wait()
+            self.errors.seek(0)
+            raise Absent(f'{self.name} ended with {self.process.returncode}: {self.errors.read()[-300:].strip()}')
+        return line.strip()
+
+    def cpu(self):
+        """Seconds on the CPU, of all threads."""
+        fields = pathlib.Path(f'/proc/{self.process.pid}/stat').read_text().rsplit(')', 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.errors.close()
+
+
+class Team:
+    """The processes of one system in one case. The first has the first core, the others share the second."""
+
+    def __init__(self, system, cores, members):
+        self.folder = tempfile.mkdtemp(prefix='situ-bench-rmw-', dir='/dev/shm')
+        variables = environment(system, self.folder)
+        self.members = []
+        try:
+            for number, arguments in enumerate(members):
+                core = cores[:1] if number == 0 else cores[1:2]
+                self.members.append(Process(system, core, arguments, variables))
+            for member in self.members:
+                if member.answer() != 'ready':
+                    raise Absent(f'{member.name} is not ready')
+        except Absent:
+            self.close()
+            raise
+
+    def round(self, count):
+        self.members[0].order(count)
+        return [float(number) for number in self.members[0].answer().split()]
+
+    def cpu(self):
+        return sum(member.cpu() for member in self.members)
+
+    def close(self):
+        for member in self.members:
+            member.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def environment(system, folder):
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(('FASTDDS', 'FASTRTPS'))}
+    libraries = [BUILD / 'rmw-bench' / 'install' / 'lib', VENV / 'lib', *VENV.glob('lib/python*/site-packages/*.libs')]
+    variables.update(
+        LD_LIBRARY_PATH=':'.join(map(str, libraries)), AMENT_PREFIX_PATH=f'{BUILD / "rmw-bench" / "install"}:{VENV}',
+        ROS_DOMAIN_ID=str(random.randint(1, 100)), ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST', SITU_ROOT=folder,
+        ROS_LOG_DIR=folder, ROS_DISABLE_LOANED_MESSAGES='0')
+    if system == 'rmw_situ':
+        variables.update(LD_PRELOAD=str(SITU), RMW_IMPLEMENTATION='rmw_situ')
+    else:
+        # The program is linked with rcl, and rcl with no middleware: this one comes with the packages.
+        variables.update(RMW_IMPLEMENTATION='rmw_fastrtps_cpp')
+    if system == 'rmw_fastrtps_cpp-tuned':
+        profiles = str(FOLDER / 'tuned.xml')
+        variables.update(FASTDDS_DEFAULT_PROFILES_FILE=profiles, FASTRTPS_DEFAULT_PROFILES_FILE=profiles,
+                         RMW_FASTRTPS_USE_QOS_FROM_XML='1')
+    return variables
+
+
+def percentile(numbers, share):
+    ordered = sorted(numbers)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+class Table:
+    def __init__(self, options, cores, systems):
+        self.options, self.cores, self.systems = options, cores, systems
+        self.rows = []
+        self.rounds = 15 if options.full else 5
+
+    def add(self, case, system, metric, value):
+        self.rows.append((case, system, metric, value))
+        if self.options.json:
+            print(json.dumps({'table': 'rmw', 'case': case, 'system': system, 'metric': metric,
+                              'value': round(value, 3)}, separators=(',', ':')), flush=True)
+
+    def case(self, name, members, count, rounds=None):
+        """Runs rounds in turns. Returns the answers of each system."""
+        if self.options.only and self.options.only not in name:
+            return {}
+        print(f'rmw: {name}', file=sys.stderr)
+        teams, answers = {}, {}
+        try:
+            for system in self.systems:
+                topic = f'/bench{random.getrandbits(32):08x}'
+                try:
+                    teams[system] = Team(system, self.cores, members(topic))
+                    # Warms up.
+                    teams[system].round(max(1, count // 5) if rounds is None else count)
+                except Absent as reason:
+                    print(f'rmw: {name}: {reason}', file=sys.stderr)
+                    if system in teams:
+                        teams.pop(system).close()
+            for _ in range(self.rounds if rounds is None else rounds):
+                for system in list(teams):
+                    before = teams[system].cpu(), time.monotonic()
+                    try:
+                        answer = teams[system].round(count)
+                    except Absent as reason:
+                        print(f'rmw: {name}: {reason}', file=sys.stderr)
+                        teams.pop(system).close()
+                        answers.pop(system, None)
+                        continue
+                    cpu = (teams[system].cpu() - before[0]) / (time.monotonic() - before[1])
+                    answers.setdefault(system, []).append((answer, cpu))
+        finally:
+            for team in teams.values():
+                team.close()
+        return answers
+
+    def latencies(self, name, members, count):
+        for system, rounds in self.case(name, members, count).items():
+            numbers = [number for answer, _ in rounds for number in answer]
+            self.add(name, system, 'p50_ns', percentile(numbers, 0.5))
+            self.add(name, system, 'p99_ns', percentile(numbers, 0.99))
+
+    def run(self):
+        for name, kind, count in PINGS:
+            self.latencies(name, lambda topic, kind=kind: [['ping', kind, topic], ['pong', kind, topic]], count)
+        self.latencies('service 64 B', lambda topic: [['client', 'service', topic], ['server', 'service', topic]], 1000)
+        for sinks in SINKS:
+            name = f'64 KiB to {sinks}'
+
+            def members(topic, sinks=sinks):
+                return [['source', 'plain:65536', topic, str(sinks)],
+                        *(['sink', 'plain:65536', topic, str(number)] for number in range(sinks))]
+
+            for system, rounds in self.case(name, members, 1600).items():
+                self.add(name, system, 'msg_per_s', percentile([1600e9 / answer[0] for answer, _ in rounds], 0.5))
+        # 1080p, three bytes a pixel.
+        image = f'image-loan:{1920 * 1080 * 3}'
+        name, count = 'camera 1080p to 4', 90
+        for system, rounds in self.case(name, lambda topic: [['camera', image, topic, '4'], *[['viewer', image, topic]] * 4],
+                                        count, 1 if not self.options.full else 3).items():
+            self.add(name, system, 'cpu_cores', percentile([cpu for _, cpu in rounds], 0.5))
+            self.add(name, system, 'arrived_share', percentile([answer[0] / (4 * count) for answer, _ in rounds], 0.5))
+        self.discovery()
+
+    def discovery(self):
+        name = f'discovery of {MEMBERS} nodes'
+        if self.options.only and self.options.only not in name:
+            return
+        print(f'rmw: {name}', file=sys.stderr)
+        for system in self.systems:
+            topic = f'/bench{random.getrandbits(32):08x}'
+            team = None
+            try:
+                team = Team(system, self.cores, [['member', 'discovery', topic, str(MEMBERS)]] * MEMBERS)
+                begin = time.monotonic_ns()
+                for member in team.members:
+                    member.order('go')
+                end = max(int(member.answer()) for member in team.members)
+                self.add(name, system, 'p50_ns', end - begin)
+            except Absent as reason:
+                print(f'rmw: {name}: {reason}', file=sys.stderr)
+            finally:
+                if team is not None:
+                    team.close()
+
+    def show(self):
+        """The table for people."""
+        names = [system for system in self.systems if any(row[1] == system for row in self.rows)]
+        print(f'{"case":<28}{"metric":<14}' + ''.join(f'{name:>24}' for name in names))
+        for case, metric in dict.fromkeys((row[0], row[2]) for row in self.rows):
+            values = {row[1]: row[3] for row in self.rows if (row[0], row[2]) == (case, metric)}
+            cells = [f'{values[name]:>24,.2f}' if name in values else f'{"-":>24}' for name in names]
+            print(f'{case:<28}{metric:<14}' + ''.join(cells))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--json', action='store_true')
+    parser.add_argument('--full', action='store_true')
+    parser.add_argument('--cpus', type=lambda text: [int(number) for number in text.split(',')])
+    parser.add_argument('--only', metavar='WORD', help='only cases with this in their name')
+    parser.add_argument('--systems', type=lambda text: text.split(','), default=SYSTEMS)
+    options = parser.parse_args()
+    if not PEER.exists():
+        print('rmw: its programs are not built (bench/rmw/build.sh gives the reason)', file=sys.stderr)
+        return
+    cores = options.cpus or sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        sys.exit('rmw: two cores are needed')
+    systems = [system for system in options.systems if system != 'rmw_situ' or SITU.exists()]
+    if 'rmw_situ' in options.systems and 'rmw_situ' not in systems:
+        print(f'rmw: rmw_situ is absent: there is no {SITU} (scripts/rmw.sh builds it)', file=sys.stderr)
+    # Keeps idle cores awake, as the other tables do.
+    awake = None
+    try:
+        awake = os.open('/dev/cpu_dma_latency', os.O_WRONLY)
+        os.write(awake, bytes(4))
+    except OSError:
+        print('rmw: the kernel does not keep the cores awake for this program', file=sys.stderr)
+    table = Table(options, cores, systems)
+    table.run()
+    if not options.json:
+        table.show()
+    if awake is not None:
+        os.close(awake)
+
+
+main()
