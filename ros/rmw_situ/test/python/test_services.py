@@ -61,8 +61,8 @@ def survivor(parent):
         # Not to be waited for: there may never be an answer. It must not be in the way.
         lost = client.call_async(BasicTypes.Request(int64_value=2))
         require(lambda: not client.service_is_ready(), 'the server is gone', here.run)
-        parent.tell('noticed')
         assert not client.wait_for_service(timeout_sec=QUIET)
+        parent.tell('noticed')
         parent.wait('restarted')
         require(client.service_is_ready, 'the next server', here.run)
         answer = spin_until_done(here.run, client.call_async(BasicTypes.Request(int64_value=3)))
