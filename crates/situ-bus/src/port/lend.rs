@@ -149,7 +149,8 @@ impl RawPublisher {
     /// Collects free slots before a slot of this size is lent.
     #[inline(always)]
     pub(crate) fn tidy_for(&self, inner: &mut Inner, total: usize) {
-        if total >= WARM_SIZE {
+        inner.filling.begin(total);
+        if total >= WARM_SIZE && !inner.uses_slots_in_turn(total) {
             self.retire_passed(inner);
         }
         if pays_to_reclaim(inner, &self.topic, total) {

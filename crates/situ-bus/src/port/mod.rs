@@ -6,6 +6,7 @@
 //!
 //!   publisher        joining, leaving, and getting slots back
 //!   publisher_state  its pools, and which of their slots are published, held or free
+//!   filling          whether it fills its large messages
 //!   bodies           its pool in another domain
 //!   lend, growing    lent slots; growing ones for messages whose size is not known before
 //!   loan             a slot that is written and then published
@@ -49,6 +50,7 @@ pub(crate) mod device_span;
 pub(crate) mod empty_takes;
 mod endpoint;
 mod endpoint_events;
+pub(crate) mod filling;
 pub(crate) mod growing;
 pub(crate) mod held;
 mod idle;

@@ -11,13 +11,14 @@ const MAX_CAPACITY: u64 = 1 << 39;
 const MIN_CAPACITY: u64 = 1 << 30;
 /// The default capacity in bytes of a pool whose memory is allocated at once: on a device, and of a ring.
 const DEVICE_CAPACITY: u64 = 256 << 20;
-/// From this size on, a slot that all subscribers have passed is reused at once, because its cache lines (or
-/// at least its pages) are warm. Below it, reading the cursors costs more than it saves.
+/// From this size on, a slot that all subscribers have passed is reused at once if messages are filled (see
+/// [`filling`](crate::port::filling)), because its cache lines (or at least its pages) are warm. Below it,
+/// reading the cursors for each message costs more than it saves.
 pub(crate) const EAGER_SIZE: usize = 64 << 10;
-/// From this size on, a publisher checks for passed messages right before the loan instead of after
-/// publishing. A message that was passed in between is then overwritten in place, in memory that is still
-/// cached. Measured: filling 1 MiB takes 18 us in the same slot and 25 us in two slots by turns; 4 MiB, 140
-/// us and 247 us.
+/// From this size on, a publisher that fills its messages checks for passed ones right before the loan
+/// instead of after publishing. A message that was passed in between is then overwritten in place, in memory
+/// that is still cached. Measured: filling 1 MiB takes 18 us in the same slot and 25 us in two slots by
+/// turns; 4 MiB, 140 us and 247 us.
 pub(crate) const WARM_SIZE: usize = 512 << 10;
 
 /// Where bodies begin: at a multiple of this number.

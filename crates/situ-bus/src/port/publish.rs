@@ -6,8 +6,10 @@ use situ_memory::{FenceState, SlotId, Stream};
 
 use crate::clock::now_ns;
 use crate::observe::hook::{self, Began};
+use crate::port::filling::FEW;
 use crate::port::loan::RawLoan;
 use crate::port::pool_options::{EAGER_SIZE, WARM_SIZE};
+use crate::port::prefetch::prefetch_for_write;
 use crate::port::publish_error::PublishError;
 use crate::port::publisher::RawPublisher;
 use crate::port::publisher_state::{Inner, pays_to_reclaim, prefetch_after, retire};
@@ -99,6 +101,12 @@ impl RawPublisher {
             // The body is complete already: the row publishes it.
             fence.complete();
         }
+        if self.copied.is_none() {
+            // A subscriber that polls has the row's line. The line is fetched beside those of the descriptor,
+            // because the claim waits for all stores before it. (A row with a copy is not fetched early: the
+            // subscriber would take its line back before the copy is complete.)
+            prefetch_for_write(self.topic.ring().first_line(inner.next));
+        }
         let descriptor = loan.descriptor();
         descriptor.published_at_ns.store(now, Ordering::Relaxed);
         descriptor.head_size.store(loan.head_size as u32, Ordering::Relaxed);
@@ -140,7 +148,13 @@ impl RawPublisher {
     #[inline(always)]
     pub(crate) fn tidy_after(&self, inner: &mut Inner, slot: SlotId, now: u64) {
         let size = inner.pool.memory(slot).1;
-        if (EAGER_SIZE..WARM_SIZE).contains(&size) {
+        inner.filling.end(size);
+        let in_turn = inner.uses_slots_in_turn(size);
+        let is_due = match in_turn {
+            true => inner.sequence.is_multiple_of(FEW),
+            false => (EAGER_SIZE..WARM_SIZE).contains(&size),
+        };
+        if is_due {
             self.retire_passed(inner);
         }
         if let Some(deadline) = &self.deadline {
@@ -149,7 +163,7 @@ impl RawPublisher {
         if let Some(lease) = &self.lease {
             self.assert_at(lease, now);
         }
-        if size < WARM_SIZE && pays_to_reclaim(inner, &self.topic, size) {
+        if (size < WARM_SIZE || in_turn) && pays_to_reclaim(inner, &self.topic, size) {
             self.reclaim(inner);
         }
         prefetch_after(inner, slot);

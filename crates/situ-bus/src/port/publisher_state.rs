@@ -8,6 +8,8 @@ use crate::clock::now_ns;
 use crate::copy::enqueued::Enqueued;
 use crate::node::process_watch::ProcessWatch;
 use crate::port::bodies::Bodies;
+use crate::port::filling::{FEW, Filling};
+use crate::port::pool_options::EAGER_SIZE;
 use crate::port::prefetch::{prefetch, prefetch_for_write};
 use crate::protocol::flow_window::FlowWindow;
 use crate::topic::Topic;
@@ -34,6 +36,7 @@ pub(crate) struct Inner {
     pub(crate) window: FlowWindow,
     pub(crate) process_watch: ProcessWatch,
     pub(crate) trimming: Trimming,
+    pub(crate) filling: Filling,
 }
 
 impl std::fmt::Debug for Inner {
@@ -75,7 +78,20 @@ impl Inner {
             window: FlowWindow::default(),
             process_watch: ProcessWatch::default(),
             trimming,
+            filling: Filling::default(),
         }
+    }
+}
+
+impl Inner {
+    /// Whether slots of this size are used a few in turn. Small ones are used in larger batches, and large
+    /// ones that are filled at once, while their memory is warm.
+    ///
+    /// With a few slots, nearly no message costs a look at the subscribers' cursors and ledgers, and the
+    /// lines of the next slot are fetched before it is lent.
+    #[inline(always)]
+    pub(crate) fn uses_slots_in_turn(&self, size: usize) -> bool {
+        size > SMALL && (size < EAGER_SIZE || self.filling.is_partial())
     }
 }
 
@@ -85,9 +101,6 @@ const BATCH: usize = 16;
 const MAX_BATCH: usize = 1024;
 /// Slots up to this size are small: there may be more of them than the depth needs.
 const SMALL: usize = 1 << 10;
-/// Slots up to this size are reclaimed in smaller batches.
-const MEDIUM: usize = 4 << 10;
-const MEDIUM_BATCH: usize = 8;
 
 /// Retires a slot. It can be lent again when the ledgers show that it is not held.
 #[inline]
@@ -106,7 +119,7 @@ pub(crate) fn retire(inner: &mut Inner, slot: SlotId) {
 pub(crate) fn pays_to_reclaim(inner: &Inner, topic: &Topic, size: usize) -> bool {
     let batch = match size {
         0..=SMALL => BATCH,
-        _ if size <= MEDIUM => MEDIUM_BATCH,
+        _ if inner.uses_slots_in_turn(size) => FEW as usize,
         _ => 1,
     };
     // Slots that were held are looked at again with the next batch.

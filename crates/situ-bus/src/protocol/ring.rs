@@ -276,6 +276,12 @@ impl<'a> Ring<'a> {
         self.rows.complete(self.index(number), first, stamp);
     }
 
+    /// The first line of a message's row. A publisher that is about to claim the row may fetch it.
+    #[inline(always)]
+    pub fn first_line(&self, number: u64) -> *const u8 {
+        std::ptr::from_ref(self.row(number)).cast()
+    }
+
     /// Copies a message out of its row, which [`look`](Self::look) has found to hold this reference, and
     /// returns its stamp. `None` if the copy is not there; then `into` holds anything. Only for messages of
     /// a publisher that is alone.
