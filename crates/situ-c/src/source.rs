@@ -39,7 +39,10 @@ pub unsafe extern "C" fn situ_sample_publisher_sequence(sample: *const situ_samp
 /// # Safety
 /// As for [`situ_sample_publisher_id`]; `size` is null or valid for writes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn situ_sample_user_header(sample: *const situ_sample, size: *mut usize) -> *const c_void {
+pub unsafe extern "C" fn situ_sample_user_header(
+    sample: *const situ_sample,
+    size: *mut usize,
+) -> *const c_void {
     guard_value(|| {
         // SAFETY: the caller's promise.
         let header = unsafe { held(sample) }.map_or(&[][..], |raw| raw.user_header());

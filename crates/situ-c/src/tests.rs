@@ -213,7 +213,16 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         slots_in_use,
         memory_bytes
     });
-    structure!(situ_subscriber_statistics { taken, lost, skipped, expired, deadlines_missed, publishers, next, published });
+    structure!(situ_subscriber_statistics {
+        taken,
+        lost,
+        skipped,
+        expired,
+        deadlines_missed,
+        publishers,
+        next,
+        published
+    });
     structure!(situ_topic_info { name, type_name, schema, schema_hash, published, publishers, subscribers });
     structure!(situ_wait_info { topic, publisher, subscriber, waited_ns });
     structure!(situ_node_info { id, name, program, pid, alive });

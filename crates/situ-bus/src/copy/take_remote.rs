@@ -124,7 +124,7 @@ impl RemoteTake<'_> {
     fn ready_copy(&self, body_size: usize) -> Result<Option<(Payload, bool)>, TakeError> {
         let len = self.payload_len();
         let copy = self.subscriber.ready(self.taken.number, len, self.how)?;
-        copy.map(|copy| self.payload_of(copy, len, body_size)).transpose()
+        copy.map_or(Ok(None), |copy| self.payload_of(copy, len, body_size))
     }
 
     /// The body itself if it lies in the subscriber's domain, or a copy of it. `None` if the message has
@@ -182,7 +182,7 @@ impl RemoteTake<'_> {
             register,
         };
         let copy = self.subscriber.brought(self.taken.number, &source, self.how)?;
-        copy.map(|copy| self.payload_of(copy, len, body_size)).transpose()
+        copy.map_or(Ok(None), |copy| self.payload_of(copy, len, body_size))
     }
 
     /// The payload's size in bytes: that of the body, or of the head if there is nothing else.
@@ -195,16 +195,35 @@ impl RemoteTake<'_> {
     /// Returns where a copy lies, and whether it is ordered before all work that is enqueued on the stream
     /// from now on. The place was checked when it was pinned, but its owner may write there. Only the place
     /// that is read and checked here, once, is used.
-    fn payload_of(&self, copy: CopyHandle, len: u64, body_size: usize) -> Result<(Payload, bool), TakeError> {
+    ///
+    /// `None` if the copy's files are gone: its copier was killed and removed after the pin, and this process
+    /// has not mapped that memory yet.
+    fn payload_of(
+        &self,
+        copy: CopyHandle,
+        len: u64,
+        body_size: usize,
+    ) -> Result<Option<(Payload, bool)>, TakeError> {
         let CopyHandle { pin, fence, ordered } = copy;
-        let place = pin.mapped.view.place(pin.slot).filter(|(_, has)| len <= *has);
-        let found = place.filter(|(offset, _)| pin.mapped.view.bytes().find(*offset, len).is_ok());
-        let (offset, _) = found.ok_or_else(|| self.malformed(SHRUNK))?;
+        let (subscriber, number) = (self.subscriber, self.taken.number);
+        let Some((offset, has)) = pin.mapped.view.place(pin.slot) else {
+            return match subscriber.no_place(number, &pin.mapped.view, pin.slot) {
+                TakeError::Pool { source: ViewError::Gone(_), .. } => Ok(None),
+                error => Err(error),
+            };
+        };
+        if len > has {
+            return Err(self.malformed(SHRUNK));
+        }
+        if !subscriber.find_payload(number, &pin.mapped, offset, len)? {
+            return Ok(None);
+        }
         let mapped = pin.mapped.clone();
         // The copier's node owns a pending fence of a copy.
         let (fence, owner) = fence.map_or((None, NodeId(0)), |(fence, copier)| (Some(fence), copier));
         let head = self.hold.cloned();
-        Ok((Payload { mapped, offset, len, body_size, fence, owner, _copy: Some(pin), _head: head }, ordered))
+        let payload = Payload { mapped, offset, len, body_size, fence, owner, _copy: Some(pin), _head: head };
+        Ok(Some((payload, ordered)))
     }
 }
 
