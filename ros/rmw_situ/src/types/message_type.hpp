@@ -35,34 +35,45 @@ class MessageType {
   // RIHS01 as rosidl has it; version 0 if it is not known.
   virtual const rosidl_type_hash_t& hash() const = 0;
 
-  // Constructs a message with its defaults, and destroys it.
-  virtual void init(void* message) const = 0;
+  // Constructs a message with its defaults. False, with rmw's error state set, if there is no memory; then
+  // there is nothing to destroy.
+  virtual bool init(void* message) const = 0;
+  // Destroys a message.
   virtual void fini(void* message) const = 0;
+
+  // Whether bytes that another process wrote are a plain message: their number is that of the struct, and all
+  // bools are 0 or 1, as a program that reads one may assume. False with rmw's error state set. To be called
+  // with a plain type: with the copy of a message, or with the message itself before it is lent.
+  virtual bool check_plain(std::span<const std::byte> head) const = 0;
 
   // The number of bytes of a message in CDR, with the four bytes of its encapsulation.
   virtual size_t cdr_size(const void* message) const = 0;
   // Writes `cdr_size` bytes: little-endian XCDR1. False, with rmw's error state set, if the message is not
   // valid: a bound is exceeded, or a string of C has no memory.
   virtual bool write_cdr(const void* message, std::span<std::byte> to) const = 0;
-  // Reads a message of any byte order into an initialized one. False, with rmw's error state set, if the bytes
-  // are no message of this type. `from` may not change meanwhile; anything in it may be wrong.
+  // Reads a message of any byte order into an initialized one. False, with rmw's error state set, if the
+  // bytes are no message of this type. Anything in `from` may be wrong, and another process may write to it
+  // meanwhile: what is read is a valid message nevertheless.
   virtual bool read_cdr(std::span<const std::byte> from, void* message) const = 0;
 
-  // A message whose strings and sequences point into CDR bytes. NULL if this type has none: the layout of
-  // vectors and strings is not what it should be, or nothing in it would be gained.
+  // A message whose strings and sequences point into CDR bytes. NULL, without an error, if this type has
+  // none: the layout of vectors and strings is not what it should be, or nothing in it would be gained.
   virtual std::unique_ptr<Shadow> make_shadow() const = 0;
 };
 
-// A message that owns none of the long strings and sequences that it shows.
+// A message that owns none of the strings and sequences that it shows: no destructor or `fini` may run on it.
+// Readers may do with it what they may do with a const message. It is not for several threads at once.
 class Shadow {
  public:
   virtual ~Shadow() = default;
-  // Makes the message show what the bytes hold, which must not move or change until `clear`. All offsets and
-  // lengths are checked first. False as for read_cdr.
+  // Makes the message show what the bytes hold, which must stay where they are until `clear`. All offsets and
+  // lengths are checked first, and bools and the zeroes of strings. A process that can still write to the
+  // bytes can change those two later, as everything else that is shown. False as for read_cdr; the message is
+  // then empty.
   virtual bool show(std::span<const std::byte> from) = 0;
   // The message, valid after `show`.
   virtual void* message() = 0;
-  // Forgets the bytes: the message owns what it shows again, and is empty.
+  // Forgets the bytes: all strings and sequences are empty.
   virtual void clear() = 0;
 };
 
