@@ -1,0 +1,41 @@
+// A context: what the nodes of one rmw_init share.
+#pragma once
+
+#include <rmw/init.h>
+#include <situ.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "graph/graph.hpp"
+#include "support/check.hpp"
+#include "wait/listener.hpp"
+
+// The name is rmw's.
+struct rmw_context_impl_s {
+  rmw_context_impl_s(const situ_root& root_, std::string enclave_)
+      : root(root_), enclave(std::move(enclave_)), graph(root) {}
+
+  const situ_root root;
+  const std::string enclave;
+  std::atomic<bool> is_shut_down = false;
+
+  // All threads may use these at once.
+  rmw_situ::Graph graph;
+  rmw_situ::Listener listener;
+
+  // Whether a node of Situ is one of this context.
+  bool has_node(uint64_t id) {
+    const std::lock_guard lock(nodes_mutex);
+    return nodes.contains(id);
+  }
+  // Makes a wait set, for which any node will do. Without one, it makes a node that ends with the context.
+  situ_status create_wait_set(situ_wait_set** set, situ_error* error);
+
+  std::mutex nodes_mutex;
+  std::unordered_map<uint64_t, situ_node*> nodes;
+  rmw_situ::NodeHandle own_node;
+};

@@ -1,0 +1,73 @@
+// The nodes and endpoints of a domain, as of now.
+#pragma once
+
+#include <rmw/types.h>
+#include <situ.h>
+#include <situ/graph.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "support/check.hpp"
+#include "support/endpoint_data.hpp"
+
+namespace rmw_situ {
+
+class GuardCondition;
+
+struct GraphEndpoint {
+  std::array<uint8_t, 16> id;
+  // A situ_endpoint_role.
+  uint32_t role;
+  // In ROS: "/camera/image", "sensor_msgs/msg/Image".
+  std::string name;
+  std::string type;
+  rosidl_type_hash_t hash;
+  rmw_qos_profile_t qos;
+};
+
+struct GraphNode {
+  std::string name;
+  std::string node_namespace;
+  std::string enclave;
+  std::vector<GraphEndpoint> endpoints;
+};
+
+// Sorted by namespace and name.
+using GraphNodes = std::vector<GraphNode>;
+
+// All threads may use it at once.
+class Graph {
+ public:
+  explicit Graph(const situ_root& root) : root_(root) {}
+
+  // The graph now. It is read again only if it has changed. NULL, with rmw's error state set, on failure.
+  std::shared_ptr<const GraphNodes> nodes();
+
+  // Guard conditions that are triggered at changes, after `changed` was called.
+  void add(GuardCondition* condition);
+  void remove(GuardCondition* condition);
+
+  // A descriptor that is readable after a change until `changed` is called. -1, with rmw's error state set,
+  // on failure.
+  int descriptor();
+  // Triggers the guard conditions if the graph has changed since the last call.
+  void changed();
+
+ private:
+  bool watch();
+  void forget_if_changed();
+
+  const situ_root root_;
+  std::mutex mutex_;
+  Handle<situ_graph_watch, situ_graph_watch_destroy> watch_;
+  std::shared_ptr<const GraphNodes> nodes_;
+  std::unordered_set<GuardCondition*> conditions_;
+};
+
+}  // namespace rmw_situ

@@ -1,0 +1,57 @@
+// A publisher.
+#pragma once
+
+#include <rmw/types.h>
+#include <situ.h>
+
+#include <mutex>
+#include <vector>
+
+#include "context.hpp"
+#include "support/check.hpp"
+#include "topic/event.hpp"
+#include "types/message_type.hpp"
+
+namespace rmw_situ {
+
+struct Publisher {
+  Publisher(rmw_context_impl_s& context_, const MessageType& type_, PublisherHandle handle_,
+            rmw_qos_profile_t qos_)
+      : context(context_),
+        type(type_),
+        qos(qos_),
+        handle(std::move(handle_)),
+        events([this](uint32_t kind, situ_event** event,
+                      situ_error* error) { return situ_publisher_event(handle.get(), kind, event, error); },
+               true, context.listener) {}
+
+  // Publishes a message, which the caller still owns.
+  rmw_ret_t publish(const void* message);
+  // Publishes the bytes of a message in CDR, with their encapsulation.
+  rmw_ret_t publish_cdr(std::span<const std::byte> bytes);
+
+  // Lends memory for a plain message, constructed with its defaults.
+  rmw_ret_t borrow(void** message);
+  // Publishes a message that was lent, or gives it back.
+  rmw_ret_t publish_borrowed(void* message);
+  rmw_ret_t give_back(void* message);
+
+  rmw_context_impl_s& context;
+  const MessageType& type;
+  const rmw_qos_profile_t qos;
+  // Protects the handle while memory is lent and published, and the loans. It is not held while a message is
+  // written.
+  std::mutex mutex;
+  const PublisherHandle handle;
+  Events events;
+
+ private:
+  rmw_ret_t lend(size_t head, size_t body, situ_loan* loan);
+  rmw_ret_t send(situ_loan* loan);
+  bool find_borrowed(void* message, situ_loan* loan);
+
+  // The loans of messages that the user has.
+  std::vector<situ_loan> borrowed_;
+};
+
+}  // namespace rmw_situ

@@ -1,0 +1,108 @@
+// A subscription.
+#pragma once
+
+#include <rmw/types.h>
+#include <situ.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "context.hpp"
+#include "filter/content_filter.hpp"
+#include "support/check.hpp"
+#include "topic/event.hpp"
+#include "types/message_type.hpp"
+#include "wait/listener.hpp"
+#include "wait/waitable.hpp"
+
+namespace rmw_situ {
+
+// A message that was taken, and is given back at its end.
+class Sample {
+ public:
+  Sample() { sample_.state_ = 0; }
+  Sample(Sample&& other) noexcept : sample_(other.sample_) { other.sample_.state_ = 0; }
+  Sample& operator=(Sample&& other) noexcept {
+    std::swap(sample_, other.sample_);
+    return *this;
+  }
+  ~Sample() { situ_sample_release(&sample_); }
+
+  situ_sample* operator->() { return &sample_; }
+  situ_sample* get() { return &sample_; }
+  std::span<const std::byte> body() const {
+    return {static_cast<const std::byte*>(sample_.body), sample_.body_size};
+  }
+
+ private:
+  situ_sample sample_ = {};
+};
+
+class Subscription final : public Waitable, public Listened {
+ public:
+  Subscription(rmw_context_impl_s& context, const MessageType& type, SubscriberHandle handle,
+               rmw_qos_profile_t qos, bool ignores_own);
+  ~Subscription() override;
+
+  // Takes the next message into an initialized one.
+  rmw_ret_t take(void* message, bool* taken, rmw_message_info_t* info);
+  // Takes the next message as CDR.
+  rmw_ret_t take_serialized(rmw_serialized_message_t* message, bool* taken, rmw_message_info_t* info);
+  // Takes the next message where it lies, until it is given back.
+  rmw_ret_t take_loaned(void** message, bool* taken, rmw_message_info_t* info);
+  rmw_ret_t give_back(void* message);
+
+  rmw_ret_t set_filter(const rmw_subscription_content_filter_options_t& options);
+  rmw_ret_t get_filter(const rcutils_allocator_t& allocator,
+                       rmw_subscription_content_filter_options_t* options);
+  bool has_filter();
+
+  rmw_ret_t set_callback(rmw_event_callback_t callback, const void* user_data);
+
+  situ_status attach(situ_wait_set* set, uint64_t* id, situ_error* error) override;
+  bool has_kept() override;
+  bool confirm() override;
+  situ_status listen(situ_wait_set* set, uint64_t* id, situ_error* error) override;
+  size_t count_new() override;
+  size_t count_unread() override;
+
+  const MessageType& type;
+  const rosidl_message_type_support_t* type_support = nullptr;
+  const rmw_qos_profile_t qos;
+  const SubscriberHandle handle;
+  Events events;
+
+ private:
+  // Takes the next message that passes the filter: false if there is none. The mutex is held.
+  rmw_ret_t next(Sample& sample, bool& found);
+  rmw_ret_t passes(Sample& sample, bool& does);
+  // Whether a message can be shown where it lies. False with rmw's error state set.
+  bool is_message(Sample& sample) const;
+  void describe(Sample& sample, rmw_message_info_t* info);
+
+  rmw_context_impl_s& context_;
+  const bool ignores_own_;
+  // Protects the handle and all below.
+  std::mutex mutex_;
+  uint64_t received_ = 0;
+  // The number of the next message that the callback was not told of.
+  uint64_t told_ = 0;
+  // A message that was taken to see whether it passes, with the result.
+  std::optional<Sample> kept_;
+  std::unique_ptr<ContentFilter> filter_;
+  std::string expression_;
+  std::vector<std::string> parameters_;
+
+  // A message that the user has, and where it comes from. Plain messages need no shadow.
+  struct Loaned {
+    Sample sample;
+    std::unique_ptr<Shadow> shadow;
+  };
+  std::unordered_map<void*, Loaned> loaned_;
+  std::vector<std::unique_ptr<Shadow>> shadows_;
+};
+
+}  // namespace rmw_situ
