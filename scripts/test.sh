@@ -45,6 +45,7 @@ stage "The sequences of ROS since Lyrical" env ROS_DISTRO=lyrical \
   cargo test -p situ-layout -p situ-wire --test ros_release --test ros_lend --test ros_buffers --target-dir build/lyrical
 stage "rclrs: generated crates against rclpy" scripts/rclrs.sh
 stage "rosidl: a package of ROS built with Situ's generator" scripts/rosidl.sh
+stage "rmw_situ: programs of ROS on Situ" scripts/rmw.sh
 
 printf '\n==> All tests\n'
 awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
