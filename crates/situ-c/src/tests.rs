@@ -350,32 +350,13 @@ fn the_header_declares_what_the_library_exports() {
             .collect()
     };
     let declared = names_before_parenthesis(&code);
-    let sources = [
-        include_str!("lib.rs"),
-        include_str!("batch.rs"),
-        include_str!("blackboard.rs"),
-        include_str!("error.rs"),
-        include_str!("event.rs"),
-        include_str!("executor.rs"),
-        include_str!("timer.rs"),
-        include_str!("wait_set.rs"),
-        include_str!("types.rs"),
-        include_str!("graph.rs"),
-        include_str!("memory.rs"),
-        include_str!("node.rs"),
-        include_str!("loan.rs"),
-        include_str!("publisher.rs"),
-        include_str!("client.rs"),
-        include_str!("server.rs"),
-        include_str!("service.rs"),
-        include_str!("service_sources.rs"),
-        include_str!("subscriber.rs"),
-        include_str!("guard.rs"),
-        include_str!("inspect.rs"),
-        include_str!("interrupt.rs"),
-        include_str!("device.rs"),
-        include_str!("trace.rs"),
-    ];
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let sources: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| !path.ends_with("tests.rs"))
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
     let exported: BTreeSet<String> = sources
         .iter()
         .flat_map(|source| source.split("extern \"C\" fn ").skip(1))
