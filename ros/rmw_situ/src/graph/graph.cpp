@@ -21,7 +21,7 @@ rmw_qos_profile_t qos_of(const situ_endpoint_info& info, const EndpointData& dat
   qos.history = data.history != RMW_QOS_POLICY_HISTORY_UNKNOWN ? data.history
                 : info.depth == 0                              ? RMW_QOS_POLICY_HISTORY_KEEP_ALL
                                                                : RMW_QOS_POLICY_HISTORY_KEEP_LAST;
-  qos.depth = info.depth;
+  qos.depth = data.history != RMW_QOS_POLICY_HISTORY_UNKNOWN ? data.depth : info.depth;
   qos.reliability = info.reliability == SITU_RELIABLE ? RMW_QOS_POLICY_RELIABILITY_RELIABLE
                                                       : RMW_QOS_POLICY_RELIABILITY_BEST_EFFORT;
   qos.durability = info.durability == SITU_TRANSIENT_LOCAL ? RMW_QOS_POLICY_DURABILITY_TRANSIENT_LOCAL

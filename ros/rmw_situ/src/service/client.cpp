@@ -160,7 +160,8 @@ rmw_client_t* create_client(const rmw_node_t* node, const rosidl_service_type_su
   if (type == nullptr) return nullptr;
   qos = rmw_dds_common::qos_profile_update_best_available_for_services(qos);
   if (!resolve_service(qos)) return nullptr;
-  const auto data = EndpointData{type->hash(), qos.history, qos.avoid_ros_namespace_conventions}.write();
+  const auto data =
+      EndpointData{type->hash(), qos.history, qos.avoid_ros_namespace_conventions, qos.depth}.write();
   situ_service_options options = situ_service_options_default();
   options.max_calls = max_calls;
   options.user_data = data.data();

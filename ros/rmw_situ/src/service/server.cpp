@@ -160,7 +160,8 @@ rmw_service_t* create_service(const rmw_node_t* node, const rosidl_service_type_
   if (type == nullptr) return nullptr;
   qos = rmw_dds_common::qos_profile_update_best_available_for_services(qos);
   if (!resolve_service(qos)) return nullptr;
-  const auto data = EndpointData{type->hash(), qos.history, qos.avoid_ros_namespace_conventions}.write();
+  const auto data =
+      EndpointData{type->hash(), qos.history, qos.avoid_ros_namespace_conventions, qos.depth}.write();
   situ_service_options options = situ_service_options_default();
   options.user_data = data.data();
   options.user_data_size = data.size();

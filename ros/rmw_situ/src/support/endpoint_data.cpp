@@ -25,6 +25,7 @@ std::array<uint8_t, EndpointData::size> EndpointData::write() const {
   std::memcpy(to + 5, hash.value, ROSIDL_TYPE_HASH_SIZE);
   to[5 + ROSIDL_TYPE_HASH_SIZE] = static_cast<uint8_t>(history);
   to[6 + ROSIDL_TYPE_HASH_SIZE] = avoids_ros_names;
+  std::memcpy(to + 7 + ROSIDL_TYPE_HASH_SIZE, &depth, sizeof(depth));
   return bytes;
 }
 
@@ -38,6 +39,7 @@ bool EndpointData::read(const void* data, size_t data_size) {
             : number == RMW_QOS_POLICY_HISTORY_KEEP_LAST ? RMW_QOS_POLICY_HISTORY_KEEP_LAST
                                                          : RMW_QOS_POLICY_HISTORY_UNKNOWN;
   avoids_ros_names = from[6 + ROSIDL_TYPE_HASH_SIZE] != 0;
+  std::memcpy(&depth, from + 7 + ROSIDL_TYPE_HASH_SIZE, sizeof(depth));
   return true;
 }
 

@@ -13,14 +13,15 @@
 namespace rmw_situ {
 
 // The user data of a publisher, subscription, client or service: "ROS", a version, then the members in this
-// order, numbers as one byte each.
+// order: numbers have one byte, the depth has eight, little-endian.
 struct EndpointData {
-  static constexpr size_t size = 4 + 1 + ROSIDL_TYPE_HASH_SIZE + 1 + 1;
+  static constexpr size_t size = 4 + 1 + ROSIDL_TYPE_HASH_SIZE + 1 + 1 + 8;
 
   rosidl_type_hash_t hash = {};
-  // The history that was asked for; its depth is Situ's.
+  // The history that was asked for.
   rmw_qos_history_policy_t history = RMW_QOS_POLICY_HISTORY_UNKNOWN;
   bool avoids_ros_names = false;
+  uint64_t depth = 0;
 
   std::array<uint8_t, size> write() const;
   // False if the endpoint is none of ROS.

@@ -4,6 +4,8 @@
 #include <rmw/error_handling.h>
 #include <rmw/time.h>
 
+#include <algorithm>
+
 namespace rmw_situ {
 namespace {
 
@@ -94,6 +96,9 @@ uint32_t liveliness_of(const rmw_qos_profile_t& profile) {
 // How far a publisher that keeps all messages may be ahead of the slowest subscription, in messages: as far
 // as DDS's usual limit of resources.
 constexpr uint64_t all = 5000;
+// What a volatile publisher keeps at least: subscriptions ask for a depth of their own, usually 10, and in
+// DDS the publisher's does not limit it. It costs memory only while a subscription is late.
+constexpr uint64_t least = 16;
 // DDS's default of the longest time that writing blocks.
 constexpr uint64_t max_blocking_ns = 100'000'000;
 
@@ -115,7 +120,10 @@ situ_publisher_qos to_publisher_qos(const rmw_qos_profile_t& profile) {
   situ_publisher_qos qos = situ_publisher_qos_default();
   qos.reliability = reliability_of(profile);
   qos.durability = durability_of(profile);
-  qos.depth = profile.history == RMW_QOS_POLICY_HISTORY_KEEP_ALL ? all : profile.depth;
+  const bool is_volatile = profile.durability == RMW_QOS_POLICY_DURABILITY_VOLATILE;
+  qos.depth = profile.history == RMW_QOS_POLICY_HISTORY_KEEP_ALL ? all
+              : is_volatile                                      ? std::max<uint64_t>(profile.depth, least)
+                                                                 : profile.depth;
   qos.block_ns = max_blocking_ns;
   qos.deadline_ns = to_limit(profile.deadline);
   qos.lifespan_ns = to_limit(profile.lifespan);

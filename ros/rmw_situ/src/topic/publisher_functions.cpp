@@ -34,7 +34,8 @@ rmw_publisher_t* create_publisher(const rmw_node_t* node, const rosidl_message_t
       !resolve_publisher(qos)) {
     return nullptr;
   }
-  const auto data = EndpointData{type->hash(), qos.history, qos.avoid_ros_namespace_conventions}.write();
+  const auto data =
+      EndpointData{type->hash(), qos.history, qos.avoid_ros_namespace_conventions, qos.depth}.write();
   situ_publisher_qos offered = to_publisher_qos(qos);
   offered.user_data = data.data();
   offered.user_data_size = data.size();

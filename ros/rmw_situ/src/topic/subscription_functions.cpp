@@ -36,7 +36,8 @@ rmw_subscription_t* create_subscription(const rmw_node_t* node,
       !resolve_subscription(qos)) {
     return nullptr;
   }
-  const auto data = EndpointData{type->hash(), qos.history, qos.avoid_ros_namespace_conventions}.write();
+  const auto data =
+      EndpointData{type->hash(), qos.history, qos.avoid_ros_namespace_conventions, qos.depth}.write();
   situ_subscriber_qos requested = to_subscriber_qos(qos);
   requested.user_data = data.data();
   requested.user_data_size = data.size();
