@@ -40,6 +40,8 @@ situ-bus/copies a_held_copy_outlives_its_copier populate
 situ-bus/copies a_takers_stream_makes_the_copy populate
 situ-bus/copies eager_copies_into_a_device_are_made_while_the_publisher_goes_on populate
 situ-bus/copies taking_in_stream_order_copies_no_more_than_taking populate
+situ-bus/copies a_failed_copy_fails_no_other populate
+situ-bus/count_waiting all filter
 situ-bus/devices a_message_that_is_released_on_a_stream_is_held populate
 situ-bus/devices waits_for_work_of_a_dead_publisher_end populate
 situ-bus/devices everything_again_on_an_emulated_cuda_driver driver
@@ -55,12 +57,20 @@ situ-bus/kill_domains a_wait_for_a_process_that_is_still_ending_gets_an_error po
 situ-bus/kill_domains an_enqueued_copy_of_a_dead_process_is_replaced populate
 situ-bus/kill_domains processes_are_killed_at_random populate
 situ-bus/kill_domains readers_outlive_the_owner_of_a_body populate
+situ-bus/readiness all populate
 situ-bus/reclaim memory_comes_back_to_a_publisher populate
+situ-bus/reserve all filter
+situ-bus/service_typed a_task_that_waits_sleeps sleep
+situ-bus/service_typed requests_and_replies_are_built_and_read_in_place populate
 situ-bus/shortened a_subscriber_survives_a_shortened_pool populate
+situ-bus/events messages_wake_no_thread_of_events sleep
 situ-bus/fork a_forked_childs_copies_of_handles_do_nothing fork
+situ-bus/identity user_headers_go_with_bodies_in_other_domains_and_with_growing_ones populate
 situ-bus/interrupt a_wait_for_more_topics_than_the_kernel_supports_sleeps sleep
 situ-bus/system other_users_are_refused program
 situ-bus/system members_of_the_group_take_part program
+situ-bus/wait_set a_kernel_without_futex_waitv_is_no_reason_to_poll filter
+situ-bus/wait_set a_topic_is_reported_until_its_messages_are_taken sleep
 situ-memory/locked regions_take_what_they_use_where_memory_is_locked_from_the_start locked
 situ-memory/pool patched_pools_take_a_limited_part_of_a_readers_addresses addresses
 LIST
