@@ -256,6 +256,12 @@ class Table:
             print(f'{case:<28}{metric:<14}' + ''.join(cells))
 
 
+def shared_files():
+    """Fast DDS's files in shared memory."""
+    return {path for pattern in ('fastdds_*', 'fastrtps_*', 'fast_datasharing_*', 'sem.fastdds*')
+            for path in pathlib.Path('/dev/shm').glob(pattern)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--json', action='store_true')
@@ -280,8 +286,14 @@ def main():
         os.write(awake, bytes(4))
     except OSError:
         print('rmw: the kernel does not keep the cores awake for this program', file=sys.stderr)
+    before = shared_files()
     table = Table(options, cores, systems)
-    table.run()
+    try:
+        table.run()
+    finally:
+        # Peers are killed at the end of a case. Fast DDS then leaves its segments, hundreds of megabytes each.
+        for path in shared_files() - before:
+            path.unlink(missing_ok=True)
     if not options.json:
         table.show()
     if awake is not None:
