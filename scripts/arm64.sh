@@ -60,6 +60,7 @@ situ-bus/kill_domains readers_outlive_the_owner_of_a_body populate
 situ-bus/readiness all populate
 situ-bus/reclaim memory_comes_back_to_a_publisher populate
 situ-bus/reserve all filter
+situ-bus/service_forms typed_requests_and_replies_may_lie_on_a_device populate
 situ-bus/service_typed a_task_that_waits_sleeps sleep
 situ-bus/service_typed requests_and_replies_are_built_and_read_in_place populate
 situ-bus/shortened a_subscriber_survives_a_shortened_pool populate
@@ -72,6 +73,9 @@ situ-bus/system members_of_the_group_take_part program
 situ-bus/wait_set a_kernel_without_futex_waitv_is_no_reason_to_poll filter
 situ-bus/wait_set a_topic_is_reported_until_its_messages_are_taken sleep
 situ-memory/locked regions_take_what_they_use_where_memory_is_locked_from_the_start locked
+situ-memory/strategies reserved_slots_are_written_without_page_faults populate
+situ-memory/strategies slots_that_grow_can_be_reserved populate
+situ-memory/strategies wished_pages_have_an_outcome_and_ordinary_ones_work_too advice
 situ-memory/pool patched_pools_take_a_limited_part_of_a_readers_addresses addresses
 LIST
 }
@@ -82,6 +86,7 @@ why() {
     ptrace) echo 'qemu has no ptrace, by which the test stops a process at each step' ;;
     filter) echo 'qemu has no filters of system calls, and no ptrace, by which the test counts them' ;;
     populate) echo 'qemu does nothing for MADV_POPULATE_WRITE and reports success, so memory that was not written is a hole' ;;
+    advice) echo 'qemu passes no advice about pages on, and reports success' ;;
     driver) echo 'the C compiler of this machine builds the CUDA driver of the test' ;;
     fork) echo 'qemu itself fails in the child of a program with threads' ;;
     sleep) echo 'qemu has no futex_waitv, and without it a wait checks its topics at intervals' ;;
