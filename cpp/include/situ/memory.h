@@ -40,8 +40,8 @@ situ_status situ_publisher_create_with(const situ_node* node, const char* topic,
                                        const situ_memory_options* memory, situ_publisher** publisher,
                                        situ_error* error);
 
-/* Gives memory to so many messages of at most `bytes` bytes each, head and body together. The next loans then
- * make no system call, and writing them makes no page fault. These count free slots: messages that stay
+/* Gives memory to `messages` messages of at most `bytes` bytes each, head and body together. The next loans
+ * then make no system call, and writing them makes no page fault. These count free slots: messages that stay
  * available, samples and loans are not among them. The memory stays until situ_publisher_trim, and smaller
  * messages use it, too. In a ring it is that of the next messages. After an error nothing is reserved.
  * Errors: INVALID_ARGUMENT, FORKED, NO_MEMORY, SYSTEM. */

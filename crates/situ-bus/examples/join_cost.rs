@@ -1,9 +1,9 @@
 //! Measures what joining and leaving a topic costs that has thousands of members.
 //!
 //! `cargo run --release -p situ-bus --example join_cost` prints medians, 99th percentiles and the longest
-//! times of a subscriber and of a publisher. The arguments `SUBSCRIBERS PUBLISHERS NODES` say how many members
-//! the topic has, which are all in one other process, and to how many nodes they belong; without them, several
-//! topics are measured.
+//! times of a subscriber and of a publisher. The arguments `SUBSCRIBERS PUBLISHERS NODES` say how many
+//! members the topic has, which are all in one other process, and to how many nodes they belong. Without
+//! them, several topics are measured.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read};

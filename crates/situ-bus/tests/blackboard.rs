@@ -246,7 +246,7 @@ fn a_killed_writer_leaves_whole_values_and_the_next_one_goes_on() {
         }
     }
     assert!(last[0] > 0);
-    // A node that cleans the root keeps the values; who asks for it removes them.
+    // A node that cleans the root keeps the values. A call that asks for their removal removes them.
     clean(&scratch.root()).unwrap();
     assert_eq!(blackboards(&scratch.root()).unwrap(), ["x"]);
     std::fs::write(scratch.join("blackboards/0000000000000001.new"), [0; 100]).unwrap();

@@ -10,8 +10,8 @@ use crate::subscriber::{held, situ_sample};
 /// Writes the 16 bytes of the id of a message's publisher; zeroes if the sample holds no message.
 ///
 /// # Safety
-/// `sample` is null, all zero, or was taken and not copied since; it is not released meanwhile. `id` is null or
-/// has room for 16 bytes.
+/// `sample` is null, all zero, or was taken and not copied since; it is not released meanwhile. `id` is null
+/// or has room for 16 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_sample_publisher_id(sample: *const situ_sample, id: *mut u8) {
     guard_value(|| {

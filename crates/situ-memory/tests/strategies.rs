@@ -89,7 +89,7 @@ fn first_fit() -> Strategy {
     Strategy::own(|space| FirstFit { space: *space, used: BTreeMap::new() })
 }
 
-/// Answers what it is told, whatever it is asked.
+/// Gives the answers of the list, one after the other, to any request.
 struct Told(Arc<Mutex<Vec<Option<Range<u64>>>>>);
 
 impl Allocator for Told {

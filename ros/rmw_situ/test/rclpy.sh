@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs rclpy's own tests on a middleware, each file in a process of its own, and compares with rmw_fastrtps_cpp.
+# Runs rclpy's own tests on a middleware, each file in a process of its own. Compares with rmw_fastrtps_cpp.
 #
 # Usage: rclpy.sh CHECKOUT [LIBRARY [PATTERN]]
 #
@@ -8,8 +8,8 @@
 #   PATTERN   only files whose name matches, such as test_node
 #
 # Prints one line for each file, the totals, and the tests whose result differs from that on rmw_fastrtps_cpp,
-# which runs first where its results are not there yet. Everything goes to build/rmw/rclpy. The exit status is 0
-# if no test that passes on rmw_fastrtps_cpp fails.
+# which runs first where its results are not there yet. Everything goes to build/rmw/rclpy. The exit status
+# is 0 if no test that passes on rmw_fastrtps_cpp fails.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '4,12p' "$0"; exit 2; }
 checkout=$(cd "$1" && pwd)

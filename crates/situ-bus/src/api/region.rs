@@ -115,7 +115,7 @@ impl<T: RegionMessage> RegionPublisher<T> {
         &self.raw
     }
 
-    /// Gives memory to so many regions of at most `bytes` bytes before they are lent: see
+    /// Gives memory to `messages` regions of at most `bytes` bytes before they are lent: see
     /// [`RawPublisher::reserve`].
     pub fn reserve(&self, messages: usize, bytes: usize) -> Result<(), LoanError> {
         self.raw.reserve(messages, bytes)

@@ -266,7 +266,7 @@ impl<T: Message> Publisher<T> {
         &self.raw
     }
 
-    /// Gives memory to so many messages of at most `bytes` bytes before they are lent: see
+    /// Gives memory to `messages` messages of at most `bytes` bytes before they are lent: see
     /// [`RawPublisher::reserve`].
     pub fn reserve(&self, messages: usize, bytes: usize) -> Result<(), LoanError> {
         self.raw.reserve(messages, bytes)

@@ -1,7 +1,7 @@
 //! Creating a blackboard, and setting its values.
 //!
-//! A writer keeps its file locked. The lock ends with the process, so a file without a lock has no writer, and
-//! the next writer may take it over: with the same type and the same keys it continues the file, values and
+//! A writer keeps its file locked. The lock ends with the process, so a file without a lock has no writer,
+//! and the next writer may take it over: with the same type and the same keys it continues the file, values and
 //! readers included. Otherwise it puts a new file in its place, and tells readers of the old one by its word
 //! `writer`.
 //!
@@ -143,8 +143,8 @@ impl Content<'_> {
 }
 
 impl RawBlackboardWriter {
-    /// Creates a blackboard for values of a flat type of a fixed size, or continues the one that a dead writer
-    /// of the same type and keys has left.
+    /// Creates a blackboard for values of a flat type of a fixed size, or continues the one that a dead
+    /// writer of the same type and keys has left.
     pub fn create(
         node: &Node,
         name: &str,

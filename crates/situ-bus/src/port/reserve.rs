@@ -17,13 +17,13 @@ use crate::topic::Encoding;
 const HEAD_ELSEWHERE: usize = 4096;
 
 impl RawPublisher {
-    /// Gives memory to so many messages of at most `bytes` bytes each, head and body together. The next loans
-    /// then make no system call, and writing them makes no page fault.
+    /// Gives memory to `messages` messages of at most `bytes` bytes each, head and body together. The next
+    /// loans then make no system call, and writing them makes no page fault.
     ///
     /// These count free slots: messages that stay available, samples and loans are not among them. A
-    /// publisher that keeps `depth` messages, of which subscribers hold `n` more, uses `depth + n + 1` slots.
-    /// The memory stays until [`trim`](Self::trim), and smaller messages use it, too. In a ring it is that of
-    /// the next messages. After an error nothing is reserved.
+    /// publisher that keeps `depth` messages, of which subscribers hold `n` more, uses `depth + n + 1`
+    /// slots. The memory stays until [`trim`](Self::trim), and smaller messages use it, too. In a ring it
+    /// is that of the next messages. After an error nothing is reserved.
     ///
     /// Where bodies lie in another domain, their memory is reserved there, and heads of up to 4 KiB. Memory
     /// of a device has no page faults.

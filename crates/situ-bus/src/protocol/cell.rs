@@ -21,15 +21,15 @@
 //!
 //! - It saw 3 of write *n*, so it sees the words of *n* or later ones.
 //! - The next write to the same buffer is *n* + 2. Suppose that the reader reads a word of that write or of a
-//!   later one. The writer's fence in 1 and the reader's in 3 then order `begun = n + 2` before the reader's 4,
-//!   which finds *n* + 2 or more.
+//!   later one. The writer's fence in 1 and the reader's in 3 then order `begun = n + 2` before the reader's
+//!   4, which finds *n* + 2 or more.
 //!
-//! The writer may die at any step. Between 1 and 3 of write *n*, `done` is *n* - 1, and the buffer of *n* - 1 is
-//! not touched: readers get that value, at the first attempt. The next writer begins *n* again.
+//! The writer may die at any step. Between 1 and 3 of write *n*, `done` is *n* - 1, and the buffer of *n* - 1
+//! is not touched: readers get that value, at the first attempt. The next writer begins *n* again.
 //!
 //! A reader starts again only if a whole write ended, and the next one began, while it copied. If it found
-//! `begun = m`, then it finds *m* - 1 at least in `done`: so each attempt begins with a newer value. The number
-//! of its attempts is limited, because the writer may be hostile.
+//! `begun = m`, then it finds *m* - 1 at least in `done`: so each attempt begins with a newer value. The
+//! number of its attempts is limited, because the writer may be hostile.
 
 use std::mem::MaybeUninit;
 

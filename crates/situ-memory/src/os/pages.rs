@@ -112,7 +112,7 @@ unsafe fn prefer_node(begin: *mut u8, len: usize, node: u32) -> io::Result<()> {
     const BITS: u32 = c_ulong::BITS;
     let mut nodes: [c_ulong; (NODES / BITS) as usize] = [0; (NODES / BITS) as usize];
     nodes[(node / BITS) as usize] = 1 << (node % BITS);
-    // The kernel reads one bit less than it is told.
+    // The kernel reads one bit less than the number says.
     let bits = c_ulong::from(NODES) + 1;
     // SAFETY: the range is mapped, the set has as many bits as the kernel reads, and a policy changes no
     // contents.

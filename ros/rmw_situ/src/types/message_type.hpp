@@ -73,7 +73,7 @@ class Shadow {
   virtual bool show(std::span<const std::byte> from) = 0;
   // The message, valid after `show`.
   virtual void* message() = 0;
-  // Forgets the bytes: all strings and sequences are empty.
+  // Ends the view of the bytes: all strings and sequences are empty.
   virtual void clear() = 0;
 };
 
