@@ -57,8 +57,7 @@ rmw_ret_t rmw_get_serialized_message_size(const rosidl_message_type_support_t*,
   return RMW_RET_UNSUPPORTED;
 }
 
-// Dynamic data need a library of their own, which this middleware does not have. One that is installed is
-// loaded.
+// Dynamic data need a library of their own. It is loaded if it is installed.
 rmw_ret_t rmw_serialization_support_init(
     const char* serialization_lib_name, rcutils_allocator_t* allocator,
     rosidl_dynamic_typesupport_serialization_support_t* serialization_support) {

@@ -45,8 +45,7 @@ class Client final : public Waitable, public Listened {
   rmw_context_impl_s& context_;
   std::mutex mutex_;
   std::deque<situ_reply> kept_;
-  // Calls of which no reply was taken, the oldest first. A program that does not want a reply says so to
-  // nobody.
+  // Calls of which no reply was taken, the oldest first. Programs of ROS do not tell when they give one up.
   std::deque<uint64_t> under_way_;
   // The number of a request that no server can get, because there is none.
   int64_t unsent_;

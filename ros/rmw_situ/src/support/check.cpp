@@ -11,7 +11,6 @@ rmw_ret_t failed(const char* what, const char* name, const situ_error& error) {
     case SITU_ERROR_FULL:
     case SITU_ERROR_DEADLINE:
       return RMW_RET_TIMEOUT;
-    case SITU_ERROR_NO_MEMORY:
     default:
       return RMW_RET_ERROR;
   }
