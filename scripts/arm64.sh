@@ -65,6 +65,7 @@ situ-bus/service_typed a_task_that_waits_sleeps sleep
 situ-bus/service_typed requests_and_replies_are_built_and_read_in_place populate
 situ-bus/shortened a_subscriber_survives_a_shortened_pool populate
 situ-bus/events messages_wake_no_thread_of_events sleep
+situ-bus/executor callbacks_of_every_kind_run_on_one_thread sleep
 situ-bus/fork a_forked_childs_copies_of_handles_do_nothing fork
 situ-bus/identity user_headers_go_with_bodies_in_other_domains_and_with_growing_ones populate
 situ-bus/interrupt a_wait_for_more_topics_than_the_kernel_supports_sleeps sleep
@@ -89,7 +90,7 @@ why() {
     advice) echo 'qemu passes no advice about pages on, and reports success' ;;
     driver) echo 'the C compiler of this machine builds the CUDA driver of the test' ;;
     fork) echo 'qemu itself fails in the child of a program with threads' ;;
-    sleep) echo 'qemu has no futex_waitv, and without it a wait checks its topics at intervals' ;;
+    sleep) echo 'qemu has no futex_waitv, and without it threads watch the topics, or a wait checks them at intervals' ;;
     program) echo 'the test deletes its program, which the emulator has not read yet' ;;
     locked) echo 'the test measures the memory of the process, which includes the tables of qemu' ;;
     addresses) echo 'the test maps more addresses than the limit allows' ;;
