@@ -11,13 +11,15 @@ mkdir -p build
 log=build/test.log
 : >"$log"
 failures=()
+times=build/test.times
+: >"$times"
 
-# stage NAME COMMAND...: runs a stage, and records a failure.
+# stage NAME COMMAND...: runs a stage, and records its times and a failure.
 stage() {
-  local name=$1
+  local name=$1 TIMEFORMAT="%R %U %S $1"
   shift
   printf '\n==> %s\n' "$name" | tee -a "$log"
-  if ! "$@" 2>&1 | tee -a "$log"; then failures+=("$name"); fi
+  { time { "$@" 2>&1 | tee -a "$log" || failures+=("$name"); } 2>&3; } 3>&2 2>>"$times"
 }
 
 # The tests that compare with rclpy and cyclonedds look for the interpreter in this variable. Without it they
@@ -46,6 +48,9 @@ stage "The sequences of ROS since Lyrical" env ROS_DISTRO=lyrical \
 stage "rclrs: generated crates against rclpy" scripts/rclrs.sh
 stage "rosidl: a package of ROS built with Situ's generator" scripts/rosidl.sh
 stage "rmw_situ: programs of ROS on Situ" scripts/rmw.sh
+
+printf '\n==> Times, in seconds: elapsed, and of processors\n'
+awk '{ elapsed = $1; used = $2 + $3; $1 = $2 = $3 = ""; sub(/^ +/, ""); printf "%6d %6d  %s\n", elapsed, used, $0 }' "$times"
 
 printf '\n==> All tests\n'
 awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
