@@ -53,6 +53,7 @@ typedef struct situ_matched_status {
   int64_t current_count_change;
 } situ_matched_status;
 
+/* Endpoints of the other side whose quality of service does not match. */
 typedef struct situ_incompatible_qos_status {
   /* How many did not match so far. */
   uint64_t total_count;
@@ -63,11 +64,13 @@ typedef struct situ_incompatible_qos_status {
   uint32_t policies;
 } situ_incompatible_qos_status;
 
+/* How often no message came, or was published, within the deadline. */
 typedef struct situ_deadline_missed_status {
   uint64_t total_count;
   uint64_t total_count_change;
 } situ_deadline_missed_status;
 
+/* How often the publisher itself did not assert its liveliness within the lease. */
 typedef struct situ_liveliness_lost_status {
   uint64_t total_count;
   uint64_t total_count_change;
@@ -81,6 +84,7 @@ typedef struct situ_liveliness_changed_status {
   int64_t not_alive_count_change;
 } situ_liveliness_changed_status;
 
+/* How many messages the subscriber lost. */
 typedef struct situ_messages_lost_status {
   uint64_t total_count;
   uint64_t total_count_change;

@@ -56,6 +56,7 @@ typedef enum situ_page_answer {
   SITU_PAGES_REFUSED = 2
 } situ_page_answer;
 
+/* What became of the wishes for huge pages and for a NUMA node. */
 typedef struct situ_pages {
   /* A situ_page_answer for huge pages, and the error number of a refusal. */
   uint32_t huge;
