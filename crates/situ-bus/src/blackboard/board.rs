@@ -76,7 +76,7 @@ impl Board {
             return Err(malformed(path, "it has a key twice"));
         }
         let map = Mapping::without_filling(file.as_fd(), parts.end, access)
-            .map_err(|error| system("map", path, error))?;
+            .map_err(|error| MemoryError::not_mapped(path, error))?;
         let description = TypeDescription {
             name: type_name,
             schema,

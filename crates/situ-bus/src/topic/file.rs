@@ -108,7 +108,7 @@ impl Topic {
         find_memory(file.as_fd(), 0, parts.publishers as u64)
             .map_err(|error| system("find memory for", hidden, error))?;
         let map = Mapping::without_filling(file.as_fd(), parts.end, Access::ReadWrite)
-            .map_err(|error| system("map", hidden, error))?;
+            .map_err(|error| MemoryError::not_mapped(hidden, error))?;
         let identity = identify(&file).map_err(|error| system("look at", hidden, error))?;
         // SAFETY: the mapping begins on a page and is larger than a header; no other process knows the file
         // yet.
@@ -188,7 +188,7 @@ impl Topic {
             |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
         let access = if rights.may_write() { Access::ReadWrite } else { Access::Read };
         let map = Mapping::without_filling(file.as_fd(), parts.end, access)
-            .map_err(|error| system("map", path, error))?;
+            .map_err(|error| MemoryError::not_mapped(path, error))?;
         let writers = *rights.writers();
         rights.adjust(&map, writers).map_err(|error| system("protect", path, error))?;
         let permissions = match header.stands {

@@ -147,7 +147,8 @@ impl Places {
         let path = file.path();
         let opened = file.open(access == Access::ReadWrite).map_err(|error| system("open", path, error))?;
         check(&opened, path, id)?;
-        let map = window(&opened, WINDOWS[0], access).map_err(|error| system("map", path, error))?;
+        let map =
+            window(&opened, WINDOWS[0], access).map_err(|error| MemoryError::not_mapped(path, error))?;
         let identity = identify(&opened).map_err(|error| system("look at", path, error))?;
         let (passed_over, released) = (StateList::new(PLACES), StateList::new(PLACES));
         let further = Default::default();
@@ -174,8 +175,8 @@ impl Places {
         if identify(&file).map_err(|error| system("look at", path, error))? != self.identity {
             return Err(system("open", path, io::ErrorKind::NotFound.into()));
         }
-        let mapped =
-            window(&file, WINDOWS[number + 1], access).map_err(|error| system("map", path, error))?;
+        let mapped = window(&file, WINDOWS[number + 1], access)
+            .map_err(|error| MemoryError::not_mapped(path, error))?;
         // Another thread may have been faster; then its window is used.
         Ok(self.further[number].get_or_init(|| mapped))
     }

@@ -59,8 +59,8 @@ impl Further {
         let header = unsafe { bytes.as_ptr().cast::<RingHeader>().read_unaligned() };
         let parts = header.check(topic, index, size).map_err(|reason| malformed(&reason))?;
         let access = if writable { Access::ReadWrite } else { Access::Read };
-        let map =
-            Mapping::new(file.as_fd(), 0, parts.end, access).map_err(|error| system("map", path, error))?;
+        let map = Mapping::without_filling(file.as_fd(), parts.end, access)
+            .map_err(|error| MemoryError::not_mapped(path, error))?;
         let base = base.or(header.base.checked_sub(1));
         let base =
             base.ok_or_else(|| malformed("the previous ring is gone, and its header has no first number"))?;

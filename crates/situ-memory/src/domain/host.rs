@@ -14,7 +14,7 @@ use crate::domain::traits::{
 };
 use crate::os::beneath::Beneath;
 use crate::os::file_windows::{FileWindows, Source};
-use crate::os::mapping::Access;
+use crate::os::mapped_range::Access;
 use crate::os::pages::{PageOptions, PageOutcome};
 use crate::os::shared_file::{Backing, create_file, identify, path_of};
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect};
 use situ_region::{Backing, MAX_SIZE, total_for};
 
-use crate::os::mapping::lock_as_used;
+use crate::os::mapped_range::lock_as_used;
 
 /// The smallest window, and the largest, which is enough for any region.
 const SMALLEST: usize = 1 << 20;

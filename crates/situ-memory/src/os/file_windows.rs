@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::os::beneath::Beneath;
-use crate::os::mapping::{Access, Mapping, MemoryError};
+use crate::os::mapped_range::Access;
+use crate::os::mapping::{Mapping, MemoryError};
 use crate::os::pages::{PageOptions, PageOutcome, aligned_hint, prefer_pages};
 use crate::pool::{malformed, system};
 
@@ -181,7 +182,7 @@ impl FileWindows {
         let mapped = Mapping::without_filling_near(hint, file.as_fd(), len as usize, self.access);
         mapped.map_err(|source| {
             self.uncount(len);
-            system("map", &self.path, source)
+            MemoryError::not_mapped(&self.path, source)
         })
     }
 
@@ -262,21 +263,15 @@ impl FileWindows {
         })
     }
 
-    /// See [`Mapping::while_writable`], at an address in one of the windows.
+    /// See [`Mapping::while_writable`], of the window that has this address.
     #[cfg(feature = "cuda")]
-    pub(crate) fn while_writable<T>(
-        &self,
-        address: u64,
-        len: usize,
-        work: impl FnOnce() -> T,
-    ) -> io::Result<T> {
+    pub(crate) fn while_writable<T>(&self, address: u64, work: impl FnOnce() -> T) -> io::Result<T> {
         let windows = self.windows();
-        let found = windows.iter().rev().find_map(|window| {
-            let offset = usize::try_from(address.checked_sub(window.base() as u64)?).ok()?;
-            (offset < window.len()).then_some((window, offset))
-        });
-        let (window, offset) = found.ok_or(rustix::io::Errno::FAULT)?;
-        window.while_writable(offset, len, work)
+        let has = |window: &&Mapping| {
+            address.checked_sub(window.base() as u64).is_some_and(|offset| offset < window.len() as u64)
+        };
+        let found = windows.iter().rev().find(has).ok_or(rustix::io::Errno::FAULT)?;
+        found.while_writable(work)
     }
 
     /// Owner, once, before its first window: asks for a kind of pages in all of the file.

@@ -1,41 +1,21 @@
-//! Maps files of shared memory. No other code maps files.
+//! Mappings of files of shared memory, and why there may be none.
 
-use std::ffi::c_void;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::path::PathBuf;
-use std::ptr::NonNull;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::FallocateFlags;
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 
 use crate::os::extent::Extent;
-use crate::os::fork::{Hold, Registered, register};
-use crate::os::guard::Guarded;
+use crate::os::mapped_range::{Access, MappedRange};
 use crate::os::pages::populate;
+use crate::os::shared_ranges;
 
 const PAGE: usize = 4096;
-
-/// What a mapping allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// No access: every access raises `SIGSEGV`. For memory that has an address but is not the CPU's.
-    None,
-    /// Reading only: a write raises `SIGSEGV`.
-    Read,
-    /// Reading and writing.
-    ReadWrite,
-}
-
-impl Access {
-    fn protection(self) -> MprotectFlags {
-        match self {
-            Self::None => MprotectFlags::empty(),
-            Self::Read => MprotectFlags::READ,
-            Self::ReadWrite => MprotectFlags::READ | MprotectFlags::WRITE,
-        }
-    }
-}
 
 /// Why a file of shared memory could not be created or mapped.
 #[derive(thiserror::Error)]
@@ -79,6 +59,20 @@ pub enum MemoryError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The kernel allows this process no further mapping.
+    #[error(
+        "{path} is not mapped: this process has {mapped} mappings, and the kernel allows {limit} \
+         (vm.max_map_count). A topic takes up to 6: join fewer topics in one process, or allow more, for \
+         instance `sysctl -w vm.max_map_count={}`", limit.saturating_mul(4)
+    )]
+    TooManyMappings {
+        /// The file.
+        path: PathBuf,
+        /// The number of mappings that the process has.
+        mapped: u64,
+        /// The largest allowed number.
+        limit: u64,
+    },
     /// Other processes' files take too many of this process's addresses.
     #[error(
         "{path} is not mapped: it would take {wanted} bytes of addresses, {mapped} are taken by other participants' files, and \
@@ -97,6 +91,43 @@ pub enum MemoryError {
 }
 
 situ_layout::debug_as_text!(MemoryError);
+
+impl MemoryError {
+    /// Why a file could not be mapped, by the kernel's answer.
+    pub fn not_mapped(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        if rustix::io::Errno::from_io_error(&source) == Some(rustix::io::Errno::NOMEM)
+            && let (Ok(mapped), Some(limit)) = (count_mappings(), mapping_limit())
+            && mapped.saturating_add(NEAR_LIMIT) >= limit
+        {
+            return Self::TooManyMappings { path, mapped, limit };
+        }
+        Self::System { action: "map", path, source }
+    }
+}
+
+/// With so few mappings left, the limit on their number is why the kernel refuses one: it keeps some, and
+/// other threads may have given some back meanwhile.
+const NEAR_LIMIT: u64 = 32;
+
+/// The number of mappings of this process. Allocates nothing: the allocator may need a mapping.
+fn count_mappings() -> io::Result<u64> {
+    let mut maps = File::open("/proc/self/maps")?;
+    let (mut bytes, mut lines) = ([0; 4096], 0);
+    loop {
+        match maps.read(&mut bytes) {
+            Ok(0) => return Ok(lines),
+            Ok(len) => lines += bytes[..len].iter().filter(|byte| **byte == b'\n').count() as u64,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The largest number of mappings that the kernel allows a process.
+fn mapping_limit() -> Option<u64> {
+    std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()
+}
 
 /// What to do about the common errors.
 fn advice(error: &io::Error) -> &'static str {
@@ -151,114 +182,54 @@ pub fn find_memory(file: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()
     Ok(())
 }
 
-/// Locks the pages of a range as they are used (`MLOCK_ONFAULT`), if the range is locked as a whole, as by
-/// `mlockall`. Otherwise the kernel would find memory for all of it as soon as it becomes writable. The range
-/// is mapped, has one access, and begins at a page.
-pub(crate) fn lock_as_used(begin: NonNull<u8>, len: usize) -> io::Result<()> {
-    let first = begin.as_ptr().cast::<c_void>();
-    // SAFETY: the range is mapped. Asking to invalidate pages changes none of a memory file system's pages,
-    // and no private ones.
-    let locked = unsafe { rustix::mm::msync(first, PAGE.min(len), rustix::mm::MsyncFlags::INVALIDATE) };
-    if locked == Err(rustix::io::Errno::BUSY) {
-        // SAFETY: as above; locking does not change contents.
-        let lazily = unsafe { rustix::mm::mlock_with(first, len, rustix::mm::MlockFlags::ONFAULT) };
-        if lazily.is_err() {
-            // SAFETY: as above.
-            unsafe { rustix::mm::munlock(first, len) }?;
-        }
-    }
-    Ok(())
-}
-
 /// A range of a file in this process's address space. Unmapped on drop.
 #[derive(Debug)]
 pub struct Mapping {
+    /// The addresses of `range`, for speed.
     extent: Extent,
+    /// The access that the file was mapped for.
     access: Access,
-    /// `None` once it is about to be unmapped.
-    held: Option<Known>,
-}
-
-/// The mapping's entries in the guard's table and in the list for forked children. They are dropped in this
-/// order, because the guard's place uses the other's number.
-#[derive(Debug)]
-struct Known {
-    guarded: Option<Guarded>,
-    _registered: Registered,
-}
-
-impl Known {
-    fn new(extent: Extent) -> Self {
-        let registered = register(Hold::Mapping(extent));
-        let begin = extent.base.as_ptr() as usize;
-        let guarded = Guarded::new(registered.number(), begin, extent.len, extent.protection.bits());
-        Self { guarded, _registered: registered }
-    }
+    /// Whether this is one of the writers of `range`.
+    writes: AtomicBool,
+    /// The range, which other mappings of this process may share.
+    range: Arc<MappedRange>,
 }
 
 // SAFETY: a mapping is an address range; each access to its bytes says why it is sound.
 unsafe impl Send for Mapping {}
-// SAFETY: as above; `Mapping` itself has no interior state.
+// SAFETY: as above; its atomic says which access it has.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Maps `len` bytes of `file` from `offset` (a multiple of the page size), shared with every other
     /// process.
     pub fn new(file: BorrowedFd<'_>, offset: u64, len: usize, access: Access) -> io::Result<Self> {
-        Self::near(std::ptr::null_mut(), file, offset, len, access)
+        Ok(Self::of(MappedRange::new(null_mut(), file, offset, len, access)?, access))
     }
 
-    /// The same at an address, if no other mapping is there.
-    fn near(
-        hint: *mut c_void,
-        file: BorrowedFd<'_>,
-        offset: u64,
-        len: usize,
-        access: Access,
-    ) -> io::Result<Self> {
-        let protection = match access {
-            Access::None => ProtFlags::empty(),
-            Access::Read => ProtFlags::READ,
-            Access::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
-        };
-        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
-        let base =
-            unsafe { rustix::mm::mmap(hint, len, protection, MapFlags::SHARED, file.as_fd(), offset) }?;
-        let base =
-            NonNull::new(base.cast::<u8>()).ok_or_else(|| io::Error::other("mapped at address zero"))?;
-        let extent = Extent { base, len, protection };
-        Ok(Self { extent, access, held: Some(Known::new(extent)) })
-    }
-
-    /// Maps the first `len` bytes of `file`, which may be fewer, without taking memory for its holes.
+    /// Maps the first `len` bytes of `file`, which may be fewer, without taking memory for its holes: see
+    /// [`MappedRange::without_filling`].
     ///
-    /// Where the program has called `mlockall(MCL_FUTURE)`, the kernel finds memory for every page of a new
-    /// mapping, those in holes of the file included. That would fill the file system. The mapping therefore
-    /// begins without access, so that nothing is filled. If it is locked, its pages then become locked as
-    /// they are used (`MLOCK_ONFAULT`).
+    /// A process has such a file mapped once for all its participants, if the order in which they come
+    /// allows it. The mapping can be written while one of them may write: see [`shared_ranges`].
     pub fn without_filling(file: BorrowedFd<'_>, len: usize, access: Access) -> io::Result<Self> {
-        Self::without_filling_near(std::ptr::null_mut(), file, len, access)
+        Ok(Self::of(shared_ranges::find_or_map(file, len, access)?, access))
     }
 
-    /// The same at an address, if no other mapping is there.
+    /// The same at an address, if no other mapping is there. No other participant shares it.
     pub(crate) fn without_filling_near(
-        hint: *mut c_void,
+        hint: *mut std::ffi::c_void,
         file: BorrowedFd<'_>,
         len: usize,
         access: Access,
     ) -> io::Result<Self> {
-        let mut map = Self::near(hint, file, 0, len, Access::None)?;
-        let first = map.base().cast::<c_void>();
-        lock_as_used(map.extent.base, len)?;
-        if access != Access::None {
-            // SAFETY: as above; no code has a pointer to it yet.
-            unsafe { rustix::mm::mprotect(first, len, access.protection()) }?;
-            map.access = access;
-            map.extent.protection = ProtFlags::from_bits_retain(access.protection().bits());
-            map.held = None;
-            map.held = Some(Known::new(map.extent));
-        }
-        Ok(map)
+        Ok(Self::of(MappedRange::without_filling(hint, file, len, access)?, access))
+    }
+
+    /// The mapping is one of the writers of a range that was found for writing.
+    fn of(range: Arc<MappedRange>, access: Access) -> Self {
+        let writes = AtomicBool::new(access == Access::ReadWrite);
+        Self { extent: range.extent(), access, writes, range }
     }
 
     /// The first byte.
@@ -274,7 +245,7 @@ impl Mapping {
         self.extent.len
     }
 
-    /// The access that this process has here.
+    /// The access that the file was mapped for. Another participant of this process may have more.
     #[inline]
     pub fn access(&self) -> Access {
         self.access
@@ -283,8 +254,7 @@ impl Mapping {
     /// Whether its file was shortened, as [the guard](crate::guard) has found: then some of it is private
     /// zeroes.
     pub fn is_damaged(&self) -> bool {
-        let guarded = self.held.as_ref().and_then(|held| held.guarded.as_ref());
-        guarded.is_some_and(Guarded::is_damaged)
+        self.range.is_damaged()
     }
 
     /// A pointer to a `T` at `offset`, if it lies within and is aligned.
@@ -305,33 +275,31 @@ impl Mapping {
         self.extent.detach()
     }
 
-    /// Lets this process write whole pages that it may otherwise only read, while `work` runs. An error if
-    /// the file was not opened for writing.
-    pub fn while_writable<T>(&self, offset: usize, len: usize, work: impl FnOnce() -> T) -> io::Result<T> {
-        let allow = |flags: MprotectFlags| {
-            let first = self.extent.base.as_ptr().wrapping_add(offset);
-            // SAFETY: the range lies in this mapping, and readers of it still read the same bytes.
-            unsafe { rustix::mm::mprotect(first.cast::<c_void>(), len, flags) }
-        };
+    /// Lets this process write what it may otherwise only read, while `work` runs. An error if the file was
+    /// not opened for writing.
+    pub fn while_writable<T>(&self, work: impl FnOnce() -> T) -> io::Result<T> {
         if self.access != Access::Read {
             return Ok(work());
         }
-        assert!(offset.checked_add(len).is_some_and(|end| end <= self.extent.len.next_multiple_of(PAGE)));
-        allow(MprotectFlags::READ | MprotectFlags::WRITE)?;
+        self.range.begin_writing()?;
         let done = work();
-        allow(MprotectFlags::READ)?;
+        self.range.end_writing()?;
         Ok(done)
     }
 
-    /// Changes what this process may do with a mapping that was made for [writing](Access::ReadWrite). Other
-    /// threads may use it meanwhile. The guard and forked children still replace it by memory that can be
-    /// written.
+    /// Changes what this participant may do with a mapping that was made for [writing](Access::ReadWrite):
+    /// it can be written while one of its participants may write. Other threads may use it meanwhile. The
+    /// guard and forked children still replace it by memory that can be written.
     pub fn protect(&self, access: Access) -> io::Result<()> {
         assert!(self.access == Access::ReadWrite, "its file may have been opened for reading only");
-        let first = self.extent.base.as_ptr().cast::<c_void>();
-        // SAFETY: the range is this mapping. Its users keep to the access that they asked for last.
-        unsafe { rustix::mm::mprotect(first, self.extent.len, access.protection()) }?;
-        Ok(())
+        let writes = access == Access::ReadWrite;
+        // Relaxed: callers that change the access do so one after the other.
+        if self.writes.swap(writes, Ordering::Relaxed) == writes {
+            return Ok(());
+        }
+        let changed = if writes { self.range.begin_writing() } else { self.range.end_writing() };
+        // A refusal changes nothing.
+        changed.inspect_err(|_| self.writes.store(!writes, Ordering::Relaxed))
     }
 
     /// Makes pages present for writing. Using them then costs no page fault, and readers see that they are no
@@ -348,10 +316,24 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // This comes first: otherwise a child that is forked in between, or the guard, would replace another
-        // mapping that lies there by then.
-        self.held = None;
-        // SAFETY: the range was mapped by `new`, and no reference to it can outlive `self`.
-        let _ = unsafe { rustix::mm::munmap(self.extent.base.as_ptr().cast::<c_void>(), self.extent.len) };
+        shared_ranges::leave(&self.range, *self.writes.get_mut());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_mapping_names_the_limit_if_it_is_near() {
+        let mapped = count_mappings().unwrap();
+        assert_eq!(mapped, std::fs::read_to_string("/proc/self/maps").unwrap().lines().count() as u64);
+        // This process has few mappings: something else is the reason.
+        let refused = MemoryError::not_mapped(Path::new("x"), rustix::io::Errno::NOMEM.into());
+        assert!(matches!(&refused, MemoryError::System { action: "map", .. }), "{refused:?}");
+        let path = PathBuf::from("x");
+        let refused = MemoryError::TooManyMappings { path, mapped: 65_531, limit: 65_530 }.to_string();
+        assert!(refused.contains("65530 (vm.max_map_count)"), "{refused}");
+        assert!(refused.ends_with("`sysctl -w vm.max_map_count=262120`"), "{refused}");
     }
 }

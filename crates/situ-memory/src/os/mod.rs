@@ -4,7 +4,8 @@
 //!   runtime_dir      the root directory: which one it is, and the check of it
 //!   beneath          paths below a checked directory, without following links
 //!   shared_file      files of shared memory, as their owner makes them
-//!   mapping, extent  the only place that maps files, and the addresses of a mapping
+//!   mapping, extent  mappings of files, and their addresses
+//!   mapped_range     the only place that maps files; shared_ranges maps one once for all of the process
 //!   pages            the pages behind a mapping: present, huge, of a NUMA node
 //!   file_windows     mappings that grow with the use of their file
 //!   address_window   address ranges in which private regions grow without moving
@@ -21,17 +22,20 @@ pub(crate) mod fd_passing;
 pub(crate) mod file_windows;
 pub mod fork;
 pub mod guard;
+pub(crate) mod mapped_range;
 pub(crate) mod mapping;
 pub(crate) mod pages;
 pub mod process;
 pub mod runtime_dir;
 pub(crate) mod shared_file;
+mod shared_ranges;
 pub mod thread;
 
 pub use address_window::{AddressWindow, NoAddressWindow};
 pub use beneath::Beneath;
 pub use extent::Extent;
-pub use mapping::{Access, Mapping, MemoryError, find_memory};
+pub use mapped_range::Access;
+pub use mapping::{Mapping, MemoryError, find_memory};
 pub use pages::{Outcome, PageOptions, PageOutcome, prefer_pages};
 pub use runtime_dir as root;
 pub use runtime_dir::{OpenRoot, Root, RootError};

@@ -17,7 +17,8 @@ use super::{
 use crate::domain::traits::{Domain, DomainError, Memory, MemoryRequest, Sharing};
 use crate::os::beneath::Beneath;
 use crate::os::fd_passing::Share;
-use crate::os::mapping::{Access, Mapping, find_memory};
+use crate::os::mapped_range::Access;
+use crate::os::mapping::{Mapping, MemoryError, find_memory};
 use crate::os::pages::PageOutcome;
 use crate::os::shared_file::create_file;
 use crate::sync::fence::Fence;
@@ -67,7 +68,7 @@ impl PoolOwner {
         find_memory(control_file.as_fd(), 0, PAGE as u64)
             .map_err(|source| system("find memory for", control_path, source))?;
         let control = Mapping::without_filling(control_file.as_fd(), end, Access::ReadWrite)
-            .map_err(|source| system("map", control_path, source))?;
+            .map_err(|source| MemoryError::not_mapped(control_path, source))?;
         let bytes = domain.create(&data_path(&place), &MemoryRequest { size: capacity, ..request })?;
         let pages = if options.pages.are_default() {
             PageOutcome::default()

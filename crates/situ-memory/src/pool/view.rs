@@ -19,7 +19,8 @@ use crate::domain::traits::{Domain, DomainError, Memory, Sharing};
 use crate::os::beneath::{Beginning, Beneath, beginning};
 use crate::os::fd_passing::{self, Answer};
 use crate::os::guard;
-use crate::os::mapping::{Access, Mapping, MemoryError};
+use crate::os::mapped_range::Access;
+use crate::os::mapping::{Mapping, MemoryError};
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::fence::Fence;
@@ -74,7 +75,7 @@ impl PoolMetadata {
         let metadata = file.metadata().map_err(|source| system("look at", control_path, source))?;
         let (user, only_ours) = (metadata.uid(), is_only_ours(&metadata));
         let mapped = Mapping::without_filling(file.as_fd(), control_size(header.slots), access)
-            .map_err(|source| system("map", control_path, source))?;
+            .map_err(|source| MemoryError::not_mapped(control_path, source))?;
         let (base, cut, within) = (Base(mapped.base()), AtomicU64::new(0), header.capacity);
         Ok(Self { place, header, within, user, only_ours, mapped: Arc::new(mapped), base, cut })
     }

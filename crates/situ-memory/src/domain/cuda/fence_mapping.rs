@@ -23,7 +23,8 @@ use cudarc::driver::sys::{self, CUresult};
 use super::driver::{Device, lock};
 use crate::domain::host::HostMemory;
 use crate::domain::traits::{DomainError, Memory};
-use crate::os::mapping::{Access, Mapping};
+use crate::os::mapped_range::Access;
+use crate::os::mapping::Mapping;
 use crate::sync::fence::{Fence, FenceState};
 
 const PAGE: usize = 4096;
@@ -241,7 +242,7 @@ impl HostRegistration {
             // Another process's pool. Most drivers register only writable memory, so it becomes writable for
             // this moment.
             Some(windows) if windows.access() == Access::Read && !device.read_only => {
-                let allowed = windows.while_writable(first as u64, end - first, || register(portable));
+                let allowed = windows.while_writable(first as u64, || register(portable));
                 allowed.map_err(|error| {
                     device.refuse(ACTION, format!("it may only be read ({error}), and the device wants more"))
                 })?

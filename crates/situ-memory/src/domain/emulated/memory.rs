@@ -11,7 +11,7 @@ use super::Device;
 use crate::domain::traits::{DomainError, DomainId, Memory, MemoryRequest, check_range};
 use crate::os::beneath::Beneath;
 use crate::os::file_windows::{FileWindows, Source};
-use crate::os::mapping::Access;
+use crate::os::mapped_range::Access;
 use crate::os::shared_file::{Backing, create_file, identify, path_of};
 
 /// A file that only the device may read, and only its owner's device may write.
