@@ -64,6 +64,8 @@ struct Looks {
     counts: Counts,
     /// When the nodes without a descriptor were looked for.
     asked_ns: u64,
+    /// The kinds for which the last look found out when the next one is due.
+    due_kinds: u32,
 }
 
 /// A source of a wait set.
@@ -124,12 +126,23 @@ impl EndpointEvents {
         self.has_ended.load(Ordering::SeqCst)
     }
 
-    /// Rings this bell when one of these kinds has something to tell.
-    pub(crate) fn listen(&self, kinds: u32, bell: &Arc<Bell>, link: &Arc<Link>) {
+    /// Rings this bell when one of these kinds has something to tell. Returns whether the monitor must look
+    /// again, because the due time is that of other kinds. It is not when a listener comes back, as those of
+    /// wait sets do that are made anew for each wait.
+    pub(crate) fn listen(&self, kinds: u32, bell: &Arc<Bell>, link: &Arc<Link>) -> bool {
+        if !self.process.is_this() {
+            // In a forked child, nothing happens to it. A thread of the parent may hold the locks for ever.
+            return false;
+        }
         let listener = Listener { kinds, bell: bell.clone(), link: link.clone() };
+        // A look that has begun ends first, and has noted its kinds. The next one knows this listener.
+        let looks = lock(&self.looks);
         lock(&self.listeners).push(listener);
-        // The due time was that of other kinds.
-        self.due_ns.store(0, Ordering::SeqCst);
+        let must_look = kinds & !looks.due_kinds != 0;
+        if must_look {
+            self.due_ns.store(0, Ordering::SeqCst);
+        }
+        must_look
     }
 
     /// Rings the bell no more for this link.
@@ -166,6 +179,7 @@ impl EndpointEvents {
     fn look_with(&self, looks: &mut Looks, now: u64) {
         let kinds = lock(&self.listeners).iter().fold(0, |kinds, listener| kinds | listener.kinds);
         let due_ns = self.look_at_all(looks, now, kinds);
+        looks.due_kinds = kinds;
         self.due_ns.store(due_ns, Ordering::SeqCst);
     }
 

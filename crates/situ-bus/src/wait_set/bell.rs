@@ -136,6 +136,11 @@ impl Bell {
         self.wake();
     }
 
+    /// Whether rings write to a descriptor.
+    pub(crate) fn has_fd(&self) -> bool {
+        self.fd.get().is_some()
+    }
+
     /// Makes the descriptor unreadable. Returns whether it was readable: then check again before sleeping.
     pub(crate) fn clear(&self) -> bool {
         let (Some(fd), true) = (self.fd.get(), self.rung.load(Ordering::SeqCst)) else { return false };

@@ -10,7 +10,7 @@
 //! ```
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -67,6 +67,9 @@ pub struct WaitSet {
     sources: Mutex<Sources>,
     /// Belongs to the thread that waits.
     sleep: Mutex<Sleep>,
+    /// Whether a thread waits. It is set before that thread locks the sources for the first time. So a thread
+    /// that has changed the sources, and then finds it unset, knows that any wait sees the change.
+    has_waiter: AtomicBool,
     process: Process,
     /// When the dead were looked for last.
     repaired_ns: AtomicU64,
@@ -118,6 +121,7 @@ impl WaitSet {
             sources: Mutex::new(Sources::new(bell.clone())),
             bell,
             sleep: Mutex::default(),
+            has_waiter: AtomicBool::new(false),
             process: Process::this(),
             repaired_ns: coarse_ns().into(),
         }
@@ -141,7 +145,7 @@ impl WaitSet {
         }
         let id = self.lock().attach(&self.node, source)?;
         // A thread that sleeps does not know of it.
-        self.bell.wake();
+        self.wake_waiter();
         Ok(id)
     }
 
@@ -153,8 +157,15 @@ impl WaitSet {
         }
         let detached = self.lock().detach(id);
         // A thread that sleeps keeps the topic mapped.
-        self.bell.wake();
+        self.wake_waiter();
         detached.is_some()
+    }
+
+    /// Wakes the thread that waits, and makes the descriptor readable. Without both, it makes no system call.
+    fn wake_waiter(&self) {
+        if self.has_waiter.load(Ordering::SeqCst) || self.bell.has_fd() {
+            self.bell.wake();
+        }
     }
 
     /// The number of attached sources.
@@ -206,6 +217,8 @@ impl WaitSet {
             Err(TryLockError::Poisoned(sleep)) => sleep.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(WaitError::InUse),
         };
+        self.has_waiter.store(true, Ordering::SeqCst);
+        let _waiting = Waiting(&self.has_waiter);
         let (most, deadline) = (most.max(1), Deadline::after(timeout));
         loop {
             let mut sources = self.lock();
@@ -238,7 +251,8 @@ impl WaitSet {
 
     /// Sleeps on the bell and on the topics' words.
     fn sleep_directly(&self, mut sources: MutexGuard<'_, Sources>, sleep: &mut Sleep, deadline: &Deadline) {
-        if !sources.announce(sleep) {
+        // Publishers make a system call for each sleeper that is announced.
+        if deadline.slice(LONG).is_none() || !sources.announce(sleep) {
             return;
         }
         let has_direct = sources.has_direct();
@@ -321,6 +335,15 @@ impl WaitSet {
     pub(crate) fn resume(&self, id: SourceId) {
         self.lock().resume(id);
         self.bell.wake();
+    }
+}
+
+/// Tells at the end of a wait that no thread waits. The lock of [`WaitSet::sleep`] ends after it.
+struct Waiting<'a>(&'a AtomicBool);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
     }
 }
 

@@ -180,8 +180,8 @@ impl Sources {
             }
             SourceKind::Event(events, kinds) => {
                 let monitor = node.monitor().map_err(|source| AttachError::Watch { source })?;
-                events.listen(*kinds, &target.bell, &target.link);
-                monitor.watch(events);
+                let must_look = events.listen(*kinds, &target.bell, &target.link);
+                monitor.watch(events, must_look);
             }
         }
         Ok(kind)
