@@ -61,11 +61,7 @@ rmw_ret_t Publisher::borrow(void** message) {
   situ_loan loan;
   const rmw_ret_t ret = lend(type.size(), 0, &loan);
   if (ret != RMW_RET_OK) return ret;
-  if (!type.init(loan.head)) {
-    const std::lock_guard lock(mutex);
-    situ_loan_discard(&loan);
-    return RMW_RET_BAD_ALLOC;
-  }
+  blank->write(loan.head);
   *message = loan.head;
   const std::lock_guard lock(mutex);
   borrowed_.push_back(loan);

@@ -4,12 +4,14 @@
 #include <rmw/types.h>
 #include <situ.h>
 
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "context.hpp"
 #include "support/check.hpp"
 #include "topic/event.hpp"
+#include "types/blank.hpp"
 #include "types/message_type.hpp"
 
 namespace rmw_situ {
@@ -30,7 +32,7 @@ struct Publisher {
   // Publishes the bytes of a message in CDR, with their encapsulation.
   rmw_ret_t publish_cdr(std::span<const std::byte> bytes);
 
-  // Lends memory for a plain message, constructed with its defaults.
+  // Lends memory for a plain message, which has its defaults, but for large arrays.
   rmw_ret_t borrow(void** message);
   // Publishes a message that was lent, or gives it back.
   rmw_ret_t publish_borrowed(void* message);
@@ -44,6 +46,8 @@ struct Publisher {
   std::mutex mutex;
   const PublisherHandle handle;
   Events events;
+  // What lent messages hold, if the type is plain. Does not change.
+  std::unique_ptr<Blank> blank;
 
  private:
   rmw_ret_t lend(size_t head, size_t body, situ_loan* loan);

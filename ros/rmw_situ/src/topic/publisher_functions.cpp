@@ -50,6 +50,7 @@ rmw_publisher_t* create_publisher(const rmw_node_t* node, const rosidl_message_t
   }
   PublisherHandle handle(made);
   auto publisher = std::make_unique<Publisher>(*node->context->impl, *type, std::move(handle), qos);
+  if (type->is_plain()) publisher->blank = type->make_blank();
   rmw_publisher_t* const result = rmw_publisher_allocate();
   if (result == nullptr) throw std::bad_alloc();
   *result = {};

@@ -9,7 +9,9 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <vector>
 
+#include "types/blank.hpp"
 #include "types/cdr_read.hpp"
 #include "types/cdr_source.hpp"
 #include "types/cdr_write.hpp"
@@ -113,6 +115,12 @@ class IntrospectedType final : public MessageType {
     RMW_SET_ERROR_MSG_WITH_FORMAT_STRING("a message of '%s' with %zu bytes cannot be read: %s",
                                          ros_name_.c_str(), from.size(), error.what());
     return false;
+  }
+
+  std::unique_ptr<Blank> make_blank() const override {
+    std::vector<std::max_align_t> memory(root().size / sizeof(std::max_align_t) + 1);
+    if (!init(memory.data())) throw std::bad_alloc();
+    return std::make_unique<Blank>(root(), std::as_bytes(std::span(memory)).first(root().size));
   }
 
   std::unique_ptr<Shadow> make_shadow() const override try {

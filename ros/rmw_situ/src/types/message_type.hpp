@@ -12,6 +12,7 @@
 
 namespace rmw_situ {
 
+class Blank;
 class Shadow;
 
 // Immutable, and lives as long as the process: one object for each type and each of the languages C and C++.
@@ -55,6 +56,9 @@ class MessageType {
   // bytes are no message of this type. Anything in `from` may be wrong, and another process may write to it
   // meanwhile: what is read is a valid message nevertheless.
   virtual bool read_cdr(std::span<const std::byte> from, void* message) const = 0;
+
+  // What a lent message holds at first. To be called with a plain type. Throws std::bad_alloc.
+  virtual std::unique_ptr<Blank> make_blank() const = 0;
 
   // A message whose strings and sequences point into CDR bytes. NULL, without an error, if this type has
   // none: the layout of vectors and strings is not what it should be, or nothing in it would be gained.
