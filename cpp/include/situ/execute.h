@@ -154,6 +154,11 @@ size_t situ_wait_set_size(const situ_wait_set* set);
 situ_status situ_wait_set_wait(situ_wait_set* set, uint64_t timeout_ns, situ_ready* ready, size_t capacity,
                                size_t* count, situ_error* error);
 
+/* Lets waits look for something ready for up to `limit_ns` before they sleep. 0, as at the beginning: they
+ * sleep at once. They look only if the last waits were shorter than the limit, so it costs no time where
+ * messages come rarely. A set with descriptors always sleeps at once. */
+void situ_wait_set_spin(situ_wait_set* set, uint64_t limit_ns);
+
 /* A descriptor that is readable while something is ready, for epoll, asio, Qt. The set owns it. When it is
  * readable, wait with a timeout of 0 until SITU_EMPTY. Errors: INVALID_ARGUMENT, SYSTEM, FORKED. */
 situ_status situ_wait_set_fd(situ_wait_set* set, int* fd, situ_error* error);

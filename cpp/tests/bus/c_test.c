@@ -605,6 +605,8 @@ static void waits_and_runs(const situ_root* root) {
   CHECK(situ_wait_set_attach_timer(set, timer, &due, &error) == SITU_OK);
   CHECK(situ_wait_set_attach_timer(set, timer, &due, &error) == SITU_ERROR_INVALID_ARGUMENT);
   CHECK(situ_wait_set_size(set) == 3);
+  situ_wait_set_spin(set, 20000);
+  situ_wait_set_spin(NULL, 20000);
   CHECK(situ_wait_set_wait(set, 1000, ready, 4, &count, &error) == SITU_EMPTY);
   CHECK(situ_wait_set_wait(set, 0, ready, 0, &count, &error) == SITU_ERROR_INVALID_ARGUMENT);
   publish_number(publisher, 7);

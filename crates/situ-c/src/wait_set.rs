@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use situ_bus::{AttachError, Descriptor, IoReadiness, Source, SourceId, WaitError, WaitSet, Waitable};
 
@@ -271,6 +272,17 @@ pub unsafe extern "C" fn situ_wait_set_size(set: *const situ_wait_set) -> usize 
     // SAFETY: the caller's promise.
     let set = unsafe { set.as_ref() };
     guard_value(|| set.map_or(0, |set| set.0.len()))
+}
+
+/// Lets waits look for something ready for a time before they sleep.
+///
+/// # Safety
+/// `set` is null or a live handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_wait_set_spin(set: *mut situ_wait_set, limit_ns: u64) {
+    // SAFETY: the caller's promise.
+    let set = unsafe { set.as_ref() };
+    guard_value(|| set.map_or((), |set| set.0.set_spin(Duration::from_nanos(limit_ns))));
 }
 
 /// Waits until a source is ready.

@@ -11,6 +11,7 @@
 //!   clock            the steady clock, and clocks that a program sets
 //!   schedule         which timer is due next
 //!   polled           descriptors, and the descriptor of a set
+//!   spin             looking for a short time before sleeping
 //!   bell             the list of sources that became ready, and the word that wakes the waiting thread
 //! ```
 
@@ -23,5 +24,6 @@ pub(crate) mod schedule;
 pub(crate) mod set;
 pub(crate) mod source;
 pub(crate) mod sources;
+pub(crate) mod spin;
 pub(crate) mod timer;
 pub(crate) mod topic_source;

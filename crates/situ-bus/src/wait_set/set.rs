@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use situ_memory::fork::Process;
 
-use crate::clock::{Deadline, coarse_ns};
+use crate::clock::{Deadline, coarse_ns, now_ns};
 use crate::node::handle::{Node, NodeInner};
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::wait::sleep::sleep_on_group;
@@ -25,6 +25,7 @@ use crate::wait_set::bell::Bell;
 use crate::wait_set::polled;
 use crate::wait_set::source::{AttachError, ReadySource, Source, SourceId, WaitError, Waitable};
 use crate::wait_set::sources::{Sleep, Sources};
+use crate::wait_set::spin::Spin;
 
 /// The kernel waits for at most this many words in one call.
 const MAX_WORDS: usize = 128;
@@ -65,11 +66,13 @@ pub struct WaitSet {
     node: Arc<NodeInner>,
     bell: Arc<Bell>,
     sources: Mutex<Sources>,
-    /// Belongs to the thread that waits.
-    sleep: Mutex<Sleep>,
+    /// Both belong to the thread that waits.
+    sleep: Mutex<(Sleep, Spin)>,
     /// Whether a thread waits. It is set before that thread locks the sources for the first time. So a thread
     /// that has changed the sources, and then finds it unset, knows that any wait sees the change.
     has_waiter: AtomicBool,
+    /// How long a wait may look for something before it sleeps. 0: it sleeps at once.
+    spin_ns: AtomicU64,
     process: Process,
     /// When the dead were looked for last.
     repaired_ns: AtomicU64,
@@ -122,6 +125,7 @@ impl WaitSet {
             bell,
             sleep: Mutex::default(),
             has_waiter: AtomicBool::new(false),
+            spin_ns: AtomicU64::new(0),
             process: Process::this(),
             repaired_ns: coarse_ns().into(),
         }
@@ -159,6 +163,19 @@ impl WaitSet {
         // A thread that sleeps keeps the topic mapped.
         self.wake_waiter();
         detached.is_some()
+    }
+
+    /// Lets waits look for something ready for up to `limit` before they sleep. Zero, as at the beginning:
+    /// they sleep at once.
+    ///
+    /// They do so only if the last waits were shorter than the limit, for example those for the answers of
+    /// another process. So the limit costs no time where messages come rarely. Good limits are twice the time
+    /// in which a sleeping thread is woken: 10 us, or 50 us on a virtual machine. A set that has a descriptor,
+    /// or whose own was asked for, always sleeps at once.
+    pub fn set_spin(&self, limit: Duration) {
+        let nanoseconds = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        // The next wait reads it. Nothing else depends on it.
+        self.spin_ns.store(nanoseconds, Ordering::Relaxed);
     }
 
     /// Wakes the thread that waits, and makes the descriptor readable. Without both, it makes no system call.
@@ -212,18 +229,25 @@ impl WaitSet {
         if !self.process.is_this() {
             return Err(WaitError::Forked);
         }
-        let mut sleep = match self.sleep.try_lock() {
-            Ok(sleep) => sleep,
-            Err(TryLockError::Poisoned(sleep)) => sleep.into_inner(),
+        let mut state = match self.sleep.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(WaitError::InUse),
         };
         self.has_waiter.store(true, Ordering::SeqCst);
         let _waiting = Waiting(&self.has_waiter);
+        let (sleep, spin) = &mut *state;
         let (most, deadline) = (most.max(1), Deadline::after(timeout));
+        let spin_ns = self.spin_ns.load(Ordering::Relaxed);
+        // When this wait found nothing for the first time.
+        let mut begin_ns = None;
         loop {
             let mut sources = self.lock();
             let reported = sources.report(most, suspend, report);
             if reported > 0 {
+                if let Some(begin_ns) = begin_ns {
+                    spin.learn(now_ns() - begin_ns <= spin_ns);
+                }
                 return Ok(reported);
             }
             // Whatever rings after this makes the descriptor readable again.
@@ -234,6 +258,25 @@ impl WaitSet {
                     return Ok(reported);
                 }
             }
+            if spin_ns != 0 && begin_ns.is_none() && sources.polled().is_none() {
+                begin_ns = Some(now_ns());
+                if let Some(time) = deadline.slice(Duration::from_nanos(spin_ns))
+                    && spin.is_promising()
+                {
+                    // Other threads attach and detach while this one looks.
+                    drop(sources);
+                    let mut reported = 0;
+                    spin.until(time, || {
+                        reported = self.lock().report(most, suspend, report);
+                        reported > 0
+                    });
+                    if reported > 0 {
+                        spin.learn(true);
+                        return Ok(reported);
+                    }
+                    continue;
+                }
+            }
             sources.arm();
             match sources.polled() {
                 Some(polled) => {
@@ -241,9 +284,12 @@ impl WaitSet {
                     sleep.forget_topics();
                     self.sleep_polled(sources, &fd, &deadline)?;
                 }
-                None => self.sleep_directly(sources, &mut sleep, &deadline),
+                None => self.sleep_directly(sources, sleep, &deadline),
             }
             if deadline.slice(LONG).is_none() {
+                if begin_ns.is_some() {
+                    spin.learn(false);
+                }
                 return Ok(self.lock().report(most, suspend, report));
             }
         }

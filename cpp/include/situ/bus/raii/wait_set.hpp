@@ -143,6 +143,12 @@ class wait_set {
   /// The number of attached sources.
   [[nodiscard]] std::size_t size() const noexcept { return situ_wait_set_size(handle_.get()); }
 
+  /// Lets waits look for something ready for up to `limit` before they sleep. They look only if the last
+  /// waits were shorter than the limit.
+  void spin(std::chrono::nanoseconds limit) noexcept {
+    situ_wait_set_spin(handle_.get(), detail::limit_of(limit));
+  }
+
   /// Waits until a source is ready, and returns the part of `room` that holds the ready ones. If there are
   /// more than it has room for, the next wait returns the others first. Returns nothing if the timeout passes
   /// first. A topic is reported at each wait until its messages are taken, a condition and a timer once.
