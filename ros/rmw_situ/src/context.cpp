@@ -9,6 +9,10 @@
 #include <rmw/security_options.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <cinttypes>
+#include <cstdlib>
+#include <cstring>
 #include <tuple>
 
 #include "support/check.hpp"
@@ -25,8 +29,34 @@ situ_status rmw_context_impl_s::create_wait_set(situ_wait_set** set, situ_error*
     own_node.reset(made);
     node = made;
   }
-  return situ_wait_set_create(node, set, error);
+  const situ_status status = situ_wait_set_create(node, set, error);
+  if (status == SITU_OK) situ_wait_set_spin(*set, spin_ns);
+  return status;
 }
+
+namespace {
+
+// How long a wait may look for messages before it sleeps: RMW_SITU_SPIN_US, or 50 us, which is about twice
+// the time in which a virtual machine wakes a sleeping thread. Not at all by default if there is one core
+// only.
+rmw_ret_t read_spin(uint64_t& spin_ns) {
+  constexpr uint64_t usual_us = 50, most_us = 1'000'000;
+  uint64_t spin_us = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? usual_us : 0;
+  const char* const text = std::getenv("RMW_SITU_SPIN_US");
+  if (text != nullptr && *text != '\0') {
+    const char* const end = text + std::strlen(text);
+    const auto [rest, code] = std::from_chars(text, end, spin_us);
+    if (code != std::errc() || rest != end || spin_us > most_us) {
+      RMW_SET_ERROR_MSG_WITH_FORMAT_STRING(
+          "RMW_SITU_SPIN_US is '%s': it must be a number of microseconds from 0 to %" PRIu64, text, most_us);
+      return RMW_RET_INVALID_ARGUMENT;
+    }
+  }
+  spin_ns = spin_us * 1000;
+  return RMW_RET_OK;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -140,8 +170,11 @@ rmw_ret_t rmw_init(const rmw_init_options_t* options, rmw_context_t* context) {
     }
     rmw_context_t made = rmw_get_zero_initialized_context();
     made.options = rmw_get_zero_initialized_init_options();
-    auto impl = std::make_unique<rmw_context_impl_s>(root, options->enclave);
-    const rmw_ret_t ret = rmw_init_options_copy(options, &made.options);
+    uint64_t spin_ns;
+    rmw_ret_t ret = read_spin(spin_ns);
+    if (ret != RMW_RET_OK) return ret;
+    auto impl = std::make_unique<rmw_context_impl_s>(root, options->enclave, spin_ns);
+    ret = rmw_init_options_copy(options, &made.options);
     if (ret != RMW_RET_OK) return ret;
     made.instance_id = options->instance_id;
     made.implementation_identifier = identifier;

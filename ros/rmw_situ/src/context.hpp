@@ -16,11 +16,13 @@
 
 // The name is rmw's.
 struct rmw_context_impl_s {
-  rmw_context_impl_s(const situ_root& root_, std::string enclave_)
-      : root(root_), enclave(std::move(enclave_)), graph(root) {}
+  rmw_context_impl_s(const situ_root& root_, std::string enclave_, uint64_t spin_ns_)
+      : root(root_), enclave(std::move(enclave_)), spin_ns(spin_ns_), graph(root) {}
 
   const situ_root root;
   const std::string enclave;
+  // How long a wait may look for messages before it sleeps.
+  const uint64_t spin_ns;
   std::atomic<bool> is_shut_down = false;
 
   // All threads may use these at once.
