@@ -457,7 +457,7 @@ void run_member(const std::string& topic, size_t members) {
   std::vector<std::unique_ptr<Publisher<Acknowledgement>>> publishers;
   std::vector<std::unique_ptr<Subscription<Acknowledgement>>> subscriptions;
   for (size_t i = 0; i < ENDPOINTS; ++i) {
-    const std::string name = topic + "/" + std::to_string(i);
+    const std::string name = topic + "/topic_" + std::to_string(i);
     publishers.push_back(std::make_unique<Publisher<Acknowledgement>>(node, name, 10, false));
     subscriptions.push_back(std::make_unique<Subscription<Acknowledgement>>(node, name, 10, false));
   }

@@ -92,7 +92,10 @@ class Process:
     def close(self):
         self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
         self.errors.close()
 
 
