@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the programs of table `rmw` against ROS from PyPI (build/venv): a package of messages, and peer.cpp. Gives
+# Builds the programs of table `rmw` against ROS from PyPI (build/venv): a package of messages, peer.cpp and floor.cpp. Gives
 # the reason if it cannot. Everything goes to build/rmw-bench.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -30,3 +30,4 @@ done
     "$venv/lib/librcl.so" "$venv/lib/librmw.so" "$venv/lib/librcutils.so" "$venv/lib/librosidl_runtime_c.so" \
     "$venv/lib/librosidl_typesupport_cpp.so" -Wl,--allow-shlib-undefined -lpthread ||
   absent "the program cannot be built (see above)"
+[ "$out/floor" -nt bench/rmw/floor.cpp ] || g++ -std=c++20 -O2 -Wall -Wextra bench/rmw/floor.cpp -o "$out/floor"

@@ -24,9 +24,10 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 BUILD = FOLDER.parent.parent / 'build'
 VENV = BUILD / 'venv'
 PEER = BUILD / 'rmw-bench' / 'peer'
+FLOOR = BUILD / 'rmw-bench' / 'floor'
 SITU = pathlib.Path(os.environ.get('RMW_SITU', BUILD / 'rmw' / 'rmw_situ' / 'librmw_situ.so'))
 TIME_LIMIT = 120.0
-SYSTEMS = ['rmw_situ', 'rmw_fastrtps_cpp', 'rmw_fastrtps_cpp-tuned']
+SYSTEMS = ['floor', 'rmw_situ', 'rmw_situ-sleeping', 'rmw_fastrtps_cpp', 'rmw_fastrtps_cpp-tuned']
 MEMBERS = 50
 
 # What a case measures: how, the message, and messages in a round.
@@ -56,7 +57,7 @@ class Process:
         self.name = f'{system} {" ".join(arguments[:2])}'
         self.errors = tempfile.TemporaryFile('w+')
         self.process = subprocess.Popen(
-            [str(PEER), *arguments], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+            [str(FLOOR if system == 'floor' else PEER), *arguments], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
             text=True, preexec_fn=lambda: os.sched_setaffinity(0, core))
         self.lines = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -137,7 +138,9 @@ def environment(system, folder):
         LD_LIBRARY_PATH=':'.join(map(str, libraries)), AMENT_PREFIX_PATH=f'{BUILD / "rmw-bench" / "install"}:{VENV}',
         ROS_DOMAIN_ID=str(random.randint(1, 100)), ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST', SITU_ROOT=folder,
         ROS_LOG_DIR=folder, ROS_DISABLE_LOANED_MESSAGES='0')
-    if system == 'rmw_situ':
+    if system == 'rmw_situ-sleeping':
+        variables['RMW_SITU_SPIN_US'] = '0'
+    if system.startswith('rmw_situ'):
         variables.update(LD_PRELOAD=str(SITU), RMW_IMPLEMENTATION='rmw_situ')
     else:
         # The program is linked with rcl, and rcl with no middleware: this one comes with the packages.
@@ -167,7 +170,7 @@ class Table:
                               'value': round(value, 3)}, separators=(',', ':')), flush=True)
 
     def case(self, name, members, count, rounds=None):
-        """Runs rounds in turns. Returns the answers of each system."""
+        """Runs rounds in turns. Returns the answers of each system. The floor has the ping-pongs alone."""
         if self.options.only and self.options.only not in name:
             return {}
         print(f'rmw: {name}', file=sys.stderr)
@@ -175,6 +178,8 @@ class Table:
         try:
             for system in self.systems:
                 topic = f'/bench{random.getrandbits(32):08x}'
+                if system == 'floor' and members(topic)[0][0] != 'ping':
+                    continue
                 try:
                     teams[system] = Team(system, self.cores, members(topic))
                     # Warms up.
@@ -234,6 +239,8 @@ class Table:
             return
         print(f'rmw: {name}', file=sys.stderr)
         for system in self.systems:
+            if system == 'floor':
+                continue
             topic = f'/bench{random.getrandbits(32):08x}'
             team = None
             try:
@@ -279,7 +286,7 @@ def main():
     cores = options.cpus or sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         sys.exit('rmw: two cores are needed')
-    systems = [system for system in options.systems if system != 'rmw_situ' or SITU.exists()]
+    systems = [system for system in options.systems if not system.startswith('rmw_situ') or SITU.exists()]
     if 'rmw_situ' in options.systems and 'rmw_situ' not in systems:
         print(f'rmw: rmw_situ is absent: there is no {SITU} (scripts/rmw.sh builds it)', file=sys.stderr)
     # Keeps idle cores awake, as the other tables do.
