@@ -25,6 +25,8 @@ constexpr size_t SLOTS = 3;
 
 struct Direction {
   alignas(64) std::atomic<uint64_t> number;
+  // Set between rounds: the other end then gives up its core, because another system has its turn.
+  std::atomic<bool> is_idle;
 };
 
 struct Case {
@@ -54,10 +56,15 @@ class End {
     to_->number.store(number, std::memory_order_release);
   }
 
+  // The begin and the end of a round.
+  void set_idle(bool is_idle) { to_->is_idle.store(is_idle, std::memory_order_relaxed); }
+
   // Waits for a message after `last`, and returns its number.
   uint64_t take(uint64_t last) {
     uint64_t number = last;
-    while ((number = from_->number.load(std::memory_order_acquire)) == last) __builtin_ia32_pause();
+    while ((number = from_->number.load(std::memory_order_acquire)) == last) {
+      from_->is_idle.load(std::memory_order_relaxed) ? (void)usleep(500) : __builtin_ia32_pause();
+    }
     const std::byte* const slot = read_ + number % SLOTS * it_.bytes;
     const std::byte* message = slot;
     if (it_.copies_out) {
@@ -96,6 +103,7 @@ int main(int argc, char** argv) {
   void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
   if (memory == MAP_FAILED) return 1;
   End end(static_cast<std::byte*>(memory), role == "ping", it);
+  if (role == "ping") end.set_idle(true);
   std::cout << "ready" << std::endl;
   if (role == "pong") {
     for (uint64_t number = 0;;) {
@@ -106,12 +114,14 @@ int main(int argc, char** argv) {
   uint64_t count = 0, number = 0;
   while (std::cin >> count) {
     std::vector<int64_t> times;
+    end.set_idle(false);
     for (uint64_t i = 0; i < count; ++i) {
       const auto begin = std::chrono::steady_clock::now();
       end.publish(++number);
       end.take(number - 1);
       times.push_back(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count() / 2);
     }
+    end.set_idle(true);
     for (const auto time : times) std::cout << time << ' ';
     std::cout << std::endl;
   }

@@ -235,8 +235,38 @@ def domains():
     return c
 
 
+def ros():
+    c = Canvas(720, 372, "An image on its way through rmw_situ",
+               "The camera publishes an ordinary message: its pixels are copied once, into shared memory, behind the other "
+               "members in CDR. A subscription that takes a loan gets a message whose vector points to these pixels. One that "
+               "takes into a message of its own copies once more. A program of Situ and the tools read the same bytes.")
+    c.text(16, 28, "An image on its way: one copy, or two", "head")
+    c.area(16, 44, 168, 220, "process", "camera", "rclcpp, publish(image)")
+    c.box(28, 100, 144, 34, "part", "Image")
+    c.box(28, 134, 144, 34, "part", "header, width ...")
+    c.box(28, 196, 144, 44, "copy", "pixels", "heap")
+    c.arrow("M100 168 V192")
+    c.area(244, 44, 212, 220, "zone", "shared memory", "topic camera/image, CDR")
+    c.box(260, 100, 180, 34, "body", "header, width ...")
+    c.box(260, 134, 180, 106, "body", "pixels", "each byte once")
+    c.arrow("M172 218 C214 218 214 190 256 190", True)
+    c.text(214, 252, "one copy", "small", "middle")
+    c.area(516, 44, 188, 96, "process", "viewer", "takes a loan: no copy")
+    c.box(528, 96, 164, 32, "part", "Image, vector")
+    c.arrow("M528 112 C486 112 486 170 444 170")
+    c.area(516, 152, 188, 96, "process", "recorder", "takes: one copy")
+    c.box(528, 204, 164, 32, "copy", "Image, pixels")
+    c.arrow("M440 200 C482 200 482 220 524 220", True)
+    c.area(516, 260, 188, 62, "process", "situ topic echo", "reads in place")
+    c.arrow("M516 292 C470 292 470 230 444 230")
+    c.text(16, 300, "Orange arrows copy the pixels. Thin arrows point to them.", "small")
+    c.text(16, 320, "Messages of fixed size lie in shared memory as they are:", "small")
+    c.text(16, 338, "with loans at both ends, nothing is copied.", "small")
+    return c
+
+
 def draw():
     """Returns the pictures: name of the file, text of the SVG."""
     made = {"overview": overview, "why": why, "storage": storage, "head-and-body": head_and_body, "regions": regions,
-            "ring": ring, "holders": holders, "death": death, "domains": domains}
+            "ring": ring, "holders": holders, "death": death, "domains": domains, "ros": ros}
     return {f"{name}.svg": make().done() for name, make in made.items()}
