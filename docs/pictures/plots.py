@@ -11,7 +11,8 @@ SIZES = {"64 B": 64, "1 KiB": 1 << 10, "4 KiB": 4 << 10, "16 KiB": 16 << 10, "64
          "1 MiB": 1 << 20, "4 MiB": 4 << 20, "8 MiB": 8 << 20}
 # The same system has the same colour in every plot.
 COLOURS = {"situ": "s0", "iceoryx2": "s1", "cyclonedds-loan": "s2", "cyclonedds": "s2", "fastdds-loan": "s3",
-           "fastdds": "s3", "floor": "s5", "flatbuffers": "s1", "libprotobuf": "s1"}
+           "fastdds": "s3", "floor": "s5", "flatbuffers": "s1", "libprotobuf": "s1", "rmw_situ": "s0",
+           "rmw_situ-sleeping": "s0", "rmw_fastrtps_cpp": "s3", "rmw_fastrtps_cpp-tuned": "s3"}
 
 
 def duration(ns):
@@ -222,6 +223,15 @@ def graphs(rows):
     return differences("98 graphs: Situ minus copies by hand", panels, "Below zero, Situ is faster. Logarithmic. Emulated device.")
 
 
+def rmw(rows):
+    cases = [("64 B", "64 B"), ("1 MiB of fixed size, loans at both ends", "1 MiB, loans"),
+             ("Image of 1 MiB, published by reference, taken as a loan", "Image 1 MiB, loaned take"),
+             ("the same, taken by copy", "Image 1 MiB"), ("request and reply of 64 B", "service 64 B")]
+    return bars("A message from node to node in ROS 2", "median over rcl, two processes; half of a round trip, the request's is whole",
+                [(heading, named(rows.systems("rmw", case, "p50_ns"))) for heading, case in cases],
+                duration, "Logarithmic. floor: the copies alone, and a word that is polled. sleeping: RMW_SITU_SPIN_US=0.")
+
+
 def quantity(row):
     """The value as the bench prints it in its tables; the page of protobuf has bare nanoseconds."""
     value, metric = row["value"], row["metric"]
@@ -241,7 +251,7 @@ def quantity(row):
 def check_values(rows):
     """Fails if a row's value is not a figure of the pages: the plots and the tables must not disagree."""
     source = HERE.parent / "src"
-    pages = {"region": "region-comparison.md", "protobuf": "protobuf.md", "graphs": "numbers-graphs.md"}
+    pages = {"region": "region-comparison.md", "protobuf": "protobuf.md", "graphs": "numbers-graphs.md", "rmw": "numbers-ros.md"}
     texts = {name: (source / name).read_text().replace("\n", " \n") for name in ("numbers.md", *pages.values())}
     for row in rows.rows:
         assert quantity(row) in texts[pages.get(row["table"], "numbers.md")], f"no page has {quantity(row)!r} of {row}"
@@ -252,5 +262,5 @@ def draw(path):
     rows = Rows(path)
     check_values(rows)
     made = {"hop": hop, "bounded": bounded, "throughput": throughput, "fanout": fanout, "region-change": region,
-            "region-bytes": region_bytes, "protobuf": protobuf, "graphs": graphs}
+            "region-bytes": region_bytes, "protobuf": protobuf, "graphs": graphs, "rmw": rmw}
     return {f"numbers-{name}.svg": make(rows).done() for name, make in made.items()}
