@@ -284,7 +284,60 @@ def waiter_for_one(parent):
         assert found and message.data in range(3), (found, message)
 
 
+@role
+def ponger(parent):
+    """Sends back what comes. Its waits look for messages, as those of the other side: all are shorter than the limit."""
+    from std_msgs.msg import Int32
+    with node(parent, 'ponger') as here:
+        publisher = here.create_publisher(Int32, 'pong', 10)
+        here.create_subscription(Int32, 'ping', publisher.publish, 10)
+        parent.tell('ready')
+        parent.end(here.run)
+
+
+@role
+def pinger(parent, count):
+    from std_msgs.msg import Int32
+    with node(parent, 'pinger') as here:
+        came = []
+        publisher = here.create_publisher(Int32, 'ping', 10)
+        here.create_subscription(Int32, 'pong', lambda message: came.append(message.data), 10)
+        require(lambda: publisher.get_subscription_count() == 1, 'the other side', here.run)
+        require(lambda: here.count_publishers('pong') == 1, 'the other side', here.run)
+        for number in range(count):
+            publisher.publish(Int32(data=number))
+            require(lambda: len(came) > number, f'message {number}', here.run)
+        assert came == list(range(count)), came
+        # It still sleeps when nothing comes.
+        spin_for(here.run, 0.2)
+
+
+@role
+def beginner(parent):
+    import rclpy
+    try:
+        rclpy.init()
+    except Exception as error:
+        assert 'RMW_SITU_SPIN_US' in str(error), error
+        return
+    raise AssertionError('the context began')
+
+
 class Nodes(rmw_testing.TestCase):
+    def test_waits_that_look_before_they_sleep(self):
+        # A second, so that all waits count as short.
+        looks = {'RMW_SITU_SPIN_US': '1000000'}
+        self.start(ponger, looks).expect('ready')
+        self.start(pinger, looks, count=200).finish()
+        self.finish()
+
+    def test_impossible_limits(self):
+        if not rmw_testing.is_situ():
+            self.skipTest('a variable of rmw_situ')
+        for limit in ('1000001', '50us'):
+            self.start(beginner, {'RMW_SITU_SPIN_US': limit})
+        self.finish()
+
     def test_timers(self):
         self.run_role(timers)
 
