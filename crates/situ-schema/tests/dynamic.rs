@@ -336,3 +336,16 @@ fn splitting_an_array_does_not_multiply_the_memory() {
     let error = dynamic::from_flat(&deep, deep.find("Deep").unwrap(), &bytes, &[]).unwrap_err();
     assert!(error.to_string().contains("values"), "{error}");
 }
+
+#[test]
+fn parts_of_flat_messages_are_written_and_read_alone() {
+    let schema = load("@flat struct Names { long before; sequence<string<3>, 2> names; };");
+    let id = schema.find("Names").unwrap();
+    let ty = schema.definition(id).kind.as_struct().unwrap().members[1].ty.clone();
+    let value = Value::List(vec![Value::Text("ab".into()), Value::Text(String::new())]);
+    let bytes = dynamic::part_to_flat(&schema, &ty, &value).unwrap();
+    let expected = [2, 0, 0, 0, 2, 0, 0, 0, b'a', b'b', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(bytes, expected);
+    assert_eq!(dynamic::part_from_flat(&schema, &ty, &bytes).unwrap(), value);
+    assert!(dynamic::part_from_flat(&schema, &ty, &bytes[..9]).is_err());
+}

@@ -23,6 +23,12 @@ pub fn from_flat(schema: &Schema, id: TypeId, head: &[u8], body: &[u8]) -> Outco
     Reader { schema, head, body, names: Names::default(), budget }.value(&Type::Named(id), 0)
 }
 
+/// Reads a part of the head of a flat message: a value of a type without bulk fields.
+pub fn part_from_flat(schema: &Schema, ty: &Type, bytes: &[u8]) -> Outcome<Value> {
+    let budget = Budget::new(bytes.len());
+    Reader { schema, head: bytes, body: &[], names: Names::default(), budget }.value(ty, 0)
+}
+
 struct Reader<'a> {
     schema: &'a Schema,
     head: &'a [u8],

@@ -29,16 +29,24 @@ pub fn to_flat(schema: &Schema, id: TypeId, value: &Value) -> Outcome<FlatMessag
             return Err(WriteProblem::NotFlat(reason).into());
         }
     };
-    let size = layout.extent.size;
+    write(schema, &Type::Named(id), layout.extent.size, value)
+}
+
+/// Writes a part of the head of a flat message: a value of a type without bulk fields.
+pub fn part_to_flat(schema: &Schema, ty: &Type, value: &Value) -> Outcome<Vec<u8>> {
+    let extent = possible(schema.flat_extent(ty))?;
+    Ok(write(schema, ty, extent.size, value)?.head)
+}
+
+fn write(schema: &Schema, ty: &Type, size: u64, value: &Value) -> Outcome<FlatMessage> {
     let mut message = FlatMessage::default();
     let fits = usize::try_from(size).is_ok_and(|size| message.head.try_reserve_exact(size).is_ok());
     if !fits {
         return Err(WriteProblem::OutOfMemory(size).into());
     }
     message.head.resize(size as usize, 0);
-    let ty = Type::Named(id);
     let mut writer = Writer { schema, message };
-    writer.value(&ty, 0, value)?;
+    writer.value(ty, 0, value)?;
     Ok(writer.message)
 }
 

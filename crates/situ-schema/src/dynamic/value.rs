@@ -69,6 +69,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// A struct with these members. Both lists are in the order of the schema, the members of bases first.
+    pub fn new(names: Arc<[String]>, values: Vec<Value>) -> Self {
+        Self { names, values }
+    }
+
     /// The members in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
         self.names.iter().map(String::as_str).zip(&self.values)
@@ -158,7 +163,7 @@ impl Numbers {
 
     /// From bytes, in little or big endian. Bytes behind the last whole number are ignored. `None` for
     /// booleans and characters.
-    pub(super) fn from_bytes(
+    pub fn from_bytes(
         primitive: Primitive,
         bytes: &[u8],
         big_endian: bool,
@@ -185,7 +190,7 @@ impl Numbers {
     }
 
     /// As bytes in little endian.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         each!(self, it => it.iter().flat_map(|it| it.to_le_bytes()).collect())
     }
 
