@@ -48,6 +48,7 @@ stage "The sequences of ROS since Lyrical" env ROS_DISTRO=lyrical \
 stage "rclrs: generated crates against rclpy" scripts/rclrs.sh
 stage "rosidl: a package of ROS built with Situ's generator" scripts/rosidl.sh
 stage "rmw_situ: programs of ROS on Situ" scripts/rmw.sh
+stage "Python: the wheel in a fresh environment" scripts/python.sh
 
 printf '\n==> Times, in seconds: elapsed, and of processors\n'
 awk '{ elapsed = $1; used = $2 + $3; $1 = $2 = $3 = ""; sub(/^ +/, ""); printf "%6d %6d  %s\n", elapsed, used, $0 }' "$times"

@@ -1,0 +1,167 @@
+"""Services: clients and servers."""
+
+from __future__ import annotations
+
+from typing import Any, AsyncIterator, Callable, Iterator, Optional
+
+from . import _native
+from ._errors import CallError, ReleasedError, TimeoutError
+
+
+class Client(_native.Client):
+    """A client of a service. `Node.client` makes it."""
+
+    def call(self, request: Any = None, /, *, timeout: Optional[float] = None, **members: Any) -> Any:
+        """Sends a request, waits for the reply and returns it.
+
+        The request is a message or a dict; instead of it, its members can be given. Raises `TimeoutError` if there is
+        no reply after `timeout` seconds, `RefusedError` if the server refuses.
+        """
+        call = self.send(members if request is None else request, timeout)
+        try:
+            taken = self.take_reply(call)
+        except BaseException:
+            self._forget(call)
+            raise
+        return self._only(call, taken)
+
+    def stream(self, request: Any = None, /, *, timeout: Optional[float] = None, **members: Any) -> Iterator[Any]:
+        """Sends a request, and yields the parts of the reply."""
+        call = self.send(members if request is None else request, timeout)
+        is_over = False
+        try:
+            while not is_over:
+                taken = self.take_reply(call)
+                if taken is None:
+                    continue
+                message, is_over = taken
+                if message is not None:
+                    yield message
+        finally:
+            if not is_over:
+                self._forget(call)
+
+    async def acall(self, request: Any = None, /, *, timeout: Optional[float] = None, **members: Any) -> Any:
+        """As `call`, in an event loop. Many calls may be under way at once."""
+        from ._async import readable
+
+        call = self.send(members if request is None else request, timeout)
+        try:
+            while True:
+                fd = self.fileno()
+                self.clear_fd()
+                taken = self.take_reply(call, False)
+                if taken is not None:
+                    return self._only(call, taken)
+                await readable(fd)
+        except BaseException:
+            self._forget(call)
+            raise
+
+    def _only(self, call: int, taken: Any) -> Any:
+        message, is_over = taken
+        if not is_over:
+            self._forget(call)
+        if message is None:
+            raise CallError(f"the reply of service {self.service!r} has no parts: use `stream`")
+        return message
+
+    def _forget(self, call: int) -> None:
+        try:
+            self.cancel(call)
+        except (CallError, ReleasedError):
+            pass  # The call is over all the same.
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class Server(_native.Server):
+    """A server of a service. `Node.server` makes it. It can be iterated, also in `async for`, and yields requests:
+
+    >>> for request in server:
+    ...     request.answer(sum=request.message.a + request.message.b)
+    """
+
+    def recv(self, timeout: Optional[float] = None) -> "_native.Request":
+        """Waits for the next request."""
+        while True:
+            request = self.take()
+            if request is not None:
+                return request
+            if not self.wait(timeout):
+                raise TimeoutError(f"no request for service {self.service!r} after {timeout} s")
+
+    def serve(self, answer: Callable[[Any], Any], *, count: Optional[int] = None) -> None:
+        """Answers requests with what a function returns, until the server is closed, or `count` of them.
+
+        An exception of the function refuses the request with its text, and is raised again if it is no `Exception`.
+        """
+        for request in self:
+            handle(request, answer)
+            if count is not None:
+                count -= 1
+                if count <= 0:
+                    return
+
+    async def arecv(self) -> "_native.Request":
+        """Waits for the next request in an event loop."""
+        from ._async import readable
+
+        request = self.take()
+        while request is None:
+            fd = self.fileno()
+            self.clear_fd()
+            request = self.take()
+            if request is None:
+                await readable(fd)
+                request = self.take()
+        return request
+
+    def __iter__(self) -> Iterator["_native.Request"]:
+        return self
+
+    def __next__(self) -> "_native.Request":
+        try:
+            return self.recv()
+        except ReleasedError:
+            if self.is_closed:
+                raise StopIteration from None
+            raise
+
+    def __aiter__(self) -> AsyncIterator["_native.Request"]:
+        return self
+
+    async def __anext__(self) -> "_native.Request":
+        try:
+            return await self.arecv()
+        except ReleasedError:
+            if self.is_closed:
+                raise StopAsyncIteration from None
+            raise
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+#: The number of a refusal whose reason is an exception of the server's function.
+EXCEPTION = 1
+
+
+def handle(request: "_native.Request", answer: Callable[[Any], Any]) -> None:
+    """Answers a request with what a function returns."""
+    try:
+        reply = answer(request.message)
+    except Exception as error:
+        request.refuse(EXCEPTION, f"{type(error).__name__}: {error}")
+        return
+    try:
+        request.answer(reply)
+    except CallError:
+        pass  # The client has ended meanwhile.

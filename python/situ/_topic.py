@@ -1,0 +1,175 @@
+"""Publishers and subscribers."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, AsyncIterator, Dict, Iterator, Optional
+
+from . import _native
+from ._errors import ReleasedError, TimeoutError
+from ._types import Message
+
+
+class Publisher(_native.Publisher):
+    """A publisher of a topic. `Node.publisher` makes it."""
+
+    def loan(self, *, user_header: Optional[bytes] = None, **sizes: int) -> Any:
+        """Lends a message that is written in place, in shared memory.
+
+        `sizes` are the numbers of elements of bulk members. The message is published when a `with` block ends well,
+        and dropped when the block raises:
+
+        >>> with publisher.loan() as out:
+        ...     out.x = 1.5
+
+        Arrays of the message must be gone when it is published. A name that keeps one is an error
+        (`BorrowedError`), because the array could change the message afterwards.
+        """
+        if self.encoding == "flat":
+            return self._loan(sizes, user_header)
+        if sizes:
+            raise TypeError(f"messages of {self.topic!r} are serialized, and need no sizes: {', '.join(sizes)}")
+        cls = self.type.cls
+        message = cls.__new__(cls)
+        _native.Struct._begin(message, self.type, {}, self)
+        return message
+
+    def publish(self, message: Any = None, /, *, user_header: Optional[bytes] = None, **members: Any) -> int:
+        """Publishes a message, and returns its number on the topic.
+
+        The message is one of the topic's class, a dict, or an object with its members as attributes. Instead of it,
+        its members can be given:
+
+        >>> number = publisher.publish(x=1.5, y=2)
+        """
+        if message is not None:
+            if members:
+                raise TypeError("give either a message or its members")
+            return self._publish(message, user_header)
+        if self.encoding != "flat" or any("." in name for name in self.bulk_members):
+            return self._publish(members, user_header)
+        loan = self._loan(self._sizes(members), user_header)
+        try:
+            for name, value in members.items():
+                loan[name] = value
+            return int(_native.Struct.publish(loan))
+        finally:
+            # Returns the memory if the message was not published.
+            _native.Struct.release(loan)
+
+    @property
+    def message(self) -> Any:
+        """The class of its messages."""
+        return self.type.cls
+
+    def event(self, kind: str) -> "_native.Event":
+        """The event `matched`, `incompatible_qos`, `deadline_missed` or `liveliness_lost`."""
+        return self._event(kind)
+
+    def wait_for_subscribers(self, count: int = 1, timeout: Optional[float] = None) -> None:
+        """Waits until so many subscribers match."""
+        begun = time.monotonic()
+        while self.subscribers < count:
+            if timeout is not None and time.monotonic() - begun >= timeout:
+                raise TimeoutError(f"topic {self.topic!r} has {self.subscribers} subscriber(s) after {timeout} s, not {count}")
+            time.sleep(0.002)
+
+    def __enter__(self) -> "Publisher":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<situ.Publisher of {self.topic!r}, {self.type.name}>"
+
+
+class Subscriber(_native.Subscriber):
+    """A subscriber of a topic. `Node.subscriber` makes it.
+
+    It can be iterated, also in `async for`. It ends when it is closed.
+    """
+
+    def recv(self, timeout: Optional[float] = None, *, spin: float = 0.0) -> Any:
+        """Waits for the next message.
+
+        `spin` is how long it looks for a message without sleeping, which answers sooner and costs a processor.
+        Raises `TimeoutError` if there is none after `timeout` seconds.
+        """
+        message = self.take()
+        if message is not None:
+            return message
+        if spin > 0:
+            spinning = time.monotonic() + spin
+            while time.monotonic() < spinning:
+                for _ in range(50):
+                    message = self.take()
+                    if message is not None:
+                        return message
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = None if end is None else max(0.0, end - time.monotonic())
+            is_ready = self.wait(left)
+            message = self.take()
+            if message is not None:
+                return message
+            if not is_ready and end is not None and time.monotonic() >= end:
+                raise TimeoutError(f"no message on topic {self.topic!r} after {timeout} s")
+
+    async def arecv(self) -> Any:
+        """Waits for the next message in an event loop."""
+        from ._async import readable
+
+        message = self.take()
+        while message is None:
+            fd = self.fileno()
+            # Cleared before the take, so that no message is missed.
+            self.clear_fd()
+            message = self.take()
+            if message is None:
+                await readable(fd)
+                message = self.take()
+        return message
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return self.recv()
+        except ReleasedError:
+            if self.is_closed:
+                raise StopIteration from None
+            raise
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self.arecv()
+        except ReleasedError:
+            if self.is_closed:
+                raise StopAsyncIteration from None
+            raise
+
+    @property
+    def message(self) -> Any:
+        """The class of its messages."""
+        return self.type.cls
+
+    def event(self, kind: str) -> "_native.Event":
+        """The event `matched`, `incompatible_qos`, `deadline_missed`, `liveliness_changed` or `messages_lost`."""
+        return self._event(kind)
+
+    def __enter__(self) -> "Subscriber":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<situ.Subscriber of {self.topic!r}, {self.type.name}>"
+
+
+__all__ = ["Message", "Publisher", "Subscriber"]

@@ -1,0 +1,230 @@
+//! The memory of messages, and who keeps it.
+//!
+//! ```text
+//!   Struct, ListView --> Hold --> Memory <-- Array <-- numpy array, DLPack tensor
+//!      views            may be    the sample or loan
+//!                       emptied   itself
+//! ```
+//!
+//! A view reaches the memory through its message's `Hold`. When the message is released, the hold is emptied,
+//! and every view raises from then on. An array that was given to numpy keeps the memory itself, so it stays
+//! valid as long as it lives, and the slot stays held. A loan is published only if nothing but its hold keeps
+//! the memory: nobody can then change the published message.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use situ_bus::{DetachedLoan, RawSample};
+
+use crate::errors::Kind;
+use crate::port::Port;
+
+/// Locks a mutex whose content is consistent whenever it is unlocked.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Who owns the bytes.
+pub enum Owner {
+    /// A message that was taken.
+    Sample(RawSample),
+    /// A message that is being written. The loan is taken out when it is published.
+    Loan(Arc<Port>, Mutex<Option<DetachedLoan>>),
+    /// Private bytes: one allocation, the body behind the head.
+    Bytes(#[allow(dead_code, reason = "keeps the bytes")] Box<[u64]>),
+}
+
+/// The bytes of one message.
+pub struct Memory {
+    head: *mut u8,
+    head_size: usize,
+    body: *mut u8,
+    body_size: usize,
+    /// Whether this process may write it.
+    pub writable: bool,
+    pub owner: Owner,
+    /// Its number in the list of held samples, while such a list is kept.
+    taken: Option<u64>,
+}
+
+// SAFETY: the bytes of a sample are only read. Those of a loan and private bytes are read and written by code
+// that holds the GIL, and by arrays that Python's code owns, as every array of numpy.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// The memory of a message that was taken.
+    pub fn of_sample(sample: RawSample, taken: Option<u64>) -> Arc<Self> {
+        let (head, body) = (sample.head_in_place(), sample.body_in_place());
+        Arc::new(Self {
+            head: head.as_ptr().cast_mut(),
+            head_size: head.len(),
+            body: body.as_ptr().cast_mut(),
+            body_size: body.len(),
+            writable: false,
+            owner: Owner::Sample(sample),
+            taken,
+        })
+    }
+
+    /// The memory of a loan, whose head and body are these.
+    pub fn of_loan(
+        port: Arc<Port>,
+        loan: DetachedLoan,
+        (head, head_size): (*mut u8, usize),
+        (body, body_size): (*mut u8, usize),
+    ) -> Arc<Self> {
+        let owner = Owner::Loan(port, Mutex::new(Some(loan)));
+        Arc::new(Self { head, head_size, body, body_size, writable: true, owner, taken: None })
+    }
+
+    /// A private copy. `None` if there is not enough memory.
+    pub fn of_bytes(head: &[u8], body: &[u8], writable: bool) -> Option<Arc<Self>> {
+        // Both begin at a multiple of 8, as the elements of arrays need it.
+        let begin = head.len().next_multiple_of(8);
+        let words = begin.checked_add(body.len())?.div_ceil(8);
+        let mut bytes: Vec<u64> = Vec::new();
+        bytes.try_reserve_exact(words).ok()?;
+        bytes.resize(words, 0);
+        let mut bytes = bytes.into_boxed_slice();
+        let first = bytes.as_mut_ptr().cast::<u8>();
+        // SAFETY: the allocation has room for both, one behind the other, and is new.
+        unsafe {
+            first.copy_from_nonoverlapping(head.as_ptr(), head.len());
+            first.add(begin).copy_from_nonoverlapping(body.as_ptr(), body.len());
+        }
+        Some(Arc::new(Self {
+            head: first,
+            head_size: head.len(),
+            body: first.wrapping_add(begin),
+            body_size: body.len(),
+            writable,
+            owner: Owner::Bytes(bytes),
+            taken: None,
+        }))
+    }
+
+    /// The head.
+    pub fn head(&self) -> &[u8] {
+        // SAFETY: the owner keeps the bytes. The GIL orders reads and writes of this process.
+        unsafe { std::slice::from_raw_parts(self.head, self.head_size) }
+    }
+
+    /// The body.
+    pub fn body(&self) -> &[u8] {
+        // SAFETY: as for `head`; an absent body is empty.
+        unsafe { std::slice::from_raw_parts(self.body, self.body_size) }
+    }
+
+    /// Copies bytes into the head. Returns whether they fit and may be written.
+    pub fn write(&self, at: u64, bytes: &[u8]) -> bool {
+        let Some(end) = usize::try_from(at).ok().and_then(|at| at.checked_add(bytes.len())) else {
+            return false;
+        };
+        if !self.writable || end > self.head_size {
+            return false;
+        }
+        // SAFETY: within the head, which may be written; the source is other memory.
+        unsafe { self.head.add(at as usize).copy_from(bytes.as_ptr(), bytes.len()) };
+        true
+    }
+
+    /// A place in the head or in the body, if that many bytes are there.
+    pub fn place(&self, in_body: bool, at: u64, size: u64) -> Option<*mut u8> {
+        let (begin, all) = if in_body { (self.body, self.body_size) } else { (self.head, self.head_size) };
+        let end = at.checked_add(size)?;
+        (end <= all as u64).then(|| begin.wrapping_add(at as usize))
+    }
+
+    /// The message that was taken, if it is one.
+    pub fn sample(&self) -> Option<&RawSample> {
+        if let Owner::Sample(sample) = &self.owner { Some(sample) } else { None }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(number) = self.taken {
+            lock(&TAKEN).remove(&number);
+        }
+        if let Owner::Loan(port, loan) = &mut self.owner
+            && let Some(loan) = loan.get_mut().unwrap_or_else(PoisonError::into_inner).take()
+        {
+            port.take_back(loan);
+        }
+    }
+}
+
+/// What a view looks at: the memory, until it is released.
+pub struct Hold {
+    memory: Mutex<Result<Arc<Memory>, &'static str>>,
+}
+
+impl Hold {
+    /// Holds the memory.
+    pub fn new(memory: Arc<Memory>) -> Arc<Self> {
+        Arc::new(Self { memory: Mutex::new(Ok(memory)) })
+    }
+
+    /// The memory, or an error that says why it is gone.
+    pub fn memory(&self, py: Python<'_>) -> PyResult<Arc<Memory>> {
+        match &*lock(&self.memory) {
+            Ok(memory) => Ok(memory.clone()),
+            Err(reason) => Err(Kind::Released.error(py, reason)),
+        }
+    }
+
+    /// Whether the memory is still there.
+    pub fn is_held(&self) -> bool {
+        lock(&self.memory).is_ok()
+    }
+
+    /// Lets go of the memory. Views say `reason` from now on.
+    pub fn release(&self, reason: &'static str) -> Option<Arc<Memory>> {
+        let mut memory = lock(&self.memory);
+        if memory.is_err() {
+            return None;
+        }
+        std::mem::replace(&mut *memory, Err(reason)).ok()
+    }
+
+    /// Takes the memory out if nothing else keeps it. Otherwise returns by how many arrays it is kept, or
+    /// `None` if it was released before.
+    pub fn take(&self, reason: &'static str) -> Result<Memory, Option<usize>> {
+        let mut held = lock(&self.memory);
+        match std::mem::replace(&mut *held, Err(reason)) {
+            Ok(memory) => Arc::try_unwrap(memory).map_err(|memory| {
+                let arrays = Arc::strong_count(&memory) - 1;
+                *held = Ok(memory);
+                Some(arrays)
+            }),
+            Err(earlier) => {
+                *held = Err(earlier);
+                Err(None)
+            }
+        }
+    }
+}
+
+/// Where the samples that are held now were taken, by a number for each. Kept in debug mode only.
+static TAKEN: Mutex<BTreeMap<u64, (String, String)>> = Mutex::new(BTreeMap::new());
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// Notes where a sample of a topic was taken.
+pub fn note_taken(topic: &str, place: String) -> u64 {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    lock(&TAKEN).insert(number, (topic.to_owned(), place));
+    number
+}
+
+/// Where the held samples of a topic were taken, each place with its number of samples.
+pub fn places_of(topic: &str) -> BTreeMap<String, usize> {
+    let mut places = BTreeMap::new();
+    for (_, place) in lock(&TAKEN).values().filter(|(of, _)| of == topic) {
+        *places.entry(place.clone()).or_default() += 1;
+    }
+    places
+}

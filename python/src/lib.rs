@@ -1,0 +1,91 @@
+//! The native half of the Python package `situ`.
+//!
+//! ```text
+//!   lib            the module
+//!   node           nodes, and what they find in their root
+//!   publisher      publishers; port is what a publisher shares with its loans
+//!   subscriber     subscribers
+//!   message        messages: the base of the classes of all types
+//!     view           flat messages, read and written in place; list_view their sequences
+//!     convert        values from and to objects of Python; union the values of unions
+//!     array          numbers in a message's memory, for numpy and DLPack
+//!     hold           the memory of messages, and who keeps it
+//!   schema         schemas and types
+//!     types          what the package knows of a type
+//!   service wait_set events trace qos errors process
+//! ```
+//!
+//! The other half, `situ/*.py`, has the classes that users see. What runs for each message is here.
+
+use pyo3::prelude::*;
+
+mod array;
+mod convert;
+mod errors;
+mod events;
+mod hold;
+mod list_view;
+mod message;
+mod node;
+mod port;
+mod process;
+mod publisher;
+mod qos;
+mod schema;
+mod service;
+mod subscriber;
+mod trace;
+mod types;
+mod union;
+mod view;
+mod wait_set;
+
+/// The time on the clock of messages, in nanoseconds.
+#[pyfunction]
+fn now_ns() -> u64 {
+    situ_bus::now_ns()
+}
+
+/// How many copies Situ has made of messages in this process, and how many bytes.
+#[pyfunction]
+fn copies() -> (u64, u64) {
+    situ_bus::CopyCounter::of_process().get()
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // Nodes of this process take part in traces, as those of other languages do.
+    situ_trace::install();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<array::Array>()?;
+    module.add_class::<events::EventHandle>()?;
+    module.add_class::<list_view::ListView>()?;
+    module.add_class::<message::Info>()?;
+    module.add_class::<message::Member>()?;
+    module.add_class::<message::Struct>()?;
+    module.add_class::<node::NodeHandle>()?;
+    module.add_class::<publisher::PublisherHandle>()?;
+    module.add_class::<schema::SchemaHandle>()?;
+    module.add_class::<schema::TypeHandle>()?;
+    module.add_class::<subscriber::SubscriberHandle>()?;
+    module.add_class::<service::ClientHandle>()?;
+    module.add_class::<service::RequestObject>()?;
+    module.add_class::<service::ServerHandle>()?;
+    module.add_class::<union::Union>()?;
+    module.add_class::<wait_set::GuardHandle>()?;
+    module.add_class::<wait_set::TimerHandle>()?;
+    module.add_class::<wait_set::WaitSetHandle>()?;
+    module.add_function(wrap_pyfunction!(copies, module)?)?;
+    module.add_function(wrap_pyfunction!(now_ns, module)?)?;
+    module.add_function(wrap_pyfunction!(node::read_graph, module)?)?;
+    module.add_function(wrap_pyfunction!(node::read_topics, module)?)?;
+    module.add_function(wrap_pyfunction!(process::after_fork_in_child, module)?)?;
+    module.add_function(wrap_pyfunction!(process::at_exit, module)?)?;
+    module.add_function(wrap_pyfunction!(schema::type_of, module)?)?;
+    module.add_function(wrap_pyfunction!(subscriber::note_places, module)?)?;
+    module.add_function(wrap_pyfunction!(subscriber::notes_places, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_enabled, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_end, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_event, module)?)?;
+    Ok(())
+}

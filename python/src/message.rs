@@ -1,0 +1,615 @@
+//! Messages, and structs in them: the base of the classes that `situ/_types.py` makes for each type.
+//!
+//! ```text
+//!   Values     objects of Python: a new message, or one that was decoded
+//!   View       a flat message in shared memory: a sample, or a loan
+//!   Encoded    a serialized message or a region, which is decoded when a member is asked for
+//! ```
+
+use std::sync::{Arc, Mutex};
+
+use pyo3::exceptions::PyAttributeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
+use situ_bus::{Encoding, RawSample};
+use situ_schema::dynamic::{self, Value};
+use situ_schema::model::{Type, TypeId};
+
+use crate::array::Array;
+use crate::convert::{
+    Fail, default_record, no_member, numpy_if_array, to_member_value, to_object, to_plain, to_struct_value,
+};
+use crate::errors::Kind as Error;
+use crate::hold::{Hold, Memory, Owner, lock};
+use crate::schema::TypeHandle;
+use crate::types::{StructPlan, Types};
+use crate::view::{Access, View};
+
+/// Where the content of a message is.
+pub enum State {
+    /// Objects, in the order of the members. `lender`: the publisher that publishes it at the end of a `with`.
+    Values { values: Vec<Py<PyAny>>, lender: Option<Py<PyAny>> },
+    /// A flat message, from this byte of its head on.
+    View { hold: Arc<Hold>, at: u64 },
+    /// A message that is not decoded yet.
+    Encoded { hold: Arc<Hold> },
+}
+
+struct Content {
+    types: Arc<Types>,
+    plan: Arc<StructPlan>,
+    state: State,
+    info: Option<Arc<Info>>,
+}
+
+/// A message, or a struct in one.
+#[pyclass(frozen, subclass, module = "situ", name = "Struct")]
+pub struct Struct {
+    content: Mutex<Option<Content>>,
+}
+
+/// What the bus tells of a message that was taken.
+#[pyclass(frozen, module = "situ", name = "MessageInfo", get_all)]
+#[derive(Clone)]
+pub struct Info {
+    /// Its number in the topic's order.
+    sequence: u64,
+    /// When it was published, in nanoseconds of the clock of `situ.now_ns`.
+    published_at_ns: u64,
+    /// When it was taken; 0 unless the subscriber asked for it.
+    received_at_ns: u64,
+    /// The id of the publisher's node.
+    publisher: String,
+    /// How many messages its publisher had published before.
+    publisher_sequence: u64,
+    /// `flat`, `xcdr1`, `xcdr2` or `region`.
+    encoding: &'static str,
+    /// Its user header.
+    user_header: Vec<u8>,
+    /// The number of its bytes.
+    size: usize,
+}
+
+#[pymethods]
+impl Info {
+    fn __repr__(&self) -> String {
+        format!(
+            "MessageInfo(sequence={}, published_at_ns={}, publisher={:?}, publisher_sequence={}, encoding={:?}, size={})",
+            self.sequence,
+            self.published_at_ns,
+            self.publisher,
+            self.publisher_sequence,
+            self.encoding,
+            self.size
+        )
+    }
+}
+
+/// The word for an encoding.
+pub fn encoding_name(encoding: Encoding) -> &'static str {
+    match encoding {
+        Encoding::Flat => "flat",
+        Encoding::Xcdr1 => "xcdr1",
+        Encoding::Xcdr2 => "xcdr2",
+        Encoding::Region => "region",
+    }
+}
+
+fn info_of(sample: &RawSample) -> Info {
+    Info {
+        sequence: sample.sequence(),
+        published_at_ns: sample.published_at_ns(),
+        received_at_ns: sample.received_at_ns(),
+        publisher: sample.publisher_id().to_string(),
+        publisher_sequence: sample.publisher_sequence(),
+        encoding: encoding_name(sample.encoding()),
+        user_header: sample.user_header().to_vec(),
+        size: sample.head_in_place().len() + sample.body_size(),
+    }
+}
+
+const RELEASED: &str = "the message is released: use it inside its `with` block, or keep a `copy()`";
+const PUBLISHED: &str = "the loan is published: nobody may change it any more";
+const DROPPED: &str = "the loan was dropped";
+
+/// A message of a type, in this state.
+pub fn instantiate<'py>(
+    py: Python<'py>,
+    types: &Arc<Types>,
+    id: TypeId,
+    state: State,
+) -> PyResult<Bound<'py, Struct>> {
+    let class = types.struct_class(py, id)?;
+    let nothing = PyTuple::empty(py);
+    // SAFETY: the class is a subclass of `Struct`, made by a `class` statement, so it is a heap type whose
+    // `tp_new` is that of `Struct`, which takes any arguments.
+    let object = unsafe {
+        let new = ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_new);
+        let new: ffi::newfunc = std::mem::transmute(new);
+        Bound::from_owned_ptr_or_err(py, new(class.as_type_ptr(), nothing.as_ptr(), std::ptr::null_mut()))?
+    };
+    let object = object.cast_into::<Struct>()?;
+    let content = Content { types: types.clone(), plan: types.plan(id).clone(), state, info: None };
+    *lock(&object.get().content) = Some(content);
+    Ok(object)
+}
+
+/// A message that was taken.
+pub fn received<'py>(
+    py: Python<'py>,
+    types: &Arc<Types>,
+    sample: RawSample,
+    taken: Option<u64>,
+) -> PyResult<Bound<'py, Struct>> {
+    let (encoding, head) = (sample.encoding(), sample.head_in_place().len() as u64);
+    let hold = Hold::new(Memory::of_sample(sample, taken));
+    let state = match encoding {
+        Encoding::Flat => {
+            let size = types.plan(types.root).size;
+            if size != Some(head) {
+                let size = size.unwrap_or(0);
+                let text = format!("a flat message has a head of {size} bytes, and this one has {head}");
+                return Err(Error::Malformed.error(py, text));
+            }
+            State::View { hold, at: 0 }
+        }
+        _ => State::Encoded { hold },
+    };
+    instantiate(py, types, types.root, state)
+}
+
+/// What pickle keeps: a function, and its arguments.
+type Reduced<'py> = (Bound<'py, PyAny>, (TypeHandle, Bound<'py, PyBytes>));
+
+/// How a member is reached.
+enum Reach {
+    Object(Py<PyAny>),
+    Memory(View, u64),
+}
+
+impl Struct {
+    fn not_begun(py: Python<'_>) -> PyErr {
+        Error::Error.error(py, "the message was not initialized: call the `__init__` of its class")
+    }
+
+    /// Its types and plan.
+    pub fn plan(&self, py: Python<'_>) -> PyResult<(Arc<Types>, Arc<StructPlan>)> {
+        let content = lock(&self.content);
+        let content = content.as_ref().ok_or_else(|| Self::not_begun(py))?;
+        Ok((content.types.clone(), content.plan.clone()))
+    }
+
+    /// The hold of the memory in which it lies.
+    pub fn view(&self) -> Option<(View, u64)> {
+        let content = lock(&self.content);
+        let content = content.as_ref()?;
+        match &content.state {
+            State::View { hold, at } => {
+                Some((View { types: content.types.clone(), hold: hold.clone() }, *at))
+            }
+            _ => None,
+        }
+    }
+
+    fn hold(&self) -> Option<Arc<Hold>> {
+        match &lock(&self.content).as_ref()?.state {
+            State::View { hold, .. } | State::Encoded { hold } => Some(hold.clone()),
+            State::Values { .. } => None,
+        }
+    }
+
+    /// Decodes a serialized message or a region.
+    fn decode(&self, py: Python<'_>) -> PyResult<()> {
+        let (hold, types) = match &*lock(&self.content) {
+            Some(Content { state: State::Encoded { hold }, types, .. }) => (hold.clone(), types.clone()),
+            _ => return Ok(()),
+        };
+        let memory = hold.memory(py)?;
+        let Some(sample) = memory.sample() else { return Ok(()) };
+        let copy = || sample.body().try_to_vec();
+        let body = copy().map_err(|error| Error::Malformed.error(py, error))?;
+        let value = decode_bytes(&types, sample.encoding(), &body).map_err(|text| {
+            let text = format!("message {} is malformed: {text}", sample.sequence());
+            Error::Malformed.error(py, text)
+        })?;
+        let Value::Record(record) = value else { return Ok(()) };
+        let members = &types.plan(types.root).members;
+        let values = record
+            .iter()
+            .zip(members)
+            .map(|((_, value), member)| Ok(to_object(py, &types, &member.part, value)?.unbind()));
+        let values = values.collect::<PyResult<Vec<_>>>()?;
+        let info = Some(Arc::new(info_of(sample)));
+        if let Some(content) = &mut *lock(&self.content) {
+            content.state = State::Values { values, lender: None };
+            content.info = info;
+        }
+        Ok(())
+    }
+
+    fn reach(&self, py: Python<'_>, index: usize) -> PyResult<(Reach, Arc<StructPlan>)> {
+        loop {
+            {
+                let content = lock(&self.content);
+                let content = content.as_ref().ok_or_else(|| Self::not_begun(py))?;
+                let plan = content.plan.clone();
+                match &content.state {
+                    State::Values { values, .. } => {
+                        let value = values.get(index).map_or_else(|| py.None(), |it| it.clone_ref(py));
+                        return Ok((Reach::Object(value), plan));
+                    }
+                    State::View { hold, at } => {
+                        let view = View { types: content.types.clone(), hold: hold.clone() };
+                        return Ok((Reach::Memory(view, *at), plan));
+                    }
+                    State::Encoded { .. } => {}
+                }
+            }
+            self.decode(py)?;
+        }
+    }
+
+    /// The value of a member.
+    pub fn get<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
+        let (reach, plan) = self.reach(py, index)?;
+        match reach {
+            Reach::Memory(view, at) => {
+                let memory = view.hold.memory(py)?;
+                let member = &plan.members[index];
+                Access { py, view: &view, memory: &memory, name: &member.name }.member(member, at)
+            }
+            Reach::Object(object) => {
+                let object = object.into_bound(py);
+                if !object.is_instance_of::<Array>() {
+                    return Ok(object);
+                }
+                // Kept as numpy's array from now on, so that the same one is returned.
+                let array = numpy_if_array(py, object)?;
+                if let Some(Content { state: State::Values { values, .. }, .. }) = &mut *lock(&self.content)
+                    && let Some(value) = values.get_mut(index)
+                {
+                    *value = array.clone().unbind();
+                }
+                Ok(array)
+            }
+        }
+    }
+
+    fn set(&self, py: Python<'_>, index: usize, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (reach, plan) = self.reach(py, index)?;
+        let member = &plan.members[index];
+        match reach {
+            Reach::Memory(view, at) => {
+                let memory = view.hold.memory(py)?;
+                Access { py, view: &view, memory: &memory, name: &member.name }.set_member(member, at, object)
+            }
+            Reach::Object(_) => {
+                let (types, _) = self.plan(py)?;
+                let value = to_member_value(py, &types, member, object).map_err(|fail| fail.raise(py))?;
+                let object = to_object(py, &types, &member.part, &value)?.unbind();
+                if let Some(Content { state: State::Values { values, .. }, .. }) = &mut *lock(&self.content)
+                    && let Some(value) = values.get_mut(index)
+                {
+                    *value = object;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Its content as a value, if it is a message of this type in memory. A copy is read: another process may
+    /// still write the memory.
+    pub fn own_value(&self, py: Python<'_>, types: &Arc<Types>, id: TypeId) -> Result<Option<Value>, Fail> {
+        let Some((view, at)) = self.view() else { return Ok(None) };
+        let (own, plan) = self.plan(py)?;
+        if !(Arc::ptr_eq(&own, types) && plan.id == id) {
+            return Ok(None);
+        }
+        let memory = view.hold.memory(py)?;
+        let size = plan.size.unwrap_or(0);
+        let head = memory.head().get(at as usize..(at + size) as usize).unwrap_or_default().to_vec();
+        let body = if types.schema.has_bulk(id) { memory.body().to_vec() } else { Vec::new() };
+        match dynamic::from_flat(&types.schema, id, &head, &body) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => Err(Error::Malformed.error(py, error).into()),
+        }
+    }
+
+    fn find(&self, py: Python<'_>, name: &str) -> PyResult<usize> {
+        let (types, plan) = self.plan(py)?;
+        plan.find(name).ok_or_else(|| PyAttributeError::new_err(no_member(&types, plan.id, name)))
+    }
+
+    fn is_root(&self, py: Python<'_>) -> PyResult<bool> {
+        let (types, plan) = self.plan(py)?;
+        Ok(types.root == plan.id && self.view().is_none_or(|(_, at)| at == 0))
+    }
+
+    fn lender(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        match lock(&self.content).as_ref().map(|it| &it.state) {
+            Some(State::Values { lender: Some(lender), .. }) => Some(lender.clone_ref(py)),
+            _ => None,
+        }
+    }
+
+    fn take_lender(&self) -> Option<Py<PyAny>> {
+        match &mut *lock(&self.content) {
+            Some(Content { state: State::Values { lender, .. }, .. }) => lender.take(),
+            _ => None,
+        }
+    }
+
+    fn is_loan(&self) -> bool {
+        let loan = |hold: Arc<Hold>| {
+            Python::attach(|py| hold.memory(py).is_ok_and(|it| matches!(it.owner, Owner::Loan(..))))
+        };
+        self.hold().is_some_and(loan)
+    }
+}
+
+/// A serialized message or a region as a value.
+pub fn decode_bytes(types: &Types, encoding: Encoding, body: &[u8]) -> Result<Value, String> {
+    let decoded = match encoding {
+        Encoding::Region => dynamic::from_region(&types.schema, types.root, body),
+        _ => dynamic::from_cdr(&types.schema, types.root, body),
+    };
+    decoded.map_err(|error| error.to_string())
+}
+
+#[pymethods]
+impl Struct {
+    #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
+        Self { content: Mutex::new(None) }
+    }
+
+    /// Begins a message of its own, with defaults where nothing is given.
+    fn _begin(
+        &self,
+        py: Python<'_>,
+        handle: &TypeHandle,
+        given: &Bound<'_, PyDict>,
+        lender: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let (types, id) = (&handle.types, handle.id);
+        let plan = types.plan(id);
+        for name in given.keys() {
+            let name: String = name.extract()?;
+            if plan.find(&name).is_none() {
+                return Err(Error::Conversion.error(py, no_member(types, id, &name)));
+            }
+        }
+        let defaults = default_record(types, id).map_err(|fail| fail.raise(py))?;
+        let mut values = Vec::with_capacity(plan.members.len());
+        for (member, (_, default)) in plan.members.iter().zip(defaults.iter()) {
+            values.push(match given.get_item(&member.name)? {
+                Some(object) => {
+                    let value = to_member_value(py, types, member, &object).map_err(|fail| fail.raise(py))?;
+                    to_object(py, types, &member.part, &value)?.unbind()
+                }
+                None => to_object(py, types, &member.part, default)?.unbind(),
+            });
+        }
+        let state = State::Values { values, lender };
+        *lock(&self.content) = Some(Content { types: types.clone(), plan: plan.clone(), state, info: None });
+        Ok(())
+    }
+
+    /// The member of this name. It is the same as the attribute, also where a method has the name.
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.get(py, self.find(py, name)?)
+    }
+
+    /// Changes the member of this name.
+    fn __setitem__(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.set(py, self.find(py, name)?, value)
+    }
+
+    /// The numbers of a member as a `situ.Array`, for DLPack and for programs without numpy.
+    fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let index = self.find(py, name)?;
+        let (reach, plan) = self.reach(py, index)?;
+        match reach {
+            Reach::Object(object) => Ok(object.into_bound(py)),
+            Reach::Memory(view, at) => {
+                let memory = view.hold.memory(py)?;
+                let access = Access { py, view: &view, memory: &memory, name };
+                match access.array_of(&plan.members[index], at)? {
+                    Some(array) => Ok(Bound::new(py, array)?.into_any()),
+                    None => Err(Error::Conversion.error(py, format!("`{name}` has no numbers in an array"))),
+                }
+            }
+        }
+    }
+
+    /// What the bus tells of it; `None` for a message that was not taken.
+    #[getter]
+    fn info(&self, py: Python<'_>) -> PyResult<Option<Info>> {
+        if let Some(info) = lock(&self.content).as_ref().and_then(|it| it.info.clone()) {
+            return Ok(Some((*info).clone()));
+        }
+        let Some(hold) = self.hold() else { return Ok(None) };
+        Ok(hold.memory(py)?.sample().map(info_of))
+    }
+
+    /// Whether its memory was given back.
+    #[getter]
+    fn is_released(&self) -> bool {
+        self.hold().is_some_and(|hold| !hold.is_held())
+    }
+
+    /// Gives the memory back. Its members cannot be used any more. An array of numpy keeps the memory until it
+    /// is gone.
+    fn release(&self) {
+        if let Some(hold) = self.hold() {
+            let reason = if self.is_loan() { DROPPED } else { RELEASED };
+            hold.release(reason);
+        }
+        self.take_lender();
+    }
+
+    /// Publishes a loan, and returns the message's number.
+    fn publish(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        let (py, this) = (slf.py(), slf.get());
+        if let Some(lender) = this.lender(py) {
+            let number = lender.bind(py).call_method1("publish", (slf,))?.extract()?;
+            this.take_lender();
+            return Ok(number);
+        }
+        let (Some(hold), true) = (this.hold(), this.is_root(py)?) else {
+            return Err(Error::Publish
+                .error(py, "only loans are published: `publisher.publish(message)` sends other messages"));
+        };
+        if !this.is_loan() && hold.is_held() {
+            let text = "the message was taken, and is no loan: `publisher.publish(message)` sends it again";
+            return Err(Error::Publish.error(py, text));
+        }
+        match hold.take(PUBLISHED) {
+            Ok(memory) => {
+                let Owner::Loan(port, loan) = &memory.owner else { return Ok(0) };
+                let loan = lock(loan).take();
+                loan.map_or(Ok(0), |loan| port.publish(py, loan))
+            }
+            Err(None) => hold.memory(py).map(|_| 0),
+            Err(Some(arrays)) => {
+                let text = format!(
+                    "{arrays} array(s) of the loan still exist, and could change the message after it is published: `del` them \
+                     before the `with` block ends, or assign to `out.member[...]` without keeping the array"
+                );
+                Err(Error::Borrowed.error(py, text))
+            }
+        }
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    /// Publishes a loan if the block ended well, and drops it otherwise. Releases a message that was taken.
+    #[pyo3(signature = (kind, _value, _traceback))]
+    fn __exit__(
+        slf: &Bound<'_, Self>,
+        kind: &Bound<'_, PyAny>,
+        _value: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let (py, this) = (slf.py(), slf.get());
+        let is_open = this.lender(py).is_some() || this.is_loan();
+        if is_open && kind.is_none() {
+            if let Err(error) = Self::publish(slf) {
+                this.release();
+                return Err(error);
+            }
+        } else {
+            this.release();
+        }
+        Ok(false)
+    }
+
+    /// A copy in memory of its own, which can be changed and kept.
+    fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let (types, plan) = slf.get().plan(py)?;
+        let value = to_struct_value(py, &types, plan.id, slf.as_any())?;
+        to_object(py, &types, &types.part(&Type::Named(plan.id)), &value)
+    }
+
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::copy(slf)
+    }
+
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Self::copy(slf)
+    }
+
+    /// As plain objects: dicts, lists, numbers, text. Enumerators are numbers, and a union is a dict of its
+    /// case.
+    fn to_dict<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        to_plain(slf.py(), &Self::value(slf)?)
+    }
+
+    /// As JSON, in one line. Enumerators are names.
+    fn to_json(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(Self::value(slf)?.to_json())
+    }
+
+    /// As YAML, as `situ topic echo` prints it.
+    fn to_yaml(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(Self::value(slf)?.to_yaml(&dynamic::PrintOptions::default()))
+    }
+
+    fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(other) = other.cast::<Self>() else { return Ok(false) };
+        let (py, own, others) = (slf.py(), slf.get().plan(slf.py())?, other.get().plan(slf.py())?);
+        if own.0.schema.schema_hash(own.1.id) != others.0.schema.schema_hash(others.1.id) {
+            return Ok(false);
+        }
+        // Values as both are stored, for instance enumerators with their names.
+        let bytes = |of: &Bound<'_, Self>, (types, plan): (Arc<Types>, Arc<StructPlan>)| {
+            let value = to_struct_value(py, &types, plan.id, of.as_any())?;
+            dynamic::to_cdr(&types.schema, plan.id, &value, situ_wire::Encoding::Xcdr2)
+                .map_err(|error| Error::Conversion.error(py, error))
+        };
+        Ok(bytes(slf, own)? == bytes(other, others)?)
+    }
+
+    /// A pickled message is a copy.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let py = slf.py();
+        let (types, plan) = slf.get().plan(py)?;
+        let value = to_struct_value(py, &types, plan.id, slf.as_any())?;
+        let bytes = dynamic::to_cdr(&types.schema, plan.id, &value, situ_wire::Encoding::Xcdr2)
+            .map_err(|error| Error::Conversion.error(py, error))?;
+        let restore = py.import("situ._types")?.getattr("restore_message")?;
+        Ok((restore, (TypeHandle::new(types, plan.id), PyBytes::new(py, &bytes))))
+    }
+
+    /// The names of the members, and their values as attributes return them, for `repr`.
+    fn _items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+        let (_, plan) = self.plan(py)?;
+        let items = plan.members.iter().enumerate();
+        items.map(|(index, member)| Ok((member.name.clone(), self.get(py, index)?))).collect()
+    }
+}
+
+impl Struct {
+    fn value(slf: &Bound<'_, Self>) -> PyResult<Value> {
+        let (types, plan) = slf.get().plan(slf.py())?;
+        to_struct_value(slf.py(), &types, plan.id, slf.as_any())
+    }
+}
+
+/// A member as an attribute of a class of messages.
+#[pyclass(frozen, module = "situ", name = "Member")]
+pub struct Member {
+    index: usize,
+    #[pyo3(get)]
+    name: String,
+    #[pyo3(get)]
+    __doc__: String,
+}
+
+#[pymethods]
+impl Member {
+    #[new]
+    fn new(index: usize, name: String, doc: String) -> Self {
+        Self { index, name, __doc__: doc }
+    }
+
+    fn __get__<'py>(
+        slf: &Bound<'py, Self>,
+        object: &Bound<'py, PyAny>,
+        _class: Option<&Bound<'py, PyType>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match object.cast::<Struct>() {
+            Ok(message) => message.get().get(slf.py(), slf.get().index),
+            Err(_) => Ok(slf.clone().into_any()),
+        }
+    }
+
+    fn __set__(&self, object: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        object.cast::<Struct>()?.get().set(object.py(), self.index, value)
+    }
+}

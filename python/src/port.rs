@@ -1,0 +1,151 @@
+//! A publisher as loans and endpoints share it.
+//!
+//! It lives as long as one of them does: a loan's arrays point into the publisher's memory. One thread at a
+//! time uses it. A thread that waits for room gives the GIL away, and returns the lock before it takes the GIL
+//! again, so no two threads wait for each other.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use situ_bus::{DetachedLoan, LoanError, PublishError, RawLoan, RawPublisher, Reliability};
+
+use crate::errors::Kind;
+use crate::hold::lock;
+use crate::process::{self, Process};
+
+/// How long a publisher waits for room before it looks for signals. Not so short that the bus stops noticing
+/// that a subscriber is used by the publishing thread.
+pub const SLICE: Duration = Duration::from_millis(50);
+
+/// A publisher that is shared by its loans.
+pub struct Port {
+    raw: Mutex<Option<RawPublisher>>,
+    process: Process,
+    topic: String,
+    may_wait: bool,
+    /// How long it waits for room. `None`: for ever.
+    limit: Option<Duration>,
+}
+
+impl Port {
+    /// Shares a publisher. `limit` is how long it waits for room.
+    pub fn new(raw: RawPublisher, limit: Option<Duration>) -> Self {
+        let may_wait = raw.qos().reliability == Reliability::Reliable && limit != Some(Duration::ZERO);
+        let topic = raw.topic().to_owned();
+        Self { raw: Mutex::new(Some(raw)), process: Process::this(), topic, may_wait, limit }
+    }
+
+    /// Uses the publisher.
+    pub fn with<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&RawPublisher) -> R + Send) -> PyResult<R> {
+        self.process.check(py, &format!("the publisher of topic {:?}", self.topic))?;
+        let used = match self.raw.try_lock() {
+            Ok(raw) => raw.as_ref().map(with),
+            // Another thread waits for room.
+            Err(_) => process::detached(py, || lock(&self.raw).as_ref().map(with)),
+        };
+        used.ok_or_else(|| Kind::Released.error(py, "the publisher is closed"))
+    }
+
+    /// Lends a message and fills it. `fill` must not call Python.
+    pub fn lend(
+        &self,
+        py: Python<'_>,
+        head: (usize, usize),
+        body: usize,
+        fill: impl FnOnce(&mut RawLoan<'_>) + Send,
+    ) -> PyResult<DetachedLoan> {
+        let lent = self.with(py, |raw| {
+            raw.loan(head.0, head.1, body).map(|mut loan| {
+                fill(&mut loan);
+                Sent(loan.detach())
+            })
+        })?;
+        lent.map(Sent::into_inner).map_err(|error| loan_error(py, &error))
+    }
+
+    /// Publishes a loan of this publisher.
+    pub fn publish(&self, py: Python<'_>, loan: DetachedLoan) -> PyResult<u64> {
+        let begun = Instant::now();
+        let mut loan = Sent(loan);
+        loop {
+            let send = |loan: Sent| {
+                self.with_lock(|raw| {
+                    // SAFETY: the loan is one of this publisher, which `Memory` keeps together.
+                    unsafe { raw.attach(loan.into_inner()) }
+                        .publish_or_return()
+                        .map_err(|(error, loan)| (error, Sent(loan.detach())))
+                })
+            };
+            self.process.check(py, &format!("the publisher of topic {:?}", self.topic))?;
+            let published = if self.may_wait { process::detached(py, || send(loan)) } else { send(loan) };
+            match published {
+                None => return Err(Kind::Released.error(py, "the publisher is closed")),
+                Some(Ok(number)) => return Ok(number),
+                Some(Err((error, returned))) => {
+                    let waited = begun.elapsed();
+                    let signal = py.check_signals();
+                    let goes_on = matches!(error, PublishError::Full { .. })
+                        && self.may_wait
+                        && self.limit.is_none_or(|limit| waited < limit);
+                    if !goes_on || signal.is_err() {
+                        self.take_back(returned.0);
+                        signal?;
+                        return Err(publish_error(py, &in_all(error, waited)));
+                    }
+                    loan = returned;
+                }
+            }
+        }
+    }
+
+    fn with_lock<R>(&self, with: impl FnOnce(&RawPublisher) -> R) -> Option<R> {
+        lock(&self.raw).as_ref().map(with)
+    }
+
+    /// Returns a loan's memory to the publisher.
+    pub fn take_back(&self, loan: DetachedLoan) {
+        // In a forked child the lock may be held for ever, and the memory is the parent's.
+        if self.process.is_this() {
+            self.with_lock(|raw| {
+                // SAFETY: as in `publish`.
+                drop(unsafe { raw.attach(loan) });
+            });
+        }
+    }
+}
+
+/// A loan on its way to a call without the GIL.
+struct Sent(DetachedLoan);
+
+// SAFETY: a detached loan is numbers and an address; the publisher, whose lock is held, knows the rest.
+unsafe impl Send for Sent {}
+
+impl Sent {
+    fn into_inner(self) -> DetachedLoan {
+        self.0
+    }
+}
+
+/// The error of a wait in slices tells how long all of them took.
+fn in_all(error: PublishError, all: Duration) -> PublishError {
+    match error {
+        PublishError::Full { topic, waiting_for, depth, waited, subscriber } => {
+            let waited = if all > SLICE { all } else { waited };
+            PublishError::Full { topic, waiting_for, depth, waited, subscriber }
+        }
+        other => other,
+    }
+}
+
+/// The exception for a failed publication.
+pub fn publish_error(py: Python<'_>, error: &PublishError) -> PyErr {
+    let kind = if matches!(error, PublishError::Forked { .. }) { Kind::Forked } else { Kind::Publish };
+    kind.error(py, error)
+}
+
+/// The exception for a loan that is not possible.
+pub fn loan_error(py: Python<'_>, error: &LoanError) -> PyErr {
+    let kind = if matches!(error, LoanError::Forked { .. }) { Kind::Forked } else { Kind::Publish };
+    kind.error(py, error)
+}

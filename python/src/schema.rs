@@ -1,0 +1,410 @@
+//! Schemas and types as Python's code handles them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use situ_bus::{Encoding, TypeDescription};
+use situ_schema::model::{Kind, Literal, Primitive, Type, TypeId};
+use situ_schema::{Format, Loader, Schema, dynamic};
+
+use crate::convert::{to_object, to_struct_value};
+use crate::errors::Kind as Error;
+use crate::hold::{Hold, Memory};
+use crate::message::{State, instantiate};
+use crate::process;
+use crate::types::{Item, Types, typestr};
+
+/// A type of messages, of a part of one, or of an enum.
+#[pyclass(frozen, module = "situ", name = "Type")]
+pub struct TypeHandle {
+    pub types: Arc<Types>,
+    pub id: TypeId,
+}
+
+impl TypeHandle {
+    /// A handle.
+    pub fn new(types: Arc<Types>, id: TypeId) -> Self {
+        Self { types, id }
+    }
+
+    /// The type as a participant registers it. `flat`: with flat messages, if it has a flat form.
+    pub fn describe(&self, flat: bool, user_header_size: u32) -> TypeDescription {
+        let (schema, id) = (&self.types.schema, self.id);
+        let flat = flat && schema.is_flattable(id);
+        let size = schema.flat_layout(id).filter(|_| flat && !schema.has_bulk(id));
+        TypeDescription {
+            name: schema.name(id).to_string(),
+            schema: schema.canonical(id),
+            schema_hash: schema.schema_hash(id),
+            layout_hash: if flat { schema.layout_hash(id) } else { 0 },
+            encoding: if flat { Encoding::Flat } else { Encoding::Xcdr1 },
+            fixed_size: size.and_then(|it| it.extent.size.try_into().ok()).unwrap_or_default(),
+            user_header_size,
+        }
+    }
+}
+
+/// A value of the schema's own notation, for the defaults of constants.
+fn literal(py: Python<'_>, schema: &Schema, value: &Literal) -> PyResult<Py<PyAny>> {
+    Ok(match value {
+        Literal::Bool(it) => it.into_pyobject(py)?.to_owned().into_any().unbind(),
+        Literal::Integer(it) => it.into_pyobject(py)?.into_any().unbind(),
+        Literal::Float(it) => it.into_pyobject(py)?.into_any().unbind(),
+        Literal::String(it) => it.into_pyobject(py)?.into_any().unbind(),
+        Literal::Enumerator { .. } => {
+            let value = schema.enumerator_of(value).map_or(0, |it| it.value);
+            value.into_pyobject(py)?.into_any().unbind()
+        }
+        Literal::List(values) => {
+            let values = values.iter().map(|it| literal(py, schema, it)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, values)?.into_any().unbind()
+        }
+    })
+}
+
+#[pymethods]
+#[allow(clippy::wrong_self_convention, reason = "in Python, a type makes its messages")]
+impl TypeHandle {
+    /// The full name, in IDL's spelling.
+    #[getter]
+    fn name(&self) -> String {
+        self.types.schema.name(self.id).to_string()
+    }
+
+    /// The canonical schema, with all types that this one needs.
+    #[getter]
+    fn schema(&self) -> String {
+        self.types.schema.canonical(self.id)
+    }
+
+    /// The hash of the schema.
+    #[getter]
+    fn schema_hash(&self) -> u64 {
+        self.types.schema.schema_hash(self.id)
+    }
+
+    /// Whether it is `struct`, `union`, `enum`, `bitmask` or `typedef`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.types.schema.definition(self.id).kind.word()
+    }
+
+    /// The documentation in the schema.
+    #[getter]
+    fn docs(&self) -> &str {
+        &self.types.schema.definition(self.id).docs
+    }
+
+    /// Whether its messages can be flat.
+    #[getter]
+    fn is_flattable(&self) -> bool {
+        self.types.schema.is_flattable(self.id)
+    }
+
+    /// Whether its default storage is flat.
+    #[getter]
+    fn is_flat(&self) -> bool {
+        self.types.schema.is_flat(self.id)
+    }
+
+    /// The size of the head of a flat message; `None` if there is none.
+    #[getter]
+    fn flat_size(&self) -> Option<u64> {
+        self.types.schema.flat_layout(self.id).map(|it| it.extent.size)
+    }
+
+    /// The Python class: of a struct its class of messages, of an enum an `IntEnum`, of a bitmask an
+    /// `IntFlag`.
+    #[getter]
+    fn cls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.types.class(py, self.id)
+    }
+
+    /// The members of a struct, in order: names, types as IDL writes them, documentation, units.
+    #[getter]
+    fn members(&self, py: Python<'_>) -> PyResult<Vec<(String, String, Option<String>)>> {
+        let Some(plan) = self.plan() else {
+            let text = format!("{} is no struct", self.name());
+            return Err(Error::Schema.error(py, text));
+        };
+        let schema = &self.types.schema;
+        let of = |it: &crate::types::MemberPlan| {
+            let mut text = schema.display(&it.part.ty);
+            if it.optional {
+                text = format!("@optional {text}");
+            }
+            if it.bulk {
+                text = format!("@bulk {text}");
+            }
+            (it.name.clone(), text, unit(schema, self.id, &it.name))
+        };
+        Ok(plan.members.iter().map(of).collect())
+    }
+
+    /// The names and values of an enum's enumerators, or the names and bits of a bitmask's flags.
+    #[getter]
+    fn values(&self, py: Python<'_>) -> PyResult<Vec<(String, i128)>> {
+        match &self.types.schema.definition(self.id).kind {
+            Kind::Enum(it) => {
+                Ok(it.enumerators.iter().map(|it| (it.name.clone(), i128::from(it.value))).collect())
+            }
+            Kind::Bitmask(it) => {
+                Ok(it.flags.iter().map(|it| (it.name.clone(), 1i128 << it.position)).collect())
+            }
+            _ => Err(Error::Schema.error(py, format!("{} is no enum or bitmask", self.name()))),
+        }
+    }
+
+    /// What numpy needs to read a flat value in place: `(names, formats, offsets, size)`. A format is a text,
+    /// or a list of the text or of a type, and the lengths of an array.
+    fn layout<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let schema = &self.types.schema;
+        let (Some(plan), true) = (self.plan(), schema.is_plain(&Type::Named(self.id))) else {
+            let text = format!("{} has no fixed layout", self.name());
+            return Err(Error::Schema.error(py, text));
+        };
+        let (names, formats, offsets) = (PyList::empty(py), PyList::empty(py), PyList::empty(py));
+        for member in &plan.members {
+            names.append(&member.name)?;
+            offsets.append(member.at)?;
+            let item = match &member.part.kind {
+                crate::types::Kind::Array { item: Some(item), dimensions, .. } => {
+                    let inner = dimensions.iter().map(|it| u64::from(*it)).collect();
+                    Some(Item { inner, ..item.clone() })
+                }
+                crate::types::Kind::Struct(id) => {
+                    Some(Item { typestr: String::new(), size: 0, inner: Vec::new(), of: Some(*id) })
+                }
+                crate::types::Kind::Primitive(it) => Some(number(*it)),
+                crate::types::Kind::Enum(_) => Some(number(Primitive::I32)),
+                crate::types::Kind::Bitmask(_, it) => Some(number(*it)),
+                _ => None,
+            };
+            let Some(item) = item else {
+                return Err(Error::Schema.error(py, format!("`{}` has no fixed layout", member.name)));
+            };
+            match item.of {
+                Some(id) => {
+                    let handle = Self::new(self.types.clone(), id);
+                    formats.append((handle, item.inner))?;
+                }
+                None => formats.append((item.typestr, item.inner))?,
+            }
+        }
+        let layout = PyDict::new(py);
+        layout.set_item("names", names)?;
+        layout.set_item("formats", formats)?;
+        layout.set_item("offsets", offsets)?;
+        layout.set_item("itemsize", plan.size.unwrap_or(0))?;
+        Ok(layout)
+    }
+
+    /// A message from the bytes of a flat one: its head and its body. The bytes are copied.
+    #[pyo3(signature = (head, body = None))]
+    fn from_flat<'py>(
+        &self,
+        py: Python<'py>,
+        head: &[u8],
+        body: Option<&[u8]>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let body = body.unwrap_or_default();
+        let size = self.flat_size();
+        if size != Some(head.len() as u64) {
+            let text = match size {
+                Some(size) => {
+                    format!("a {} has a head of {size} bytes, and this has {}", self.name(), head.len())
+                }
+                None => format!("{} has no flat form", self.name()),
+            };
+            return Err(Error::Malformed.error(py, text));
+        }
+        let memory = Memory::of_bytes(head, body, false)
+            .ok_or_else(|| Error::Malformed.error(py, "there is no memory for it"))?;
+        let state = State::View { hold: Hold::new(memory), at: 0 };
+        Ok(instantiate(py, &self.types, self.id, state)?.into_any())
+    }
+
+    /// The bytes of a flat message: its head and its body.
+    fn to_flat<'py>(
+        &self,
+        py: Python<'py>,
+        message: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let value = to_struct_value(py, &self.types, self.id, message)?;
+        let flat = dynamic::to_flat(&self.types.schema, self.id, &value)
+            .map_err(|error| Error::Conversion.error(py, error))?;
+        Ok((PyBytes::new(py, &flat.head), PyBytes::new(py, &flat.body)))
+    }
+
+    /// A message from CDR, version 1 or 2, with its encapsulation header.
+    fn from_cdr<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+        let value = dynamic::from_cdr(&self.types.schema, self.id, data);
+        let value = value.map_err(|error| Error::Malformed.error(py, error))?;
+        to_object(py, &self.types, &self.types.part(&Type::Named(self.id)), &value)
+    }
+
+    /// A message as CDR, version 1 or 2, with its encapsulation header.
+    #[pyo3(signature = (message, version = 1))]
+    fn to_cdr<'py>(
+        &self,
+        py: Python<'py>,
+        message: &Bound<'py, PyAny>,
+        version: u8,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let version = match version {
+            1 => situ_wire::Encoding::Xcdr1,
+            2 => situ_wire::Encoding::Xcdr2,
+            other => {
+                let text = format!("there is no version {other} of CDR: write 1 or 2");
+                return Err(Error::Conversion.error(py, text));
+            }
+        };
+        let value = to_struct_value(py, &self.types, self.id, message)?;
+        let bytes = dynamic::to_cdr(&self.types.schema, self.id, &value, version)
+            .map_err(|error| Error::Conversion.error(py, error))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// A message from a region's image.
+    fn from_region<'py>(&self, py: Python<'py>, image: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+        let value = dynamic::from_region(&self.types.schema, self.id, image);
+        let value = value.map_err(|error| Error::Malformed.error(py, error))?;
+        to_object(py, &self.types, &self.types.part(&Type::Named(self.id)), &value)
+    }
+
+    /// A message from YAML or JSON.
+    fn from_text<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+        let value = dynamic::from_text(&self.types.schema, self.id, text);
+        let value = value.map_err(|error| Error::Conversion.error(py, error))?;
+        to_object(py, &self.types, &self.types.part(&Type::Named(self.id)), &value)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<situ.Type {} {}>", self.kind(), self.name())
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        let Ok(other) = other.cast::<Self>() else { return false };
+        let other = other.get();
+        self.name() == other.name() && self.schema_hash() == other.schema_hash()
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.schema_hash()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, String))> {
+        let make = py.import("situ._types")?.getattr("restore_type")?;
+        Ok((make, (self.name(), self.schema())))
+    }
+}
+
+impl TypeHandle {
+    fn plan(&self) -> Option<&Arc<crate::types::StructPlan>> {
+        let is_struct = self.types.schema.definition(self.id).kind.as_struct().is_some();
+        is_struct.then(|| self.types.plan(self.id))
+    }
+}
+
+fn number(primitive: Primitive) -> Item {
+    Item { typestr: typestr(primitive).to_owned(), size: primitive.size(), inner: Vec::new(), of: None }
+}
+
+fn unit(schema: &Schema, id: TypeId, name: &str) -> Option<String> {
+    let it = schema.definition(id).kind.as_struct()?;
+    match it.members.iter().find(|member| member.name == name) {
+        Some(member) => member.unit.clone(),
+        None => unit(schema, it.base?, name),
+    }
+}
+
+/// All definitions of some schema files.
+#[pyclass(frozen, module = "situ", name = "Schema")]
+pub struct SchemaHandle {
+    schema: Schema,
+}
+
+#[pymethods]
+impl SchemaHandle {
+    /// Reads files (`.idl`, `.msg`, `.srv`, `.action`), packages or interfaces of ROS, or the text of an IDL
+    /// file.
+    #[new]
+    #[pyo3(signature = (files = Vec::new(), include = Vec::new(), ros = Vec::new(), text = None))]
+    fn new(
+        py: Python<'_>,
+        files: Vec<PathBuf>,
+        include: Vec<PathBuf>,
+        ros: Vec<String>,
+        text: Option<String>,
+    ) -> PyResult<Self> {
+        let mut loader = include.into_iter().fold(Loader::new(), Loader::include).ament_prefix_path();
+        for file in files {
+            if !file.exists() {
+                return Err(Error::Schema.error(py, format!("there is no file {}", file.display())));
+            }
+            loader = loader.file(file);
+        }
+        for name in ros {
+            loader = if name.contains('/') { loader.ros_interface(name) } else { loader.ros_package(name) };
+        }
+        if let Some(text) = text {
+            loader = loader.text("schema.idl", text, Format::Idl);
+        }
+        let schema =
+            process::detached(py, || loader.load()).map_err(|error| Error::Schema.error(py, error))?;
+        Ok(Self { schema })
+    }
+
+    /// The type of this name: `sensor_msgs::msg::Image`, `sensor_msgs/msg/Image` or `sensor_msgs/Image`; of a
+    /// module without `msg`, `vision::Boxes` or `vision/Boxes`.
+    fn find(&self, py: Python<'_>, name: &str) -> PyResult<TypeHandle> {
+        let found = self.schema.find(name).or_else(|| self.schema.find(&name.replace('/', "::")));
+        let Some(id) = found else {
+            let names: Vec<_> =
+                self.schema.definitions().map(|(_, it)| it.name.to_string()).take(20).collect();
+            let text = format!("there is no type `{name}`; there are: {}", names.join(", "));
+            return Err(Error::Schema.error(py, text));
+        };
+        let types = Types::in_schema(py, &self.schema, id)?;
+        let id = types.root;
+        Ok(TypeHandle { types, id })
+    }
+
+    /// The names of all types, in the order of the files.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.schema.definitions().map(|(_, it)| it.name.to_string()).collect()
+    }
+
+    /// The names of the services, each with the names of its types of requests and replies.
+    #[getter]
+    fn services(&self) -> Vec<(String, String, String)> {
+        let name = |id| self.schema.name(id).to_string();
+        let services = self.schema.services().iter();
+        services.map(|it| (it.name.to_string(), name(it.request), name(it.response))).collect()
+    }
+
+    /// The constants, by name.
+    #[getter]
+    fn constants<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let constants = PyDict::new(py);
+        for it in self.schema.constants() {
+            constants.set_item(it.name.to_string(), literal(py, &self.schema, &it.value)?)?;
+        }
+        Ok(constants)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<situ.Schema of {} types>", self.schema.definitions().len())
+    }
+}
+
+/// The type of this name in a canonical schema.
+#[pyfunction]
+pub fn type_of(py: Python<'_>, name: &str, schema: &str) -> PyResult<TypeHandle> {
+    let types = Types::of(py, schema, name)?;
+    let id = types.root;
+    Ok(TypeHandle { types, id })
+}

@@ -1,0 +1,461 @@
+//! Services: clients and servers.
+//!
+//! Requests and replies are encoded values here, which costs a copy of each; topics carry what is large.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use situ_bus::{
+    AnswerError, CallError, Encoding, EventFd, LoanError, PublishError, RawClient, RawReply, RawServer,
+    ReplyError, RequestHandle, ServiceDescription, TypeDescription, Wait,
+};
+use situ_schema::dynamic;
+
+use crate::convert::to_struct_value;
+use crate::errors::{Kind as Error, refused};
+use crate::hold::lock;
+use crate::message::{Struct, received};
+use crate::node::NodeHandle;
+use crate::process::{self, Process};
+use crate::qos;
+use crate::schema::TypeHandle;
+use crate::subscriber::{SLICE, take_error};
+
+/// An encoded message.
+struct Encoded {
+    head: Vec<u8>,
+    align: usize,
+    body: Vec<u8>,
+}
+
+fn encode(py: Python<'_>, handle: &TypeHandle, flat: bool, message: &Bound<'_, PyAny>) -> PyResult<Encoded> {
+    let (types, id) = (&handle.types, handle.id);
+    let value = to_struct_value(py, types, id, message)?;
+    let encoded = if flat {
+        let align = types.schema.flat_layout(id).map_or(1, |it| it.extent.align as usize);
+        dynamic::to_flat(&types.schema, id, &value).map(|it| Encoded { head: it.head, align, body: it.body })
+    } else {
+        let cdr = dynamic::to_cdr(&types.schema, id, &value, situ_wire::Encoding::Xcdr1);
+        cdr.map(|body| Encoded { head: Vec::new(), align: 1, body })
+    };
+    encoded.map_err(|error| Error::Conversion.error(py, error))
+}
+
+/// The description with which messages of any layout are read.
+fn any_layout(handle: &TypeHandle) -> TypeDescription {
+    let is_flat = handle.types.schema.is_flat(handle.id);
+    TypeDescription { encoding: Encoding::Region, layout_hash: 0, ..handle.describe(is_flat, 0) }
+}
+
+fn handle(of: &TypeHandle) -> TypeHandle {
+    TypeHandle::new(of.types.clone(), of.id)
+}
+
+/// What clients and servers share: one participant, used by one thread at a time.
+struct Shared<T> {
+    raw: Mutex<Option<T>>,
+    fd: Mutex<Option<EventFd>>,
+    process: Process,
+    name: String,
+}
+
+impl<T: Send> Shared<T> {
+    fn new(raw: T, name: &str) -> Self {
+        Self {
+            raw: Mutex::new(Some(raw)),
+            fd: Mutex::new(None),
+            process: Process::this(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.process.check(py, &format!("the client or server of service {:?}", self.name))
+    }
+
+    fn with<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&T) -> R + Send) -> PyResult<R> {
+        self.check(py)?;
+        let used = match self.raw.try_lock() {
+            Ok(raw) => raw.as_ref().map(with),
+            Err(_) => process::detached(py, || lock(&self.raw).as_ref().map(with)),
+        };
+        used.ok_or_else(|| {
+            Error::Released.error(py, format!("the client or server of service {:?} is closed", self.name))
+        })
+    }
+
+    /// As `with`, without the GIL.
+    fn with_detached<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&T) -> R + Send) -> PyResult<R> {
+        self.check(py)?;
+        let used = process::detached(py, || lock(&self.raw).as_ref().map(with));
+        py.check_signals()?;
+        used.ok_or_else(|| {
+            Error::Released.error(py, format!("the client or server of service {:?} is closed", self.name))
+        })
+    }
+
+    fn fileno(
+        &self,
+        py: Python<'_>,
+        make: impl FnOnce(&T) -> std::io::Result<EventFd> + Send,
+    ) -> PyResult<i32> {
+        use std::os::fd::{AsFd, AsRawFd};
+        let known = lock(&self.fd).as_ref().map(|it| it.as_fd().as_raw_fd());
+        if let Some(fd) = known {
+            return Ok(fd);
+        }
+        let made = self.with(py, make)?.map_err(|error| Error::Error.error(py, error))?;
+        Ok(lock(&self.fd).insert(made).as_fd().as_raw_fd())
+    }
+
+    fn clear_fd(&self) {
+        if let Some(fd) = &*lock(&self.fd) {
+            fd.clear();
+        }
+    }
+
+    fn close(&self, py: Python<'_>) {
+        if self.process.is_this() {
+            let fd = lock(&self.fd).take();
+            process::detached(py, || {
+                drop(fd);
+                drop(lock(&self.raw).take());
+            });
+        }
+    }
+}
+
+/// How long one wait lasts: up to the limit, but not so long that signals wait.
+fn slice(limit: Option<Duration>, begun: Instant) -> Duration {
+    limit.map_or(SLICE, |limit| limit.saturating_sub(begun.elapsed()).min(SLICE))
+}
+
+/// A client of a service.
+#[pyclass(frozen, subclass, module = "situ", name = "Client")]
+pub struct ClientHandle {
+    shared: Shared<RawClient>,
+    request: TypeHandle,
+    reply: TypeHandle,
+    flat: bool,
+}
+
+fn call_error(py: Python<'_>, error: &CallError) -> PyErr {
+    let kind = match error {
+        CallError::Publish(PublishError::Forked { .. }) | CallError::Loan(LoanError::Forked { .. }) => {
+            Error::Forked
+        }
+        _ => Error::Call,
+    };
+    kind.error(py, error)
+}
+
+fn reply_error(py: Python<'_>, error: &ReplyError) -> PyErr {
+    match error {
+        ReplyError::Refused { code, text, .. } => refused(py, error, *code, text),
+        ReplyError::Deadline { .. } => Error::Timeout.error(py, error),
+        ReplyError::Take(error) => take_error(py, error),
+        _ => Error::Call.error(py, error),
+    }
+}
+
+#[pymethods]
+impl ClientHandle {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        node: &NodeHandle,
+        service: &str,
+        request: &TypeHandle,
+        reply: &TypeHandle,
+        flat: bool,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let node = node.node(py)?;
+        let description = ServiceDescription { request: request.describe(flat, 0), reply: any_layout(reply) };
+        let options = qos::of_service(options)?;
+        let flat = description.request.encoding == Encoding::Flat;
+        let raw = process::detached(py, || RawClient::create(&node, service, &description, &options));
+        let raw = raw.map_err(|error| Error::Register.error(py, error))?;
+        Ok(Self { shared: Shared::new(raw, service), request: handle(request), reply: handle(reply), flat })
+    }
+
+    /// The service's name.
+    #[getter]
+    fn service(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// The class of requests.
+    #[getter]
+    fn request<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.request.types.class(py, self.request.id)
+    }
+
+    /// The number of servers at the moment.
+    #[getter]
+    fn servers(&self, py: Python<'_>) -> PyResult<usize> {
+        self.shared.with(py, RawClient::servers)
+    }
+
+    /// Waits for a server. Returns whether there is one.
+    #[pyo3(signature = (timeout = None))]
+    fn wait_for_server(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
+        let (limit, begun) = (qos::limit(py, "timeout", timeout)?, Instant::now());
+        loop {
+            let slice = slice(limit, begun);
+            let how = Wait::at_most(slice).until_a_signal();
+            let found =
+                self.shared.with_detached(py, |raw| raw.wait_for_server_with(how).unwrap_or(false))?;
+            if found || slice.is_zero() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Sends a request, and returns the number of the call. `timeout` is how long the reply may take.
+    #[pyo3(signature = (message, timeout = None))]
+    fn send(&self, py: Python<'_>, message: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<u64> {
+        let limit = qos::limit(py, "timeout", timeout)?;
+        let encoded = encode(py, &self.request, self.flat, message)?;
+        let sent = self.shared.with_detached(py, |raw| {
+            let mut loan =
+                raw.loan(encoded.head.len(), encoded.align, encoded.body.len()).map_err(CallError::from)?;
+            loan.head_bytes().copy_from_slice(&encoded.head);
+            loan.body_bytes().copy_from_slice(&encoded.body);
+            loan.send(limit)
+        })?;
+        sent.map_err(|error| call_error(py, &error))
+    }
+
+    /// The next reply to a call, or `None` if there is none yet: `(message, whether the call is over)`. The end
+    /// of a streamed reply has no message. `wait`: waits for it, without a limit but that of the call.
+    #[pyo3(signature = (call, wait = true))]
+    fn take_reply<'py>(
+        &self,
+        py: Python<'py>,
+        call: u64,
+        wait: bool,
+    ) -> PyResult<Option<(Option<Bound<'py, Struct>>, bool)>> {
+        loop {
+            let taken = if wait {
+                let how = Wait::at_most(SLICE).until_a_signal();
+                self.shared.with_detached(py, |raw| match raw.receive_of_with(call, how) {
+                    Err(ReplyError::Interrupted { .. }) => Ok(None),
+                    other => other,
+                })?
+            } else {
+                self.shared.with(py, |raw| raw.take_of(call))?
+            };
+            match taken.map_err(|error| reply_error(py, &error))? {
+                Some(reply) => return self.unpack(py, reply).map(Some),
+                None if wait => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Ends a call. Its replies are dropped.
+    fn cancel(&self, py: Python<'_>, call: u64) -> PyResult<()> {
+        self.shared.with(py, |raw| raw.cancel(call))?.map_err(|error| call_error(py, &error))
+    }
+
+    /// A descriptor that is readable when there may be a reply.
+    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+        self.shared.fileno(py, RawClient::event_fd)
+    }
+
+    /// Makes the descriptor unreadable until the next reply.
+    fn clear_fd(&self) {
+        self.shared.clear_fd();
+    }
+
+    /// Leaves the service. Calls that are under way get no reply.
+    fn close(&self, py: Python<'_>) {
+        self.shared.close(py);
+    }
+}
+
+impl ClientHandle {
+    fn unpack<'py>(&self, py: Python<'py>, reply: RawReply) -> PyResult<(Option<Bound<'py, Struct>>, bool)> {
+        let (has_content, is_last) = (reply.has_content(), reply.is_last());
+        let message = match has_content {
+            true => Some(received(py, &self.reply.types, reply.into_sample(), None)?),
+            false => None,
+        };
+        Ok((message, is_last))
+    }
+
+    /// It as a source of a wait set.
+    pub fn source(&self, py: Python<'_>) -> PyResult<situ_bus::Source> {
+        self.shared.with(py, situ_bus::Waitable::source)
+    }
+}
+
+/// A server of a service.
+#[pyclass(frozen, subclass, module = "situ", name = "Server")]
+pub struct ServerHandle {
+    shared: Shared<RawServer>,
+    request: TypeHandle,
+    reply: TypeHandle,
+    flat: bool,
+}
+
+/// A request that a server has taken.
+#[pyclass(frozen, module = "situ", name = "Request")]
+pub struct RequestObject {
+    server: Py<ServerHandle>,
+    handle: RequestHandle,
+    /// The request itself.
+    #[pyo3(get)]
+    message: Py<Struct>,
+}
+
+fn answer_error(py: Python<'_>, error: &AnswerError) -> PyErr {
+    Error::Call.error(py, error)
+}
+
+#[pymethods]
+impl ServerHandle {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        node: &NodeHandle,
+        service: &str,
+        request: &TypeHandle,
+        reply: &TypeHandle,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let node = node.node(py)?;
+        let is_flat = reply.types.schema.is_flat(reply.id);
+        let is_request_flat = request.types.schema.is_flat(request.id);
+        let description = ServiceDescription {
+            request: if is_request_flat { request.describe(true, 0) } else { any_layout(request) },
+            reply: reply.describe(is_flat, 0),
+        };
+        let options = qos::of_service(options)?;
+        let flat = description.reply.encoding == Encoding::Flat;
+        let raw = process::detached(py, || RawServer::create(&node, service, &description, &options));
+        let raw = raw.map_err(|error| Error::Register.error(py, error))?;
+        Ok(Self { shared: Shared::new(raw, service), request: handle(request), reply: handle(reply), flat })
+    }
+
+    /// The service's name.
+    #[getter]
+    fn service(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// The class of replies.
+    #[getter]
+    fn reply<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.reply.types.class(py, self.reply.id)
+    }
+
+    /// The number of clients at the moment.
+    #[getter]
+    fn clients(&self, py: Python<'_>) -> PyResult<usize> {
+        self.shared.with(py, RawServer::clients)
+    }
+
+    /// Takes the next request, or `None` if there is none.
+    fn take(slf: &Bound<'_, Self>) -> PyResult<Option<RequestObject>> {
+        let (py, this) = (slf.py(), slf.get());
+        let taken = this.shared.with(py, RawServer::take)?.map_err(|error| Error::Take.error(py, error))?;
+        let Some(request) = taken else { return Ok(None) };
+        let (sample, handle) = request.into_parts();
+        let message = received(py, &this.request.types, sample, None)?.unbind();
+        Ok(Some(RequestObject { server: slf.clone().unbind(), handle, message }))
+    }
+
+    /// Waits until there is a request. Returns whether there is.
+    #[pyo3(signature = (timeout = None))]
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
+        let (limit, begun) = (qos::limit(py, "timeout", timeout)?, Instant::now());
+        loop {
+            let slice = slice(limit, begun);
+            let how = Wait::at_most(slice).until_a_signal();
+            let found = self.shared.with_detached(py, |raw| raw.wait_with(how).unwrap_or(false))?;
+            if found || slice.is_zero() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// A descriptor that is readable when there may be a request.
+    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+        self.shared.fileno(py, RawServer::event_fd)
+    }
+
+    /// Makes the descriptor unreadable until the next request.
+    fn clear_fd(&self) {
+        self.shared.clear_fd();
+    }
+
+    /// Leaves the service.
+    fn close(&self, py: Python<'_>) {
+        self.shared.close(py);
+    }
+
+    /// Whether it is closed.
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.shared.raw.try_lock().is_ok_and(|raw| raw.is_none())
+    }
+}
+
+impl ServerHandle {
+    /// It as a source of a wait set.
+    pub fn source(&self, py: Python<'_>) -> PyResult<situ_bus::Source> {
+        self.shared.with(py, situ_bus::Waitable::source)
+    }
+}
+
+#[pymethods]
+impl RequestObject {
+    /// Answers it. With `more`, this is a part of the reply, and `end` or another answer follows.
+    ///
+    /// The reply is a message or a dict; instead of it, its members can be given.
+    #[pyo3(signature = (message = None, *, more = false, **members))]
+    fn answer(
+        &self,
+        py: Python<'_>,
+        message: Option<&Bound<'_, PyAny>>,
+        more: bool,
+        members: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let server = self.server.get();
+        let members = members.map_or_else(|| PyDict::new(py), Clone::clone).into_any();
+        let encoded = encode(py, &server.reply, server.flat, message.unwrap_or(&members))?;
+        let id = self.handle.id();
+        let sent = server.shared.with_detached(py, |raw| {
+            let mut loan = raw.loan(&id, encoded.head.len(), encoded.align, encoded.body.len())?;
+            loan.head_bytes().copy_from_slice(&encoded.head);
+            loan.body_bytes().copy_from_slice(&encoded.body);
+            if more { loan.send_part() } else { loan.send() }
+        })?;
+        sent.map_err(|error| answer_error(py, &error))
+    }
+
+    /// Ends a reply of several parts.
+    fn end(&self, py: Python<'_>) -> PyResult<()> {
+        let id = self.handle.id();
+        let ended = self.server.get().shared.with(py, |raw| raw.end(&id))?;
+        ended.map_err(|error| answer_error(py, &error))
+    }
+
+    /// Refuses it, with a number and a text, which the client's `RefusedError` has.
+    fn refuse(&self, py: Python<'_>, code: u64, text: &str) -> PyResult<()> {
+        let id = self.handle.id();
+        let ended = self.server.get().shared.with(py, |raw| raw.refuse(&id, code, text))?;
+        ended.map_err(|error| answer_error(py, &error))
+    }
+
+    /// Whether nothing waits for the reply any more.
+    #[getter]
+    fn is_cancelled(&self, py: Python<'_>) -> PyResult<bool> {
+        self.server.get().shared.with(py, |raw| raw.collect().is_err())?;
+        Ok(self.handle.is_cancelled())
+    }
+}

@@ -1,0 +1,277 @@
+//! Types of messages as the package uses them: where members lie, what Python makes of them.
+//!
+//! All uses of one type in a process share one `Types`, so that two topics with the same type have the same
+//! classes. They are found by the canonical text of their schema.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyModule, PyType};
+use situ_schema::model::{self, Member, Primitive, Type, TypeId};
+use situ_schema::{Extent, Schema};
+
+use crate::errors::{Kind as Error, module};
+use crate::hold::lock;
+use crate::schema::TypeHandle;
+
+/// A root type with all types that it needs.
+pub struct Types {
+    pub schema: Schema,
+    pub root: TypeId,
+    plans: Vec<OnceLock<Arc<StructPlan>>>,
+    classes: Vec<PyOnceLock<Py<PyAny>>>,
+}
+
+/// A struct as Python sees it: the members of its bases first.
+pub struct StructPlan {
+    pub id: TypeId,
+    pub members: Vec<MemberPlan>,
+    pub names: Arc<[String]>,
+    index: HashMap<String, usize>,
+    /// The size of its flat form, if it has one.
+    pub size: Option<u64>,
+}
+
+/// A member of a struct.
+pub struct MemberPlan {
+    pub name: String,
+    pub part: Part,
+    pub optional: bool,
+    pub bulk: bool,
+    /// Where it lies in the flat form.
+    pub at: u64,
+    /// Where the value of an optional member lies, from `at` on.
+    pub value_at: u64,
+}
+
+/// A value's type, with its flat layout where it has one.
+pub struct Part {
+    pub ty: Type,
+    pub kind: Kind,
+    /// The size of its flat form; 0 if it has none.
+    pub size: u64,
+}
+
+/// What a value is.
+pub enum Kind {
+    /// A boolean, number or character.
+    Primitive(Primitive),
+    /// A string.
+    Text(Option<u32>),
+    /// A wide string.
+    WideText(Option<u32>),
+    /// An enum.
+    Enum(TypeId),
+    /// A bitmask.
+    Bitmask(TypeId, Primitive),
+    /// A struct.
+    Struct(TypeId),
+    /// A union.
+    Union(TypeId),
+    /// A fixed array.
+    Array { element: Arc<Part>, dimensions: Vec<u32>, item: Option<Item> },
+    /// A sequence. `data` is where its elements begin, in a flat message.
+    Sequence { element: Arc<Part>, bound: Option<u32>, data: u64, item: Option<Item> },
+    /// A map.
+    Map,
+}
+
+/// An element that arrays can have: a number, or a struct of numbers.
+#[derive(Clone)]
+pub struct Item {
+    /// As numpy's array interface writes it.
+    pub typestr: String,
+    /// The size of one number or struct.
+    pub size: u64,
+    /// The lengths of an element that is an array itself.
+    pub inner: Vec<u64>,
+    /// The struct.
+    pub of: Option<TypeId>,
+}
+
+impl Item {
+    /// The size of one element of the outer array.
+    pub fn stride(&self) -> u64 {
+        self.inner.iter().fold(self.size, |size, length| size.saturating_mul(*length))
+    }
+}
+
+/// The primitive as numpy's array interface writes it.
+pub fn typestr(primitive: Primitive) -> &'static str {
+    match primitive {
+        Primitive::Bool => "|b1",
+        Primitive::I8 => "|i1",
+        Primitive::U8 | Primitive::Char8 => "|u1",
+        Primitive::I16 => "<i2",
+        Primitive::U16 | Primitive::WChar => "<u2",
+        Primitive::I32 => "<i4",
+        Primitive::U32 => "<u4",
+        Primitive::I64 => "<i8",
+        Primitive::U64 => "<u8",
+        Primitive::F32 => "<f4",
+        Primitive::F64 => "<f8",
+    }
+}
+
+type Known = HashMap<(String, String), Weak<Types>>;
+
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+
+impl Types {
+    /// The type of this name in a canonical schema.
+    pub fn of(py: Python<'_>, text: &str, name: &str) -> PyResult<Arc<Self>> {
+        let key = (name.to_owned(), text.to_owned());
+        if let Some(types) = lock(&KNOWN).get(&key).and_then(Weak::upgrade) {
+            return Ok(types);
+        }
+        let schema = Schema::from_idl(text).map_err(|error| Error::Schema.error(py, error))?;
+        let Some(root) = schema.find(name) else {
+            return Err(Error::Schema.error(py, format!("the schema does not define {name}")));
+        };
+        let count = schema.definitions().len();
+        let types = Arc::new(Self {
+            root,
+            schema,
+            plans: (0..count).map(|_| OnceLock::new()).collect(),
+            classes: (0..count).map(|_| PyOnceLock::new()).collect(),
+        });
+        let mut known = lock(&KNOWN);
+        known.retain(|_, it| it.strong_count() > 0);
+        known.insert(key, Arc::downgrade(&types));
+        Ok(types)
+    }
+
+    /// The type of this name in any schema.
+    pub fn in_schema(py: Python<'_>, schema: &Schema, id: TypeId) -> PyResult<Arc<Self>> {
+        Self::of(py, &schema.canonical(id), schema.name(id).as_str())
+    }
+
+    /// The plan of a struct.
+    pub fn plan(&self, id: TypeId) -> &Arc<StructPlan> {
+        self.plans[id.index()].get_or_init(|| Arc::new(StructPlan::new(&self.schema, id)))
+    }
+
+    /// The class of a struct, enum or bitmask, made at its first use.
+    pub fn class<'py>(self: &Arc<Self>, py: Python<'py>, id: TypeId) -> PyResult<Bound<'py, PyAny>> {
+        let class = self.classes[id.index()].get_or_try_init(py, || {
+            let handle = TypeHandle::new(self.clone(), id);
+            let make = module(py, &MODULE, "situ._types")?.getattr("make_class")?;
+            Ok::<_, PyErr>(make.call1((handle,))?.unbind())
+        })?;
+        Ok(class.bind(py).clone())
+    }
+
+    /// The class of a struct.
+    pub fn struct_class<'py>(self: &Arc<Self>, py: Python<'py>, id: TypeId) -> PyResult<Bound<'py, PyType>> {
+        Ok(self.class(py, id)?.cast_into::<PyType>()?)
+    }
+
+    /// What a type is.
+    pub fn part(&self, ty: &Type) -> Part {
+        Part::new(&self.schema, ty)
+    }
+}
+
+impl StructPlan {
+    fn new(schema: &Schema, id: TypeId) -> Self {
+        let mut members = Vec::new();
+        add_members(schema, id, 0, &mut members);
+        let size = schema.flat_layout(id).map(|layout| layout.extent.size);
+        let names = members.iter().map(|it| it.name.clone()).collect();
+        let index = members.iter().enumerate().map(|(at, it)| (it.name.clone(), at)).collect();
+        Self { id, members, names, index, size }
+    }
+
+    /// The position of a member.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.index.get(name).copied()
+    }
+}
+
+fn add_members(schema: &Schema, id: TypeId, at: u64, members: &mut Vec<MemberPlan>) {
+    let Some(it) = schema.definition(id).kind.as_struct() else { return };
+    let places = schema.flat_layout(id).map(|layout| &layout.members[..]).unwrap_or_default();
+    let own = places.len().saturating_sub(it.members.len());
+    if let Some(base) = it.base {
+        add_members(schema, base, at, members);
+    }
+    for (index, member) in it.members.iter().enumerate() {
+        let place = places.get(own + index).map_or(0, |place| place.offset);
+        members.push(MemberPlan::new(schema, member, at + place));
+    }
+}
+
+impl MemberPlan {
+    fn new(schema: &Schema, member: &Member, at: u64) -> Self {
+        let part = Part::new(schema, &member.ty);
+        let value_at = match schema.flat_extent(&member.ty) {
+            // The presence byte, then padding up to the value.
+            Ok(extent) if member.optional => extent.align.max(1),
+            _ => 0,
+        };
+        let (optional, bulk) = (member.optional, member.bulk);
+        Self { name: member.name.clone(), part, optional, bulk, at, value_at }
+    }
+}
+
+impl Part {
+    fn new(schema: &Schema, ty: &Type) -> Self {
+        let size = schema.flat_extent(ty).map_or(0, |extent| extent.size);
+        let kind = if let Some((element, dimensions)) = schema.array(ty) {
+            let item = Item::of(schema, element);
+            Kind::Array { element: Arc::new(Self::new(schema, element)), dimensions, item }
+        } else {
+            match schema.resolve(ty) {
+                Type::Primitive(primitive) => Kind::Primitive(*primitive),
+                Type::String { bound } => Kind::Text(*bound),
+                Type::WString { bound } => Kind::WideText(*bound),
+                Type::Sequence { element, bound } => Kind::Sequence {
+                    data: schema.container_layout(ty).map_or(0, |it| it.data_offset),
+                    item: Item::of(schema, element),
+                    element: Arc::new(Self::new(schema, element)),
+                    bound: *bound,
+                },
+                Type::Map { .. } | Type::Array { .. } => Kind::Map,
+                Type::Named(id) => match &schema.definition(*id).kind {
+                    model::Kind::Struct(_) => Kind::Struct(*id),
+                    model::Kind::Union(_) => Kind::Union(*id),
+                    model::Kind::Enum(_) => Kind::Enum(*id),
+                    model::Kind::Bitmask(it) => Kind::Bitmask(*id, it.storage()),
+                    model::Kind::Alias(inner) => return Self::new(schema, inner),
+                },
+            }
+        };
+        Self { ty: ty.clone(), kind, size }
+    }
+}
+
+impl Item {
+    fn of(schema: &Schema, ty: &Type) -> Option<Self> {
+        if let Some((element, dimensions)) = schema.array(ty) {
+            let inner = dimensions.iter().map(|it| u64::from(*it)).collect();
+            return Self::of(schema, element).map(|item| Self { inner, ..item });
+        }
+        let number = |primitive: Primitive| Self {
+            typestr: typestr(primitive).to_owned(),
+            size: primitive.size(),
+            inner: Vec::new(),
+            of: None,
+        };
+        match schema.resolve(ty) {
+            Type::Primitive(primitive) => Some(number(*primitive)),
+            Type::Named(id) => match &schema.definition(*id).kind {
+                model::Kind::Enum(_) => Some(number(Primitive::I32)),
+                model::Kind::Bitmask(it) => Some(number(it.storage())),
+                model::Kind::Struct(_) if schema.is_plain(ty) => {
+                    let Extent { size, .. } = schema.flat_extent(ty).ok()?;
+                    Some(Self { typestr: format!("|V{size}"), size, inner: Vec::new(), of: Some(*id) })
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Values of unions.
+
+use pyo3::prelude::*;
+
+/// A value of a union: which case is selected, and its value.
+#[pyclass(frozen, module = "situ", name = "Union")]
+pub struct Union {
+    /// The discriminator; `None` if the case says it.
+    #[pyo3(get)]
+    pub discriminator: Py<PyAny>,
+    /// The name of the selected case; `None` if the discriminator selects none.
+    #[pyo3(get)]
+    pub case: Option<String>,
+    /// The value of the case.
+    #[pyo3(get)]
+    pub value: Py<PyAny>,
+}
+
+#[pymethods]
+impl Union {
+    /// The value of a case. A discriminator is needed only if several select it.
+    #[new]
+    #[pyo3(signature = (case, value = None, discriminator = None))]
+    fn new(
+        py: Python<'_>,
+        case: Option<String>,
+        value: Option<Py<PyAny>>,
+        discriminator: Option<Py<PyAny>>,
+    ) -> Self {
+        let none = |it: Option<Py<PyAny>>| it.unwrap_or_else(|| py.None());
+        Self { case, value: none(value), discriminator: none(discriminator) }
+    }
+
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str) {
+        ("case", "value")
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(other) = other.cast::<Self>() else { return Ok(false) };
+        let other = other.get();
+        Ok(self.case == other.case && self.value.bind(py).eq(&other.value)?)
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        (self.case.clone(), self.value.clone_ref(py)).into_pyobject(py)?.hash()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(match &self.case {
+            Some(case) => format!("Union({case:?}, {})", self.value.bind(py).repr()?),
+            None => format!("Union(None, discriminator={})", self.discriminator.bind(py).repr()?),
+        })
+    }
+}

@@ -1,0 +1,121 @@
+"""The examples run, and so do those of the docstrings."""
+
+import asyncio
+import doctest
+import json
+import pathlib
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import situ
+import situ._execute
+import situ._node
+import situ._service
+import situ._topic
+import situ._types
+import situ.trace
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[1] / "examples"
+
+
+def start(name, *arguments):
+    return subprocess.Popen([sys.executable, str(EXAMPLES / name), *map(str, arguments)])
+
+
+def test_a_camera_and_a_detector(node):
+    pytest.importorskip("numpy")
+    boxes = node.subscriber("boxes", type="demo::Boxes", schema=EXAMPLES / "camera.idl")
+    detector, camera = start("detector.py", 3), None
+    try:
+        camera = start("camera.py", 50)
+        got = [boxes.recv(60) for _ in range(3)]
+    finally:
+        for process in (detector, camera):
+            if process is not None:
+                process.terminate() if process.poll() is None else None
+                process.wait()
+    for message in got:
+        (box,) = message.boxes
+        assert (box["top"], box["bottom"]) == (100, 150) and box["right"] - box["left"] == 80
+        assert box["left"] == message.image % 500
+
+
+def test_the_service(root, monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import service
+
+    thread = threading.Thread(target=service.serve, args=(2,))
+    thread.start()
+    assert service.call(0.5) is True
+    with pytest.raises(situ.RefusedError, match="from 0 to 1"):
+        service.call(2.0)
+    thread.join()
+
+
+def test_the_web(node, schema, monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import web
+
+    publisher = node.publisher("p", type="t::Point", schema=schema)
+
+    async def main():
+        async with await web.serve(node, "p") as server:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            while not publisher.subscribers:
+                await asyncio.sleep(0.002)
+            publisher.publish(x=1.5)
+            line = await asyncio.wait_for(reader.readline(), 60)
+            publisher.close(), node.close()
+            writer.close()
+            return json.loads(line)
+
+    assert asyncio.run(main()) == {"x": 1.5, "y": 0.0}
+
+
+@pytest.mark.parametrize(
+    "module", [situ, situ._execute, situ._node, situ._topic, situ._types, situ.trace], ids=lambda it: it.__name__
+)
+def test_docstrings(module, root):
+    schema = situ.Schema(text="module t { @flat struct Point { double x; double y; }; };")
+    with situ.Node("documented") as node:
+        publisher = node.publisher("p", type="t::Point", schema=schema)
+        subscriber = node.subscriber("p")
+        waits = situ.WaitSet(node)
+        waits.attach(subscriber)
+        names = dict(situ=situ, node=node, publisher=publisher, subscriber=subscriber, waits=waits)
+        finder = doctest.DocTestFinder()
+        for test in finder.find(module, module.__name__, extraglobs=names):
+            while (message := subscriber.take()) is not None:
+                message.release()
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+            runner.run(test)
+            assert runner.failures == 0, test.name
+
+
+def test_the_page_of_the_book(root, tmp_path, monkeypatch):
+    """Runs the programs of the page *Python*, each block of code as the file that stands before it."""
+    pytest.importorskip("numpy")
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "src" / "tutorial-python.md"
+    files, name = {}, None
+    blocks = page.read_text().split("```")
+    for text, code in zip(blocks[::2], blocks[1::2]):
+        lines = [line for line in text.strip().splitlines() if line]
+        language, _, body = code.partition("\n")
+        if lines and lines[-1].startswith("`") and lines[-1].endswith("`:") and language in ("python", "idl"):
+            name = lines[-1].strip("`:")
+            files[name] = body
+    assert {"robot.idl", "publisher.py", "subscriber.py"} <= set(files)
+    for name, body in files.items():
+        (tmp_path / name).write_text(body)
+    publisher = subprocess.Popen([sys.executable, "publisher.py"], cwd=tmp_path)
+    try:
+        out = subprocess.run(
+            [sys.executable, "subscriber.py"], cwd=tmp_path, timeout=100, capture_output=True, text=True, check=True
+        ).stdout
+    finally:
+        publisher.terminate()
+        publisher.wait()
+    assert "1080 rays" in out, out
