@@ -1,10 +1,10 @@
 //! Numbers in a message's memory, for numpy and other libraries of tensors.
 //!
 //! The package is one library for Python 3.9 and later, and the buffer protocol is in the stable interface
-//! only since 3.11. An `Array` therefore exports `__array_interface__`, which numpy, PyTorch, JAX and PIL read
-//! in every version, and DLPack. numpy keeps the `Array` as the base of its array, and the `Array` keeps the
-//! message's memory. numpy refuses to make an array writable whose base is not a writable buffer, so what is
-//! read-only stays so.
+//! only since 3.11. An `Array` therefore exports `__array_interface__`, which numpy, PyTorch, JAX and PIL
+//! read in every version, and DLPack. numpy keeps the `Array` as the base of its array, and the `Array` keeps
+//! the message's memory. numpy refuses to make an array writable whose base is not a writable buffer, so what
+//! is read-only stays so.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -45,10 +45,15 @@ impl Array {
         }
     }
 
-    /// An array with its own bytes, which hold the elements. `None` if there is no memory.
+    /// An array with its own bytes, which hold the elements. `None` if there is no memory, or if these are not
+    /// the bytes of so many elements.
     pub fn of_bytes(bytes: &[u8], types: &Arc<Types>, item: &Item, outer: &[u64]) -> Option<Self> {
+        let size = outer.iter().try_fold(item.stride(), |size, length| size.checked_mul(*length))?;
+        if size != bytes.len() as u64 {
+            return None;
+        }
         let memory = Memory::of_bytes(bytes, &[], true)?;
-        let place = memory.place(false, 0, bytes.len() as u64)?;
+        let place = memory.place(false, 0, size)?;
         Some(Self::new(memory, place, types, item, outer))
     }
 
@@ -74,8 +79,8 @@ impl Array {
 
     /// The bytes of all elements.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the place was checked to have room for all elements, and the memory keeps it. The GIL orders
-        // accesses of this process.
+        // SAFETY: the place was checked to have room for all elements, and the memory keeps it. The GIL
+        // orders accesses of this process.
         unsafe {
             std::slice::from_raw_parts(self.address as *const u8, (self.count() * self.item_size) as usize)
         }

@@ -7,7 +7,7 @@
 //!   subscriber     subscribers
 //!   message        messages: the base of the classes of all types
 //!     view           flat messages, read and written in place; list_view their sequences
-//!     convert        values from and to objects of Python; union the values of unions
+//!     convert        values from objects of Python; objects the other way; union the values of unions
 //!     array          numbers in a message's memory, for numpy and DLPack
 //!     hold           the memory of messages, and who keeps it
 //!   schema         schemas and types
@@ -27,6 +27,7 @@ mod hold;
 mod list_view;
 mod message;
 mod node;
+mod objects;
 mod port;
 mod process;
 mod publisher;

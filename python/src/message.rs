@@ -17,18 +17,18 @@ use situ_schema::dynamic::{self, Value};
 use situ_schema::model::{Type, TypeId};
 
 use crate::array::Array;
-use crate::convert::{
-    Fail, default_record, no_member, numpy_if_array, to_member_value, to_object, to_plain, to_struct_value,
-};
+use crate::convert::{Fail, default_record, no_member, to_member_value, to_struct_value};
 use crate::errors::Kind as Error;
 use crate::hold::{Hold, Memory, Owner, lock};
+use crate::objects::{numpy_if_array, to_object, to_plain};
 use crate::schema::TypeHandle;
 use crate::types::{StructPlan, Types};
 use crate::view::{Access, View};
 
 /// Where the content of a message is.
 pub enum State {
-    /// Objects, in the order of the members. `lender`: the publisher that publishes it at the end of a `with`.
+    /// Objects, in the order of the members. `lender`: the publisher that publishes it at the end of a
+    /// `with`.
     Values { values: Vec<Py<PyAny>>, lender: Option<Py<PyAny>> },
     /// A flat message, from this byte of its head on.
     View { hold: Arc<Hold>, at: u64 },
@@ -440,8 +440,8 @@ impl Struct {
         self.hold().is_some_and(|hold| !hold.is_held())
     }
 
-    /// Gives the memory back. Its members cannot be used any more. An array of numpy keeps the memory until it
-    /// is gone.
+    /// Gives the memory back. Its members cannot be used any more. An array of numpy keeps the memory until
+    /// it is gone.
     fn release(&self) {
         if let Some(hold) = self.hold() {
             let reason = if self.is_loan() { DROPPED } else { RELEASED };

@@ -117,8 +117,8 @@ impl NodeHandle {
         Ok(topics.into_iter().map(|it| it.name).collect())
     }
 
-    /// The types of a service that exists: the names and schemas of requests and replies, and whether requests
-    /// are flat.
+    /// The types of a service that exists: the names and schemas of requests and replies, and whether
+    /// requests are flat.
     fn _service(&self, py: Python<'_>, name: &str) -> PyResult<Option<ServiceTypes>> {
         let node = self.node(py)?;
         let services = inspect::services(node.root()).map_err(|error| Error::Error.error(py, error))?;

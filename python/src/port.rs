@@ -1,8 +1,8 @@
 //! A publisher as loans and endpoints share it.
 //!
 //! It lives as long as one of them does: a loan's arrays point into the publisher's memory. One thread at a
-//! time uses it. A thread that waits for room gives the GIL away, and returns the lock before it takes the GIL
-//! again, so no two threads wait for each other.
+//! time uses it. A thread that waits for room gives the GIL away, and returns the lock before it takes the
+//! GIL again, so no two threads wait for each other.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! Whether this process is the one in which an object was made.
 //!
 //! Publishers, subscribers and nodes belong to one process, and their locks may be held by a thread that does
-//! not exist in a forked child. The package therefore counts forks (`os.register_at_fork`), which costs a load
-//! at each use, in place of a system call.
+//! not exist in a forked child. The package therefore counts forks (`os.register_at_fork`), which costs a
+//! load at each use, in place of a system call.
 //!
 //! When the interpreter ends, it ends every other thread that asks for the GIL, by an unwinding that Rust's
 //! frames do not allow: the process would abort. A thread that waits without the GIL therefore looks, before
@@ -16,7 +16,8 @@
 //!   LEAVING -= 1
 //! ```
 //!
-//! All are sequentially consistent: either the thread sees that the interpreter ends, or the exit waits for it.
+//! All are sequentially consistent: either the thread sees that the interpreter ends, or the exit waits for
+//! it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

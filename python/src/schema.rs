@@ -9,10 +9,11 @@ use situ_bus::{Encoding, TypeDescription};
 use situ_schema::model::{Kind, Literal, Primitive, Type, TypeId};
 use situ_schema::{Format, Loader, Schema, dynamic};
 
-use crate::convert::{to_object, to_struct_value};
+use crate::convert::to_struct_value;
 use crate::errors::Kind as Error;
 use crate::hold::{Hold, Memory};
 use crate::message::{State, instantiate};
+use crate::objects::to_object;
 use crate::process;
 use crate::types::{Item, Types, typestr};
 

@@ -229,8 +229,8 @@ impl ClientHandle {
         sent.map_err(|error| call_error(py, &error))
     }
 
-    /// The next reply to a call, or `None` if there is none yet: `(message, whether the call is over)`. The end
-    /// of a streamed reply has no message. `wait`: waits for it, without a limit but that of the call.
+    /// The next reply to a call, or `None` if there is none yet: `(message, whether the call is over)`. The
+    /// end of a streamed reply has no message. `wait`: waits for it, without a limit but that of the call.
     #[pyo3(signature = (call, wait = true))]
     fn take_reply<'py>(
         &self,

@@ -208,8 +208,8 @@ impl SubscriberHandle {
         self.with(py, |raw| raw.id().to_string())
     }
 
-    /// A descriptor for `select`, `epoll` and event loops. It is readable when there may be something to take:
-    /// call `clear_fd`, and take until there is nothing.
+    /// A descriptor for `select`, `epoll` and event loops. It is readable when there may be something to
+    /// take: call `clear_fd`, and take until there is nothing.
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
         use std::os::fd::{AsFd, AsRawFd};
         let known = lock(&self.fd).as_ref().map(|it| it.as_fd().as_raw_fd());

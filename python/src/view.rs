@@ -14,11 +14,12 @@ use situ_schema::dynamic;
 use situ_schema::model::{self, Primitive};
 
 use crate::array::{Array, helpers, into_numpy};
-use crate::convert::{self, Fail, enum_object, integer, item_bytes, to_member_value, wide_string};
+use crate::convert::{self, Fail, integer, item_bytes, to_member_value};
 use crate::errors::Kind as Error;
 use crate::hold::{Hold, Memory};
 use crate::list_view::ListView;
 use crate::message::{State, instantiate};
+use crate::objects::{self, enum_object, wide_string};
 use crate::types::{Item, Kind, MemberPlan, Part, Types};
 use crate::union::Union;
 
@@ -197,7 +198,7 @@ impl<'py> Access<'_, 'py> {
                 let bytes = self.bytes(at, part.size)?.to_vec();
                 let value = dynamic::part_from_flat(&self.view.types.schema, &part.ty, &bytes);
                 let value = value.map_err(|error| self.malformed(error))?;
-                let dict = convert::to_object(py, &self.view.types, part, &value)?;
+                let dict = objects::to_object(py, &self.view.types, part, &value)?;
                 py.import("types")?.getattr("MappingProxyType")?.call1((dict,))
             }
         }

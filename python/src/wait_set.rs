@@ -144,8 +144,8 @@ impl WaitSetHandle {
         Ok(Self { set: WaitSet::new(&node.node(py)?), process: Process::this() })
     }
 
-    /// Attaches a subscriber, client, server, event, guard condition, timer, or anything with a descriptor that
-    /// is read. Returns the number by which `wait` reports it.
+    /// Attaches a subscriber, client, server, event, guard condition, timer, or anything with a descriptor
+    /// that is read. Returns the number by which `wait` reports it.
     fn _attach(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<u64> {
         self.process.check(py, "the wait set")?;
         let source = source(py, object)?;

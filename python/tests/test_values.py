@@ -196,3 +196,12 @@ def test_schemas(schema, tmp_path):
     # Two schemas with the same type share its class.
     again = situ.Schema(text="module t { @flat struct Point { double x; double y; }; };").find("t::Point")
     assert again == schema.find("t::Point") and again.cls is schema.find("::t::Point").cls
+
+
+def test_arrays_of_sequences_have_an_element_for_each_place():
+    handle = situ.Schema(text="@flat struct M { sequence<uint8, 3> m[1][3]; string<4> s[2][2]; };").find("M")
+    value = dict(m=[[[1, 2], [], [3]]], s=[["a", "b"], ["c", "d"]])
+    for m in (handle.cls(**value), handle.from_flat(*handle.to_flat(value)), handle.from_cdr(handle.to_cdr(value))):
+        assert [it.tolist() for it in m.m[0]] == [[1, 2], [], [3]] and len(m.m) == 1
+        assert [list(it) for it in m.s] == [["a", "b"], ["c", "d"]]
+        assert m.to_dict() == value and m.copy() == m
