@@ -1,0 +1,11 @@
+//! Records topics: takes their messages, and gives them to a writer.
+//!
+//! ```text
+//!   recorder   joins topics, takes messages, counts what is lost
+//!   topic      one topic: its channels, and its messages as the file has them
+//! ```
+
+mod recorder;
+mod topic;
+
+pub use recorder::{RecordError, RecordOptions, RecordReport, Recorder, Selection, TopicCounts};

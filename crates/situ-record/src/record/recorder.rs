@@ -1,0 +1,320 @@
+//! Joins topics, takes their messages, and counts what is lost.
+//!
+//! One thread takes, and gives the messages to a writer, whose own threads compress and write. The recorder's
+//! subscribers are best effort, so that no publisher waits for a disk. If the disk is too slow, first the
+//! queue of the writer fills, then the topics overwrite messages. Each such loss is counted.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+
+use situ_bus::inspect::{self, InspectError, TopicInfo};
+use situ_bus::{
+    Durability, Encoding, Node, RawSubscriber, Root, SubscriberQos, TakeError, TypeDescription, now_ns,
+    wait_any,
+};
+
+pub use super::topic::TopicCounts;
+use super::topic::{MessageError, RecordedTopic};
+use crate::write::{WriteError, Writer, WriterOptions, Written};
+
+/// How often new topics are looked for.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long a message waits for others before it is written. After a kill, at most this much is missing, and
+/// what the thread of the file was about to write.
+const FLUSH: Duration = Duration::from_millis(200);
+/// How many messages of a topic are taken before the next topic's turn.
+const TURN: usize = 256;
+/// How many samples a subscriber may hold: the most that the bus allows.
+const MAX_HELD: usize = 493;
+
+/// Which topics are recorded.
+pub struct Selection(Box<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl Selection {
+    /// Those whose names a function accepts.
+    pub fn of(wants: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Self(Box::new(wants))
+    }
+
+    /// All.
+    pub fn all() -> Self {
+        Self::of(|_| true)
+    }
+
+    /// Whether it has a topic.
+    pub fn has(&self, topic: &str) -> bool {
+        (self.0)(topic)
+    }
+}
+
+impl fmt::Debug for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Selection")
+    }
+}
+
+/// What is recorded, and how.
+#[derive(Debug)]
+pub struct RecordOptions {
+    /// The file.
+    pub output: PathBuf,
+    /// The topics. New ones are added when they appear.
+    pub selection: Selection,
+    /// Whether regions are recorded as CDR.
+    pub project: bool,
+    /// How the file is written.
+    pub writer: WriterOptions,
+}
+
+/// Why a recording cannot begin or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The root cannot be read.
+    #[error(transparent)]
+    Inspect(#[from] InspectError),
+}
+
+/// What was recorded.
+#[derive(Debug, Default)]
+pub struct RecordReport {
+    /// The topics, by their names.
+    pub topics: Vec<TopicCounts>,
+    /// The files.
+    pub written: Written,
+}
+
+impl RecordReport {
+    /// Messages that are missing in the files, for any reason.
+    pub fn missing(&self) -> u64 {
+        let topics = self.topics.iter().map(|topic| topic.lost + topic.unreadable);
+        topics.sum::<u64>() + self.written.unwritten
+    }
+}
+
+/// Records topics.
+pub struct Recorder {
+    node: Node,
+    root: Root,
+    selection: Selection,
+    project: bool,
+    writer: Writer,
+    topics: Vec<RecordedTopic>,
+    /// Topics that cannot be recorded. Each is reported once.
+    refused: HashSet<String>,
+    /// Topics whose losses were reported.
+    warned: HashSet<String>,
+    warnings: Vec<String>,
+    /// From the clock of the bus to the time since 1970.
+    offset: u64,
+    looked: Option<Instant>,
+    flushed: Instant,
+}
+
+/// The time from the clock of messages to that of files, in nanoseconds. It stays the same for a whole
+/// recording, so that the order of times is that of messages.
+fn clock_offset() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX).saturating_sub(now_ns())
+}
+
+fn qos_for(topic: &TopicInfo) -> SubscriberQos {
+    let living: Vec<_> = topic.publishers.iter().filter(|publisher| publisher.alive).collect();
+    let all = if living.is_empty() { topic.publishers.iter().collect() } else { living };
+    let keeps = !all.is_empty() && all.iter().all(|it| it.durability == Durability::TransientLocal);
+    let durability = if keeps { Durability::TransientLocal } else { Durability::Volatile };
+    SubscriberQos { durability, reception_times: true, max_held: MAX_HELD, ..SubscriberQos::default() }
+}
+
+impl Recorder {
+    /// Makes the file, and joins the topics that are there.
+    pub fn start(node: &Node, root: &Root, options: RecordOptions) -> Result<Self, RecordError> {
+        let writer = Writer::create(&options.output, options.writer)?;
+        let mut recorder = Self {
+            node: node.clone(),
+            root: root.clone(),
+            selection: options.selection,
+            project: options.project,
+            writer,
+            topics: Vec::new(),
+            refused: HashSet::new(),
+            warned: HashSet::new(),
+            warnings: Vec::new(),
+            offset: clock_offset(),
+            looked: None,
+            flushed: Instant::now(),
+        };
+        recorder.look()?;
+        Ok(recorder)
+    }
+
+    /// Joins topics that have appeared.
+    fn look(&mut self) -> Result<(), RecordError> {
+        self.looked = Some(Instant::now());
+        for topic in inspect::topics(&self.root)? {
+            let is_new =
+                self.topics.iter().all(|it| it.subscriber.is_none() || it.counts.topic != topic.name);
+            if is_new && self.selection.has(&topic.name) && !self.refused.contains(&topic.name) {
+                let name = topic.name.clone();
+                if let Err(reason) = self.join(topic) {
+                    self.warnings.push(format!("topic {name:?} is not recorded: {reason}"));
+                    self.refused.insert(name);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, topic: TopicInfo) -> Result<(), String> {
+        let description = topic.description.clone();
+        let known = self.topics.iter_mut().find(|it| it.is(&topic));
+        // Messages are read by their schema, and so are regions of all versions. Any layout is therefore
+        // accepted.
+        let any = TypeDescription { encoding: Encoding::Region, layout_hash: 0, ..description };
+        let subscriber = RawSubscriber::create(&self.node, &topic.name, &any, qos_for(&topic));
+        let subscriber = Some(subscriber.map_err(|error| error.to_string())?);
+        match known {
+            Some(known) => known.subscriber = subscriber,
+            None => {
+                let mut made = RecordedTopic::new(topic, self.project).map_err(|error| error.to_string())?;
+                made.subscriber = subscriber;
+                self.topics.push(made);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the messages that are there, or waits for some, at most for `timeout`.
+    pub fn step(&mut self, timeout: Duration) -> Result<(), RecordError> {
+        if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
+            self.look()?;
+        }
+        let mut found = false;
+        for index in 0..self.topics.len() {
+            found |= self.take_turn(index)?;
+        }
+        if !found {
+            let waiting: Vec<&RawSubscriber> =
+                self.topics.iter().filter_map(|topic| topic.subscriber.as_ref()).collect();
+            let time = timeout.min(FLUSH).min(LOOK);
+            if waiting.is_empty() {
+                std::thread::sleep(time);
+            } else {
+                wait_any(&waiting, Some(time));
+            }
+        }
+        if self.flushed.elapsed() >= FLUSH {
+            self.writer.flush()?;
+            self.flushed = Instant::now();
+            self.warn_of_losses();
+        }
+        Ok(())
+    }
+
+    /// Takes messages of a topic. Returns whether there were some.
+    fn take_turn(&mut self, index: usize) -> Result<bool, RecordError> {
+        let topic = &mut self.topics[index];
+        for turn in 0..TURN {
+            let Some(subscriber) = &topic.subscriber else { return Ok(turn > 0) };
+            match subscriber.take() {
+                Ok(Some(sample)) => match topic.record(&mut self.writer, &self.root, sample, self.offset) {
+                    Ok(()) => {}
+                    Err(MessageError::Write(error)) => {
+                        topic.counts.unreadable += 1;
+                        return Err(error.into());
+                    }
+                    Err(MessageError::Project(error)) => {
+                        topic.counts.unreadable += 1;
+                        warn(&mut self.warned, &mut self.warnings, &topic.counts.topic, &error.to_string());
+                    }
+                },
+                Ok(None) => return Ok(turn > 0),
+                Err(TakeError::Held { .. }) => {
+                    // The file holds them: it must go on first.
+                    self.writer.flush()?;
+                    std::thread::sleep(Duration::from_micros(200));
+                    return Ok(true);
+                }
+                Err(TakeError::Removed { .. }) => {
+                    topic.lost_before = topic.lost();
+                    topic.subscriber = None;
+                }
+                // The subscriber counts it as lost.
+                Err(error) => {
+                    warn(&mut self.warned, &mut self.warnings, &topic.counts.topic, &error.to_string());
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn warn_of_losses(&mut self) {
+        for topic in &self.topics {
+            if topic.lost() > 0 {
+                let reason = "messages are lost: they are overwritten before they can be recorded. Publishers with \
+                              a larger depth keep them longer; compression, or a faster disk, may help";
+                warn(&mut self.warned, &mut self.warnings, &topic.counts.topic, reason);
+            }
+        }
+    }
+
+    /// Returns the warnings since the last call: each topic's first loss, and topics that are not recorded.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// What was taken of each topic so far.
+    pub fn counts(&self) -> Vec<TopicCounts> {
+        let counts =
+            self.topics.iter().map(|topic| TopicCounts { lost: topic.lost(), ..topic.counts.clone() });
+        let mut counts: Vec<_> = counts.collect();
+        counts.sort_by(|a, b| a.topic.cmp(&b.topic));
+        counts
+    }
+
+    /// The bytes that are in files by now.
+    pub fn bytes(&self) -> u64 {
+        self.writer.bytes()
+    }
+
+    /// The number of the file that is written now.
+    pub fn file_number(&self) -> u64 {
+        self.writer.file_number()
+    }
+
+    /// The writer, for attachments and metadata.
+    pub fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+
+    /// Takes what was published until now, and ends the file.
+    pub fn finish(mut self) -> RecordReport {
+        // A publisher that does not stop must not keep the recorder: each topic gets a bounded number of
+        // turns.
+        let mut error = None;
+        for index in 0..self.topics.len() {
+            let end = self.topics[index].end(&self.root);
+            while error.is_none() && self.topics[index].is_before(end) {
+                match self.take_turn(index) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(failed) => error = Some(failed),
+                }
+            }
+        }
+        let topics = self.counts();
+        // The topics go first: they may hold memory that the file no longer needs.
+        self.topics.clear();
+        RecordReport { topics, written: self.writer.finish() }
+    }
+}
+
+fn warn(warned: &mut HashSet<String>, warnings: &mut Vec<String>, topic: &str, reason: &str) {
+    if warned.insert(topic.to_owned()) {
+        warnings.push(format!("topic {topic:?}: {reason}"));
+    }
+}
