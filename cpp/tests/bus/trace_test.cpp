@@ -6,12 +6,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "bus/scratch.hpp"
 
@@ -26,6 +29,11 @@ constinit situ::trace::category unwanted{"unwanted"};
 constinit situ::trace::category latin{"wanted caf\xe9"};
 constinit situ::trace::counter latin_level{latin, "niveau \xe0"};
 constinit situ::trace::counter level{wanted, "level", situ::trace::unit::bytes};
+
+constinit situ::trace::category group{"wanted,benchmark"};
+constinit situ::trace::category slow{"wanted too", "slow"};
+constinit situ::trace::category off{"off", "slow"};
+constexpr situ::trace::track grasps{"grasps"};
 
 int computed = 0;
 
@@ -49,6 +57,42 @@ void work(int round) {
   situ::trace::log(situ::trace::severity::error, "caf\xe9 closed", "caf\xe9.cpp", 7, "kitch\xe9n");
   SITU_TRACE_SET(wanted, "rounds", round);
   level.set(2.5);
+}
+
+enum class gripper : std::uint8_t { open = 3 };
+
+/// Tracks, given times, nested arguments, computed names, typed arguments and packets.
+void more(int round) {
+  namespace trace = situ::trace;
+  const trace::track grasp(grasps, "grasp", static_cast<std::uint64_t>(round));
+  const std::uint64_t begin = trace::now();
+  const std::string name = "grasp the cup";
+  const std::vector<double> joints{0.5, 1.5};
+  SITU_TRACE_BEGIN(
+      wanted, "grasp", grasp, trace::named(name), trace::at(begin),
+      trace::arg<"pose">(trace::dictionary(
+          trace::arg<"x">(0.25), trace::arg(name, 7),
+          trace::arg<"deep">(trace::array(true, "text", trace::dictionary(trace::arg<"y">(9)))))),
+      trace::arg<"joints">(trace::array_of(joints)), trace::arg<"gripper">(gripper::open),
+      trace::arg<"where">(static_cast<const void*>(&grasps)));
+  std::thread([&] {
+    SITU_TRACE_END(wanted, grasp, trace::at(begin + 1000), trace::arg<"held">(true));
+  }).join();
+  // The end of the first slice ends the second; its own end then ends nothing.
+  SITU_TRACE_SLICE(first, wanted, "first");
+  SITU_TRACE_SLICE(second, wanted, "second");
+  first.end();
+  SITU_TRACE_SCOPE(wanted, "third");
+  second.end();
+  SITU_TRACE_INSTANT(wanted, "within the third");
+  // Field 33 of TrackEvent: a place in the source. Field 900 of TracePacket: a text, for tests.
+  constexpr std::array<std::uint8_t, 11> source{0x8a, 2, 8, 0x12, 4, 'a', '.', 'c', 'c', 0x20, 9};
+  SITU_TRACE_INSTANT(group, "typed", trace::fields{source});
+  constexpr std::array<std::uint8_t, 8> own{0xa2, 0x38, 5, 0x0a, 3, 'o', 'w', 'n'};
+  EXPECT_TRUE(trace::packet(own));
+  EXPECT_FALSE(trace::packet(std::span(own).first(5))) << "cut off";
+  SITU_TRACE_INSTANT(slow, "asked for");
+  SITU_TRACE_INSTANT(off, "not asked for");
 }
 
 /// Waits until the category is in the expected state.
@@ -80,7 +124,10 @@ TEST_F(Bus, events_of_a_program_are_in_the_trace) {
   });
   ASSERT_TRUE(becomes(wanted, true));
   EXPECT_FALSE(unwanted.is_enabled());
-  for (int round = 0; round < 3; ++round) work(round);
+  for (int round = 0; round < 3; ++round) {
+    work(round);
+    more(round);
+  }
   EXPECT_EQ(run(situ + "stop >/dev/null"), 0);
   recorder.join();
   EXPECT_TRUE(becomes(wanted, false));
@@ -91,17 +138,38 @@ TEST_F(Bus, events_of_a_program_are_in_the_trace) {
   for (const char* expected :
        {R"("name":"traced_in_cpp")", R"("category":"wanted","name":"outer","count":3)",
         R"("category":"wanted","name":"inner","count":3)",
-        R"("name":"rounds","samples":3,"min":0.0,"max":2.0)", R"("name":"level","samples":1,"min":2.5)",
-        R"("losses":0,"without_state":0,"malformed":0)"}) {
+        // The second ends with the first, not with the third.
+        R"("name":"grasp the cup","count":3,"total_ns":3000)", R"("name":"second","count":3)",
+        R"("name":"third","count":3)", R"("name":"rounds","samples":3,"min":0.0,"max":2.0)",
+        R"("name":"level","samples":1,"min":2.5)", R"("losses":0,"without_state":0,"malformed":0)"}) {
     EXPECT_NE(view.find(expected), std::string::npos) << expected << " in " << view;
   }
   EXPECT_EQ(view.find("never"), std::string::npos);
+  EXPECT_EQ(view.find("not asked for"), std::string::npos);
   const std::string bytes = read(file);
   // Invalid bytes are replaced (by U+FFFD), and no other text is lost.
-  for (const char* expected :
-       {"moment", "some text", "yes", "half", "text", "wanted caf\xef\xbf\xbd", "niveau \xef\xbf\xbd",
-        "d\xef\xbf\xbdj\xef\xbf\xbd vu", "caf\xef\xbf\xbd closed", "caf\xef\xbf\xbd.cpp",
-        "kitch\xef\xbf\xbdn", "error", "logger", "o\xef\xbf\xbd", "a \xef\xbf\xbd text", "behind"}) {
+  for (const char* expected : {"moment",
+                               "some text",
+                               "yes",
+                               "half",
+                               "text",
+                               "wanted caf\xef\xbf\xbd",
+                               "niveau \xef\xbf\xbd",
+                               "d\xef\xbf\xbdj\xef\xbf\xbd vu",
+                               "caf\xef\xbf\xbd closed",
+                               "caf\xef\xbf\xbd.cpp",
+                               "kitch\xef\xbf\xbdn",
+                               "error",
+                               "logger",
+                               "o\xef\xbf\xbd",
+                               "a \xef\xbf\xbd text",
+                               "behind",
+                               "held",
+                               "a.cc",
+                               "\x0a\x03own",
+                               "asked for",
+                               "wanted,benchmark",
+                               "within the third"}) {
     EXPECT_NE(bytes.find(expected), std::string::npos) << expected;
   }
 }

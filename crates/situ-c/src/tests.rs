@@ -33,8 +33,8 @@ use crate::service::*;
 use crate::subscriber::*;
 use crate::timer::{situ_timer_call, situ_timer_state};
 use crate::trace::{
-    BEGIN, INSTANT, MAX_ARGUMENTS, situ_trace_argument, situ_trace_category, situ_trace_counter,
-    situ_trace_event, situ_trace_log_message, situ_trace_name,
+    BEGIN, END, INSTANT, MAX_ARGUMENTS, MAX_NESTED, situ_trace_argument, situ_trace_category,
+    situ_trace_counter, situ_trace_event, situ_trace_log_message, situ_trace_name, situ_trace_track,
 };
 use crate::types::*;
 use crate::wait_set::*;
@@ -226,7 +226,8 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     structure!(situ_topic_info { name, type_name, schema, schema_hash, published, publishers, subscribers });
     structure!(situ_wait_info { topic, publisher, subscriber, waited_ns });
     structure!(situ_node_info { id, name, program, pid, alive });
-    structure!(situ_trace_argument { name, value, length, kind });
+    structure!(situ_trace_argument { name, value, length, kind, dynamic_length, dynamic_name });
+    structure!(situ_trace_track { name, length, id, scope, parent });
     structure!(situ_trace_event {
         category,
         name,
@@ -235,7 +236,13 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         last_flows,
         last_flow_count,
         arguments,
-        argument_count
+        argument_count,
+        at_ns,
+        track,
+        dynamic_name,
+        dynamic_length,
+        fields,
+        fields_length
     });
     structure!(situ_trace_log_message {
         text,
@@ -263,7 +270,9 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     number("offsetof(situ_trace_category, state_)", situ_trace_category::STATE_OFFSET);
     number("sizeof(situ_trace_counter)", size_of::<situ_trace_counter>());
     number("SITU_TRACE_MAX_ARGUMENTS", MAX_ARGUMENTS);
+    number("SITU_TRACE_MAX_NESTED", MAX_NESTED);
     number("SITU_TRACE_KIND_BEGIN", BEGIN as usize);
+    number("SITU_TRACE_KIND_END", END as usize);
     number("SITU_TRACE_KIND_INSTANT", INSTANT as usize);
     number("sizeof(situ_status)", size_of::<situ_status>());
     number("SITU_ERROR_TEXT_SIZE", TEXT_SIZE);

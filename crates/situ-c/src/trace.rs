@@ -2,10 +2,12 @@
 //! its stack.
 
 use std::borrow::Cow;
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 use std::slice;
 
-use situ_trace::{Argument, Category, Counter, Event, Kind, Log, Name, Severity, Value};
+use situ_trace::{
+    Argument, Category, Counter, Event, Kind, Label, Log, Name, Severity, SliceToken, Track, Value,
+};
 
 use crate::error::guard_value;
 
@@ -18,30 +20,62 @@ pub type situ_trace_counter = Counter;
 
 /// The maximum number of arguments of an event.
 pub const MAX_ARGUMENTS: usize = 16;
+/// The maximum number of arguments within arguments of an event.
+pub const MAX_NESTED: usize = 64;
+/// The maximum number of a track and those that enclose it.
+const MAX_TRACKS: usize = 16;
 /// `SITU_TRACE_KIND_BEGIN`.
 pub const BEGIN: u32 = 1;
+/// `SITU_TRACE_KIND_END`.
+pub const END: u32 = 2;
 /// `SITU_TRACE_KIND_INSTANT`.
 pub const INSTANT: u32 = 3;
 /// `SITU_TRACE_TEXT`.
 const TEXT: u32 = 5;
+/// `SITU_TRACE_POINTER`.
+const POINTER: u32 = 6;
+/// `SITU_TRACE_DICTIONARY`.
+const DICTIONARY: u32 = 7;
+/// `SITU_TRACE_ARRAY`.
+const ARRAY: u32 = 8;
+/// `SITU_TRACE_OF_THREAD`.
+const OF_THREAD: u32 = 1;
+/// `SITU_TRACE_GLOBAL`.
+const GLOBAL: u32 = 2;
 
 /// `situ_trace_value`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub union situ_trace_value {
     pub as_bool: u32,
     pub as_uint: u64,
     pub as_int: i64,
     pub as_double: f64,
     pub as_text: *const c_char,
+    pub as_pointer: *const c_void,
+    pub as_entries: *const situ_trace_argument,
 }
 
 /// `situ_trace_argument`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct situ_trace_argument {
     pub name: *mut situ_trace_name,
     pub value: situ_trace_value,
     pub length: usize,
     pub kind: u32,
+    pub dynamic_length: u32,
+    pub dynamic_name: *const c_char,
+}
+
+/// `situ_trace_track`.
+#[repr(C)]
+pub struct situ_trace_track {
+    pub name: *const c_char,
+    pub length: usize,
+    pub id: u64,
+    pub scope: u32,
+    pub parent: *const situ_trace_track,
 }
 
 /// `situ_trace_log_message`.
@@ -68,6 +102,12 @@ pub struct situ_trace_event {
     pub last_flow_count: usize,
     pub arguments: *const situ_trace_argument,
     pub argument_count: usize,
+    pub at_ns: u64,
+    pub track: *const situ_trace_track,
+    pub dynamic_name: *const c_char,
+    pub dynamic_length: usize,
+    pub fields: *const u8,
+    pub fields_length: usize,
 }
 
 /// A slice from C, empty for null.
@@ -82,18 +122,6 @@ unsafe fn list<'a, T>(first: *const T, count: usize) -> &'a [T] {
     unsafe { slice::from_raw_parts(first, count) }
 }
 
-/// Returns the text of an argument, if it has one. Invalid UTF-8 is replaced by U+FFFD, as in names.
-///
-/// # Safety
-/// The value is of its kind, and a text has its length.
-unsafe fn text(argument: &situ_trace_argument) -> Cow<'_, str> {
-    if argument.kind != TEXT {
-        return Cow::Borrowed("");
-    }
-    // SAFETY: the caller's promise.
-    unsafe { lossy(argument.value.as_text, argument.length) }
-}
-
 /// Returns a text of C. Invalid UTF-8 is replaced by U+FFFD.
 ///
 /// # Safety
@@ -103,22 +131,198 @@ unsafe fn lossy<'a>(first: *const c_char, length: usize) -> Cow<'a, str> {
     String::from_utf8_lossy(unsafe { list(first.cast::<u8>(), length) })
 }
 
-/// Returns the value of an argument, for texts from `text`. Returns `None` for an unknown kind.
+/// Returns the name of an argument or event: the static one, or the text.
 ///
 /// # Safety
-/// The value is of its kind.
-unsafe fn value<'a>(argument: &situ_trace_argument, text: &'a str) -> Option<Value<'a>> {
+/// A static name lasts as long as the program. The text is null, or has its length.
+unsafe fn label<'a>(name: *const situ_trace_name, text: *const c_char, length: usize) -> Option<Label<'a>> {
     // SAFETY: the caller's promise.
     unsafe {
-        Some(match argument.kind {
-            1 => Value::Bool(argument.value.as_bool != 0),
-            2 => Value::Uint(argument.value.as_uint),
-            3 => Value::Int(argument.value.as_int),
-            4 => Value::Double(argument.value.as_double),
-            TEXT => Value::Text(text),
-            _ => return None,
-        })
+        match name.as_ref() {
+            Some(name) => Some(Label::Known(name)),
+            None if text.is_null() => None,
+            None => Some(Label::Foreign(list(text.cast(), length))),
+        }
     }
+}
+
+/// Memory for what lies within arguments, and for tracks. When it is used up, the rest is omitted.
+struct Room<'a> {
+    arguments: &'a mut [Argument<'a>],
+    values: &'a mut [Value<'a>],
+    tracks: &'a mut [Track<'a>],
+}
+
+/// Takes the first `count` places, or all that are left.
+fn take<'a, T>(places: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+    let left = std::mem::take(places);
+    let (taken, rest) = left.split_at_mut(count.min(left.len()));
+    *places = rest;
+    taken
+}
+
+impl<'a> Room<'a> {
+    /// Converts an argument. Returns `None` if it has no name or an unknown kind.
+    ///
+    /// # Safety
+    /// As the header says: its value is of its kind, and texts and entries have their lengths.
+    // Each call within a call takes a place of the room, so the depth is limited, also by a list that contains
+    // itself.
+    unsafe fn argument(&mut self, given: &situ_trace_argument) -> Option<Argument<'a>> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let name = label(given.name, given.dynamic_name, given.dynamic_length as usize)?;
+            Some(Argument { name, value: self.value(given)? })
+        }
+    }
+
+    /// Converts the value of an argument.
+    ///
+    /// # Safety
+    /// As for `argument`.
+    unsafe fn value(&mut self, given: &situ_trace_argument) -> Option<Value<'a>> {
+        // SAFETY: the caller's promise.
+        let entries = || unsafe { list(given.value.as_entries, given.length) };
+        // SAFETY: the caller's promise, for each union member and each entry.
+        unsafe {
+            Some(match given.kind {
+                1 => Value::Bool(given.value.as_bool != 0),
+                2 => Value::Uint(given.value.as_uint),
+                3 => Value::Int(given.value.as_int),
+                4 => Value::Double(given.value.as_double),
+                TEXT => Value::Foreign(list(given.value.as_text.cast(), given.length)),
+                POINTER => Value::Pointer(given.value.as_pointer.addr() as u64),
+                DICTIONARY => {
+                    let places = take(&mut self.arguments, entries().len());
+                    let mut count = 0;
+                    for entry in entries().iter().take(places.len()) {
+                        if let Some(argument) = self.argument(entry) {
+                            places[count] = argument;
+                            count += 1;
+                        }
+                    }
+                    Value::Dictionary(&places[..count])
+                }
+                ARRAY => {
+                    let places = take(&mut self.values, entries().len());
+                    let mut count = 0;
+                    for entry in entries().iter().take(places.len()) {
+                        if let Some(value) = self.value(entry) {
+                            places[count] = value;
+                            count += 1;
+                        }
+                    }
+                    Value::Array(&places[..count])
+                }
+                _ => return None,
+            })
+        }
+    }
+
+    /// Converts a track and those that enclose it.
+    ///
+    /// # Safety
+    /// As the header says: it and its parents are null, or last as long as the call; their names have their
+    /// lengths.
+    unsafe fn track(&mut self, given: *const situ_trace_track) -> Option<&'a Track<'a>> {
+        let mut chain = [std::ptr::null::<situ_trace_track>(); MAX_TRACKS];
+        let (mut count, mut next) = (0, given);
+        // SAFETY: the caller's promise. A circle ends with the memory for the chain.
+        while let Some(track) = unsafe { next.as_ref() }
+            && count < chain.len()
+        {
+            chain[count] = track;
+            (count, next) = (count + 1, track.parent);
+        }
+        let mut parent: Option<&'a Track<'a>> = None;
+        for given in chain[..count].iter().rev() {
+            // SAFETY: not null; the caller's promise.
+            let (given, name) = unsafe { (&**given, list((**given).name.cast(), (**given).length)) };
+            let track = match (parent, given.scope) {
+                (Some(parent), _) => Track::below(parent, "", given.id),
+                (None, OF_THREAD) => Track::of_thread("", given.id),
+                (None, GLOBAL) => Track::global("", given.id),
+                (None, _) => Track::new("", given.id),
+            };
+            let place = take(&mut self.tracks, 1).first_mut()?;
+            *place = track.with_foreign_name(name);
+            parent = Some(place);
+        }
+        parent
+    }
+}
+
+/// Calls `work` with an event from C.
+///
+/// # Safety
+/// As the header says: names and categories last as long as the program, the rest as long as the call.
+unsafe fn with_event<R>(
+    kind: Kind,
+    event: *const situ_trace_event,
+    work: impl FnOnce(&Event<'_>) -> R,
+) -> Option<R> {
+    // SAFETY: the caller's promise.
+    let event = unsafe { event.as_ref() }?;
+    // SAFETY: as above.
+    let given = unsafe { list(event.arguments, event.argument_count) };
+    let is_nested = |argument: &situ_trace_argument| matches!(argument.kind, DICTIONARY | ARRAY);
+    // SAFETY: as above. Most events need no room within arguments, which takes time to prepare.
+    unsafe {
+        if event.track.is_null() && !given.iter().any(is_nested) {
+            with_room::<0, 0, R>(kind, event, given, work)
+        } else {
+            with_room::<MAX_NESTED, MAX_TRACKS, R>(kind, event, given, work)
+        }
+    }
+}
+
+/// Calls `work` with an event from C, for which there is this much room.
+///
+/// # Safety
+/// As for `with_event`.
+#[inline(always)]
+unsafe fn with_room<const NESTED: usize, const TRACKS: usize, R>(
+    kind: Kind,
+    event: &situ_trace_event,
+    given: &[situ_trace_argument],
+    work: impl FnOnce(&Event<'_>) -> R,
+) -> Option<R> {
+    let none = Argument { name: Label::Text(""), value: Value::Bool(false) };
+    let (mut arguments, mut values) = ([none; NESTED], [Value::Bool(false); NESTED]);
+    let mut tracks = [Track::new("", 0); TRACKS];
+    let mut room = Room { arguments: &mut arguments, values: &mut values, tracks: &mut tracks };
+    let mut first = [none; MAX_ARGUMENTS];
+    let mut count = 0;
+    for argument in given.iter().take(MAX_ARGUMENTS) {
+        // SAFETY: the caller's promise.
+        if let Some(argument) = unsafe { room.argument(argument) } {
+            first[count] = argument;
+            count += 1;
+        }
+    }
+    // SAFETY: as above.
+    let (category, name, track, flows, last_flows, fields): (Option<&'static Category>, _, _, _, _, _) = unsafe {
+        (
+            event.category.as_ref(),
+            label(event.name, event.dynamic_name, event.dynamic_length),
+            room.track(event.track),
+            list(event.flows, event.flow_count),
+            list(event.last_flows, event.last_flow_count),
+            list(event.fields, event.fields_length),
+        )
+    };
+    if name.is_none() && kind != Kind::End {
+        return None;
+    }
+    Some(work(&Event {
+        at_ns: event.at_ns,
+        track,
+        flows,
+        last_flows,
+        arguments: &first[..count],
+        fields,
+        ..Event::new(kind, category, name)
+    }))
 }
 
 /// Registers a category on first use. Returns whether it is on.
@@ -143,62 +347,60 @@ pub unsafe extern "C" fn situ_trace_write(kind: u32, event: *const situ_trace_ev
     guard_value(|| {
         let kind = match kind {
             BEGIN => Kind::Begin,
+            END => Kind::End,
             INSTANT => Kind::Instant,
             _ => return,
         };
         // SAFETY: the caller's promise.
-        let Some(event) = (unsafe { event.as_ref() }) else { return };
-        // SAFETY: as above.
-        let (category, name): (Option<&'static Category>, Option<&'static Name>) =
-            unsafe { (event.category.as_ref(), event.name.as_ref()) };
-        let Some(name) = name else { return };
-        // SAFETY: as above.
-        let given = unsafe { list(event.arguments, event.argument_count) };
-        let mut texts = [const { Cow::Borrowed("") }; MAX_ARGUMENTS];
-        for (text_of, argument) in texts.iter_mut().zip(given) {
-            // SAFETY: as above.
-            *text_of = unsafe { text(argument) };
+        unsafe { with_event(kind, event, situ_trace::write_event) };
+    });
+}
+
+/// Begins a slice of this thread, for `situ_trace_end_slice`.
+///
+/// # Safety
+/// As for `situ_trace_write`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_trace_begin_slice(event: *const situ_trace_event) -> u64 {
+    guard_value(|| {
+        // SAFETY: the caller's promise.
+        let token = unsafe { with_event(Kind::Begin, event, SliceToken::begin) };
+        token.flatten().map_or(0, SliceToken::into_raw)
+    })
+}
+
+/// Ends a slice, and those within it.
+#[unsafe(no_mangle)]
+pub extern "C" fn situ_trace_end_slice(slice: u64, at_ns: u64) {
+    guard_value(|| {
+        if slice != 0 {
+            SliceToken::from_raw(slice).end(at_ns);
         }
-        let mut arguments = [Argument { name, value: Value::Bool(false) }; MAX_ARGUMENTS];
-        let mut count = 0;
-        for (argument, text) in given.iter().zip(&texts) {
-            // SAFETY: as above.
-            if let (Some(name), Some(value)) = unsafe { (argument.name.as_ref(), value(argument, text)) } {
-                arguments[count] = Argument { name, value };
-                count += 1;
-            }
-        }
-        // SAFETY: as above.
-        let (flows, last_flows) =
-            unsafe { (list(event.flows, event.flow_count), list(event.last_flows, event.last_flow_count)) };
-        situ_trace::write_event(&Event {
-            kind,
-            at_ns: situ_trace::now_ns(),
-            category,
-            name: Some(name),
-            flows,
-            last_flows,
-            arguments: &arguments[..count],
-            log: None,
-        });
     });
 }
 
 /// Ends the last slice that began on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_trace_end() {
+    guard_value(|| situ_trace::write_event(&Event::new(Kind::End, None, None)));
+}
+
+/// Writes a packet of the program's own type.
+///
+/// # Safety
+/// `fields` is null, or leads to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_trace_packet(at_ns: u64, fields: *const u8, length: usize) -> u32 {
     guard_value(|| {
-        situ_trace::write_event(&Event {
-            kind: Kind::End,
-            at_ns: situ_trace::now_ns(),
-            category: None,
-            name: None,
-            flows: &[],
-            last_flows: &[],
-            arguments: &[],
-            log: None,
-        });
-    });
+        // SAFETY: the caller's promise.
+        u32::from(situ_trace::write_packet(at_ns, unsafe { list(fields, length) }))
+    })
+}
+
+/// Returns the time of the clock of traces.
+#[unsafe(no_mangle)]
+pub extern "C" fn situ_trace_now() -> u64 {
+    guard_value(situ_trace::now_ns)
 }
 
 /// Writes a message of a log, if its category is on. NULL is the category `log`.
@@ -229,7 +431,7 @@ pub unsafe extern "C" fn situ_trace_log(
             )
         };
         let severity = severity(message.severity);
-        let arguments = [Argument { name: &LOGGER, value: Value::Text(&logger) }];
+        let arguments = [Argument { name: Label::Known(&LOGGER), value: Value::Text(&logger) }];
         let arguments = if logger.is_empty() { &[][..] } else { &arguments };
         let log = Log { severity, text: &text, file: &file, line: message.line };
         situ_trace::write_event(&Event::log(category, log, arguments));

@@ -65,7 +65,7 @@ pub use self::{
     shm::format::Lost,
     shm::session::{Policy, Session},
     track_event::{
-        Argument, Category, Counter, Event, Kind, Log, Name, Severity, Slice, Unit, Value, install,
-        is_traced, join, now_ns, write_event,
+        Argument, Category, Counter, Event, Kind, Label, Log, Name, Severity, Slice, SliceToken, Track, Unit,
+        Value, install, is_traced, join, now_ns, write_event, write_packet,
     },
 };

@@ -1606,26 +1606,47 @@ pub mod perfetto {
                 self.0.text_in_pieces(6)
             }
 
+            /// `pointer_value`, field 7.
+            #[inline]
+            pub fn set_pointer_value(&mut self, value: u64) {
+                self.0.uint64(7, value);
+            }
+
+            /// `dict_entries`, field 11.
+            #[inline]
+            pub fn add_dict_entries(&mut self) -> super::super::perfetto::protos::DebugAnnotationWriter<'_> {
+                super::super::perfetto::protos::DebugAnnotationWriter(self.0.message(11))
+            }
+
+            /// `array_values`, field 12.
+            #[inline]
+            pub fn add_array_values(&mut self) -> super::super::perfetto::protos::DebugAnnotationWriter<'_> {
+                super::super::perfetto::protos::DebugAnnotationWriter(self.0.message(12))
+            }
+
         }
 
         /// Which fields a `perfetto.protos.DebugAnnotation` has.
         #[derive(Debug)]
         pub enum DebugAnnotationLayout {}
 
-        impl crate::proto::situ::wire::protobuf::Layout<7> for DebugAnnotationLayout {
-            const ONEOFS: [(u16, u16); 7] = [(0, 2), (0, 2), (2, 7), (2, 7), (2, 7), (2, 7), (2, 7)];
+        impl crate::proto::situ::wire::protobuf::Layout<10> for DebugAnnotationLayout {
+            const ONEOFS: [(u16, u16); 10] = [(0, 0), (0, 0), (2, 4), (2, 4), (4, 10), (4, 10), (4, 10), (4, 10), (4, 10), (4, 10)];
 
             #[inline]
             fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (1, WireType::Varint) => ::core::option::Option::Some(0),
-                    (10, WireType::Bytes) => ::core::option::Option::Some(1),
-                    (2, WireType::Varint) => ::core::option::Option::Some(2),
-                    (3, WireType::Varint) => ::core::option::Option::Some(3),
-                    (4, WireType::Varint) => ::core::option::Option::Some(4),
-                    (5, WireType::Fixed64) => ::core::option::Option::Some(5),
-                    (6, WireType::Bytes) => ::core::option::Option::Some(6),
+                    (11, WireType::Bytes) => ::core::option::Option::Some(0),
+                    (12, WireType::Bytes) => ::core::option::Option::Some(1),
+                    (1, WireType::Varint) => ::core::option::Option::Some(2),
+                    (10, WireType::Bytes) => ::core::option::Option::Some(3),
+                    (2, WireType::Varint) => ::core::option::Option::Some(4),
+                    (3, WireType::Varint) => ::core::option::Option::Some(5),
+                    (4, WireType::Varint) => ::core::option::Option::Some(6),
+                    (5, WireType::Fixed64) => ::core::option::Option::Some(7),
+                    (6, WireType::Bytes) => ::core::option::Option::Some(8),
+                    (7, WireType::Varint) => ::core::option::Option::Some(9),
                     _ => ::core::option::Option::None,
                 }
             }
@@ -1633,7 +1654,7 @@ pub mod perfetto {
 
         /// Reads a `perfetto.protos.DebugAnnotation` where it lies.
         #[derive(Debug)]
-        pub struct DebugAnnotationReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, DebugAnnotationLayout, 7>);
+        pub struct DebugAnnotationReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, DebugAnnotationLayout, 10>);
 
         impl<'a> DebugAnnotationReader<'a> {
             /// Finds the fields of an encoded message.
@@ -1651,88 +1672,112 @@ pub mod perfetto {
                 self.0.as_bytes()
             }
 
+            /// `dict_entries`, field 11.
+            #[inline]
+            pub fn dict_entries(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<super::super::perfetto::protos::DebugAnnotationReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
+                self.0.all_nested(0).map(|it| it.and_then(<super::super::perfetto::protos::DebugAnnotationReader<'_> as ::core::convert::TryFrom<_>>::try_from))
+            }
+
+            /// `array_values`, field 12.
+            #[inline]
+            pub fn array_values(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<super::super::perfetto::protos::DebugAnnotationReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
+                self.0.all_nested(1).map(|it| it.and_then(<super::super::perfetto::protos::DebugAnnotationReader<'_> as ::core::convert::TryFrom<_>>::try_from))
+            }
+
             /// Whether there is a field 1.
             #[inline]
             pub fn has_name_iid(&self) -> bool {
-                self.0.has(0)
+                self.0.has(2)
             }
 
             /// `name_iid`, field 1.
             #[inline]
             pub fn name_iid(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(::core::default::Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(2).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 10.
             #[inline]
             pub fn has_name(&self) -> bool {
-                self.0.has(1)
+                self.0.has(3)
             }
 
             /// `name`, field 10.
             #[inline]
             pub fn name(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                ::core::result::Result::Ok(self.0.string(1)?.unwrap_or(""))
+                ::core::result::Result::Ok(self.0.string(3)?.unwrap_or(""))
             }
 
             /// Whether there is a field 2.
             #[inline]
             pub fn has_bool_value(&self) -> bool {
-                self.0.has(2)
+                self.0.has(4)
             }
 
             /// `bool_value`, field 2.
             #[inline]
             pub fn bool_value(&self) -> bool {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Bool>(2).unwrap_or(::core::default::Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Bool>(4).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 3.
             #[inline]
             pub fn has_uint_value(&self) -> bool {
-                self.0.has(3)
+                self.0.has(5)
             }
 
             /// `uint_value`, field 3.
             #[inline]
             pub fn uint_value(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(3).unwrap_or(::core::default::Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(5).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 4.
             #[inline]
             pub fn has_int_value(&self) -> bool {
-                self.0.has(4)
+                self.0.has(6)
             }
 
             /// `int_value`, field 4.
             #[inline]
             pub fn int_value(&self) -> i64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int64>(4).unwrap_or(::core::default::Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int64>(6).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 5.
             #[inline]
             pub fn has_double_value(&self) -> bool {
-                self.0.has(5)
+                self.0.has(7)
             }
 
             /// `double_value`, field 5.
             #[inline]
             pub fn double_value(&self) -> f64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Double>(5).unwrap_or(::core::default::Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Double>(7).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 6.
             #[inline]
             pub fn has_string_value(&self) -> bool {
-                self.0.has(6)
+                self.0.has(8)
             }
 
             /// `string_value`, field 6.
             #[inline]
             pub fn string_value(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                ::core::result::Result::Ok(self.0.string(6)?.unwrap_or(""))
+                ::core::result::Result::Ok(self.0.string(8)?.unwrap_or(""))
+            }
+
+            /// Whether there is a field 7.
+            #[inline]
+            pub fn has_pointer_value(&self) -> bool {
+                self.0.has(9)
+            }
+
+            /// `pointer_value`, field 7.
+            #[inline]
+            pub fn pointer_value(&self) -> u64 {
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(9).unwrap_or(::core::default::Default::default())
             }
         }
 

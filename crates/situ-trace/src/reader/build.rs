@@ -231,15 +231,7 @@ impl Builder {
         };
         details.flows = event.flow_ids().chain(event.terminating_flow_ids()).collect::<Result<_, _>>()?;
         for annotation in event.debug_annotations() {
-            let annotation = annotation?;
-            let name = if annotation.has_name_iid() {
-                sequence.annotations.get(&annotation.name_iid()).copied().unwrap_or(Texts::EMPTY)
-            } else {
-                texts.id(annotation.name()?)
-            };
-            if let Some(value) = value(&annotation, texts)? {
-                details.arguments.push((name, value));
-            }
+            arguments(&annotation?, "", 0, sequence, texts, &mut details.arguments)?;
         }
         if let Some(message) = event.log_message()? {
             // As arguments, like Perfetto.
@@ -332,6 +324,53 @@ impl Sequence {
     }
 }
 
+/// The maximum number of arguments around an argument, and of arguments of an event: a file may hold more than
+/// a reader can show.
+const MAX_NESTING: u32 = 32;
+const MAX_ARGUMENTS: usize = 4096;
+
+/// Adds an argument, and those within it under names such as `pose.x` and `joints[0]`.
+fn arguments(
+    annotation: &DebugAnnotationReader<'_>,
+    outer: &str,
+    depth: u32,
+    sequence: &Sequence,
+    texts: &mut Texts,
+    to: &mut Vec<(TextId, ArgumentValue)>,
+) -> Result<(), ReadError> {
+    let mut name = if annotation.has_name_iid() {
+        sequence.annotations.get(&annotation.name_iid()).copied().unwrap_or(Texts::EMPTY)
+    } else {
+        texts.id(annotation.name()?)
+    };
+    if !outer.is_empty() {
+        let own = texts.get(name);
+        let whole = if own.is_empty() { outer.to_owned() } else { format!("{outer}.{own}") };
+        name = texts.id(&whole);
+    }
+    if let Some(value) = value(annotation, texts)? {
+        to.push((name, value));
+    }
+    if depth == MAX_NESTING {
+        return Ok(());
+    }
+    for entry in annotation.dict_entries() {
+        if to.len() >= MAX_ARGUMENTS {
+            return Ok(());
+        }
+        let outer = texts.get(name).to_owned();
+        arguments(&entry?, &outer, depth + 1, sequence, texts, to)?;
+    }
+    for (index, entry) in annotation.array_values().enumerate() {
+        if to.len() >= MAX_ARGUMENTS {
+            return Ok(());
+        }
+        let outer = format!("{}[{index}]", texts.get(name));
+        arguments(&entry?, &outer, depth + 1, sequence, texts, to)?;
+    }
+    Ok(())
+}
+
 fn value(
     annotation: &DebugAnnotationReader<'_>,
     texts: &mut Texts,
@@ -346,6 +385,8 @@ fn value(
         Some(ArgumentValue::Double(annotation.double_value()))
     } else if annotation.has_string_value() {
         Some(ArgumentValue::Text(texts.id(annotation.string_value()?)))
+    } else if annotation.has_pointer_value() {
+        Some(ArgumentValue::Text(texts.id(&format!("{:#x}", annotation.pointer_value()))))
     } else {
         None
     })

@@ -11,11 +11,11 @@ use situ_bus::hook::{self, CallEnd, Event as BusEvent, Hook, MessageId, Notice, 
 
 use super::bus_topics::{BUS, Topic, topic};
 use super::call_track::CallTrack;
-use super::event::{Argument, Event, Kind};
-use super::names::Name;
+use super::event::{Event, Kind};
+use super::names::{Label, Name};
 use super::process::{mix, now_ns};
 use super::thread::{self, Thread};
-use super::value::Value;
+use super::value::{Argument, Value};
 
 static NUMBER: Name = Name::new("number");
 static BYTES: Name = Name::new("bytes");
@@ -46,29 +46,21 @@ fn write(thread: &mut Thread, notice: &Notice<'_>) {
     let topic = subject.map(|subject| topic(&mut thread.topics, subject));
     match notice.event {
         BusEvent::CallBegins { role, lane, call, number } => {
-            let call = Argument { name: &CALL, value: Value::Uint(call) };
+            let call = Argument { name: Label::Known(&CALL), value: Value::Uint(call) };
             let flow = flow(subject, number);
             return write_call(thread, notice, topic, (role, lane), Kind::Begin, flow, call);
         }
         BusEvent::CallEnds { role, lane, end, reply } => {
-            let end = Argument { name: &END, value: Value::Text(word(end)) };
+            let end = Argument { name: Label::Known(&END), value: Value::Text(word(end)) };
             let flow = reply.map(|MessageId { topic, number }| mix(topic, number));
             return write_call(thread, notice, topic, (role, lane), Kind::End, flow, end);
         }
         _ => {}
     }
-    let mut put = |kind, name, flow: Option<u64>, arguments: &[Argument<'_>]| {
+    let mut put = |kind, name: Option<&'static Name>, flow: Option<u64>, arguments: &[Argument<'_>]| {
         let category = (kind != Kind::End).then_some(&BUS);
-        thread.write(&Event {
-            kind,
-            at_ns,
-            category,
-            name,
-            flows: flow.as_slice(),
-            last_flows: &[],
-            log: None,
-            arguments,
-        });
+        let event = Event::new(kind, category, name.map(Label::Known));
+        thread.write(&Event { at_ns, flows: flow.as_slice(), arguments, ..event });
     };
     match notice.event {
         BusEvent::Begin { step, number, bytes } => {
@@ -77,15 +69,18 @@ fn write(thread: &mut Thread, notice: &Notice<'_>) {
             let sizes = sizes(number, bytes);
             match step {
                 Step::WaitForRoom { subscriber, pid } => {
-                    let node = Argument { name: &SUBSCRIBER, value: Value::Text(&subscriber.to_string()) };
-                    let process = Argument { name: &PROCESS, value: Value::Uint(pid.into()) };
+                    let node = Argument {
+                        name: Label::Known(&SUBSCRIBER),
+                        value: Value::Text(&subscriber.to_string()),
+                    };
+                    let process = Argument { name: Label::Known(&PROCESS), value: Value::Uint(pid.into()) };
                     put(Kind::Begin, name, flow, &[node, process]);
                 }
                 Step::Wait | Step::Take => put(Kind::Begin, name, flow, &[]),
                 Step::Copy { from, into } => {
                     let (from, into) = (from.to_string(), into.to_string());
-                    let from = Argument { name: &FROM, value: Value::Text(&from) };
-                    let into = Argument { name: &INTO, value: Value::Text(&into) };
+                    let from = Argument { name: Label::Known(&FROM), value: Value::Text(&from) };
+                    let into = Argument { name: Label::Known(&INTO), value: Value::Text(&into) };
                     put(Kind::Begin, name, flow, &[sizes[0], sizes[1], from, into]);
                 }
                 _ => put(Kind::Begin, name, flow, if number.is_some() { &sizes } else { &sizes[1..] }),
@@ -98,7 +93,7 @@ fn write(thread: &mut Thread, notice: &Notice<'_>) {
         BusEvent::End { .. } => put(Kind::End, None, None, &[]),
         BusEvent::Dropped { why, messages } => {
             let name = topic.map(|topic| topic.why(why));
-            let messages = Argument { name: &MESSAGES, value: Value::Uint(messages) };
+            let messages = Argument { name: Label::Known(&MESSAGES), value: Value::Uint(messages) };
             put(Kind::Instant, name, None, &[messages]);
         }
         BusEvent::SlotsInUse(value) => count(thread, topic, subject, false, at_ns, value),
@@ -119,15 +114,12 @@ fn write_call(
 ) {
     let (Some(topic), Some(subject)) = (topic, notice.subject) else { return };
     let Some(name) = topic.call(role) else { return };
+    let begins = kind != Kind::End;
     let event = Event {
-        kind,
         at_ns: notice.at_ns,
-        category: (kind != Kind::End).then_some(&BUS),
-        name: (kind != Kind::End).then_some(name),
         flows: flow.as_slice(),
-        last_flows: &[],
-        log: None,
         arguments: &[argument],
+        ..Event::new(kind, begins.then_some(&BUS), begins.then_some(Label::Known(name)))
     };
     thread.write_call(&event, &CallTrack::new(subject, role, lane));
 }
@@ -163,8 +155,8 @@ fn count(
 
 fn sizes(number: Option<u64>, bytes: u64) -> [Argument<'static>; 2] {
     [
-        Argument { name: &NUMBER, value: Value::Uint(number.unwrap_or_default()) },
-        Argument { name: &BYTES, value: Value::Uint(bytes) },
+        Argument { name: Label::Known(&NUMBER), value: Value::Uint(number.unwrap_or_default()) },
+        Argument { name: Label::Known(&BYTES), value: Value::Uint(bytes) },
     ]
 }
 

@@ -21,6 +21,7 @@ const ON: u32 = 2;
 #[derive(Debug)]
 pub struct Category {
     name: Name,
+    tags: Name,
     state: AtomicU32,
     next: AtomicPtr<Category>,
 }
@@ -42,9 +43,21 @@ fn list() -> MutexGuard<'static, List> {
 }
 
 impl Category {
-    /// Creates a category, for a static.
+    /// Creates a category, for a static. Names with commas between them (`planner,benchmark`) make a group,
+    /// which is on if one of these categories would be.
     pub const fn new(name: &'static str) -> Self {
-        Self { name: Name::new(name), state: AtomicU32::new(UNKNOWN), next: AtomicPtr::new(null_mut()) }
+        Self::with_tags(name, "")
+    }
+
+    /// Creates a category with tags, separated by commas. A session selects categories by their tags
+    /// (`tag:slow`). It leaves out categories with the tags `slow` and `debug` unless it selects them.
+    pub const fn with_tags(name: &'static str, tags: &'static str) -> Self {
+        Self {
+            name: Name::new(name),
+            tags: Name::new(tags),
+            state: AtomicU32::new(UNKNOWN),
+            next: AtomicPtr::new(null_mut()),
+        }
     }
 
     /// The offset of its state: 1 while it is off, 2 while it is on.
@@ -81,7 +94,7 @@ impl Category {
     }
 
     fn decide(&self, wanted: Option<&str>) {
-        let is_wanted = wanted.is_some_and(|wanted| is_wanted(wanted, &self.name.text()));
+        let is_wanted = wanted.is_some_and(|wanted| is_wanted(wanted, &self.name.text(), &self.tags.text()));
         self.state.store(if is_wanted { ON } else { OFF }, Ordering::Relaxed);
     }
 }
@@ -98,20 +111,39 @@ pub(super) fn decide_all(wanted: Option<&str>) {
     }
 }
 
+/// The tags of categories that are off unless a session selects them.
+const OFF_BY_DEFAULT: [&str; 2] = ["slow", "debug"];
+
+fn parts(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim).filter(|part| !part.is_empty())
+}
+
 /// Returns whether a list of patterns, separated by commas, contains a category. A pattern is a name, or the
-/// beginning of names and `*`. With `-` in front it excludes the names that it matches. The last match
-/// decides. An empty list, or a list that begins with an exclusion, first includes all categories.
-pub(super) fn is_wanted(patterns: &str, name: &str) -> bool {
-    let mut patterns = patterns.split(',').map(str::trim).filter(|pattern| !pattern.is_empty()).peekable();
-    let all = patterns.peek().is_none_or(|first| first.starts_with('-'));
-    patterns.fold(all, |is_wanted, pattern| {
-        let (pattern, gives) = pattern.strip_prefix('-').map_or((pattern, true), |rest| (rest, false));
-        let fits = match pattern.strip_suffix('*') {
-            Some(beginning) => name.starts_with(beginning),
-            None => name == pattern,
-        };
-        if fits { gives } else { is_wanted }
+/// beginning of names and `*`. With `tag:` in front it matches tags. With `-` in front it excludes what it
+/// matches. The last match decides. An empty list, or a list that begins with an exclusion, first includes all
+/// categories. `*` and the empty list do not include categories that are off by default. A group of several
+/// names is contained if one of them is.
+pub(super) fn is_wanted(patterns: &str, names: &str, tags: &str) -> bool {
+    let is_by_request = parts(tags).any(|tag| OFF_BY_DEFAULT.contains(&tag));
+    parts(names).any(|name| {
+        let mut patterns = parts(patterns).peekable();
+        let all = !is_by_request && patterns.peek().is_none_or(|first| first.starts_with('-'));
+        patterns.fold(all, |is_wanted, pattern| {
+            let (pattern, gives) = pattern.strip_prefix('-').map_or((pattern, true), |rest| (rest, false));
+            let fits = match pattern.strip_prefix("tag:") {
+                Some(pattern) => parts(tags).any(|tag| matches(pattern, tag)),
+                None => matches(pattern, name) && !(gives && is_by_request && pattern == "*"),
+            };
+            if fits { gives } else { is_wanted }
+        })
     })
+}
+
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => text.starts_with(beginning),
+        None => text == pattern,
+    }
 }
 
 #[cfg(test)]
@@ -130,10 +162,42 @@ mod tests {
             (",,", &["bus"], &[]),
         ] {
             for name in wanted {
-                assert!(is_wanted(patterns, name), "{patterns:?} wants {name}");
+                assert!(is_wanted(patterns, name, ""), "{patterns:?} wants {name}");
             }
             for name in unwanted {
-                assert!(!is_wanted(patterns, name), "{patterns:?} does not want {name}");
+                assert!(!is_wanted(patterns, name, ""), "{patterns:?} does not want {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_group_is_on_if_one_of_its_categories_is() {
+        for (patterns, expected) in [("", true), ("plan", true), ("bench*", true), ("bus", false)] {
+            assert_eq!(is_wanted(patterns, "plan, benchmark", ""), expected, "{patterns:?}");
+        }
+        assert!(is_wanted("-plan", "plan,benchmark", ""));
+        assert!(!is_wanted("-plan,-bench*", "plan,benchmark", ""));
+    }
+
+    #[test]
+    fn tags_select_categories() {
+        for (patterns, expected) in [
+            ("tag:map", true),
+            ("tag:m*", true),
+            ("tag:mapper", false),
+            ("map", false),
+            ("-tag:map", false),
+            ("*,-tag:sensor", false),
+            ("-tag:map,plan", true),
+        ] {
+            assert_eq!(is_wanted(patterns, "plan", "map,sensor"), expected, "{patterns:?}");
+        }
+        // Off unless they are asked for.
+        for tags in ["slow", "map,debug"] {
+            for (patterns, expected) in
+                [("", false), ("*", false), ("-bus", false), ("tag:*", true), ("plan", true), ("pl*", true)]
+            {
+                assert_eq!(is_wanted(patterns, "plan", tags), expected, "{patterns:?} of {tags:?}");
             }
         }
     }

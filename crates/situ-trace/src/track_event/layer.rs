@@ -24,12 +24,12 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::category::Category;
-use super::event::{Argument, Event, Kind};
+use super::event::{Event, Kind};
 use super::log::{Log, Severity};
-use super::names::Name;
+use super::names::{Label, Name};
 use super::process::now_ns;
 use super::thread;
-use super::value::Value;
+use super::value::{Argument, Value};
 
 /// Creates a layer that writes into Situ's traces.
 pub fn layer() -> TraceLayer {
@@ -179,7 +179,7 @@ impl Values {
         let fields = self.0.iter().filter(|(index, _)| Some(*index) != without);
         fields
             .filter_map(|(index, value)| {
-                Some(Argument { name: site.fields.get(*index)?, value: value.value() })
+                Some(Argument { name: Label::Known(site.fields.get(*index)?), value: value.value() })
             })
             .collect()
     }
@@ -199,16 +199,8 @@ impl Values {
 }
 
 fn begin(site: &'static Site, values: &Values) {
-    thread::write(&Event {
-        kind: Kind::Begin,
-        at_ns: now_ns(),
-        category: Some(site.category),
-        name: Some(&site.name),
-        flows: &[],
-        last_flows: &[],
-        arguments: &values.arguments(site, None),
-        log: None,
-    });
+    let event = Event::new(Kind::Begin, Some(site.category), Some(Label::Known(&site.name)));
+    thread::write(&Event { arguments: &values.arguments(site, None), ..event });
 }
 
 thread_local! {

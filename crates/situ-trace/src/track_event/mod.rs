@@ -1,7 +1,7 @@
 //! Track events: categories, slices, instants, counters, arguments and flows, and the events of the bus.
 //!
 //! ```text
-//! macros         for programs: category!, slice!, instant!, counter!
+//! macros         for programs: category!, slice!, begin!, end!, instant!, counter!
 //! record         slices, instants and counters on the calling thread
 //! layer          spans of `tracing` as slices, its events as messages of logs
 //! join           decides when a process takes part in sessions
@@ -9,6 +9,8 @@
 //!   thread       a thread's writer, and the names that it has sent
 //!     bus_topics   the names of a topic's events, and its counters
 //!     call_track   the tracks of calls of services
+//!     track        the tracks that programs name
+//!     open_slices  the slices of a thread that have not ended
 //!     counter event log value   the data of events, and its encoding
 //!     process    this process: its connection, its clock, its description
 //!     category   groups of events that are switched on and off together
@@ -27,18 +29,22 @@ pub mod layer;
 mod log;
 mod macros;
 mod names;
+mod open_slices;
 mod process;
 mod record;
 mod thread;
+mod track;
 mod value;
 
 pub use category::Category;
 pub use counter::{Counter, Unit};
-pub use event::{Argument, Event, Kind};
+pub use event::{Event, Kind};
 pub use join::{install, join};
 pub use log::{Log, Severity};
-pub use names::Name;
+pub use names::{Label, Name};
+pub use open_slices::SliceToken;
 pub use process::{is_traced, now_ns};
 pub use record::Slice;
-pub use thread::write as write_event;
-pub use value::Value;
+pub use thread::{write as write_event, write_packet};
+pub use track::Track;
+pub use value::{Argument, Value};

@@ -59,6 +59,55 @@ impl Name {
     }
 }
 
+/// The name of an event or an argument: known when the program is compiled, or computed.
+#[derive(Debug, Clone, Copy)]
+pub enum Label<'a> {
+    /// A name that a writer sends once.
+    Known(&'static Name),
+    /// A text that is written out each time.
+    Text(&'a str),
+    /// A text of another language. Bytes that are not UTF-8 are replaced by U+FFFD.
+    Foreign(&'a [u8]),
+}
+
+impl Label<'_> {
+    /// Returns its text.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Known(name) => name.text(),
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Foreign(text) => String::from_utf8_lossy(text),
+        }
+    }
+}
+
+impl PartialEq for Label<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl From<&'static Name> for Label<'_> {
+    #[inline]
+    fn from(name: &'static Name) -> Self {
+        Self::Known(name)
+    }
+}
+
+impl<'a> From<&'a str> for Label<'a> {
+    #[inline]
+    fn from(text: &'a str) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<'a> From<&'a String> for Label<'a> {
+    #[inline]
+    fn from(text: &'a String) -> Self {
+        Self::Text(text)
+    }
+}
+
 /// Returns a number that is unique in this process, from 1.
 pub(super) fn take_number() -> u32 {
     NEXT.try_update(Ordering::Relaxed, Ordering::Relaxed, |next| next.checked_add(1)).unwrap_or(u32::MAX)

@@ -78,6 +78,11 @@ impl ThreadDescription {
         let id = thread_id();
         Self { id, track: mix(process_track(), u64::from(id) | 1 << 63), name: thread_name(id) }
     }
+
+    /// Returns the number of the thread's track.
+    pub(super) fn track(&self) -> u64 {
+        self.track
+    }
 }
 
 /// Combines two numbers into one that other pairs hardly ever give (the finalizer of splitmix64). Never

@@ -1,84 +1,101 @@
 //! Records slices, instants and the values of counters on the calling thread.
 
-use super::category::Category;
 use super::counter::Counter;
-use super::event::{Argument, Event, Kind};
-use super::names::Name;
+use super::event::Event;
+use super::open_slices::SliceToken;
 use super::process::now_ns;
 use super::thread;
 
-/// A slice that ends when this is dropped. Created by [`slice!`](crate::slice).
+impl SliceToken {
+    /// Begins a slice of the calling thread. `None`: nothing is recorded, or the event has another track.
+    #[inline]
+    pub fn begin(event: &Event<'_>) -> Option<Self> {
+        thread::begin(event)
+    }
+
+    /// Ends the slice, and the slices that began within it and have not ended. `at_ns` is the time, by
+    /// [`now_ns`]; 0: now. Does nothing on another thread than the slice's: the slice then ends with the one
+    /// around it.
+    pub fn end(self, at_ns: u64) {
+        thread::end(self, if at_ns == 0 { now_ns() } else { at_ns });
+    }
+}
+
+/// What a slice ends.
+#[derive(Debug, Clone, Copy)]
+enum Open {
+    /// Nothing: its category is off.
+    Nothing,
+    /// A slice of the thread that began it.
+    OfThread(SliceToken),
+    /// The innermost slice of the track with this number.
+    OnTrack(u64),
+}
+
+/// A slice that ends when this is dropped, together with the slices that began within it. Created by
+/// [`slice!`](crate::slice).
+///
+/// A slice with a track of its own (`track = `) may end in any thread. Any other one ends in the thread in
+/// which it began: if another thread drops it, it ends with the slice around it.
 #[derive(Debug)]
 #[must_use = "the slice ends when this is dropped; bind it to a name such as `_slice`"]
 pub struct Slice {
-    is_open: bool,
+    open: Open,
 }
 
 impl Slice {
     /// Returns a slice of a category that is off.
     #[inline(always)]
     pub const fn none() -> Self {
-        Self { is_open: false }
+        Self { open: Open::Nothing }
     }
 
-    /// Begins a slice.
+    /// Begins a slice with an event of kind [`Begin`](crate::Kind::Begin).
     #[inline]
-    pub fn begin(
-        category: &'static Category,
-        name: &'static Name,
-        flows: &[u64],
-        last_flows: &[u64],
-        arguments: &[Argument<'_>],
-    ) -> Self {
-        write(Kind::Begin, category, name, flows, last_flows, arguments);
-        Self { is_open: true }
+    pub fn begin(event: &Event<'_>) -> Self {
+        let open = match event.track {
+            None => SliceToken::begin(event).map(Open::OfThread),
+            Some(track) => thread::begin_on(event, track).map(Open::OnTrack),
+        };
+        Self { open: open.unwrap_or(Open::Nothing) }
     }
 
-    /// Writes an instant.
-    #[inline]
-    pub fn instant(
-        category: &'static Category,
-        name: &'static Name,
-        flows: &[u64],
-        last_flows: &[u64],
-        arguments: &[Argument<'_>],
-    ) {
-        write(Kind::Instant, category, name, flows, last_flows, arguments);
+    /// Ends the slice at a time by [`now_ns`](crate::now_ns).
+    pub fn end_at(mut self, at_ns: u64) {
+        end(std::mem::replace(&mut self.open, Open::Nothing), at_ns);
     }
-}
-
-fn write(
-    kind: Kind,
-    category: &'static Category,
-    name: &'static Name,
-    flows: &[u64],
-    last_flows: &[u64],
-    arguments: &[Argument<'_>],
-) {
-    let (at_ns, category, name) = (now_ns(), Some(category), Some(name));
-    thread::write(&Event { kind, at_ns, category, name, flows, last_flows, arguments, log: None });
 }
 
 impl Drop for Slice {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.is_open {
-            end();
+        if !matches!(self.open, Open::Nothing) {
+            end(self.open, 0);
         }
     }
 }
 
 #[inline(never)]
-fn end() {
-    thread::write(&Event::end(now_ns()));
+fn end(open: Open, at_ns: u64) {
+    match open {
+        Open::Nothing => {}
+        Open::OfThread(token) => token.end(at_ns),
+        Open::OnTrack(track) => thread::end_on(track, at_ns),
+    }
 }
 
 impl Counter {
     /// Sets the counter's value from now on.
     #[inline(always)]
     pub fn set(&'static self, value: f64) {
+        self.set_at(value, 0);
+    }
+
+    /// Sets the counter's value from a time on, by [`now_ns`](crate::now_ns); 0: now.
+    #[inline(always)]
+    pub fn set_at(&'static self, value: f64, at_ns: u64) {
         if self.category.is_enabled() {
-            thread::count(self, now_ns(), value);
+            thread::count(self, if at_ns == 0 { now_ns() } else { at_ns }, value);
         }
     }
 }

@@ -6,14 +6,20 @@
 
 use std::cell::RefCell;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use situ_wire::protobuf::{Fields, Message};
 
 use super::bus_topics::TopicCache;
 use super::call_track::CallTrack;
 use super::counter::Counter;
-use super::event::Event;
+use super::event::{Event, Kind, NEEDS_STATE};
 use super::names::{MAX_INTERNED, Sent, Table};
-use super::process::{self, Process, ThreadDescription};
+use super::open_slices::{OpenSlices, SliceToken};
+use super::process::{self, Process, ThreadDescription, now_ns};
+use super::track::Track;
 use crate::Writer;
+use crate::proto::TracePacketWriter;
 
 thread_local! {
     static THREAD: RefCell<OwnThread> = const { RefCell::new(OwnThread(None)) };
@@ -52,8 +58,18 @@ pub(super) struct Thread {
     sent: Sent,
     /// The session in which the thread was described, and its description.
     described: (u32, ThreadDescription),
+    /// Its number among all threads that wrote events, for [`SliceToken`].
+    number: u32,
+    /// The slices that this thread has begun and not ended in this session.
+    open: OpenSlices,
     /// The topics of this thread's bus events.
     pub(super) topics: TopicCache,
+}
+
+/// Returns a number for a thread.
+fn take_number() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Calls `work` with this thread's state. Does nothing if the process is not traced, at the very end of a
@@ -70,10 +86,59 @@ pub(super) fn with(work: impl FnOnce(&mut Thread)) {
     });
 }
 
-/// Writes an event on this thread's track, if this process is traced.
+/// Writes an event, if this process is traced.
 #[inline]
 pub fn write(event: &Event<'_>) {
     with(|thread| thread.write(event));
+}
+
+/// Begins a slice on this thread's track. `None`: this process is not traced.
+#[inline]
+pub(super) fn begin(event: &Event<'_>) -> Option<SliceToken> {
+    let mut token = None;
+    with(|thread| token = thread.begin_slice(event));
+    token
+}
+
+/// Ends a slice of this thread, and those within it. If another thread began it, nothing is written: the slice
+/// ends with the one around it.
+pub(super) fn end(token: SliceToken, at_ns: u64) {
+    with(|thread| thread.end_slice(token, at_ns));
+}
+
+/// Begins a slice on another track than the thread's. Returns the track's number.
+pub(super) fn begin_on(event: &Event<'_>, track: &Track<'_>) -> Option<u64> {
+    let mut uuid = None;
+    with(|thread| {
+        thread.write(event);
+        uuid = Some(track.uuid(thread.described.1.track()));
+    });
+    uuid
+}
+
+/// Ends the innermost slice of a track that has this number.
+pub(super) fn end_on(track: u64, at_ns: u64) {
+    with(|thread| thread.write_to(&Event::end(at_ns), Some(track)));
+}
+
+/// Writes a packet of the program's own type, if this process is traced: its time and these encoded fields of
+/// Perfetto's `TracePacket`, usually an extension. Returns whether there was a session.
+///
+/// Nothing is written if the bytes are not whole fields, or contain a field that describes the sequence: its
+/// clock (8, 58), names and defaults (12, 13, 59), or what only a collector sets (10, 42, 87). `at_ns` is the
+/// time, by [`now_ns`]; 0: now.
+pub fn write_packet(at_ns: u64, fields: &[u8]) -> bool {
+    let mut is_written = false;
+    if process::current().is_some() && may_be_in_a_packet(fields) {
+        with(|thread| is_written = thread.write_packet(at_ns, fields));
+    }
+    is_written
+}
+
+/// Whether a program may write these fields into a packet.
+fn may_be_in_a_packet(fields: &[u8]) -> bool {
+    const RESERVED: [u32; 8] = [8, 10, 12, 13, 42, 58, 59, 87];
+    Fields::new(fields).all(|field| field.is_ok_and(|field| !RESERVED.contains(&field.number)))
 }
 
 /// Writes the value of a counter.
@@ -94,6 +159,7 @@ impl Thread {
         // The sequence begins anew, with this thread's description.
         thread.epoch = 0;
         thread.described = (0, ThreadDescription::new());
+        (thread.number, thread.open) = (take_number(), OpenSlices::default());
         thread
     }
 
@@ -104,17 +170,84 @@ impl Thread {
             epoch: 0,
             sent: Sent::empty(),
             described: (0, ThreadDescription::new()),
+            number: take_number(),
+            open: OpenSlices::default(),
             topics: TopicCache::default(),
         })
     }
 
     #[inline]
     pub(super) fn write(&mut self, event: &Event<'_>) {
-        if self.is_ready()
-            && let Some(mut packet) = self.writer.packet()
-        {
-            event.write(packet.message(), &mut self.sent);
+        match event.track {
+            None => self.write_to(event, None),
+            Some(track) => self.write_on(event, track),
         }
+    }
+
+    /// Writes an event on the thread's track, or on one that was described.
+    #[inline]
+    fn write_to(&mut self, event: &Event<'_>, track: Option<u64>) {
+        if !self.is_ready() {
+            return;
+        }
+        if track.is_none() {
+            match event.kind {
+                Kind::Begin => self.open.begin(),
+                Kind::End => self.open.end(),
+                Kind::Instant => {}
+            }
+        }
+        if let Some(mut packet) = self.writer.packet() {
+            event.write(track, packet.message(), &mut self.sent);
+        }
+    }
+
+    /// Writes an event on a track of the program.
+    #[inline(never)]
+    fn write_on(&mut self, event: &Event<'_>, track: &Track<'_>) {
+        if !self.is_ready() {
+            return;
+        }
+        for track in std::iter::once(track).chain(track.parents()) {
+            let uuid = track.uuid(self.described.1.track());
+            if !self.sent.has_track(uuid) {
+                if !self.describe(|message, thread| track.describe(message, thread.track())) {
+                    return;
+                }
+                self.sent.add_track(uuid);
+            }
+        }
+        self.write_to(event, Some(track.uuid(self.described.1.track())));
+    }
+
+    /// Begins a slice. `None` if there is no session, or if it lies on another track.
+    #[inline]
+    fn begin_slice(&mut self, event: &Event<'_>) -> Option<SliceToken> {
+        self.write(event);
+        (event.track.is_none() && self.epoch != 0).then(|| self.open.last(self.number))
+    }
+
+    /// Ends a slice, and those within it that are still open.
+    #[inline]
+    fn end_slice(&mut self, token: SliceToken, at_ns: u64) {
+        // A new session forgets what is open.
+        if self.is_ready() {
+            for _ in 0..self.open.down_to(token, self.number) {
+                self.write_to(&Event::end(at_ns), None);
+            }
+        }
+    }
+
+    fn write_packet(&mut self, at_ns: u64, fields: &[u8]) -> bool {
+        if !self.is_ready() {
+            return false;
+        }
+        let Some(packet) = &mut self.writer.packet() else { return false };
+        let mut packet = TracePacketWriter(packet.message());
+        packet.set_timestamp(if at_ns == 0 { now_ns() } else { at_ns });
+        packet.set_sequence_flags(NEEDS_STATE);
+        packet.0.raw(fields);
+        true
     }
 
     /// Writes an event on the track of a call.
@@ -128,9 +261,7 @@ impl Thread {
             }
             self.sent.add_track(track.uuid());
         }
-        if let Some(mut packet) = self.writer.packet() {
-            event.write_on(Some(track.uuid()), packet.message(), &mut self.sent);
-        }
+        self.write_to(event, Some(track.uuid()));
     }
 
     pub(super) fn count(&mut self, counter: &'static Counter, at_ns: u64, value: f64) {
@@ -171,12 +302,13 @@ impl Thread {
         if self.described.0 != session {
             // The thread's name may have changed.
             self.described = (session, ThreadDescription::new());
+            self.open.clear();
         }
         self.describe(process::describe_process) && self.describe(process::describe_thread)
     }
 
     /// Writes a packet on which others depend. Returns whether it was not lost.
-    fn describe(&mut self, write: impl FnOnce(situ_wire::protobuf::Message<'_>, &ThreadDescription)) -> bool {
+    fn describe(&mut self, write: impl FnOnce(Message<'_>, &ThreadDescription)) -> bool {
         match self.writer.packet() {
             Some(mut packet) => write(packet.message(), &self.described.1),
             None => return false,
@@ -187,5 +319,22 @@ impl Thread {
             self.epoch = 0;
         }
         is_delivered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_be_in_a_packet;
+
+    #[test]
+    fn packets_of_programs_do_not_describe_their_sequence() {
+        // Field 900 as a message of two bytes, and as a number.
+        assert!(may_be_in_a_packet(&[0xa2, 0x38, 2, 0x08, 1]) && may_be_in_a_packet(&[0xa0, 0x38, 1]));
+        assert!(may_be_in_a_packet(&[]));
+        // Fields 8, 10, 12, 42 and 87; cut off; no wire type.
+        for fields in [&[0x40, 1][..], &[0x50, 1], &[0x62, 0], &[0xd0, 2, 1], &[0xb8, 5, 1]] {
+            assert!(!may_be_in_a_packet(fields), "{fields:?}");
+        }
+        assert!(!may_be_in_a_packet(&[0xa2, 0x38, 2, 0x08]) && !may_be_in_a_packet(&[0x07]));
     }
 }

@@ -1,4 +1,23 @@
-//! The values of arguments.
+//! Arguments of events, and their values.
+
+use super::names::Label;
+
+/// An argument of an event.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Argument<'a> {
+    /// Its name.
+    pub name: Label<'a>,
+    /// Its value.
+    pub value: Value<'a>,
+}
+
+impl<'a> Argument<'a> {
+    /// Creates an argument.
+    #[inline]
+    pub fn new(name: impl Into<Label<'a>>, value: impl Into<Value<'a>>) -> Self {
+        Self { name: name.into(), value: value.into() }
+    }
+}
 
 /// The value of an argument.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,6 +32,21 @@ pub enum Value<'a> {
     Double(f64),
     /// A text.
     Text(&'a str),
+    /// A text of another language. Bytes that are not UTF-8 are replaced by U+FFFD.
+    Foreign(&'a [u8]),
+    /// An address, shown in hexadecimal.
+    Pointer(u64),
+    /// Arguments within this one. [`dictionary!`](crate::dictionary) creates it.
+    Dictionary(&'a [Argument<'a>]),
+    /// A list of values. [`array!`](crate::array) creates it.
+    Array(&'a [Value<'a>]),
+}
+
+impl<T> From<*const T> for Value<'_> {
+    #[inline]
+    fn from(value: *const T) -> Self {
+        Self::Pointer(value.addr() as u64)
+    }
 }
 
 macro_rules! from {

@@ -5,6 +5,7 @@ mod perfetto;
 mod rules;
 mod session;
 mod strict;
+mod tracks;
 
 use std::time::Duration;
 
@@ -17,8 +18,8 @@ use situ_bus::{
 };
 use situ_trace::reader::{ArgumentValue, ReadTrace};
 use situ_trace::{
-    Argument, CollectorOptions, Event, Kind, Log, Name, Policy, Severity, Sink, Unit, category, counter,
-    instant, slice, write_event,
+    Argument, CollectorOptions, Event, Kind, Label, Log, Name, Policy, Severity, Sink, Unit, category,
+    counter, instant, slice, write_event,
 };
 
 category!(PLANNER, "planner");
@@ -50,6 +51,7 @@ fn events_of_programs_are_in_the_trace() {
     messages_of_the_bus_have_arrows(&recording);
     waits_for_room_say_which_subscriber_is_behind(&recording);
     losses_take_no_more_than_themselves(&recording);
+    tracks::check(&recording);
 }
 
 fn events_have_names_arguments_and_flows(recording: &Recording) {
@@ -116,7 +118,7 @@ fn messages_of_logs_have_a_severity_a_text_and_a_place(recording: &Recording) {
     let severities =
         [Severity::Trace, Severity::Debug, Severity::Info, Severity::Warn, Severity::Error, Severity::Fatal];
     let log = |severity, text: &str, file: &str, line| {
-        let arguments = [Argument { name: &LOGGER, value: situ_trace::Value::Text("arm") }];
+        let arguments = [Argument::new(&LOGGER, "arm")];
         write_event(&Event::log(&PLANNER, Log { severity, text, file, line }, &arguments));
     };
     let bytes = recording.record("", || {
@@ -161,16 +163,11 @@ fn messages_of_logs_have_a_severity_a_text_and_a_place(recording: &Recording) {
 fn a_name_may_be_that_of_an_event_and_of_an_argument(recording: &Recording) {
     static STEP: Name = Name::new("step");
     static TURN: Name = Name::new("turn");
-    let event = |name, argument, value| {
+    let event = |name, argument: &'static Name, value: u64| {
+        let arguments = &[Argument::new(argument, value)];
         write_event(&Event {
-            kind: Kind::Instant,
-            at_ns: situ_trace::now_ns(),
-            category: Some(&PLANNER),
-            name: Some(name),
-            flows: &[],
-            last_flows: &[],
-            arguments: &[Argument { name: argument, value: situ_trace::Value::Uint(value) }],
-            log: None,
+            arguments,
+            ..Event::new(Kind::Instant, Some(&PLANNER), Some(Label::Known(name)))
         });
     };
     let bytes = recording.record("", || {

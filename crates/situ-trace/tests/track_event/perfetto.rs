@@ -31,6 +31,14 @@ pub struct Packet {
     pub previous_packet_dropped: Option<bool>,
     #[prost(bool, optional, tag = "87")]
     pub first_packet_on_sequence: Option<bool>,
+    #[prost(message, optional, tag = "900")]
+    pub for_testing: Option<TestEvent>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct TestEvent {
+    #[prost(string, optional, tag = "1")]
+    pub text: Option<String>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -129,6 +137,8 @@ pub struct TrackEvent {
     pub debug_annotations: Vec<Annotation>,
     #[prost(message, optional, tag = "21")]
     pub log_message: Option<LogMessage>,
+    #[prost(message, optional, tag = "33")]
+    pub source_location: Option<SourceLocation>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -147,8 +157,12 @@ pub struct Annotation {
     pub name_iid: Option<u64>,
     #[prost(string, optional, tag = "10")]
     pub name: Option<String>,
-    #[prost(oneof = "Value", tags = "2, 3, 4, 5, 6")]
+    #[prost(oneof = "Value", tags = "2, 3, 4, 5, 6, 7")]
     pub value: Option<Value>,
+    #[prost(message, repeated, tag = "11")]
+    pub dict_entries: Vec<Annotation>,
+    #[prost(message, repeated, tag = "12")]
+    pub array_values: Vec<Annotation>,
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]
@@ -163,6 +177,8 @@ pub enum Value {
     Double(f64),
     #[prost(string, tag = "6")]
     Text(String),
+    #[prost(uint64, tag = "7")]
+    Pointer(u64),
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

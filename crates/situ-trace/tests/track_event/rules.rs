@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use prost::Message;
 
-use super::perfetto::{Packet, Trace, Value};
+use super::perfetto::{Annotation, Packet, Trace, Value};
 use super::strict;
 
 /// An event with its names.
@@ -23,6 +23,8 @@ pub struct Said {
     pub arguments: Vec<(String, Value)>,
     pub value: Option<f64>,
     pub log: Option<Logged>,
+    /// The file and the line of its own source location: a typed argument.
+    pub source: Option<(String, u32)>,
 }
 
 /// A message of a log.
@@ -60,6 +62,8 @@ pub struct Checked {
     /// Other tracks: name and parent track.
     pub tracks: HashMap<u64, (String, u64)>,
     pub losses: usize,
+    /// Packets of the test's own type: time and text.
+    pub own: Vec<(u64, String)>,
 }
 
 #[derive(Default)]
@@ -131,9 +135,15 @@ impl Checked {
                 self.tracks.insert(uuid, (track.name.clone().unwrap(), parent));
             }
         }
+        let at = || {
+            assert!(packet.timestamp_clock_id.is_none_or(|clock| clock == 6), "the boot time");
+            packet.timestamp.expect("an event has a time")
+        };
+        if let Some(own) = &packet.for_testing {
+            self.own.push((at(), own.text.clone().unwrap()));
+        }
         let Some(event) = &packet.track_event else { return };
         assert!(flags & 2 != 0, "a packet with numbers needs the state: {packet:?}");
-        assert!(packet.timestamp_clock_id.is_none_or(|clock| clock == 6), "the boot time");
         let name = |which: usize, iid: &u64| {
             sequence.names[which]
                 .get(iid)
@@ -142,7 +152,7 @@ impl Checked {
         };
         let categories = event.category_iids.iter().map(|iid| name(0, iid)).chain(event.categories.clone());
         self.events.push(Said {
-            at: packet.timestamp.expect("an event has a time"),
+            at: at(),
             kind: event.kind.unwrap(),
             track: event.track_uuid.unwrap_or(sequence.track),
             category: categories.collect(),
@@ -152,11 +162,12 @@ impl Checked {
             arguments: event
                 .debug_annotations
                 .iter()
-                .map(|it| {
-                    let name = it.name.clone().or(it.name_iid.as_ref().map(|iid| name(2, iid)));
-                    (name.expect("an argument has a name"), it.value.clone().expect("and a value"))
-                })
+                .flat_map(|it| flat("", it, &|iid| name(2, iid)))
                 .collect(),
+            source: event
+                .source_location
+                .as_ref()
+                .map(|place| (place.file_name.clone().unwrap(), place.line_number.unwrap())),
             value: event.double_counter_value.or(event.counter_value.map(|value| value as f64)),
             log: event.log_message.as_ref().map(|log| Logged {
                 priority: log.prio.unwrap(),
@@ -180,8 +191,12 @@ impl Checked {
         let parents =
             self.threads.values().map(|thread| thread.3).chain(self.counters.values().map(|it| it.1));
         let parents = parents.chain(self.tracks.values().map(|it| it.1));
-        parents
-            .for_each(|parent| assert!(self.processes.contains_key(&parent), "the parent track is unknown"));
+        parents.for_each(|parent| {
+            let known = self.processes.contains_key(&parent)
+                || self.threads.contains_key(&parent)
+                || self.tracks.contains_key(&parent);
+            assert!(known || parent == 0, "the parent track is unknown");
+        });
     }
 
     fn pair(&mut self) {
@@ -215,4 +230,19 @@ impl Checked {
     pub fn named(&self, name: &str) -> Vec<&Whole> {
         self.slices.iter().filter(|slice| slice.name == name).collect()
     }
+}
+
+/// The values of an argument, by the names that Perfetto gives to those within it.
+fn flat(outer: &str, it: &Annotation, name: &dyn Fn(&u64) -> String) -> Vec<(String, Value)> {
+    let own = it.name.clone().or(it.name_iid.as_ref().map(name));
+    let whole = match (outer, own) {
+        ("", own) => own.expect("an argument has a name"),
+        (outer, Some(own)) => format!("{outer}.{own}"),
+        (outer, None) => outer.to_owned(),
+    };
+    let entries = it.dict_entries.iter().flat_map(|entry| flat(&whole, entry, name));
+    let values = (0..).zip(&it.array_values);
+    let values = values.flat_map(|(index, value)| flat(&format!("{whole}[{index}]"), value, name));
+    let value = it.value.clone().map(|value| (whole.clone(), value));
+    value.into_iter().chain(entries).chain(values).collect()
 }

@@ -9,9 +9,11 @@ enum Kind {
     Fixed64,
     Text,
     Message(&'static [(u64, Kind)]),
+    /// An argument within another.
+    Annotation,
 }
 
-use Kind::{Fixed64, Message, Text, Varint};
+use Kind::{Annotation, Fixed64, Message, Text, Varint};
 
 const TRACE: &[(u64, Kind)] = &[(1, Message(PACKET))];
 const PACKET: &[(u64, Kind)] = &[
@@ -27,7 +29,9 @@ const PACKET: &[(u64, Kind)] = &[
     (59, Message(DEFAULTS)),
     (60, Message(TRACK_DESCRIPTOR)),
     (87, Varint),
+    (900, Message(TEST_EVENT)),
 ];
+const TEST_EVENT: &[(u64, Kind)] = &[(1, Text)];
 const TRACE_STATS: &[(u64, Kind)] = &[(1, Message(BUFFER_STATS))];
 const BUFFER_STATS: &[(u64, Kind)] = &[(9, Varint)];
 const CLOCK_SNAPSHOT: &[(u64, Kind)] = &[(1, Message(CLOCK)), (2, Varint)];
@@ -42,13 +46,24 @@ const TRACK_EVENT: &[(u64, Kind)] = &[
     (22, Text),
     (23, Text),
     (30, Varint),
+    (33, Message(SOURCE_LOCATION)),
     (44, Fixed64),
     (47, Fixed64),
     (48, Fixed64),
 ];
 const LOG_MESSAGE: &[(u64, Kind)] = &[(1, Varint), (2, Varint), (3, Varint)];
-const ANNOTATION: &[(u64, Kind)] =
-    &[(1, Varint), (2, Varint), (3, Varint), (4, Varint), (5, Fixed64), (6, Text), (10, Text)];
+const ANNOTATION: &[(u64, Kind)] = &[
+    (1, Varint),
+    (2, Varint),
+    (3, Varint),
+    (4, Varint),
+    (5, Fixed64),
+    (6, Text),
+    (7, Varint),
+    (10, Text),
+    (11, Annotation),
+    (12, Annotation),
+];
 const INTERNED_DATA: &[(u64, Kind)] = &[
     (1, Message(ENTRY)),
     (2, Message(ENTRY)),
@@ -87,11 +102,12 @@ fn message(place: &str, mut rest: &[u8], known: &[(u64, Kind)]) {
         match (kind, wire) {
             (Varint, 0) => _ = varint(&place, &mut rest),
             (Fixed64, 1) => _ = take(&place, &mut rest, 8),
-            (Text | Message(_), 2) => {
+            (Text | Message(_) | Annotation, 2) => {
                 let length = varint(&place, &mut rest);
                 let bytes = take(&place, &mut rest, usize::try_from(length).unwrap());
                 match kind {
                     Message(known) => message(&place, bytes, known),
+                    Annotation => message(&place, bytes, ANNOTATION),
                     _ => _ = std::str::from_utf8(bytes).unwrap_or_else(|e| panic!("{place}: {e}")),
                 }
             }
