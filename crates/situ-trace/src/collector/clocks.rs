@@ -4,6 +4,7 @@ use rustix::time::ClockId;
 use situ_wire::protobuf::{Fixed, Writer};
 
 use crate::system::clock_ns;
+use crate::track_event::sequence_clock;
 
 use super::assembler::PacketSink;
 
@@ -37,4 +38,19 @@ pub(super) fn snapshot(is_first: bool, to: &mut dyn PacketSink) {
     if writer.finish().is_ok() {
         to.put(SEQUENCE, buffer.written(), &[]);
     }
+}
+
+/// Returns a packet that begins a sequence's own clock at a time, for a sequence whose first packets were
+/// dropped.
+pub(super) fn sequence_begins(sequence: u32, at_ns: u64) -> Vec<u8> {
+    let mut memory = [0; 128];
+    let mut buffer = Fixed::new(&mut memory);
+    let mut writer = Writer::new(&mut buffer);
+    {
+        let mut packet = writer.message();
+        packet.uint32(10, sequence);
+        sequence_clock::describe_again(packet, at_ns);
+    }
+    // A few numbers always fit.
+    if writer.finish().is_ok() { buffer.written().to_vec() } else { Vec::new() }
 }

@@ -5,6 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use situ_wire::protobuf::{Field, Fields, Value};
 
+use crate::track_event::sequence_clock::INCREMENTAL;
+
 /// Fields of `TracePacket`.
 mod field {
     pub(super) const CLOCK_SNAPSHOT: u32 = 6;
@@ -42,6 +44,9 @@ struct Sequence {
     packets: Vec<Numbered>,
     /// Tracks that the sequence has described after the last clearing.
     tracks: HashSet<u64>,
+    /// The time of the sequence's own clock after its evicted packets, if it has one. The times of its other
+    /// packets are differences that begin there.
+    clock_ns: Option<u64>,
 }
 
 /// A track. Several sequences may describe it.
@@ -106,7 +111,10 @@ impl EvictedState {
         if self.remove_if_done(sequence) {
             return;
         }
+        let is_clock = |found: &Field<'_>| found.number == field::TIMESTAMP_CLOCK;
+        let names_clock = Fields::new(packet).flatten().any(|found| is_clock(&found));
         let (mut state, mut is_state, mut clears, mut track) = (Vec::new(), false, false, None);
+        let (mut difference, mut begin) = (None, None);
         let (mut with_track, mut with_clocks) = (Vec::new(), Vec::new());
         for found in Fields::new(packet).flatten() {
             match (found.number, found.value) {
@@ -123,7 +131,12 @@ impl EvictedState {
                     track = Some(uuid(descriptor));
                     with_track.extend_from_slice(found.bytes);
                 }
-                (field::CLOCK_SNAPSHOT, _) => with_clocks.extend_from_slice(found.bytes),
+                (field::CLOCK_SNAPSHOT, Value::Bytes(snapshot)) => match own_clock(snapshot) {
+                    Some(at_ns) => begin = Some(at_ns),
+                    None => with_clocks.extend_from_slice(found.bytes),
+                },
+                // By the sequence's own clock, and so of no use without the packets before.
+                (field::TIMESTAMP, Value::Varint(value)) if !names_clock => difference = Some(value),
                 (field::TIMESTAMP | field::TIMESTAMP_CLOCK | field::SEQUENCE, _) => {
                     for packet in [&mut state, &mut with_track, &mut with_clocks] {
                         packet.extend_from_slice(found.bytes);
@@ -135,6 +148,7 @@ impl EvictedState {
         if clears {
             self.clear_sequence(sequence);
         }
+        self.advance_clock(sequence, begin, difference);
         if clears || is_state {
             self.keep_state(sequence, clears, state.into());
         }
@@ -153,6 +167,22 @@ impl EvictedState {
             // packet.
             self.give_up_largest(limit - limit / 8);
         }
+    }
+
+    /// Moves a sequence's clock on by an evicted packet, which begins it, or has a difference as its time.
+    fn advance_clock(&mut self, sequence: u32, begin: Option<u64>, difference: Option<u64>) {
+        if let Some(known) = self.sequences.get_mut(&sequence) {
+            let next = known.clock_ns.zip(difference).map(|(at_ns, by)| at_ns.saturating_add(by));
+            known.clock_ns = begin.or(next).or(known.clock_ns);
+        }
+    }
+
+    /// Returns the sequences that have a clock of their own, and its time.
+    pub(super) fn clocks(&self) -> Vec<(u32, u64)> {
+        let clocks = self.sequences.iter().filter_map(|(number, known)| Some((*number, known.clock_ns?)));
+        let mut clocks: Vec<_> = clocks.collect();
+        clocks.sort_unstable();
+        clocks
     }
 
     fn number(&mut self) -> u64 {
@@ -269,6 +299,22 @@ fn put_varint(mut value: u64, bytes: &mut Vec<u8>) {
         value >>= 7;
     }
     bytes.push(value as u8);
+}
+
+/// Returns the time of the sequence's own clock in a snapshot, if it has one: the clock with number 64.
+fn own_clock(snapshot: &[u8]) -> Option<u64> {
+    let clocks = Fields::new(snapshot).flatten().filter(|found| found.number == 1);
+    clocks
+        .filter_map(|clock| if let Value::Bytes(clock) = clock.value { Some(clock) } else { None })
+        .find_map(|clock| {
+            let member = |number| {
+                Fields::new(clock).flatten().find_map(|found| match found.value {
+                    Value::Varint(value) if found.number == number => Some(value),
+                    _ => None,
+                })
+            };
+            (member(1)? == u64::from(INCREMENTAL)).then(|| member(2)).flatten()
+        })
 }
 
 fn has_clocks(packet: &[u8]) -> bool {

@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::assembler::{PacketSink, varint};
+use super::clocks;
 use super::evicted_state::EvictedState;
 
 /// The tag of `Trace.packet` (field 1, bytes), which precedes each packet.
@@ -114,6 +115,9 @@ impl TraceOutput {
             let mut writer = BufWriter::with_capacity(BUFFER, file);
             for packet in ring.evicted_state.packets() {
                 self.bytes += write_packet(&mut writer, &[packet])?;
+            }
+            for (sequence, at_ns) in ring.evicted_state.clocks() {
+                self.bytes += write_packet(&mut writer, &[&clocks::sequence_begins(sequence, at_ns)])?;
             }
             for kept in &ring.packets {
                 self.bytes += write_packet(&mut writer, &[&kept.bytes])?;

@@ -2421,14 +2421,26 @@ pub mod perfetto {
                     self.0.uint64(2, value);
                 }
 
+                /// `is_incremental`, field 3.
+                #[inline]
+                pub fn set_is_incremental(&mut self, value: bool) {
+                    self.0.bool(3, value);
+                }
+
+                /// `unit_multiplier_ns`, field 4.
+                #[inline]
+                pub fn set_unit_multiplier_ns(&mut self, value: u64) {
+                    self.0.uint64(4, value);
+                }
+
             }
 
             /// Which fields a `perfetto.protos.ClockSnapshot.Clock` has.
             #[derive(Debug)]
             pub enum ClockLayout {}
 
-            impl crate::proto::situ::wire::protobuf::Layout<2> for ClockLayout {
-                const ONEOFS: [(u16, u16); 2] = [(0, 0), (0, 0)];
+            impl crate::proto::situ::wire::protobuf::Layout<4> for ClockLayout {
+                const ONEOFS: [(u16, u16); 4] = [(0, 0), (0, 0), (0, 0), (0, 0)];
 
                 #[inline]
                 fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
@@ -2436,6 +2448,8 @@ pub mod perfetto {
                     match (number, wire) {
                         (1, WireType::Varint) => ::core::option::Option::Some(0),
                         (2, WireType::Varint) => ::core::option::Option::Some(1),
+                        (3, WireType::Varint) => ::core::option::Option::Some(2),
+                        (4, WireType::Varint) => ::core::option::Option::Some(3),
                         _ => ::core::option::Option::None,
                     }
                 }
@@ -2443,7 +2457,7 @@ pub mod perfetto {
 
             /// Reads a `perfetto.protos.ClockSnapshot.Clock` where it lies.
             #[derive(Debug)]
-            pub struct ClockReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, ClockLayout, 2>);
+            pub struct ClockReader<'a>(crate::proto::situ::wire::protobuf::Table<'a, ClockLayout, 4>);
 
             impl<'a> ClockReader<'a> {
                 /// Finds the fields of an encoded message.
@@ -2483,6 +2497,30 @@ pub mod perfetto {
                 #[inline]
                 pub fn timestamp(&self) -> u64 {
                     self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(1).unwrap_or(::core::default::Default::default())
+                }
+
+                /// Whether there is a field 3.
+                #[inline]
+                pub fn has_is_incremental(&self) -> bool {
+                    self.0.has(2)
+                }
+
+                /// `is_incremental`, field 3.
+                #[inline]
+                pub fn is_incremental(&self) -> bool {
+                    self.0.get::<crate::proto::situ::wire::protobuf::kind::Bool>(2).unwrap_or(::core::default::Default::default())
+                }
+
+                /// Whether there is a field 4.
+                #[inline]
+                pub fn has_unit_multiplier_ns(&self) -> bool {
+                    self.0.has(3)
+                }
+
+                /// `unit_multiplier_ns`, field 4.
+                #[inline]
+                pub fn unit_multiplier_ns(&self) -> u64 {
+                    self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(3).unwrap_or(::core::default::Default::default())
                 }
             }
 

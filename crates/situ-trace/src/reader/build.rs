@@ -25,6 +25,8 @@ struct Sequence {
     is_valid: bool,
     track: u64,
     clock: u32,
+    /// The clocks that belong to this sequence.
+    clocks: HashMap<u32, OwnClock>,
     categories: HashMap<u64, TextId>,
     names: HashMap<u64, TextId>,
     annotations: HashMap<u64, TextId>,
@@ -32,6 +34,34 @@ struct Sequence {
     bodies: HashMap<u64, TextId>,
     /// Files and lines.
     places: HashMap<u64, (TextId, u32)>,
+}
+
+/// The numbers of clocks that belong to one sequence.
+const OWN_CLOCKS: std::ops::RangeInclusive<u32> = 64..=127;
+
+/// A clock of one sequence. Its times are at most 2^64 units of 2^64 nanoseconds, so sums saturate.
+#[derive(Clone, Copy)]
+struct OwnClock {
+    /// The nanoseconds by which it is behind the boot time.
+    behind: i128,
+    unit_ns: i128,
+    /// The last time, if times are differences.
+    last: Option<i128>,
+}
+
+impl OwnClock {
+    /// Returns the boot time of a time stamp.
+    fn boot_time(&mut self, timestamp: u64) -> i128 {
+        let time = i128::from(timestamp).saturating_mul(self.unit_ns);
+        let time = match &mut self.last {
+            Some(last) => {
+                *last = last.saturating_add(time);
+                *last
+            }
+            None => time,
+        };
+        time.saturating_add(self.behind)
+    }
 }
 
 /// An event, before all events are sorted.
@@ -111,11 +141,19 @@ impl Builder {
             sequence.learn(&data, &mut self.trace.texts)?;
         }
         if let Some(snapshot) = packet.clock_snapshot()? {
-            let clocks = snapshot.clocks().map(|clock| clock.map(|it| (it.clock_id(), it.timestamp())));
-            let clocks = clocks.collect::<Result<Vec<_>, _>>()?;
-            if let Some((_, boot)) = clocks.iter().find(|(id, _)| *id == BOOT_TIME) {
-                let behind = clocks.iter().map(|(id, at)| (*id, i128::from(*boot) - i128::from(*at)));
-                self.behind.extend(behind);
+            let clocks = snapshot.clocks().collect::<Result<Vec<_>, _>>()?;
+            if let Some(boot) = clocks.iter().find(|clock| clock.clock_id() == BOOT_TIME) {
+                for clock in &clocks {
+                    let unit_ns = i128::from(clock.unit_multiplier_ns().max(1));
+                    let time = i128::from(clock.timestamp()).saturating_mul(unit_ns);
+                    let behind = i128::from(boot.timestamp()).saturating_sub(time);
+                    if OWN_CLOCKS.contains(&clock.clock_id()) {
+                        let last = clock.is_incremental().then_some(time);
+                        sequence.clocks.insert(clock.clock_id(), OwnClock { behind, unit_ns, last });
+                    } else {
+                        self.behind.insert(clock.clock_id(), behind);
+                    }
+                }
             }
         }
         if let Some(stats) = packet.trace_stats()? {
@@ -127,23 +165,32 @@ impl Builder {
         if let Some(descriptor) = packet.track_descriptor()? {
             self.descriptor(&descriptor)?;
         }
+        let at_ns = self.time(number, &packet);
         if let Some(event) = packet.track_event()? {
-            let clock = if packet.has_timestamp_clock_id() {
-                packet.timestamp_clock_id()
-            } else {
-                self.sequences.get(&number).map_or(0, |sequence| sequence.clock)
-            };
-            let behind = match clock {
-                0 | BOOT_TIME => Some(0),
-                _ => self.behind.get(&clock).copied(),
-            };
-            let at_ns = behind.and_then(|behind| u64::try_from(i128::from(packet.timestamp()) + behind).ok());
             match at_ns {
                 Some(at_ns) => self.event(number, at_ns, &event)?,
                 None => self.trace.troubles.malformed += 1,
             }
         }
         Ok(())
+    }
+
+    /// Returns the boot time of a packet. Moves on the clock of its sequence.
+    fn time(&mut self, number: u32, packet: &TracePacketReader<'_>) -> Option<u64> {
+        let sequence = self.sequences.get_mut(&number)?;
+        let clock = match packet.has_timestamp_clock_id() {
+            true => packet.timestamp_clock_id(),
+            false => sequence.clock,
+        };
+        let at_ns = match clock {
+            _ if !packet.has_timestamp() => return Some(0),
+            0 | BOOT_TIME => i128::from(packet.timestamp()),
+            clock if OWN_CLOCKS.contains(&clock) => {
+                sequence.clocks.get_mut(&clock)?.boot_time(packet.timestamp())
+            }
+            clock => i128::from(packet.timestamp()).saturating_add(*self.behind.get(&clock)?),
+        };
+        u64::try_from(at_ns).ok()
     }
 
     fn descriptor(&mut self, descriptor: &TrackDescriptorReader<'_>) -> Result<(), ReadError> {

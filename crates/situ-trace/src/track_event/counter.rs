@@ -8,6 +8,7 @@ use super::category::Category;
 use super::event::{introduce_category, put_category};
 use super::names::{Name, Sent, Table};
 use super::process::{mix, process_track};
+use super::sequence_clock::Stamp;
 use crate::proto::{TracePacketWriter, counter_descriptor, track_event::Type};
 
 /// The unit of a counter.
@@ -71,9 +72,9 @@ impl Counter {
     }
 
     /// Writes the packet of a value.
-    pub(super) fn write(&self, message: Message<'_>, at_ns: u64, value: f64, sent: &mut Sent) {
+    pub(super) fn write(&self, message: Message<'_>, stamp: Stamp, value: f64, sent: &mut Sent) {
         let mut packet = TracePacketWriter(message);
-        packet.set_timestamp(at_ns);
+        stamp.put(&mut packet);
         packet.set_sequence_flags(2);
         if !sent.has(Table::Categories, self.category.name().number()) {
             introduce_category(&mut packet.set_interned_data(), self.category, sent);

@@ -6,6 +6,7 @@ use super::category::Category;
 use super::log::Log;
 use super::names::{Label, MAX_INTERNED, Sent, Table};
 use super::process::now_ns;
+use super::sequence_clock::Stamp;
 use super::track::Track;
 use super::value::{Argument, Value};
 use crate::proto::{
@@ -92,9 +93,9 @@ impl Event<'_> {
     /// Writes the fields of the event's packet, and names that were not sent yet. `track` is the number of a
     /// track other than the thread's.
     #[inline]
-    pub(super) fn write(&self, track: Option<u64>, message: Message<'_>, sent: &mut Sent) {
+    pub(super) fn write(&self, stamp: Stamp, track: Option<u64>, message: Message<'_>, sent: &mut Sent) {
         let mut packet = TracePacketWriter(message);
-        packet.set_timestamp(if self.at_ns == 0 { now_ns() } else { self.at_ns });
+        stamp.put(&mut packet);
         packet.set_sequence_flags(NEEDS_STATE);
         let log = self.log.as_ref().map(|log| (log, sent.next_log()));
         if log.is_some() || !self.is_known(sent) {

@@ -10,6 +10,7 @@
 //!     bus_topics   the names of a topic's events, and its counters
 //!     call_track   the tracks of calls of services
 //!     track        the tracks that programs name
+//!     sequence_clock  times as differences from the one before
 //!     open_slices  the slices of a thread that have not ended
 //!     counter event log value   the data of events, and its encoding
 //!     process    this process: its connection, its clock, its description
@@ -32,6 +33,7 @@ mod names;
 mod open_slices;
 mod process;
 mod record;
+pub(crate) mod sequence_clock;
 mod thread;
 mod track;
 mod value;

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use situ_bus::Root;
 use situ_wire::protobuf::Message;
 
+use super::sequence_clock;
 use crate::proto::TracePacketWriter;
 use crate::system::thread_id;
 use crate::{Producer, Session};
@@ -94,12 +95,23 @@ pub(super) fn mix(one: u64, other: u64) -> u64 {
     (mixed ^ mixed >> 31).max(1)
 }
 
-/// Writes the packet that describes the process and begins a thread's sequence anew.
-pub(super) fn describe_process(message: Message<'_>, thread: &ThreadDescription) {
-    let Some(process) = current() else { return };
+/// Writes the packet that begins a thread's sequence anew, with its clock at this time.
+pub(super) fn begin_sequence(message: Message<'_>, thread: &ThreadDescription, at_ns: u64) {
     let mut packet = TracePacketWriter(message);
     packet.set_sequence_flags(1);
-    packet.set_trace_packet_defaults().set_track_event_defaults().set_track_uuid(thread.track);
+    {
+        let mut defaults = packet.set_trace_packet_defaults();
+        defaults.set_timestamp_clock_id(sequence_clock::INCREMENTAL);
+        defaults.set_track_event_defaults().set_track_uuid(thread.track);
+    }
+    sequence_clock::describe(&mut packet, at_ns);
+}
+
+/// Writes the packet that describes the process.
+pub(super) fn describe_process(message: Message<'_>, _: &ThreadDescription) {
+    let Some(process) = current() else { return };
+    let mut packet = TracePacketWriter(message);
+    packet.set_sequence_flags(2);
     let mut track = packet.set_track_descriptor();
     track.set_uuid(process.track);
     let mut description = track.set_process();

@@ -17,6 +17,7 @@ use super::event::{Event, Kind, NEEDS_STATE};
 use super::names::{MAX_INTERNED, Sent, Table};
 use super::open_slices::{OpenSlices, SliceToken};
 use super::process::{self, Process, ThreadDescription, now_ns};
+use super::sequence_clock::{SequenceClock, Stamp};
 use super::track::Track;
 use crate::Writer;
 use crate::proto::TracePacketWriter;
@@ -56,6 +57,7 @@ pub(super) struct Thread {
     /// The writer's epoch in which `sent` is valid.
     epoch: u64,
     sent: Sent,
+    clock: SequenceClock,
     /// The session in which the thread was described, and its description.
     described: (u32, ThreadDescription),
     /// Its number among all threads that wrote events, for [`SliceToken`].
@@ -169,6 +171,7 @@ impl Thread {
             process,
             epoch: 0,
             sent: Sent::empty(),
+            clock: SequenceClock::default(),
             described: (0, ThreadDescription::new()),
             number: take_number(),
             open: OpenSlices::default(),
@@ -197,8 +200,9 @@ impl Thread {
                 Kind::Instant => {}
             }
         }
+        let stamp = self.stamp(event.at_ns);
         if let Some(mut packet) = self.writer.packet() {
-            event.write(track, packet.message(), &mut self.sent);
+            event.write(stamp, track, packet.message(), &mut self.sent);
         }
     }
 
@@ -242,9 +246,10 @@ impl Thread {
         if !self.is_ready() {
             return false;
         }
+        let stamp = self.stamp(at_ns);
         let Some(packet) = &mut self.writer.packet() else { return false };
         let mut packet = TracePacketWriter(packet.message());
-        packet.set_timestamp(if at_ns == 0 { now_ns() } else { at_ns });
+        stamp.put(&mut packet);
         packet.set_sequence_flags(NEEDS_STATE);
         packet.0.raw(fields);
         true
@@ -277,8 +282,20 @@ impl Thread {
         if is_new && !self.describe(|message, _| counter.describe(message)) {
             return;
         }
+        let stamp = self.stamp(at_ns);
         if let Some(mut packet) = self.writer.packet() {
-            counter.write(packet.message(), at_ns, value, &mut self.sent);
+            counter.write(packet.message(), stamp, value, &mut self.sent);
+        }
+    }
+
+    /// Returns the stamp of the next packet.
+    #[inline]
+    fn stamp(&mut self, at_ns: u64) -> Stamp {
+        match at_ns {
+            0 => self.clock.next(now_ns()),
+            // The packets after one that lies far ahead would all have absolute times, so it has one itself.
+            at_ns if self.clock.is_far_ahead(at_ns) && at_ns > now_ns() => Stamp::Absolute(at_ns),
+            at_ns => self.clock.next(at_ns),
         }
     }
 
@@ -304,7 +321,10 @@ impl Thread {
             self.described = (session, ThreadDescription::new());
             self.open.clear();
         }
-        self.describe(process::describe_process) && self.describe(process::describe_thread)
+        let begin = self.clock.begin(now_ns());
+        self.describe(|message, thread| process::begin_sequence(message, thread, begin))
+            && self.describe(process::describe_process)
+            && self.describe(process::describe_thread)
     }
 
     /// Writes a packet on which others depend. Returns whether it was not lost.

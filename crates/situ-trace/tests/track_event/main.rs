@@ -52,6 +52,31 @@ fn events_of_programs_are_in_the_trace() {
     waits_for_room_say_which_subscriber_is_behind(&recording);
     losses_take_no_more_than_themselves(&recording);
     tracks::check(&recording);
+    events_are_small(&recording);
+}
+
+/// Times are differences. The numbers below are counted by hand: an event has its time 1 + 1 to 4, its flags 2, the
+/// message's tag and length 2, type 2, category 2 or 3, name 2 or 3, a flow 10, a double 13, and a small number 6
+/// (1 more for each name with a number above 127).
+fn events_are_small(recording: &Recording) {
+    let bytes = recording.record("", || {
+        for round in 0..100u8 {
+            drop(slice!(PLANNER, "small", flow = 7, "goal" => 2.5f64, "round" => round));
+        }
+    });
+    let trace = Checked::read(&bytes);
+    assert_eq!(trace.named("small").len(), 100);
+    // All but the first packets of the sequence, and the collector's.
+    assert!(trace.differences >= 200, "{}", trace.differences);
+    let sizes = packet_sizes(&bytes);
+    // The collector adds the sequence, in 2 bytes.
+    let begins: Vec<_> =
+        sizes.iter().filter(|(kind, _)| *kind == Some(1)).skip(1).map(|(_, size)| size - 2).collect();
+    let ends: Vec<_> = sizes.iter().filter(|(kind, _)| *kind == Some(2)).map(|(_, size)| size - 2).collect();
+    assert_eq!((begins.len(), ends.len()), (99, 100));
+    assert!(begins.iter().all(|size| (41..=48).contains(size)), "{begins:?}");
+    assert!(ends.iter().all(|size| (8..=11).contains(size)), "{ends:?}");
+    println!("begin {:?}, end {:?}", begins.iter().min(), ends.iter().min());
 }
 
 fn events_have_names_arguments_and_flows(recording: &Recording) {
@@ -256,7 +281,19 @@ fn threads_that_follow_each_other_leave_a_whole_ring(recording: &Recording) {
         options.sink = Sink::Ring { path, bytes: KEPT };
         options
     };
-    let trace = Checked::read(&recording.record_with(to_ring, threads_one_after_another));
+    let bytes = recording.record_with(to_ring, || {
+        threads_one_after_another();
+        (0..200).for_each(|_| instant!(PLANNER, "timed", "at" => situ_trace::now_ns()));
+    });
+    let trace = Checked::read(&bytes);
+    // Times are differences from packets that were dropped. (Between reading the time for the argument and for the
+    // event, a thread may be stopped.)
+    let timed: Vec<_> = trace.events.iter().filter(|event| event.name == "timed").collect();
+    assert_eq!(timed.len(), 200);
+    for read in timed {
+        let Value::Uint(at) = read.arguments[0].1 else { panic!("{read:?}") };
+        assert!((at..at + 1_000_000_000).contains(&read.at), "{read:?}");
+    }
     let last = ("number".to_owned(), Value::Uint(THREADS - 1));
     assert!(trace.named("short").iter().any(|slice| slice.arguments == [last.clone()]));
     let count = trace.named("short").len();
@@ -363,4 +400,13 @@ fn losses_take_no_more_than_themselves(recording: &Recording) {
     let ticks = trace.events.iter().filter(|event| event.name == "tick").count() as u64;
     assert!(trace.losses > 0, "the test needs losses, but {ticks} ticks came");
     assert!(ticks > 0 && ticks < EVENTS);
+}
+
+/// The packets with an event: its kind, and the bytes of the packet.
+fn packet_sizes(bytes: &[u8]) -> Vec<(Option<i32>, usize)> {
+    let trace = <perfetto::Trace as prost::Message>::decode(bytes).expect("it is protobuf");
+    let events = trace.packet.iter().filter(|packet| packet.track_event.is_some());
+    events
+        .map(|packet| (packet.track_event.as_ref().unwrap().kind, prost::Message::encoded_len(packet)))
+        .collect()
 }

@@ -43,6 +43,8 @@ pub struct TestEvent {
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Defaults {
+    #[prost(uint32, optional, tag = "58")]
+    pub timestamp_clock_id: Option<u32>,
     #[prost(message, optional, tag = "11")]
     pub track_event: Option<EventDefaults>,
 }
@@ -67,6 +69,8 @@ pub struct Clock {
     pub clock_id: Option<u32>,
     #[prost(uint64, optional, tag = "2")]
     pub timestamp: Option<u64>,
+    #[prost(bool, optional, tag = "3")]
+    pub is_incremental: Option<bool>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

@@ -62,6 +62,8 @@ pub struct Checked {
     /// Other tracks: name and parent track.
     pub tracks: HashMap<u64, (String, u64)>,
     pub losses: usize,
+    /// Packets whose time is a difference.
+    pub differences: usize,
     /// Packets of the test's own type: time and text.
     pub own: Vec<(u64, String)>,
 }
@@ -72,6 +74,11 @@ struct Sequence {
     track: u64,
     names: [HashMap<u64, String>; 4],
     places: HashMap<u64, (String, u32)>,
+    /// The clock of times that name none, and the time of the sequence's own clock.
+    default_clock: Option<u32>,
+    clock: Option<u64>,
+    /// Where it began last, which a new state does not clear.
+    last_clock: Option<u64>,
 }
 
 impl Checked {
@@ -96,9 +103,35 @@ impl Checked {
             sequence.is_valid = false;
         }
         if flags & 1 != 0 {
-            *sequence = Sequence { is_valid: true, ..Sequence::default() };
+            let last_clock = sequence.last_clock;
+            *sequence = Sequence { is_valid: true, last_clock, ..Sequence::default() };
         }
         assert!(flags & 2 == 0 || sequence.is_valid, "a packet comes before its state: {packet:?}");
+        if let Some(defaults) = &packet.defaults {
+            sequence.default_clock = defaults.timestamp_clock_id;
+        }
+        if let Some(snapshot) = &packet.clock_snapshot {
+            let at = |id| snapshot.clocks.iter().find(|clock| clock.clock_id == Some(id));
+            if let Some(own) = at(64) {
+                assert_eq!(own.is_incremental, Some(true));
+                assert_eq!(own.timestamp, at(6).unwrap().timestamp, "it begins with the boot time");
+                assert!(sequence.last_clock <= own.timestamp, "it runs backwards: {packet:?}");
+                (sequence.clock, sequence.last_clock) = (own.timestamp, own.timestamp);
+            }
+        }
+        let time = match (packet.timestamp, packet.timestamp_clock_id.or(sequence.default_clock)) {
+            (Some(difference), Some(64)) => {
+                let clock = sequence.clock.as_mut().expect("the clock has begun");
+                *clock += difference;
+                self.differences += 1;
+                Some(*clock)
+            }
+            (None, _) => None,
+            (time, clock) => {
+                assert!(clock.is_none_or(|clock| clock == 6), "the boot time: {packet:?}");
+                time
+            }
+        };
         if let Some(defaults) = packet.defaults.as_ref().and_then(|defaults| defaults.track_event.as_ref()) {
             sequence.track = defaults.track_uuid.unwrap_or_default();
         }
@@ -135,10 +168,7 @@ impl Checked {
                 self.tracks.insert(uuid, (track.name.clone().unwrap(), parent));
             }
         }
-        let at = || {
-            assert!(packet.timestamp_clock_id.is_none_or(|clock| clock == 6), "the boot time");
-            packet.timestamp.expect("an event has a time")
-        };
+        let at = || time.expect("an event has a time");
         if let Some(own) = &packet.for_testing {
             self.own.push((at(), own.text.clone().unwrap()));
         }

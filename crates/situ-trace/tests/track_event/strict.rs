@@ -35,7 +35,7 @@ const TEST_EVENT: &[(u64, Kind)] = &[(1, Text)];
 const TRACE_STATS: &[(u64, Kind)] = &[(1, Message(BUFFER_STATS))];
 const BUFFER_STATS: &[(u64, Kind)] = &[(9, Varint)];
 const CLOCK_SNAPSHOT: &[(u64, Kind)] = &[(1, Message(CLOCK)), (2, Varint)];
-const CLOCK: &[(u64, Kind)] = &[(1, Varint), (2, Varint)];
+const CLOCK: &[(u64, Kind)] = &[(1, Varint), (2, Varint), (3, Varint)];
 const TRACK_EVENT: &[(u64, Kind)] = &[
     (3, Varint),
     (4, Message(ANNOTATION)),
