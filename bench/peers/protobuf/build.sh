@@ -19,6 +19,15 @@ if [ -n "$missing" ] && [ "${BENCH_NO_INSTALL:-0}" != 1 ] && command -v apt-get 
     echo "protobuf: cannot install$missing"
 fi
 
+# ProtoZero is in no Debian release. BENCH_PROTOZERO names a checkout of Perfetto.
+protozero=${BENCH_PROTOZERO:-}
+if [ -z "$protozero" ]; then
+  echo "protobuf: without protozero; clone https://github.com/google/perfetto and set BENCH_PROTOZERO to its folder"
+elif [ ! -f "$protozero/src/protozero/message.cc" ]; then
+  echo "protobuf: without protozero; there is no checkout of Perfetto in BENCH_PROTOZERO=$protozero"
+  protozero=
+fi
+
 mkdir -p build/bin
 for compiler in gcc clang; do
   program=build/bin/peer-protobuf-$compiler
@@ -31,7 +40,7 @@ for compiler in gcc clang; do
     rm -f "$program"
     echo "protobuf: $compiler is not installed"
   elif rm -f "build/protobuf-$compiler/CMakeCache.txt" && cmake -S peers/protobuf -B "build/protobuf-$compiler" -DCMAKE_BUILD_TYPE=Release -DBENCH_BIN="$PWD/build/bin" \
-    -DBENCH_COMPILER=$compiler -DSITU_GENERATED="$PWD/build/generated" -DCMAKE_CXX_COMPILER="$cxx" >"$log" 2>&1 &&
+    -DBENCH_PROTOZERO="$protozero" -DBENCH_COMPILER=$compiler -DSITU_GENERATED="$PWD/build/generated" -DCMAKE_CXX_COMPILER="$cxx" >"$log" 2>&1 &&
     cmake --build "build/protobuf-$compiler" >>"$log" 2>&1; then
     echo "protobuf: $compiler is ready"
   else

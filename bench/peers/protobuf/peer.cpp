@@ -1,6 +1,7 @@
-// Encodes the messages of table `protobuf` with Situ, libprotobuf and mapbox's protozero, and reports the
-// times. Commands on standard input: `facts` and `round <iterations>`. Answers: a line `<case> <system>
-// <metric> <value>` for each number, then `done`. Each compiler builds this program once.
+// Encodes the messages of table `protobuf` with Situ, libprotobuf, mapbox's protozero and, where its sources
+// are, Perfetto's ProtoZero, and reports the times. Commands on standard input: `facts` and `round
+// <iterations>`. Answers: a line `<case> <system> <metric> <value>` for each number, then `done`. Each
+// compiler builds this program once.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -16,8 +17,12 @@
 #include <string_view>
 #include <vector>
 
+#include "input.hpp"
 #include "message.pb.h"
 #include "message.situ.hpp"
+#ifdef BENCH_PROTOZERO
+#include "protozero.hpp"
+#endif
 
 namespace {
 
@@ -25,20 +30,6 @@ std::size_t allocations = 0;
 
 constexpr std::size_t kPerMessage = 512;
 constexpr std::size_t kCold = 64 * 1024 * 1024;
-constexpr int kLevels = 3;
-constexpr std::size_t kNumbers = 1024;
-
-struct Input {
-  std::int32_t a = 0x12345678;
-  std::uint32_t b = 0x90abcdef;
-  std::int64_t c = 0x11111111;
-  std::uint64_t d = 0xffffffff;
-  char text[32];
-  std::uint32_t numbers[kNumbers];
-
-  std::string_view string() const { return {text, sizeof text}; }
-};
-
 // Makes the compiler assume that the memory behind the pointer is read and written here.
 inline void opaque(const void* what) { asm volatile("" : : "r"(what) : "memory"); }
 
@@ -271,6 +262,9 @@ int main(int count, char** arguments) {
   add<Libprotobuf<false>>(runs);
   add<Libprotobuf<true>>(runs);
   add<Mapbox>(runs);
+#ifdef BENCH_PROTOZERO
+  add<ProtoZero>(runs);
+#endif
   add<Floor>(runs);
 
   Input in;

@@ -45,6 +45,8 @@ pub fn colour(system: Kind) -> RGBColor {
         Kind::LibprotobufReused => RGBColor(120, 180, 225),
         Kind::Mapbox => RGBColor(60, 140, 80),
         Kind::MapboxClang => RGBColor(150, 200, 120),
+        Kind::ProtoZero => RGBColor(120, 70, 160),
+        Kind::ProtoZeroClang => RGBColor(180, 140, 210),
         Kind::QuickProtobuf => RGBColor(190, 150, 215),
         Kind::Buffa => RGBColor(200, 170, 60),
         Kind::Elementwise => RGBColor(190, 150, 215),

@@ -85,6 +85,10 @@ pub enum Kind {
     Mapbox,
     /// Mapbox's protozero, compiled by Clang.
     MapboxClang,
+    /// Perfetto's ProtoZero.
+    ProtoZero,
+    /// Perfetto's ProtoZero, compiled by Clang.
+    ProtoZeroClang,
     /// quick-protobuf.
     QuickProtobuf,
     /// buffa.
@@ -116,7 +120,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 47] = [
+    const ALL: [Self; 49] = [
         Self::Floor,
         Self::Situ,
         Self::SituSerialized,
@@ -150,6 +154,8 @@ impl Kind {
         Self::LibprotobufReused,
         Self::Mapbox,
         Self::MapboxClang,
+        Self::ProtoZero,
+        Self::ProtoZeroClang,
         Self::QuickProtobuf,
         Self::Buffa,
         Self::Elementwise,
@@ -202,6 +208,8 @@ impl Kind {
             Self::LibprotobufReused => "libprotobuf-reused",
             Self::Mapbox => "mapbox",
             Self::MapboxClang => "mapbox-clang",
+            Self::ProtoZero => "protozero",
+            Self::ProtoZeroClang => "protozero-clang",
             Self::QuickProtobuf => "quick-protobuf",
             Self::Buffa => "buffa",
             Self::Elementwise => "elementwise",
@@ -257,6 +265,8 @@ impl Kind {
             | Self::LibprotobufReused
             | Self::Mapbox
             | Self::MapboxClang
+            | Self::ProtoZero
+            | Self::ProtoZeroClang
             | Self::QuickProtobuf
             | Self::Buffa
             | Self::Elementwise
@@ -309,6 +319,8 @@ impl Kind {
                 | Self::LibprotobufReused
                 | Self::Mapbox
                 | Self::MapboxClang
+                | Self::ProtoZero
+                | Self::ProtoZeroClang
                 | Self::QuickProtobuf
                 | Self::Buffa
                 | Self::Elementwise

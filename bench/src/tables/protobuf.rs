@@ -86,6 +86,7 @@ impl Peer {
             let system = match (self.compiler, system) {
                 ("clang", "situ") => Kind::SituClang,
                 ("clang", "mapbox") => Kind::MapboxClang,
+                ("clang", "protozero") => Kind::ProtoZeroClang,
                 ("clang", _) => continue,
                 (_, name) => Kind::parse(name)
                     .ok_or(Failure::Protocol { line: line.clone(), why: "an unknown system" })?,
