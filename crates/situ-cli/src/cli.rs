@@ -2,6 +2,7 @@
 
 mod blackboard;
 mod inspect;
+mod proto;
 mod publish;
 mod standing;
 
@@ -17,6 +18,7 @@ use crate::output::ColorChoice;
 
 pub use blackboard::{BlackboardCommand, GetArgs, WatchArgs};
 pub use inspect::{CallArgs, DomainCommand, GraphArgs, NodeCommand, ServiceCommand, ServiceEchoArgs};
+pub use proto::{ProtoArgs, ProtoCommand};
 pub use publish::PubArgs;
 pub use standing::CreateArgs;
 
@@ -134,6 +136,12 @@ pub enum Command {
     },
     /// Generate Rust, C++ or C code from message definitions
     Gen(GenArgs),
+    /// Print protobuf messages as text, and encode them from text
+    Proto {
+        /// The command on protobuf messages.
+        #[command(subcommand)]
+        command: ProtoCommand,
+    },
     /// Start a project: a publisher and a subscriber that build and run
     New(NewArgs),
     /// Check whether this machine is ready, with advice for each problem

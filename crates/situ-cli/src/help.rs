@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("See what runs", &["topic", "top", "node", "service", "blackboard", "graph", "domain"]),
     ("Measure", &["bench"]),
     ("Record", &["trace"]),
-    ("Write code", &["new", "schema", "gen"]),
+    ("Write code", &["new", "schema", "gen", "proto"]),
     ("Care for the machine", &["doctor", "clean", "completions", "demo", "help"]),
 ];
 /// The cells before the descriptions.

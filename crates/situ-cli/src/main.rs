@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 use cli::{
-    BlackboardCommand, Cli, Command, DomainCommand, NodeCommand, SchemaCommand, ServiceCommand, TopicCommand,
-    TraceCommand,
+    BlackboardCommand, Cli, Command, DomainCommand, NodeCommand, ProtoCommand, SchemaCommand, ServiceCommand,
+    TopicCommand, TraceCommand,
 };
 use commands::Context;
 use error::CliError;
@@ -85,6 +85,10 @@ fn run(cli: Cli) -> Result<(), CliError> {
             SchemaCommand::Hash(arguments) => commands::schema::hash(&context, &arguments),
         },
         Command::Gen(arguments) => commands::generate::run(&context, &arguments),
+        Command::Proto { command } => match command {
+            ProtoCommand::Print(arguments) => commands::proto::print(&context, &arguments),
+            ProtoCommand::Parse(arguments) => commands::proto::parse(&arguments),
+        },
         Command::New(arguments) => commands::new::run(&context, &arguments),
         Command::Doctor => doctor::run(&context),
         Command::Clean(arguments) => commands::clean::run(&context, &arguments),

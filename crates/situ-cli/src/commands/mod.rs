@@ -31,6 +31,7 @@ pub mod new;
 pub mod node;
 pub mod part;
 mod pattern;
+pub mod proto;
 pub mod publish;
 pub mod schema;
 pub mod service;

@@ -1,7 +1,7 @@
 //! Generates code for `.proto` files, in a build script or in a command.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{env, fs, io};
 
 use super::codegen::generate;
@@ -58,15 +58,7 @@ impl ProtoBuild {
 
     /// Reads the files and generates: the code, and the files that were read.
     pub fn generate(&self, language: Language) -> Result<(Vec<GeneratedFile>, Vec<PathBuf>), ProtoError> {
-        // A file's name is its path from a folder of the search path. The file's own folder comes last.
-        let mut folders = self.folders.clone();
-        for file in &self.files {
-            let own = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            if !folders.iter().any(|folder| file.starts_with(folder)) {
-                folders.push(own.to_owned());
-            }
-        }
-        let read = load::load(&self.files, folders)?;
+        let read = load::load(&self.files, load::search_path(&self.files, &self.folders))?;
         let mut options = Options::new(language);
         if let Some(stem) = &self.stem {
             options.file_stem = stem.clone();

@@ -18,6 +18,12 @@ pub enum ProtoError {
         /// The file.
         file: String,
     },
+    /// Messages of this file can be printed only with compiled types.
+    #[error("{file} has an edition: its messages can be printed and parsed only with proto2 or proto3")]
+    DynamicEdition {
+        /// The file.
+        file: String,
+    },
     /// A descriptor names a type that is missing.
     #[error(
         "{file}: the descriptor of `{name}` is missing or broken; make it with protoc, with all files that it imports"

@@ -16,7 +16,9 @@ mod methods;
 mod model;
 mod plugin;
 mod rust;
+mod text;
 
 pub use build::ProtoBuild;
 pub use error::ProtoError;
 pub use plugin::answer_protoc;
+pub use text::{TextError, TextFormat};

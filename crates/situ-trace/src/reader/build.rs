@@ -375,6 +375,14 @@ impl Sequence {
 /// a reader can show.
 const MAX_NESTING: u32 = 32;
 const MAX_ARGUMENTS: usize = 4096;
+/// The maximum length of a name with those around it. A longer one is that of the argument alone, so that the
+/// names take not much more memory than the file.
+const MAX_NAME: usize = 256;
+
+/// Returns a name, or nothing in place of one that is too long.
+fn short(name: &str) -> &str {
+    if name.len() <= MAX_NAME { name } else { "" }
+}
 
 /// Adds an argument, and those within it under names such as `pose.x` and `joints[0]`.
 fn arguments(
@@ -392,8 +400,10 @@ fn arguments(
     };
     if !outer.is_empty() {
         let own = texts.get(name);
-        let whole = if own.is_empty() { outer.to_owned() } else { format!("{outer}.{own}") };
-        name = texts.id(&whole);
+        if outer.len() + own.len() <= MAX_NAME {
+            let whole = if own.is_empty() { outer.to_owned() } else { format!("{outer}.{own}") };
+            name = texts.id(&whole);
+        }
     }
     if let Some(value) = value(annotation, texts)? {
         to.push((name, value));
@@ -405,14 +415,14 @@ fn arguments(
         if to.len() >= MAX_ARGUMENTS {
             return Ok(());
         }
-        let outer = texts.get(name).to_owned();
+        let outer = short(texts.get(name)).to_owned();
         arguments(&entry?, &outer, depth + 1, sequence, texts, to)?;
     }
     for (index, entry) in annotation.array_values().enumerate() {
         if to.len() >= MAX_ARGUMENTS {
             return Ok(());
         }
-        let outer = format!("{}[{index}]", texts.get(name));
+        let outer = format!("{}[{index}]", short(texts.get(name)));
         arguments(&entry?, &outer, depth + 1, sequence, texts, to)?;
     }
     Ok(())

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use miette::Diagnostic as _;
 use prost::Message as _;
+use prost_reflect::DescriptorPool;
 use protox::Compiler;
 use protox::file::{File as Parsed, FileResolver, GoogleFileResolver};
 
@@ -120,6 +121,19 @@ fn without_dots(path: &Path) -> PathBuf {
     path.components().filter(|it| !matches!(it, Component::CurDir)).collect()
 }
 
+/// Returns the folders in which to look for files. A file's name is its path from one of them; its own folder
+/// comes last.
+pub fn search_path(files: &[PathBuf], folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut folders = folders.to_vec();
+    for file in files {
+        let own = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folders.iter().any(|folder| file.starts_with(folder)) {
+            folders.push(own.to_owned());
+        }
+    }
+    folders
+}
+
 /// What was read.
 #[derive(Debug)]
 pub struct Loaded {
@@ -128,8 +142,15 @@ pub struct Loaded {
     pub paths: Vec<PathBuf>,
 }
 
-/// Reads files, and all that they import.
-pub fn load(wanted: &[PathBuf], folders: Vec<PathBuf>) -> Result<Loaded, ProtoError> {
+/// Files and all that they import, as protox reads them.
+struct Compiled {
+    compiler: Compiler,
+    seen: Shared,
+    /// The names of the wanted files.
+    names: Vec<String>,
+}
+
+fn compile(wanted: &[PathBuf], folders: Vec<PathBuf>) -> Result<Compiled, ProtoError> {
     let seen = Shared::default();
     let resolver = Resolver { folders, seen: Arc::clone(&seen) };
     let names: Vec<String> = wanted.iter().filter_map(|it| resolver.resolve_path(it)).collect();
@@ -138,6 +159,23 @@ pub fn load(wanted: &[PathBuf], folders: Vec<PathBuf>) -> Result<Loaded, ProtoEr
     for file in wanted {
         compiler.open_file(file).map_err(|error| explain(&error, &seen))?;
     }
+    Ok(Compiled { compiler, seen, names })
+}
+
+/// Reads files, and all that they import, for messages without compiled types. Files of editions are refused:
+/// their features are not in what protox reads.
+pub fn load_types(wanted: &[PathBuf], folders: Vec<PathBuf>) -> Result<DescriptorPool, ProtoError> {
+    let Compiled { compiler, seen, .. } = compile(wanted, folders)?;
+    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    match seen.files.iter().find(|(_, found)| found.edition.number != 0) {
+        Some((name, _)) => Err(ProtoError::DynamicEdition { file: name.clone() }),
+        None => Ok(compiler.descriptor_pool()),
+    }
+}
+
+/// Reads files, and all that they import.
+pub fn load(wanted: &[PathBuf], folders: Vec<PathBuf>) -> Result<Loaded, ProtoError> {
+    let Compiled { compiler, seen, names } = compile(wanted, folders)?;
     let encoded = compiler.file_descriptor_set().encode_to_vec();
     let mut descriptors = FileSet::decode(encoded.as_slice())?.file;
     let found = &seen.lock().unwrap_or_else(PoisonError::into_inner).files;
