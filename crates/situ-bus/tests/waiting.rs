@@ -1,5 +1,5 @@
-//! Waiting in every way: for one of very many topics, with epoll, and in async code. Also the one order of
-//! messages that all subscribers see.
+//! Waiting in every way: for one of very many topics, with epoll, in async code, and with looks before the
+//! sleep. Also the one order of messages that all subscribers see.
 #![cfg(not(loom))]
 
 mod common;
@@ -16,7 +16,7 @@ use common::Scratch;
 use common::messages::{Note, Pose, publish_pose, take_pose};
 use futures_core::Stream;
 use rustix::event::{Timespec, epoll};
-use situ_bus::{EventFd, Messages, WhenFull, wait_any};
+use situ_bus::{EventFd, Messages, ReadySources, Subscriber, WaitSet, WhenFull, wait_any};
 
 /// Longer than any step here, shorter than any time limit of the bus.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -316,4 +316,42 @@ fn all_see_one_order_even_if_they_miss_some() {
         }
     }
     assert!(order.len() > PARTIES);
+}
+
+#[test]
+fn a_set_that_looks_before_it_sleeps_misses_nothing() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    // All waits count as short, so both sides look after the first few.
+    let set_of = |subscriber: &Subscriber<Pose>| {
+        let set = WaitSet::new(&node);
+        set.set_spin(Duration::from_secs(3600));
+        set.attach(subscriber).unwrap();
+        set
+    };
+    let wait = |set: &WaitSet, time| set.wait(&mut ReadySources::new(), Some(time)).unwrap();
+    let requests = node.subscriber::<Pose>("requests").create().unwrap();
+    let answers = node.subscriber::<Pose>("answers").create().unwrap();
+    let requesting = node.publisher::<Pose>("requests").create().unwrap();
+    let answering = node.publisher::<Pose>("answers").create().unwrap();
+    let (on_requests, on_answers) = (set_of(&requests), set_of(&answers));
+    let answerer = std::thread::spawn(move || {
+        for count in 0..500 {
+            assert!(wait(&on_requests, 3 * TIMEOUT));
+            assert_eq!(take_pose(&requests), Some(count));
+            publish_pose(&answering, count);
+        }
+        answering
+    });
+    for count in 0..500 {
+        publish_pose(&requesting, count);
+        assert!(wait(&on_answers, 3 * TIMEOUT));
+        assert_eq!(take_pose(&answers), Some(count));
+    }
+    let answering = answerer.join().unwrap();
+    // The limit of a wait holds, whether it looks or sleeps.
+    (0..10).for_each(|_| assert!(!wait(&on_answers, Duration::from_millis(20))));
+    on_answers.set_spin(Duration::ZERO);
+    publish_pose(&answering, 7);
+    assert!(wait(&on_answers, 3 * TIMEOUT));
 }
