@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <string_view>
+#include <variant>
 
 #include "services/calculator.hpp"
 #include "services/srv/add_two_ints.hpp"
@@ -25,6 +26,50 @@ static_assert(std::same_as<services::more::Scientific_add::Request, services::Ca
 static_assert(std::same_as<services::more::Scientific_add::Response, services::Calculator_add_Out>);
 static_assert(services::more::Scientific_add::situ_name == "services::more::Scientific_add"sv);
 static_assert(std::same_as<services::more::Scientific_root::Request, services::more::Scientific_root_In>);
+
+// An operation that raises exceptions gives an outcome, and so does an inherited one.
+using Divide = services::Calculator_divide;
+static_assert(std::same_as<Divide::Response, services::Calculator_divide_Reply>);
+static_assert(std::same_as<Divide::Output, services::Calculator_divide_Out>);
+static_assert(std::same_as<Divide::Exception, std::variant<services::DivisionByZero, services::Exhausted>>);
+static_assert(std::same_as<services::more::Scientific_divide::Outcome, Divide::Outcome>);
+static_assert(std::same_as<situ::detail::operation_of<Divide::Response>, Divide>);
+static_assert(!situ::detail::outcome_response<services::Calculator_add::Response>);
+
+TEST(Services, ResponsesHoldTheResultOrAnException) {
+  Divide::Output output;
+  output.return_ = 3;
+  const auto given = Divide::outcome_of(Divide::respond(output));
+  ASSERT_TRUE(given && *given);
+  EXPECT_EQ((*given)->return_, 3);
+
+  services::DivisionByZero zero;
+  zero.numerator = 17;
+  const auto raised = Divide::outcome_of(Divide::respond(situ::failure{zero}));
+  ASSERT_TRUE(raised && !*raised);
+  EXPECT_EQ(std::get<services::DivisionByZero>(raised->error()).numerator, 17);
+
+  Divide::Response neither;
+  neither.reply.select(99);
+  EXPECT_FALSE(Divide::outcome_of(neither));
+
+  // On the heap.
+  using Parse = services::Calculator_parse;
+  services::Unreadable unreadable;
+  unreadable.text = "a text that is too long to lie in the string itself";
+  const auto refused = Parse::outcome_of(Parse::respond(situ::failure{unreadable}));
+  ASSERT_TRUE(refused && !*refused);
+  EXPECT_EQ(std::get<services::Unreadable>(refused->error()).text, unreadable.text);
+
+  // In place: the exception has the storage of the response.
+  using Normalize = services::Calculator_normalize;
+  services::DivisionByZero_<situ::flat> in_place;
+  in_place.numerator = 17;
+  static_assert(std::same_as<Normalize::Response, services::Calculator_normalize_Reply>);
+  const auto flat = Normalize::outcome_of(Normalize::respond(situ::failure{in_place}));
+  ASSERT_TRUE(flat && !*flat);
+  EXPECT_EQ(std::get<0>(flat->error()).numerator, 17);
+}
 
 TEST(Services, MembersAreTheParametersOfTheOperation) {
   services::Calculator_scale::Request request;

@@ -79,6 +79,7 @@ pub use self::{
         AnswerValueError, CallValueError, INVALID_REQUEST, ReceiveReplyError, ReceiveRequestError,
     },
     api::service_form::{Regions, ServiceMessage},
+    api::service_outcome::OperationError,
     api::service_region::{RegionReplyLoan, RegionRequestLoan},
     api::stream::Messages,
     api::typed::{

@@ -79,7 +79,9 @@ pub use convert::take::{TakeFrom, convert, convert_owned};
 pub use flat::{Flat, FlatMap, FlatOptional, FlatSequence, FlatString, FlatWString};
 pub use heap::{BoundedMap, BoundedString, BoundedVec, BoundedWString, Heap, WString};
 pub use message::region_form::{Invalid, InvalidPlace, InvalidProblem};
-pub use message::traits::{Action, FlatForm, FlatFormError, FlatMessage, Message, RegionFormError, Service};
+pub use message::traits::{
+    Action, FlatForm, FlatFormError, FlatMessage, Message, Outcome, RegionFormError, Service,
+};
 #[doc(hidden)]
 pub use message::traits::{read_flat, write_flat};
 pub use ros::{Ros, RosSequence, RosString, RosWString};

@@ -99,6 +99,30 @@ fn what_is_printed_is_read_back() {
     }
 }
 
+/// As a program without types sees the reply of an operation: from the text that the topic carries.
+#[test]
+fn exceptions_are_shown_by_name() {
+    let compiled = load(
+        "exception DivisionByZero { int64 numerator; };
+         interface Calculator { int64 divide(in int64 a, in int64 b) raises (DivisionByZero); };",
+    );
+    let schema = load(&compiled.canonical(compiled.services()[0].response));
+    let id = schema.find("Calculator_divide_Reply").unwrap();
+    for (text, shown) in [
+        (
+            "reply: {division_by_zero: {numerator: 17}}",
+            "reply:\n  discriminator: 1\n  division_by_zero:\n    numerator: 17\n",
+        ),
+        ("reply: {result: {return_: 3}}", "reply:\n  discriminator: 0\n  result:\n    return_: 3\n"),
+    ] {
+        let value = dynamic::from_text(&schema, id, text).unwrap();
+        let bytes = dynamic::to_cdr(&schema, id, &value, Encoding::Xcdr2).unwrap();
+        let read = dynamic::from_cdr(&schema, id, &bytes).unwrap();
+        assert_eq!(read, value);
+        assert_eq!(read.to_yaml(&PrintOptions::default()), shown);
+    }
+}
+
 const SCENE: &str = "enum Color { RED, GREEN };
     bitmask Flags { A, @position(4) B };
     union Either switch (Color) { case RED: int32 number; case GREEN: string text; };

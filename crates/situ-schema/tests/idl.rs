@@ -409,6 +409,48 @@ fn operations_of_interfaces_are_services() {
     assert_eq!(of(schema.services()[1].response), ("m::Drive_halt_Out", empty));
 }
 
+/// The response of an operation that raises exceptions is a union of what it gives and of them.
+#[test]
+fn operations_raise_exceptions() {
+    let schema = load(
+        "module m {
+           exception Stuck {};
+           module inner { exception TooFast { double speed; }; };
+           @appendable interface Drive { double go(in double x) raises (Stuck, inner::TooFast); };
+           interface Car : Drive { void halt(); };
+         };",
+    );
+    let service = |name: &str| schema.services().iter().find(|it| it.name.as_str() == name).unwrap();
+    let go = service("m::Drive_go");
+    let name = |id| schema.name(id).as_str();
+    let raises = go.raises.unwrap();
+    let names = [go.request, raises.output, raises.outcome, go.response].map(name);
+    assert_eq!(names, ["m::Drive_go_In", "m::Drive_go_Out", "m::Drive_go_Result", "m::Drive_go_Reply"]);
+    let reply = structure(&schema, "m::Drive_go_Reply");
+    assert_eq!((reply.members.len(), reply.members[0].name.as_str()), (1, "reply"));
+    assert_eq!(schema.display(&reply.members[0].ty).to_string(), "m::Drive_go_Result");
+    let Kind::Union(union) = &schema.definition(raises.outcome).kind else { panic!() };
+    let case = |it: &situ_schema::model::Case| {
+        (it.labels.clone(), it.member.name.clone(), schema.display(&it.member.ty).to_string())
+    };
+    let expected = [
+        (vec![0], "result".to_owned(), "m::Drive_go_Out".to_owned()),
+        (vec![1], "stuck".into(), "m::Stuck".into()),
+        (vec![2], "too_fast".into(), "m::inner::TooFast".into()),
+    ];
+    assert_eq!(union.cases.iter().map(case).collect::<Vec<_>>(), expected);
+    assert_eq!(
+        (reply.extensibility, union.extensibility),
+        (Extensibility::Appendable, Extensibility::Appendable)
+    );
+    // An inherited operation raises what its base declares.
+    let inherited = service("m::Car_go");
+    assert_eq!(inherited.raises.map(|it| it.outcome), Some(raises.outcome));
+    assert_eq!(inherited.response, go.response);
+    assert!(go.declares(schema.name(go.response)) && !inherited.declares(schema.name(go.response)));
+    assert!(service("m::Car_halt").raises.is_none());
+}
+
 /// An inherited operation is a service of the derived interface, with the structs of its base.
 #[test]
 fn interfaces_inherit_operations() {

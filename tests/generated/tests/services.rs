@@ -2,14 +2,18 @@
 
 use std::time::Duration;
 
-use situ::bus::{ClientOf, Node, Refusal, Root, ServerOf};
-use situ::layout::{Heap, Message, Service, StorageKind};
-use situ_generated::services::services::more::{Scientific_add, Scientific_root};
+use situ::bus::{ClientOf, Node, OperationError, ReceiveReplyError, Refusal, Root, ServerOf};
+use situ::layout::{Heap, Message, Outcome, Service, StorageKind};
+use situ_generated::services::services::more::{Scientific_add, Scientific_divide, Scientific_root};
 use situ_generated::services::services::srv::{AddTwoInts, AddTwoInts_Request, AddTwoInts_Response};
 use situ_generated::services::services::{
     Calculator_add, Calculator_add_In, Calculator_add_Out, Calculator_clear, Calculator_clear_In,
-    Calculator_history, Calculator_history_In, Calculator_history_Out, Calculator_scale,
-    Calculator_scale_Out, Calculator_swap, Calculator_swap_In, Calculator_swap_Out, Note,
+    Calculator_divide, Calculator_divide_Exception, Calculator_divide_In, Calculator_divide_Out,
+    Calculator_divide_Reply, Calculator_history, Calculator_history_In, Calculator_history_Out,
+    Calculator_normalize, Calculator_normalize_Exception, Calculator_normalize_In, Calculator_normalize_Out,
+    Calculator_parse, Calculator_parse_Exception, Calculator_parse_In, Calculator_parse_Out,
+    Calculator_scale, Calculator_scale_Out, Calculator_swap, Calculator_swap_In, Calculator_swap_Out,
+    DivisionByZero, Exhausted, Note, Unreadable,
 };
 use situ_testkit::Scratch;
 
@@ -117,4 +121,101 @@ fn an_inherited_operation_is_that_of_the_base() {
     assert_eq!(call.wait().unwrap().return_, 42);
     assert_eq!(Scientific_add::NAME, "services::more::Scientific_add");
     assert_eq!(Scientific_root::NAME, "services::more::Scientific_root");
+}
+
+/// The server's answer to a division, with the exceptions that it declares.
+fn divide(request: &Calculator_divide_In) -> Result<Calculator_divide_Out, Calculator_divide_Exception> {
+    match (request.a, request.b) {
+        (numerator, 0) => Err(DivisionByZero { numerator }.into()),
+        (i64::MIN, _) => Err(Exhausted::default().into()),
+        (a, b) => Ok(Calculator_divide_Out { return_: a / b, remainder: a % b }),
+    }
+}
+
+#[test]
+fn an_operation_gives_its_result_or_raises_an_exception() {
+    let scratch = Scratch::new("raises");
+    let node = node(&scratch);
+    // An inherited operation raises what its base declares.
+    let server = node.server_of::<Scientific_divide>("divide").create().unwrap();
+    let client = node.client_of::<Calculator_divide>("divide").create().unwrap();
+    let call = |a, b| {
+        let call = client.call_within(&Calculator_divide_In { a, b }, TIMEOUT).unwrap();
+        assert_eq!(server.serve_outcome(Some(TIMEOUT), |request| divide(request)).unwrap(), 1);
+        call.outcome()
+    };
+    let given = call(17, 5).unwrap();
+    assert_eq!((given.return_, given.remainder), (3, 2));
+    let raised = call(17, 0).unwrap_err();
+    assert!(
+        matches!(
+            &raised,
+            OperationError::Raised(Calculator_divide_Exception::DivisionByZero(it)) if it.numerator == 17
+        ),
+        "{raised}"
+    );
+    assert_eq!(raised.to_string(), "the operation raised DivisionByZero { numerator: 17 }");
+    let raised = call(i64::MIN, 1).unwrap_err();
+    assert!(matches!(raised, OperationError::Raised(Calculator_divide_Exception::Exhausted(_))), "{raised}");
+    // A refusal is an error of the bus, as always.
+    let call = client.call_within(&Calculator_divide_In { a: 1, b: 1 }, TIMEOUT).unwrap();
+    let refusal = Refusal { code: 3, text: "not now".into() };
+    server.serve(Some(TIMEOUT), |_| Err(refusal.clone())).unwrap();
+    let refused = call.outcome().unwrap_err();
+    assert!(matches!(&refused, OperationError::Call(ReceiveReplyError::Reply(_))), "{refused}");
+    assert!(refused.to_string().ends_with("(3): not now"), "{refused}");
+    // A broken server sends a reply without a case.
+    let call = client.call_within(&Calculator_divide_In { a: 1, b: 1 }, TIMEOUT).unwrap();
+    let mut neither = Calculator_divide_Reply::default();
+    neither.reply.select(99);
+    server.serve(Some(TIMEOUT), |_| Ok(neither)).unwrap();
+    let broken = call.outcome().unwrap_err();
+    assert!(matches!(&broken, OperationError::Neither { service, .. } if service == "divide"), "{broken}");
+}
+
+#[test]
+fn exceptions_lie_on_the_heap_or_in_place_as_their_replies_do() {
+    let scratch = Scratch::new("raises");
+    let node = node(&scratch);
+    let (client, server) = pair::<Calculator_parse>(&node, "parse");
+    let parse = |request: &Calculator_parse_In| match request.text.as_str() {
+        "" => Err(Exhausted::default().into()),
+        text => match text.parse() {
+            Ok(return_) => Ok(Calculator_parse_Out { return_ }),
+            Err(_) => Err(Calculator_parse_Exception::Unreadable(Unreadable { text: text.into(), at: 1 })),
+        },
+    };
+    let call = |text: &str| {
+        let call = client.call_within(&Calculator_parse_In { text: text.into() }, TIMEOUT).unwrap();
+        assert_eq!(server.serve_outcome(Some(TIMEOUT), |request| parse(request)).unwrap(), 1);
+        call.outcome()
+    };
+    assert_eq!(call("2.5").unwrap().return_, 2.5);
+    let Err(OperationError::Raised(Calculator_parse_Exception::Unreadable(it))) = call("2,5") else {
+        panic!()
+    };
+    assert_eq!((it.text.as_str(), it.at), ("2,5", 1));
+    let Err(OperationError::Raised(Calculator_parse_Exception::Exhausted(_))) = call("") else { panic!() };
+
+    let (client, server) = pair::<Calculator_normalize>(&node, "normalize");
+    let mut request = Calculator_normalize_In::default();
+    (request.point.x, request.point.y) = (3.0, 4.0);
+    let call = client.call_within(&request, TIMEOUT).unwrap();
+    let taken = server.recv(Some(TIMEOUT)).unwrap().unwrap();
+    let mut reply = server.loan(&taken).unwrap();
+    let mut given = Calculator_normalize_Out::default();
+    (given.return_.x, given.return_.y) = (0.6, 0.8);
+    reply.reply.set_result(given);
+    reply.send().unwrap();
+    // The reply is read in place.
+    let reply = call.wait().unwrap();
+    assert_eq!(reply.reply.result().unwrap().return_.y, 0.8);
+    assert_eq!(reply.outcome().unwrap().unwrap().return_.x, 0.6);
+    let call = client.call_within(&Calculator_normalize_In::default(), TIMEOUT).unwrap();
+    let raised = DivisionByZero { numerator: 0 };
+    server.serve_outcome(Some(TIMEOUT), |_| Err(raised.clone().into())).unwrap();
+    let Err(OperationError::Raised(Calculator_normalize_Exception::DivisionByZero(_))) = call.outcome()
+    else {
+        panic!()
+    };
 }

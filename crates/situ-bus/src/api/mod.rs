@@ -11,6 +11,7 @@
 //!   service clients and servers of generated types
 //!   service_errors  why they fail
 //!   service_form  the forms of requests and replies: messages, and regions
+//!   service_outcome  calls of operations that raise exceptions
 //!   service_region  requests and replies that are built in regions
 //!   service_async, service_callbacks  clients and servers for async code, and with callbacks
 //!   stream  samples as an asynchronous stream
@@ -27,6 +28,7 @@ pub(crate) mod service_async;
 pub(crate) mod service_callbacks;
 pub(crate) mod service_errors;
 pub(crate) mod service_form;
+pub(crate) mod service_outcome;
 pub(crate) mod service_region;
 pub(crate) mod stream;
 pub(crate) mod typed;

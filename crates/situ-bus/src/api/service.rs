@@ -341,6 +341,10 @@ pub struct PendingCall<'c, Q: ServiceMessage, P: ServiceMessage> {
 }
 
 impl<Q: ServiceMessage, P: ServiceMessage> PendingCall<'_, Q, P> {
+    pub(crate) fn client(&self) -> &Client<Q, P> {
+        self.client
+    }
+
     /// The number of the call.
     pub fn number(&self) -> u64 {
         self.number

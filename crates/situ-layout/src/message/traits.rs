@@ -294,6 +294,19 @@ pub trait Action {
     type FeedbackMessage: Message;
 }
 
+/// The response of an operation that raises exceptions: what the operation gives, or one of its exceptions.
+pub trait Outcome: Message {
+    /// What the operation gives.
+    type Output;
+    /// The exceptions that it may raise.
+    type Exception: std::error::Error;
+
+    /// The response for a result.
+    fn of(outcome: Result<Self::Output, Self::Exception>) -> Self;
+    /// The result in a response. `None` if it has neither: then its server is broken.
+    fn outcome(&self) -> Option<Result<Self::Output, Self::Exception>>;
+}
+
 /// A service: one request, one response.
 pub trait Service {
     /// The fully qualified name, such as `example_interfaces::srv::AddTwoInts`.

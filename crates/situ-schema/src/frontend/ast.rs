@@ -36,11 +36,26 @@ pub(crate) struct TypeRef {
 #[derive(Debug, Clone)]
 pub(crate) enum TypeRefKind {
     Primitive(Primitive),
-    String { wide: bool, bound: Option<Expr> },
-    Sequence { element: Box<TypeRef>, bound: Option<Expr> },
-    Array { element: Box<TypeRef>, dimensions: Vec<Expr> },
-    Map { key: Box<TypeRef>, value: Box<TypeRef>, bound: Option<Expr> },
+    String {
+        wide: bool,
+        bound: Option<Expr>,
+    },
+    Sequence {
+        element: Box<TypeRef>,
+        bound: Option<Expr>,
+    },
+    Array {
+        element: Box<TypeRef>,
+        dimensions: Vec<Expr>,
+    },
+    Map {
+        key: Box<TypeRef>,
+        value: Box<TypeRef>,
+        bound: Option<Expr>,
+    },
     Named(ScopedName),
+    /// A name in `raises (…)`: that of an exception.
+    Exception(ScopedName),
 }
 
 /// A constant expression.
@@ -139,12 +154,14 @@ pub(crate) enum DeclarationKind {
         bases: Vec<ScopedName>,
     },
     /// An operation of an interface: the names of its structs, and the modules in which they are. They are
-    /// beside the interface, or beside the base from which it has the operation.
+    /// beside the interface, or beside the base from which it has the operation. If it raises exceptions, its
+    /// response holds a union of what it gives and of them.
     Service {
         interface: String,
         operation: String,
         request: String,
         response: String,
+        raises: bool,
         modules: Vec<String>,
     },
 }
@@ -155,6 +172,8 @@ pub(crate) struct StructDeclaration {
     pub members: Vec<MemberDeclaration>,
     /// Set by front ends that have no annotations.
     pub extensibility: Option<Extensibility>,
+    /// Whether it is an exception, which operations may raise.
+    pub is_exception: bool,
 }
 
 #[derive(Debug, Clone)]

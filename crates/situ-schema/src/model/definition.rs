@@ -324,8 +324,27 @@ pub struct Service {
     pub span: Span,
     /// The type of the request: `…_Request`, of an operation `…_In`.
     pub request: TypeId,
-    /// The type of the response: `…_Response`, of an operation `…_Out`.
+    /// The type of the response: `…_Response`, of an operation `…_Out`, or `…_Reply` if it raises exceptions.
     pub response: TypeId,
+    /// Of an operation that raises exceptions: what its response holds.
+    pub raises: Option<Raises>,
+}
+
+impl Service {
+    /// Whether this operation's interface declares it, rather than a base: by the name of its response.
+    pub fn declares(&self, response: &Name) -> bool {
+        let suffix = response.simple().strip_prefix(self.name.simple());
+        self.name.scope() == response.scope() && matches!(suffix, Some("_Out" | "_Reply"))
+    }
+}
+
+/// What the response of an operation holds that raises exceptions, in its only member.
+#[derive(Debug, Clone, Copy)]
+pub struct Raises {
+    /// What the operation gives: `…_Out`, the first case of the union.
+    pub output: TypeId,
+    /// The union of that and of the exceptions: `…_Result`.
+    pub outcome: TypeId,
 }
 
 /// An action: a goal, its result, feedback on the way, and the services and topic that carry them.

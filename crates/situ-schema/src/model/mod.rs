@@ -17,7 +17,8 @@ mod types;
 
 pub use definition::{
     Action, Annotation, Bitmask, Case, Constant, Definition, Enum, Enumerator, Extensibility, Flag, Kind,
-    Link, Literal, Lookup, Member, Service, Struct, Union,
+    Link, Literal, Lookup, Member, Raises, Service, Struct, Union,
 };
+pub(crate) use name::snake_case;
 pub use name::{Name, TypeId};
 pub use types::{MAX_ARRAY_LENGTH, MAX_DIMENSIONS, Primitive, Type};

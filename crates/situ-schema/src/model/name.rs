@@ -46,6 +46,27 @@ impl Name {
     }
 }
 
+/// `PointCloud2` to `point_cloud2`, as ROS 2 names its headers.
+pub(crate) fn snake_case(name: &str) -> String {
+    let chars: Vec<char> = name.chars().collect();
+    let mut snake = String::with_capacity(name.len() + 4);
+    for (at, &c) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).map(|it| chars[it]);
+        let after = chars.get(at + 1);
+        let begins_word = c.is_ascii_uppercase()
+            && before.is_some_and(|it| {
+                it.is_ascii_lowercase()
+                    || it.is_ascii_digit()
+                    || (it != '_' && after.is_some_and(char::is_ascii_lowercase))
+            });
+        if begins_word {
+            snake.push('_');
+        }
+        snake.push(c.to_ascii_lowercase());
+    }
+    snake
+}
+
 impl std::fmt::Display for Name {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text)

@@ -16,6 +16,7 @@
 #include "situ/bus/service/form.hpp"
 #include "situ/bus/typed/sample.hpp"
 #include "situ/layout/message.hpp"
+#include "situ/outcome.hpp"
 #include "situ/support/coroutine.hpp"
 #include "situ/support/result.hpp"
 
@@ -161,6 +162,28 @@ class [[nodiscard]] pending_call {
     receive_single(reply, how, why);
     detail::raise_if(why);
     return reply;
+  }
+
+  /// Waits for the reply of an operation that raises exceptions: what it gives, or what it raises. Throws as
+  /// `wait` does, and if the reply has neither.
+  [[nodiscard]] auto outcome() requires detail::outcome_response<P> {
+    auto found = try_outcome();
+    if (!found) detail::raise(std::move(found).error());
+    return std::move(*found);
+  }
+  /// As `outcome`, without an exception.
+  [[nodiscard]] auto try_outcome() requires detail::outcome_response<P> {
+    using operation = detail::operation_of<P>;
+    using returned = result<typename operation::Outcome, error>;
+    const std::uint64_t call = number_;
+    auto reply = try_wait();
+    if (!reply) return returned(failure{std::move(reply).error()});
+    auto found = operation::outcome_of(**reply);
+    if (found) return returned(std::move(*found));
+    detail::failed why;
+    why.emplace(errc::malformed, "the reply of call " + std::to_string(call) +
+                                     " has neither a result nor an exception: its server is broken");
+    return returned(failure{*std::move(why)});
   }
 
   /// Waits for the next part of a reply that is streamed. Returns nothing after the last one. A single reply

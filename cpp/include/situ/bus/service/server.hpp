@@ -25,6 +25,7 @@
 #include "situ/bus/service/request.hpp"
 #include "situ/bus/typed/write.hpp"
 #include "situ/layout/message.hpp"
+#include "situ/outcome.hpp"
 #include "situ/region.hpp"
 #include "situ/support/result.hpp"
 
@@ -232,9 +233,11 @@ class basic_server : public any_server {
         answer(*this, std::move(taken));
       }
     } else {
-      const auto outcome = answer(std::as_const(taken));
+      auto outcome = answer(std::as_const(taken));
       if constexpr (detail::sendable_as<std::remove_cvref_t<decltype(outcome)>, P>) {
         why = send(taken, outcome, true);
+      } else if constexpr (detail::is_outcome<decltype(outcome), P>) {
+        why = send(taken, detail::operation_of<P>::respond(std::move(outcome)), true);
       } else {
         why = outcome ? send(taken, *outcome, true) : refused(taken, outcome.error());
       }

@@ -8,6 +8,7 @@
 //!   storage      which types are templates, because they depend on the storage
 //!   composite    structs, unions, aliases and constants
 //!   enumeration  enums and bitmasks
+//!   outcome      what operations give or raise
 //!   layout       assertions about the layout of flat types
 //! ```
 
@@ -15,6 +16,7 @@ mod composite;
 mod enumeration;
 mod layout;
 pub(super) mod names;
+mod outcome;
 mod storage;
 pub(super) mod types;
 pub(crate) mod words;
@@ -93,6 +95,9 @@ impl<'a> Header<'a> {
         }
         code.gap();
         code.line("#include \"situ/types.hpp\"");
+        if self.schema.services().iter().any(|it| it.span.file == self.file && it.raises.is_some()) {
+            code.line("#include \"situ/outcome.hpp\"");
+        }
         let in_region =
             |id: &TypeId| self.schema.definition(*id).kind.as_struct().is_some_and(|it| it.region);
         if self.definitions.iter().any(in_region) {
@@ -202,8 +207,10 @@ impl<'a> Header<'a> {
         code.line(format!("static constexpr ::std::string_view situ_name = \"{}\";", service.name));
         code.line(format!("using Request = {};", default_of(self.schema, service.request)));
         code.line(format!("using Response = {};", default_of(self.schema, service.response)));
+        outcome::members(code, self.schema, service);
         code.dedent();
         code.line("};");
+        outcome::association(code, self.schema, service);
     }
 
     fn action(&self, code: &mut CodeWriter, scope: &mut Scope, action: &Action) {

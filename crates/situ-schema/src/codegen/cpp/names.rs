@@ -8,7 +8,7 @@ use super::storage::is_template;
 use super::words::{is_global, is_reserved};
 use crate::codegen::naming;
 use crate::frontend::files::interface_of;
-use crate::model::{Bitmask, Constant, Enum, Kind, Name, TypeId};
+use crate::model::{Bitmask, Constant, Enum, Kind, Name, TypeId, snake_case};
 use crate::{FileId, Schema};
 
 /// Names in every generated struct, besides its members.
@@ -253,27 +253,6 @@ impl<'a> Named<'a> {
         };
         names().map(made).collect()
     }
-}
-
-/// `PointCloud2` to `point_cloud2`, as ROS 2 names its headers.
-pub fn snake_case(name: &str) -> String {
-    let chars: Vec<char> = name.chars().collect();
-    let mut snake = String::with_capacity(name.len() + 4);
-    for (at, &c) in chars.iter().enumerate() {
-        let before = at.checked_sub(1).map(|it| chars[it]);
-        let after = chars.get(at + 1);
-        let begins_word = c.is_ascii_uppercase()
-            && before.is_some_and(|it| {
-                it.is_ascii_lowercase()
-                    || it.is_ascii_digit()
-                    || (it != '_' && after.is_some_and(char::is_ascii_lowercase))
-            });
-        if begins_word {
-            snake.push('_');
-        }
-        snake.push(c.to_ascii_lowercase());
-    }
-    snake
 }
 
 /// The header of every file that defines something, relative to the output folder. A ROS interface gets

@@ -10,6 +10,7 @@
 //!   composite    structs; `members` and `message` write the traits of structs
 //!   union        unions
 //!   enumeration  enums and bitmasks
+//!   outcome      what operations give or raise
 //!   conversion   how values are converted between storages
 //!   region       region forms; `stored` and `copied` write their traits
 //!   rclrs        crates for packages of ROS 2; `ros_env` writes those that rclrs uses itself
@@ -23,6 +24,7 @@ mod enumeration;
 mod members;
 mod message;
 mod names;
+mod outcome;
 pub mod rclrs;
 mod region;
 pub mod ros_env;
@@ -263,6 +265,7 @@ impl Generator<'_> {
             code.assign("type Request", &scope.path(self.schema.name(service.request)), ";");
             code.assign("type Response", &scope.path(self.schema.name(service.response)), ";");
         });
+        self.outcome(code, scope, service);
     }
 
     fn action(&self, code: &mut CodeWriter, scope: &Scope, action: &Action) {

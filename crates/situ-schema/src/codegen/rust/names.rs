@@ -33,6 +33,7 @@ const VARIABLES: &[&str] = &[
     "element",
     "end",
     "error",
+    "exception",
     "extensibility",
     "f",
     "from",
@@ -58,12 +59,14 @@ const VARIABLES: &[&str] = &[
     "number",
     "offset",
     "other",
+    "outcome",
     "own_body",
     "part",
     "payload",
     "place",
     "raw",
     "region",
+    "response",
     "schema",
     "selected",
     "size",
@@ -86,6 +89,9 @@ const ROOT: &[&str] = &[HELD, SCHEMAS, "situ"];
 
 /// What types of their own are made for a definition, named by the definition and this.
 const COMPANIONS: &[&str] = &["BulkLengths", "Case", "Mut", "Payload", "Ref", "Region"];
+
+/// The enum of an operation's exceptions: the companion of the union that its response holds.
+pub const EXCEPTION: &str = "Exception";
 
 /// The methods of unions.
 const UNION_METHODS: &[&str] = &["begin", "case", "discriminator", "end", "index", "select"];
@@ -231,6 +237,15 @@ impl<'a> Table<'a> {
             let Some(module) = modules.get_mut(name.scope()) else { continue };
             for suffix in COMPANIONS {
                 companions.insert((id, *suffix), module.made(format!("{}{suffix}", name.simple())));
+            }
+        }
+        for (service, raises) in schema.services().iter().filter_map(|it| Some((it, it.raises?))) {
+            // An inherited operation has the exceptions of its base.
+            if service.declares(schema.name(service.response))
+                && let Some(module) = modules.get_mut(service.name.scope())
+            {
+                let name = module.made(format!("{}_{EXCEPTION}", service.name.simple()));
+                companions.insert((raises.outcome, EXCEPTION), name);
             }
         }
         let mut storage = "S".to_owned();

@@ -27,7 +27,7 @@ impl UnionCase<'_> {
 }
 
 /// The variants for these cases: their names in camel case, made different where they are not.
-fn variants(cases: &[&Case]) -> Vec<String> {
+pub(super) fn variants(cases: &[&Case]) -> Vec<String> {
     let mut variants: Vec<String> = Vec::with_capacity(cases.len());
     for case in cases {
         let mut variant = names::camel_case(&case.member.name);

@@ -22,6 +22,7 @@ struct Operation {
     /// The structs beside that interface, and its modules.
     request: String,
     response: String,
+    raises: bool,
     modules: Vec<String>,
 }
 
@@ -76,7 +77,7 @@ pub(crate) fn inherit(declarations: &mut Vec<Declaration>) -> Result<(), Box<Dia
                 // A second interface of this name is an error of the resolver.
                 interfaces.entry(full_name(scope, &name.text)).or_insert(operations);
             }
-            DeclarationKind::Service { interface, operation, request, response, modules } => {
+            DeclarationKind::Service { interface, operation, request, response, raises, modules } => {
                 let origin = full_name(scope, interface);
                 let Some(operations) = interfaces.get_mut(&origin) else { continue };
                 let own = Operation {
@@ -85,6 +86,7 @@ pub(crate) fn inherit(declarations: &mut Vec<Declaration>) -> Result<(), Box<Dia
                     docs: prefix.docs.clone(),
                     request: request.clone(),
                     response: response.clone(),
+                    raises: *raises,
                     modules: modules.clone(),
                 };
                 operations.add(own, name.span)?;
@@ -121,6 +123,7 @@ fn service(scope: &[String], interface: &Ident, operation: &Operation) -> Declar
             operation: operation.name.clone(),
             request: operation.request.clone(),
             response: operation.response.clone(),
+            raises: operation.raises,
             modules: operation.modules.clone(),
         },
     }

@@ -38,8 +38,8 @@ pub(crate) fn parse(sources: &Sources, tokens: &[Token]) -> Parsed<Vec<Declarati
     Ok(parser.declarations)
 }
 
-const DEFINITIONS: [&str; 8] =
-    ["module", "struct", "union", "enum", "bitmask", "typedef", "const", "interface"];
+const DEFINITIONS: [&str; 9] =
+    ["module", "struct", "union", "enum", "bitmask", "typedef", "const", "exception", "interface"];
 
 impl<'t> Parser<'t> {
     pub fn new(sources: &'t Sources, tokens: &'t [Token]) -> Self {
@@ -208,7 +208,7 @@ impl<'t> Parser<'t> {
         let TokenKind::Word(word) = &token.kind else { return Err(self.unexpected("a definition")) };
         match word.as_str() {
             "module" => self.module()?,
-            "struct" => self.structure(prefix)?,
+            "struct" | "exception" => self.structure(prefix, word == "exception")?,
             "union" => self.union(prefix)?,
             "enum" => self.entries(prefix, "enumerator", DeclarationKind::Enum)?,
             "bitmask" => self.entries(prefix, "flag", DeclarationKind::Bitmask)?,
@@ -258,19 +258,22 @@ impl<'t> Parser<'t> {
         )
     }
 
-    fn structure(&mut self, prefix: Prefix) -> Parsed<()> {
+    /// A struct, or an exception, which is one that operations may raise.
+    fn structure(&mut self, prefix: Prefix, is_exception: bool) -> Parsed<()> {
         self.take();
-        let name = self.ident("the name of the struct")?;
+        let what = if is_exception { "exception" } else { "struct" };
+        let name = self.ident(&format!("the name of the {what}"))?;
         if matches!(self.peek().kind, TokenKind::Sign(";")) {
             self.push(name, prefix, DeclarationKind::Forward);
             return Ok(());
         }
-        let base = if self.eat(":") { Some(self.scoped_name("the name of the base struct")?) } else { None };
-        self.expect("{", "after the name of the struct")?;
+        let inherits = !is_exception && self.eat(":");
+        let base = if inherits { Some(self.scoped_name("the name of the base struct")?) } else { None };
+        self.expect("{", &format!("after the name of the {what}"))?;
         let mut members = Vec::new();
         while !self.eat("}") {
             if self.peek().kind == TokenKind::End {
-                return Err(self.never_closed("struct", &name));
+                return Err(self.never_closed(what, &name));
             }
             self.members(&mut members)?;
         }
@@ -280,7 +283,7 @@ impl<'t> Parser<'t> {
         self.push(
             name,
             prefix,
-            DeclarationKind::Struct(StructDeclaration { base, members, extensibility: None }),
+            DeclarationKind::Struct(StructDeclaration { base, members, extensibility: None, is_exception }),
         );
         Ok(())
     }
@@ -678,9 +681,9 @@ fn unsupported(word: &str, span: Span) -> Box<Diagnostic> {
     let not_supported =
         |help: &str| Box::new(Diagnostic::new(format!("`{word}` is not supported"), span, "here").help(help));
     match word {
-        "exception" | "valuetype" | "eventtype" | "component" | "home" | "native" | "local" | "abstract"
-        | "import" | "typeid" | "typeprefix" => not_supported(
-            "Situ reads modules, structs, unions, enums, bitmasks, typedefs, constants, and interfaces with operations",
+        "valuetype" | "eventtype" | "component" | "home" | "native" | "local" | "abstract" | "import"
+        | "typeid" | "typeprefix" => not_supported(
+            "Situ reads modules, structs, unions, enums, bitmasks, typedefs, constants, exceptions, and interfaces with operations",
         ),
         "any" | "Object" | "ValueBase" => not_supported("use a union of the types that can occur"),
         "fixed" => not_supported("use an integer and fix the place of its point by a @unit, or use `double`"),

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 use crate::frontend::ast::{Declaration, DeclarationKind, ScopedName};
 use crate::model::graph::MAX_NESTING;
-use crate::model::{Constant, Definition, Extensibility, Kind, Name, Service, Struct, TypeId};
+use crate::model::{Constant, Definition, Extensibility, Kind, Name, Raises, Service, Struct, Type, TypeId};
 use crate::schema::{Parts, Schema};
 use crate::source::diagnostic::{Diagnostic, MAX_DIAGNOSTICS, SchemaError, did_you_mean};
 use crate::source::{Sources, Span};
@@ -81,13 +81,26 @@ pub(crate) fn resolve(sources: Sources, declarations: &[Declaration]) -> Result<
 /// The services of the interfaces among the declarations.
 pub(crate) fn services(schema: &Schema, declarations: &[Declaration]) -> Vec<Service> {
     let service = |it: &Declaration| {
-        let DeclarationKind::Service { request, response, modules, .. } = &it.kind else { return None };
+        let DeclarationKind::Service { request, response, raises, modules, .. } = &it.kind else {
+            return None;
+        };
         let of = |name: &str| schema.find(&full_name(modules, name));
         let name = Name::new(full_name(&it.scope, &it.name.text));
         let (docs, span) = (it.prefix.docs.clone(), it.name.span);
-        Some(Service { name, docs, span, request: of(request)?, response: of(response)? })
+        let (request, response) = (of(request)?, of(response)?);
+        let raises = if *raises { raises_of(schema, response) } else { None };
+        Some(Service { name, docs, span, request, response, raises })
     };
     declarations.iter().filter_map(service).collect()
+}
+
+/// What the response of an operation holds that raises exceptions.
+fn raises_of(schema: &Schema, response: TypeId) -> Option<Raises> {
+    let [reply] = schema.definition(response).kind.as_struct()?.members.as_slice() else { return None };
+    let Type::Named(outcome) = reply.ty else { return None };
+    let Kind::Union(union) = &schema.definition(outcome).kind else { return None };
+    let Type::Named(output) = union.cases.first()?.member.ty else { return None };
+    Some(Raises { output, outcome })
 }
 
 fn full_name(scope: &[String], name: &str) -> String {

@@ -78,7 +78,26 @@ impl Resolver<'_> {
                 bound: bound(it, "bound of a map")?,
             },
             TypeRefKind::Named(name) => Type::Named(self.type_named(name, scope)?),
+            TypeRefKind::Exception(name) => Type::Named(self.exception_named(name, scope)?),
         })
+    }
+
+    /// The exception that an operation raises.
+    fn exception_named(&self, name: &ScopedName, scope: &[String]) -> Resolved<TypeId> {
+        let declared = |id: TypeId| &self.declarations[self.declared[id.index()]].kind;
+        match self.find(name, scope) {
+            Some(Symbol::Type(id)) if matches!(declared(id), DeclarationKind::Struct(it) if it.is_exception) => {
+                Ok(id)
+            }
+            Some(_) => Err(Box::new(
+                Diagnostic::new(format!("`{}` is no exception", name.text()), name.span, "here")
+                    .help("operations raise what is declared as `exception NAME { … };`"),
+            )),
+            None => {
+                let help = "define it: `exception NAME { … };`, or #include the file that defines it";
+                Err(self.unknown(name, "exception", help, |it| matches!(it, Symbol::Type(_))))
+            }
+        }
     }
 
     fn type_named(&self, name: &ScopedName, scope: &[String]) -> Resolved<TypeId> {

@@ -98,7 +98,7 @@ impl Builder {
             scope: vec![self.package.clone(), self.kind.to_owned()],
             name: Ident { text: name, span },
             prefix: Prefix { docs: docs.into(), annotations: Vec::new() },
-            kind: DeclarationKind::Struct(StructDeclaration { base: None, members, extensibility: None }),
+            kind: DeclarationKind::Struct(StructDeclaration { members, ..StructDeclaration::default() }),
         });
     }
 
@@ -173,7 +173,7 @@ fn service(schema: &Schema, stem: &str) -> Option<Service> {
     let of = |suffix: &str| schema.find(&format!("{stem}{suffix}"));
     let (name, docs, request) = (Name::new(stem), String::new(), of("_Request")?);
     let span = schema.definition(request).span;
-    Some(Service { name, docs, span, request, response: of("_Response")? })
+    Some(Service { name, docs, span, request, response: of("_Response")?, raises: None })
 }
 
 fn stems(schema: &Schema, kind: &str, suffix: &str) -> Vec<String> {
