@@ -22,7 +22,7 @@ environment() {
   [ -f "$1/.ready" ] || { rm -rf "$1" && "$2" -m venv "$1"; }
   "$1/bin/pip" install --quiet --disable-pip-version-check "${@:3}" && touch "$1/.ready"
 }
-environment "$out/tools" "${pythons[0]}" 'maturin>=1.7,<2' mypy || skip "maturin cannot be installed (no package index?)"
+environment "$out/tools" "${pythons[0]}" 'maturin>=1.7,<2' mypy numpy || skip "maturin, mypy and numpy cannot be installed (no package index?)"
 
 rm -rf "$out/wheels"
 "$out/tools/bin/maturin" build --quiet --manifest-path python/Cargo.toml --profile dev --compatibility linux \

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import keyword
 from typing import Any, Dict, List, Tuple
 
@@ -41,6 +40,8 @@ class Message(_native.Struct):
         return f"{name}({', '.join(f'{key}={shown(value)}' for key, value in items)})"
 
     def _repr_html_(self) -> str:
+        import html
+
         name = html.escape(type(self).__situ__.name)
         if _native.Struct.is_released.__get__(self):
             return f"<i>{name}, released</i>"
@@ -74,6 +75,8 @@ def shown(value: Any) -> str:
 
 
 def _cell(value: Any) -> str:
+    import html
+
     if isinstance(value, Message):
         return Message._repr_html_(value)
     return html.escape(shown(value))
