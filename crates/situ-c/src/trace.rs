@@ -166,8 +166,8 @@ impl<'a> Room<'a> {
     ///
     /// # Safety
     /// As the header says: its value is of its kind, and texts and entries have their lengths.
-    // Each call within a call takes a place of the room, so the depth is limited, also by a list that contains
-    // itself.
+    // Each call within a call takes a place of the room, so the depth is limited, also by a list that
+    // contains itself.
     unsafe fn argument(&mut self, given: &situ_trace_argument) -> Option<Argument<'a>> {
         // SAFETY: the caller's promise.
         unsafe {

@@ -1,7 +1,8 @@
-//! Protobuf's text format: prints and parses messages of types that `.proto` files define, without compiled types.
+//! Protobuf's text format: prints and parses messages of types that `.proto` files define, without compiled
+//! types.
 //!
-//! The types, their extensions and the text format are those of the crate `prost-reflect`. This file limits how
-//! deep a text may nest, because that parser calls itself for each level.
+//! The types, their extensions and the text format are those of the crate `prost-reflect`. This file limits
+//! how deep a text may nest, because that parser calls itself for each level.
 
 use std::path::PathBuf;
 

@@ -371,8 +371,8 @@ impl Sequence {
     }
 }
 
-/// The maximum number of arguments around an argument, and of arguments of an event: a file may hold more than
-/// a reader can show.
+/// The maximum number of arguments around an argument, and of arguments of an event: a file may hold more
+/// than a reader can show.
 const MAX_NESTING: u32 = 32;
 const MAX_ARGUMENTS: usize = 4096;
 /// The maximum length of a name with those around it. A longer one is that of the argument alone, so that the

@@ -120,9 +120,9 @@ fn parts(list: &str) -> impl Iterator<Item = &str> {
 
 /// Returns whether a list of patterns, separated by commas, contains a category. A pattern is a name, or the
 /// beginning of names and `*`. With `tag:` in front it matches tags. With `-` in front it excludes what it
-/// matches. The last match decides. An empty list, or a list that begins with an exclusion, first includes all
-/// categories. `*` and the empty list do not include categories that are off by default. A group of several
-/// names is contained if one of them is.
+/// matches. The last match decides. An empty list, or a list that begins with an exclusion, first includes
+/// all categories. `*` and the empty list do not include categories that are off by default. A group of
+/// several names is contained if one of them is.
 pub(super) fn is_wanted(patterns: &str, names: &str, tags: &str) -> bool {
     let is_by_request = parts(tags).any(|tag| OFF_BY_DEFAULT.contains(&tag));
     parts(names).any(|name| {

@@ -52,8 +52,8 @@ pub struct Event<'a> {
     pub arguments: &'a [Argument<'a>],
     /// The message of a log that it is.
     pub log: Option<Log<'a>>,
-    /// Encoded fields of Perfetto's `TrackEvent`, for typed arguments: those that its schema has, and extensions
-    /// of one's own. Bytes that are not whole fields are omitted.
+    /// Encoded fields of Perfetto's `TrackEvent`, for typed arguments: those that its schema has, and
+    /// extensions of one's own. Bytes that are not whole fields are omitted.
     pub fields: &'a [u8],
 }
 

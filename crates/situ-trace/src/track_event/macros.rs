@@ -26,7 +26,7 @@ macro_rules! category {
 /// | `flow = number` | arrows connect events with the same number; may be repeated |
 /// | `last_flow = number` | the arrow ends here; may be repeated |
 /// | `fields = &bytes` | encoded fields of Perfetto's `TrackEvent` |
-/// | `"name" => value` | arguments; [`dictionary!`](crate::dictionary) and [`array!`](crate::array) nest them |
+/// | `"name" => value` | arguments; [`dictionary!`](crate::dictionary), [`array!`](crate::array) nest them |
 ///
 /// All of them are evaluated only if the category is on.
 ///

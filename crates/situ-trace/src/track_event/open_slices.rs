@@ -3,8 +3,8 @@
 /// The number of open slices whose numbers a thread keeps.
 const MAX_KEPT: usize = 64;
 
-/// A slice of a thread's track, for its end. It names the thread and the slice among the thread's slices, so it
-/// ends no other slice, also after its own has ended. Never 0 as a number.
+/// A slice of a thread's track, for its end. It names the thread and the slice among the thread's slices, so
+/// it ends no other slice, also after its own has ended. Never 0 as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SliceToken(u64);
 

@@ -102,8 +102,8 @@ pub(super) fn begin(event: &Event<'_>) -> Option<SliceToken> {
     token
 }
 
-/// Ends a slice of this thread, and those within it. If another thread began it, nothing is written: the slice
-/// ends with the one around it.
+/// Ends a slice of this thread, and those within it. If another thread began it, nothing is written: the
+/// slice ends with the one around it.
 pub(super) fn end(token: SliceToken, at_ns: u64) {
     with(|thread| thread.end_slice(token, at_ns));
 }

@@ -55,9 +55,9 @@ fn events_of_programs_are_in_the_trace() {
     events_are_small(&recording);
 }
 
-/// Times are differences. The numbers below are counted by hand: an event has its time 1 + 1 to 4, its flags 2, the
-/// message's tag and length 2, type 2, category 2 or 3, name 2 or 3, a flow 10, a double 13, and a small number 6
-/// (1 more for each name with a number above 127).
+/// Times are differences. The numbers below are counted by hand: an event has its time 1 + 1 to 4, its flags
+/// 2, the message's tag and length 2, type 2, category 2 or 3, name 2 or 3, a flow 10, a double 13, and a
+/// small number 6 (1 more for each name with a number above 127).
 fn events_are_small(recording: &Recording) {
     let bytes = recording.record("", || {
         for round in 0..100u8 {
@@ -74,9 +74,10 @@ fn events_are_small(recording: &Recording) {
         sizes.iter().filter(|(kind, _)| *kind == Some(1)).skip(1).map(|(_, size)| size - 2).collect();
     let ends: Vec<_> = sizes.iter().filter(|(kind, _)| *kind == Some(2)).map(|(_, size)| size - 2).collect();
     assert_eq!((begins.len(), ends.len()), (99, 100));
-    assert!(begins.iter().all(|size| (41..=48).contains(size)), "{begins:?}");
-    assert!(ends.iter().all(|size| (8..=11).contains(size)), "{ends:?}");
-    println!("begin {:?}, end {:?}", begins.iter().min(), ends.iter().min());
+    // The shortest, because a thread that is stopped in between has a longer difference.
+    let shortest = |sizes: &[usize]| sizes.iter().copied().min().unwrap();
+    let (begin, end) = (shortest(&begins), shortest(&ends));
+    assert!((41..=47).contains(&begin) && (8..=11).contains(&end), "{begin} and {end} bytes");
 }
 
 fn events_have_names_arguments_and_flows(recording: &Recording) {
@@ -286,13 +287,18 @@ fn threads_that_follow_each_other_leave_a_whole_ring(recording: &Recording) {
         (0..200).for_each(|_| instant!(PLANNER, "timed", "at" => situ_trace::now_ns()));
     });
     let trace = Checked::read(&bytes);
-    // Times are differences from packets that were dropped. (Between reading the time for the argument and for the
-    // event, a thread may be stopped.)
-    let timed: Vec<_> = trace.events.iter().filter(|event| event.name == "timed").collect();
+    // Times are differences from packets that were dropped. Each event is between the two times that its own
+    // argument and that of the next one tell.
+    let timed = trace.events.iter().filter(|event| event.name == "timed");
+    let timed: Vec<_> = timed
+        .map(|event| match event.arguments[0].1 {
+            Value::Uint(before) => (before, event.at),
+            _ => panic!("{event:?}"),
+        })
+        .collect();
     assert_eq!(timed.len(), 200);
-    for read in timed {
-        let Value::Uint(at) = read.arguments[0].1 else { panic!("{read:?}") };
-        assert!((at..at + 1_000_000_000).contains(&read.at), "{read:?}");
+    for pair in timed.windows(2) {
+        assert!(pair[0].0 <= pair[0].1 && pair[0].1 <= pair[1].0, "{pair:?}");
     }
     let last = ("number".to_owned(), Value::Uint(THREADS - 1));
     assert!(trace.named("short").iter().any(|slice| slice.arguments == [last.clone()]));

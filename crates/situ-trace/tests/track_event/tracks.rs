@@ -1,5 +1,5 @@
-//! Tracks of the program's own, given times, nested arguments, computed names, typed arguments, packets of one's
-//! own type, and slices that end in another order than they began.
+//! Tracks of the program's own, given times, nested arguments, computed names, typed arguments, packets of
+//! one's own type, and slices that end in another order than they began.
 
 use situ_trace::{
     Track, Value as Given, array, begin, category, dictionary, end, instant, now_ns, slice, write_packet,
