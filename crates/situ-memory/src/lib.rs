@@ -53,8 +53,8 @@ pub use self::{
     },
     os::{
         Access, AddressWindow, Beneath, Extent, Mapping, MemoryError, NoAddressWindow, OpenRoot, Outcome,
-        PageOptions, PageOutcome, Root, RootError, beneath, find_memory, fork, guard, prefer_pages, process,
-        root, thread,
+        PageOptions, PageOutcome, Root, RootError, advice, beneath, find_memory, fork, guard, prefer_pages,
+        process, root, thread,
     },
     pool::{
         AllocateError, Allocator, DEVICE_GRANULE, GRANULE, Lent, Misplacement, OwnAllocator, PoolHeader,

@@ -44,7 +44,7 @@ pub enum NodeError {
     #[error(transparent)]
     Root(#[from] RootError),
     /// The node's file cannot be written.
-    #[error("cannot register a node in {path}: {source}")]
+    #[error("cannot register a node in {path}: {source}{}", situ_memory::advice(.source))]
     Register {
         /// The directory of nodes.
         path: PathBuf,

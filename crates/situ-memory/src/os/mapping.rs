@@ -129,8 +129,8 @@ fn mapping_limit() -> Option<u64> {
     std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()
 }
 
-/// What to do about the common errors.
-fn advice(error: &io::Error) -> &'static str {
+/// What to do about the common errors of files in shared memory: a text to append, which may be empty.
+pub fn advice(error: &io::Error) -> &'static str {
     match rustix::io::Errno::from_io_error(error) {
         Some(rustix::io::Errno::NOSPC) => {
             " (shared memory is full: enlarge it, for instance `mount -o remount,size=8G /dev/shm`)"

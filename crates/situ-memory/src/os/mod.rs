@@ -35,7 +35,7 @@ pub use address_window::{AddressWindow, NoAddressWindow};
 pub use beneath::Beneath;
 pub use extent::Extent;
 pub use mapped_range::Access;
-pub use mapping::{Mapping, MemoryError, find_memory};
+pub use mapping::{Mapping, MemoryError, advice, find_memory};
 pub use pages::{Outcome, PageOptions, PageOutcome, prefer_pages};
 pub use runtime_dir as root;
 pub use runtime_dir::{OpenRoot, Root, RootError};
