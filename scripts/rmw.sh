@@ -4,6 +4,7 @@
 # script prints so and succeeds.
 #
 # Usage: scripts/rmw.sh [TEST...]   names of files in ros/rmw_situ/test/python, without .py; otherwise all
+#        scripts/rmw.sh chaos     only kills processes of ROS, ROS_KILLS times; SITU_CHAOS_SEED repeats the order
 #
 # RMW_LIBRARY=PATH runs the tests with rclpy on that middleware instead, RMW_LIBRARY=fastrtps on the one that
 # the environment brings. The tests in C++ are then left out.
@@ -39,6 +40,12 @@ if [ -z "${RMW_LIBRARY:-}" ]; then
   for folder in "$venv"/lib/python*/site-packages/*.libs; do libraries+=:$folder; done
   project cpp situ -DSITU_TESTS=OFF -DSITU_EXAMPLES=OFF -DSITU_CARGO_PROFILE=dev
   project ros/rmw_situ rmw_situ -DRMW_SITU_LIBRARY_PATH="$libraries"
+  if [ "${1:-}" = chaos ]; then
+    # Ten thousand subscriptions that come and go, instead of some.
+    export LD_LIBRARY_PATH=$libraries ROS_CHURN=10000
+    "$out/rmw_situ/test/test_rmw" --gtest_brief=1 --gtest_filter='Churn.*'
+    exec "$out/rmw_situ/test/chaos_rmw" "${ROS_KILLS:-1000}" ${SITU_CHAOS_SEED:+"$SITU_CHAOS_SEED"}
+  fi
   ctest --test-dir "$out/rmw_situ" --output-on-failure || failed=1
   # With the paths of the build: the installed one finds its libraries by the environment that ROS sets up.
   export RMW_LIBRARY=$out/rmw_situ/librmw_situ.so

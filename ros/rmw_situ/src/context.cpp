@@ -19,17 +19,22 @@
 
 using namespace rmw_situ;
 
-situ_status rmw_context_impl_s::create_wait_set(situ_wait_set** set, situ_error* error) {
+situ_status rmw_context_impl_s::get_own_node(const situ_node** node, situ_error* error) {
   const std::lock_guard lock(nodes_mutex);
-  const situ_node* node = nodes.empty() ? own_node.get() : nodes.begin()->second;
-  if (node == nullptr) {
+  if (!own_node) {
     situ_node* made;
-    const situ_status status = situ_node_create("_rmw_situ", &root, &made, error);
+    const situ_status status = situ_node_create(own_node_name, &root, &made, error);
     if (status != SITU_OK) return status;
     own_node.reset(made);
-    node = made;
   }
-  const situ_status status = situ_wait_set_create(node, set, error);
+  *node = own_node.get();
+  return SITU_OK;
+}
+
+situ_status rmw_context_impl_s::create_wait_set(situ_wait_set** set, situ_error* error) {
+  const situ_node* node;
+  situ_status status = get_own_node(&node, error);
+  if (status == SITU_OK) status = situ_wait_set_create(node, set, error);
   if (status == SITU_OK) situ_wait_set_spin(*set, spin_ns);
   return status;
 }

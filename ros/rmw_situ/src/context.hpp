@@ -34,7 +34,9 @@ struct rmw_context_impl_s {
     const std::lock_guard lock(nodes_mutex);
     return nodes.contains(id);
   }
-  // Makes a wait set, for which any node will do. Without one, it makes a node that ends with the context.
+  // The node of wait sets. Not one of the user's: a wait set keeps its node in the graph, also when the user
+  // has destroyed it. Other contexts do not show it.
+  situ_status get_own_node(const situ_node** node, situ_error* error);
   situ_status create_wait_set(situ_wait_set** set, situ_error* error);
 
   std::mutex nodes_mutex;

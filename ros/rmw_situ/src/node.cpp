@@ -50,9 +50,14 @@ rmw_node_t* create_node(rmw_context_t* context, const char* name, const char* no
     return nullptr;
   }
   auto node = std::make_unique<Node>(Node{NodeHandle(made), nullptr});
+  const situ_node* own;
+  if (impl.get_own_node(&own, &error) != SITU_OK) {
+    failed("cannot create node", name, error);
+    return nullptr;
+  }
   const int descriptor = impl.graph.descriptor();
   if (descriptor < 0 ||
-      impl.listener.start(made, descriptor, [&graph = impl.graph] { graph.changed(); }) != RMW_RET_OK) {
+      impl.listener.start(own, descriptor, [&graph = impl.graph] { graph.changed(); }) != RMW_RET_OK) {
     return nullptr;
   }
   node->graph_condition = make_guard_condition(context);

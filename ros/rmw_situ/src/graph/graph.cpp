@@ -37,6 +37,8 @@ rmw_qos_profile_t qos_of(const situ_endpoint_info& info, const EndpointData& dat
 
 void visit_node(const situ_graph_node* node, void* context) {
   auto& reading = *static_cast<Reading*>(context);
+  // A context's own, which has no endpoints.
+  if (node->user_data_size == 0 && std::strcmp(node->name, own_node_name) == 0) return;
   try {
     std::string enclave = read_enclave(node->user_data, node->user_data_size);
     if (enclave.empty()) enclave.push_back('/');

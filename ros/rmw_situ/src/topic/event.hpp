@@ -69,7 +69,8 @@ class Events {
   const bool is_publisher_;
   Listener& listener_;
   std::mutex mutex_;
-  std::array<std::unique_ptr<Event>, RMW_EVENT_TYPE_MAX> events_;
+  // By type. The last one is the same in all releases; RMW_EVENT_TYPE_MAX is not in Jazzy.
+  std::array<std::unique_ptr<Event>, RMW_EVENT_PUBLICATION_MATCHED + 1> events_;
 };
 
 }  // namespace rmw_situ
