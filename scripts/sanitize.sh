@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of memory, bus and traces under AddressSanitizer and ThreadSanitizer. Those of containers and
-# regions have no threads, and run under the first, in C++ too: scripts/sanitize.sh [address] [thread] [cpp]
+# regions have no threads, and run under the first, in C++ too. So do those of rmw_situ:
+# scripts/sanitize.sh [address] [thread] [cpp] [rmw]
 #
 # The standard library is built with the sanitizer too, so that errors inside it are found.
 set -euo pipefail
@@ -10,10 +11,10 @@ scripts/setup.sh nightly vulkan
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 
 target=$(rustc -vV | sed -n 's/^host: //p')
-[ $# != 0 ] || set -- address thread cpp
+[ $# != 0 ] || set -- address thread cpp rmw
 for sanitizer; do
-  if [ "$sanitizer" = cpp ]; then
-    scripts/sanitize-cpp.sh
+  if [ "$sanitizer" = cpp ] || [ "$sanitizer" = rmw ]; then
+    "scripts/sanitize-$sanitizer.sh"
     continue
   fi
   # A sanitizer that dies with a killed process cannot tell the kill from a leak or a race. Tests that kill
