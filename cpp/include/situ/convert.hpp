@@ -25,6 +25,8 @@ struct convert_error {
   /// A bound with the meaning: the source region has values behind several links, which would be copied too
   /// often.
   static constexpr std::size_t too_many_copies = static_cast<std::size_t>(-2);
+  /// A bound with the meaning: the values of the source region are nested too deeply.
+  static constexpr std::size_t too_deep = static_cast<std::size_t>(-3);
 
   /// The member that does not fit.
   field_path path{};
@@ -43,6 +45,10 @@ struct convert_error {
     if (bound == too_many_copies) {
       return path.shown() + ": values to which several links lead would become more than " +
              std::to_string(size) + " bytes of copies; take the message as a region";
+    }
+    if (bound == too_deep) {
+      return path.shown() + ": values are nested more than " + std::to_string(size) +
+             " deep; take the message as a region";
     }
     return path.shown() + ": " + std::to_string(size) + " elements do not fit into " + std::to_string(bound);
   }
@@ -123,6 +129,17 @@ class converter {
     again_ = !seen_.insert(value).second || again_;
     const bool done = repeat(1, size) && read();
     again_ = outer;
+    return done;
+  }
+  /// Reads what a container of a region holds with `read()`, one level deeper. Messages outside of regions
+  /// are read, encoded and destroyed by recursion, so that their depth has a limit; that of CDR is the same.
+  template <class Read>
+  bool nested(const Read& read) {
+    constexpr std::size_t max_nesting = 128;
+    if (depth_ == max_nesting) return fail(convert_error::too_deep, max_nesting);
+    ++depth_;
+    const bool done = read();
+    --depth_;
     return done;
   }
   /// Counts `count` elements of `size` bytes that are read, possibly again.
@@ -231,6 +248,7 @@ class converter {
   std::set<const void*> seen_;
   bool again_ = false;
   std::size_t copied_ = 0;
+  std::size_t depth_ = 0;
 };
 
 }  // namespace detail

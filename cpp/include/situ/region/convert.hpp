@@ -128,13 +128,15 @@ requires(region_container<From> || region_container<To>) struct region_conversio
         to.reset();
         return true;
       }
+      const auto read = [&] { return by.nested([&] { return by.convert(*from, to.emplace()); }); };
       if constexpr (is_region_shared<From>::value) {
-        return by.shared(from.get(), sizeof(*to), [&] { return by.convert(*from, to.emplace()); });
+        return by.shared(from.get(), sizeof(*to), read);
       } else {
-        return by.convert(*from, to.emplace());
+        return read();
       }
     } else if constexpr (map<To>) {
-      return by.repeat(from.size(), sizeof(*to.begin())) && by.convert_map(from, to);
+      return by.repeat(from.size(), sizeof(*to.begin())) &&
+             by.nested([&] { return by.convert_map(from, to); });
     } else if constexpr (bulk<To>) {
       const auto found = to.try_span(by.to_body());
       if (!found || found->size() != from.size())
@@ -153,7 +155,7 @@ requires(region_container<From> || region_container<To>) struct region_conversio
       if constexpr (std::same_as<From, region_hash_set<std::remove_cvref_t<decltype(each)>>> ||
                     std::is_scalar_v<std::remove_cvref_t<decltype(each)>>) {
         to[index] = each;
-      } else if (!by.convert(each, to[index])) {
+      } else if (!by.nested([&] { return by.convert(each, to[index]); })) {
         return by.enter(index);
       }
       ++index;

@@ -87,7 +87,6 @@ enum class region_problem {
   bad_versions,     ///< the table of versions at `found` is not valid
   other_history,    ///< member number `found` of `name`, here `member`, differs
   other_version,    ///< the image has `found` members of `name`, this program `limit`
-  too_deep,         ///< a path has more than `limit` links
   not_zero,         ///< the unused byte at offset `found` is not zero
   left_over,        ///< a canonical image ends at `limit`, but has `found` bytes
   no_memory,        ///< the `found` bytes could not be copied: the new region has a maximum of `limit`
@@ -192,8 +191,6 @@ struct region_invalid {
       case region_problem::other_version:
         return "the image has " + f + " members of " + std::string(name) + ", this program " + l +
                "; adopt a copy";
-      case region_problem::too_deep:
-        return "more than " + l + " links lead from one to the next";
       case region_problem::not_zero:
         return "the byte at offset " + f + " belongs to nothing and is not zero";
       case region_problem::left_over:

@@ -43,6 +43,12 @@ pub enum AssignProblem {
         /// The size of the body.
         body: usize,
     },
+    /// The values of a region are nested deeper than messages outside of regions may be.
+    #[error("values are nested more than {limit} deep; take the message as a region")]
+    TooDeep {
+        /// The greatest number of levels.
+        limit: u32,
+    },
     /// The copies of values in a region to which several links lead would exceed the limit.
     #[error(
         "values to which several links lead would become more than {limit} bytes of copies; take the message as a region"
@@ -102,11 +108,17 @@ pub struct Bodies<'a> {
     /// Whether the current value, or a value that contains it, was read before.
     again: bool,
     copied: u64,
+    /// The number of containers of a region around the value that is read.
+    depth: u32,
 }
 
 /// The greatest total size of values that are copied again because a further link leads to them. A few links
 /// can make very many paths.
 const MAX_COPIED: u64 = 64 << 20;
+
+/// The greatest number of containers around each other in a region that is read into a message: messages are
+/// read, encoded and dropped by recursion. It is also the limit of CDR.
+const MAX_NESTING: u32 = 128;
 
 impl<'a> Bodies<'a> {
     /// Takes the body of the source and that of the target. Bulk members are laid out anew in the target's
@@ -129,6 +141,22 @@ impl<'a> Bodies<'a> {
     #[doc(hidden)]
     pub fn leave_shared(&mut self, outer: bool) {
         self.again = outer;
+    }
+
+    /// Reads what a container of a region holds, one level deeper.
+    #[inline]
+    #[doc(hidden)]
+    pub fn nested(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<(), AssignError>,
+    ) -> Result<(), AssignError> {
+        if self.depth == MAX_NESTING {
+            return Err(AssignProblem::TooDeep { limit: MAX_NESTING }.into());
+        }
+        self.depth += 1;
+        let done = read(self);
+        self.depth -= 1;
+        done
     }
 
     /// Accounts for `count` elements of `size` bytes that are about to be read. Fails if repeated reads
@@ -361,5 +389,22 @@ pub fn case<T, S>(
     match target.zip(source) {
         Some((target, source)) => assign(target, source, bodies).map_err(|error| error.in_member(name)),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AssignError, Bodies};
+
+    fn read(bodies: &mut Bodies<'_>, depth: u32) -> Result<(), AssignError> {
+        if depth == 0 { Ok(()) } else { bodies.nested(|bodies| read(bodies, depth - 1)) }
+    }
+
+    #[test]
+    fn containers_of_a_region_are_read_up_to_128_levels_deep() {
+        let mut bodies = Bodies::default();
+        assert_eq!(read(&mut bodies, 128), Ok(()));
+        let error = read(&mut bodies, 129).unwrap_err().to_string();
+        assert_eq!(error, "message: values are nested more than 128 deep; take the message as a region");
     }
 }

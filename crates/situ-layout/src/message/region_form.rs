@@ -220,9 +220,6 @@ pub enum InvalidProblem {
         /// The number of members in this program.
         here: u32,
     },
-    /// The data is nested too deeply.
-    #[error("more than 64 links lead from one to the next")]
-    TooDeep,
     /// A byte outside of all values is not zero, in a canonical image.
     #[error("the byte at offset {at} belongs to nothing and is not zero")]
     NotZero {

@@ -10,11 +10,12 @@ use crate::containers::key::Key;
 use crate::containers::keyed::{Engine, Map, Reserve, Set};
 use crate::containers::vector;
 use crate::error::{Full, invalid};
-use crate::image::check::Check;
-use crate::image::writer::Writer;
-use crate::memory::blocks::{Memory, MemoryMut};
+use crate::image::check::{Check, CheckBehind};
+use crate::image::writer::{WriteBehind, Writer};
+use crate::memory::blocks::{Memory, MemoryMut, ReleaseBehind};
 use crate::memory::granule::{MAX_SIZE, target, u32_at};
-use crate::memory::slide::Slide;
+use crate::memory::later::Place;
+use crate::memory::slide::{Slide, SlideBehind};
 use crate::value::handle::Ref;
 use crate::value::stored::{Stored, relocate};
 
@@ -205,16 +206,37 @@ fn remove_slot<S: Stored>(memory: &mut Memory, at: u32, slot: u32) {
 }
 
 fn release<S: Stored>(memory: &mut Memory, at: u32) {
-    let table = Table::of(memory.bytes(), at);
-    if table.cap != 0 {
-        for slot in 0..table.cap {
+    let Table { block, cap } = Table::of(memory.bytes(), at);
+    memory.zero(at, 12);
+    if cap != 0 {
+        memory.release::<Slots<S>>([block, cap, 0]);
+    }
+}
+
+/// The slots of a table.
+struct Slots<S>(PhantomData<fn() -> S>);
+
+impl<S: Stored> ReleaseBehind for Slots<S> {
+    fn release(memory: &mut Memory, [block, cap, _]: Place) {
+        let table = Table { block, cap };
+        for slot in (0..cap).filter(|_| S::LINKS) {
             if table.hash(memory.bytes(), slot) != 0 {
                 S::release(MemoryMut(memory), table.slot::<S>(slot));
             }
         }
-        memory.free(table.block, block_bytes::<S>(table.cap));
+        memory.free(block, block_bytes::<S>(cap));
     }
-    memory.zero(at, 12);
+}
+
+impl<S: Stored> SlideBehind for Slots<S> {
+    fn slide(slide: &mut Slide<'_>, [block, cap, _]: Place) {
+        let table = Table { block, cap };
+        for slot in 0..cap {
+            if table.hash(slide.image(), slot) != 0 {
+                S::slide(slide, table.slot::<S>(slot));
+            }
+        }
+    }
 }
 
 /// Keeps the capacity of a table unless it is empty: a smaller table has another order, which depends on the
@@ -228,12 +250,7 @@ fn slide<S: Stored>(slide: &mut Slide<'_>, at: u32) {
     slide.back_link(at, at + 12);
     let cap = u32_at(slide.image(), at + 8);
     let Some(block) = slide.link(at).filter(|_| S::LINKS) else { return };
-    let table = Table { block, cap };
-    for slot in 0..cap {
-        if table.hash(slide.image(), slot) != 0 {
-            S::slide(slide, table.slot::<S>(slot));
-        }
-    }
+    slide.behind::<Slots<S>>([block, cap, 0]);
 }
 
 fn write<S: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
@@ -244,10 +261,24 @@ fn write<S: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
     if len == 0 {
         return;
     }
+    let block = writer.place(to, block_bytes::<S>(cap));
+    writer.linked::<Keyed<S, K>>([from, block, cap]);
+}
+
+/// The slots of a table, in a copy and in a check.
+struct Keyed<S, K>(PhantomData<fn() -> (S, K)>);
+
+impl<S: Stored, K: Key> WriteBehind for Keyed<S, K> {
+    fn write(writer: &mut Writer<'_>, [from, block, cap]: Place) {
+        write_slots::<S, K>(writer, from, Table { block, cap });
+    }
+}
+
+fn write_slots<S: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, new: Table) {
+    let image = writer.image();
     let old = Table::of(image, from);
-    let new = Table { block: writer.place(to, block_bytes::<S>(cap)), cap };
     // The slot of the old table for each slot of the new one, by ordered insertion; see `locate`.
-    let mut order: Vec<Option<u32>> = vec![None; cap as usize];
+    let mut order: Vec<Option<u32>> = vec![None; new.cap as usize];
     for slot in old.full(image) {
         let (mut carried, mut away) = (slot, 0);
         let mut here = new.wrap(old.hash(image, slot));
@@ -285,8 +316,16 @@ fn check<S: Stored, K: Key, const CANONICAL: bool>(
         return invalid(at, InvalidProblem::NotTrimmed { found: cap, wanted: capacity_for(len) });
     }
     let bytes = block_bytes::<S>(cap);
-    let table = Table { block: check.claim(at, bytes, bytes)?, cap };
-    check.deeper(at, |check| {
+    let block = check.claim(at, bytes, bytes)?;
+    check.behind::<Keyed<S, K>>(at, [at, block, cap])
+}
+
+impl<S: Stored, K: Key> CheckBehind for Keyed<S, K> {
+    fn check<const CANONICAL: bool>(
+        check: &mut Check<'_, CANONICAL>,
+        [at, block, cap]: Place,
+    ) -> Result<(), Invalid> {
+        let (table, len) = (Table { block, cap }, vector::len(check.image(), at));
         let image = check.image();
         let mut occupied = 0;
         for slot in 0..cap {
@@ -324,7 +363,7 @@ fn check<S: Stored, K: Key, const CANONICAL: bool>(
             }
         }
         Ok(())
-    })
+    }
 }
 
 impl Engine for Hashed {

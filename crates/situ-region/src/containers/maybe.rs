@@ -6,12 +6,13 @@ use std::marker::PhantomData;
 use situ_layout::Invalid;
 
 use crate::error::Full;
-use crate::image::check::Check;
+use crate::image::check::{Check, CheckBehind};
 use crate::image::lines::Lines;
-use crate::image::writer::Writer;
-use crate::memory::blocks::MemoryMut;
+use crate::image::writer::{WriteBehind, Writer};
+use crate::memory::blocks::{Memory, MemoryMut, ReleaseBehind};
 use crate::memory::granule::{target, u32_at};
-use crate::memory::slide::Slide;
+use crate::memory::later::Place;
+use crate::memory::slide::{Slide, SlideBehind};
 use crate::value::assign::Assign;
 use crate::value::handle::{Mut, Ref};
 use crate::value::stored::{Stored, fixed};
@@ -181,15 +182,14 @@ impl<T: Stored> Stored for Unique<T> {
     fn slide(slide: &mut Slide<'_>, at: u32) {
         slide.back_link(at, at + 4);
         if let Some(block) = slide.link(at) {
-            T::slide(slide, block);
+            slide.behind::<One<T>>([block, 0, 0]);
         }
     }
     fn release(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         if memory.u32(at) != 0 {
             let block = target(memory.bytes(), at);
-            T::release(MemoryMut(memory), block);
-            memory.free(block, u64::from(T::SIZE));
             memory.set_u32(at, 0);
+            memory.release::<One<T>>([block, 0, 0]);
         }
     }
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
@@ -197,7 +197,7 @@ impl<T: Stored> Stored for Unique<T> {
         let value = target(writer.image(), from);
         if value != from {
             let block = writer.place(to, u64::from(T::SIZE));
-            T::write(writer, value, block);
+            writer.linked::<One<T>>([value, block, 0]);
         }
     }
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
@@ -207,7 +207,38 @@ impl<T: Stored> Stored for Unique<T> {
         }
         let bytes = u64::from(check.size_of::<T>(at)?);
         let block = check.claim(at, bytes, bytes)?;
-        check.deeper(at, |check| T::check(check, block))
+        check.behind::<One<T>>(at, [block, 0, 0])
+    }
+}
+
+/// The value behind a unique or shared link, some bytes into its block.
+pub(crate) struct One<T>(PhantomData<fn() -> T>);
+
+impl<T: Stored> CheckBehind for One<T> {
+    fn check<const CANONICAL: bool>(
+        check: &mut Check<'_, CANONICAL>,
+        [at, ..]: Place,
+    ) -> Result<(), Invalid> {
+        T::check(check, at)
+    }
+}
+
+impl<T: Stored> WriteBehind for One<T> {
+    fn write(writer: &mut Writer<'_>, [from, to, _]: Place) {
+        T::write(writer, from, to);
+    }
+}
+
+impl<T: Stored> SlideBehind for One<T> {
+    fn slide(slide: &mut Slide<'_>, [at, ..]: Place) {
+        T::slide(slide, at);
+    }
+}
+
+impl<T: Stored> ReleaseBehind for One<T> {
+    fn release(memory: &mut Memory, [block, into, _]: Place) {
+        T::release(MemoryMut(memory), block + into);
+        memory.free(block, u64::from(into) + u64::from(T::SIZE));
     }
 }
 

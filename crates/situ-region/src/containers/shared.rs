@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use situ_layout::Invalid;
 
+use crate::containers::maybe::One;
 use crate::error::{Full, ShareError};
 use crate::image::check::{Check, mark};
 use crate::image::lines::Lines;
@@ -59,7 +60,7 @@ impl<T: Stored> Stored for Shared<T> {
         if let Some(block) = slide.link(at)
             && slide.meets(block)
         {
-            T::slide(slide, block + Self::VALUE);
+            slide.behind::<One<T>>([block + Self::VALUE, 0, 0]);
         }
     }
     fn release(MemoryMut(memory): MemoryMut<'_>, at: u32) {
@@ -72,8 +73,7 @@ impl<T: Stored> Stored for Shared<T> {
         if links > 1 {
             memory.set_u32(block, links - 1);
         } else {
-            T::release(MemoryMut(memory), block + Self::VALUE);
-            memory.free(block, Self::bytes(T::SIZE));
+            memory.release::<One<T>>([block, Self::VALUE, 0]);
         }
     }
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
@@ -90,7 +90,7 @@ impl<T: Stored> Stored for Shared<T> {
         let new = writer.place(to, Self::bytes(T::SIZE));
         writer.shared.insert(old, new);
         writer.count_link(new);
-        T::write(writer, old + Self::VALUE, new + Self::VALUE);
+        writer.linked::<One<T>>([old + Self::VALUE, new + Self::VALUE, 0]);
     }
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         check.back_link(at, at + 4)?;
@@ -101,7 +101,7 @@ impl<T: Stored> Stored for Shared<T> {
         let bytes = Self::bytes(check.size_of::<T>(at)?);
         let block = check.claim(at, bytes, bytes)?;
         check.zero(block + 4, block + Self::VALUE)?;
-        check.shared_first::<T>(at, block, |check| T::check(check, block + Self::VALUE))
+        check.shared_first::<T, One<T>>(at, block, [block + Self::VALUE, 0, 0])
     }
 }
 
@@ -179,7 +179,8 @@ impl Check<'_, false> {
         let mut bits = vec![0_u64; words(image.len() as u32)];
         let (first, last) = (value / GRANULE, (value + T::SIZE - 1) / GRANULE);
         mark(&mut bits, first, last + 1 - first);
-        let whole = T::check(&mut Check::<false>::new(image, &mut bits), value).is_ok();
+        let mut check = Check::<false>::new(image, &mut bits);
+        let whole = T::check(&mut check, value).and_then(|()| check.finish()).is_ok();
         let granule = place / GRANULE;
         !whole || bits[granule as usize / 64] >> (granule % 64) & 1 != 0
     }
@@ -265,8 +266,7 @@ impl<S: Stored, T: Stored> Drop for Held<'_, S, T> {
         let links = memory.u32(block);
         memory.set_u32(block, links - 1);
         if links == 1 {
-            T::release(MemoryMut(memory), block + Shared::<T>::VALUE);
-            memory.free(block, Shared::<T>::bytes(T::SIZE));
+            memory.release::<One<T>>([block, Shared::<T>::VALUE, 0]);
         }
     }
 }

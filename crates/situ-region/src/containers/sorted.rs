@@ -1,5 +1,6 @@
 //! Sorted sets and maps within a region: vectors of keys or entries, ascending.
 
+use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 
 use situ_layout::{Invalid, InvalidProblem};
@@ -8,9 +9,10 @@ use crate::containers::key::{Entry, Key};
 use crate::containers::keyed::{Engine, Map, Reserve, Set, set_in};
 use crate::containers::vector::{self, Vector};
 use crate::error::{Full, invalid};
-use crate::image::check::Check;
+use crate::image::check::{Check, CheckBehind};
 use crate::image::writer::Writer;
 use crate::memory::blocks::MemoryMut;
+use crate::memory::later::Place;
 use crate::memory::slide::Slide;
 use crate::value::assign::Assign;
 use crate::value::handle::{Mut, Ref, Values};
@@ -31,6 +33,22 @@ pub type SortedMap<K, V> = Map<K, V, Sorted>;
 fn search<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Result<u32, u32> {
     let [link, count, _] = vector::header(image, at);
     K::search::<false>(image, at.wrapping_add(link), E::SIZE, count, key)
+}
+
+/// The elements of a sorted set or map, in a check.
+struct InOrder<E, K>(PhantomData<fn() -> (E, K)>);
+
+impl<E: Stored, K: Key> CheckBehind for InOrder<E, K> {
+    fn check<const CANONICAL: bool>(
+        check: &mut Check<'_, CANONICAL>,
+        [block, len, at]: Place,
+    ) -> Result<(), Invalid> {
+        check.elements::<E>(block, len)?;
+        match K::not_ascending(check.image(), block, E::SIZE, len) {
+            Some(index) => invalid(at, InvalidProblem::NotSorted { index }),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Engine for Sorted {
@@ -126,10 +144,8 @@ impl Engine for Sorted {
         at: u32,
     ) -> Result<(), Invalid> {
         let (block, len) = check.vector::<E>(at)?;
-        if let Some(index) = K::not_ascending(check.image(), block, E::SIZE, len) {
-            return invalid(at, InvalidProblem::NotSorted { index });
-        }
-        Ok(())
+        let place = [block, len, at];
+        if E::LINKS { check.behind::<InOrder<E, K>>(at, place) } else { InOrder::<E, K>::check(check, place) }
     }
 }
 

@@ -12,11 +12,12 @@ use crate::containers::node::{
 };
 use crate::containers::vector;
 use crate::error::{Full, invalid};
-use crate::image::check::Check;
-use crate::image::writer::Writer;
-use crate::memory::blocks::{Memory, MemoryMut};
+use crate::image::check::{Check, CheckBehind};
+use crate::image::writer::{WriteBehind, Writer};
+use crate::memory::blocks::{Memory, MemoryMut, ReleaseBehind};
 use crate::memory::granule::{target, u32_at};
-use crate::memory::slide::Slide;
+use crate::memory::later::Place;
+use crate::memory::slide::{Slide, SlideBehind};
 use crate::value::handle::Ref;
 use crate::value::stored::{Stored, relocate};
 
@@ -349,12 +350,51 @@ fn release_node<E: Stored>(memory: &mut Memory, node: Node, levels: u32) {
 }
 
 fn release<E: Stored>(memory: &mut Memory, at: u32) {
-    let levels = memory.u32(at + 8);
-    if levels != 0 {
-        let root = Node(target(memory.bytes(), at));
-        release_node::<E>(memory, root, levels);
-    }
+    let (root, levels) = (target(memory.bytes(), at), memory.u32(at + 8));
     memory.zero(at, 12);
+    if levels != 0 {
+        memory.release::<Nodes<E>>([root, levels, 0]);
+    }
+}
+
+/// All nodes of a tree, which are one level of a chain of links.
+struct Nodes<E>(PhantomData<fn() -> E>);
+
+impl<E: Stored> ReleaseBehind for Nodes<E> {
+    fn release(memory: &mut Memory, [root, levels, _]: Place) {
+        release_node::<E>(memory, Node(root), levels);
+    }
+}
+
+impl<E: Stored> SlideBehind for Nodes<E> {
+    fn slide(slide: &mut Slide<'_>, [at, levels, _]: Place) {
+        slide_node::<E>(slide, at, levels, 1);
+    }
+}
+
+impl<E: Stored> WriteBehind for Nodes<E> {
+    fn write(writer: &mut Writer<'_>, [from, to, _]: Place) {
+        let len = vector::len(writer.image(), from);
+        let mut next = Path::begin::<E>(writer.image(), from);
+        write_node::<E>(writer, &mut next, len, least_levels::<E>(len), to);
+    }
+}
+
+/// All nodes of a tree, in a check.
+struct InOrder<E, K>(PhantomData<fn() -> (E, K)>);
+
+impl<E: Stored, K: Key> CheckBehind for InOrder<E, K> {
+    fn check<const CANONICAL: bool>(
+        check: &mut Check<'_, CANONICAL>,
+        [at, len, levels]: Place,
+    ) -> Result<(), Invalid> {
+        let mut seen = Seen { count: 0, last: None, at };
+        check_node::<E, K, CANONICAL>(check, &mut seen, at, levels, CANONICAL.then_some(len))?;
+        if seen.count != len {
+            return invalid(at, InvalidProblem::WrongTotal { len, found: seen.count });
+        }
+        Ok(())
+    }
 }
 
 /// Visits the node to which the link at `link` leads, and all nodes below it, in a walk of a compaction.
@@ -423,25 +463,23 @@ fn check_node<E: Stored, K: Key, const CANONICAL: bool>(
     if inner {
         check.zero(node.element::<E>(cap), node.link::<E>(check.image(), 0))?;
     }
-    check.deeper(link, |check| {
-        for index in 0..=len {
-            if inner {
-                let child = node.link::<E>(check.image(), index);
-                let wanted = shape.map(|(shape, _)| shape.child(index));
-                check_node::<E, K, CANONICAL>(check, seen, child, levels - 1, wanted)?;
-            }
-            if index < len {
-                let place = node.element::<E>(index);
-                E::check(check, place).map_err(|error| error.in_element(seen.count))?;
-                if seen.last.is_some_and(|last| K::compare_in(check.image(), last, place) != Ordering::Less) {
-                    return invalid(seen.at, InvalidProblem::NotSorted { index: seen.count });
-                }
-                seen.last = Some(place);
-                seen.count += 1;
-            }
+    for index in 0..=len {
+        if inner {
+            let child = node.link::<E>(check.image(), index);
+            let wanted = shape.map(|(shape, _)| shape.child(index));
+            check_node::<E, K, CANONICAL>(check, seen, child, levels - 1, wanted)?;
         }
-        Ok(())
-    })
+        if index < len {
+            let place = node.element::<E>(index);
+            E::check(check, place).map_err(|error| error.in_element(seen.count))?;
+            if seen.last.is_some_and(|last| K::compare_in(check.image(), last, place) != Ordering::Less) {
+                return invalid(seen.at, InvalidProblem::NotSorted { index: seen.count });
+            }
+            seen.last = Some(place);
+            seen.count += 1;
+        }
+    }
+    Ok(())
 }
 
 impl Engine for Tree {
@@ -500,7 +538,9 @@ impl Engine for Tree {
     fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32) {
         slide.back_link(at, at + 12);
         let levels = u32_at(slide.image(), at + 8);
-        slide_node::<E>(slide, at, levels, 1);
+        if levels != 0 {
+            slide.behind::<Nodes<E>>([at, levels, 0]);
+        }
     }
     fn release<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         release::<E>(memory, at);
@@ -510,8 +550,7 @@ impl Engine for Tree {
         let levels = least_levels::<E>(len);
         writer.container(to, len, levels);
         if levels != 0 {
-            let mut next = Path::begin::<E>(writer.image(), from);
-            write_node::<E>(writer, &mut next, len, levels, to);
+            writer.linked::<Nodes<E>>([from, to, 0]);
         }
     }
     fn check<E: Stored, K: Key, const CANONICAL: bool>(
@@ -528,12 +567,7 @@ impl Engine for Tree {
         if levels == 0 {
             return check.no_block(at);
         }
-        let mut seen = Seen { count: 0, last: None, at };
-        check_node::<E, K, CANONICAL>(check, &mut seen, at, levels, CANONICAL.then_some(len))?;
-        if seen.count != len {
-            return invalid(at, InvalidProblem::WrongTotal { len, found: seen.count });
-        }
-        Ok(())
+        check.behind::<InOrder<E, K>>(at, [at, len, levels])
     }
 }
 

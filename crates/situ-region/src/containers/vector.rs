@@ -5,12 +5,13 @@ use std::marker::PhantomData;
 use situ_layout::Invalid;
 
 use crate::error::Full;
-use crate::image::check::{Check, numbers};
+use crate::image::check::{Check, CheckBehind, numbers};
 use crate::image::lines::Lines;
-use crate::image::writer::Writer;
-use crate::memory::blocks::{Memory, MemoryMut};
+use crate::image::writer::{WriteBehind, Writer};
+use crate::memory::blocks::{Memory, MemoryMut, ReleaseBehind};
 use crate::memory::granule::{MAX_SIZE, in_granules, target, u32_at, zero};
-use crate::memory::slide::Slide;
+use crate::memory::later::Place;
+use crate::memory::slide::{Slide, SlideBehind};
 use crate::value::assign::Assign;
 use crate::value::handle::{Mut, Ref, Values};
 use crate::value::plain::{Plain, plain_slice, plain_slice_mut};
@@ -182,12 +183,45 @@ pub(crate) fn close<T: Stored>(of: &mut Mut<'_, Vector<T>>, from: u32, to: u32) 
 }
 
 pub(crate) fn release<T: Stored>(memory: &mut Memory, at: u32) {
-    let cap = memory.u32(at + 8);
-    if cap != 0 {
-        Mut::<Vector<T>>::new(memory, at).clear();
-        memory.free(target(memory.bytes(), at), bytes::<T>(cap));
-    }
+    let [link, count, cap] = header(memory.bytes(), at);
     memory.zero(at, 12);
+    let block = at.wrapping_add(link);
+    if cap != 0 && T::LINKS {
+        memory.release::<Elements<T>>([block, count, cap]);
+    } else if cap != 0 {
+        memory.free(block, bytes::<T>(cap));
+    }
+}
+
+/// The elements of a vector.
+struct Elements<T>(PhantomData<fn() -> T>);
+
+impl<T: Stored> CheckBehind for Elements<T> {
+    fn check<const CANONICAL: bool>(
+        check: &mut Check<'_, CANONICAL>,
+        [block, count, _]: Place,
+    ) -> Result<(), Invalid> {
+        check.elements::<T>(block, count)
+    }
+}
+
+impl<T: Stored> WriteBehind for Elements<T> {
+    fn write(writer: &mut Writer<'_>, [from, to, count]: Place) {
+        writer.elements::<T>(from, to, count);
+    }
+}
+
+impl<T: Stored> SlideBehind for Elements<T> {
+    fn slide(slide: &mut Slide<'_>, [block, count, _]: Place) {
+        slide.elements::<T>(block, count);
+    }
+}
+
+impl<T: Stored> ReleaseBehind for Elements<T> {
+    fn release(memory: &mut Memory, [block, count, cap]: Place) {
+        (0..count).for_each(|i| T::release(MemoryMut(memory), block + i * T::SIZE));
+        memory.free(block, bytes::<T>(cap));
+    }
 }
 
 /// Updates a container of 16 bytes whose bytes came from `distance` further up.
@@ -214,7 +248,7 @@ pub(crate) fn slide<T: Stored>(slide: &mut Slide<'_>, at: u32) {
     slide.back_link(at, at + 12);
     let count = len(slide.image(), at);
     if let Some(block) = slide.link(at) {
-        slide.elements::<T>(block, count);
+        slide.behind::<Elements<T>>([block, count, 0]);
     }
 }
 
@@ -255,12 +289,17 @@ impl<T: Stored> Stored for Vector<T> {
         writer.vector::<T>(from, to);
     }
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
-        check.vector::<T>(at).map(drop)
+        let (block, len) = check.vector::<T>(at)?;
+        if T::LINKS {
+            check.behind::<Elements<T>>(at, [block, len, 0])
+        } else {
+            check.elements::<T>(block, len)
+        }
     }
 }
 
 impl<const CANONICAL: bool> Check<'_, CANONICAL> {
-    /// Checks a vector of `T`, or a container built on one. Returns its block and its length.
+    /// Claims the block of a vector of `T`, or of a container built on one. Returns the block and the length.
     #[inline(always)]
     pub(crate) fn vector<T: Stored>(&mut self, at: u32) -> Result<(u32, u32), Invalid> {
         let [link, len, cap, back] = numbers(self.image(), at);
@@ -271,7 +310,6 @@ impl<const CANONICAL: bool> Check<'_, CANONICAL> {
         let size = u64::from(T::SIZE);
         let to = i64::from(at) + i64::from(link as i32);
         self.claim_at(at, to, u64::from(cap) * size, u64::from(len) * size)?;
-        self.elements::<T>(to as u32, len)?;
         Ok((to as u32, len))
     }
 }
@@ -284,7 +322,12 @@ impl Writer<'_> {
         if len != 0 {
             let bytes = u64::from(len) * u64::from(T::SIZE);
             let block = if T::DENSE { self.place_dense(to, bytes) } else { self.place(to, bytes) };
-            self.elements::<T>(target(self.image(), from), block, len);
+            let old = target(self.image(), from);
+            if T::LINKS {
+                self.linked::<Elements<T>>([old, block, len]);
+            } else {
+                self.elements::<T>(old, block, len);
+            }
         }
     }
 }

@@ -620,7 +620,7 @@ pub fn load_list<R: Stored, V: Value>(
     to.try_resize_vacant(from.len())?;
     for (index, (to, from)) in to.iter_mut().zip(from.iter()).enumerate() {
         reset(to);
-        load(from, to, bodies).map_err(|error| error.in_element(index))?;
+        bodies.nested(|bodies| load(from, to, bodies)).map_err(|error| error.in_element(index))?;
     }
     Ok(())
 }
@@ -676,7 +676,7 @@ where
             headroom.expect_entry::<K, V, _>(to)?;
             Ok(to.try_entry(own)?)
         });
-        let loaded = entry.and_then(|to| load(value, to, bodies));
+        let loaded = entry.and_then(|to| bodies.nested(|bodies| load(value, to, bodies)));
         index += 1;
         loaded.map_err(|error| error.in_element(index - 1))
     })
@@ -692,11 +692,11 @@ pub fn load_maybe<R: Holds01, V: Value>(
     match R::value(from) {
         Some(value) if R::SHARES => {
             let outer = bodies.enter_shared(value.at(), size_of::<V>())?;
-            let loaded = load(value, to.set_default(), bodies);
+            let loaded = bodies.nested(|bodies| load(value, to.set_default(), bodies));
             bodies.leave_shared(outer);
             loaded
         }
-        Some(value) => load(value, to.set_default(), bodies),
+        Some(value) => bodies.nested(|bodies| load(value, to.set_default(), bodies)),
         None => {
             to.clear();
             Ok(())

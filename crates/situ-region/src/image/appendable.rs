@@ -1,8 +1,6 @@
 //! Appendable structs in the passes over a region: their version in an image, and the defaults of members
 //! that the image lacks.
 
-use std::collections::HashMap;
-
 use situ_layout::{Invalid, InvalidProblem};
 
 use crate::error::invalid;
@@ -52,9 +50,7 @@ impl Writer<'_> {
         let mut made = Memory::on_heap(first_size::<T>(), Options::default());
         T::begin(MemoryMut(&mut made), ROOT);
         set(MemoryMut(&mut made), ROOT);
-        let shared = HashMap::new();
-        let mut writer =
-            Writer { from: made.bytes(), to: &mut *self.to, end: self.end, shared, versions: None };
+        let mut writer = Writer::behind(made.bytes(), &mut *self.to, self.end);
         // A new value has no blocks.
         T::write(&mut writer, ROOT, to);
     }

@@ -57,7 +57,7 @@ pub(crate) fn write_canonical<T: Stored>(
     let mut writer = Writer::new(from, to, first_size::<T>());
     writer.versions = versions;
     writer.put_bytes(table_place::<T>(), &T::facts().table);
-    T::write(&mut writer, ROOT, ROOT);
+    writer.whole::<T>(ROOT, ROOT);
     let size = writer.end();
     if size as usize > found {
         return Err(size as usize);

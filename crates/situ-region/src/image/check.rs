@@ -2,16 +2,14 @@
 //! with a bitmap.
 
 use std::any::TypeId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use situ_layout::{Invalid, InvalidProblem};
 
 use crate::error::invalid;
 use crate::image::versions::Versions;
 use crate::memory::granule::{GRANULE, ROOT, halves_at, in_granules, is_zero_behind, u32_at};
-
-/// The greatest number of links in a chain.
-const MAX_DEPTH: u32 = 64;
+use crate::memory::later::{LEVELS, Place};
 
 /// A shared value that a check has reached.
 struct Met {
@@ -21,8 +19,19 @@ struct Met {
     count: u32,
     /// Its check is still in progress; a link to it now would lie within it.
     open: bool,
-    /// The greatest number of links in a chain within it.
-    height: u32,
+}
+
+/// What lies behind a link of one type, in a check.
+pub(crate) trait CheckBehind {
+    fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, place: Place) -> Result<(), Invalid>;
+}
+
+/// A visit of a check that comes after everything else: see [`LEVELS`].
+struct Noted<const CANONICAL: bool> {
+    visit: fn(&mut Check<'_, CANONICAL>, Place) -> Result<(), Invalid>,
+    place: Place,
+    /// The block of the shared value in which it lies; 0 for none.
+    within: u32,
 }
 
 /// A check in progress, of a canonical or a live image.
@@ -33,10 +42,13 @@ pub struct Check<'a, const CANONICAL: bool> {
     /// The place of the next block in a canonical image.
     pub(crate) cursor: u32,
     depth: u32,
-    /// The greatest depth so far of the shared value that is being checked.
-    deepest: u32,
+    later: VecDeque<Noted<CANONICAL>>,
     /// The shared values, by their blocks.
     shared: BTreeMap<u32, Met>,
+    /// The block of the shared value that is being checked; 0 for none.
+    within: u32,
+    /// The links from shared values to shared values, as pairs of blocks.
+    edges: Vec<(u32, u32)>,
     /// The versions, if the image has others than this program.
     pub(crate) versions: Option<&'a Versions>,
 }
@@ -46,7 +58,8 @@ pub struct Check<'a, const CANONICAL: bool> {
 impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
     #[inline]
     pub(crate) fn new(image: &'a [u8], bits: &'a mut [u64]) -> Self {
-        Self { image, bits, cursor: 0, depth: 0, deepest: 0, shared: BTreeMap::new(), versions: None }
+        let (later, shared, edges) = (VecDeque::new(), BTreeMap::new(), Vec::new());
+        Self { image, bits, cursor: 0, depth: 0, later, shared, within: 0, edges, versions: None }
     }
     #[inline]
     pub(crate) fn image(&self) -> &'a [u8] {
@@ -223,21 +236,90 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         invalid(at, InvalidProblem::NotZero { at })
     }
 
-    /// Runs a check one level deeper, for the value that a link leads to.
+    /// Checks what lies behind the link at `at`: now, or after everything else.
     #[inline]
-    pub(crate) fn deeper(
-        &mut self,
-        at: u32,
-        inner: impl FnOnce(&mut Self) -> Result<(), Invalid>,
-    ) -> Result<(), Invalid> {
-        if self.depth == MAX_DEPTH {
-            return invalid(at, InvalidProblem::TooDeep);
+    pub(crate) fn behind<B: CheckBehind>(&mut self, at: u32, place: Place) -> Result<(), Invalid> {
+        if self.depth == LEVELS {
+            return self.note(at, B::check::<CANONICAL>, place);
         }
         self.depth += 1;
-        self.deepest = self.deepest.max(self.depth);
-        let checked = inner(self);
+        let checked = B::check(self, place);
         self.depth -= 1;
         checked
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note(
+        &mut self,
+        at: u32,
+        visit: fn(&mut Check<'_, CANONICAL>, Place) -> Result<(), Invalid>,
+        place: Place,
+    ) -> Result<(), Invalid> {
+        if self.later.try_reserve(1).is_err() {
+            let bytes = (self.later.len() as u64 + 1) * size_of::<Noted<CANONICAL>>() as u64;
+            return invalid(at, InvalidProblem::NoMemory { bytes });
+        }
+        self.later.push_back(Noted { visit, place, within: self.within });
+        Ok(())
+    }
+
+    /// Checks everything that was noted, at the end of a check. A path of an error begins where the chain of
+    /// links does that was noted.
+    #[inline]
+    pub(crate) fn finish(&mut self) -> Result<(), Invalid> {
+        if self.later.is_empty() { Ok(()) } else { self.check_noted() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn check_noted(&mut self) -> Result<(), Invalid> {
+        while let Some(next) = self.later.pop_front() {
+            self.within = next.within;
+            (next.visit)(self, next.place).map_err(|error| error.in_member("(deep)"))?;
+        }
+        self.no_cycles()
+    }
+
+    /// Checks that no chain of links leads from a shared value to itself. Without noted visits, this is known
+    /// from values that are open.
+    fn no_cycles(&mut self) -> Result<(), Invalid> {
+        // Removes values to which no link of another one leads, again and again.
+        self.edges.sort_unstable();
+        let mut links: BTreeMap<u32, u32> = BTreeMap::new();
+        for (_, to) in &self.edges {
+            *links.entry(*to).or_default() += 1;
+        }
+        let mut removed: Vec<u32> =
+            self.shared.keys().copied().filter(|block| !links.contains_key(block)).collect();
+        while let Some(block) = removed.pop() {
+            let first = self.edges.partition_point(|(from, _)| *from < block);
+            for (_, to) in self.edges[first..].iter().take_while(|(from, _)| *from == block) {
+                if let Some(left) = links.get_mut(to) {
+                    *left -= 1;
+                    if *left == 0 {
+                        removed.push(*to);
+                    }
+                }
+            }
+        }
+        match links.into_iter().find(|(_, left)| *left != 0) {
+            Some((to, _)) => invalid(to, InvalidProblem::Cycle { to }),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes a link from the shared value that is being checked.
+    #[inline]
+    fn links_to(&mut self, at: u32, block: u32) -> Result<(), Invalid> {
+        if self.within != 0 {
+            if self.edges.try_reserve(1).is_err() {
+                let bytes = (self.edges.len() as u64 + 1) * size_of::<(u32, u32)>() as u64;
+                return invalid(at, InvalidProblem::NoMemory { bytes });
+            }
+            self.edges.push((self.within, block));
+        }
+        Ok(())
     }
 
     /// Whether the link at `at` leads to a shared value that was reached before.
@@ -250,30 +332,27 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
             return invalid(at, InvalidProblem::Cycle { to: block });
         }
         met.links += 1;
-        if self.depth + met.height > MAX_DEPTH {
-            return invalid(at, InvalidProblem::TooDeep);
-        }
-        self.deepest = self.deepest.max(self.depth + met.height);
+        self.links_to(at, block)?;
         Ok(true)
     }
 
     /// Checks a shared value that is reached for the first time, through the link at `at`.
-    pub(crate) fn shared_first<T: 'static>(
+    pub(crate) fn shared_first<T: 'static, B: CheckBehind>(
         &mut self,
         at: u32,
         block: u32,
-        value: impl FnOnce(&mut Self) -> Result<(), Invalid>,
+        place: Place,
     ) -> Result<(), Invalid> {
+        self.links_to(at, block)?;
         let count = u32_at(self.image, block);
-        let met = Met { of: TypeId::of::<T>(), links: 1, count, open: true, height: 0 };
+        let met = Met { of: TypeId::of::<T>(), links: 1, count, open: true };
         self.shared.insert(block, met);
-        let outer = std::mem::replace(&mut self.deepest, self.depth);
-        let checked = self.deeper(at, value);
+        let outer = std::mem::replace(&mut self.within, block);
+        let checked = self.behind::<B>(at, place);
+        self.within = outer;
         if let Some(met) = self.shared.get_mut(&block) {
             met.open = false;
-            met.height = self.deepest - self.depth;
         }
-        self.deepest = self.deepest.max(outer);
         checked
     }
 

@@ -157,6 +157,7 @@ fn check_form<T: Stored, const CANONICAL: bool>(
         check.claim_at(TABLE_AT, i64::from(at), u64::from(bytes), u64::from(bytes))?;
     }
     T::check(&mut check, ROOT)?;
+    check.finish()?;
     if !check.newer() {
         check.zero(ROOT + root, first)?;
         if CANONICAL && check.cursor != size {

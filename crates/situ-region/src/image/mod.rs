@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   header      the header, and the places of the root and of the table of versions
-//!   check       a check in progress: claims blocks, follows links, limits depth
+//!   check       a check in progress: claims blocks, follows links
 //!   checked     checks that bytes are an image of a type before any of them is used
 //!   writer      copies a value into a canonical image
 //!   canonical   writes a whole canonical image: header, table of versions, value

@@ -4,6 +4,12 @@ use std::collections::HashMap;
 
 use crate::image::versions::Versions;
 use crate::memory::granule::in_granules;
+use crate::memory::later::{Later, Place};
+
+/// What lies behind a link of one type, in a copy.
+pub(crate) trait WriteBehind {
+    fn write(writer: &mut Writer<'_>, place: Place);
+}
 
 /// Copies from an image into a canonical one. Data that does not fit is counted but not written, so the end
 /// gives the needed size. Copying into an empty buffer measures.
@@ -15,19 +21,29 @@ pub struct Writer<'a> {
     pub(crate) shared: HashMap<u32, u32>,
     /// The versions, if the image has others than this program.
     pub(crate) versions: Option<&'a Versions>,
+    pub(crate) later: Later<fn(&mut Writer<'_>, Place)>,
 }
 
 impl<'a> Writer<'a> {
     /// Starts a copy whose first `begin` bytes are zero.
     pub(crate) fn new(from: &'a [u8], to: &'a mut [u8], begin: u32) -> Self {
-        let mut writer = Self { from, to, end: begin, shared: HashMap::new(), versions: None };
+        let mut writer = Self::behind(from, to, begin);
         writer.zero(0, begin);
         writer
     }
 
     /// Copies from an image into another one. Blocks are placed from `end` on.
     pub(crate) fn behind(from: &'a [u8], to: &'a mut [u8], end: u32) -> Self {
-        Self { from, to, end, shared: HashMap::new(), versions: None }
+        Self { from, to, end, shared: HashMap::new(), versions: None, later: Later::default() }
+    }
+
+    /// Writes what lies behind a link: now, or after everything else.
+    #[inline]
+    pub(crate) fn linked<B: WriteBehind>(&mut self, place: Place) {
+        if self.later.enter(B::write, place) {
+            B::write(self, place);
+            self.later.leave();
+        }
     }
 
     /// The size of the image.

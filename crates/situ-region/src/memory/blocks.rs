@@ -7,6 +7,7 @@ use crate::error::Full;
 use crate::memory::allocation::{Allocation, Granules};
 use crate::memory::backing::{Backing, Store, total_for};
 use crate::memory::granule::{GRANULE, MAX_SIZE, in_granules};
+use crate::memory::later::{Later, Place};
 use crate::memory::options::Options;
 use crate::memory::space::{Growth, Space, heap_layout, try_allocate_zeroed};
 
@@ -21,6 +22,12 @@ struct Cache {
     block: [u32; CACHE_DEPTH],
 }
 
+/// What lies behind a link of one type, in a release.
+pub(crate) trait ReleaseBehind {
+    /// Releases the values, and frees their blocks.
+    fn release(memory: &mut Memory, place: Place);
+}
+
 /// The memory of a region that is edited: its space, and the blocks in it.
 ///
 /// The fields that handles read come first.
@@ -29,6 +36,7 @@ pub struct Memory {
     space: Space,
     allocation: Allocation,
     caches: [Cache; CACHED_SIZES],
+    later: Later<fn(&mut Memory, Place)>,
 }
 
 impl Deref for Memory {
@@ -85,7 +93,7 @@ impl Memory {
         let growth = Growth { limit, percent, zero_on_free };
         // SAFETY: the caller's promise.
         let space = unsafe { Space::over(memory, size, kept, clean, growth, store) };
-        Self { space, allocation, caches: [Cache::default(); CACHED_SIZES] }
+        Self { space, allocation, caches: [Cache::default(); CACHED_SIZES], later: Later::default() }
     }
 
     /// `size` bytes of zeros on the heap, all in use.
@@ -197,6 +205,30 @@ impl Memory {
             return;
         }
         self.give_back(at / GRANULE, count);
+    }
+
+    /// Releases what lies behind a link, and frees its block. The link no longer leads there.
+    #[inline]
+    pub(crate) fn release<B: ReleaseBehind>(&mut self, place: Place) {
+        if self.later.enter(B::release, place) {
+            B::release(self, place);
+            self.later.leave();
+        }
+        if self.later.is_due() {
+            self.release_noted();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn release_noted(&mut self) {
+        while let Some((release, place)) = self.later.next() {
+            // One level deep, so that what is noted meanwhile is released here.
+            if self.later.enter(release, place) {
+                release(self, place);
+                self.later.leave();
+            }
+        }
     }
 
     /// Frees the end of a block that becomes shorter.

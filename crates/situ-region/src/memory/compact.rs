@@ -17,7 +17,7 @@ const PARTS: usize = 1024;
 
 /// Compacts a region that holds a `T`.
 pub(crate) fn compact<T: Stored>(memory: &mut Memory) {
-    T::slide(&mut Slide { memory, places: None }, ROOT);
+    Slide::new(memory, None).whole::<T>(ROOT);
     memory.flush_caches();
     let (mut few, mut many) = ([0; PARTS], Vec::new());
     let words = memory.bits().len();
@@ -33,6 +33,6 @@ pub(crate) fn compact<T: Stored>(memory: &mut Memory) {
         let table = places.of(memory.bits(), u32_at(memory.bytes(), TABLE_AT));
         memory.set_u32(TABLE_AT, table);
     }
-    T::slide(&mut Slide { memory, places: Some(places) }, ROOT);
+    Slide::new(memory, Some(places)).whole::<T>(ROOT);
     memory.close_gaps();
 }

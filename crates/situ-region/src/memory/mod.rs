@@ -7,6 +7,7 @@
 //!   allocation  decides which granules a block takes
 //!   blocks      takes and frees blocks; keeps small freed blocks in caches
 //!   compact     compaction in place: moves blocks down over the gaps
+//!   later       what a walk visits later: what lies behind long chains of links
 //!   slide       the walk over all links that compaction needs
 //!   options     the options of a region
 //! ```
@@ -16,6 +17,7 @@ pub(crate) mod backing;
 pub(crate) mod blocks;
 pub(crate) mod compact;
 pub(crate) mod granule;
+pub(crate) mod later;
 pub(crate) mod options;
 pub(crate) mod slide;
 pub(crate) mod space;

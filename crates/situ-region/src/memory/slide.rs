@@ -3,18 +3,25 @@
 
 use crate::memory::blocks::Memory;
 use crate::memory::granule::{GRANULE, target};
+use crate::memory::later::{Later, Place};
 
 /// The highest bit of the count of a shared value. No count reaches it, because 2 GiB have no room for 2^31
 /// links. The first walk sets it in each value that it reaches, and the second clears it. Both thus visit
 /// each value once, without memory for a list of visited values.
 const MET: u32 = 1 << 31;
 
+/// What lies behind a link of one type, in a compaction.
+pub(crate) trait SlideBehind {
+    fn slide(slide: &mut Slide<'_>, place: Place);
+}
+
 /// A walk over all links of a region. It reads no keys, because keys may lie behind links that already have
 /// future targets.
 pub struct Slide<'a> {
     pub(crate) memory: &'a mut Memory,
     /// The future places; `Some` in the second walk.
-    pub(crate) places: Option<Places<'a>>,
+    places: Option<Places<'a>>,
+    pub(crate) later: Later<fn(&mut Slide<'_>, Place)>,
 }
 
 /// The future places of granules: after all granules in use before them.
@@ -50,7 +57,20 @@ fn ones(words: &[u64]) -> u32 {
     words.iter().map(|word| word.count_ones()).sum()
 }
 
-impl Slide<'_> {
+impl<'a> Slide<'a> {
+    /// Begins a walk; the second one gets the future places.
+    pub(crate) fn new(memory: &'a mut Memory, places: Option<Places<'a>>) -> Self {
+        Self { memory, places, later: Later::default() }
+    }
+
+    /// Visits what lies behind a link.
+    pub(crate) fn behind<B: SlideBehind>(&mut self, place: Place) {
+        if self.later.enter(B::slide, place) {
+            B::slide(self, place);
+            self.later.leave();
+        }
+    }
+
     /// The memory in which to trim, in the first walk.
     pub(crate) fn trims(&mut self) -> Option<&mut Memory> {
         self.places.is_none().then_some(&mut *self.memory)

@@ -22,7 +22,7 @@ impl<T: Stored> Assign<Ref<'_, T>> for T {
         // One block for the value itself, and after it the blocks that belong to it, as in a canonical image.
         let own = in_granules(u64::from(T::SIZE)) as u32;
         let mut writer = Writer::new(from.image(), &mut [], 0);
-        T::write(&mut writer, from.at(), 0);
+        writer.whole::<T>(from.at(), 0);
         let blocks = writer.end();
         if blocks == 0 && !T::LINKS {
             T::release(MemoryMut(memory), at);
@@ -33,7 +33,7 @@ impl<T: Stored> Assign<Ref<'_, T>> for T {
         let fresh = memory.allocate(u64::from(own) + u64::from(blocks))?;
         let end = fresh + own + blocks;
         let mut writer = Writer::behind(from.image(), &mut memory.bytes_mut()[..end as usize], fresh + own);
-        T::write(&mut writer, from.at(), fresh);
+        writer.whole::<T>(from.at(), fresh);
         if writer.end() != end {
             // No link leads to it yet.
             memory.zero(fresh, own + blocks);

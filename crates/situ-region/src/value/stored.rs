@@ -191,12 +191,19 @@ impl<const CANONICAL: bool> Check<'_, CANONICAL> {
         if T::ANY && (T::DENSE || !CANONICAL) {
             return Ok(());
         }
-        let each = |check: &mut Self| T::check_all(check, at, count);
-        if T::LINKS { self.deeper(at, each) } else { each(self) }
+        T::check_all(self, at, count)
     }
 }
 
 impl Writer<'_> {
+    /// Writes a value with everything that it holds.
+    pub(crate) fn whole<T: Stored>(&mut self, from: u32, to: u32) {
+        T::write(self, from, to);
+        while let Some((write, place)) = self.later.next() {
+            write(self, place);
+        }
+    }
+
     /// Writes consecutive values.
     pub(crate) fn elements<T: Stored>(&mut self, from: u32, to: u32, count: u32) {
         if T::DENSE {
@@ -210,6 +217,14 @@ impl Writer<'_> {
 }
 
 impl Slide<'_> {
+    /// Visits a value with everything that it holds.
+    pub(crate) fn whole<T: Stored>(&mut self, at: u32) {
+        T::slide(self, at);
+        while let Some((visit, place)) = self.later.next() {
+            visit(self, place);
+        }
+    }
+
     /// Visits consecutive values.
     pub(crate) fn elements<T: Stored>(&mut self, at: u32, count: u32) {
         if T::LINKS {

@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "situ/region/detail/later.hpp"
 #include "situ/region/detail/staged.hpp"
 #include "situ/region/detail/swap.hpp"
 
@@ -89,8 +90,7 @@ class region_shared {
     if (region() == nullptr || source.region() != region()) return try_emplace(*other);
     if (may_hold_itself()) {
       region_detail::place_finder finder(this);
-      finder.put(0, *other);
-      if (finder.found()) return refuse();
+      if (finder.finds_in(*other)) return refuse();
     }
     std::byte* const to = source.block();
     ++*source.links();  // first: when this link leaves its value, the other link may go with it
@@ -108,8 +108,10 @@ class region_shared {
     data_ = 0;
     auto* const count = reinterpret_cast<std::uint32_t*>(led_to);
     if (--*count != 0) return;
-    region_detail::release(*reinterpret_cast<T*>(led_to + offset()));
-    region_detail::deallocate(region(), led_to, block_bytes());
+    region_detail::release_behind([h = region(), led_to] {
+      region_detail::release(*reinterpret_cast<T*>(led_to + offset()));
+      region_detail::deallocate(h, led_to, block_bytes());
+    });
   }
   /// Exchanges two links of one region, as `situ::swap` does.
   void swap(region_shared& other) { situ::swap(*this, other); }
@@ -132,7 +134,8 @@ class region_shared {
     walk.back_link(this, region_);
     if (data_ == 0) return;
     std::byte* const to = walk.link(data_);
-    if (walk.meets(to)) walk.value(*reinterpret_cast<T*>(to + offset()));
+    if (!walk.meets(to)) return;
+    walk.behind([&walk, value = reinterpret_cast<T*>(to + offset())] { walk.value(*value); });
   }
   void situ_release() noexcept { reset(); }
   [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }

@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "situ/region/detail/later.hpp"
 #include "situ/region/detail/staged.hpp"
 #include "situ/region/detail/swap.hpp"
 
@@ -70,9 +71,11 @@ class region_unique {
   void reset() noexcept {
     if (data_ == 0) return;
     T* const value = get();
-    region_detail::release(*value);
-    region_detail::deallocate(region(), value, sizeof(T));
     data_ = 0;
+    region_detail::release_behind([h = region(), value] {
+      region_detail::release(*value);
+      region_detail::deallocate(h, value, sizeof(T));
+    });
   }
   /// Exchanges two links of one region, as `situ::swap` does.
   void swap(region_unique& other) { situ::swap(*this, other); }
@@ -93,7 +96,8 @@ class region_unique {
   template <class Walk>
   void situ_compact(Walk& walk) noexcept {
     walk.back_link(this, region_);
-    if (data_ != 0) walk.value(*reinterpret_cast<T*>(walk.link(data_)));
+    if (data_ == 0) return;
+    walk.behind([&walk, value = reinterpret_cast<T*>(walk.link(data_))] { walk.value(*value); });
   }
   void situ_release() noexcept { reset(); }
   [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
@@ -112,7 +116,8 @@ class region_unique {
   void situ_write(Writer& writer, std::uint32_t at) const {
     writer.put_u32(at, 0);
     writer.put_back_link(at, at + 4);
-    if (data_ != 0) writer.put(writer.place(at, sizeof(T)), **this);
+    if (data_ == 0) return;
+    writer.behind([&writer, to = writer.place(at, sizeof(T)), value = get()] { writer.put(to, *value); });
   }
   template <class Check>
   [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
@@ -121,7 +126,8 @@ class region_unique {
     std::uint32_t block = 0;
     std::uint32_t bytes = 0;
     return check.template size_of<T>(at, bytes) && check.claim(at, data_, bytes, bytes, block) &&
-           check.deeper(at, [&] { return check.value(*reinterpret_cast<const T*>(check.at(block)), block); });
+           check.deeper(
+               [&check, block] { return check.value(*reinterpret_cast<const T*>(check.at(block)), block); });
   }
 
   static std::string situ_kind() { return "unique"; }

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "situ/region/detail/argument.hpp"
+#include "situ/region/detail/later.hpp"
 #include "situ/region/detail/ranges.hpp"
 #include "situ/region/detail/reflect.hpp"
 #include "situ/region/detail/staged.hpp"
@@ -398,15 +399,26 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   void situ_compact(Walk& walk) noexcept {
     if (walk.trims()) shrink_to_fit();
     walk.back_link(this, region_);
-    if (data_ != 0) walk.elements(reinterpret_cast<T*>(walk.link(data_)), len_);
+    if (data_ == 0) return;
+    T* const first = reinterpret_cast<T*>(walk.link(data_));
+    if constexpr (region_detail::has_links<T>) {
+      walk.behind([&walk, first, count = len_] { walk.elements(first, count); });
+    }
   }
   void situ_release() noexcept {
     if (data_ == 0) return;
-    for (T& each : *this) region_detail::release(each);
-    region_detail::deallocate(region(), data(), bytes(cap_));
+    const auto release = [h = region(), first = data(), count = len_, cap = cap_] {
+      for (std::uint32_t i = 0; i < count; ++i) region_detail::release(first[i]);
+      region_detail::deallocate(h, first, bytes(cap));
+    };
     data_ = 0;
     len_ = 0;
     cap_ = 0;
+    if constexpr (region_detail::has_links<T>) {
+      region_detail::release_behind(release);
+    } else {
+      release();
+    }
   }
   template <class R>
   [[nodiscard]] bool situ_store(R&& range) {
@@ -416,17 +428,31 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   template <class Writer>
   void situ_write(Writer& writer, std::uint32_t at) const {
     writer.put_container(at, len_, len_);
-    if (len_ != 0) writer.put_elements(writer.place(at, bytes(len_)), data(), len_);
+    if (len_ == 0) return;
+    const std::uint32_t to = writer.place(at, bytes(len_));
+    if constexpr (region_detail::has_links<T>) {
+      writer.behind([&writer, to, first = data(), count = len_] { writer.put_elements(to, first, count); });
+    } else {
+      writer.put_elements(to, data(), len_);
+    }
   }
   template <class Check>
   [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
+    return situ_check(check, at, [] { return true; });
+  }
+  /// Then calls `also()`, and returns what it does.
+  template <class Check, class Also>
+  [[nodiscard]] bool situ_check(Check& check, std::uint32_t at, const Also& also) const {
     if (!check.container(at, region_, len_, cap_, Check::canonical ? len_ : cap_)) return false;
     if (cap_ == 0)
       return data_ == 0 ||
              check.outside(at, std::uint64_t{at} + static_cast<std::uint64_t>(std::int64_t{data_}));
     std::uint32_t block = 0;
-    return check.claim(at, data_, bytes(cap_), bytes(len_), block) &&
-           check.elements(reinterpret_cast<const T*>(check.at(block)), len_, block);
+    if (!check.claim(at, data_, bytes(cap_), bytes(len_), block)) return false;
+    const auto all = [this, &check, block, also] {
+      return check.elements(reinterpret_cast<const T*>(check.at(block)), len_, block) && also();
+    };
+    return region_detail::has_links<T> ? check.deeper(all) : all();
   }
 
   static std::string situ_kind() { return "vector"; }

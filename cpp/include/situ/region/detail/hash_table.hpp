@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "situ/region/detail/key.hpp"
+#include "situ/region/detail/later.hpp"
 #include "situ/region/detail/over_slots.hpp"
 #include "situ/region/detail/reflect.hpp"
 #include "situ/region/detail/staged.hpp"
@@ -185,17 +186,26 @@ class hash_table {
     // The capacity is not trimmed. Slots are therefore found from the block's present place.
     auto* const hash = reinterpret_cast<std::uint32_t*>(walk.link(data_));
     auto* const first = reinterpret_cast<Slot*>(bytes_of(hash) + hashes_bytes(cap_));
-    for (std::uint32_t i = 0; i < cap_; ++i) {
-      if (hash[i] != 0) walk.value(first[i]);
+    if constexpr (region_detail::has_links<Slot>) {
+      walk.behind([&walk, hash, first, cap = cap_] {
+        for (std::uint32_t i = 0; i < cap; ++i) {
+          if (hash[i] != 0) walk.value(first[i]);
+        }
+      });
     }
   }
   void situ_release() noexcept {
     if (data_ == 0) return;
-    for (std::uint32_t i = next_full(0); i < cap_; i = next_full(i + 1)) release(*slot(i));
-    deallocate(region(), block(), block_bytes(cap_));
+    const auto release_slots = [h = region(), hash = hashes(), first = slots(), cap = cap_] {
+      for (std::uint32_t i = 0; i < cap; ++i) {
+        if (hash[i] != 0) release(first[i]);
+      }
+      deallocate(h, hash, block_bytes(cap));
+    };
     data_ = 0;
     len_ = 0;
     cap_ = 0;
+    release_behind(release_slots);
   }
   [[nodiscard]] header* situ_region() noexcept { return region(); }
   template <class Writer>
@@ -205,6 +215,11 @@ class hash_table {
     if (len_ == 0) return;
     const std::uint32_t to = writer.place(at, block_bytes(trimmed));
     writer.put_zeros(to, block_bytes(trimmed));
+    writer.behind([this, &writer, to, trimmed] { write_slots(writer, to, trimmed); });
+  }
+  /// Writes the slots into a block for `trimmed` of them.
+  template <class Writer>
+  void write_slots(Writer& writer, std::uint32_t to, std::uint32_t trimmed) const {
     // Assigns each slot of the new table a slot of this one, by ordered insertion: see `locate`.
     const std::uint32_t mask = trimmed - 1;
     std::vector<std::uint32_t> order(trimmed, none);
@@ -240,7 +255,7 @@ class hash_table {
     }
     std::uint32_t block_at = 0;
     if (!check.claim(at, data_, block_bytes(cap_), block_bytes(cap_), block_at)) return false;
-    return check.deeper(at, [&] { return check_slots(check, at, block_at); });
+    return check.deeper([this, &check, at, block_at] { return check_slots(check, at, block_at); });
   }
 
  private:

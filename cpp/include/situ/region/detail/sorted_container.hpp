@@ -26,9 +26,10 @@ class sorted_container : public over_slots<Self> {
   // The interface for walks over a region.
   template <class Check>
   [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
-    if (!slots().situ_check(check, at)) return false;
-    const size_type good = first_not_ascending<KeyOf>(slots().data(), size());
-    return good == size() || check.fail(region_problem::not_sorted, at, good);
+    return slots().situ_check(check, at, [this, &check, at] {
+      const size_type good = first_not_ascending<KeyOf>(slots().data(), size());
+      return good == size() || check.fail(region_problem::not_sorted, at, good);
+    });
   }
 
  private:

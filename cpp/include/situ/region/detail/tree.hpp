@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "situ/region/detail/key.hpp"
+#include "situ/region/detail/later.hpp"
 #include "situ/region/detail/staged.hpp"
 #include "situ/region/detail/tree_node.hpp"
 
@@ -159,14 +160,17 @@ class tree {
   void situ_compact(Walk& walk) noexcept {
     if (walk.trims()) shrink();
     walk.back_link(this, region_);
-    if (levels_ != 0) compact_node(walk, data_, levels_ - 1);
+    if (levels_ != 0) walk.behind([&walk, this] { compact_node(walk, data_, levels_ - 1); });
   }
   void situ_release() noexcept {
     if (levels_ == 0) return;
-    release_node(root(), levels_ - 1);
+    const auto release_nodes = [h = region(), first = root(), level = levels_ - 1] {
+      release_node(h, first, level);
+    };
     data_ = 0;
     len_ = 0;
     levels_ = 0;
+    release_behind(release_nodes);
   }
   [[nodiscard]] header* situ_region() noexcept { return region(); }
   template <class Writer>
@@ -487,12 +491,12 @@ class tree {
     if (level == 0) return;
     for (std::uint32_t i = 0; i <= at->len; ++i) compact_node(walk, *at->link(i), level - 1);
   }
-  void release_node(node* at, std::uint32_t level) noexcept {
+  static void release_node(header* h, node* at, std::uint32_t level) noexcept {
     for (std::uint32_t i = 0; i < at->len; ++i) release(*at->slot(i));
     if (level != 0) {
-      for (std::uint32_t i = 0; i <= at->len; ++i) release_node(at->child(i), level - 1);
+      for (std::uint32_t i = 0; i <= at->len; ++i) release_node(h, at->child(i), level - 1);
     }
-    deallocate(region(), at, node::bytes(at->cap, level == 0));
+    deallocate(h, at, node::bytes(at->cap, level == 0));
   }
 
   std::int32_t data_ = 0;

@@ -82,7 +82,7 @@ class tree_checker {
     const auto slots_end = slots + at->len * std::uint32_t{sizeof(slot)};
     const auto links = block + static_cast<std::uint32_t>(node::links_at(at->cap));
     return check_.claim(link_at, link, bytes, bytes, block) && check_.zero(block + 4, slots) &&
-           (leaf || check_.zero(slots_end, links)) && check_.deeper(at_, [&] {
+           (leaf || check_.zero(slots_end, links)) && [&] {
              for (std::uint32_t i = 0; i <= at->len; ++i) {
                if (!leaf && !good(links + 4 * i, *const_cast<node*>(at)->link(i),
                                   Check::canonical ? shape.of_child(i) : 0, levels - 1, false)) {
@@ -92,7 +92,7 @@ class tree_checker {
                  return false;
              }
              return true;
-           });
+           }();
   }
 
  private:
@@ -118,7 +118,9 @@ template <class Writer>
 void tree<Slot, K, KeyOf>::situ_write(Writer& writer, std::uint32_t at) const {
   const std::uint32_t levels = tree_levels<Slot>(len_);
   writer.put_container(at, len_, levels);
-  if (levels != 0) tree_writer<tree, Writer>(*this, writer).put(at, len_, levels);
+  if (levels == 0) return;
+  writer.behind(
+      [this, &writer, at, levels] { tree_writer<tree, Writer>(*this, writer).put(at, len_, levels); });
 }
 
 template <class Slot, class K, class KeyOf>
@@ -133,9 +135,11 @@ bool tree<Slot, K, KeyOf>::situ_check(Check& check, std::uint32_t at) const {
     return data_ == 0 ||
            check.outside(at, std::uint64_t{at} + static_cast<std::uint64_t>(std::int64_t{data_}));
   }
-  tree_checker<tree, Check> nodes(check, at);
-  if (!nodes.good(at, data_, len_, levels_, true)) return false;
-  return nodes.count() == len_ || check.fail(region_problem::wrong_tree, at, len_, nodes.count());
+  return check.deeper([this, &check, at] {
+    tree_checker<tree, Check> nodes(check, at);
+    if (!nodes.good(at, data_, len_, levels_, true)) return false;
+    return nodes.count() == len_ || check.fail(region_problem::wrong_tree, at, len_, nodes.count());
+  });
 }
 
 }  // namespace situ::region_detail

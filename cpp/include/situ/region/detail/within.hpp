@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <unordered_set>
 
+#include "situ/region/detail/later.hpp"
 #include "situ/region/detail/needs.hpp"
 
 namespace situ::region_detail {
@@ -14,7 +15,13 @@ namespace situ::region_detail {
 class place_finder {
  public:
   explicit place_finder(const void* place) noexcept : place_(place) {}
-  [[nodiscard]] bool found() const noexcept { return found_; }
+  /// Whether the place lies in a value.
+  template <class T>
+  [[nodiscard]] bool finds_in(const T& value) {
+    put(0, value);
+    later_.finish_all();
+    return found_;
+  }
 
   void put_bytes(std::uint32_t, const void*, std::size_t) noexcept {}
   void put_zeros(std::uint32_t, std::size_t) noexcept {}
@@ -25,7 +32,14 @@ class place_finder {
   [[nodiscard]] std::uint32_t place(std::uint32_t, std::uint64_t) noexcept { return 0; }
   template <class T>
   void put_shared(std::uint32_t, const void* block, std::uint32_t, const T& value) {
-    if (seen_.insert(block).second) put(0, value);
+    if (seen_.insert(block).second) behind([this, &value] { put(0, value); });
+  }
+  template <class Visit>
+  void behind(const Visit& visit) {
+    later_.run([visit] {
+      visit();
+      return true;
+    });
   }
   template <class T>
   void put(std::uint32_t, const T& value) {
@@ -54,6 +68,7 @@ class place_finder {
  private:
   const void* place_;
   bool found_ = false;
+  walk_visits later_;
   std::unordered_set<const void*> seen_;
 };
 
@@ -82,8 +97,7 @@ template <class T>
 [[nodiscard]] bool lies_within(const T& whole, const T& part) {
   if (!may_hold_its_kind<T>()) return false;
   place_finder finder(&part);
-  finder.put(0, whole);
-  return finder.found();
+  return finder.finds_in(whole);
 }
 
 }  // namespace situ::region_detail

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "situ/region/detail/later.hpp"
 #include "situ/region/detail/needs.hpp"
 #include "situ/region/detail/reflect.hpp"
 #include "situ/region/image/versions.hpp"
@@ -36,6 +37,21 @@ class canonical_writer {
   /// it is null.
   canonical_writer(std::byte* image, std::uint64_t cursor, const image_versions* versions) noexcept
       : image_(image), cursor_(cursor), versions_(versions) {}
+
+  /// Writes a value with everything that it holds.
+  template <class T>
+  void put_whole(std::uint32_t at, const T& value) {
+    put(at, value);
+    later_.finish_all();
+  }
+  /// Writes what lies behind a link with `visit()`: now, or after everything else.
+  template <class Visit>
+  void behind(const Visit& visit) {
+    later_.run([visit] {
+      visit();
+      return true;
+    });
+  }
 
   /// The current end of the image.
   [[nodiscard]] std::uint64_t end() const noexcept { return cursor_; }
@@ -85,7 +101,7 @@ class canonical_writer {
     static_cast<void>(place(at, offset + sizeof(T)));
     put_u32(to, 1);
     put_zeros(to + 4, offset - 4);
-    put(to + offset, value);
+    behind([this, place = to + offset, &value] { put(place, value); });
   }
   /// Writes a value at `at`, and the blocks that it holds at the cursor.
   template <class T>
@@ -143,6 +159,7 @@ class canonical_writer {
     std::uint32_t links;
   };
   std::unordered_map<const void*, shared_block> shared_;
+  walk_visits later_;
 };
 
 /// The maximum memory in bytes for the canonical image of a root.
@@ -152,7 +169,7 @@ std::uint64_t canonical_bound(const header* h, const T& root, const image_versio
   if (versions == nullptr && !has<T, trees>()) return h->size;
   const std::uint64_t first = in_granules(sizeof(T)) + in_granules(version_table<T>().size());
   canonical_writer<false> counter(nullptr, root_offset + first, versions);
-  counter.put(root_offset, root);
+  counter.put_whole(root_offset, root);
   return counter.end();
 }
 
@@ -174,7 +191,7 @@ std::uint32_t write_canonical(const header* h, const T& root, std::byte* image,
     front.versions = writer.place_first(table.size());
     writer.put_bytes(front.versions, table.data(), table.size());
   }
-  writer.put(root_offset, root);
+  writer.put_whole(root_offset, root);
   front.size = static_cast<std::uint32_t>(writer.end());
   std::memcpy(image, &front, sizeof(front));
   return front.size;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "situ/region/detail/later.hpp"
 #include "situ/region/detail/reflect.hpp"
 #include "situ/region/image/versions.hpp"
 
@@ -208,16 +209,14 @@ class checker {
     note_not_zero(from);
     return false;
   }
-  /// Checks the target of a link, one level deeper than the link.
+  /// Checks what lies behind a link with `inner()`: now, or after everything else.
   template <class Inner>
-  [[nodiscard]] bool deeper(std::uint32_t at, const Inner& inner) {
-    if (depth_ == max_depth) return fail(region_problem::too_deep, at, depth_, max_depth);
-    ++depth_;
-    deepest_ = depth_ > deepest_ ? depth_ : deepest_;
-    const bool good = inner();
-    --depth_;
-    return good;
+  [[nodiscard]] bool deeper(const Inner& inner) {
+    return later_.run(inner, within_);
   }
+  /// Checks everything that was noted, at the end of a check. A path of an error begins where the chain of
+  /// links does that was noted.
+  [[nodiscard]] bool finish() { return later_.is_empty() || check_noted(); }
   /// Checks the shared value to which the link at `at` leads: `offset` bytes into a block that begins with
   /// the number of links. The first link to it claims the block and checks the value.
   template <class T>
@@ -228,23 +227,22 @@ class checker {
       shared_value& to = known->second;
       if (to.type != &type_mark<T>) return fail(region_problem::shared_type, at, block);
       if (to.open) return fail(region_problem::holds_itself, at, block);
-      if (depth_ + 1 + to.height > max_depth) return fail(region_problem::too_deep, at, depth_, max_depth);
-      deepest_ = std::max(deepest_, depth_ + 1 + to.height);
       ++to.found;
+      if (within_ != 0) edges_.emplace_back(within_, block);
       return true;
     }
     if (!claim(at, link, std::uint64_t{offset} + bytes, std::uint64_t{offset} + bytes, block)) return false;
+    if (within_ != 0) edges_.emplace_back(within_, block);
     std::uint32_t links = 0;
     std::memcpy(&links, image_ + block, sizeof(links));
     shared_value& first =
-        shared_.try_emplace(block, shared_value{&type_mark<T>, links, 1, 0, true}).first->second;
+        shared_.try_emplace(block, shared_value{&type_mark<T>, links, 1, true}).first->second;
     if (!zero(block + 4, block + offset)) return false;
-    const std::uint32_t before = std::exchange(deepest_, 0);
+    const std::uint32_t outer = std::exchange(within_, block);
     const bool good = deeper(
-        at, [&] { return value(*reinterpret_cast<const T*>(image_ + block + offset), block + offset); });
-    first.height = deepest_ - std::min(deepest_, depth_ + 1);
+        [this, place = block + offset] { return value(*reinterpret_cast<const T*>(image_ + place), place); });
+    within_ = outer;
     first.open = false;
-    deepest_ = std::max(before, deepest_);
     return good;
   }
   /// Whether the number of links found to each shared value equals its count. Called at the end.
@@ -290,18 +288,15 @@ class checker {
     if constexpr (is_plain<T> && (!Canonical || is_dense<T>)) {
       return true;
     } else {
-      const auto each = [&] {
-        if constexpr (boolean<T>) {
-          // Tests all bytes at once, because nearly always all of them are valid booleans.
-          constexpr std::uint64_t ones = 0x0101'0101'0101'0101U;
-          if ((any_bits(image_ + at, count) & ~ones) == 0) return true;
-        }
-        for (std::uint32_t i = 0; i < count; ++i) {
-          if (!value(elements[i], at + i * std::uint32_t{sizeof(T)})) return enter_element(i);
-        }
-        return true;
-      };
-      return has_links<T> ? deeper(at, each) : each();
+      if constexpr (boolean<T>) {
+        // Tests all bytes at once, because nearly always all of them are valid booleans.
+        constexpr std::uint64_t ones = 0x0101'0101'0101'0101U;
+        if ((any_bits(image_ + at, count) & ~ones) == 0) return true;
+      }
+      for (std::uint32_t i = 0; i < count; ++i) {
+        if (!value(elements[i], at + i * std::uint32_t{sizeof(T)})) return enter_element(i);
+      }
+      return true;
     }
   }
 
@@ -331,6 +326,36 @@ class checker {
   }
   [[gnu::cold, gnu::noinline]] void note_member(std::string_view name) { error_.path.enter_member(name); }
   [[gnu::cold, gnu::noinline]] void note_element(std::size_t index) { error_.path.enter_element(index); }
+
+  [[gnu::cold, gnu::noinline]] bool check_noted() {
+    const auto begin = [this](std::uint32_t within) { within_ = within; };
+    return later_.finish(0, begin) ? no_cycles() : enter_member("(deep)");
+  }
+  /// Checks that no chain of links leads from a shared value to itself. Without noted visits, this is known
+  /// from values that are open.
+  [[nodiscard]] bool no_cycles() {
+    // Removes values to which no link of another one leads, again and again.
+    std::sort(edges_.begin(), edges_.end());
+    std::unordered_map<std::uint32_t, std::uint32_t> links;
+    for (const auto& edge : edges_) ++links[edge.second];
+    std::vector<std::uint32_t> removed;
+    for (const auto& each : shared_) {
+      if (!links.contains(each.first)) removed.push_back(each.first);
+    }
+    while (!removed.empty()) {
+      const std::uint32_t block = removed.back();
+      removed.pop_back();
+      auto edge = std::lower_bound(edges_.begin(), edges_.end(), std::pair{block, std::uint32_t{0}});
+      for (; edge != edges_.end() && edge->first == block; ++edge) {
+        if (--links[edge->second] == 0) removed.push_back(edge->second);
+      }
+    }
+    std::uint32_t least = 0;
+    for (const auto& [block, left] : links) {
+      if (left != 0 && (least == 0 || block < least)) least = block;
+    }
+    return least == 0 || fail(region_problem::holds_itself, least, least);
+  }
 
   /// Reports that the table of versions does not contain the struct at `at`.
   [[gnu::cold]] bool not_in_table(std::uint32_t at) noexcept {
@@ -374,17 +399,19 @@ class checker {
   std::uint32_t cursor_;
   std::uint64_t* bits_;
   const image_versions* versions_;
-  /// A shared value: its type, the number of links in its count and of those found, and the maximum number of
-  /// links that lead on from it. It is open while it is being checked.
+  /// A shared value: its type, the number of links in its count and of those found. It is open while it is
+  /// being checked.
   struct shared_value {
     const char* type;
     std::uint32_t links;
     std::uint32_t found;
-    std::uint32_t height;
     bool open;
   };
-  std::uint32_t depth_ = 0;
-  std::uint32_t deepest_ = 0;
+  walk_visits later_;
+  /// The block of the shared value that is being checked; 0 for none.
+  std::uint32_t within_ = 0;
+  /// The links from shared values to shared values, as pairs of blocks.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
   std::unordered_map<std::uint32_t, shared_value> shared_;
   region_invalid error_{};
 };
@@ -462,7 +489,7 @@ bool check_root(const std::byte* image, std::uint64_t* bits, image_versions& ver
     const auto link = static_cast<std::int32_t>(reader.at() - table_at);
     std::uint32_t block = 0;
     if (!table.empty() && !check.claim(table_at, link, reader.bytes(), reader.bytes(), block)) return false;
-    if (!check.value(root, root_offset) || !check.shared_counts()) return false;
+    if (!check.value(root, root_offset) || !check.finish() || !check.shared_counts()) return false;
     if (check.is_newer()) return true;
     return check.zero(root_offset + root_size, static_cast<std::uint32_t>(first)) &&
            (!check.canonical || check.cursor() == h.size ||

@@ -32,8 +32,6 @@ inline constexpr std::uint32_t root_offset = 64;
 inline constexpr std::uint32_t max_size = 0x7FFF'FFF0;
 /// The default maximum size of a region, the same in each language.
 inline constexpr std::uint32_t default_limit = std::uint32_t{63} << 20;
-/// The maximum number of links from one to the next.
-inline constexpr std::uint32_t max_depth = 64;
 
 /// The front of every region. The members after `root` belong to the process that edits the region: they are
 /// zero in canonical images, and never read from bytes of other origin.

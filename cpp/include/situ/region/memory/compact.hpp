@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 
+#include "situ/region/detail/later.hpp"
 #include "situ/region/detail/reflect.hpp"
 #include "situ/region/image/versions.hpp"
 #include "situ/region/memory/allocator.hpp"
@@ -93,6 +94,20 @@ class compaction_walk {
     count ^= met;
     return true;
   }
+  /// Visits a value with everything that it holds.
+  template <class T>
+  void whole(T& at) noexcept {
+    value(at);
+    later_.finish_all();
+  }
+  /// Visits what lies behind a link with `visit()`.
+  template <class Visit>
+  void behind(const Visit& visit) noexcept {
+    later_.run([visit] {
+      visit();
+      return true;
+    });
+  }
   template <class T>
   void value(T& at) noexcept {
     if constexpr (has_links<T>) {
@@ -122,6 +137,7 @@ class compaction_walk {
 
   header* header_;
   const compacted_places* places_;
+  walk_visits later_;
 };
 
 /// Moves used granules down over free ones, in order. The image then ends after the last one, and the bytes
@@ -153,11 +169,11 @@ inline void close_gaps(header* h, state* s) noexcept {
 template <class T>
 void compact_in_place(header* h, T& root) noexcept {
   state* const s = own_state(h);
-  compaction_walk(h, nullptr).value(root);
+  compaction_walk(h, nullptr).whole(root);
   flush_caches(h, s);
   const compacted_places places(s->bits(), (h->size / granule + 63) / 64);
   if (!version_table<T>().empty()) h->versions = places.of(h->versions);
-  compaction_walk(h, &places).value(root);
+  compaction_walk(h, &places).whole(root);
   close_gaps(h, s);
 }
 

@@ -1,0 +1,177 @@
+// Chains of links of any length: read, copied, compacted and released without recursion.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "situ/region.hpp"
+
+namespace {
+
+struct Chain {
+  std::uint32_t number;
+  situ::region_unique<Chain> next;
+};
+SITU_REGION(Chain, number, next)
+
+struct Lists {
+  std::uint32_t number;
+  situ::region_vector<Lists> inner;
+};
+SITU_REGION(Lists, number, inner)
+
+struct Graph {
+  situ::region_shared<Graph> to;
+  situ::region_shared<Graph> also;
+};
+SITU_REGION(Graph, to, also)
+
+struct Mixed {
+  std::uint32_t number;
+  situ::region_sorted_map<std::uint32_t, situ::region_unique<Mixed>> sorted;
+  situ::region_hash_map<std::uint32_t, situ::region_unique<Mixed>> table;
+  situ::region_ordered_map<std::uint32_t, situ::region_unique<Mixed>> tree;
+  situ::region_vector<situ::region_unique<Mixed>> alone;
+  situ::region_shared<Mixed> shared;
+};
+SITU_REGION(Mixed, number, sorted, table, tree, alone, shared)
+
+constexpr std::uint32_t length = 100'000;
+
+using image = std::vector<std::byte>;
+
+template <class T>
+situ::region<T> adopted(std::span<const std::byte> from) {
+  auto made = situ::region<T>::adopt(from);
+  if (!made) ADD_FAILURE() << made.error().message();
+  return std::move(*made);
+}
+
+/// Reads, copies and compacts a value. Returns the canonical image.
+template <class T>
+image goes_through_all(situ::region<T>& r) {
+  const image canonical = r.canonical();
+  EXPECT_TRUE(adopted<T>(canonical).canonical() == canonical);
+  EXPECT_TRUE(adopted<T>(r.bytes()).canonical() == canonical);
+  const situ::region<T> copy(r);
+  EXPECT_TRUE(copy.canonical() == canonical);
+  r.compact_in_place();
+  EXPECT_TRUE(r.canonical() == canonical);
+  r.compact();
+  EXPECT_TRUE(r.canonical() == canonical);
+  return canonical;
+}
+
+template <class T>
+void expect_empty(situ::region<T>& r) {
+  r.trim();
+  EXPECT_EQ(r.size(), situ::region<T>().size());
+}
+
+std::uint32_t word(const image& from, std::size_t at) {
+  std::uint32_t found = 0;
+  std::memcpy(&found, from.data() + at, sizeof(found));
+  return found;
+}
+
+TEST(depth, a_chain_of_unique_links_has_any_length) {
+  situ::region<Chain> r;
+  Chain* last = r.get();
+  for (std::uint32_t i = 0; i < length; ++i) {
+    last->number = i;
+    last = &last->next.emplace();
+  }
+  const image canonical = goes_through_all(r);
+  // A value has twelve bytes, and so a block of sixteen; it follows the value that leads to it.
+  ASSERT_EQ(canonical.size(), 64 + 16 * (std::size_t{length} + 1));
+  for (std::uint32_t i = 0; i < length; ++i) {
+    ASSERT_EQ(word(canonical, 64 + 16 * std::size_t{i}), i);
+    ASSERT_EQ(word(canonical, 64 + 16 * std::size_t{i} + 4), 12);
+  }
+  r->next.reset();
+  expect_empty(r);
+}
+
+TEST(depth, a_chain_of_vectors_has_any_length) {
+  situ::region<Lists> r;
+  Lists* last = r.get();
+  for (std::uint32_t i = 0; i < length; ++i) last = &last->inner.emplace_back();
+  static_cast<void>(goes_through_all(r));
+  r->inner = {};
+  expect_empty(r);
+}
+
+/// Values that lead to the next one twice: 2^count paths.
+void lead_twice(situ::region<Graph>& r, std::uint32_t count) {
+  Graph* last = r.get();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Graph& next = last->to.emplace();
+    last->also.share(last->to);
+    last = &next;
+  }
+}
+
+TEST(depth, a_chain_of_shared_links_has_any_length) {
+  situ::region<Graph> r;
+  lead_twice(r, length);
+  static_cast<void>(goes_through_all(r));
+  r->to.reset();
+  r->also.reset();
+  expect_empty(r);
+}
+
+TEST(depth, a_long_cycle_of_shared_links_is_refused) {
+  situ::region<Graph> r;
+  lead_twice(r, 1000);
+  image bytes = r.canonical();
+  // The last value leads to the second one, at 112, which then has three links.
+  const std::int32_t last = 80 + 32 * 999 + 4;
+  const std::int32_t link = 112 - last;
+  std::memcpy(bytes.data() + last, &link, sizeof(link));
+  ASSERT_EQ(word(bytes, 112), 2);
+  bytes[112] = std::byte{3};
+  const auto refused = situ::region<Graph>::adopt(bytes);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "message: the shared value at offset 112 holds this link to itself (at offset 112)");
+}
+
+TEST(depth, a_path_begins_where_the_chain_that_was_noted_does) {
+  situ::region<Chain> r;
+  Chain* last = r.get();
+  for (std::uint32_t i = 0; i < 70; ++i) last = &last->next.emplace();
+  image bytes = r.canonical();
+  // 64 links are followed at once; the value behind the 65th is the first of those that are noted.
+  bytes[64 + 16 * 67 + 8] ^= std::byte{1};
+  EXPECT_EQ(situ::region<Chain>::adopt(bytes).error().path.shown(), "(deep).next.next.next");
+  bytes[64 + 16 * 67 + 8] ^= std::byte{1};
+  bytes[64 + 16 * 64 + 8] ^= std::byte{1};
+  std::string path = "next";
+  for (int i = 1; i < 65; ++i) path += ".next";
+  EXPECT_EQ(situ::region<Chain>::adopt(bytes).error().path.shown(), path);
+}
+
+TEST(depth, containers_of_all_kinds_may_be_nested_deeply) {
+  situ::region<Mixed> r;
+  Mixed* last = r.get();
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    last->number = i;
+    last->sorted[1].emplace().number = i;
+    last->shared.emplace().number = i;
+    last->alone.emplace_back().emplace();
+    Mixed* const values[] = {&last->sorted[7].emplace(), &last->table[7].emplace(), &last->tree[7].emplace(),
+                             &last->alone.emplace_back().emplace(), last->shared.get()};
+    last = values[i % 5];
+  }
+  static_cast<void>(goes_through_all(r));
+  *r = *situ::region<Mixed>();
+  r->sorted.shrink_to_fit();
+  r->alone.shrink_to_fit();
+  EXPECT_EQ(r.canonical(), situ::region<Mixed>().canonical());
+}
+
+}  // namespace
