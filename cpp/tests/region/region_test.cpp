@@ -280,7 +280,7 @@ TEST(Region, every_spoilt_byte_of_an_image_is_refused_or_harmless) {
   }
 }
 
-TEST(Region, depth_is_bounded) {
+TEST(Region, depth_has_no_bound) {
   const auto chain = [](int depth) {
     region<Node> r;
     Node* at = r.get();
@@ -288,7 +288,7 @@ TEST(Region, depth_is_bounded) {
     return refused<Node>(r.bytes());
   };
   EXPECT_EQ(chain(64), "accepted");
-  EXPECT_NE(chain(65).find("more than 64 links"), std::string::npos);
+  EXPECT_EQ(chain(65), "accepted");
 }
 
 TEST(Region, a_container_outside_of_a_region_reports_it) {

@@ -162,7 +162,7 @@ TEST(RegionShared, wrong_counts_types_and_cycles_are_found) {
                 ")");
 }
 
-TEST(RegionShared, at_most_64_links_lead_on_along_any_path) {
+TEST(RegionShared, any_number_of_links_leads_on_along_a_path) {
   region<Scene> r;
   Step* last = &r->steps.emplace(0);
   // Each step is two links: to the elements, and to the next step.
@@ -171,7 +171,7 @@ TEST(RegionShared, at_most_64_links_lead_on_along_any_path) {
   last->texture.emplace("x");
   EXPECT_EQ(refused<Scene>(r.bytes()), "accepted");
   last->next.emplace_back().emplace(99);
-  EXPECT_NE(refused<Scene>(r.bytes()).find("more than 64 links"), std::string::npos);
+  EXPECT_EQ(refused<Scene>(r.bytes()), "accepted");
 }
 
 struct Box;
