@@ -34,7 +34,7 @@ pub use format::records::{
     AttachmentIndex, Channel, ChunkIndex, MessageHead, MetadataIndex, Schema, Statistics,
 };
 pub use play::{Command, PlayError, PlayOptions, Played, Player, Progress};
-pub use read::{Block, End, Filter, Message, Messages, ReadError, ReadLimits, Reader};
+pub use read::{Block, End, Filter, Message, Messages, ReadError, ReadLimits, Reader, Wants};
 pub use record::{RecordError, RecordOptions, RecordReport, Recorder, Selection, TopicCounts};
 pub use types::file_type::TypeError;
 pub use types::projection::ProjectError;

@@ -336,8 +336,8 @@ pub fn put_summary_offset(out: &mut Vec<u8>, kind: u8, start: u64, length: u64) 
     });
 }
 
-/// Appends the footer and the last bytes of a file. `summary` is the summary, which lies before them and begins
-/// at `start`; 0 if there is none. The check sum covers the summary and the footer before it.
+/// Appends the footer and the last bytes of a file. `summary` is the summary, which lies before them and
+/// begins at `start`. The check sum covers the summary and the footer before it.
 pub fn put_footer(out: &mut Vec<u8>, summary: &[u8], start: u64, offsets: u64) {
     let begin = out.len();
     put(out, op::FOOTER, |out| {

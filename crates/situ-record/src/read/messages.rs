@@ -43,6 +43,9 @@ impl Message {
     }
 }
 
+/// Whether a channel is read.
+pub type Wants<'f> = Box<dyn Fn(&Channel) -> bool + Send + 'f>;
+
 /// Which messages are read.
 #[derive(Default)]
 pub struct Filter<'f> {
@@ -51,7 +54,7 @@ pub struct Filter<'f> {
     /// The first log time that is too late.
     pub until: Option<u64>,
     /// Whether a channel is read. All are, without it.
-    pub channel: Option<Box<dyn Fn(&Channel) -> bool + Send + 'f>>,
+    pub channel: Option<Wants<'f>>,
 }
 
 impl std::fmt::Debug for Filter<'_> {

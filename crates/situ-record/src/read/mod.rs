@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 pub use error::{ReadError, ReadLimits};
 pub use index::{Block, End};
-pub use messages::{Filter, Message, Messages};
+pub use messages::{Filter, Message, Messages, Wants};
 
 use crate::format::parse;
 use crate::format::records::{AttachmentIndex, Channel, MetadataIndex, Schema, Statistics};

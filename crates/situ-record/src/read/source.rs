@@ -62,7 +62,8 @@ impl Source {
         Ok(bytes)
     }
 
-    /// The head of the record at a place: its kind, the length of its content. `None` if the file ends before.
+    /// The head of the record at a place: its kind, the length of its content. `None` if the file ends
+    /// before.
     pub fn record_head(&self, at: u64) -> Result<Option<(u8, u64)>, ReadError> {
         let bytes = self.bytes(at, RECORD_HEAD as u64)?;
         Ok(<&[u8; RECORD_HEAD]>::try_from(bytes.as_slice()).ok().map(parse::record_head))
@@ -73,7 +74,8 @@ impl Source {
         self.bytes(at.saturating_add(RECORD_HEAD as u64), length)
     }
 
-    /// The records of a chunk. `is_cut` says that the file ends within it: then it gives those that are there.
+    /// The records of a chunk. `is_cut` says that the file ends within it: then it gives those that are
+    /// there.
     pub fn chunk(&self, at: u64, is_cut: bool) -> Result<Vec<u8>, ReadError> {
         let Some((op::CHUNK, length)) = self.record_head(at)? else {
             let source = parse::Malformed::TooShort { what: "a chunk", needed: RECORD_HEAD as u64, left: 0 };

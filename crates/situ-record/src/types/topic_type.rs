@@ -145,7 +145,8 @@ pub enum ChannelError {
     },
 }
 
-/// A number of the first profile of quality of service, as rosbag2 writes it: a number, or since Jazzy a word.
+/// A value of the first profile of quality of service, as rosbag2 writes it: a number, or in newer files a
+/// word.
 fn qos_value<'m>(profile: &'m str, name: &str) -> Option<&'m str> {
     profile.lines().find_map(|line| {
         let line = line.trim_start_matches(['-', ' ']);

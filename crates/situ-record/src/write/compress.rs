@@ -79,8 +79,10 @@ impl Compressors {
     /// Compresses a chunk. The result comes later.
     pub fn submit(&self, chunk: Chunk) -> Receiver<io::Result<Encoded>> {
         let (sender, receiver) = sync_channel(1);
-        // If the threads are gone, the receiver finds its sender dropped.
-        let _ = self.work.as_ref().map(|work| work.send((chunk, sender)));
+        if let Some(work) = &self.work {
+            // If the threads are gone, the receiver finds its sender dropped.
+            let _ = work.send((chunk, sender));
+        }
         receiver
     }
 }

@@ -141,9 +141,8 @@ fn write_all(file: &mut File, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> 
             Ok(written) => IoSlice::advance_slices(&mut slices, written),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.raw_os_error() == Some(rustix::io::Errno::FAULT.raw_os_error()) => {
-                for slice in slices.iter() {
-                    file.write_all(&slice.to_vec())?;
-                }
+                let copies: Vec<Vec<u8>> = slices.iter().map(|slice| slice.to_vec()).collect();
+                copies.iter().try_for_each(|copy| file.write_all(copy))?;
                 return Ok(());
             }
             Err(error) => return Err(error),
