@@ -17,10 +17,11 @@ mkdir -p build
 } >&2
 # Unless the arguments name a domain: the run with a filter on a device uses any present device.
 [[ " $* " == *" --domain"* ]] || set -- --domain auto "$@"
-# A trace lies beside the plot.
+# A trace and a recording lie beside the plot.
 arguments=()
 for argument in "$@"; do
   [ "$argument" != --trace ] || argument=--trace=build/situ-demo.pftrace
+  [ "$argument" != --record ] || argument=--record=build/situ-demo.mcap
   arguments+=("$argument")
 done
 set -- "${arguments[@]}"

@@ -4,6 +4,7 @@ mod blackboard;
 mod inspect;
 mod proto;
 mod publish;
+mod record;
 mod standing;
 
 use std::path::PathBuf;
@@ -20,6 +21,10 @@ pub use blackboard::{BlackboardCommand, GetArgs, WatchArgs};
 pub use inspect::{CallArgs, DomainCommand, GraphArgs, NodeCommand, ServiceCommand, ServiceEchoArgs};
 pub use proto::{ProtoArgs, ProtoCommand};
 pub use publish::PubArgs;
+pub use record::{
+    ConvertArgs, CutArgs, DumpArgs, FileArgs, FileCommand, FlashbackArgs, FlashbackCommand, KeepArgs,
+    MergeArgs, PlayArgs, RangeArgs, RecordCommandArgs, RecordTopicsArgs, SelectionArgs,
+};
 pub use standing::CreateArgs;
 
 /// The styles of the help.
@@ -102,6 +107,12 @@ pub enum Command {
         #[command(subcommand)]
         command: TraceCommand,
     },
+    /// Record topics into an MCAP file; inspect, cut, merge and convert such files
+    Record(RecordCommandArgs),
+    /// Play an MCAP file: publish its messages as they were published
+    Play(PlayArgs),
+    /// Keep the last seconds of topics in memory, and write them when something happened
+    Flashback(FlashbackArgs),
     /// Inspect the running nodes and their topics
     Node {
         /// The command on nodes.
@@ -611,6 +622,10 @@ pub struct DemoArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
         default_missing_value = "situ-demo.pftrace")]
     pub trace: Option<PathBuf>,
+    /// Also record all messages, for Foxglove and `situ play`
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "situ-demo.mcap")]
+    pub record: Option<PathBuf>,
     /// Skip the second run, over serialized messages
     #[arg(long)]
     pub no_serialized: bool,

@@ -9,7 +9,7 @@ use crate::output::terminal_width;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("See what runs", &["topic", "top", "node", "service", "blackboard", "graph", "domain"]),
     ("Measure", &["bench"]),
-    ("Record", &["trace"]),
+    ("Record", &["record", "play", "flashback", "trace"]),
     ("Write code", &["new", "schema", "gen", "proto"]),
     ("Care for the machine", &["doctor", "clean", "completions", "demo", "help"]),
 ];

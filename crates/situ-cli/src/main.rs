@@ -10,6 +10,7 @@ mod help;
 mod message;
 mod messages;
 mod output;
+mod record;
 mod top;
 mod trace;
 
@@ -62,6 +63,9 @@ fn run(cli: Cli) -> Result<(), CliError> {
             TraceCommand::Stop => trace::record::stop(&context),
             TraceCommand::View(arguments) => trace::view::run(&context, &arguments),
         },
+        Command::Record(arguments) => record::run(&context, &arguments),
+        Command::Play(arguments) => record::play::run(&context, &arguments),
+        Command::Flashback(arguments) => record::flashback::run(&context, &arguments),
         Command::Top(arguments) => top::run(&context, &arguments),
         Command::Node { command } => match command {
             NodeCommand::List => commands::node::list(&context),

@@ -30,7 +30,7 @@ mod messages_file;
 pub mod new;
 pub mod node;
 pub mod part;
-mod pattern;
+pub mod pattern;
 pub mod proto;
 pub mod publish;
 pub mod schema;

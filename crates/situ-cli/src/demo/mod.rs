@@ -39,6 +39,7 @@ use crate::cli::DemoArgs;
 use crate::commands::{Context, Interrupt};
 use crate::error::CliError;
 use crate::output::LiveBlock;
+use crate::record::Recording;
 use crate::trace;
 use children::{ChildError, Part, Report};
 use device::FilterOptions;
@@ -136,6 +137,8 @@ impl Demo<'_> {
     fn run(&self) -> Result<(), CliError> {
         self.check_nobody_publishes()?;
         let trace = self.arguments.trace.as_deref().map(|path| self.record(path)).transpose()?;
+        let record = self.arguments.record.as_deref();
+        let recording = record.map(|path| Recording::start(self.context, path)).transpose()?;
         let begin = Instant::now();
         let zero_copy = self.pass(false)?;
         let serialized = if self.arguments.no_serialized || self.interrupt.is_set() {
@@ -161,6 +164,7 @@ impl Demo<'_> {
             }
             _ => None,
         };
+        let recording = recording.map(Recording::stop).transpose()?;
         let summary = Summary {
             zero_copy,
             serialized,
@@ -170,6 +174,7 @@ impl Demo<'_> {
             leftovers: self.leftovers(),
             plot: plot.map(|p| p.display().to_string()),
             trace,
+            recording,
         };
         summary.show(&self.context.output)?;
         if self.interrupt.is_set() && self.arguments.frames != 0 {

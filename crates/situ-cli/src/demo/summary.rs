@@ -10,6 +10,7 @@ use super::viewer::Seen;
 use crate::error::CliError;
 use crate::output::table::{Cell, Column, Table, shorten};
 use crate::output::{Output, Style, units};
+use crate::record;
 use crate::trace;
 
 /// One run of the three processes.
@@ -153,6 +154,8 @@ pub struct Summary {
     pub plot: Option<String>,
     /// The recorded trace.
     pub trace: Option<trace::record::Report>,
+    /// The recorded messages.
+    pub recording: Option<record::Report>,
 }
 
 impl Summary {
@@ -191,6 +194,9 @@ impl Summary {
                 "Trace: {0}, {1} packets, {size}: situ trace view {0}",
                 trace.file, trace.packets
             ))?;
+        }
+        if let Some(recording) = &self.recording {
+            output.line(recording.line())?;
         }
         Ok(())
     }

@@ -1,0 +1,143 @@
+//! `situ flashback`.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use situ::bus::Observer;
+use situ::bus::inspect;
+use situ::layout::foreign::Foreign;
+use situ_record::{Flashback, FlashbackError, FlashbackOptions, Ring, WriterOptions, numbered};
+
+use super::edit::show;
+use super::select::writer;
+use super::topics::selection;
+use crate::cli::{DumpArgs, FlashbackArgs, FlashbackCommand, KeepArgs};
+use crate::commands::{Context, Interrupt};
+use crate::error::{CliError, complain};
+use crate::output::LiveBlock;
+use crate::output::units::bytes;
+
+/// The interval between checks for Ctrl-C, messages on trigger topics, and nodes that end.
+const GLANCE: Duration = Duration::from_millis(50);
+/// The interval between updates of the live line.
+const REDRAW: Duration = Duration::from_millis(500);
+
+/// `situ flashback`.
+pub fn run(context: &Context, arguments: &FlashbackArgs) -> Result<(), CliError> {
+    match &arguments.command {
+        None => keep(context, &arguments.keep),
+        Some(FlashbackCommand::Dump(arguments)) => dump(context, arguments),
+    }
+}
+
+fn failed(error: FlashbackError) -> CliError {
+    match error {
+        error @ FlashbackError::Missing { .. } => CliError::NotFound(error.to_string()),
+        error @ FlashbackError::Name(_) => CliError::Usage(error.to_string()),
+        error => CliError::failed(error),
+    }
+}
+
+fn dump(context: &Context, arguments: &DumpArgs) -> Result<(), CliError> {
+    let ring = Ring::of(&context.root, &arguments.name).map_err(failed)?;
+    let keep = arguments.keep.unwrap_or(Duration::MAX);
+    let how = WriterOptions { profile: "ros2".into(), ..writer(&arguments.how) };
+    let edited = ring.dump(&arguments.output, keep, how).map_err(failed)?;
+    show(context, &edited)?;
+    if arguments.remove { ring.remove().map_err(failed) } else { Ok(()) }
+}
+
+/// What makes it write the ring.
+struct Triggers<'a> {
+    context: &'a Context,
+    topics: HashMap<&'a str, Option<Observer>>,
+    /// The watched nodes, and whether each was seen alive.
+    nodes: HashMap<&'a str, bool>,
+}
+
+impl Triggers<'_> {
+    /// What has happened since the last call.
+    fn fired(&mut self) -> Option<String> {
+        let root = &self.context.root;
+        for (topic, observer) in &mut self.topics {
+            if observer.as_mut().is_none_or(|observer| !observer.is_current()) {
+                *observer = Observer::open(root, topic).ok().flatten();
+            }
+            if observer.as_mut().is_some_and(|observer| observer.latest().is_some()) {
+                return Some(format!("a message on {topic}"));
+            }
+        }
+        if self.nodes.is_empty() {
+            return None;
+        }
+        let living = inspect::nodes(root).unwrap_or_default();
+        for (name, was_alive) in &mut self.nodes {
+            let is =
+                living.iter().any(|node| node.alive && (node.name == *name || node.full_name() == *name));
+            if std::mem::replace(was_alive, is) && !is {
+                return Some(format!("the end of node {name}"));
+            }
+        }
+        None
+    }
+}
+
+fn keep(context: &Context, arguments: &KeepArgs) -> Result<(), CliError> {
+    let selection = selection(&arguments.selection)?;
+    let interrupt = Interrupt::listen()?;
+    let node = context.node()?;
+    let KeepArgs { name, keep, memory, .. } = arguments;
+    let options = FlashbackOptions { name: name.clone(), selection, keep: *keep, memory: *memory };
+    let mut flashback = Flashback::start(&node, &context.root, options).map_err(failed)?;
+    let mut triggers = Triggers {
+        context,
+        topics: arguments.trigger.iter().map(|topic| (topic.as_str(), None)).collect(),
+        nodes: arguments.watch.iter().map(|node| (node.as_str(), false)).collect(),
+    };
+    let output = &context.output;
+    if !output.is_json() && !output.is_live() {
+        output.line("keeping what goes by; `situ flashback dump` writes it, Ctrl-C ends this")?;
+    }
+    let (mut block, mut drawn, mut looked) = (LiveBlock::default(), None::<Instant>, Instant::now());
+    let mut dumps = 0;
+    while !interrupt.is_set() {
+        flashback.step(GLANCE).map_err(failed)?;
+        flashback.recorder().take_warnings().iter().for_each(complain);
+        if looked.elapsed() >= GLANCE {
+            looked = Instant::now();
+            if let Some(why) = triggers.fired() {
+                flashback.flush().map_err(failed)?;
+                // The file gets what waits for it.
+                std::thread::sleep(GLANCE);
+                let path = numbered(&arguments.output, dumps);
+                dumps += 1;
+                complain(&format!("{}: writing {}", Foreign(&why), path.display()));
+                let how = WriterOptions { profile: "ros2".into(), ..WriterOptions::default() };
+                // A file that cannot be written must not end the flashback.
+                match flashback.ring().dump(&path, *keep, how) {
+                    Ok(edited) => show(context, &edited).unwrap_or_else(|error| complain(&error)),
+                    Err(error) => complain(&error),
+                }
+            }
+        }
+        if output.is_live() && drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
+            drawn = Some(Instant::now());
+            let counts = flashback.recorder().counts();
+            let messages: u64 = counts.iter().map(|topic| topic.messages).sum();
+            let size = bytes(flashback.ring().bytes());
+            let topics = counts.len();
+            output
+                .draw(&mut block, &format!("{topics} topics, {messages} messages went by, {size} kept\n"))?;
+        }
+    }
+    if output.is_live() {
+        output.draw(&mut block, "")?;
+    }
+    let ring = flashback.ring().clone();
+    let report = flashback.finish();
+    ring.remove().map_err(failed)?;
+    match report.written.error {
+        Some(error) => Err(CliError::failed(error)),
+        None => Ok(()),
+    }
+}
