@@ -21,6 +21,8 @@ use crate::write::{WriteError, Writer, WriterOptions, Written};
 
 /// How often new topics are looked for.
 const LOOK: Duration = Duration::from_millis(200);
+/// How often the directory of topics is asked whether it has changed, which costs one system call.
+const GLANCE: Duration = Duration::from_millis(5);
 /// How long a message waits for others before it is written. After a kill, at most this much is missing, and
 /// what the thread of the file was about to write.
 const FLUSH: Duration = Duration::from_millis(200);
@@ -112,6 +114,9 @@ pub struct Recorder {
     /// From the clock of the bus to the time since 1970.
     offset: u64,
     looked: Option<Instant>,
+    glanced: Instant,
+    /// When the directory of topics had changed last, at the last look.
+    changed: Option<SystemTime>,
     flushed: Instant,
 }
 
@@ -146,6 +151,8 @@ impl Recorder {
             warnings: Vec::new(),
             offset: clock_offset(),
             looked: None,
+            glanced: Instant::now(),
+            changed: None,
             flushed: Instant::now(),
         };
         recorder.look()?;
@@ -154,13 +161,15 @@ impl Recorder {
 
     /// Joins topics that have appeared.
     fn look(&mut self) -> Result<(), RecordError> {
+        self.changed = self.change();
+        let is_first = self.looked.is_none();
         self.looked = Some(Instant::now());
         for topic in inspect::topics(&self.root)? {
             let is_new =
                 self.topics.iter().all(|it| it.subscriber.is_none() || it.counts.topic != topic.name);
             if is_new && self.selection.has(&topic.name) && !self.refused.contains(&topic.name) {
                 let name = topic.name.clone();
-                if let Err(reason) = self.join(topic) {
+                if let Err(reason) = self.join(topic, is_first) {
                     self.warnings.push(format!("topic {name:?} is not recorded: {reason}"));
                     self.refused.insert(name);
                 }
@@ -169,19 +178,43 @@ impl Recorder {
         Ok(())
     }
 
-    fn join(&mut self, topic: TopicInfo) -> Result<(), String> {
+    /// When a topic was added to the root, or removed from it.
+    fn change(&self) -> Option<SystemTime> {
+        std::fs::metadata(self.root.path().join("topics")).ok()?.modified().ok()
+    }
+
+    /// Whether it is time to look for topics: soon after the directory has changed, and from time to time.
+    fn is_due(&mut self) -> bool {
+        if self.glanced.elapsed() >= GLANCE {
+            self.glanced = Instant::now();
+            if self.change() != self.changed {
+                return true;
+            }
+        }
+        self.looked.is_none_or(|looked| looked.elapsed() >= LOOK)
+    }
+
+    /// Joins a topic. If it appeared during the recording, what was published before is missing in the file,
+    /// and counted as lost.
+    fn join(&mut self, topic: TopicInfo, is_first: bool) -> Result<(), String> {
         let description = topic.description.clone();
         let known = self.topics.iter_mut().find(|it| it.is(&topic));
         // Messages are read by their schema, and so are regions of all versions. Any layout is therefore
         // accepted.
         let any = TypeDescription { encoding: Encoding::Region, layout_hash: 0, ..description };
         let subscriber = RawSubscriber::create(&self.node, &topic.name, &any, qos_for(&topic));
-        let subscriber = Some(subscriber.map_err(|error| error.to_string())?);
+        let subscriber = subscriber.map_err(|error| error.to_string())?;
+        let missed = if is_first { 0 } else { subscriber.cursor() };
+        let subscriber = Some(subscriber);
         match known {
-            Some(known) => known.subscriber = subscriber,
+            Some(known) => {
+                known.subscriber = subscriber;
+                known.lost_before += missed;
+            }
             None => {
                 let mut made = RecordedTopic::new(topic, self.project).map_err(|error| error.to_string())?;
                 made.subscriber = subscriber;
+                made.lost_before = missed;
                 self.topics.push(made);
             }
         }
@@ -190,7 +223,7 @@ impl Recorder {
 
     /// Takes the messages that are there, or waits for some, at most for `timeout`.
     pub fn step(&mut self, timeout: Duration) -> Result<(), RecordError> {
-        if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
+        if self.is_due() {
             self.look()?;
         }
         let mut found = false;
@@ -200,7 +233,7 @@ impl Recorder {
         if !found {
             let waiting: Vec<&RawSubscriber> =
                 self.topics.iter().filter_map(|topic| topic.subscriber.as_ref()).collect();
-            let time = timeout.min(FLUSH).min(LOOK);
+            let time = timeout.min(GLANCE);
             if waiting.is_empty() {
                 std::thread::sleep(time);
             } else {
