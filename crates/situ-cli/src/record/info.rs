@@ -207,7 +207,7 @@ pub fn check(context: &Context, reader: &Reader) -> Result<(), CliError> {
                 *check.gaps.entry(message.channel.topic.clone()).or_default() += u64::from(gap);
             }
         }
-        if check.messages % SHOW == 0 && output.is_live() {
+        if check.messages.is_multiple_of(SHOW) && output.is_live() {
             let of = reader.statistics().messages;
             output.draw(&mut block, &format!("read {} of {of} messages\n", check.messages))?;
         }
