@@ -213,7 +213,7 @@ fn exceptions_lie_on_the_heap_or_in_place_as_their_replies_do() {
     assert_eq!(reply.outcome().unwrap().unwrap().return_.x, 0.6);
     let call = client.call_within(&Calculator_normalize_In::default(), TIMEOUT).unwrap();
     let raised = DivisionByZero { numerator: 0 };
-    server.serve_outcome(Some(TIMEOUT), |_| Err(raised.clone().into())).unwrap();
+    server.serve_outcome(Some(TIMEOUT), |_| Err(raised.into())).unwrap();
     let Err(OperationError::Raised(Calculator_normalize_Exception::DivisionByZero(_))) = call.outcome()
     else {
         panic!()
