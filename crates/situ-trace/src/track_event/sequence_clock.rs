@@ -1,8 +1,6 @@
 //! The clock of a thread's packets: most times are written as the difference from the one before, in one to
 //! three bytes instead of eight.
 
-use situ_wire::protobuf::Message;
-
 use crate::proto::TracePacketWriter;
 
 /// Perfetto's number of the boot time.
@@ -85,7 +83,8 @@ pub(super) fn describe(packet: &mut TracePacketWriter<'_>, at_ns: u64) {
 }
 
 /// Writes a packet that only begins the clock, for a sequence whose first packets were dropped.
-pub(crate) fn describe_again(message: Message<'_>, at_ns: u64) {
+#[cfg(feature = "collector")]
+pub(crate) fn describe_again(message: situ_wire::protobuf::Message<'_>, at_ns: u64) {
     describe(&mut TracePacketWriter(message), at_ns);
 }
 
