@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <rmw_dds_common/qos.hpp>
+#include <utility>
 
 #include "node.hpp"
 #include "support/endpoint_data.hpp"
@@ -75,12 +76,11 @@ rmw_ret_t Client::send(const void* request, int64_t* sequence_id) {
   }
 }
 
-size_t Client::collect() {
-  size_t number = 0;
+void Client::collect() {
   for (;;) {
     situ_reply reply;
     const situ_status status = situ_client_take(handle.get(), &reply, nullptr);
-    if (status == SITU_EMPTY || status == SITU_ERROR_FORKED || status == SITU_ERROR_REMOVED) return number;
+    if (status == SITU_EMPTY || status == SITU_ERROR_FORKED || status == SITU_ERROR_REMOVED) return;
     std::erase(under_way_, reply.call);
     // After an error, there is no reply: the client waits in vain, as with any middleware.
     if (status != SITU_OK || reply.sample.head == nullptr) {
@@ -88,7 +88,11 @@ size_t Client::collect() {
       continue;
     }
     kept_.push_back(reply);
-    ++number;
+    ++untold_;
+    if (qos.history == RMW_QOS_POLICY_HISTORY_KEEP_LAST && kept_.size() > qos.depth) {
+      situ_sample_release(&kept_.front().sample);
+      kept_.pop_front();
+    }
   }
 }
 
@@ -142,13 +146,8 @@ situ_status Client::listen(situ_wait_set* set, uint64_t* id, situ_error* error) 
 size_t Client::count_new() {
   const std::lock_guard lock(mutex_);
   situ_client_clear_fd(handle.get());
-  return collect();
-}
-
-size_t Client::count_unread() {
-  const std::lock_guard lock(mutex_);
   collect();
-  return kept_.size();
+  return std::min(std::exchange(untold_, 0), kept_.size());
 }
 
 namespace {

@@ -32,19 +32,21 @@ class Client final : public Waitable, public Listened {
   bool confirm() override;
   situ_status listen(situ_wait_set* set, uint64_t* id, situ_error* error) override;
   size_t count_new() override;
-  size_t count_unread() override;
+  size_t count_unread() override { return count_new(); }
 
   const ServiceType& type;
   const rmw_qos_profile_t qos;
   const ClientHandle handle;
 
  private:
-  // Takes what has come. Returns how much that is. The mutex is held.
-  size_t collect();
+  // Takes what has come, and keeps the last as many as the depth says. The mutex is held.
+  void collect();
 
   rmw_context_impl_s& context_;
   std::mutex mutex_;
   std::deque<situ_reply> kept_;
+  // How many responses came of which no callback was told.
+  size_t untold_ = 0;
   // Calls of which no reply was taken, the oldest first. Programs of ROS do not tell when they give one up.
   std::deque<uint64_t> under_way_;
   // The number of a request that no server can get, because there is none.

@@ -5,8 +5,10 @@
 #include <rmw/allocators.h>
 #include <rmw/rmw.h>
 
+#include <algorithm>
 #include <cstring>
 #include <rmw_dds_common/qos.hpp>
+#include <utility>
 
 #include "node.hpp"
 #include "support/endpoint_data.hpp"
@@ -32,23 +34,21 @@ Server::~Server() {
   for (situ_request& request : kept_) situ_request_release(&request);
 }
 
-size_t Server::collect() {
+void Server::collect() {
   // As many as a reader of DDS would keep; the others wait with their clients.
   const size_t most = qos.history == RMW_QOS_POLICY_HISTORY_KEEP_ALL ? 100 : std::min<size_t>(qos.depth, 100);
-  size_t number = 0;
   while (kept_.size() < std::max<size_t>(most, 1)) {
     situ_request request;
     const situ_status status = situ_server_take(handle.get(), &request, nullptr);
     if (status == SITU_OK) {
       kept_.push_back(request);
-      ++number;
+      ++untold_;
     } else if (status == SITU_ERROR_MALFORMED || status == SITU_ERROR_POISONED) {
       // It was skipped.
     } else {
       break;
     }
   }
-  return number;
 }
 
 rmw_ret_t Server::take(rmw_service_info_t* info, void* request, bool* taken) {
@@ -142,13 +142,8 @@ situ_status Server::listen(situ_wait_set* set, uint64_t* id, situ_error* error) 
 size_t Server::count_new() {
   const std::lock_guard lock(mutex_);
   situ_server_clear_fd(handle.get());
-  return collect();
-}
-
-size_t Server::count_unread() {
-  const std::lock_guard lock(mutex_);
   collect();
-  return kept_.size();
+  return std::min(std::exchange(untold_, 0), kept_.size());
 }
 
 namespace {

@@ -33,7 +33,7 @@ class Server final : public Waitable, public Listened {
   bool confirm() override;
   situ_status listen(situ_wait_set* set, uint64_t* id, situ_error* error) override;
   size_t count_new() override;
-  size_t count_unread() override;
+  size_t count_unread() override { return count_new(); }
 
   const ServiceType& type;
   const rmw_qos_profile_t qos;
@@ -43,12 +43,14 @@ class Server final : public Waitable, public Listened {
   // The node and the number of a client, and the number of its call.
   using Key = std::tuple<uint64_t, uint64_t, uint64_t>;
 
-  // Takes what has come, as far as it may hold it. Returns how much that is. The mutex is held.
-  size_t collect();
+  // Takes what has come, as far as it may hold it. The mutex is held.
+  void collect();
 
   rmw_context_impl_s& context_;
   std::mutex mutex_;
   std::deque<situ_request> kept_;
+  // How many requests came of which no callback was told.
+  size_t untold_ = 0;
   // Requests that were taken and not answered.
   std::map<Key, situ_request_id> unanswered_;
 };
