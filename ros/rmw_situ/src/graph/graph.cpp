@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "graph/type_topic.hpp"
 #include "support/names.hpp"
 #include "support/qos.hpp"
 #include "wait/guard_condition.hpp"
@@ -53,13 +54,15 @@ void visit_endpoint(const situ_graph_node*, const situ_endpoint_info* info, void
   if (reading.is_out_of_memory || reading.nodes.empty()) return;
   try {
     EndpointData data;
-    data.read(info->user_data, info->user_data_size);
+    const bool is_of_ros = data.read(info->user_data, info->user_data_size);
     GraphEndpoint endpoint;
+    std::string name = info->name;
+    endpoint.own_topic_hash = is_of_ros ? remove_type(name) : 0;
     std::memcpy(endpoint.id.data(), info->id, endpoint.id.size());
     endpoint.role = info->role;
-    endpoint.name = data.avoids_ros_names ? info->name : ros_name(info->name);
-    const bool is_service = info->role == SITU_ROLE_CLIENT || info->role == SITU_ROLE_SERVER;
-    endpoint.type = is_service ? ros_service_type(info->type_name) : ros_type(info->type_name);
+    endpoint.name = data.avoids_ros_names ? std::move(name) : ros_name(name);
+    endpoint.type =
+        is_service_role(info->role) ? ros_service_type(info->type_name) : ros_type(info->type_name);
     endpoint.hash = data.hash;
     endpoint.qos = qos_of(*info, data);
     reading.nodes.back().endpoints.push_back(std::move(endpoint));
@@ -104,6 +107,25 @@ std::shared_ptr<const GraphNodes> Graph::nodes() {
   if (reading.is_out_of_memory) throw std::bad_alloc();
   nodes_ = std::make_shared<const GraphNodes>(std::move(reading.nodes));
   return nodes_;
+}
+
+bool Graph::has_type_topic(const std::string& bus_name, bool is_service, uint64_t schema_hash) {
+  const auto now = nodes();
+  if (!now) {
+    rmw_reset_error();
+    return false;
+  }
+  const std::string name = ros_name(bus_name);
+  for (const GraphNode& node : *now) {
+    for (const GraphEndpoint& endpoint : node.endpoints) {
+      if (endpoint.own_topic_hash == schema_hash && is_service_role(endpoint.role) == is_service &&
+          (endpoint.qos.avoid_ros_namespace_conventions ? endpoint.name == bus_name
+                                                        : endpoint.name == name)) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 void Graph::add(GuardCondition* condition) {

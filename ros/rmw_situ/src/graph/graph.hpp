@@ -27,6 +27,8 @@ struct GraphEndpoint {
   // In ROS: "/camera/image", "sensor_msgs/msg/Image".
   std::string name;
   std::string type;
+  // Of the topic that the type has for itself (graph/type_topic.hpp), or 0.
+  uint64_t own_topic_hash;
   rosidl_type_hash_t hash;
   rmw_qos_profile_t qos;
 };
@@ -38,6 +40,8 @@ struct GraphNode {
   std::vector<GraphEndpoint> endpoints;
 };
 
+inline bool is_service_role(uint32_t role) { return role == SITU_ROLE_CLIENT || role == SITU_ROLE_SERVER; }
+
 // Sorted by namespace and name.
 using GraphNodes = std::vector<GraphNode>;
 
@@ -48,6 +52,9 @@ class Graph {
 
   // The graph now. It is read again only if it has changed. NULL, with rmw's error state set, on failure.
   std::shared_ptr<const GraphNodes> nodes();
+
+  // Whether an endpoint is on the topic that a type has for itself. False if the graph cannot be read.
+  bool has_type_topic(const std::string& bus_name, bool is_service, uint64_t schema_hash);
 
   // Guard conditions that are triggered at changes, after `changed` was called.
   void add(GuardCondition* condition);

@@ -54,8 +54,6 @@ rmw_ret_t fill(const NamesAndTypes& from, rcutils_allocator_t* allocator, rmw_na
   }
 }
 
-bool is_service_role(uint32_t role) { return role == SITU_ROLE_CLIENT || role == SITU_ROLE_SERVER; }
-
 void add(const GraphNode& node, auto&& is_wanted, NamesAndTypes& to) {
   for (const GraphEndpoint& endpoint : node.endpoints) {
     if (is_wanted(endpoint.role)) to[endpoint.name].insert(endpoint.type);

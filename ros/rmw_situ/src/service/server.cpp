@@ -10,6 +10,7 @@
 #include <rmw_dds_common/qos.hpp>
 #include <utility>
 
+#include "graph/type_topic.hpp"
 #include "node.hpp"
 #include "support/endpoint_data.hpp"
 #include "support/qos.hpp"
@@ -162,9 +163,12 @@ rmw_service_t* create_service(const rmw_node_t* node, const rosidl_service_type_
   options.user_data_size = data.size();
   situ_server* made;
   situ_error error;
-  if (situ_server_create(static_cast<Node*>(node->data)->handle.get(),
-                         topic_bus_name(service_name, qos).c_str(), &type->bus_type(), &options, &made,
-                         &error) != SITU_OK) {
+  const auto create = [&](const char* name, situ_error* why) {
+    return situ_server_create(static_cast<Node*>(node->data)->handle.get(), name, &type->bus_type(), &options,
+                              &made, why);
+  };
+  if (create_where_type_is(node->context->impl->graph, topic_bus_name(service_name, qos), true,
+                           type->request().bus_type().schema_hash, &error, create) != SITU_OK) {
     failed("cannot serve service", service_name, error);
     return nullptr;
   }

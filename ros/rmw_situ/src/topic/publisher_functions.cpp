@@ -8,6 +8,7 @@
 
 #include <rmw_dds_common/qos.hpp>
 
+#include "graph/type_topic.hpp"
 #include "node.hpp"
 #include "support/endpoint_data.hpp"
 #include "support/names.hpp"
@@ -43,8 +44,11 @@ rmw_publisher_t* create_publisher(const rmw_node_t* node, const rosidl_message_t
   Node& owner = *static_cast<Node*>(node->data);
   situ_publisher* made;
   situ_error error;
-  if (situ_publisher_create(owner.handle.get(), topic_bus_name(topic_name, qos).c_str(), &type->bus_type(),
-                            &offered, &made, &error) != SITU_OK) {
+  const auto create = [&](const char* name, situ_error* why) {
+    return situ_publisher_create(owner.handle.get(), name, &type->bus_type(), &offered, &made, why);
+  };
+  if (create_where_type_is(node->context->impl->graph, topic_bus_name(topic_name, qos), false,
+                           type->bus_type().schema_hash, &error, create) != SITU_OK) {
     failed("cannot publish on topic", topic_name, error);
     return nullptr;
   }

@@ -10,6 +10,7 @@
 
 #include <rmw_dds_common/qos.hpp>
 
+#include "graph/type_topic.hpp"
 #include "node.hpp"
 #include "support/endpoint_data.hpp"
 #include "support/qos.hpp"
@@ -45,8 +46,11 @@ rmw_subscription_t* create_subscription(const rmw_node_t* node,
   Node& owner = *static_cast<Node*>(node->data);
   situ_subscriber* made;
   situ_error error;
-  if (situ_subscriber_create(owner.handle.get(), topic_bus_name(topic_name, qos).c_str(), &type->bus_type(),
-                             &requested, &made, &error) != SITU_OK) {
+  const auto create = [&](const char* name, situ_error* why) {
+    return situ_subscriber_create(owner.handle.get(), name, &type->bus_type(), &requested, &made, why);
+  };
+  if (create_where_type_is(node->context->impl->graph, topic_bus_name(topic_name, qos), false,
+                           type->bus_type().schema_hash, &error, create) != SITU_OK) {
     failed("cannot subscribe to topic", topic_name, error);
     return nullptr;
   }
