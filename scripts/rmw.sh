@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds ROS 2's middleware on Situ as a package of ROS, and runs its tests: those in C++, and those in which
-# programs with rclpy talk over it. Everything goes to build/rmw. Without the Python environment with ROS the
-# script prints so and succeeds.
+# programs with rclpy talk over it, with each other and with rclrs. Everything goes to build/rmw. Without the
+# Python environment with ROS the script prints so and succeeds.
 #
 # Usage: scripts/rmw.sh [TEST...]   names of files in ros/rmw_situ/test/python, without .py; otherwise all
 #        scripts/rmw.sh chaos     only kills processes of ROS, ROS_KILLS times; SITU_CHAOS_SEED repeats the order
@@ -59,5 +59,24 @@ for name in "${names[@]}"; do
   echo "==> $name on ${RMW_LIBRARY:-rmw_fastrtps_cpp}"
   "$venv/bin/python" "$tests/python/$name.py" || failed=1
 done
+
+# The program of scripts/rclrs.sh, where that was built: messages, services, parameters and actions between
+# rclrs and rclpy. Its action client can lose an answer (see rclrs.py): the test may run three times.
+program=$PWD/build/rclrs/target/debug/situ-rclrs-test
+with_rclrs() (
+  export AMENT_PREFIX_PATH=$PWD/build/rclrs/env:$venv
+  . scripts/ros-stand-ins.sh
+  for folder in "$venv"/lib/python*/site-packages/*.libs; do LD_LIBRARY_PATH+=:$folder; done
+  for attempt in 1 2 3; do
+    code=0
+    LD_PRELOAD=$RMW_LIBRARY RMW_IMPLEMENTATION=rmw_situ "$venv/bin/python" tests/interop/rclrs.py "$program" || code=$?
+    [ $code = 75 ] || return $code
+  done
+  return 1
+)
+if [ $# = 0 ] && [ -n "${RMW_LIBRARY:-}" ] && [ -x "$program" ]; then
+  echo "==> rclrs and rclpy on $RMW_LIBRARY"
+  with_rclrs || failed=1
+fi
 [ $failed = 0 ] || { echo "rmw.sh: tests failed"; exit 1; }
 echo "rmw: ROS on ${RMW_LIBRARY:-rmw_fastrtps_cpp} passes"
