@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
-use situ_trace::{Argument, Category, Event, Kind, Name, Value};
+use situ_trace::{Argument, Category, Event, Kind, Label, Name, Value};
 
 use crate::hold::lock;
 
@@ -102,18 +102,14 @@ pub fn trace_event(
                 Kept::Double(it) => Value::Double(*it),
                 Kept::Text(it) => Value::Text(it),
             };
-            Argument { name, value }
+            Argument { name: Label::Known(name), value }
         })
         .collect();
+    let kind = if is_instant { Kind::Instant } else { Kind::Begin };
     situ_trace::write_event(&Event {
-        kind: if is_instant { Kind::Instant } else { Kind::Begin },
-        at_ns: situ_trace::now_ns(),
-        category: Some(category),
-        name: Some(self::name(name)),
         flows: flow.as_slice(),
-        last_flows: &[],
         arguments: &arguments,
-        log: None,
+        ..Event::new(kind, Some(category), Some(Label::Known(self::name(name))))
     });
     Ok(true)
 }
@@ -121,14 +117,5 @@ pub fn trace_event(
 /// Ends the slice that began last on this thread.
 #[pyfunction]
 pub fn trace_end() {
-    situ_trace::write_event(&Event {
-        kind: Kind::End,
-        at_ns: situ_trace::now_ns(),
-        category: None,
-        name: None,
-        flows: &[],
-        last_flows: &[],
-        arguments: &[],
-        log: None,
-    });
+    situ_trace::write_event(&Event::new(Kind::End, None, None));
 }

@@ -22,9 +22,13 @@ use std::os::unix::fs::FileExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
+
+/// How long another user may take to give a new directory to the group.
+const SHARED_WITHIN_MS: u32 = 500;
 
 /// A path below a checked directory. One that is made [from a path](From) is of the caller's own choice: only
 /// its last component is not followed.
@@ -233,7 +237,12 @@ impl Beneath {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let directory = match rustix::fs::openat(&parent, self.name(), flags, Mode::empty()) {
             Ok(directory) => directory,
-            // It belongs to another user, or is no directory: later uses of it fail.
+            // It belongs to another user.
+            Err(Errno::ACCESS) if !is_new => {
+                wait_until_shared(&parent, self.name(), mode, group);
+                return Ok(());
+            }
+            // It is no directory: later uses of it fail.
             Err(_) if !is_new => return Ok(()),
             Err(error) => return Err(error.into()),
         };
@@ -328,6 +337,18 @@ pub fn names(directory: impl AsFd) -> io::Result<Vec<OsString>> {
         }
     }
     Ok(names)
+}
+
+/// Waits while a directory of another user looks as if it was just made: nobody else may use it yet. If its
+/// maker died before it gave the directory to the group, later uses fail.
+fn wait_until_shared(parent: impl AsFd, name: &OsStr, mode: u32, group: u32) {
+    for _ in 0..SHARED_WITHIN_MS {
+        match rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if stat.st_gid == group && stat.st_mode & 0o1777 == mode => return,
+            Ok(stat) if stat.st_mode & 0o077 == 0 => std::thread::sleep(Duration::from_millis(1)),
+            _ => return,
+        }
+    }
 }
 
 /// Removes a name from an open directory, if it is that of a regular file without other names that is ours by

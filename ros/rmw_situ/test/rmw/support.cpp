@@ -33,10 +33,16 @@ Root::Root() {
   std::string name = std::string(memory) + "/rmw-test-XXXXXX";
   if (mkdtemp(name.data()) == nullptr) fail("cannot make a folder");
   path_ = name;
+  if (const char* before = std::getenv("SITU_ROOT")) before_ = before;
   setenv("SITU_ROOT", path_.c_str(), 1);
 }
 
 Root::~Root() {
+  if (before_.empty()) {
+    unsetenv("SITU_ROOT");
+  } else {
+    setenv("SITU_ROOT", before_.c_str(), 1);
+  }
   std::error_code ignored;
   fs::remove_all(path_, ignored);
 }

@@ -39,6 +39,8 @@ class Root {
 
  private:
   std::filesystem::path path_;
+  // What SITU_ROOT was before; empty: it was not set.
+  std::string before_;
 };
 
 class Context {
