@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "situ/support/platform.hpp"
 #include "situ/support/result.hpp"
 
 namespace situ {

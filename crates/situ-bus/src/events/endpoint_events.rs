@@ -127,8 +127,8 @@ impl EndpointEvents {
     }
 
     /// Rings this bell when one of these kinds has something to tell. Returns whether the monitor must look
-    /// again, because the due time is that of other kinds. It is not when a listener comes back, as those of
-    /// wait sets do that are made anew for each wait.
+    /// again: the due time is that of other kinds, or from before a late sign of life. It need not when a
+    /// listener comes back, as those of wait sets do that are made anew for each wait.
     pub(crate) fn listen(&self, kinds: u32, bell: &Arc<Bell>, link: &Arc<Link>) -> bool {
         if !self.process.is_this() {
             // In a forked child, nothing happens to it. A thread of the parent may hold the locks for ever.
@@ -138,11 +138,11 @@ impl EndpointEvents {
         // A look that has begun ends first, and has noted its kinds. The next one knows this listener.
         let looks = lock(&self.looks);
         lock(&self.listeners).push(listener);
-        let must_look = kinds & !looks.due_kinds != 0;
-        if must_look {
+        if kinds & !looks.due_kinds != 0 {
             self.due_ns.store(0, Ordering::SeqCst);
         }
-        must_look
+        // It is 0, too, if the endpoint has told something since the last look.
+        self.due_ns.load(Ordering::SeqCst) == 0
     }
 
     /// Rings the bell no more for this link.
@@ -183,10 +183,12 @@ impl EndpointEvents {
         self.due_ns.store(due_ns, Ordering::SeqCst);
     }
 
-    /// Reports what the endpoint itself has counted.
+    /// Reports what the endpoint itself has counted. The next look is due: a lease that was lost runs again.
+    /// The monitor looks when it wakes, within a second, or when the next listener comes.
     #[cold]
     pub(crate) fn tell(&self) {
         let mut looks = lock(&self.looks);
+        self.due_ns.store(0, Ordering::SeqCst);
         self.count_own(&mut looks.counts, now_ns());
         self.show(&looks);
     }

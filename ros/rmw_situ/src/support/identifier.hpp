@@ -1,4 +1,5 @@
-// The names of this middleware: of its handles, of its serialization, and of the nodes that belong to contexts.
+// The names of this middleware: of its handles, of its serialization, and of the nodes that belong to
+// contexts.
 #pragma once
 
 namespace rmw_situ {

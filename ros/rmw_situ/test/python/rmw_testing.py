@@ -128,7 +128,9 @@ class Child:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        self.process.stdin.close()
+        # A child that has ended did not read all.
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.reader.join()
         self.process.stdout.close()
         self.errors.close()
