@@ -60,6 +60,8 @@ situ-bus/kill_domains readers_outlive_the_owner_of_a_body populate
 situ-bus/readiness all populate
 situ-bus/reclaim memory_comes_back_to_a_publisher populate
 situ-bus/reserve all filter
+situ-bus/kill a_stopped_subscriber_does_not_delay_best_effort_publishers sleeps
+situ-bus/many_topics a_process_without_mappings_is_told_the_limit addresses
 situ-bus/service_forms typed_requests_and_replies_may_lie_on_a_device populate
 situ-bus/service_typed a_task_that_waits_sleeps sleep
 situ-bus/service_typed requests_and_replies_are_built_and_read_in_place populate
@@ -91,6 +93,7 @@ why() {
     driver) echo 'the C compiler of this machine builds the CUDA driver of the test' ;;
     fork) echo 'qemu itself fails in the child of a program with threads' ;;
     sleep) echo 'qemu has no futex_waitv, and without it threads watch the topics, or a wait checks them at intervals' ;;
+    sleeps) echo 'the test counts how often a thread sleeps, and qemu sleeps on locks of its own' ;;
     program) echo 'the test deletes its program, which the emulator has not read yet' ;;
     locked) echo 'the test measures the memory of the process, which includes the tables of qemu' ;;
     addresses) echo 'the test maps more addresses than the limit allows' ;;
