@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Kills processes at random moments and at chosen steps, $1 times, and checks the remains (crates/situ-bus/tests/
-# kill.rs, kill_domains.rs, kill_services.rs, kill_crowd.rs, reclaim.rs, crash.rs, grow.rs; crates/situ-trace/tests/
-# kill.rs; crates/situ-record/tests/record.rs). Flips bits in memory that other processes use (hostile.rs). Kills
-# processes of ROS on rmw_situ, a tenth as often (ros/rmw_situ/test/rmw/chaos.cpp). Prints the seeds:
-# SITU_CHAOS_SEED=... kills in the same order again.
+# Kills processes at random moments and at chosen steps, $1 times, and checks the remains
+# (crates/situ-bus/tests/{kill.rs, kill_domains.rs, kill_services.rs, kill_crowd.rs, reclaim.rs, crash.rs,
+# grow.rs}; crates/situ-trace/tests/kill.rs; crates/situ-record/tests/record.rs). Flips bits in memory that
+# other processes use (hostile.rs). Kills processes of ROS on rmw_situ, a tenth as often
+# (ros/rmw_situ/test/rmw/chaos.cpp). Prints the seeds: SITU_CHAOS_SEED=... kills in the same order again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -4,7 +4,7 @@
 # Python environment with ROS the script prints so and succeeds.
 #
 # Usage: scripts/rmw.sh [TEST...]   names of files in ros/rmw_situ/test/python, without .py; otherwise all
-#        scripts/rmw.sh chaos     only kills processes of ROS, ROS_KILLS times; SITU_CHAOS_SEED repeats the order
+#        scripts/rmw.sh chaos     only kills processes of ROS, ROS_KILLS times; SITU_CHAOS_SEED: in that order
 #
 # RMW_LIBRARY=PATH runs the tests with rclpy on that middleware instead, RMW_LIBRARY=fastrtps on the one that
 # the environment brings. The tests in C++ are then left out.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs the C++ tests of rmw_situ's functions under AddressSanitizer and UndefinedBehaviorSanitizer. Without the Python
-# environment with ROS it prints so and succeeds.
+# Runs the C++ tests of rmw_situ's functions under AddressSanitizer and UndefinedBehaviorSanitizer. Without
+# the Python environment with ROS it prints so and succeeds.
 #
-# libsitu is the usual one: scripts/sanitize.sh covers it. Leaks are not reported: ROS's libraries keep memory until a
-# process ends.
+# libsitu is the usual one: scripts/sanitize.sh covers it. Leaks are not reported: ROS's libraries keep memory
+# until a process ends.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

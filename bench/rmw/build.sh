@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the programs of table `rmw` against ROS from PyPI (build/venv): a package of messages, peer.cpp and floor.cpp. Gives
-# the reason if it cannot. Everything goes to build/rmw-bench.
+# Builds the programs of table `rmw` against ROS from PyPI (build/venv): a package of messages, peer.cpp and
+# floor.cpp. Gives the reason if it cannot. Everything goes to build/rmw-bench.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -90,8 +90,8 @@ fn topics_take_few_addresses_and_mappings() {
     let scratch = Scratch::new();
     let mut child = Role::of(command(&scratch, "many"));
     let addresses = child.number("addresses");
-    // 1.1 MiB of the topic's file and 1.0 of the pool's controls, and on each side 0.3 of the subscribers' file
-    // and 2.0 for the messages. 5,000 topics then take a 2,500th of the addresses of a process.
+    // 1.1 MiB of the topic's file and 1.0 of the pool's controls, and on each side 0.3 of the subscribers'
+    // file and 2.0 for the messages. 5,000 topics then take a 2,500th of the addresses of a process.
     assert!(addresses < 10 << 20, "{addresses} bytes of addresses for both sides of a topic");
     let maps = child.number("maps");
     // 6, and a share of those that the process itself needs more.

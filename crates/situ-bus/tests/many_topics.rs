@@ -82,7 +82,7 @@ fn a_publisher_and_a_subscriber_share_mappings_and_keep_no_right_of_each_other()
     assert_eq!(mapped(scratch.path()), []);
 }
 
-/// Why this machine does not let a process have so many topics.
+/// Why this machine lets no process have 10,000 topics.
 fn hindrance(scratch: &Scratch) -> Option<String> {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);

@@ -3,17 +3,17 @@
 #
 # Usage: rclcpp.sh BUILD [LIBRARY [PATTERN]]
 #
-#   BUILD    a folder with rclcpp: its sources in BUILD/rclcpp, BUILD/cxx that compiles a program with rclcpp and
+#   BUILD    a folder with rclcpp: its sources in BUILD/rclcpp, BUILD/cxx that compiles a program with rclcpp,
 #            the packages of build/venv, and BUILD/env that sets the variables which such a program needs
 #   LIBRARY  the middleware: its path, or `fastrtps` (default: build/rmw/rmw_situ/librmw_situ.so)
 #   PATTERN  only files whose path matches, such as test_node
 #
-# FLAGS=... adds arguments to the compiler, such as those that find GoogleMock and Mimick. A file that does not
-# compile is reported and left out.
+# FLAGS=... adds arguments to the compiler, such as those that find GoogleMock and Mimick. A file that does
+# not compile is reported and left out.
 #
 # Prints one line for each file, the totals, and the tests whose result differs from that on rmw_fastrtps_cpp,
-# which runs first where its results are not there yet. Everything goes to build/rmw/rclcpp. The exit status is
-# 0 if no test that passes on rmw_fastrtps_cpp fails.
+# which runs first where its results are not there yet. Everything goes to build/rmw/rclcpp. The exit status
+# is 0 if no test that passes on rmw_fastrtps_cpp fails.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '4,17p' "$0"; exit 2; }
 build=$(cd "$1" && pwd)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the tools of `ros2` from their sources into build/rmw/ros2cli, where test_ros2.py finds them: PyPI does not
-# have them. An installation of ROS brings them along.
+# Installs the tools of `ros2` from their sources into build/rmw/ros2cli, where test_ros2.py finds them: PyPI
+# does not have them. An installation of ROS brings them along.
 #
 # Usage: ros2cli.sh ROS2CLI ROSIDL_RUNTIME_PY
 #

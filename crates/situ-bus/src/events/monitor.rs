@@ -78,11 +78,11 @@ impl Monitor {
         Ok(monitor)
     }
 
-    /// Looks at this endpoint from now on, as long as it is waited for; at once if `must_look`. The caller has
-    /// made it one that is waited for.
+    /// Looks at this endpoint from now on, as long as it is waited for; at once if `must_look`. The caller
+    /// has made it one that is waited for.
     pub(crate) fn watch(&self, events: &Arc<EndpointEvents>, must_look: bool) {
         let mut watched = self.shared.lock();
-        // If the thread knows the endpoint, it sleeps on its words: it forgets, under the lock, those that are
+        // The thread sleeps on the words of the listed endpoints. Under the lock, it removes those that are
         // not waited for.
         let is_known = watched.iter().any(|known| known.as_ptr() == Arc::as_ptr(events));
         if !is_known {

@@ -170,8 +170,8 @@ impl WaitSet {
     ///
     /// They do so only if the last waits were shorter than the limit, for example those for the answers of
     /// another process. So the limit costs no time where messages come rarely. Good limits are twice the time
-    /// in which a sleeping thread is woken: 10 us, or 50 us on a virtual machine. A set that has a descriptor,
-    /// or whose own was asked for, always sleeps at once.
+    /// in which a sleeping thread is woken: 10 us, or 50 us on a virtual machine. A set that has a
+    /// descriptor, or whose own was asked for, always sleeps at once.
     pub fn set_spin(&self, limit: Duration) {
         let nanoseconds = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         // The next wait reads it. Nothing else depends on it.

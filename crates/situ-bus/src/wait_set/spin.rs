@@ -1,12 +1,12 @@
 //! Looks for something ready for a short time before a wait sleeps.
 //!
-//! A sleep costs both sides a system call, and the waiting side the time until its core runs it again: 2 us to
-//! 20 us, more on virtual machines. A thread that waits for an answer which comes sooner saves all of this if
-//! it keeps looking, and the publisher then finds no sleeper to wake.
+//! A sleep costs both sides a system call, and the waiting side the time until its core runs it again: 2 us
+//! to 20 us, more on virtual machines. A thread that waits for an answer which comes sooner saves all of this
+//! if it keeps looking, and the publisher then finds no sleeper to wake.
 //!
 //! A thread spins only where that has paid off: each wait tells how long it took, whether it slept or not. If
-//! waits are longer than the limit, no time is spent on looking. So a program that waits for the next image of
-//! a camera never spins.
+//! waits are longer than the limit, no time is spent on looking. So a program that waits for the next image
+//! of a camera never spins.
 //!
 //! While it spins, the thread offers its core to others every few microseconds. If another thread takes it,
 //! the core has something better to do: this thread sleeps at once.
@@ -23,8 +23,8 @@ const MOST: u8 = 16;
 const LONG_WEIGHT: u8 = 4;
 /// How often the core is offered to other threads.
 const OFFER_NS: u64 = 3_000;
-/// If the core comes back later than this, another thread had it. A call that finds no other thread takes less
-/// than 1 us.
+/// If the core comes back later than this, another thread had it. A call that finds no other thread takes
+/// less than 1 us.
 const TAKEN_NS: u64 = 5_000;
 /// How many pauses of the core lie between two looks.
 const PAUSES: u32 = 4;

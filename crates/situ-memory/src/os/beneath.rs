@@ -339,8 +339,8 @@ pub fn names(directory: impl AsFd) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Waits while a directory of another user looks as if it was just made: nobody else may use it yet. If its
-/// maker died before it gave the directory to the group, later uses fail.
+/// Waits while a directory of another user looks as if it was just made: only its maker may use it yet. If
+/// its maker died before it gave the directory to the group, later uses fail.
 fn wait_until_shared(parent: impl AsFd, name: &OsStr, mode: u32, group: u32) {
     for _ in 0..SHARED_WITHIN_MS {
         match rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW) {

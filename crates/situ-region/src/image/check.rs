@@ -21,7 +21,7 @@ struct Met {
     open: bool,
 }
 
-/// What lies behind a link of one type, in a check.
+/// The target of a link of one type, in a check.
 pub(crate) trait CheckBehind {
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, place: Place) -> Result<(), Invalid>;
 }
@@ -236,7 +236,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         invalid(at, InvalidProblem::NotZero { at })
     }
 
-    /// Checks what lies behind the link at `at`: now, or after everything else.
+    /// Checks the target of the link at `at`: now, or after everything else.
     #[inline]
     pub(crate) fn behind<B: CheckBehind>(&mut self, at: u32, place: Place) -> Result<(), Invalid> {
         if self.depth == LEVELS {

@@ -6,7 +6,7 @@ use crate::image::versions::Versions;
 use crate::memory::granule::in_granules;
 use crate::memory::later::{Later, Place};
 
-/// What lies behind a link of one type, in a copy.
+/// The target of a link of one type, in a copy.
 pub(crate) trait WriteBehind {
     fn write(writer: &mut Writer<'_>, place: Place);
 }
@@ -37,7 +37,7 @@ impl<'a> Writer<'a> {
         Self { from, to, end, shared: HashMap::new(), versions: None, later: Later::default() }
     }
 
-    /// Writes what lies behind a link: now, or after everything else.
+    /// Writes the target of a link: now, or after everything else.
     #[inline]
     pub(crate) fn linked<B: WriteBehind>(&mut self, place: Place) {
         if self.later.enter(B::write, place) {

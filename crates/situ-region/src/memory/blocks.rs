@@ -22,7 +22,7 @@ struct Cache {
     block: [u32; CACHE_DEPTH],
 }
 
-/// What lies behind a link of one type, in a release.
+/// The target of a link of one type, in a release.
 pub(crate) trait ReleaseBehind {
     /// Releases the values, and frees their blocks.
     fn release(memory: &mut Memory, place: Place);
@@ -207,7 +207,7 @@ impl Memory {
         self.give_back(at / GRANULE, count);
     }
 
-    /// Releases what lies behind a link, and frees its block. The link no longer leads there.
+    /// Releases the target of a link, and frees its block. The link no longer leads there.
     #[inline]
     pub(crate) fn release<B: ReleaseBehind>(&mut self, place: Place) {
         if self.later.enter(B::release, place) {

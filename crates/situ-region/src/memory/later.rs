@@ -1,6 +1,6 @@
-//! What a walk over a region visits later: what lies behind long chains of links.
+//! What a walk over a region visits later: the targets at the ends of long chains of links.
 //!
-//! A walk follows links by recursion, up to [`LEVELS`] of them in a chain. It then notes what lies behind the
+//! A walk follows links by recursion, up to [`LEVELS`] of them in a chain. It then notes the target of the
 //! next link, and visits it after everything else, with a chain that begins there. A chain may therefore have
 //! any length. Check and copy visit what they noted in the order in which they noted it, because the places
 //! of blocks in canonical images follow from this order.

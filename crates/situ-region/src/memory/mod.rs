@@ -7,7 +7,7 @@
 //!   allocation  decides which granules a block takes
 //!   blocks      takes and frees blocks; keeps small freed blocks in caches
 //!   compact     compaction in place: moves blocks down over the gaps
-//!   later       what a walk visits later: what lies behind long chains of links
+//!   later       what a walk visits later: the targets at the ends of long chains of links
 //!   slide       the walk over all links that compaction needs
 //!   options     the options of a region
 //! ```

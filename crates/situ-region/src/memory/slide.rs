@@ -10,7 +10,7 @@ use crate::memory::later::{Later, Place};
 /// each value once, without memory for a list of visited values.
 const MET: u32 = 1 << 31;
 
-/// What lies behind a link of one type, in a compaction.
+/// The target of a link of one type, in a compaction.
 pub(crate) trait SlideBehind {
     fn slide(slide: &mut Slide<'_>, place: Place);
 }
@@ -63,7 +63,7 @@ impl<'a> Slide<'a> {
         Self { memory, places, later: Later::default() }
     }
 
-    /// Visits what lies behind a link.
+    /// Visits the target of a link.
     pub(crate) fn behind<B: SlideBehind>(&mut self, place: Place) {
         if self.later.enter(B::slide, place) {
             B::slide(self, place);

@@ -234,7 +234,7 @@ impl Thread {
     /// Ends a slice, and those within it that are still open.
     #[inline]
     fn end_slice(&mut self, token: SliceToken, at_ns: u64) {
-        // A new session forgets what is open.
+        // A new session begins without open slices.
         if self.is_ready() {
             for _ in 0..self.open.down_to(token, self.number) {
                 self.write_to(&Event::end(at_ns), None);

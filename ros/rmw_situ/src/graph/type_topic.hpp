@@ -25,7 +25,7 @@ template <class Create>
 situ_status create_where_type_is(Graph& graph, const std::string& bus_name, bool is_service,
                                  uint64_t schema_hash, situ_error* error, Create&& create) {
   const std::string own = type_topic(bus_name, schema_hash);
-  // Endpoints follow those that came before, even if the first type has gone meanwhile. Should it go between
+  // Endpoints follow those that came before, even if the first type has gone meanwhile. If it goes between
   // this look and the next step, they miss each other.
   if (graph.has_type_topic(bus_name, is_service, schema_hash)) return create(own.c_str(), error);
   const situ_status status = create(bus_name.c_str(), error);

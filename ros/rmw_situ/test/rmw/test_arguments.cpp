@@ -152,7 +152,7 @@ TEST_F(Arguments, TypesThatAreNone) {
   EXPECT_NE(take_error(), "");
 }
 
-// Bytes that are no message are taken from nobody.
+// Bytes that are no message are not taken.
 TEST_F(Arguments, SerializedMessagesThatAreNone) {
   for (const std::vector<uint8_t>& wrong :
        {std::vector<uint8_t>{}, {0}, {0, 1, 0}, {0, 1, 0, 0}, {0, 1, 0, 0, 255, 255, 255, 255, 'x'}}) {

@@ -88,7 +88,7 @@ int in_small_memory(const fs::path& folder) {
   medium.data.assign(1'000'000, 3);
   REQUIRE(rmw_publish(publisher.get(), &medium, nullptr) == RMW_RET_ERROR);
   REQUIRE(helps());
-  // What is there already needs no more.
+  // Endpoints that exist need no more.
   goes_on();
   fs::remove(filler);
   REQUIRE(rmw_publish(publisher.get(), &medium, nullptr) == RMW_RET_OK);

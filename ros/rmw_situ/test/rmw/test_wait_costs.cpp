@@ -128,7 +128,7 @@ TEST(WaitCosts, ANewWaitSetMakesNoSystemCall) {
     }
   });
   EXPECT_TRUE(all_right);
-  // The thread that looks for events forgets, once a second, an endpoint that is not waited for at that
+  // The thread that looks for events drops, once a second, an endpoint that is not waited for at that
   // moment.
   EXPECT_LE(made, 1) << "the last is number " << last_call;
 }
@@ -167,7 +167,7 @@ TEST(WaitCosts, EntitiesThatMoveFromSetToSetMakeNoSystemCall) {
     }
   });
   EXPECT_TRUE(all_right);
-  // The thread that looks for events forgets, once a second, an endpoint that is not waited for at that
+  // The thread that looks for events drops, once a second, an endpoint that is not waited for at that
   // moment.
   EXPECT_LE(made, 1) << "the last is number " << last_call;
   check(rmw_destroy_wait_set(one));

@@ -1,4 +1,4 @@
-// What a walk over a region visits later: what lies behind long chains of links.
+// What a walk over a region visits later: the targets at the ends of long chains of links.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace situ::region_detail {
 
-/// Follows links by recursion, up to 64 of them in a chain. Then notes what lies behind the next link, to
+/// Follows links by recursion, up to 64 of them in a chain. Then notes the target of the next link, to
 /// visit it after everything else, with a chain that begins there. A chain may therefore have any length.
 /// Checks and copies visit what they noted in the order in which they noted it, because the places of blocks
 /// in canonical images follow from this order.
@@ -117,7 +117,7 @@ class walk_visits : public later_visits {
 /// The releases of this thread. It owns no memory between releases.
 inline thread_local constinit later_visits releases;
 
-/// Releases what lies behind a link, and frees its block. The link no longer leads there.
+/// Releases the target of a link, and frees its block. The link no longer leads there.
 template <class Visit>
 void release_behind(const Visit& release) noexcept {
   releases.run([release] {

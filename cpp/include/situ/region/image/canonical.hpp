@@ -44,7 +44,7 @@ class canonical_writer {
     put(at, value);
     later_.finish_all();
   }
-  /// Writes what lies behind a link with `visit()`: now, or after everything else.
+  /// Writes the target of a link with `visit()`: now, or after everything else.
   template <class Visit>
   void behind(const Visit& visit) {
     later_.run([visit] {

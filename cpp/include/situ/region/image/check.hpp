@@ -209,7 +209,7 @@ class checker {
     note_not_zero(from);
     return false;
   }
-  /// Checks what lies behind a link with `inner()`: now, or after everything else.
+  /// Checks the target of a link with `inner()`: now, or after everything else.
   template <class Inner>
   [[nodiscard]] bool deeper(const Inner& inner) {
     return later_.run(inner, within_);

@@ -100,7 +100,7 @@ class compaction_walk {
     value(at);
     later_.finish_all();
   }
-  /// Visits what lies behind a link with `visit()`.
+  /// Visits the target of a link with `visit()`.
   template <class Visit>
   void behind(const Visit& visit) noexcept {
     later_.run([visit] {
