@@ -56,9 +56,14 @@ impl Sandbox {
     /// Starts the command, in a process group of its own.
     #[allow(dead_code, reason = "not every test file needs it")]
     pub fn spawn(&self, arguments: &[&str]) -> Process {
+        self.spawn_command(self.command(arguments))
+    }
+
+    /// Starts any program, in the same way.
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub fn spawn_command(&self, command: Command) -> Process {
         // A shell that runs the tests in the background makes them ignore Ctrl-C. The command must not ignore
         // it.
-        let command = self.command(arguments);
         let mut heedful = Command::new("env");
         heedful.arg("--default-signal=INT").arg(command.get_program()).args(command.get_args());
         for (key, value) in command.get_envs() {
