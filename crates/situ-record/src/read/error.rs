@@ -12,7 +12,7 @@ pub struct ReadLimits {
     pub record: u64,
     /// The memory of all chunks that have to be in memory at a time, because their times overlap.
     pub memory: u64,
-    /// The largest number of chunks, channels and schemas together.
+    /// The largest number of chunks, channels, schemas, attachments, metadata and damaged parts together.
     pub entries: usize,
 }
 
@@ -68,9 +68,10 @@ pub enum ReadError {
         /// Its size.
         size: u64,
     },
-    /// The file has more chunks, channels or schemas than this reader accepts.
+    /// The file has more parts than this reader accepts.
     #[error(
-        "the file has more than {limit} chunks, channels and schemas: raise the limits of the reader if it may"
+        "the file has more than {limit} chunks, channels, schemas and other parts: raise the limits of the \
+         reader if it may"
     )]
     TooMany {
         /// The limit.

@@ -94,7 +94,7 @@ impl Index {
 
     fn check_entries(&self, limits: &ReadLimits) -> Result<(), ReadError> {
         let entries = self.blocks.len() + self.channels.len() + self.schemas.len();
-        let others = self.attachments.len() + self.metadata.len();
+        let others = self.attachments.len() + self.metadata.len() + self.problems.len();
         if entries + others > limits.entries {
             return Err(ReadError::TooMany { limit: limits.entries });
         }
@@ -266,7 +266,8 @@ impl Index {
             Err(source) => return Err(ReadError::Malformed { at, source }),
         };
         index.offset = at;
-        index.length = source.record_head(at)?.map_or(0, |(_, length)| RECORD_HEAD as u64 + length);
+        index.length =
+            source.record_head(at)?.map_or(0, |(_, length)| length.saturating_add(RECORD_HEAD as u64));
         let (mut rest, mut is_first) = (records.as_slice(), true);
         while let Some((kind, content)) = parse::next_record(&mut rest) {
             let malformed = |source| ReadError::Malformed { at, source };
