@@ -7,8 +7,8 @@ use crate::cli::FileArgs;
 use crate::commands::pattern::matches;
 use crate::error::CliError;
 
-/// Topics that match one of the patterns or the regular expression, and none of the excluded patterns. Without
-/// patterns and expression, all. A `/` in front makes no difference, because ROS writes it.
+/// Topics that match one of the patterns or the regular expression, and none of the excluded patterns.
+/// Without patterns and expression, all. A `/` in front makes no difference, because ROS writes it.
 pub fn select(patterns: &[String], regex: Option<&str>, exclude: &[String]) -> Result<Selection, CliError> {
     let bare = |texts: &[String]| -> Vec<String> {
         texts.iter().map(|text| text.strip_prefix('/').unwrap_or(text).to_owned()).collect()

@@ -30,8 +30,10 @@ pub struct Report {
     duration_ns: u64,
     messages: u64,
     bytes: u64,
-    /// Messages that were overwritten before they were taken.
+    /// Messages that were published and not taken.
     lost: u64,
+    /// Those of them that were published before the recorder joined their topic.
+    missed: u64,
     /// Messages that could not be read.
     unreadable: u64,
     /// Messages that could not be written.
@@ -56,6 +58,7 @@ struct TopicRow {
     messages: u64,
     bytes: u64,
     lost: u64,
+    missed: u64,
     unreadable: u64,
 }
 
@@ -80,6 +83,7 @@ impl Report {
             messages: topic.messages,
             bytes: topic.bytes,
             lost: topic.lost,
+            missed: topic.missed,
             unreadable: topic.unreadable,
         };
         let sum = |of: fn(&TopicCounts) -> u64| report.topics.iter().map(of).sum();
@@ -89,6 +93,7 @@ impl Report {
             messages: report.written.files.iter().map(|file| file.statistics.messages).sum(),
             bytes: report.written.files.iter().map(|file| file.bytes).sum(),
             lost: sum(|topic| topic.lost),
+            missed: sum(|topic| topic.missed),
             unreadable: sum(|topic| topic.unreadable),
             unwritten: report.written.unwritten,
             error: report.written.error.as_ref().map(ToString::to_string),
@@ -126,8 +131,12 @@ impl Report {
         }
         if self.lost + self.unreadable + self.unwritten > 0 {
             output.line(format!(
-                "Not recorded: {} overwritten before they were taken, {} unreadable, {} not written.",
-                self.lost, self.unreadable, self.unwritten
+                "Not recorded: {} overwritten before they were taken, {} published before their topic was \
+                 joined, {} unreadable, {} not written.",
+                self.lost - self.missed,
+                self.missed,
+                self.unreadable,
+                self.unwritten
             ))?;
         }
         if let Some(file) = self.files.first() {

@@ -209,12 +209,13 @@ impl Recorder {
         match known {
             Some(known) => {
                 known.subscriber = subscriber;
-                known.lost_before += missed;
+                known.counts.missed += missed;
+                known.told_missed &= missed == 0;
             }
             None => {
                 let mut made = RecordedTopic::new(topic, self.project).map_err(|error| error.to_string())?;
                 made.subscriber = subscriber;
-                made.lost_before = missed;
+                made.counts.missed = missed;
                 self.topics.push(made);
             }
         }
@@ -272,10 +273,7 @@ impl Recorder {
                     std::thread::sleep(Duration::from_micros(200));
                     return Ok(true);
                 }
-                Err(TakeError::Removed { .. }) => {
-                    topic.lost_before = topic.lost();
-                    topic.subscriber = None;
-                }
+                Err(TakeError::Removed { .. }) => topic.leave(),
                 // The subscriber counts it as lost.
                 Err(error) => {
                     warn(&mut self.warned, &mut self.warnings, &topic.counts.topic, &error.to_string());
@@ -286,11 +284,20 @@ impl Recorder {
     }
 
     fn warn_of_losses(&mut self) {
-        for topic in &self.topics {
-            if topic.lost() > 0 {
+        for topic in &mut self.topics {
+            let (name, missed) = (&topic.counts.topic, topic.counts.missed);
+            if missed > 0 && !topic.told_missed {
+                topic.told_missed = true;
+                self.warnings.push(format!(
+                    "topic {name:?}: {missed} messages are not recorded, and count as lost: they were \
+                     published before the recorder had joined the new topic. A publisher avoids that if it \
+                     waits for its first subscriber, or keeps messages for late subscribers"
+                ));
+            }
+            if topic.overwritten() > 0 {
                 let reason = "messages are lost: they are overwritten before they can be recorded. Publishers with \
                               a larger depth keep them longer; compression, or a faster disk, may help";
-                warn(&mut self.warned, &mut self.warnings, &topic.counts.topic, reason);
+                warn(&mut self.warned, &mut self.warnings, name, reason);
             }
         }
     }
@@ -302,9 +309,7 @@ impl Recorder {
 
     /// What was taken of each topic so far.
     pub fn counts(&self) -> Vec<TopicCounts> {
-        let counts =
-            self.topics.iter().map(|topic| TopicCounts { lost: topic.lost(), ..topic.counts.clone() });
-        let mut counts: Vec<_> = counts.collect();
+        let mut counts: Vec<_> = self.topics.iter().map(RecordedTopic::counts).collect();
         counts.sort_by(|a, b| a.topic.cmp(&b.topic));
         counts
     }

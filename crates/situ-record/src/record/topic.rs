@@ -73,8 +73,11 @@ pub struct TopicCounts {
     pub messages: u64,
     /// The bytes of their data.
     pub bytes: u64,
-    /// Messages that were overwritten before they were taken.
+    /// Messages that were published and not taken: overwritten before, or [`missed`](Self::missed).
     pub lost: u64,
+    /// Those of the lost messages that were published before the recorder joined the topic. Only a topic that
+    /// appears during the recording has such messages.
+    pub missed: u64,
     /// Messages that could not be read.
     pub unreadable: u64,
 }
@@ -85,8 +88,10 @@ pub struct RecordedTopic {
     pub subscriber: Option<RawSubscriber>,
     /// What was recorded of it.
     pub counts: TopicCounts,
+    /// Whether the missed messages were reported.
+    pub told_missed: bool,
     /// The losses of earlier subscribers of the topic.
-    pub lost_before: u64,
+    lost_before: u64,
     info: TopicInfo,
     schema: Schema,
     root: TypeId,
@@ -115,6 +120,7 @@ impl RecordedTopic {
         Ok(Self {
             subscriber: None,
             counts,
+            told_missed: false,
             lost_before: 0,
             info,
             schema,
@@ -144,9 +150,20 @@ impl RecordedTopic {
         self.subscriber.as_ref().is_some_and(|subscriber| subscriber.cursor() < end)
     }
 
-    /// The messages that were lost so far.
-    pub fn lost(&self) -> u64 {
+    /// The messages that were overwritten before they were taken, so far.
+    pub fn overwritten(&self) -> u64 {
         self.lost_before + self.subscriber.as_ref().map_or(0, RawSubscriber::lost)
+    }
+
+    /// Gives up the subscriber of a topic that was removed. Its losses stay counted.
+    pub fn leave(&mut self) {
+        self.lost_before = self.overwritten();
+        self.subscriber = None;
+    }
+
+    /// What was taken so far.
+    pub fn counts(&self) -> TopicCounts {
+        TopicCounts { lost: self.overwritten() + self.counts.missed, ..self.counts.clone() }
     }
 
     /// The channel of a publisher's messages.
