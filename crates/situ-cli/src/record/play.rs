@@ -1,9 +1,10 @@
 //! `situ play`.
 
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
-use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use serde::Serialize;
 use situ_record::{Command, PlayOptions, Player, Progress};
 
@@ -28,18 +29,29 @@ struct Report<'a> {
     problems: &'a [String],
 }
 
-/// Whether a terminal gives keys one by one; that ends when this is dropped.
-struct Keys(bool);
+/// A terminal that gives keys one by one, without showing them. Dropping this restores what it was.
+///
+/// The rest of what is called raw mode is not used: Ctrl-C stays a signal, and a new line still begins at the
+/// left.
+struct Keys(Option<Termios>);
 
 impl Keys {
     fn start(output: &Output) -> Self {
-        use std::io::IsTerminal;
-        Self(output.is_live() && std::io::stdin().is_terminal() && enable_raw_mode().is_ok())
+        let stdin = std::io::stdin();
+        if !output.is_live() || !stdin.is_terminal() {
+            return Self(None);
+        }
+        let Ok(before) = tcgetattr(&stdin) else { return Self(None) };
+        let mut modes = before.clone();
+        modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+        modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+        Self(tcsetattr(&stdin, OptionalActions::Now, &modes).is_ok().then_some(before))
     }
 
     /// What the next key means, if there is one.
     fn next(&self, progress: &Progress) -> Option<Command> {
-        if !self.0 || !event::poll(Duration::ZERO).ok()? {
+        if self.0.is_none() || !event::poll(Duration::ZERO).ok()? {
             return None;
         }
         let Event::Key(key) = event::read().ok()? else { return None };
@@ -47,7 +59,6 @@ impl Keys {
             return None;
         }
         Some(match key.code {
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Command::Stop,
             KeyCode::Char('q') | KeyCode::Esc => Command::Stop,
             KeyCode::Char(' ') => Command::TogglePause,
             KeyCode::Char('n') => Command::Step,
@@ -62,8 +73,8 @@ impl Keys {
 
 impl Drop for Keys {
     fn drop(&mut self) {
-        if self.0 {
-            let _ = disable_raw_mode();
+        if let Some(before) = &self.0 {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
         }
     }
 }

@@ -287,7 +287,7 @@ impl Player {
 
     /// Plays. `control` is asked before each message, and every 20 ms while it waits.
     pub fn play(mut self, control: &mut dyn FnMut(Progress) -> Command) -> Result<Played, PlayError> {
-        self.wait_for_subscribers(control);
+        let Some(is_paused) = self.wait_for_subscribers(control) else { return Ok(self.played) };
         let times = (self.options.from, self.options.until);
         let (paths, topics) = (self.options.files.clone(), self.files.clone());
         let start = |from| Source::start(paths.clone(), topics.clone(), (from, times.1));
@@ -295,7 +295,7 @@ impl Player {
         let first = times.0.unwrap_or(self.range.0).max(self.range.0);
         let mut pace = Pace { at: Instant::now(), time: first, rate: self.options.rate };
         let mut progress =
-            Progress { time: first, messages: 0, is_paused: false, rate: pace.rate, range: self.range };
+            Progress { time: first, messages: 0, is_paused, rate: pace.rate, range: self.range };
         let (mut pending, mut step) = (None::<Ready>, false);
         let mut clock_due = Instant::now();
         loop {
@@ -387,15 +387,21 @@ impl Player {
         Ok(self.played)
     }
 
-    fn wait_for_subscribers(&self, control: &mut dyn FnMut(Progress) -> Command) {
+    /// Waits for a subscriber of each topic. Returns whether to begin with a pause; `None` to end.
+    fn wait_for_subscribers(&self, control: &mut dyn FnMut(Progress) -> Command) -> Option<bool> {
         let begin = Instant::now();
         let all = || self.publishers.iter().all(|publisher| publisher.subscribers() > 0);
+        let (rate, range) = (self.options.rate, self.range);
+        let mut progress = Progress { time: range.0, rate, range, ..Progress::default() };
         while !all() && begin.elapsed() < self.options.wait {
-            if control(Progress { range: self.range, ..Progress::default() }) == Command::Stop {
-                return;
+            match control(progress) {
+                Command::Stop => return None,
+                Command::TogglePause => progress.is_paused = !progress.is_paused,
+                _ => {}
             }
             std::thread::sleep(GLANCE);
         }
+        Some(progress.is_paused)
     }
 }
 
