@@ -1,7 +1,7 @@
 //! Keeps the last seconds of topics in shared memory, and writes them when they are asked for.
 //!
-//! The ring is a folder of short MCAP files in the root, in memory. They outlive every process: whoever may
-//! read the root can write them to a disk later ([`Ring::dump`]), also after a crash of everything.
+//! The ring is a folder of short MCAP files in the root, in memory. They outlive every process. Any process
+//! that may read the root can write them to a disk later ([`Ring::dump`]), also after a crash of everything.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,6 +20,8 @@ use crate::write::WriterOptions;
 const PARTS: u32 = 8;
 /// How often old files are removed.
 const TRIM: Duration = Duration::from_millis(500);
+/// The least size at which the next file begins, and the size of a chunk.
+const MIN_PART: u64 = 1 << 20;
 /// The file that says that a process fills the ring.
 const LOCK: &str = "lock";
 
@@ -72,6 +74,24 @@ pub enum FlashbackError {
     Edit(#[from] EditError),
 }
 
+/// A file of a ring.
+struct Part {
+    /// When its flashback began, in nanoseconds, and its number among the files of that.
+    order: (u128, u64),
+    size: u64,
+    /// When it was last written.
+    changed: SystemTime,
+    path: PathBuf,
+}
+
+/// The place of a file in its ring, from its name. The times of changes are too coarse for that: a file
+/// begins right after the one before it ends.
+fn order(path: &Path) -> (u128, u64) {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let (begin, number) = stem.split_once('_').unwrap_or_default();
+    (begin.parse().unwrap_or_default(), number.parse().unwrap_or_default())
+}
+
 /// A ring of files in memory.
 #[derive(Debug, Clone)]
 pub struct Ring {
@@ -89,8 +109,8 @@ impl Ring {
         Ok(Self { name: name.to_owned(), folder: root.path().join("flashback").join(name) })
     }
 
-    /// Its files, the oldest first, each with its size and the time of its last change. Links are left out.
-    fn files(&self) -> Result<Vec<(SystemTime, u64, PathBuf)>, FlashbackError> {
+    /// Its files, the oldest first. Links are left out.
+    fn files(&self) -> Result<Vec<Part>, FlashbackError> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(source) if source.kind() == io::ErrorKind::NotFound => {
@@ -104,16 +124,17 @@ impl Ring {
             let path = entry.path();
             let Ok(metadata) = entry.metadata() else { continue };
             if metadata.is_file() && path.extension().is_some_and(|extension| extension == "mcap") {
-                files.push((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), metadata.len(), path));
+                let changed = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                files.push(Part { order: order(&path), size: metadata.len(), changed, path });
             }
         }
-        files.sort();
+        files.sort_by_key(|file| file.order);
         Ok(files)
     }
 
     /// The bytes that it takes.
     pub fn bytes(&self) -> u64 {
-        self.files().unwrap_or_default().iter().map(|(_, size, _)| size).sum()
+        self.files().unwrap_or_default().iter().map(|file| file.size).sum()
     }
 
     /// Writes the last `keep` of it as a file. The process that fills it need not be there, and goes on if it
@@ -126,7 +147,7 @@ impl Ring {
     ) -> Result<Edited, FlashbackError> {
         // A file that was removed meanwhile is too old.
         let readers: Vec<Reader> =
-            self.files()?.into_iter().filter_map(|(_, _, path)| Reader::open(path).ok()).collect();
+            self.files()?.into_iter().filter_map(|file| Reader::open(file.path).ok()).collect();
         let last = readers.iter().map(|reader| reader.statistics().end_time).max().unwrap_or(0);
         let keep = u64::try_from(keep.as_nanos()).unwrap_or(u64::MAX);
         let options = EditOptions {
@@ -144,7 +165,7 @@ impl Ring {
 
     /// Removes it, and gives its memory back.
     pub fn remove(&self) -> Result<(), FlashbackError> {
-        for (_, _, path) in self.files()? {
+        for Part { path, .. } in self.files()? {
             fs::remove_file(&path).map_err(|source| FlashbackError::Io { path, source })?;
         }
         let _ = fs::remove_file(self.folder.join(LOCK));
@@ -160,9 +181,9 @@ impl Ring {
     /// file stays.
     fn trim(&self, keep: Duration, memory: u64) {
         let files = self.files().unwrap_or_default();
-        let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+        let mut total: u64 = files.iter().map(|file| file.size).sum();
         let newest = files.len().saturating_sub(1);
-        for (changed, size, path) in files.into_iter().take(newest) {
+        for Part { size, changed, path, .. } in files.into_iter().take(newest) {
             let age = SystemTime::now().duration_since(changed).unwrap_or_default();
             if (age > keep || total > memory) && fs::remove_file(path).is_ok() {
                 total -= size;
@@ -176,8 +197,11 @@ pub struct Flashback {
     ring: Ring,
     recorder: Recorder,
     keep: Duration,
+    /// How much memory the files may take at a trim. The newest file stays in any case.
     memory: u64,
     trimmed: Instant,
+    /// The file that was written when the ring was last trimmed.
+    trimmed_file: u64,
     /// Locked while this process fills the ring.
     _lock: File,
 }
@@ -200,6 +224,7 @@ impl Flashback {
             Err(error) => return Err(io(&path)(error.into())),
         }
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let part = (options.memory / u64::from(PARTS)).max(MIN_PART);
         let record = RecordOptions {
             output: ring.folder.join(format!("{}.mcap", now.as_nanos())),
             selection: options.selection,
@@ -207,22 +232,26 @@ impl Flashback {
             writer: WriterOptions {
                 profile: "ros2".into(),
                 split_time: Some((options.keep / PARTS).max(Duration::from_millis(250))),
-                split_bytes: Some((options.memory / u64::from(PARTS)).max(1 << 20)),
-                chunk_bytes: 1 << 20,
+                split_bytes: Some(part),
+                chunk_bytes: MIN_PART,
+                // The ring is trimmed by the sizes of its files. What waits for them must not be much more.
+                queue_bytes: part,
                 ..WriterOptions::default()
             },
         };
         let recorder = Recorder::start(node, root, record)?;
-        let (keep, memory) = (options.keep, options.memory);
-        Ok(Self { ring, recorder, keep, memory, trimmed: Instant::now(), _lock: lock })
+        // There must be room for the file that is written, and for what waits for it.
+        let (keep, memory) = (options.keep, options.memory.saturating_sub(2 * part));
+        Ok(Self { ring, recorder, keep, memory, trimmed: Instant::now(), trimmed_file: 0, _lock: lock })
     }
 
     /// Takes the messages that are there, or waits for some, at most for `timeout`.
     pub fn step(&mut self, timeout: Duration) -> Result<(), FlashbackError> {
         self.recorder.step(timeout)?;
-        if self.trimmed.elapsed() >= TRIM {
+        let file = self.recorder.file_number();
+        if self.trimmed.elapsed() >= TRIM || file != self.trimmed_file {
             self.ring.trim(self.keep, self.memory);
-            self.trimmed = Instant::now();
+            (self.trimmed, self.trimmed_file) = (Instant::now(), file);
         }
         Ok(())
     }
@@ -237,9 +266,10 @@ impl Flashback {
         &mut self.recorder
     }
 
-    /// Gives all that was taken to the ring.
+    /// Takes the messages that are there, and waits until all that was taken is in the ring.
     pub fn flush(&mut self) -> Result<(), FlashbackError> {
-        Ok(self.recorder.writer().flush().map_err(RecordError::from)?)
+        self.step(Duration::ZERO)?;
+        Ok(self.recorder.writer().flush_and_wait().map_err(RecordError::from)?)
     }
 
     /// Ends. The ring stays, until it is removed.

@@ -21,9 +21,10 @@ use super::{rate, seconds_or_none, size, time};
   situ record info drive.mcap
   situ record cut drive.mcap --start 10s --end 40s -o part.mcap
 
-The file is MCAP. Foxglove, rosbag2, `mcap` and PlotJuggler open it; messages of all types are CDR, regions
-only with --project. Publishers never wait for the recording: what it cannot keep up with is counted, told at
-the first loss, and makes the exit code 1. A topic with the name of a command needs a pattern: `inf[o]`."
+The file is MCAP, for Foxglove, rosbag2, `mcap` and PlotJuggler; messages of all types are CDR, regions only
+with --project. Publishers never wait for the recording: what it cannot keep up with is counted, told at the
+first loss, and makes the exit code 1. So does what a new topic publishes before it is joined, some milliseconds
+after it appears. A topic with the name of a command needs a pattern: `inf[o]`."
 )]
 pub struct RecordCommandArgs {
     #[command(subcommand)]
@@ -35,8 +36,8 @@ pub struct RecordCommandArgs {
 /// Which topics.
 #[derive(Debug, Args)]
 pub struct SelectionArgs {
-    /// Topics, or patterns of their names (`'lidar/*'`; `**` also stands for `/`). Those that appear later are
-    /// added
+    /// Topics, or patterns of their names (`'lidar/*'`; `**` also stands for `/`). Those that appear later
+    /// are added
     #[arg(value_name = "TOPIC")]
     pub topics: Vec<String>,
     /// All topics
@@ -283,7 +284,7 @@ pub struct KeepArgs {
     /// Write it when this node ends
     #[arg(long, value_name = "NODE")]
     pub watch: Vec<String>,
-    /// The file for --trigger and --watch: the first gets the number 0
+    /// The files for --trigger and --watch: each gets the next number of which there is no file, from 0 on
     #[arg(short, long, value_name = "FILE", default_value = "flashback.mcap")]
     pub output: PathBuf,
 }

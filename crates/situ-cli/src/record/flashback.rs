@@ -1,6 +1,7 @@
 //! `situ flashback`.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use situ::bus::Observer;
@@ -55,15 +56,31 @@ struct Triggers<'a> {
     nodes: HashMap<&'a str, bool>,
 }
 
-impl Triggers<'_> {
+impl<'a> Triggers<'a> {
+    fn new(context: &'a Context, arguments: &'a KeepArgs) -> Self {
+        let open = |topic: &'a String| (topic.as_str(), Observer::open(&context.root, topic).ok().flatten());
+        let topics = arguments.trigger.iter().map(open).collect();
+        let nodes = arguments.watch.iter().map(|node| (node.as_str(), false)).collect();
+        Self { context, topics, nodes }
+    }
+
     /// What has happened since the last call.
     fn fired(&mut self) -> Option<String> {
         let root = &self.context.root;
         for (topic, observer) in &mut self.topics {
+            let mut is_new = false;
             if observer.as_mut().is_none_or(|observer| !observer.is_current()) {
                 *observer = Observer::open(root, topic).ok().flatten();
+                is_new = true;
             }
-            if observer.as_mut().is_some_and(|observer| observer.latest().is_some()) {
+            let Some(observer) = observer else { continue };
+            // An observer begins behind the messages that are there. A topic that has appeared since the last
+            // call may have some already.
+            let has_some = || inspect::topic(root, topic).ok().flatten().is_some_and(|it| it.published > 0);
+            let has_fired = is_new && has_some();
+            // It counts whether the message can still be read or not.
+            if observer.has_next() || has_fired {
+                observer.latest();
                 return Some(format!("a message on {topic}"));
             }
         }
@@ -82,6 +99,17 @@ impl Triggers<'_> {
     }
 }
 
+/// The next path with a number at which there is no file, for instance of an earlier flashback.
+fn next_file(output: &Path, number: &mut u64) -> PathBuf {
+    loop {
+        let path = numbered(output, *number);
+        *number += 1;
+        if !path.exists() {
+            return path;
+        }
+    }
+}
+
 fn keep(context: &Context, arguments: &KeepArgs) -> Result<(), CliError> {
     let selection = selection(&arguments.selection)?;
     let interrupt = Interrupt::listen()?;
@@ -89,11 +117,7 @@ fn keep(context: &Context, arguments: &KeepArgs) -> Result<(), CliError> {
     let KeepArgs { name, keep, memory, .. } = arguments;
     let options = FlashbackOptions { name: name.clone(), selection, keep: *keep, memory: *memory };
     let mut flashback = Flashback::start(&node, &context.root, options).map_err(failed)?;
-    let mut triggers = Triggers {
-        context,
-        topics: arguments.trigger.iter().map(|topic| (topic.as_str(), None)).collect(),
-        nodes: arguments.watch.iter().map(|node| (node.as_str(), false)).collect(),
-    };
+    let mut triggers = Triggers::new(context, arguments);
     let output = &context.output;
     if !output.is_json() && !output.is_live() {
         output.line("keeping what goes by; `situ flashback dump` writes it, Ctrl-C ends this")?;
@@ -107,10 +131,7 @@ fn keep(context: &Context, arguments: &KeepArgs) -> Result<(), CliError> {
             looked = Instant::now();
             if let Some(why) = triggers.fired() {
                 flashback.flush().map_err(failed)?;
-                // The file gets what waits for it.
-                std::thread::sleep(GLANCE);
-                let path = numbered(&arguments.output, dumps);
-                dumps += 1;
+                let path = next_file(&arguments.output, &mut dumps);
                 complain(&format!("{}: writing {}", Foreign(&why), path.display()));
                 let how = WriterOptions { profile: "ros2".into(), ..WriterOptions::default() };
                 // A file that cannot be written must not end the flashback.

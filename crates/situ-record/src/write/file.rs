@@ -62,6 +62,14 @@ impl Shared {
         *queued += bytes;
     }
 
+    /// Waits until nothing waits for the file.
+    pub fn wait_until_empty(&self) {
+        let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
+        while *queued > 0 {
+            queued = self.room.wait(queued).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
     fn leave(&self, bytes: u64) {
         let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
         *queued = queued.saturating_sub(bytes);

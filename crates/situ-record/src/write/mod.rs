@@ -73,6 +73,8 @@ pub struct Writer {
     /// The log time of the first message of the present file.
     file_start: Option<u64>,
     file_number: u64,
+    /// The bytes of the records that were given to the present file, before compression.
+    file_given: u64,
     shared: Arc<Shared>,
     jobs: Option<Sender<Job>>,
     compressors: Option<Compressors>,
@@ -114,6 +116,7 @@ impl Writer {
             has_channel: Vec::new(),
             file_start: None,
             file_number: 0,
+            file_given: 0,
             shared,
             jobs: Some(jobs),
             compressors,
@@ -226,13 +229,23 @@ impl Writer {
             None => Job::Plain(Encoded::plain(chunk, self.options.checksums)),
         };
         self.send(job)?;
+        self.file_given += size;
         self.split_if_due(size, end)
+    }
+
+    /// Gives what there is to the file, and waits until it is in there, or writing has failed.
+    pub fn flush_and_wait(&mut self) -> Result<(), WriteError> {
+        self.flush()?;
+        self.shared.wait_until_empty();
+        self.shared.failure().map_or(Ok(()), Err)
     }
 
     fn split_if_due(&mut self, last: u64, end: Option<u64>) -> Result<(), WriteError> {
         let is_present = self.shared.file_number.load(Ordering::Acquire) == self.file_number;
         let written = if is_present { self.shared.file_bytes.load(Ordering::Relaxed) } else { 0 };
-        let size = written.saturating_add(last);
+        // What is compressed is known when it is written, anything else at once.
+        let given = if self.compressors.is_some() { 0 } else { self.file_given };
+        let size = written.saturating_add(last).max(given);
         let is_large = self.options.split_bytes.is_some_and(|most| size >= most);
         let time = self.file_start.zip(end).map_or(0, |(start, end)| end.saturating_sub(start));
         let is_long = self.options.split_time.is_some_and(|most| u128::from(time) >= most.as_nanos());
@@ -243,7 +256,7 @@ impl Writer {
         self.send(Job::Next(numbered(&self.path, self.file_number)))?;
         self.has_schema.fill(false);
         self.has_channel.fill(false);
-        self.file_start = None;
+        (self.file_start, self.file_given) = (None, 0);
         Ok(())
     }
 
