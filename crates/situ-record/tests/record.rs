@@ -235,6 +235,33 @@ fn losses_are_counted() {
     assert_eq!(all.last().unwrap().sequence as u64, count - 1);
 }
 
+#[test]
+fn what_a_new_topic_published_before_it_was_joined_is_counted_and_told() {
+    let place = Place::new();
+    let mut recorder = place.recorder(&place.node("recorder"), "late.mcap", WriterOptions::default());
+    // The recorder looks for topics in `step` alone.
+    let notes = publisher(&place.node("sensor"), "note", "demo::msg::Note", Encoding::Xcdr1);
+    (0..3).for_each(|number| publish(&notes, &[], &note(number, "early")));
+    let begin = Instant::now();
+    while recorder.counts().is_empty() {
+        recorder.step(Duration::from_millis(5)).unwrap();
+        assert!(begin.elapsed() < PATIENCE);
+    }
+    publish(&notes, &[], &note(3, "recorded"));
+    record_until(&mut recorder, 1);
+    let mut warnings = Vec::new();
+    while warnings.is_empty() {
+        recorder.step(Duration::from_millis(5)).unwrap();
+        warnings = recorder.take_warnings();
+        assert!(begin.elapsed() < PATIENCE);
+    }
+    assert!(warnings[0].contains(": 3 messages are not recorded, and count as lost"), "{warnings:?}");
+    let report = recorder.finish();
+    let topic = &report.topics[0];
+    assert_eq!((topic.messages, topic.lost, topic.missed, report.missing()), (1, 3, 3, 3));
+    assert_eq!(messages(&place.path("late.mcap"))[0].sequence, 3);
+}
+
 /// A file with messages of 100 bytes on two channels, a millisecond apart.
 fn written(path: &Path, options: WriterOptions, count: u64) {
     let mut writer = Writer::create(path, options).unwrap();
@@ -288,6 +315,35 @@ fn files_are_split_cut_merged_and_converted() {
     assert_eq!(reader.metadata_values(&reader.metadata()[0]).unwrap()["driver"], "ada");
 }
 
+#[test]
+fn merged_messages_are_in_the_order_of_their_times() {
+    let place = Place::new();
+    // In the first file, the times go back from chunk to chunk, and within one.
+    let files = [("a.mcap", [50, 10, 40, 20_u64]), ("b.mcap", [15, 45, 5, 40])];
+    for (name, times) in files {
+        let options = WriterOptions { chunk_bytes: 1, ..WriterOptions::default() };
+        let mut writer = Writer::create(&place.path(name), options).unwrap();
+        let channel = writer.channel(0, &format!("/{name}"), "cdr", Default::default()).unwrap();
+        for time in times {
+            writer.message(channel, 0, time, 0, &[time as u8]).unwrap();
+        }
+        assert!(writer.finish().error.is_none());
+    }
+    let readers = files.map(|(name, _)| Reader::open(place.path(name)).unwrap());
+    let options = EditOptions {
+        output: place.path("all.mcap"),
+        writer: WriterOptions::default(),
+        from: None,
+        until: None,
+        selection: Selection::all(),
+    };
+    edit(&readers, options, &mut |_| true).unwrap();
+    let reader = Reader::open(place.path("all.mcap")).unwrap();
+    let merged = reader.messages(Filter::default()).map(|message| message.unwrap());
+    let merged: Vec<(u64, u8)> = merged.map(|message| (message.log_time, message.data()[0])).collect();
+    assert_eq!(merged, [5, 10, 15, 20, 40, 40, 45, 50].map(|time| (time, time as u8)));
+}
+
 /// Reads all of a file. Damage is an error, never a panic.
 fn read_all(path: &Path) -> (u64, bool) {
     let Ok(reader) = Reader::open(path) else { return (0, false) };
@@ -314,6 +370,22 @@ fn cut_files_are_read_up_to_their_end() {
         }
         assert_eq!(before, 40);
     }
+}
+
+#[test]
+fn a_chunk_without_a_size_is_read_up_to_its_end() {
+    let place = Place::new();
+    let path = place.path("open.mcap");
+    written(&path, WriterOptions { chunk_bytes: 1_500, ..WriterOptions::default() }, 40);
+    let first = Reader::open(&path).unwrap().blocks()[0].index.offset as usize;
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Some writers state the largest number until a chunk is whole. What follows the kind is the length.
+    bytes[first + 1..first + 9].fill(0xff);
+    bytes.truncate(bytes.len() - 8);
+    std::fs::write(&path, bytes).unwrap();
+    let (messages, is_whole) = read_all(&path);
+    // A chunk of 1500 bytes has ten or eleven messages of 131, and the definitions.
+    assert!((10..=11).contains(&messages) && !is_whole, "{messages}");
 }
 
 #[test]
@@ -412,7 +484,45 @@ fn a_flashback_outlives_its_process() {
     assert!(Ring::of(&place.root, "../x").is_err());
 }
 
-/// Child: records its own messages, and says which of them it gave to the file more than a second ago.
+#[test]
+fn a_flashback_keeps_to_its_memory_and_forgets_the_oldest() {
+    const MIB: u64 = 1 << 20;
+    let place = Place::new();
+    let node = place.node("sensor");
+    let notes = publisher(&node, "note", "demo::msg::Note", Encoding::Xcdr1);
+    let options = FlashbackOptions {
+        name: "small".into(),
+        selection: Selection::all(),
+        keep: Duration::from_secs(3600),
+        memory: 8 * MIB,
+    };
+    let mut flashback = Flashback::start(&place.node("flashback"), &place.root, options).unwrap();
+    let (text, begin) = ("x".repeat(256 << 10), Instant::now());
+    for number in 0..120 {
+        publish(&notes, &[], &note(number, &text));
+        while flashback.recorder().counts().first().is_none_or(|topic| topic.messages <= number) {
+            flashback.step(Duration::from_millis(5)).unwrap();
+            assert!(begin.elapsed() < PATIENCE);
+        }
+        let bytes = flashback.ring().bytes();
+        // A chunk may come after the last trim.
+        assert!(bytes <= 9 * MIB, "{bytes}");
+    }
+    let ring = flashback.ring().clone();
+    flashback.finish();
+    ring.dump(&place.path("small.mcap"), Duration::MAX, WriterOptions::default()).unwrap();
+    let kept = messages(&place.path("small.mcap"));
+    // The last ones, without a gap, and more than half of what there is memory for.
+    let numbers: Vec<u64> = kept.iter().map(|message| u64::from(message.sequence)).collect();
+    assert!((numbers[0]..120).eq(numbers.iter().copied()), "{numbers:?}");
+    assert!(numbers.len() >= 16 && numbers[0] > 80, "{numbers:?}");
+    ring.remove().unwrap();
+}
+
+/// The time between two lines of the child that records, at least.
+const SAY: Duration = Duration::from_millis(100);
+
+/// Child: records its own messages, and says from time to time how many it has published.
 #[test]
 #[ignore = "a role that another test starts"]
 fn child() {
@@ -420,20 +530,25 @@ fn child() {
     let root = Root::at(scratch.path().join("root"), None);
     let node = Node::in_root("child", root.clone()).unwrap();
     let notes = publisher(&node, "note", "demo::msg::Note", Encoding::Xcdr1);
-    let number: u64 =
-        scratch.files().iter().filter(|path| path.extension().is_some_and(|it| it == "mcap")).count() as u64;
     let options = RecordOptions {
-        output: scratch.path().join(format!("{number}.mcap")),
+        output: scratch.path().join("killed.mcap"),
         selection: Selection::all(),
         project: false,
-        writer: WriterOptions { chunk_bytes: 64 << 10, ..WriterOptions::default() },
+        writer: WriterOptions { chunk_bytes: 8 << 10, ..WriterOptions::default() },
     };
     let mut recorder = Recorder::start(&node, &root, options).unwrap();
-    say("ready");
-    let text = "x".repeat(500);
-    for number in 0.. {
+    let (text, mut said) = ("x".repeat(500), Instant::now());
+    for number in 0_u64.. {
         publish(&notes, &[], &note(number, &text));
         recorder.step(Duration::ZERO).unwrap();
+        if number % 20 == 0 {
+            // About a chunk each millisecond: kills meet all moments of a write, and files stay small.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if said.elapsed() >= SAY {
+            say(&format!("published {}", number + 1));
+            said = Instant::now();
+        }
     }
 }
 
@@ -442,25 +557,27 @@ fn what_was_written_survives_kills() {
     let kills = std::env::var("SITU_CHAOS_KILLS").ok().and_then(|kills| kills.parse().ok());
     // One in fifty of the kills that are asked for, because each starts a process that records.
     let kills = kills.map_or(5_u64, |kills: u64| (kills / 50).clamp(5, 200));
-    let scratch = Scratch::created("kills");
     let mut random = Random::seeded("kills");
-    for kill in 0..kills {
+    for _ in 0..kills {
+        let scratch = Scratch::created("kills");
         let mut child = Role::start(scratch.path(), "record");
-        child.wait_for("ready");
-        std::thread::sleep(Duration::from_millis(random.below(400)));
-        let path = scratch.path().join(format!("{kill}.mcap"));
+        // How many were published, as the child said it, at least 100 ms after the line before. Between the
+        // eleventh last line and the kill is more than a second, in which the child has run eleven times.
+        let said: Vec<u64> = (0..11).map(|_| child.number("published")).collect();
+        std::thread::sleep(Duration::from_millis(random.below(200)));
+        let path = scratch.path().join("killed.mcap");
         let before = std::fs::metadata(&path).unwrap().len();
         child.kill();
         let reader = Reader::open(&path).unwrap();
         assert!(reader.problems().is_empty(), "{:?}", reader.problems());
         assert_ne!(*reader.end(), End::Whole);
         let read: Vec<Message> = reader.messages(Filter::default()).map(|message| message.unwrap()).collect();
+        assert!(read.len() as u64 >= said[0], "{} of {}", read.len(), said[0]);
         // All that was in the file is there, in order and without a gap. With its part of the indexes, a
         // message has less than 600 bytes.
         assert!(read.len() as u64 + 2 >= before / 600, "{} of {before} bytes", read.len());
         for (number, message) in read.iter().enumerate() {
             assert_eq!(message.data()[4..12], (number as u64).to_le_bytes());
         }
-        std::fs::write(&path, b"").unwrap();
     }
 }

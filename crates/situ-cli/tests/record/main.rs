@@ -1,6 +1,13 @@
 //! `situ record`, `situ play` and `situ flashback`, and files of independent programs.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod flashback;
+mod options;
+mod play;
+#[allow(dead_code, reason = "not every test file needs everything")]
+#[path = "../common/shown.rs"]
+mod shown;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,6 +17,7 @@ use common::{Sandbox, json, text};
 use rustix::process::Signal;
 use serde_json::Value;
 use situ::bus::{Encoding, Node, PublisherQos, RawPublisher, Root, TypeDescription, inspect};
+use situ_schema::model::TypeId;
 use situ_schema::{Schema, dynamic};
 
 const IDL: &str = "module nav_demo { module msg {
@@ -23,41 +31,71 @@ const POINT: &str =
 /// Time enough for a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Publishes messages that are written as YAML, and waits until a subscriber has taken them.
-fn publish(sandbox: &Sandbox, topic: &str, name: &str, messages: &[&str]) {
-    let schema = Schema::from_idl(&format!("{POINT}\n{IDL}")).unwrap();
-    let root = schema.find(name).unwrap();
-    let flat = schema.is_flat(root);
-    let description = TypeDescription {
-        name: name.to_owned(),
-        schema: schema.canonical(root),
-        schema_hash: schema.schema_hash(root),
-        layout_hash: if flat { schema.layout_hash(root) } else { 0 },
-        encoding: if flat { Encoding::Flat } else { Encoding::Xcdr1 },
-        fixed_size: 0,
-        user_header_size: 0,
-    };
-    let place = Root::at(sandbox.root(), None);
-    let node = Node::in_root("sensor", place.clone()).unwrap();
-    let publisher = RawPublisher::create(&node, topic, &description, PublisherQos::default()).unwrap();
-    wait_until(|| publisher.subscribers() > 0);
-    for message in messages {
-        let value = dynamic::from_text(&schema, root, message).unwrap();
-        let (head, body) = if flat {
-            let message = dynamic::to_flat(&schema, root, &value).unwrap();
+/// A publisher of messages that are written as YAML.
+struct Sensor {
+    topic: String,
+    place: Root,
+    schema: Schema,
+    root: TypeId,
+    publisher: RawPublisher,
+}
+
+impl Sensor {
+    fn new(sandbox: &Sandbox, topic: &str, name: &str) -> Self {
+        let schema = Schema::from_idl(&format!("{POINT}\n{IDL}")).unwrap();
+        let root = schema.find(name).unwrap();
+        let flat = schema.is_flat(root);
+        let description = TypeDescription {
+            name: name.to_owned(),
+            schema: schema.canonical(root),
+            schema_hash: schema.schema_hash(root),
+            layout_hash: if flat { schema.layout_hash(root) } else { 0 },
+            encoding: if flat { Encoding::Flat } else { Encoding::Xcdr1 },
+            fixed_size: 0,
+            user_header_size: 0,
+        };
+        let place = Root::at(sandbox.root(), None);
+        let node = Node::in_root("sensor", place.clone()).unwrap();
+        let publisher = RawPublisher::create(&node, topic, &description, PublisherQos::default()).unwrap();
+        Self { topic: topic.to_owned(), place, schema, root, publisher }
+    }
+
+    /// The same, once there is a subscriber.
+    fn joined(sandbox: &Sandbox, topic: &str, name: &str) -> Self {
+        let sensor = Self::new(sandbox, topic, name);
+        wait_until(|| sensor.publisher.subscribers() > 0);
+        sensor
+    }
+
+    fn publish(&self, message: &str) {
+        let (schema, root) = (&self.schema, self.root);
+        let value = dynamic::from_text(schema, root, message).unwrap();
+        let (head, body) = if schema.is_flat(root) {
+            let message = dynamic::to_flat(schema, root, &value).unwrap();
             (message.head, message.body)
         } else {
-            (Vec::new(), dynamic::to_cdr(&schema, root, &value, situ_wire::Encoding::Xcdr1).unwrap())
+            (Vec::new(), dynamic::to_cdr(schema, root, &value, situ_wire::Encoding::Xcdr1).unwrap())
         };
-        let mut loan = publisher.loan(head.len(), 8, body.len()).unwrap();
+        let mut loan = self.publisher.loan(head.len(), 8, body.len()).unwrap();
         loan.head_bytes().copy_from_slice(&head);
         loan.body_bytes().copy_from_slice(&body);
         loan.publish().unwrap();
     }
-    wait_until(|| {
-        let info = inspect::topic(&place, topic).unwrap().unwrap();
-        info.subscribers.iter().all(|subscriber| subscriber.behind == 0)
-    });
+
+    /// Waits until the subscribers have taken all messages.
+    fn wait_for_takes(&self) {
+        wait_until(|| {
+            let info = inspect::topic(&self.place, &self.topic).unwrap().unwrap();
+            info.subscribers.iter().all(|subscriber| subscriber.behind == 0)
+        });
+    }
+}
+
+/// Publishes messages that are written as YAML, and waits until a subscriber has taken them.
+fn publish(sandbox: &Sandbox, topic: &str, name: &str, messages: &[&str]) {
+    let sensor = Sensor::joined(sandbox, topic, name);
+    messages.iter().for_each(|message| sensor.publish(message));
+    sensor.wait_for_takes();
 }
 
 fn wait_until(mut is_true: impl FnMut() -> bool) {
@@ -133,27 +171,6 @@ fn play(sandbox: &Sandbox, path: &str, topic: &str, expected: &[(&str, Value)]) 
     }
     assert_eq!(messages.len(), expected.len());
     assert!(player.wait(PATIENCE).status.success());
-}
-
-#[test]
-fn a_flashback_survives_a_kill() {
-    let sandbox = Sandbox::new();
-    let mut flashback = sandbox.spawn(&["flashback", "-a", "--keep", "60s"]);
-    publish(&sandbox, "pose", "nav_demo::msg::Pose", &["{x: 1, number: 3}", "{number: 4}"]);
-    let path = sandbox.path("dump.mcap");
-    let begin = Instant::now();
-    loop {
-        let dump = sandbox.run(&["--json", "flashback", "dump", "-o", &path, "--overwrite"]);
-        if dump.status.success() && json(&dump)["files"][0]["messages"] == 2 {
-            break;
-        }
-        assert!(begin.elapsed() < PATIENCE, "{dump:?}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    flashback.kill();
-    let dump = sandbox.run(&["flashback", "dump", "-o", &path, "--overwrite", "--remove"]);
-    assert!(text(&dump).contains("2 messages"));
-    assert_eq!(sandbox.run(&["flashback", "dump", "-o", &path, "--overwrite"]).status.code(), Some(3));
 }
 
 /// Python with the independent readers, if they are installed.
