@@ -4,8 +4,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, setrlimit};
 use situ_bus::{
-    Encoding, Node, PublisherQos, RawPublisher, RawSubscriber, Root, SubscriberQos, TypeDescription,
+    Encoding, Node, PublisherQos, RawPublisher, RawSubscriber, Reliability, Root, SubscriberQos,
+    TypeDescription,
 };
 use situ_record::{
     Command, Compression, EditOptions, End, Filter, Flashback, FlashbackOptions, Message, PlayOptions,
@@ -215,7 +217,8 @@ fn play_all(place: &Place, points: &[u8]) {
 fn losses_are_counted() {
     let place = Place::new();
     let node = place.node("sensor");
-    let qos = PublisherQos { depth: 4, ..PublisherQos::default() };
+    // Reliable publishers wait for reliable subscribers, and not for a recorder.
+    let qos = PublisherQos { depth: 4, reliability: Reliability::Reliable, ..PublisherQos::default() };
     let few =
         RawPublisher::create(&node, "few", &description("demo::msg::Note", Encoding::Xcdr1), qos).unwrap();
     let mut recorder = place.recorder(&place.node("recorder"), "few.mcap", WriterOptions::default());
@@ -223,10 +226,14 @@ fn losses_are_counted() {
     for number in 0..count {
         publish(&few, &[], &note(number, ""));
     }
-    let recorded = {
-        record_until(&mut recorder, 1);
-        recorder.finish()
-    };
+    let (begin, mut warnings) = (Instant::now(), Vec::new());
+    while warnings.is_empty() {
+        recorder.step(Duration::from_millis(5)).unwrap();
+        warnings = recorder.take_warnings();
+        assert!(begin.elapsed() < PATIENCE);
+    }
+    assert!(warnings[0].contains("they are overwritten before they can be recorded"), "{warnings:?}");
+    let recorded = recorder.finish();
     let topic = &recorded.topics[0];
     assert!(topic.lost > 0, "{topic:?}");
     assert_eq!((topic.messages + topic.lost, recorded.missing()), (count, topic.lost));
@@ -260,6 +267,26 @@ fn what_a_new_topic_published_before_it_was_joined_is_counted_and_told() {
     let topic = &report.topics[0];
     assert_eq!((topic.messages, topic.lost, topic.missed, report.missing()), (1, 3, 3, 3));
     assert_eq!(messages(&place.path("late.mcap"))[0].sequence, 3);
+}
+
+#[test]
+fn each_publisher_has_a_channel_with_its_own_numbers() {
+    let place = Place::new();
+    let nodes = ["left", "right"].map(|name| place.node(name));
+    let notes = [0, 1].map(|side| publisher(&nodes[side], "note", "demo::msg::Note", Encoding::Xcdr1));
+    let mut recorder = place.recorder(&place.node("recorder"), "two.mcap", WriterOptions::default());
+    for number in 0..6 {
+        publish(&notes[number as usize % 2], &[], &note(number, ""));
+    }
+    record_until(&mut recorder, 6);
+    assert_eq!(recorder.finish().missing(), 0);
+    let all = messages(&place.path("two.mcap"));
+    for (node, first) in [("/left", 0_u64), ("/right", 1)] {
+        let of_node: Vec<_> = all.iter().filter(|it| it.channel.metadata["situ.node"] == node).collect();
+        assert!(of_node.iter().all(|message| message.channel.id == of_node[0].channel.id));
+        let numbers: Vec<u32> = of_node.iter().map(|message| message.sequence).collect();
+        assert_eq!((numbers.as_slice(), of_node[2].data()), ([0, 1, 2].as_slice(), &*note(first + 4, "")));
+    }
 }
 
 /// A file with messages of 100 bytes on two channels, a millisecond apart.
@@ -440,17 +467,64 @@ fn a_write_that_fails_leaves_a_file_that_is_read() {
         assert_eq!(read_all(&path).0, kept);
         return;
     }
+    rerun_with_a_limit("a_write_that_fails_leaves_a_file_that_is_read", "200");
+}
+
+/// Runs a test in a process whose files have a limit of their size, in blocks of 512 bytes. To reach it is an
+/// error there, and no signal.
+fn rerun_with_a_limit(test: &str, blocks: &str) {
     let scratch = Scratch::created("full");
-    let child = rerun("a_write_that_fails_leaves_a_file_that_is_read", "full");
+    let child = rerun(test, "full");
     let mut shell = std::process::Command::new("sh");
-    // 100 KiB, in blocks of 512 bytes.
-    shell.args(["-c", "trap '' XFSZ; ulimit -f 200; exec \"$0\" \"$@\""]).arg(child.get_program());
+    shell.args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"")]);
+    shell.arg(child.get_program());
     shell.args(child.get_args()).env("SITU_TEST_ROOT", scratch.path());
     for (key, value) in child.get_envs() {
         shell.env(key, value.unwrap_or_default());
     }
     let output = shell.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn all_that_a_full_disk_leaves_out_is_counted() {
+    if let Some((_, scratch)) = role_in_root() {
+        let root = Root::at(scratch.path().join("root"), None);
+        let node = Node::in_root("sensor", root.clone()).unwrap();
+        let notes = publisher(&node, "note", "demo::msg::Note", Encoding::Xcdr1);
+        let output = scratch.path().join("full.mcap");
+        let writer = WriterOptions { chunk_bytes: 64 << 10, ..WriterOptions::default() };
+        let selection = Selection::all();
+        let options = RecordOptions { output: output.clone(), selection, project: false, writer };
+        let mut recorder = Recorder::start(&node, &root, options).unwrap();
+        let (text, mut published) = ("x".repeat(3_000), 0);
+        let mut publish_one = || {
+            publish(&notes, &[], &note(published, &text));
+            published += 1;
+        };
+        let begin = Instant::now();
+        for number in 0.. {
+            if recorder.step(Duration::ZERO).is_err() {
+                break;
+            }
+            publish_one();
+            if number == 600 {
+                // By now the topic has all the memory that it needs. The file gets 4 MiB.
+                let limit = Rlimit { current: Some(4 << 20), maximum: None };
+                setrlimit(Resource::Fsize, limit).unwrap();
+            }
+            assert!(begin.elapsed() < PATIENCE);
+        }
+        // Nobody takes these.
+        (0..5).for_each(|_| publish_one());
+        let report = recorder.finish();
+        let (kept, topic) = (report.written.files[0].statistics.messages, &report.topics[0]);
+        assert!(report.written.error.is_some() && report.written.unwritten > 5 && kept > 0);
+        assert_eq!((kept + report.missing(), topic.lost, topic.unreadable), (published, 0, 0));
+        assert_eq!(read_all(&output).0, kept);
+        return;
+    }
+    rerun_with_a_limit("all_that_a_full_disk_leaves_out_is_counted", "unlimited");
 }
 
 #[test]

@@ -111,6 +111,8 @@ pub struct Recorder {
     /// Topics whose losses were reported.
     warned: HashSet<String>,
     warnings: Vec<String>,
+    /// Messages that the writer did not accept, because writing has failed.
+    unwritten: u64,
     /// From the clock of the bus to the time since 1970.
     offset: u64,
     looked: Option<Instant>,
@@ -149,6 +151,7 @@ impl Recorder {
             refused: HashSet::new(),
             warned: HashSet::new(),
             warnings: Vec::new(),
+            unwritten: 0,
             offset: clock_offset(),
             looked: None,
             glanced: Instant::now(),
@@ -258,7 +261,7 @@ impl Recorder {
                 Ok(Some(sample)) => match topic.record(&mut self.writer, &self.root, sample, self.offset) {
                     Ok(()) => {}
                     Err(MessageError::Write(error)) => {
-                        topic.counts.unreadable += 1;
+                        self.unwritten += 1;
                         return Err(error.into());
                     }
                     Err(MessageError::Project(error)) => {
@@ -336,18 +339,23 @@ impl Recorder {
         let mut error = None;
         for index in 0..self.topics.len() {
             let end = self.topics[index].end(&self.root);
-            while error.is_none() && self.topics[index].is_before(end) {
+            while error.is_none() && self.topics[index].left(end) > 0 {
                 match self.take_turn(index) {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(failed) => error = Some(failed),
                 }
             }
+            if error.is_some() {
+                self.unwritten += self.topics[index].left(end);
+            }
         }
         let topics = self.counts();
         // The topics go first: they may hold memory that the file no longer needs.
         self.topics.clear();
-        RecordReport { topics, written: self.writer.finish() }
+        let mut written = self.writer.finish();
+        written.unwritten += self.unwritten;
+        RecordReport { topics, written }
     }
 }
 

@@ -145,9 +145,9 @@ impl RecordedTopic {
         inspect::topic(root, &self.info.name).ok().flatten().map_or(0, |topic| topic.published)
     }
 
-    /// Whether its next message is one before this number.
-    pub fn is_before(&self, end: u64) -> bool {
-        self.subscriber.as_ref().is_some_and(|subscriber| subscriber.cursor() < end)
+    /// The messages before this number that were not taken.
+    pub fn left(&self, end: u64) -> u64 {
+        self.subscriber.as_ref().map_or(0, |subscriber| end.saturating_sub(subscriber.cursor()))
     }
 
     /// The messages that were overwritten before they were taken, so far.

@@ -105,7 +105,8 @@ pub struct FileReport {
 pub struct Written {
     /// The files, in their order.
     pub files: Vec<FileReport>,
-    /// Messages that were accepted and are not in any file, because writing failed.
+    /// Messages that are not in any file, because writing failed: those that a [`Writer`](crate::Writer) had
+    /// accepted, and in the report of a recorder also those that came after.
     pub unwritten: u64,
     /// Why writing failed, if it did.
     pub error: Option<WriteError>,
