@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
     file.extend_from_slice(bytes);
     let file = if bytes.first().is_some_and(|byte| byte % 2 == 0) { &file } else { bytes };
     std::fs::write(&path, file).unwrap();
-    let limits = ReadLimits { record: 1 << 20, memory: 4 << 20, entries: 1 << 12 };
+    let limits = ReadLimits { record: 1 << 20, memory: 4 << 20, entries: 1 << 12, definitions: 1 << 20 };
     if let Ok(reader) = Reader::open_with(&path, limits) {
         for message in reader.messages(Filter::default()).flatten() {
             assert!(message.data().len() <= 1 << 20);

@@ -11,7 +11,8 @@ use situ_bus::{
 };
 use situ_record::{
     Command, Compression, EditOptions, End, Filter, Flashback, FlashbackOptions, Message, PlayOptions,
-    Player, Reader, RecordOptions, Recorder, Ring, Selection, Writer, WriterOptions, edit,
+    Player, ReadError, ReadLimits, Reader, RecordOptions, Recorder, Ring, Selection, Writer, WriterOptions,
+    edit,
 };
 use situ_schema::Schema;
 use situ_testkit::process::{Role, rerun, role_in_root, say};
@@ -413,6 +414,27 @@ fn a_chunk_without_a_size_is_read_up_to_its_end() {
     let (messages, is_whole) = read_all(&path);
     // A chunk of 1500 bytes has ten or eleven messages of 131, and the definitions.
     assert!((10..=11).contains(&messages) && !is_whole, "{messages}");
+}
+
+#[test]
+fn schemas_and_channels_have_a_limit_in_bytes() {
+    let place = Place::new();
+    let path = place.path("definitions.mcap");
+    written(&path, WriterOptions { chunk_bytes: 1_500, ..WriterOptions::default() }, 40);
+    let open = |definitions| Reader::open_with(&path, ReadLimits { definitions, ..ReadLimits::default() });
+    // By the summary, and without it.
+    for _ in 0..2 {
+        let reader = open(100_000).unwrap();
+        let schemas: usize = reader.schemas().values().map(|schema| schema.data.len()).sum();
+        assert!(schemas > 0);
+        let refused = open(schemas as u64).map(|_| ());
+        assert!(
+            matches!(refused, Err(ReadError::Definitions { limit }) if limit == schemas as u64),
+            "{refused:?}"
+        );
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() - 8]).unwrap();
+    }
 }
 
 #[test]

@@ -237,7 +237,8 @@ pub struct PlayArgs {
     #[arg(short = 'm', long, value_name = "FROM=TO", value_parser = pair)]
     pub remap: Vec<(String, String)>,
     /// Publish the time of the file on `clock`, this often per second
-    #[arg(long, value_name = "HZ", num_args = 0..=1, default_missing_value = "100", value_parser = rate)]
+    #[arg(long, value_name = "HZ", num_args = 0..=1, require_equals = true, default_missing_value = "100",
+        value_parser = rate)]
     pub clock: Option<f64>,
     /// Wait this many seconds for a subscriber of each topic
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = seconds_or_none)]

@@ -43,7 +43,7 @@ fn a_part_is_played_and_again_and_again() {
 fn the_clock_is_that_of_the_file() {
     let sandbox = Sandbox::new();
     let path = numbers(&sandbox);
-    let _player = sandbox.spawn(&["play", &path, "--rate", "0.001", "--clock", "50"]);
+    let _player = sandbox.spawn(&["play", &path, "--rate", "0.001", "--clock=50"]);
     sandbox.wait_for_topic("clock");
     let echo = sandbox.run(&["--json", "topic", "echo", "clock", "-n", "1", "--timeout", "30"]);
     let message: serde_json::Value = serde_json::from_str(text(&echo).lines().next().unwrap()).unwrap();

@@ -14,12 +14,14 @@ pub struct ReadLimits {
     pub memory: u64,
     /// The largest number of chunks, channels, schemas, attachments, metadata and damaged parts together.
     pub entries: usize,
+    /// The bytes of all schemas and channels together.
+    pub definitions: u64,
 }
 
 impl Default for ReadLimits {
-    /// 2 GiB for a record, 4 GiB of memory, a million entries.
+    /// 2 GiB for a record, 4 GiB of memory, a million entries, 256 MiB of schemas and channels.
     fn default() -> Self {
-        Self { record: 2 << 30, memory: 4 << 30, entries: 1 << 20 }
+        Self { record: 2 << 30, memory: 4 << 30, entries: 1 << 20, definitions: 256 << 20 }
     }
 }
 
@@ -77,6 +79,15 @@ pub enum ReadError {
         /// The limit.
         limit: usize,
     },
+    /// The file defines more than this reader keeps.
+    #[error(
+        "the schemas and channels of the file have more than {limit} bytes: raise the limits of the reader if \
+         it may"
+    )]
+    Definitions {
+        /// The limit.
+        limit: u64,
+    },
     /// The times of so many chunks overlap that their messages cannot be sorted.
     #[error("the times of chunks overlap: sorting their messages needs more than {limit} bytes of memory")]
     Overlap {
@@ -119,4 +130,11 @@ pub enum ReadError {
         /// The channel.
         channel: u16,
     },
+}
+
+impl ReadError {
+    /// Whether nothing more of the file is read: it is not a damaged part that can be left out.
+    pub(super) fn ends_reading(&self) -> bool {
+        matches!(self, Self::Io { .. } | Self::TooMany { .. } | Self::Definitions { .. })
+    }
 }

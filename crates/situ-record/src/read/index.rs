@@ -51,6 +51,8 @@ pub struct Index {
     pub library: String,
     /// The schemas.
     pub schemas: BTreeMap<u16, Arc<Schema>>,
+    /// The bytes of the schemas and channels.
+    pub definition_bytes: u64,
     /// The channels.
     pub channels: BTreeMap<u16, Arc<Channel>>,
     /// The messages.
@@ -86,7 +88,7 @@ impl Index {
                 return Ok(index);
             }
             Ok(false) => {}
-            Err(error @ (ReadError::Io { .. } | ReadError::TooMany { .. })) => return Err(error),
+            Err(error) if error.ends_reading() => return Err(error),
             Err(error) => index.problems.push(format!("the summary is not used: {error}")),
         }
         Self::walk(source, index)
@@ -97,6 +99,9 @@ impl Index {
         let others = self.attachments.len() + self.metadata.len() + self.problems.len();
         if entries + others > limits.entries {
             return Err(ReadError::TooMany { limit: limits.entries });
+        }
+        if self.definition_bytes > limits.definitions {
+            return Err(ReadError::Definitions { limit: limits.definitions });
         }
         Ok(())
     }
@@ -168,6 +173,7 @@ impl Index {
 
     /// Adds a schema or a channel. Of two with one number, the first stays.
     fn define(&mut self, kind: u8, content: &[u8]) -> Result<(), Malformed> {
+        let before = self.schemas.len() + self.channels.len();
         match kind {
             op::SCHEMA => {
                 let schema = parse::schema(content)?;
@@ -178,6 +184,9 @@ impl Index {
                 self.channels.entry(channel.id).or_insert_with(|| Arc::new(channel));
             }
             _ => {}
+        }
+        if self.schemas.len() + self.channels.len() > before {
+            self.definition_bytes += content.len() as u64;
         }
         Ok(())
     }
@@ -205,7 +214,7 @@ impl Index {
                     let is_cut = next.is_none();
                     match index.add_chunk(source, at, is_cut) {
                         Ok(()) => {}
-                        Err(error @ (ReadError::Io { .. } | ReadError::TooMany { .. })) => return Err(error),
+                        Err(error) if error.ends_reading() => return Err(error),
                         Err(error) if !is_cut => index.problems.push(error.to_string()),
                         Err(_) => {}
                     }

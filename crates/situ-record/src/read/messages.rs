@@ -77,6 +77,7 @@ pub struct Messages<'r> {
     filter: Filter<'r>,
     schemas: BTreeMap<u16, Arc<Schema>>,
     channels: BTreeMap<u16, Arc<Channel>>,
+    definition_bytes: u64,
     wanted: HashMap<u16, bool>,
     /// The blocks that are not loaded yet, the last one first.
     blocks: Vec<Block>,
@@ -100,6 +101,7 @@ impl<'r> Messages<'r> {
             filter,
             schemas: index.schemas.clone(),
             channels: index.channels.clone(),
+            definition_bytes: index.definition_bytes,
             wanted: HashMap::new(),
             blocks,
             loaded: HashMap::new(),
@@ -126,6 +128,7 @@ impl<'r> Messages<'r> {
         };
         let mut left = Vec::new();
         let mut rest = records.as_slice();
+        let mut defined = self.schemas.len() + self.channels.len();
         let begin = records.len();
         while let Some((kind, content)) = parse::next_record(&mut rest) {
             let malformed = |source| ReadError::Malformed { at, source };
@@ -148,6 +151,15 @@ impl<'r> Messages<'r> {
                     self.channels.entry(channel.id).or_insert_with(|| Arc::new(channel));
                 }
                 _ => {}
+            }
+            if self.schemas.len() + self.channels.len() > defined {
+                defined = self.schemas.len() + self.channels.len();
+                self.definition_bytes += content.len() as u64;
+                let limit = self.source.limits.definitions;
+                if self.definition_bytes > limit {
+                    self.blocks.clear();
+                    return Err(ReadError::Definitions { limit });
+                }
             }
         }
         // Messages of the same time stay in the order of the file.
