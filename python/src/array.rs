@@ -18,8 +18,7 @@ use situ_schema::model::TypeId;
 
 use crate::errors::{Kind, module};
 use crate::hold::Memory;
-use crate::schema::TypeHandle;
-use crate::types::{Item, Types};
+use crate::types::{Item, TypeHandle, Types};
 
 /// Numbers, or structs of numbers, in a message's memory.
 #[pyclass(frozen, module = "situ", name = "Array")]

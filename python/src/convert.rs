@@ -15,8 +15,8 @@ use situ_schema::dynamic::{self, Numbers, Record, Value};
 use situ_schema::model::{self, Primitive, Type, TypeId};
 
 use crate::array::{Array, helpers};
+use crate::content::Struct;
 use crate::errors::Kind as Error;
-use crate::message::Struct;
 use crate::types::{Item, Kind, MemberPlan, Part, Types};
 use crate::union::Union;
 

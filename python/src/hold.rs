@@ -13,18 +13,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use situ_bus::{DetachedLoan, RawSample};
 
 use crate::errors::Kind;
 use crate::port::Port;
-
-/// Locks a mutex whose content is consistent whenever it is unlocked.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use crate::sync::lock;
 
 /// Who owns the bytes.
 pub enum Owner {

@@ -5,14 +5,15 @@
 //!   node           nodes, and what they find in their root
 //!   publisher      publishers; port is what a publisher shares with its loans
 //!   subscriber     subscribers
-//!   message        messages: the base of the classes of all types
+//!   message        messages: the base of the classes of all types; info what the bus tells of them
 //!     view           flat messages, read and written in place; list_view their sequences
 //!     convert        values from objects of Python; objects the other way; union the values of unions
+//!     content        where the content of a message is
 //!     array          numbers in a message's memory, for numpy and DLPack
-//!     hold           the memory of messages, and who keeps it
+//!     hold           the memory of messages, and what keeps it
 //!   schema         schemas and types
 //!     types          what the package knows of a type
-//!   service wait_set events trace qos errors process
+//!   service wait_set events trace qos errors process sync
 //! ```
 //!
 //! The other half, `situ/*.py`, has the classes that users see. What runs for each message is here.
@@ -20,10 +21,12 @@
 use pyo3::prelude::*;
 
 mod array;
+mod content;
 mod convert;
 mod errors;
 mod events;
 mod hold;
+mod info;
 mod list_view;
 mod message;
 mod node;
@@ -35,6 +38,7 @@ mod qos;
 mod schema;
 mod service;
 mod subscriber;
+mod sync;
 mod trace;
 mod types;
 mod union;
@@ -60,14 +64,14 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<array::Array>()?;
     module.add_class::<events::EventHandle>()?;
-    module.add_class::<list_view::ListView>()?;
-    module.add_class::<message::Info>()?;
+    module.add_class::<view::ListView>()?;
+    module.add_class::<info::Info>()?;
     module.add_class::<message::Member>()?;
-    module.add_class::<message::Struct>()?;
+    module.add_class::<content::Struct>()?;
     module.add_class::<node::NodeHandle>()?;
     module.add_class::<publisher::PublisherHandle>()?;
     module.add_class::<schema::SchemaHandle>()?;
-    module.add_class::<schema::TypeHandle>()?;
+    module.add_class::<types::TypeHandle>()?;
     module.add_class::<subscriber::SubscriberHandle>()?;
     module.add_class::<service::ClientHandle>()?;
     module.add_class::<service::RequestObject>()?;

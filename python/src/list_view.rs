@@ -1,24 +1,11 @@
 //! Sequences and arrays of texts, structs, unions and sequences, in a flat message that is held.
 
-use std::sync::Arc;
-
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::types::Part;
-use crate::view::{Access, View};
-
-/// Elements in place. It has the protocols of Python's sequences. In a loan, elements can be replaced.
-#[pyclass(frozen, sequence, module = "situ", name = "ListView")]
-pub struct ListView {
-    pub view: View,
-    pub element: Arc<Part>,
-    pub at: u64,
-    /// The lengths of its dimensions. Only arrays have more than one.
-    pub lengths: Vec<u64>,
-    pub name: String,
-}
+use crate::errors::Kind as Error;
+use crate::view::{Access, ListView};
 
 impl ListView {
     fn place(&self, index: isize) -> PyResult<u64> {
@@ -58,7 +45,7 @@ impl ListView {
         let memory = self.view.hold.memory(py)?;
         let name = format!("{}[{index}]", self.name);
         if self.lengths.len() > 1 {
-            return Err(crate::errors::Kind::Conversion.error(py, "set the elements of its rows"));
+            return Err(Error::Conversion.error(py, "set the elements of its rows"));
         }
         Access { py, view: &self.view, memory: &memory, name: &name }.set(&self.element, at, value)
     }

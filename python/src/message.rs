@@ -1,139 +1,28 @@
 //! Messages, and structs in them: the base of the classes that `situ/_types.py` makes for each type.
-//!
-//! ```text
-//!   Values     objects of Python: a new message, or one that was decoded
-//!   View       a flat message in shared memory: a sample, or a loan
-//!   Encoded    a serialized message or a region, which is decoded when a member is asked for
-//! ```
 
 use std::sync::{Arc, Mutex};
 
 use pyo3::exceptions::PyAttributeError;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use situ_bus::{Encoding, RawSample};
 use situ_schema::dynamic::{self, Value};
-use situ_schema::model::{Type, TypeId};
+use situ_schema::model::Type;
 
 use crate::array::Array;
-use crate::convert::{Fail, default_record, no_member, to_member_value, to_struct_value};
+use crate::content::{Content, State, Struct, View, instantiate};
+use crate::convert::{default_record, no_member, to_member_value, to_struct_value};
 use crate::errors::Kind as Error;
-use crate::hold::{Hold, Memory, Owner, lock};
+use crate::hold::{Hold, Memory, Owner};
+use crate::info::{Info, info_of};
 use crate::objects::{numpy_if_array, to_object, to_plain};
-use crate::schema::TypeHandle;
-use crate::types::{StructPlan, Types};
-use crate::view::{Access, View};
-
-/// Where the content of a message is.
-pub enum State {
-    /// Objects, in the order of the members. `lender`: the publisher that publishes it at the end of a
-    /// `with`.
-    Values { values: Vec<Py<PyAny>>, lender: Option<Py<PyAny>> },
-    /// A flat message, from this byte of its head on.
-    View { hold: Arc<Hold>, at: u64 },
-    /// A message that is not decoded yet.
-    Encoded { hold: Arc<Hold> },
-}
-
-struct Content {
-    types: Arc<Types>,
-    plan: Arc<StructPlan>,
-    state: State,
-    info: Option<Arc<Info>>,
-}
-
-/// A message, or a struct in one.
-#[pyclass(frozen, subclass, module = "situ", name = "Struct")]
-pub struct Struct {
-    content: Mutex<Option<Content>>,
-}
-
-/// What the bus tells of a message that was taken.
-#[pyclass(frozen, module = "situ", name = "MessageInfo", get_all)]
-#[derive(Clone)]
-pub struct Info {
-    /// Its number in the topic's order.
-    sequence: u64,
-    /// When it was published, in nanoseconds of the clock of `situ.now_ns`.
-    published_at_ns: u64,
-    /// When it was taken; 0 unless the subscriber asked for it.
-    received_at_ns: u64,
-    /// The id of the publisher's node.
-    publisher: String,
-    /// How many messages its publisher had published before.
-    publisher_sequence: u64,
-    /// `flat`, `xcdr1`, `xcdr2` or `region`.
-    encoding: &'static str,
-    /// Its user header.
-    user_header: Vec<u8>,
-    /// The number of its bytes.
-    size: usize,
-}
-
-#[pymethods]
-impl Info {
-    fn __repr__(&self) -> String {
-        format!(
-            "MessageInfo(sequence={}, published_at_ns={}, publisher={:?}, publisher_sequence={}, encoding={:?}, size={})",
-            self.sequence,
-            self.published_at_ns,
-            self.publisher,
-            self.publisher_sequence,
-            self.encoding,
-            self.size
-        )
-    }
-}
-
-/// The word for an encoding.
-pub fn encoding_name(encoding: Encoding) -> &'static str {
-    match encoding {
-        Encoding::Flat => "flat",
-        Encoding::Xcdr1 => "xcdr1",
-        Encoding::Xcdr2 => "xcdr2",
-        Encoding::Region => "region",
-    }
-}
-
-fn info_of(sample: &RawSample) -> Info {
-    Info {
-        sequence: sample.sequence(),
-        published_at_ns: sample.published_at_ns(),
-        received_at_ns: sample.received_at_ns(),
-        publisher: sample.publisher_id().to_string(),
-        publisher_sequence: sample.publisher_sequence(),
-        encoding: encoding_name(sample.encoding()),
-        user_header: sample.user_header().to_vec(),
-        size: sample.head_in_place().len() + sample.body_size(),
-    }
-}
+use crate::sync::lock;
+use crate::types::{StructPlan, TypeHandle, Types};
+use crate::view::Access;
 
 const RELEASED: &str = "the message is released: use it inside its `with` block, or keep a `copy()`";
 const PUBLISHED: &str = "the loan is published: nobody may change it any more";
 const DROPPED: &str = "the loan was dropped";
-
-/// A message of a type, in this state.
-pub fn instantiate<'py>(
-    py: Python<'py>,
-    types: &Arc<Types>,
-    id: TypeId,
-    state: State,
-) -> PyResult<Bound<'py, Struct>> {
-    let class = types.struct_class(py, id)?;
-    let nothing = PyTuple::empty(py);
-    // SAFETY: the class is a subclass of `Struct`, made by a `class` statement, so it is a heap type whose
-    // `tp_new` is that of `Struct`, which takes any arguments.
-    let object = unsafe {
-        let new = ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_new);
-        let new: ffi::newfunc = std::mem::transmute(new);
-        Bound::from_owned_ptr_or_err(py, new(class.as_type_ptr(), nothing.as_ptr(), std::ptr::null_mut()))?
-    };
-    let object = object.cast_into::<Struct>()?;
-    let content = Content { types: types.clone(), plan: types.plan(id).clone(), state, info: None };
-    *lock(&object.get().content) = Some(content);
-    Ok(object)
-}
 
 /// A message that was taken.
 pub fn received<'py>(
@@ -169,36 +58,6 @@ enum Reach {
 }
 
 impl Struct {
-    fn not_begun(py: Python<'_>) -> PyErr {
-        Error::Error.error(py, "the message was not initialized: call the `__init__` of its class")
-    }
-
-    /// Its types and plan.
-    pub fn plan(&self, py: Python<'_>) -> PyResult<(Arc<Types>, Arc<StructPlan>)> {
-        let content = lock(&self.content);
-        let content = content.as_ref().ok_or_else(|| Self::not_begun(py))?;
-        Ok((content.types.clone(), content.plan.clone()))
-    }
-
-    /// The hold of the memory in which it lies.
-    pub fn view(&self) -> Option<(View, u64)> {
-        let content = lock(&self.content);
-        let content = content.as_ref()?;
-        match &content.state {
-            State::View { hold, at } => {
-                Some((View { types: content.types.clone(), hold: hold.clone() }, *at))
-            }
-            _ => None,
-        }
-    }
-
-    fn hold(&self) -> Option<Arc<Hold>> {
-        match &lock(&self.content).as_ref()?.state {
-            State::View { hold, .. } | State::Encoded { hold } => Some(hold.clone()),
-            State::Values { .. } => None,
-        }
-    }
-
     /// Decodes a serialized message or a region.
     fn decode(&self, py: Python<'_>) -> PyResult<()> {
         let (hold, types) = match &*lock(&self.content) {
@@ -295,24 +154,6 @@ impl Struct {
                 }
                 Ok(())
             }
-        }
-    }
-
-    /// Its content as a value, if it is a message of this type in memory. A copy is read: another process may
-    /// still write the memory.
-    pub fn own_value(&self, py: Python<'_>, types: &Arc<Types>, id: TypeId) -> Result<Option<Value>, Fail> {
-        let Some((view, at)) = self.view() else { return Ok(None) };
-        let (own, plan) = self.plan(py)?;
-        if !(Arc::ptr_eq(&own, types) && plan.id == id) {
-            return Ok(None);
-        }
-        let memory = view.hold.memory(py)?;
-        let size = plan.size.unwrap_or(0);
-        let head = memory.head().get(at as usize..(at + size) as usize).unwrap_or_default().to_vec();
-        let body = if types.schema.has_bulk(id) { memory.body().to_vec() } else { Vec::new() };
-        match dynamic::from_flat(&types.schema, id, &head, &body) {
-            Ok(value) => Ok(Some(value)),
-            Err(error) => Err(Error::Malformed.error(py, error).into()),
         }
     }
 

@@ -8,9 +8,9 @@ use situ_bus::inspect;
 use situ_bus::{GraphNode, Node, NodeOptions, Root};
 
 use crate::errors::Kind as Error;
-use crate::hold::lock;
-use crate::message::encoding_name;
+use crate::info::encoding_name;
 use crate::process::{self, Process};
+use crate::sync::lock;
 
 /// The names and schemas of requests and replies, and whether requests are flat.
 type ServiceTypes = (String, String, String, String, bool);

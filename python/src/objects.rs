@@ -9,9 +9,9 @@ use situ_schema::dynamic::Value;
 use situ_schema::model::{self, Primitive, Type, TypeId};
 
 use crate::array::{Array, into_numpy};
+use crate::content::{State, instantiate};
 use crate::convert::{innermost, stored};
 use crate::errors::Kind as Error;
-use crate::message::{State, instantiate};
 use crate::types::{Item, Kind, Part, Types};
 use crate::union::Union;
 

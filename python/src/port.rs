@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use situ_bus::{DetachedLoan, LoanError, PublishError, RawLoan, RawPublisher, Reliability};
 
 use crate::errors::Kind;
-use crate::hold::lock;
 use crate::process::{self, Process};
+use crate::sync::lock;
 
 /// How long a publisher waits for room before it looks for signals. Not so short that the bus stops noticing
 /// that a subscriber is used by the publishing thread.

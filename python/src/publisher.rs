@@ -9,17 +9,18 @@ use situ_schema::dynamic;
 use situ_schema::model::Type;
 
 use crate::array::helpers;
+use crate::content::{State, Struct, instantiate};
 use crate::convert::to_struct_value;
 use crate::errors::Kind as Error;
 use crate::events::EventHandle;
-use crate::hold::{Hold, Memory, lock};
-use crate::message::{State, Struct, instantiate};
+use crate::hold::{Hold, Memory};
+use crate::info::encoding_name;
 use crate::node::NodeHandle;
-use crate::port::Port;
+use crate::port::{Port, loan_error};
 use crate::process;
 use crate::qos;
-use crate::schema::TypeHandle;
-use crate::types::{Kind, Part, Types};
+use crate::sync::lock;
+use crate::types::{Kind, Part, TypeHandle, Types};
 
 /// The alignment of bulk members in a body.
 const BULK_ALIGN: u64 = 64;
@@ -187,7 +188,7 @@ impl PublisherHandle {
     /// `flat`, or `xcdr1` for serialized messages.
     #[getter]
     fn encoding(&self) -> &'static str {
-        crate::message::encoding_name(self.encoding)
+        encoding_name(self.encoding)
     }
 
     /// How many subscribers match.
@@ -216,7 +217,7 @@ impl PublisherHandle {
     /// Gets memory for so many messages of so many bytes now.
     fn reserve(&self, py: Python<'_>, messages: usize, bytes: usize) -> PyResult<()> {
         let reserved = self.port(py)?.with(py, |raw| raw.reserve(messages, bytes))?;
-        reserved.map_err(|error| crate::port::loan_error(py, &error))
+        reserved.map_err(|error| loan_error(py, &error))
     }
 
     /// Leaves the topic. Loans that still exist can no longer be made, and those that exist stay valid.

@@ -5,47 +5,16 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use situ_bus::{Encoding, TypeDescription};
 use situ_schema::model::{Kind, Literal, Primitive, Type, TypeId};
 use situ_schema::{Format, Loader, Schema, dynamic};
 
+use crate::content::{State, instantiate};
 use crate::convert::to_struct_value;
 use crate::errors::Kind as Error;
 use crate::hold::{Hold, Memory};
-use crate::message::{State, instantiate};
 use crate::objects::to_object;
 use crate::process;
-use crate::types::{Item, Types, typestr};
-
-/// A type of messages, of a part of one, or of an enum.
-#[pyclass(frozen, module = "situ", name = "Type")]
-pub struct TypeHandle {
-    pub types: Arc<Types>,
-    pub id: TypeId,
-}
-
-impl TypeHandle {
-    /// A handle.
-    pub fn new(types: Arc<Types>, id: TypeId) -> Self {
-        Self { types, id }
-    }
-
-    /// The type as a participant registers it. `flat`: with flat messages, if it has a flat form.
-    pub fn describe(&self, flat: bool, user_header_size: u32) -> TypeDescription {
-        let (schema, id) = (&self.types.schema, self.id);
-        let flat = flat && schema.is_flattable(id);
-        let size = schema.flat_layout(id).filter(|_| flat && !schema.has_bulk(id));
-        TypeDescription {
-            name: schema.name(id).to_string(),
-            schema: schema.canonical(id),
-            schema_hash: schema.schema_hash(id),
-            layout_hash: if flat { schema.layout_hash(id) } else { 0 },
-            encoding: if flat { Encoding::Flat } else { Encoding::Xcdr1 },
-            fixed_size: size.and_then(|it| it.extent.size.try_into().ok()).unwrap_or_default(),
-            user_header_size,
-        }
-    }
-}
+use crate::types::{self, Item, MemberPlan, StructPlan, TypeHandle, Types, typestr};
 
 /// A value of the schema's own notation, for the defaults of constants.
 fn literal(py: Python<'_>, schema: &Schema, value: &Literal) -> PyResult<Py<PyAny>> {
@@ -131,7 +100,7 @@ impl TypeHandle {
             return Err(Error::Schema.error(py, text));
         };
         let schema = &self.types.schema;
-        let of = |it: &crate::types::MemberPlan| {
+        let of = |it: &MemberPlan| {
             let mut text = schema.display(&it.part.ty);
             if it.optional {
                 text = format!("@optional {text}");
@@ -171,16 +140,16 @@ impl TypeHandle {
             names.append(&member.name)?;
             offsets.append(member.at)?;
             let item = match &member.part.kind {
-                crate::types::Kind::Array { item: Some(item), dimensions, .. } => {
+                types::Kind::Array { item: Some(item), dimensions, .. } => {
                     let inner = dimensions.iter().map(|it| u64::from(*it)).collect();
                     Some(Item { inner, ..item.clone() })
                 }
-                crate::types::Kind::Struct(id) => {
+                types::Kind::Struct(id) => {
                     Some(Item { typestr: String::new(), size: 0, inner: Vec::new(), of: Some(*id) })
                 }
-                crate::types::Kind::Primitive(it) => Some(number(*it)),
-                crate::types::Kind::Enum(_) => Some(number(Primitive::I32)),
-                crate::types::Kind::Bitmask(_, it) => Some(number(*it)),
+                types::Kind::Primitive(it) => Some(number(*it)),
+                types::Kind::Enum(_) => Some(number(Primitive::I32)),
+                types::Kind::Bitmask(_, it) => Some(number(*it)),
                 _ => None,
             };
             let Some(item) = item else {
@@ -303,7 +272,7 @@ impl TypeHandle {
 }
 
 impl TypeHandle {
-    fn plan(&self) -> Option<&Arc<crate::types::StructPlan>> {
+    fn plan(&self) -> Option<&Arc<StructPlan>> {
         let is_struct = self.types.schema.definition(self.id).kind.as_struct().is_some();
         is_struct.then(|| self.types.plan(self.id))
     }

@@ -13,15 +13,16 @@ use situ_bus::{
 };
 use situ_schema::dynamic;
 
+use crate::content::Struct;
 use crate::convert::to_struct_value;
 use crate::errors::{Kind as Error, refused};
-use crate::hold::lock;
-use crate::message::{Struct, received};
+use crate::message::received;
 use crate::node::NodeHandle;
 use crate::process::{self, Process};
 use crate::qos;
-use crate::schema::TypeHandle;
 use crate::subscriber::{SLICE, take_error};
+use crate::sync::lock;
+use crate::types::TypeHandle;
 
 /// An encoded message.
 struct Encoded {

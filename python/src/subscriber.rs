@@ -8,15 +8,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use situ_bus::{Encoding, EventFd, RawSubscriber, TakeError, TypeDescription, Wait};
 
+use crate::content::Struct;
 use crate::errors::Kind as Error;
 use crate::events::EventHandle;
-use crate::hold::{lock, note_taken, places_of};
-use crate::message::{Struct, received};
+use crate::hold::{note_taken, places_of};
+use crate::message::received;
 use crate::node::NodeHandle;
 use crate::process::{self, Process};
 use crate::qos;
-use crate::schema::TypeHandle;
-use crate::types::Types;
+use crate::sync::lock;
+use crate::types::{TypeHandle, Types};
 
 /// How long one wait lasts before signals are looked for. A signal that arrives while the thread sleeps ends
 /// the sleep at once; one that arrives right before is noticed after this time.

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 use situ_trace::{Argument, Category, Event, Kind, Label, Name, Value};
 
-use crate::hold::lock;
+use crate::sync::lock;
 
 /// How many names, and how many categories, are kept. Further names are written as `OTHER`.
 const MAX_NAMES: usize = 4096;

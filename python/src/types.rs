@@ -9,12 +9,12 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyModule, PyType};
+use situ_bus::{Encoding, TypeDescription};
 use situ_schema::model::{self, Member, Primitive, Type, TypeId};
 use situ_schema::{Extent, Schema};
 
 use crate::errors::{Kind as Error, module};
-use crate::hold::lock;
-use crate::schema::TypeHandle;
+use crate::sync::lock;
 
 /// A root type with all types that it needs.
 pub struct Types {
@@ -22,6 +22,36 @@ pub struct Types {
     pub root: TypeId,
     plans: Vec<OnceLock<Arc<StructPlan>>>,
     classes: Vec<PyOnceLock<Py<PyAny>>>,
+}
+
+/// A type of messages, of a part of one, or of an enum.
+#[pyclass(frozen, module = "situ", name = "Type")]
+pub struct TypeHandle {
+    pub types: Arc<Types>,
+    pub id: TypeId,
+}
+
+impl TypeHandle {
+    /// A handle.
+    pub fn new(types: Arc<Types>, id: TypeId) -> Self {
+        Self { types, id }
+    }
+
+    /// The type as a participant registers it. `flat`: with flat messages, if it has a flat form.
+    pub fn describe(&self, flat: bool, user_header_size: u32) -> TypeDescription {
+        let (schema, id) = (&self.types.schema, self.id);
+        let flat = flat && schema.is_flattable(id);
+        let size = schema.flat_layout(id).filter(|_| flat && !schema.has_bulk(id));
+        TypeDescription {
+            name: schema.name(id).to_string(),
+            schema: schema.canonical(id),
+            schema_hash: schema.schema_hash(id),
+            layout_hash: if flat { schema.layout_hash(id) } else { 0 },
+            encoding: if flat { Encoding::Flat } else { Encoding::Xcdr1 },
+            fixed_size: size.and_then(|it| it.extent.size.try_into().ok()).unwrap_or_default(),
+            user_header_size,
+        }
+    }
 }
 
 /// A struct as Python sees it: the members of its bases first.

@@ -14,20 +14,23 @@ use situ_schema::dynamic;
 use situ_schema::model::{self, Primitive};
 
 use crate::array::{Array, helpers, into_numpy};
+use crate::content::{State, View, instantiate};
 use crate::convert::{self, Fail, integer, item_bytes, to_member_value};
 use crate::errors::Kind as Error;
-use crate::hold::{Hold, Memory};
-use crate::list_view::ListView;
-use crate::message::{State, instantiate};
+use crate::hold::Memory;
 use crate::objects::{self, enum_object, wide_string};
-use crate::types::{Item, Kind, MemberPlan, Part, Types};
+use crate::types::{Item, Kind, MemberPlan, Part};
 use crate::union::Union;
 
-/// Values of a message that is held.
-#[derive(Clone)]
-pub struct View {
-    pub types: Arc<Types>,
-    pub hold: Arc<Hold>,
+/// Elements in place. It has the protocols of Python's sequences. In a loan, elements can be replaced.
+#[pyclass(frozen, sequence, module = "situ", name = "ListView")]
+pub struct ListView {
+    pub view: View,
+    pub element: Arc<Part>,
+    pub at: u64,
+    /// The lengths of its dimensions. Only arrays have more than one.
+    pub lengths: Vec<u64>,
+    pub name: String,
 }
 
 /// A read or a write of one member.
