@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Refuses circles of imports: a source file that, by way of others, imports itself.
 
-    scripts/check-imports.py                 checks every crate, the benchmark and the C++ headers
+    scripts/check-imports.py                 checks every crate, with python/ and bench/, and the C++ headers
     scripts/check-imports.py crates/situ-bus checks one
 
 In Rust, an import is a `use` of `crate::`, `self::` or `super::`, or a path `crate::a::b` in code, and leads to the file of
@@ -120,7 +120,8 @@ def check(folder):
 
 def main():
     named = [Path(name).resolve() for name in sys.argv[1:]]
-    crates = sorted(file.parent for file in [*ROOT.glob("crates/*/Cargo.toml"), *ROOT.glob("bench/Cargo.toml"), *ROOT.glob("bench/*/Cargo.toml")])
+    manifests = ("crates/*/Cargo.toml", "python/Cargo.toml", "bench/Cargo.toml", "bench/*/Cargo.toml")
+    crates = sorted(file.parent for pattern in manifests for file in ROOT.glob(pattern))
     everything = [*crates, ROOT / "cpp/include"]
     circles = sum(check(folder) for folder in named or everything)
     if circles:
