@@ -5,7 +5,9 @@
 //!   node           nodes, and what they find in their root
 //!   publisher      publishers; port is what a publisher shares with its loans
 //!   subscriber     subscribers
+//!   service        clients and servers; endpoint is what subscribers, clients and servers share
 //!   message        messages: the base of the classes of all types; info what the bus tells of them
+//!     encode         the bytes of messages that are sent
 //!     view           flat messages, read and written in place; list_view their sequences
 //!     convert        values from objects of Python; objects the other way; union the values of unions
 //!     content        where the content of a message is
@@ -13,7 +15,7 @@
 //!     hold           the memory of messages, and what keeps it
 //!   schema         schemas and types
 //!     types          what the package knows of a type
-//!   service wait_set events trace qos errors process sync
+//!   wait_set events trace qos errors process sync
 //! ```
 //!
 //! The other half, `situ/*.py`, has the classes that users see. What runs for each message is here.
@@ -23,6 +25,8 @@ use pyo3::prelude::*;
 mod array;
 mod content;
 mod convert;
+mod encode;
+mod endpoint;
 mod errors;
 mod events;
 mod hold;

@@ -38,11 +38,6 @@ pub fn enum_object<'py>(
     if is_known { types.class(py, id)?.call1((value,)) } else { value.into_bound_py_any(py) }
 }
 
-fn item_of(primitive: Primitive) -> Item {
-    let typestr = crate::types::typestr(primitive).to_owned();
-    Item { typestr, size: primitive.size(), inner: Vec::new(), of: None }
-}
-
 /// A value as an object of Python. Numbers stay `Array`s here; a message makes numpy's arrays of them when
 /// they are asked for.
 pub fn to_object<'py>(
@@ -154,7 +149,7 @@ fn list_object<'py>(
         if let Kind::Array { dimensions, .. } = &element.kind {
             lengths.extend(dimensions.iter().map(|it| u64::from(*it)));
         }
-        let array = Array::of_bytes(&bytes, types, &item_of(primitive), &lengths)
+        let array = Array::of_bytes(&bytes, types, &Item::number(primitive), &lengths)
             .ok_or_else(|| Error::Malformed.error(py, "there is no memory for its numbers"))?;
         return Ok(Bound::new(py, array)?.into_any());
     }

@@ -10,7 +10,7 @@ use situ_schema::model::Type;
 
 use crate::array::helpers;
 use crate::content::{State, Struct, instantiate};
-use crate::convert::to_struct_value;
+use crate::encode::encode;
 use crate::errors::Kind as Error;
 use crate::events::EventHandle;
 use crate::hold::{Hold, Memory};
@@ -336,19 +336,8 @@ impl PublisherHandle {
             let align = self.template.as_ref().map_or(8, |it| it.align);
             return self.send(py, memory.head(), align, memory.body(), &header);
         }
-        let value = to_struct_value(py, types, id, message)?;
-        let refused = |error: &dyn std::fmt::Display| Error::Conversion.error(py, error);
-        match self.encoding {
-            Encoding::Flat => {
-                let flat = dynamic::to_flat(&types.schema, id, &value).map_err(|error| refused(&error))?;
-                let align = self.template.as_ref().map_or(8, |it| it.align);
-                self.send(py, &flat.head, align, &flat.body, &header)
-            }
-            _ => {
-                let cdr = dynamic::to_cdr(&types.schema, id, &value, situ_wire::Encoding::Xcdr1);
-                self.send(py, &[], 1, &cdr.map_err(|error| refused(&error))?, &header)
-            }
-        }
+        let encoded = encode(py, &self.r#type(), self.encoding == Encoding::Flat, message)?;
+        self.send(py, &encoded.head, encoded.align, &encoded.body, &header)
     }
 
     /// The event of this kind.

@@ -14,7 +14,7 @@ use crate::errors::Kind as Error;
 use crate::hold::{Hold, Memory};
 use crate::objects::to_object;
 use crate::process;
-use crate::types::{self, Item, MemberPlan, StructPlan, TypeHandle, Types, typestr};
+use crate::types::{self, Item, MemberPlan, StructPlan, TypeHandle, Types};
 
 /// A value of the schema's own notation, for the defaults of constants.
 fn literal(py: Python<'_>, schema: &Schema, value: &Literal) -> PyResult<Py<PyAny>> {
@@ -147,9 +147,9 @@ impl TypeHandle {
                 types::Kind::Struct(id) => {
                     Some(Item { typestr: String::new(), size: 0, inner: Vec::new(), of: Some(*id) })
                 }
-                types::Kind::Primitive(it) => Some(number(*it)),
-                types::Kind::Enum(_) => Some(number(Primitive::I32)),
-                types::Kind::Bitmask(_, it) => Some(number(*it)),
+                types::Kind::Primitive(it) => Some(Item::number(*it)),
+                types::Kind::Enum(_) => Some(Item::number(Primitive::I32)),
+                types::Kind::Bitmask(_, it) => Some(Item::number(*it)),
                 _ => None,
             };
             let Some(item) = item else {
@@ -276,10 +276,6 @@ impl TypeHandle {
         let is_struct = self.types.schema.definition(self.id).kind.as_struct().is_some();
         is_struct.then(|| self.types.plan(self.id))
     }
-}
-
-fn number(primitive: Primitive) -> Item {
-    Item { typestr: typestr(primitive).to_owned(), size: primitive.size(), inner: Vec::new(), of: None }
 }
 
 fn unit(schema: &Schema, id: TypeId, name: &str) -> Option<String> {

@@ -2,141 +2,33 @@
 //!
 //! Requests and replies are encoded values here, which costs a copy of each; topics carry what is large.
 
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
-
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use situ_bus::{
-    AnswerError, CallError, Encoding, EventFd, LoanError, PublishError, RawClient, RawReply, RawServer,
-    ReplyError, RequestHandle, ServiceDescription, TypeDescription, Wait,
+    AnswerError, CallError, Encoding, LoanError, PublishError, RawClient, RawReply, RawServer, ReplyError,
+    RequestHandle, ServiceDescription, Wait,
 };
-use situ_schema::dynamic;
 
 use crate::content::Struct;
-use crate::convert::to_struct_value;
+use crate::encode::encode;
+use crate::endpoint::{Endpoint, SLICE};
 use crate::errors::{Kind as Error, refused};
 use crate::message::received;
 use crate::node::NodeHandle;
-use crate::process::{self, Process};
+use crate::process;
 use crate::qos;
-use crate::subscriber::{SLICE, take_error};
-use crate::sync::lock;
+use crate::subscriber::take_error;
 use crate::types::TypeHandle;
-
-/// An encoded message.
-struct Encoded {
-    head: Vec<u8>,
-    align: usize,
-    body: Vec<u8>,
-}
-
-fn encode(py: Python<'_>, handle: &TypeHandle, flat: bool, message: &Bound<'_, PyAny>) -> PyResult<Encoded> {
-    let (types, id) = (&handle.types, handle.id);
-    let value = to_struct_value(py, types, id, message)?;
-    let encoded = if flat {
-        let align = types.schema.flat_layout(id).map_or(1, |it| it.extent.align as usize);
-        dynamic::to_flat(&types.schema, id, &value).map(|it| Encoded { head: it.head, align, body: it.body })
-    } else {
-        let cdr = dynamic::to_cdr(&types.schema, id, &value, situ_wire::Encoding::Xcdr1);
-        cdr.map(|body| Encoded { head: Vec::new(), align: 1, body })
-    };
-    encoded.map_err(|error| Error::Conversion.error(py, error))
-}
-
-/// The description with which messages of any layout are read.
-fn any_layout(handle: &TypeHandle) -> TypeDescription {
-    let is_flat = handle.types.schema.is_flat(handle.id);
-    TypeDescription { encoding: Encoding::Region, layout_hash: 0, ..handle.describe(is_flat, 0) }
-}
 
 fn handle(of: &TypeHandle) -> TypeHandle {
     TypeHandle::new(of.types.clone(), of.id)
 }
 
-/// What clients and servers share: one participant, used by one thread at a time.
-struct Shared<T> {
-    raw: Mutex<Option<T>>,
-    fd: Mutex<Option<EventFd>>,
-    process: Process,
-    name: String,
-}
-
-impl<T: Send> Shared<T> {
-    fn new(raw: T, name: &str) -> Self {
-        Self {
-            raw: Mutex::new(Some(raw)),
-            fd: Mutex::new(None),
-            process: Process::this(),
-            name: name.to_owned(),
-        }
-    }
-
-    fn check(&self, py: Python<'_>) -> PyResult<()> {
-        self.process.check(py, &format!("the client or server of service {:?}", self.name))
-    }
-
-    fn with<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&T) -> R + Send) -> PyResult<R> {
-        self.check(py)?;
-        let used = match self.raw.try_lock() {
-            Ok(raw) => raw.as_ref().map(with),
-            Err(_) => process::detached(py, || lock(&self.raw).as_ref().map(with)),
-        };
-        used.ok_or_else(|| {
-            Error::Released.error(py, format!("the client or server of service {:?} is closed", self.name))
-        })
-    }
-
-    /// As `with`, without the GIL.
-    fn with_detached<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&T) -> R + Send) -> PyResult<R> {
-        self.check(py)?;
-        let used = process::detached(py, || lock(&self.raw).as_ref().map(with));
-        py.check_signals()?;
-        used.ok_or_else(|| {
-            Error::Released.error(py, format!("the client or server of service {:?} is closed", self.name))
-        })
-    }
-
-    fn fileno(
-        &self,
-        py: Python<'_>,
-        make: impl FnOnce(&T) -> std::io::Result<EventFd> + Send,
-    ) -> PyResult<i32> {
-        use std::os::fd::{AsFd, AsRawFd};
-        let known = lock(&self.fd).as_ref().map(|it| it.as_fd().as_raw_fd());
-        if let Some(fd) = known {
-            return Ok(fd);
-        }
-        let made = self.with(py, make)?.map_err(|error| Error::Error.error(py, error))?;
-        Ok(lock(&self.fd).insert(made).as_fd().as_raw_fd())
-    }
-
-    fn clear_fd(&self) {
-        if let Some(fd) = &*lock(&self.fd) {
-            fd.clear();
-        }
-    }
-
-    fn close(&self, py: Python<'_>) {
-        if self.process.is_this() {
-            let fd = lock(&self.fd).take();
-            process::detached(py, || {
-                drop(fd);
-                drop(lock(&self.raw).take());
-            });
-        }
-    }
-}
-
-/// How long one wait lasts: up to the limit, but not so long that signals wait.
-fn slice(limit: Option<Duration>, begun: Instant) -> Duration {
-    limit.map_or(SLICE, |limit| limit.saturating_sub(begun.elapsed()).min(SLICE))
-}
-
 /// A client of a service.
 #[pyclass(frozen, subclass, module = "situ", name = "Client")]
 pub struct ClientHandle {
-    shared: Shared<RawClient>,
+    endpoint: Endpoint<RawClient>,
+    service: String,
     request: TypeHandle,
     reply: TypeHandle,
     flat: bool,
@@ -174,18 +66,21 @@ impl ClientHandle {
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let node = node.node(py)?;
-        let description = ServiceDescription { request: request.describe(flat, 0), reply: any_layout(reply) };
+        let description =
+            ServiceDescription { request: request.describe(flat, 0), reply: reply.describe_any_layout(0) };
         let options = qos::of_service(options)?;
         let flat = description.request.encoding == Encoding::Flat;
         let raw = process::detached(py, || RawClient::create(&node, service, &description, &options));
         let raw = raw.map_err(|error| Error::Register.error(py, error))?;
-        Ok(Self { shared: Shared::new(raw, service), request: handle(request), reply: handle(reply), flat })
+        let endpoint = Endpoint::new(raw, format!("the client of service {service:?}"));
+        let (service, request, reply) = (service.to_owned(), handle(request), handle(reply));
+        Ok(Self { endpoint, service, request, reply, flat })
     }
 
     /// The service's name.
     #[getter]
     fn service(&self) -> &str {
-        &self.shared.name
+        &self.service
     }
 
     /// The class of requests.
@@ -197,22 +92,14 @@ impl ClientHandle {
     /// The number of servers at the moment.
     #[getter]
     fn servers(&self, py: Python<'_>) -> PyResult<usize> {
-        self.shared.with(py, RawClient::servers)
+        self.endpoint.with(py, RawClient::servers)
     }
 
     /// Waits for a server. Returns whether there is one.
     #[pyo3(signature = (timeout = None))]
     fn wait_for_server(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
-        let (limit, begun) = (qos::limit(py, "timeout", timeout)?, Instant::now());
-        loop {
-            let slice = slice(limit, begun);
-            let how = Wait::at_most(slice).until_a_signal();
-            let found =
-                self.shared.with_detached(py, |raw| raw.wait_for_server_with(how).unwrap_or(false))?;
-            if found || slice.is_zero() {
-                return Ok(found);
-            }
-        }
+        let limit = qos::limit(py, "timeout", timeout)?;
+        self.endpoint.wait(py, limit, |raw, how| raw.wait_for_server_with(how).unwrap_or(false))
     }
 
     /// Sends a request, and returns the number of the call. `timeout` is how long the reply may take.
@@ -220,7 +107,7 @@ impl ClientHandle {
     fn send(&self, py: Python<'_>, message: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<u64> {
         let limit = qos::limit(py, "timeout", timeout)?;
         let encoded = encode(py, &self.request, self.flat, message)?;
-        let sent = self.shared.with_detached(py, |raw| {
+        let sent = self.endpoint.with_detached(py, |raw| {
             let mut loan =
                 raw.loan(encoded.head.len(), encoded.align, encoded.body.len()).map_err(CallError::from)?;
             loan.head_bytes().copy_from_slice(&encoded.head);
@@ -242,12 +129,12 @@ impl ClientHandle {
         loop {
             let taken = if wait {
                 let how = Wait::at_most(SLICE).until_a_signal();
-                self.shared.with_detached(py, |raw| match raw.receive_of_with(call, how) {
+                self.endpoint.with_detached(py, |raw| match raw.receive_of_with(call, how) {
                     Err(ReplyError::Interrupted { .. }) => Ok(None),
                     other => other,
                 })?
             } else {
-                self.shared.with(py, |raw| raw.take_of(call))?
+                self.endpoint.with(py, |raw| raw.take_of(call))?
             };
             match taken.map_err(|error| reply_error(py, &error))? {
                 Some(reply) => return self.unpack(py, reply).map(Some),
@@ -259,22 +146,22 @@ impl ClientHandle {
 
     /// Ends a call. Its replies are dropped.
     fn cancel(&self, py: Python<'_>, call: u64) -> PyResult<()> {
-        self.shared.with(py, |raw| raw.cancel(call))?.map_err(|error| call_error(py, &error))
+        self.endpoint.with(py, |raw| raw.cancel(call))?.map_err(|error| call_error(py, &error))
     }
 
     /// A descriptor that is readable when there may be a reply.
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
-        self.shared.fileno(py, RawClient::event_fd)
+        self.endpoint.fileno(py, RawClient::event_fd)
     }
 
     /// Makes the descriptor unreadable until the next reply.
     fn clear_fd(&self) {
-        self.shared.clear_fd();
+        self.endpoint.clear_fd();
     }
 
     /// Leaves the service. Calls that are under way get no reply.
     fn close(&self, py: Python<'_>) {
-        self.shared.close(py);
+        self.endpoint.close(py);
     }
 }
 
@@ -290,14 +177,15 @@ impl ClientHandle {
 
     /// It as a source of a wait set.
     pub fn source(&self, py: Python<'_>) -> PyResult<situ_bus::Source> {
-        self.shared.with(py, situ_bus::Waitable::source)
+        self.endpoint.with(py, situ_bus::Waitable::source)
     }
 }
 
 /// A server of a service.
 #[pyclass(frozen, subclass, module = "situ", name = "Server")]
 pub struct ServerHandle {
-    shared: Shared<RawServer>,
+    endpoint: Endpoint<RawServer>,
+    service: String,
     request: TypeHandle,
     reply: TypeHandle,
     flat: bool,
@@ -332,20 +220,22 @@ impl ServerHandle {
         let is_flat = reply.types.schema.is_flat(reply.id);
         let is_request_flat = request.types.schema.is_flat(request.id);
         let description = ServiceDescription {
-            request: if is_request_flat { request.describe(true, 0) } else { any_layout(request) },
+            request: if is_request_flat { request.describe(true, 0) } else { request.describe_any_layout(0) },
             reply: reply.describe(is_flat, 0),
         };
         let options = qos::of_service(options)?;
         let flat = description.reply.encoding == Encoding::Flat;
         let raw = process::detached(py, || RawServer::create(&node, service, &description, &options));
         let raw = raw.map_err(|error| Error::Register.error(py, error))?;
-        Ok(Self { shared: Shared::new(raw, service), request: handle(request), reply: handle(reply), flat })
+        let endpoint = Endpoint::new(raw, format!("the server of service {service:?}"));
+        let (service, request, reply) = (service.to_owned(), handle(request), handle(reply));
+        Ok(Self { endpoint, service, request, reply, flat })
     }
 
     /// The service's name.
     #[getter]
     fn service(&self) -> &str {
-        &self.shared.name
+        &self.service
     }
 
     /// The class of replies.
@@ -357,13 +247,13 @@ impl ServerHandle {
     /// The number of clients at the moment.
     #[getter]
     fn clients(&self, py: Python<'_>) -> PyResult<usize> {
-        self.shared.with(py, RawServer::clients)
+        self.endpoint.with(py, RawServer::clients)
     }
 
     /// Takes the next request, or `None` if there is none.
     fn take(slf: &Bound<'_, Self>) -> PyResult<Option<RequestObject>> {
         let (py, this) = (slf.py(), slf.get());
-        let taken = this.shared.with(py, RawServer::take)?.map_err(|error| Error::Take.error(py, error))?;
+        let taken = this.endpoint.with(py, RawServer::take)?.map_err(|error| Error::Take.error(py, error))?;
         let Some(request) = taken else { return Ok(None) };
         let (sample, handle) = request.into_parts();
         let message = received(py, &this.request.types, sample, None)?.unbind();
@@ -373,43 +263,36 @@ impl ServerHandle {
     /// Waits until there is a request. Returns whether there is.
     #[pyo3(signature = (timeout = None))]
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
-        let (limit, begun) = (qos::limit(py, "timeout", timeout)?, Instant::now());
-        loop {
-            let slice = slice(limit, begun);
-            let how = Wait::at_most(slice).until_a_signal();
-            let found = self.shared.with_detached(py, |raw| raw.wait_with(how).unwrap_or(false))?;
-            if found || slice.is_zero() {
-                return Ok(found);
-            }
-        }
+        let limit = qos::limit(py, "timeout", timeout)?;
+        self.endpoint.wait(py, limit, |raw, how| raw.wait_with(how).unwrap_or(false))
     }
 
     /// A descriptor that is readable when there may be a request.
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
-        self.shared.fileno(py, RawServer::event_fd)
+        self.endpoint.fileno(py, RawServer::event_fd)
     }
 
     /// Makes the descriptor unreadable until the next request.
     fn clear_fd(&self) {
-        self.shared.clear_fd();
+        self.endpoint.clear_fd();
     }
 
     /// Leaves the service.
     fn close(&self, py: Python<'_>) {
-        self.shared.close(py);
+        self.endpoint.close(py);
     }
 
     /// Whether it is closed.
     #[getter]
     fn is_closed(&self) -> bool {
-        self.shared.raw.try_lock().is_ok_and(|raw| raw.is_none())
+        self.endpoint.is_closed()
     }
 }
 
 impl ServerHandle {
     /// It as a source of a wait set.
     pub fn source(&self, py: Python<'_>) -> PyResult<situ_bus::Source> {
-        self.shared.with(py, situ_bus::Waitable::source)
+        self.endpoint.with(py, situ_bus::Waitable::source)
     }
 }
 
@@ -430,7 +313,7 @@ impl RequestObject {
         let members = members.map_or_else(|| PyDict::new(py), Clone::clone).into_any();
         let encoded = encode(py, &server.reply, server.flat, message.unwrap_or(&members))?;
         let id = self.handle.id();
-        let sent = server.shared.with_detached(py, |raw| {
+        let sent = server.endpoint.with_detached(py, |raw| {
             let mut loan = raw.loan(&id, encoded.head.len(), encoded.align, encoded.body.len())?;
             loan.head_bytes().copy_from_slice(&encoded.head);
             loan.body_bytes().copy_from_slice(&encoded.body);
@@ -442,21 +325,21 @@ impl RequestObject {
     /// Ends a reply of several parts.
     fn end(&self, py: Python<'_>) -> PyResult<()> {
         let id = self.handle.id();
-        let ended = self.server.get().shared.with(py, |raw| raw.end(&id))?;
+        let ended = self.server.get().endpoint.with(py, |raw| raw.end(&id))?;
         ended.map_err(|error| answer_error(py, &error))
     }
 
     /// Refuses it, with a number and a text, which the client's `RefusedError` has.
     fn refuse(&self, py: Python<'_>, code: u64, text: &str) -> PyResult<()> {
         let id = self.handle.id();
-        let ended = self.server.get().shared.with(py, |raw| raw.refuse(&id, code, text))?;
+        let ended = self.server.get().endpoint.with(py, |raw| raw.refuse(&id, code, text))?;
         ended.map_err(|error| answer_error(py, &error))
     }
 
     /// Whether nothing waits for the reply any more.
     #[getter]
     fn is_cancelled(&self, py: Python<'_>) -> PyResult<bool> {
-        self.server.get().shared.with(py, |raw| raw.collect().is_err())?;
+        self.server.get().endpoint.with(py, |raw| raw.collect().is_err())?;
         Ok(self.handle.is_cancelled())
     }
 }

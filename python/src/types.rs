@@ -52,6 +52,13 @@ impl TypeHandle {
             user_header_size,
         }
     }
+
+    /// The type as a participant registers it that reads messages of any layout by their schema.
+    pub fn describe_any_layout(&self, user_header_size: u32) -> TypeDescription {
+        let is_flat = self.types.schema.is_flat(self.id);
+        let description = self.describe(is_flat, user_header_size);
+        TypeDescription { encoding: Encoding::Region, layout_hash: 0, ..description }
+    }
 }
 
 /// A struct as Python sees it: the members of its bases first.
@@ -122,6 +129,12 @@ pub struct Item {
 }
 
 impl Item {
+    /// A number.
+    pub fn number(primitive: Primitive) -> Self {
+        let typestr = typestr(primitive).to_owned();
+        Self { typestr, size: primitive.size(), inner: Vec::new(), of: None }
+    }
+
     /// The size of one element of the outer array.
     pub fn stride(&self) -> u64 {
         self.inner.iter().fold(self.size, |size, length| size.saturating_mul(*length))
@@ -129,7 +142,7 @@ impl Item {
 }
 
 /// The primitive as numpy's array interface writes it.
-pub fn typestr(primitive: Primitive) -> &'static str {
+fn typestr(primitive: Primitive) -> &'static str {
     match primitive {
         Primitive::Bool => "|b1",
         Primitive::I8 => "|i1",
@@ -284,17 +297,11 @@ impl Item {
             let inner = dimensions.iter().map(|it| u64::from(*it)).collect();
             return Self::of(schema, element).map(|item| Self { inner, ..item });
         }
-        let number = |primitive: Primitive| Self {
-            typestr: typestr(primitive).to_owned(),
-            size: primitive.size(),
-            inner: Vec::new(),
-            of: None,
-        };
         match schema.resolve(ty) {
-            Type::Primitive(primitive) => Some(number(*primitive)),
+            Type::Primitive(primitive) => Some(Self::number(*primitive)),
             Type::Named(id) => match &schema.definition(*id).kind {
-                model::Kind::Enum(_) => Some(number(Primitive::I32)),
-                model::Kind::Bitmask(it) => Some(number(it.storage())),
+                model::Kind::Enum(_) => Some(Self::number(Primitive::I32)),
+                model::Kind::Bitmask(it) => Some(Self::number(it.storage())),
                 model::Kind::Struct(_) if schema.is_plain(ty) => {
                     let Extent { size, .. } = schema.flat_extent(ty).ok()?;
                     Some(Self { typestr: format!("|V{size}"), size, inner: Vec::new(), of: Some(*id) })

@@ -2,18 +2,19 @@
 
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pyo3::prelude::*;
 use situ_bus::{Descriptor, GuardCondition, ReadySources, Source, SourceId, Timer, WaitSet, Waitable};
 
+use crate::endpoint::slice;
 use crate::errors::Kind as Error;
 use crate::events::EventHandle;
 use crate::node::NodeHandle;
 use crate::process::{self, Process};
 use crate::qos;
 use crate::service::{ClientHandle, ServerHandle};
-use crate::subscriber::{SLICE, SubscriberHandle};
+use crate::subscriber::SubscriberHandle;
 
 /// Wakes a wait set from another thread.
 #[pyclass(frozen, module = "situ", name = "GuardCondition")]
@@ -109,7 +110,7 @@ pub struct WaitSetHandle {
 
 fn source(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Source> {
     if let Ok(it) = object.cast::<SubscriberHandle>() {
-        return it.get().with(py, Waitable::source);
+        return it.get().source(py);
     }
     if let Ok(it) = object.cast::<GuardHandle>() {
         return Ok(it.get().guard.source());
@@ -166,12 +167,11 @@ impl WaitSetHandle {
         let (limit, begun) = (qos::limit(py, "timeout", timeout)?, Instant::now());
         let mut ready = ReadySources::new();
         loop {
-            let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-            let slice = left.map_or(SLICE, |left| left.min(SLICE));
+            let slice = slice(limit, begun);
             let waited = process::detached(py, || self.set.wait(&mut ready, Some(slice)));
             py.check_signals()?;
             let found = waited.map_err(|error| Error::Error.error(py, error))?;
-            if found || left == Some(Duration::ZERO) {
+            if found || slice.is_zero() {
                 return Ok(ready.iter().map(|it| it.id.to_number()).collect());
             }
         }

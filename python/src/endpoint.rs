@@ -1,0 +1,118 @@
+//! A subscriber, client or server as Python's threads share it: one thread at a time uses it.
+//!
+//! A thread that waits does so without the GIL and in slices. Between two slices it looks for signals, and gives
+//! the endpoint to threads that want it.
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use situ_bus::{EventFd, Wait};
+
+use crate::errors::Kind as Error;
+use crate::process::{self, Process};
+use crate::sync::lock;
+
+/// How long one wait lasts before signals are looked for. A signal that arrives while the thread sleeps ends
+/// the sleep at once; one that arrives right before is noticed after this time.
+pub const SLICE: Duration = Duration::from_millis(200);
+
+/// How long the next wait lasts: up to the limit, and at most a slice.
+pub fn slice(limit: Option<Duration>, begun: Instant) -> Duration {
+    limit.map_or(SLICE, |limit| limit.saturating_sub(begun.elapsed()).min(SLICE))
+}
+
+/// A participant of the bus, until it is closed.
+pub struct Endpoint<T> {
+    raw: Mutex<Option<T>>,
+    fd: Mutex<Option<EventFd>>,
+    process: Process,
+    /// What it is, for errors.
+    what: String,
+}
+
+impl<T: Send> Endpoint<T> {
+    /// Shares a participant. `what` names it in errors.
+    pub fn new(raw: T, what: String) -> Self {
+        Self { raw: Mutex::new(Some(raw)), fd: Mutex::new(None), process: Process::this(), what }
+    }
+
+    /// Uses it. Another thread that waits gives it back within `SLICE`.
+    pub fn with<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&T) -> R + Send) -> PyResult<R> {
+        self.process.check(py, &self.what)?;
+        let used = match self.raw.try_lock() {
+            Ok(raw) => raw.as_ref().map(with),
+            Err(_) => process::detached(py, || lock(&self.raw).as_ref().map(with)),
+        };
+        used.ok_or_else(|| self.closed(py))
+    }
+
+    /// As `with`, without the GIL.
+    pub fn with_detached<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&T) -> R + Send) -> PyResult<R> {
+        self.process.check(py, &self.what)?;
+        let used = process::detached(py, || lock(&self.raw).as_ref().map(with));
+        py.check_signals()?;
+        used.ok_or_else(|| self.closed(py))
+    }
+
+    /// Waits in slices until `wait` returns true. Returns false when the time is over.
+    pub fn wait(
+        &self,
+        py: Python<'_>,
+        limit: Option<Duration>,
+        wait: impl Fn(&T, Wait) -> bool + Sync,
+    ) -> PyResult<bool> {
+        let begun = Instant::now();
+        loop {
+            let slice = slice(limit, begun);
+            let how = Wait::at_most(slice).until_a_signal();
+            let found = self.with_detached(py, |raw| wait(raw, how))?;
+            if found || slice.is_zero() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// The descriptor that `make` makes at the first call.
+    pub fn fileno(
+        &self,
+        py: Python<'_>,
+        make: impl FnOnce(&T) -> std::io::Result<EventFd> + Send,
+    ) -> PyResult<i32> {
+        let known = lock(&self.fd).as_ref().map(|it| it.as_fd().as_raw_fd());
+        if let Some(fd) = known {
+            return Ok(fd);
+        }
+        let made = self.with(py, make)?.map_err(|error| Error::Error.error(py, error))?;
+        Ok(lock(&self.fd).insert(made).as_fd().as_raw_fd())
+    }
+
+    /// Makes the descriptor unreadable until it is ready again.
+    pub fn clear_fd(&self) {
+        if let Some(fd) = &*lock(&self.fd) {
+            fd.clear();
+        }
+    }
+
+    /// Leaves the bus. In a forked child nothing is done: it is the parent's.
+    pub fn close(&self, py: Python<'_>) {
+        if self.process.is_this() {
+            let fd = lock(&self.fd).take();
+            process::detached(py, || {
+                drop(fd);
+                drop(lock(&self.raw).take());
+            });
+        }
+    }
+
+    /// Whether it is closed.
+    pub fn is_closed(&self) -> bool {
+        self.raw.try_lock().is_ok_and(|raw| raw.is_none())
+    }
+
+    #[cold]
+    fn closed(&self, py: Python<'_>) -> PyErr {
+        Error::Released.error(py, format!("{} is closed", self.what))
+    }
+}
