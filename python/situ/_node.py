@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 import weakref
 from typing import Any, Iterable, List, Optional, Tuple, Union
 
 from . import _native
+from ._endpoint import Closing, poll
 from ._errors import NotFoundError, SchemaError
 from ._service import Client, Server
 from ._topic import Publisher, Subscriber
@@ -43,7 +43,7 @@ def find_type(type: TypeLike, schema: SchemaLike = None, include: Iterable[Any] 
     return None
 
 
-class Node(_native.Node):
+class Node(_native.Node, Closing):
     """A named participant of the bus.
 
     Publishers, subscribers, clients and servers are made from it, and closed with it:
@@ -132,18 +132,14 @@ class Node(_native.Node):
         return made
 
     def _wait_for_topic(self, topic: str, wait: Optional[float]) -> Tuple[str, str, str, int]:
-        begun = time.monotonic()
-        while True:
-            existing = self._topic(topic)
-            if existing is not None:
-                return existing
-            if wait is not None and time.monotonic() - begun >= wait:
-                names = self._topic_names()
-                there = f"there are: {', '.join(names)}" if names else "there are no topics"
-                raise NotFoundError(
-                    f"there is no topic {topic!r} after {wait} s; {there}; start its publisher, or name the type to create it"
-                )
-            time.sleep(_POLL)
+        existing = poll(lambda: self._topic(topic), wait, _POLL)
+        if existing is None:
+            names = self._topic_names()
+            there = f"there are: {', '.join(names)}" if names else "there are no topics"
+            raise NotFoundError(
+                f"there is no topic {topic!r} after {wait} s; {there}; start its publisher, or name the type to create it"
+            )
+        return existing
 
     def _type(
         self,
@@ -237,14 +233,10 @@ class Node(_native.Node):
         return of_request, of_reply
 
     def _wait_for_service(self, service: str, wait: Optional[float]) -> Tuple[str, str, str, str, bool]:
-        begun = time.monotonic()
-        while True:
-            existing = self._service(service)
-            if existing is not None:
-                return existing
-            if wait is not None and time.monotonic() - begun >= wait:
-                raise NotFoundError(f"there is no service {service!r} after {wait} s: start its server, or name its types")
-            time.sleep(_POLL)
+        existing = poll(lambda: self._service(service), wait, _POLL)
+        if existing is None:
+            raise NotFoundError(f"there is no service {service!r} after {wait} s: start its server, or name its types")
+        return existing
 
     def topics(self) -> List[Any]:
         """The topics of the node's root: names, types, counts."""
@@ -263,12 +255,6 @@ class Node(_native.Node):
         for endpoint in list(self._endpoints):
             endpoint.close()
         self._close()
-
-    def __enter__(self) -> "Node":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<situ.Node {self.full_name!r}{', closed' if self.is_closed else ''}>"

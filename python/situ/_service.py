@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, AsyncIterator, Callable, Iterator, Optional
+from typing import Any, Callable, Iterator, Optional
 
 from . import _native
+from ._endpoint import Closing, Stream
 from ._errors import CallError, ReleasedError, TimeoutError
 
 
-class Client(_native.Client):
+class Client(_native.Client, Closing):
     """A client of a service. `Node.client` makes it."""
 
     def call(self, request: Any = None, /, *, timeout: Optional[float] = None, **members: Any) -> Any:
@@ -72,14 +73,8 @@ class Client(_native.Client):
         except (CallError, ReleasedError):
             pass  # The call is over all the same.
 
-    def __enter__(self) -> "Client":
-        return self
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-
-class Server(_native.Server):
+class Server(_native.Server, Stream["_native.Request"]):
     """A server of a service. `Node.server` makes it. It can be iterated, also in `async for`, and yields requests:
 
     >>> for request in server:
@@ -106,48 +101,6 @@ class Server(_native.Server):
                 count -= 1
                 if count <= 0:
                     return
-
-    async def arecv(self) -> "_native.Request":
-        """Waits for the next request in an event loop."""
-        from ._async import readable
-
-        request = self.take()
-        while request is None:
-            fd = self.fileno()
-            self.clear_fd()
-            request = self.take()
-            if request is None:
-                await readable(fd)
-                request = self.take()
-        return request
-
-    def __iter__(self) -> Iterator["_native.Request"]:
-        return self
-
-    def __next__(self) -> "_native.Request":
-        try:
-            return self.recv()
-        except ReleasedError:
-            if self.is_closed:
-                raise StopIteration from None
-            raise
-
-    def __aiter__(self) -> AsyncIterator["_native.Request"]:
-        return self
-
-    async def __anext__(self) -> "_native.Request":
-        try:
-            return await self.arecv()
-        except ReleasedError:
-            if self.is_closed:
-                raise StopAsyncIteration from None
-            raise
-
-    def __enter__(self) -> "Server":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 #: The number of a refusal whose reason is an exception of the server's function.

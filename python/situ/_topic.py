@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Any, AsyncIterator, Dict, Iterator, Optional
+from typing import Any, Optional
 
 from . import _native
-from ._errors import ReleasedError, TimeoutError
+from ._endpoint import Closing, Stream, poll
+from ._errors import TimeoutError
 from ._types import Message
 
 
-class Publisher(_native.Publisher):
+class Publisher(_native.Publisher, Closing):
     """A publisher of a topic. `Node.publisher` makes it."""
 
     def loan(self, *, user_header: Optional[bytes] = None, **sizes: int) -> Any:
@@ -68,23 +69,14 @@ class Publisher(_native.Publisher):
 
     def wait_for_subscribers(self, count: int = 1, timeout: Optional[float] = None) -> None:
         """Waits until so many subscribers match."""
-        begun = time.monotonic()
-        while self.subscribers < count:
-            if timeout is not None and time.monotonic() - begun >= timeout:
-                raise TimeoutError(f"topic {self.topic!r} has {self.subscribers} subscriber(s) after {timeout} s, not {count}")
-            time.sleep(0.002)
-
-    def __enter__(self) -> "Publisher":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
+        if not poll(lambda: self.subscribers >= count, timeout, 0.002):
+            raise TimeoutError(f"topic {self.topic!r} has {self.subscribers} subscriber(s) after {timeout} s, not {count}")
 
     def __repr__(self) -> str:
         return f"<situ.Publisher of {self.topic!r}, {self.type.name}>"
 
 
-class Subscriber(_native.Subscriber):
+class Subscriber(_native.Subscriber, Stream[Any]):
     """A subscriber of a topic. `Node.subscriber` makes it.
 
     It can be iterated, also in `async for`. It ends when it is closed.
@@ -116,43 +108,6 @@ class Subscriber(_native.Subscriber):
             if not is_ready and end is not None and time.monotonic() >= end:
                 raise TimeoutError(f"no message on topic {self.topic!r} after {timeout} s")
 
-    async def arecv(self) -> Any:
-        """Waits for the next message in an event loop."""
-        from ._async import readable
-
-        message = self.take()
-        while message is None:
-            fd = self.fileno()
-            # Cleared before the take, so that no message is missed.
-            self.clear_fd()
-            message = self.take()
-            if message is None:
-                await readable(fd)
-                message = self.take()
-        return message
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        try:
-            return self.recv()
-        except ReleasedError:
-            if self.is_closed:
-                raise StopIteration from None
-            raise
-
-    def __aiter__(self) -> AsyncIterator[Any]:
-        return self
-
-    async def __anext__(self) -> Any:
-        try:
-            return await self.arecv()
-        except ReleasedError:
-            if self.is_closed:
-                raise StopAsyncIteration from None
-            raise
-
     @property
     def message(self) -> Any:
         """The class of its messages."""
@@ -161,12 +116,6 @@ class Subscriber(_native.Subscriber):
     def event(self, kind: str) -> "_native.Event":
         """The event `matched`, `incompatible_qos`, `deadline_missed`, `liveliness_changed` or `messages_lost`."""
         return self._event(kind)
-
-    def __enter__(self) -> "Subscriber":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<situ.Subscriber of {self.topic!r}, {self.type.name}>"
