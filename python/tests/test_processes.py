@@ -101,7 +101,9 @@ def test_two_processes_exchange_messages(node, schema):
 def test_ctrl_c_ends_waits(root):
     process = run(
         """
-        import situ
+        import signal, situ
+        # A shell starts the tests with this signal ignored when they run in its background.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         node = situ.Node("waiting")
         schema = situ.Schema(text="@flat struct P { long x; };")
         subscriber = node.subscriber("p", type="P", schema=schema)
