@@ -74,11 +74,30 @@ pub fn instantiate<'py>(
     };
     let object = object.cast_into::<Struct>()?;
     let content = Content { types: types.clone(), plan: types.plan(id).clone(), state, info: None };
-    *lock(&object.get().content) = Some(content);
+    object.get().begin(content);
     Ok(object)
 }
 
 impl Struct {
+    /// Sets the content. The earlier one is dropped without the lock: the end of its objects may run code of
+    /// Python, which may use this message.
+    pub fn begin(&self, content: Content) {
+        let earlier = lock(&self.content).replace(content);
+        drop(earlier);
+    }
+
+    /// Replaces the object of a member, if the content is objects. The earlier object is dropped as in
+    /// `begin`.
+    pub fn put(&self, index: usize, object: Py<PyAny>) {
+        let mut earlier = None;
+        if let Some(Content { state: State::Values { values, .. }, .. }) = &mut *lock(&self.content)
+            && let Some(value) = values.get_mut(index)
+        {
+            earlier = Some(std::mem::replace(value, object));
+        }
+        drop(earlier);
+    }
+
     /// The error of a message without content.
     #[cold]
     pub fn not_begun(py: Python<'_>) -> PyErr {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use pyo3::exceptions::PyAttributeError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use situ_bus::{Encoding, RawSample};
@@ -125,11 +126,7 @@ impl Struct {
                 }
                 // Kept as numpy's array from now on, so that the same one is returned.
                 let array = numpy_if_array(py, object)?;
-                if let Some(Content { state: State::Values { values, .. }, .. }) = &mut *lock(&self.content)
-                    && let Some(value) = values.get_mut(index)
-                {
-                    *value = array.clone().unbind();
-                }
+                self.put(index, array.clone().unbind());
                 Ok(array)
             }
         }
@@ -147,11 +144,7 @@ impl Struct {
                 let (types, _) = self.plan(py)?;
                 let value = to_member_value(py, &types, member, object).map_err(|fail| fail.raise(py))?;
                 let object = to_object(py, &types, &member.part, &value)?.unbind();
-                if let Some(Content { state: State::Values { values, .. }, .. }) = &mut *lock(&self.content)
-                    && let Some(value) = values.get_mut(index)
-                {
-                    *value = object;
-                }
+                self.put(index, object);
                 Ok(())
             }
         }
@@ -234,8 +227,28 @@ impl Struct {
             });
         }
         let state = State::Values { values, lender };
-        *lock(&self.content) = Some(Content { types: types.clone(), plan: plan.clone(), state, info: None });
+        self.begin(Content { types: types.clone(), plan: plan.clone(), state, info: None });
         Ok(())
+    }
+
+    /// The objects that it refers to, for Python's search for cycles: its lists may contain the message itself.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // While this thread has the lock, the objects are not shown, so they count as used.
+        let Ok(content) = self.content.try_lock() else { return Ok(()) };
+        if let Some(Content { state: State::Values { values, lender }, .. }) = &*content {
+            values.iter().chain(lender).try_for_each(|it| visit.call(it))?;
+        }
+        Ok(())
+    }
+
+    /// Drops its objects, for a message in a cycle that nothing else refers to. Code that ends such objects
+    /// and still uses the message finds `None` in its members.
+    fn __clear__(&self) {
+        let mut earlier = None;
+        if let Some(Content { state: State::Values { values, lender }, .. }) = &mut *lock(&self.content) {
+            earlier = Some((std::mem::take(values), lender.take()));
+        }
+        drop(earlier);
     }
 
     /// The member of this name. It is the same as the attribute, also where a method has the name.

@@ -1,5 +1,6 @@
 //! Values of unions.
 
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 /// A value of a union: which case is selected, and its value.
@@ -29,6 +30,13 @@ impl Union {
     ) -> Self {
         let none = |it: Option<Py<PyAny>>| it.unwrap_or_else(|| py.None());
         Self { case, value: none(value), discriminator: none(discriminator) }
+    }
+
+    /// As tuples do: what is in it may refer to it. A cycle is cut in another of its objects, as a union never
+    /// changes.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.value)?;
+        visit.call(&self.discriminator)
     }
 
     #[classattr]

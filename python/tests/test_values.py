@@ -2,7 +2,9 @@
 
 import copy
 import enum
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -177,6 +179,35 @@ def test_heap_types(schema):
         handle.from_flat(b"")
     with pytest.raises(situ.MalformedError):
         handle.from_cdr(b"\0\1\0\0\2")
+
+
+def test_cycles_through_lists_of_a_message_are_collected(schema):
+    class Mark:
+        pass
+
+    for cycle in (lambda m: m, lambda m: situ.Union("whole", m), lambda m: {"in": [m]}):
+        m = schema.find("t::Heap").cls()
+        mark = Mark()
+        m.names.extend([cycle(m), mark])
+        is_there = weakref.ref(mark)
+        del m, mark
+        gc.collect()
+        assert is_there() is None
+
+
+def test_the_end_of_a_replaced_value_may_use_the_message(schema):
+    seen = []
+
+    class Last:
+        def __del__(self):
+            seen.append(m.i64)
+
+    m = schema.find("t::Heap").cls(i64=5)
+    m.names.append(Last())
+    m.names = ["new"]
+    m.names.append(Last())
+    m.__init__(i64=6)
+    assert seen == [5, 6]
 
 
 def test_match_statement_arguments(schema):
