@@ -1,8 +1,8 @@
 //! Objects of Python as values of the schema's types: what Python's code gives becomes a [`Value`].
 //!
-//! A struct may be given as a message, a dict, or any object with attributes; a sequence or array of numbers
-//! as a list, as bytes, or as anything that numpy makes an array of; a union as `situ.Union`, as a pair of a
-//! case and its value, or as a dict with one entry.
+//! A struct may be given as a message, a dict, or any object with attributes. A sequence or array of
+//! numbers may be a list, bytes, or anything that numpy makes an array of. A union may be a `situ.Union`, a
+//! pair of a case and its value, or a dict with one entry.
 
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ impl Fail {
         Self { path: String::new(), text: text.into(), other: None }
     }
 
-    fn within(mut self, name: &str) -> Self {
+    /// The same within a member of this name.
+    pub fn within(mut self, name: &str) -> Self {
         let separator = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
         self.path = format!("{name}{separator}{}", self.path);
         self

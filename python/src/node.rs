@@ -43,7 +43,7 @@ pub fn root_of(py: Python<'_>, path: Option<PathBuf>) -> PyResult<Root> {
 #[pymethods]
 impl NodeHandle {
     #[new]
-    #[pyo3(signature = (name, namespace = String::new(), root = None, user_data = Vec::new()))]
+    #[pyo3(signature = (name, *, namespace = String::new(), root = None, user_data = Vec::new()))]
     fn new(
         py: Python<'_>,
         name: &str,

@@ -127,14 +127,26 @@ impl PublisherHandle {
     /// Copies a message that is encoded already.
     fn send(&self, py: Python<'_>, head: &[u8], align: usize, body: &[u8], header: &[u8]) -> PyResult<u64> {
         let port = self.port(py)?;
+        let mut has_body = true;
         let loan = port.lend(py, (head.len(), align), body.len(), |loan| {
             loan.head_bytes().copy_from_slice(head);
             // Empty if the bodies lie on a device.
             let bytes = loan.body_bytes();
-            let size = bytes.len().min(body.len());
-            bytes[..size].copy_from_slice(&body[..size]);
+            has_body = bytes.len() >= body.len();
+            if has_body {
+                bytes[..body.len()].copy_from_slice(body);
+            }
             loan.user_header_mut()[..header.len()].copy_from_slice(header);
         })?;
+        if !has_body {
+            port.take_back(loan);
+            let text = format!(
+                "the bodies of topic {:?} are in the memory of a device, which Python does not write: publish without \
+                 `domain`, or without elements of bulk members",
+                self.topic
+            );
+            return Err(Error::Publish.error(py, text));
+        }
         port.publish(py, loan)
     }
 }
@@ -203,7 +215,7 @@ impl PublisherHandle {
         self.port(py)?.with(py, |raw| raw.id().to_string())
     }
 
-    /// The names of its bulk members, whose sizes `loan` takes.
+    /// The names of its bulk members. `loan` takes their sizes.
     #[getter]
     fn bulk_members(&self) -> Vec<String> {
         self.template.iter().flat_map(|it| &it.bulk).map(|it| it.name.clone()).collect()
@@ -220,7 +232,7 @@ impl PublisherHandle {
         reserved.map_err(|error| loan_error(py, &error))
     }
 
-    /// Leaves the topic. Loans that still exist can no longer be made, and those that exist stay valid.
+    /// Leaves the topic. Loans that exist stay valid, and no more are made.
     fn close(&self, py: Python<'_>) {
         let port = lock(&self.port).take();
         process::detached(py, || drop(port));

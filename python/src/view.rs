@@ -1,8 +1,8 @@
 //! Reads and writes values of flat messages in place.
 //!
 //! Every read checks what it reads, as `spec/flat.md` says: lengths against bounds, texts, booleans. Another
-//! process that may write the memory could change it at any time; a check and its use therefore read the same
-//! copy, and arrays are made of numbers only, for which any bytes are values.
+//! process that may write the memory could change it at any time. A check and its use therefore read the same
+//! copy. Arrays are made of numbers only, for which any bytes are values.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -349,7 +349,8 @@ impl<'py> Access<'_, 'py> {
             return assigned.map(drop).map_err(|error| self.refused(error.value(py)));
         }
         let outer = array.outer(item);
-        let bytes = item_bytes(py, item, object, Some(&outer)).map_err(|fail| fail.raise(py))?;
+        let bytes = item_bytes(py, item, object, Some(&outer));
+        let bytes = bytes.map_err(|fail| fail.within(self.name).raise(py))?;
         match bytes.len() == array.bytes().len() && array.write(&bytes) {
             true => Ok(()),
             false => Err(self.refused(format!(

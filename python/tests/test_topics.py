@@ -182,6 +182,8 @@ def test_loans_of_all_types(node, schema):
     assert len(out.raw) == 2
     with pytest.raises(situ.ConversionError, match="4 elements are given, and 2 were lent: lend with `raw=4`"):
         out.raw = b"abcd"
+    with pytest.raises(situ.ConversionError, match="`raw.1.`: an integer is expected, and this is of type str"):
+        out.raw = [1, "b"]
     with pytest.raises(situ.ConversionError, match="`text`: a text of 20 bytes"):
         out.text = "x" * 20
     with pytest.raises(situ.ConversionError, match="`names`|`names.1.`"):
@@ -298,6 +300,17 @@ def test_reliable_publishers_wait(node, schema):
     with pytest.raises(situ.PublishError, match="has not taken message"):
         for index in range(20):
             publisher.publish(height=index)
+
+
+def test_bodies_of_devices_are_not_written(node, schema):
+    publisher = node.publisher("p", type="t::Image", schema=schema, domain="emulated:0")
+    subscriber = node.subscriber("p")
+    with pytest.raises(situ.PublishError, match="memory of a device"):
+        publisher.publish(publisher.message(pixels=b"abc"))
+    with pytest.raises(situ.MalformedError, match="not in the memory of the host"):
+        publisher.publish(pixels=b"abc")
+    assert publisher.publish(publisher.message(height=3)) == 0
+    assert subscriber.recv(5).height == 3 and subscriber.take() is None
 
 
 def test_durability_and_user_headers(node, schema):
