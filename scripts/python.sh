@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the wheel of the Python package, installs it in a fresh environment and runs the package's tests there.
-# The wheel is built with the profile `dev`, so that it shares what `cargo test` has built. Everything else goes to
-# build/python. Without a Python of version 3.9 or a package index, the script prints so and succeeds.
+# Builds the wheel of the Python package, installs it in an environment of its own and runs the tests there.
+# The wheel is built with the profile `dev`, so that it shares what `cargo test` has built. Everything else
+# goes to build/python. Without a Python of version 3.9 or a package index, the script prints so and
+# succeeds.
 #
 # Usage: scripts/python.sh [INTERPRETER...] (without one: python3). The one wheel is tried with each.
 set -euo pipefail
@@ -31,7 +32,8 @@ rm -rf "$out/wheels"
 
 for python in "${pythons[@]}"; do
   version=$("$python" -c 'import sys; print(f"{sys.version_info[0]}.{sys.version_info[1]}")')
-  environment "$out/try-$version" "$python" numpy pytest hypothesis || skip "numpy and pytest cannot be installed"
+  environment "$out/try-$version" "$python" numpy pytest hypothesis anyio trio uvloop ||
+    skip "numpy, pytest and the event loops cannot be installed"
   "$out/try-$version/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$out"/wheels/*.whl
   # From another folder, so that the installed package is tried, not the sources.
   (cd "$out" && "try-$version/bin/python" -m pytest -q -p no:cacheprovider -c ../../python/pyproject.toml \

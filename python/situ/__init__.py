@@ -1,7 +1,7 @@
 """Messages in shared memory between processes.
 
-A node publishes and subscribes to topics; a message lies in shared memory, and every process reads it in place. Its
-numbers are numpy arrays, without a copy::
+A node publishes and subscribes to topics. A message lies in shared memory, and every process reads it in
+place. Its numbers are numpy arrays, without a copy::
 
     import situ
 

@@ -16,7 +16,7 @@ def find_numpy() -> Optional[Callable[..., Any]]:
 
 
 def dtype_of(cls: Any) -> Any:
-    """The structured dtype of a class of messages whose values have a fixed size."""
+    """The structured dtype of a class of messages that have a fixed size."""
     import numpy
 
     dtype = cls.__dict__.get("__dtype__")
@@ -39,7 +39,7 @@ def dtype_of(cls: Any) -> Any:
 
 
 def count(value: Any, inner: Sequence[int]) -> int:
-    """The number of elements of an array, each of which has the lengths `inner`. Other dimensions are joined."""
+    """The number of elements of an array, if each has the lengths `inner`. Other dimensions are joined."""
     size, each = math.prod(value.shape), math.prod(inner)
     if each == 0 or size % each:
         raise ValueError(f"an array of shape {tuple(value.shape)} has no whole elements of shape {tuple(inner)}")

@@ -13,7 +13,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 def debug(on: bool = True) -> None:
     """Notes where each message is taken, so that the error of a subscriber that holds too many says it.
 
-    This costs some microseconds for each message. The variable ``SITU_PYTHON_DEBUG=1`` does the same.
+    This costs time for each message. The variable ``SITU_PYTHON_DEBUG=1`` does the same.
     """
     _native.note_places(on)
 

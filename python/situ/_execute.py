@@ -10,7 +10,7 @@ from ._topic import Subscriber
 
 
 class WaitSet(_native.WaitSet):
-    """Waits for any number of subscribers, servers, clients, events, timers, guard conditions and descriptors.
+    """Waits for subscribers, servers, clients, events, timers, guard conditions and descriptors.
 
     >>> ready = waits.wait(timeout=1.0)
     >>> subscriber in ready
@@ -36,7 +36,7 @@ class WaitSet(_native.WaitSet):
         return False
 
     def wait(self, timeout: Optional[float] = None) -> List[Any]:
-        """Waits until a source is ready, and returns all that are. The list is empty when the time is over."""
+        """Waits until a source is ready, and returns all that are: none when the time is over."""
         found = [self._sources.get(number) for number in self._wait(timeout)]
         return [it for it in found if it is not None]
 
@@ -106,7 +106,7 @@ class Executor:
         return self._set.detach(source)
 
     def spin_once(self, timeout: Optional[float] = None) -> int:
-        """Waits until something is ready, and calls the functions of all that is. Returns how many it called."""
+        """Waits until something is ready, and calls its functions. Returns how many it called."""
         count = 0
         for source in self._set.wait(timeout):
             for it, call in list(self._calls):

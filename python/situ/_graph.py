@@ -49,7 +49,7 @@ class TopicInfo(NamedTuple):
 
 
 def graph(root: Path = None) -> List[NodeInfo]:
-    """The living nodes of a root, by name. Without `root`, of the one that the environment names."""
+    """The living nodes of a root, by name. Without `root`, it is the one of the environment."""
     found: List[Any] = _native.read_graph(root)
     return [NodeInfo(it["name"], it["id"], it["pid"], [Endpoint(**e) for e in it["endpoints"]]) for it in found]
 

@@ -40,8 +40,8 @@ def _parts(message: Any) -> Optional[Tuple[int, int, str, int, Any]]:
 def image(message: Any) -> Any:
     """The pixels of an image as an array of height, width and channels: a view of the message, not a copy.
 
-    A message is an image if it has the members `height`, `width` and `data` or `pixels`, and perhaps `encoding` and
-    `step`, as `sensor_msgs/Image` has them. Images of one channel have two dimensions.
+    A message is an image if it has the members `height`, `width` and `data` or `pixels`, and perhaps
+    `encoding` and `step`, as `sensor_msgs/Image` has them. Images of one channel have two dimensions.
     """
     from ._errors import ConversionError
 

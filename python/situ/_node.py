@@ -78,13 +78,14 @@ class Node(_native.Node, Closing):
     ) -> Publisher:
         """Joins a topic as publisher.
 
-        `type` is a class of messages, or a name that `schema` defines (a `.idl` or `.msg` file, or a `situ.Schema`).
-        Without `schema` the type is that of the topic, or of a package of ROS. `storage` is `flat` or `cdr`; without
-        it, the topic or the type decides.
+        `type` is a class of messages, or a name that `schema` defines (a `.idl` or `.msg` file, or a
+        `situ.Schema`). Without `schema` the type is that of the topic, or of a package of ROS. `storage` is
+        `flat` or `cdr`; without it, the topic or the type decides.
 
-        Quality of service: `reliable`, `durability` (`volatile`, `transient_local`), `depth`, `block` (how many
-        seconds it waits for room; None: for ever; 0: never), `deadline`, `lifespan`, `liveliness` (`automatic`,
-        `manual`), `lease`, `best_available`, `user_data`. `domain` is the memory domain of bodies, such as `cuda:0`.
+        Quality of service: `reliable`, `durability` (`volatile`, `transient_local`), `depth`, `block` (how
+        many seconds it waits for room; None: for ever; 0: never), `deadline`, `lifespan`, `liveliness`
+        (`automatic`, `manual`), `lease`, `best_available`, `user_data`. `domain` is the memory domain of
+        bodies; Python writes bodies in the memory of the host only.
         """
         _check(_PUBLISHER, qos)
         existing = self._topic(topic)
@@ -114,12 +115,12 @@ class Node(_native.Node, Closing):
     ) -> Subscriber:
         """Joins a topic as subscriber.
 
-        Without `type`, the type is that of the topic, for whose first publisher it waits: at most `wait` seconds, or
-        for ever if `wait` is None.
+        Without `type`, the type is that of the topic. If there is no topic yet, it waits for the first
+        publisher: at most `wait` seconds, or for ever if `wait` is None.
 
         Quality of service: `reliable`, `durability`, `keep_last`, `deadline`, `liveliness`, `lease`,
-        `best_available`, `max_held` (how many messages it may hold), `trust` (`same_user`, `everyone`, `nobody`),
-        `reception_times`, `user_data`. `domain` is the memory domain in which it takes messages.
+        `best_available`, `max_held` (how many messages it may hold), `trust` (`same_user`, `everyone`,
+        `nobody`), `reception_times`, `user_data`. `domain` is the memory domain in which it takes messages.
         """
         _check(_SUBSCRIBER, qos)
         existing = self._topic(topic)
@@ -177,9 +178,9 @@ class Node(_native.Node, Closing):
     ) -> Client:
         """Joins a service as client.
 
-        Without types, they are those of the service, for whose first server it waits at most `wait` seconds. `type`
-        is the name of a service that `schema` defines (a `.srv` file, or an interface of IDL); `request` and `reply`
-        name types.
+        Without types, they are those of the service. If there is no service yet, it waits for the first
+        server: at most `wait` seconds, or for ever if `wait` is None. `type` is the name of a service that
+        `schema` defines (a `.srv` file, or an interface of IDL); `request` and `reply` name types.
 
         Options: `max_calls`, `depth`, `max_held`, `user_data`.
         """
@@ -251,7 +252,7 @@ class Node(_native.Node, Closing):
         return graph(self.root)
 
     def close(self) -> None:
-        """Closes its publishers, subscribers, clients and servers, and leaves. Messages that were taken stay valid."""
+        """Closes all that was made from it, and leaves. Messages that were taken stay valid."""
         for endpoint in list(self._endpoints):
             endpoint.close()
         self._close()

@@ -15,8 +15,8 @@ class Client(_native.Client, Closing):
     def call(self, request: Any = None, /, *, timeout: Optional[float] = None, **members: Any) -> Any:
         """Sends a request, waits for the reply and returns it.
 
-        The request is a message or a dict; instead of it, its members can be given. Raises `TimeoutError` if there is
-        no reply after `timeout` seconds, `RefusedError` if the server refuses.
+        The request is a message or a dict; instead of it, its members can be given. Raises `TimeoutError` if
+        there is no reply after `timeout` seconds, and `RefusedError` if the server refuses.
         """
         call = self.send(members if request is None else request, timeout)
         try:
@@ -75,7 +75,7 @@ class Client(_native.Client, Closing):
 
 
 class Server(_native.Server, Stream["_native.Request"]):
-    """A server of a service. `Node.server` makes it. It can be iterated, also in `async for`, and yields requests:
+    """A server of a service. `Node.server` makes it. It can be iterated, also in `async for`:
 
     >>> for request in server:
     ...     request.answer(sum=request.message.a + request.message.b)
@@ -93,7 +93,8 @@ class Server(_native.Server, Stream["_native.Request"]):
     def serve(self, answer: Callable[[Any], Any], *, count: Optional[int] = None) -> None:
         """Answers requests with what a function returns, until the server is closed, or `count` of them.
 
-        An exception of the function refuses the request with its text, and is raised again if it is no `Exception`.
+        An `Exception` of the function refuses the request with its text. Others are raised: ctrl-C, for
+        instance.
         """
         for request in self:
             handle(request, answer)
@@ -103,7 +104,7 @@ class Server(_native.Server, Stream["_native.Request"]):
                     return
 
 
-#: The number of a refusal whose reason is an exception of the server's function.
+#: The number of a refusal because the server's function raised an exception.
 EXCEPTION = 1
 
 

@@ -17,8 +17,8 @@ class Publisher(_native.Publisher, Closing):
     def loan(self, *, user_header: Optional[bytes] = None, **sizes: int) -> Any:
         """Lends a message that is written in place, in shared memory.
 
-        `sizes` are the numbers of elements of bulk members. The message is published when a `with` block ends well,
-        and dropped when the block raises:
+        `sizes` are the numbers of elements of bulk members. The message is published when a `with` block ends
+        well, and dropped when the block raises:
 
         >>> with publisher.loan() as out:
         ...     out.x = 1.5
@@ -38,8 +38,8 @@ class Publisher(_native.Publisher, Closing):
     def publish(self, message: Any = None, /, *, user_header: Optional[bytes] = None, **members: Any) -> int:
         """Publishes a message, and returns its number on the topic.
 
-        The message is one of the topic's class, a dict, or an object with its members as attributes. Instead of it,
-        its members can be given:
+        The message is one of the topic's class, a dict, or an object with its members as attributes. Instead
+        of it, its members can be given:
 
         >>> number = publisher.publish(x=1.5, y=2)
         """
@@ -85,8 +85,8 @@ class Subscriber(_native.Subscriber, Stream[Any]):
     def recv(self, timeout: Optional[float] = None, *, spin: float = 0.0) -> Any:
         """Waits for the next message.
 
-        `spin` is how long it looks for a message without sleeping, which answers sooner and costs a processor.
-        Raises `TimeoutError` if there is none after `timeout` seconds.
+        `spin` is how long it looks for a message without sleeping. This answers sooner, and costs a
+        processor. Raises `TimeoutError` if there is none after `timeout` seconds.
         """
         message = self.take()
         if message is not None:

@@ -15,8 +15,8 @@ _WIDTH = 60
 class Message(_native.Struct):
     """The base of the classes of all messages, and of the structs in them.
 
-    Members are attributes, and also items: ``message["width"]``. If a member has the name of a method, the attribute
-    is the member, and ``situ.Message.copy(message)`` calls the method.
+    Members are attributes, and also items: ``message["width"]``. If a member has the name of a method, the
+    attribute is the member, and ``situ.Message.copy(message)`` calls the method.
 
     >>> Point = situ.Schema(text="struct Point { double x; double y; };").find("Point").cls
     >>> p = Point(x=1.5)

@@ -18,8 +18,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class slice:
     """A slice on the track of the calling thread, from the beginning of a `with` block to its end.
 
-    Keyword arguments are its arguments in the trace; `flow` connects it by an arrow with other events of the same
-    number. It also decorates functions. While nobody records, it costs less than a microsecond.
+    Keyword arguments are its arguments in the trace. `flow` connects it by an arrow with other events of the
+    same number. It also decorates functions. While no trace is recorded, it writes nothing.
     """
 
     __slots__ = ("_name", "_category", "_flow", "_arguments", "_is_open")

@@ -1,10 +1,10 @@
 //! Numbers in a message's memory, for numpy and other libraries of tensors.
 //!
 //! The package is one library for Python 3.9 and later, and the buffer protocol is in the stable interface
-//! only since 3.11. An `Array` therefore exports `__array_interface__`, which numpy, PyTorch, JAX and PIL
-//! read in every version, and DLPack. numpy keeps the `Array` as the base of its array, and the `Array` keeps
-//! the message's memory. numpy refuses to make an array writable whose base is not a writable buffer, so what
-//! is read-only stays so.
+//! only since 3.11. An `Array` therefore exports DLPack and `__array_interface__`, which numpy reads in
+//! every version. numpy keeps the `Array` as the base of its array, and the `Array` keeps the message's
+//! memory. numpy makes an array writable only if its base is a writable buffer, so what is read-only stays
+//! so.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -44,8 +44,8 @@ impl Array {
         }
     }
 
-    /// An array with its own bytes, which hold the elements. `None` if there is no memory, or if these are not
-    /// the bytes of so many elements.
+    /// An array with a copy of these bytes. `None` if there is no memory, or if the number of bytes is not
+    /// that of the elements.
     pub fn of_bytes(bytes: &[u8], types: &Arc<Types>, item: &Item, outer: &[u64]) -> Option<Self> {
         let size = outer.iter().try_fold(item.stride(), |size, length| size.checked_mul(*length))?;
         if size != bytes.len() as u64 {

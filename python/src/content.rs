@@ -65,8 +65,8 @@ pub fn instantiate<'py>(
 ) -> PyResult<Bound<'py, Struct>> {
     let class = types.struct_class(py, id)?;
     let nothing = PyTuple::empty(py);
-    // SAFETY: the class is a subclass of `Struct`, made by a `class` statement, so it is a heap type whose
-    // `tp_new` is that of `Struct`, which takes any arguments.
+    // SAFETY: the class is a subclass of `Struct` that `type` made, so it is a heap type. Its `tp_new` is
+    // that of `Struct`, which takes any arguments.
     let object = unsafe {
         let new = ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_new);
         let new: ffi::newfunc = std::mem::transmute(new);

@@ -1,7 +1,7 @@
 //! A subscriber, client or server as Python's threads share it: one thread at a time uses it.
 //!
-//! A thread that waits does so without the GIL and in slices. Between two slices it looks for signals, and gives
-//! the endpoint to threads that want it.
+//! A thread that waits does so without the GIL and in slices. Between two slices it looks for signals, and
+//! gives the endpoint to threads that want it.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Mutex;

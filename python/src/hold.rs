@@ -1,4 +1,4 @@
-//! The memory of messages, and who keeps it.
+//! The memory of messages, and what keeps it.
 //!
 //! ```text
 //!   Struct, ListView --> Hold --> Memory <-- Array <-- numpy array, DLPack tensor
@@ -9,7 +9,7 @@
 //! A view reaches the memory through its message's `Hold`. When the message is released, the hold is emptied,
 //! and every view raises from then on. An array that was given to numpy keeps the memory itself, so it stays
 //! valid as long as it lives, and the slot stays held. A loan is published only if nothing but its hold keeps
-//! the memory: nobody can then change the published message.
+//! the memory: no array can then change the published message.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +22,7 @@ use crate::errors::Kind;
 use crate::port::Port;
 use crate::sync::lock;
 
-/// Who owns the bytes.
+/// The owner of the bytes.
 pub enum Owner {
     /// A message that was taken.
     Sample(RawSample),

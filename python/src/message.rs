@@ -22,7 +22,7 @@ use crate::types::{StructPlan, TypeHandle, Types};
 use crate::view::Access;
 
 const RELEASED: &str = "the message is released: use it inside its `with` block, or keep a `copy()`";
-const PUBLISHED: &str = "the loan is published: nobody may change it any more";
+const PUBLISHED: &str = "the loan is published, and cannot be changed any more";
 const DROPPED: &str = "the loan was dropped";
 
 /// A message that was taken.
@@ -231,7 +231,8 @@ impl Struct {
         Ok(())
     }
 
-    /// The objects that it refers to, for Python's search for cycles: its lists may contain the message itself.
+    /// The objects that it refers to, for Python's search for cycles: its lists may contain the message
+    /// itself.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         // While this thread has the lock, the objects are not shown, so they count as used.
         let Ok(content) = self.content.try_lock() else { return Ok(()) };

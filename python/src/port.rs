@@ -118,7 +118,7 @@ impl Port {
 /// A loan on its way to a call without the GIL.
 struct Sent(DetachedLoan);
 
-// SAFETY: a detached loan is numbers and an address; the publisher, whose lock is held, knows the rest.
+// SAFETY: a detached loan is numbers and an address. The publisher knows the rest, and its lock is held.
 unsafe impl Send for Sent {}
 
 impl Sent {

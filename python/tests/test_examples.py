@@ -99,23 +99,25 @@ def test_the_page_of_the_book(root, tmp_path, monkeypatch):
     """Runs the programs of the page *Python*, each block of code as the file that stands before it."""
     pytest.importorskip("numpy")
     page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "src" / "tutorial-python.md"
-    files, name = {}, None
-    blocks = page.read_text().split("```")
+    files, blocks = {}, page.read_text().split("```")
     for text, code in zip(blocks[::2], blocks[1::2]):
         lines = [line for line in text.strip().splitlines() if line]
-        language, _, body = code.partition("\n")
-        if lines and lines[-1].startswith("`") and lines[-1].endswith("`:") and language in ("python", "idl"):
-            name = lines[-1].strip("`:")
-            files[name] = body
-    assert {"robot.idl", "publisher.py", "subscriber.py"} <= set(files)
+        if lines and lines[-1].startswith("`") and lines[-1].endswith("`:"):
+            files[lines[-1].strip("`:")] = code.partition("\n")[2]
+    programs = {"publisher.py", "subscriber.py", "server.py", "client.py"}
+    assert set(files) == programs | {"robot.idl", "calc/srv/Add.srv"}
     for name, body in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(body)
-    publisher = subprocess.Popen([sys.executable, "publisher.py"], cwd=tmp_path)
-    try:
-        out = subprocess.run(
-            [sys.executable, "subscriber.py"], cwd=tmp_path, timeout=100, capture_output=True, text=True, check=True
-        ).stdout
-    finally:
-        publisher.terminate()
-        publisher.wait()
-    assert "1080 rays" in out, out
+
+    def output(background, program):
+        process = subprocess.Popen([sys.executable, background], cwd=tmp_path)
+        try:
+            command = [sys.executable, program]
+            return subprocess.run(command, cwd=tmp_path, timeout=100, capture_output=True, text=True, check=True).stdout
+        finally:
+            process.terminate()
+            process.wait()
+
+    assert "1080 rays" in output("publisher.py", "subscriber.py")
+    assert output("server.py", "client.py") == "3\n"
