@@ -3,6 +3,8 @@
 //! A thread that waits does so without the GIL and in slices. Between two slices it looks for signals, and
 //! gives the endpoint to threads that want it.
 
+use std::fs::File;
+use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -26,16 +28,32 @@ pub fn slice(limit: Option<Duration>, begun: Instant) -> Duration {
 /// A participant of the bus, until it is closed.
 pub struct Endpoint<T> {
     raw: Mutex<Option<T>>,
-    fd: Mutex<Option<EventFd>>,
+    shown: Mutex<Option<Shown>>,
     process: Process,
     /// What it is, for errors.
     what: String,
 }
 
+/// A descriptor that event loops wait for.
+struct Shown {
+    /// Makes it readable when there is something, until the endpoint is closed.
+    watch: Option<EventFd>,
+    /// The same, under a number that stays valid: event loops may still wait for it when the endpoint is
+    /// closed.
+    file: File,
+}
+
+impl Shown {
+    /// Wakes event loops, which then find the endpoint closed.
+    fn wake(&self) {
+        let _ = (&self.file).write_all(&1u64.to_ne_bytes());
+    }
+}
+
 impl<T: Send> Endpoint<T> {
     /// Shares a participant. `what` names it in errors.
     pub fn new(raw: T, what: String) -> Self {
-        Self { raw: Mutex::new(Some(raw)), fd: Mutex::new(None), process: Process::this(), what }
+        Self { raw: Mutex::new(Some(raw)), shown: Mutex::new(None), process: Process::this(), what }
     }
 
     /// Uses it. Another thread that waits gives it back within `SLICE`.
@@ -80,29 +98,48 @@ impl<T: Send> Endpoint<T> {
         py: Python<'_>,
         make: impl FnOnce(&T) -> std::io::Result<EventFd> + Send,
     ) -> PyResult<i32> {
-        let known = lock(&self.fd).as_ref().map(|it| it.as_fd().as_raw_fd());
+        let known = lock(&self.shown).as_ref().map(|it| it.file.as_raw_fd());
         if let Some(fd) = known {
             return Ok(fd);
         }
-        let made = self.with(py, make)?.map_err(|error| Error::Error.error(py, error))?;
-        Ok(lock(&self.fd).insert(made).as_fd().as_raw_fd())
+        let made = self.with(py, |raw| {
+            let watch = make(raw)?;
+            let file = File::from(watch.as_fd().try_clone_to_owned()?);
+            Ok(Shown { watch: Some(watch), file })
+        })?;
+        let made = made.map_err(|error: std::io::Error| Error::Error.error(py, error))?;
+        // Of two threads that make one, the first has made the one that stays.
+        let fd = lock(&self.shown).get_or_insert(made).file.as_raw_fd();
+        // A thread that closes the endpoint wakes what it finds here, after the endpoint is closed. If it has
+        // looked before, this thread sees that the endpoint is closed.
+        if self.is_closed() {
+            self.wake();
+        }
+        Ok(fd)
     }
 
     /// Makes the descriptor unreadable until it is ready again.
     pub fn clear_fd(&self) {
-        if let Some(fd) = &*lock(&self.fd) {
-            fd.clear();
+        if let Some(Shown { watch: Some(watch), .. }) = &*lock(&self.shown) {
+            watch.clear();
         }
     }
 
-    /// Leaves the bus. In a forked child nothing is done: it is the parent's.
+    /// Leaves the bus. The descriptor is readable from then on. In a forked child nothing is done: it is the parent's.
     pub fn close(&self, py: Python<'_>) {
         if self.process.is_this() {
-            let fd = lock(&self.fd).take();
+            let watch = lock(&self.shown).as_mut().and_then(|it| it.watch.take());
             process::detached(py, || {
-                drop(fd);
+                drop(watch);
                 drop(lock(&self.raw).take());
+                self.wake();
             });
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(shown) = &*lock(&self.shown) {
+            shown.wake();
         }
     }
 

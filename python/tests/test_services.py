@@ -190,6 +190,25 @@ def test_asyncio(node, schema, server):
     assert asyncio.run(main()) == ([0, 1, 2, 3, 4], [1, 2, 3, 4, 5])
 
 
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_closing_ends_waits_of_event_loops(node, schema, types, in_thread):
+    for stream in (node.subscriber("p", type="t::Point", schema=schema), node.server("s", **types)):
+
+        async def main():
+            async def all_of_it():
+                return [it async for it in stream]
+
+            waiting = [asyncio.ensure_future(all_of_it()) for _ in range(2)]
+            await asyncio.sleep(0.02)
+            if in_thread:
+                await asyncio.get_running_loop().run_in_executor(None, stream.close)
+            else:
+                stream.close()
+            return await asyncio.wait_for(asyncio.gather(*waiting), 60)
+
+        assert asyncio.run(main()) == [[], []]
+
+
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_anyio(node, schema, backend):
     anyio = pytest.importorskip("anyio")
