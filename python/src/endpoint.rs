@@ -125,7 +125,8 @@ impl<T: Send> Endpoint<T> {
         }
     }
 
-    /// Leaves the bus. The descriptor is readable from then on. In a forked child nothing is done: it is the parent's.
+    /// Leaves the bus. The descriptor is readable from then on. In a forked child nothing is done: it is
+    /// the parent's.
     pub fn close(&self, py: Python<'_>) {
         if self.process.is_this() {
             let watch = lock(&self.shown).as_mut().and_then(|it| it.watch.take());

@@ -48,7 +48,7 @@ impl EventHandle {
         Some(Self { event })
     }
 
-    /// It as a source of a wait set.
+    /// The source by which a wait set waits for it.
     pub fn source(&self) -> Source {
         match &self.event {
             Kind::Matched(it) => it.source(),

@@ -175,7 +175,7 @@ impl ClientHandle {
         Ok((message, is_last))
     }
 
-    /// It as a source of a wait set.
+    /// The source by which a wait set waits for it.
     pub fn source(&self, py: Python<'_>) -> PyResult<situ_bus::Source> {
         self.endpoint.with(py, situ_bus::Waitable::source)
     }
@@ -290,7 +290,7 @@ impl ServerHandle {
 }
 
 impl ServerHandle {
-    /// It as a source of a wait set.
+    /// The source by which a wait set waits for it.
     pub fn source(&self, py: Python<'_>) -> PyResult<situ_bus::Source> {
         self.endpoint.with(py, situ_bus::Waitable::source)
     }

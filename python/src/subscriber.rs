@@ -42,7 +42,7 @@ pub struct SubscriberHandle {
 }
 
 impl SubscriberHandle {
-    /// It as a source of a wait set.
+    /// The source by which a wait set waits for it.
     pub fn source(&self, py: Python<'_>) -> PyResult<Source> {
         self.endpoint.with(py, Waitable::source)
     }

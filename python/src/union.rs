@@ -32,8 +32,8 @@ impl Union {
         Self { case, value: none(value), discriminator: none(discriminator) }
     }
 
-    /// As tuples do: what is in it may refer to it. A cycle is cut in another of its objects, as a union
-    /// never changes.
+    /// The objects that it refers to, for Python's search for cycles. A cycle is cut in another of its
+    /// objects: a union never changes.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.value)?;
         visit.call(&self.discriminator)
