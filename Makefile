@@ -31,6 +31,7 @@ help:  ## Show this list
 	@echo 'make demo INPUT=scan.bin FRAMES=200 JSON=1   plays a KITTI .bin, a .pcd or a .png and prints one JSON object'
 	@echo 'make demo -- --trace                         also records a trace, for Perfetto and `situ trace view`'
 	@echo 'make demo -- --record                        also records all messages, for Foxglove and `situ play`'
+	@echo 'make demo -- --ros                           nodes of ROS 2 on Situ, and on its default middleware'
 	@echo 'make -s bench TABLE=hop JSON=1               prints one table as JSON lines'
 
 demo:  ## Run the demo: a lidar, a C++ filter and a viewer, three processes, no copy; then a camera whose filter works on a device

@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
 # Builds the demo (the command, the C library, the filter in C++) and runs it. The arguments are those of
-# `situ demo`.
+# `situ demo`. With --ros, the demo is that of scripts/demo-ros.sh, which has the other arguments.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+for argument in "$@"; do
+  [ "$argument" = --ros ] || continue
+  arguments=()
+  for other in "$@"; do [ "$other" = --ros ] || arguments+=("$other"); done
+  exec scripts/demo-ros.sh ${arguments+"${arguments[@]}"}
+done
 
 scripts/setup.sh rust cpp
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds ROS 2's middleware on Situ as a package of ROS, and runs its tests: those in C++, and those in which
-# programs with rclpy talk over it, with each other and with rclrs. Everything goes to build/rmw. Without the
-# Python environment with ROS the script prints so and succeeds.
+# programs with rclpy talk over it, with each other, with rclrs and with programs of Situ (the ROS demo). Everything
+# goes to build/rmw. Without the Python environment with ROS the script prints so and succeeds.
 #
 # Usage: scripts/rmw.sh [TEST...]   names of files in ros/rmw_situ/test/python, without .py; otherwise all
 #        scripts/rmw.sh chaos     only kills processes of ROS, ROS_KILLS times; SITU_CHAOS_SEED: in that order
@@ -47,6 +47,10 @@ if [ -z "${RMW_LIBRARY:-}" ]; then
     exec "$out/rmw_situ/test/chaos_rmw" "${ROS_KILLS:-1000}" ${SITU_CHAOS_SEED:+"$SITU_CHAOS_SEED"}
   fi
   ctest --test-dir "$out/rmw_situ" --output-on-failure || failed=1
+  # The demo and the command, for tests in Python.
+  cargo build -q -p situ-cli --bin situ
+  export SITU_COMMAND=${CARGO_TARGET_DIR:-$PWD/target}/debug/situ ROS_DEMO=$out/demo
+  project examples/ros demo -DSITU_COMMAND="$SITU_COMMAND" -DROS_ENVIRONMENT="$venv"
   # With the paths of the build: the installed one finds its libraries by the environment that ROS sets up.
   export RMW_LIBRARY=$out/rmw_situ/librmw_situ.so
 elif [ "$RMW_LIBRARY" = fastrtps ]; then

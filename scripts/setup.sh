@@ -230,7 +230,10 @@ setup_python() {
     return
   fi
   say "installing the peers of the interoperability tests into $venv"
-  if "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$requirements" >&2; then
+  # The packages are 200 MB: a person sees how far they are.
+  local quiet=(--quiet)
+  [ ! -t 2 ] || quiet=()
+  if "$venv/bin/pip" install "${quiet[@]}" --disable-pip-version-check --requirement "$requirements" >&2; then
     cp "$requirements" "$venv/.ready"
   else
     say "SKIPPED: the packages of $requirements cannot be installed here (no package index, or no build for this Python);" \
