@@ -13,6 +13,7 @@ mod output;
 mod record;
 mod top;
 mod trace;
+mod view;
 
 use std::process::ExitCode;
 
@@ -48,6 +49,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
             TopicCommand::Info { topic, verbose: false } => commands::topic::info(&context, &topic),
             TopicCommand::Info { topic, verbose: true } => commands::endpoints::info(&context, &topic),
             TopicCommand::Echo(arguments) => commands::echo::echo(&context, &arguments),
+            TopicCommand::View(arguments) => view::run(&context, &arguments),
             TopicCommand::Hz(arguments) => commands::measure::hz(&context, &arguments),
             TopicCommand::Bw(arguments) => commands::measure::bw(&context, &arguments),
             TopicCommand::Delay(arguments) => commands::measure::delay(&context, &arguments),

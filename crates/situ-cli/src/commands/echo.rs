@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use situ::bus::inspect::TopicInfo;
-use situ::bus::{Durability, History, SubscriberQos};
+use situ::bus::{History, SubscriberQos};
 use situ::layout::foreign::Foreign;
 use situ_schema::dynamic::{PrintOptions, Value};
 
 use super::Context;
-use super::listen::{Event, Listener};
+use super::listen::{Event, Listener, offered_durability};
 use crate::cli::{EchoArgs, HistoryKind};
 use crate::error::CliError;
 use crate::message::field;
@@ -34,11 +34,6 @@ struct Echoed<'a> {
 /// The quality of service of the command line. By default it requests the messages that all publishers keep,
 /// and does not make a publisher wait.
 fn qos(arguments: &EchoArgs, topic: &TopicInfo) -> SubscriberQos {
-    let living: Vec<_> = topic.publishers.iter().filter(|publisher| publisher.alive).collect();
-    // Messages of publishers that have left may still be there.
-    let all = if living.is_empty() { topic.publishers.iter().collect() } else { living };
-    let keeps = !all.is_empty() && all.iter().all(|it| it.durability == Durability::TransientLocal);
-    let offered = if keeps { Durability::TransientLocal } else { Durability::Volatile };
     let history = match (arguments.history, arguments.depth) {
         (Some(HistoryKind::KeepLast), depth) => History::KeepLast(depth.unwrap_or(10) as usize),
         (None, Some(depth)) => History::KeepLast(depth as usize),
@@ -46,7 +41,7 @@ fn qos(arguments: &EchoArgs, topic: &TopicInfo) -> SubscriberQos {
     };
     SubscriberQos {
         reliability: arguments.qos.reliability.map_or(SubscriberQos::default().reliability, Into::into),
-        durability: arguments.qos.durability.map_or(offered, Into::into),
+        durability: arguments.qos.durability.map_or(offered_durability(topic), Into::into),
         history,
         ..SubscriberQos::default()
     }

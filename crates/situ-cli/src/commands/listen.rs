@@ -1,10 +1,12 @@
-//! Subscribers of one or several topics, without a compiled-in type: for `echo`, `hz`, `bw` and `delay`.
+//! Subscribers of one or several topics, without a compiled-in type: for `echo`, `hz`, `bw`, `delay` and `view`.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use situ::bus::inspect::{self, TopicInfo};
-use situ::bus::{Encoding, Node, RawSample, RawSubscriber, SubscriberQos, TypeDescription, wait_any};
+use situ::bus::{
+    Durability, Encoding, Node, RawSample, RawSubscriber, SubscriberQos, TypeDescription, wait_any,
+};
 use situ::layout::foreign::Foreign;
 
 use super::pattern::{is_pattern, matches};
@@ -38,6 +40,15 @@ pub enum Event {
 
 /// Chooses the quality of service for a topic.
 pub type ChooseQos<'a> = &'a dyn Fn(&TopicInfo) -> SubscriberQos;
+
+/// Transient local if all publishers keep messages.
+pub fn offered_durability(topic: &TopicInfo) -> Durability {
+    let living: Vec<_> = topic.publishers.iter().filter(|publisher| publisher.alive).collect();
+    // Messages of publishers that have left may still be there.
+    let all = if living.is_empty() { topic.publishers.iter().collect() } else { living };
+    let keeps = !all.is_empty() && all.iter().all(|it| it.durability == Durability::TransientLocal);
+    if keeps { Durability::TransientLocal } else { Durability::Volatile }
+}
 
 /// Subscribers of the topics that the command line names. Topics that match a pattern may appear later.
 pub struct Listener<'a> {
@@ -154,6 +165,17 @@ impl<'a> Listener<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Does nothing until `until`. Returns whether Ctrl-C did not end it.
+    pub fn rest(&self, until: Instant) -> bool {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.interrupt.is_set() {
+                return !self.interrupt.is_set();
+            }
+            std::thread::sleep(left.min(GLANCE));
+        }
     }
 
     /// Waits for a message until `until`. Messages that cannot be taken are reported and skipped.

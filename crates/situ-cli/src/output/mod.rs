@@ -90,6 +90,11 @@ impl Output {
         self.json
     }
 
+    /// Whether the output may be coloured.
+    pub fn is_coloured(&self) -> bool {
+        self.colour
+    }
+
     /// Whether a table may be redrawn in place.
     pub fn is_live(&self) -> bool {
         self.terminal
