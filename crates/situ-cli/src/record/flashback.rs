@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use situ::bus::Observer;
 use situ::bus::inspect;
 use situ::layout::foreign::Foreign;
-use situ_record::{Flashback, FlashbackError, FlashbackOptions, Ring, WriterOptions, numbered};
+use situ_record::{Edited, Flashback, FlashbackError, FlashbackOptions, Ring, WriterOptions, numbered};
 
 use super::edit::show;
 use super::select::writer;
@@ -110,6 +111,61 @@ fn next_file(output: &Path, number: &mut u64) -> PathBuf {
     }
 }
 
+/// The files that are written, one after the other, on threads of their own: messages go by meanwhile.
+struct Dumps<'a> {
+    /// The number of the next file.
+    next: u64,
+    output: &'a Path,
+    keep: Duration,
+    running: Option<JoinHandle<Result<Edited, FlashbackError>>>,
+    /// What happened, and is not written yet. What happens until then is in the same file.
+    waiting: Option<String>,
+}
+
+impl Dumps<'_> {
+    /// Tells of a file that is done, and begins the next one.
+    fn go_on(&mut self, context: &Context, flashback: &mut Flashback) -> Result<(), FlashbackError> {
+        if let Some(done) = self.running.take_if(|running| running.is_finished()) {
+            tell(context, done);
+        }
+        if self.running.is_some() {
+            return Ok(());
+        }
+        let Some(why) = self.waiting.take() else { return Ok(()) };
+        flashback.flush()?;
+        let path = next_file(self.output, &mut self.next);
+        complain(&format!("{}: writing {}", Foreign(&why), path.display()));
+        let how = WriterOptions { profile: "ros2".into(), ..WriterOptions::default() };
+        let (ring, keep) = (flashback.ring().clone(), self.keep);
+        let thread = Builder::new().name("dump".into()).spawn(move || ring.dump(&path, keep, how));
+        match thread {
+            Ok(thread) => self.running = Some(thread),
+            Err(error) => complain(&format!("cannot start a thread that writes the file: {error}")),
+        }
+        Ok(())
+    }
+
+    /// Writes what has happened, and waits for it.
+    fn finish(&mut self, context: &Context, flashback: &mut Flashback) -> Result<(), FlashbackError> {
+        while self.running.is_some() || self.waiting.is_some() {
+            if let Some(running) = self.running.take() {
+                tell(context, running);
+            }
+            self.go_on(context, flashback)?;
+        }
+        Ok(())
+    }
+}
+
+/// Tells of a file that is done. One that cannot be written must not end the flashback.
+fn tell(context: &Context, done: JoinHandle<Result<Edited, FlashbackError>>) {
+    match done.join() {
+        Ok(Ok(edited)) => show(context, &edited).unwrap_or_else(|error| complain(&error)),
+        Ok(Err(error)) => complain(&error),
+        Err(_) => complain(&"the thread that writes the file has failed"),
+    }
+}
+
 fn keep(context: &Context, arguments: &KeepArgs) -> Result<(), CliError> {
     let selection = selection(&arguments.selection)?;
     let interrupt = Interrupt::listen()?;
@@ -123,24 +179,17 @@ fn keep(context: &Context, arguments: &KeepArgs) -> Result<(), CliError> {
         output.line("keeping what goes by; `situ flashback dump` writes it, Ctrl-C ends this")?;
     }
     let (mut block, mut drawn, mut looked) = (LiveBlock::default(), None::<Instant>, Instant::now());
-    let mut dumps = 0;
+    let mut dumps = Dumps { next: 0, output: &arguments.output, keep: *keep, running: None, waiting: None };
     while !interrupt.is_set() {
         flashback.step(GLANCE).map_err(failed)?;
         flashback.recorder().take_warnings().iter().for_each(complain);
         if looked.elapsed() >= GLANCE {
             looked = Instant::now();
             if let Some(why) = triggers.fired() {
-                flashback.flush().map_err(failed)?;
-                let path = next_file(&arguments.output, &mut dumps);
-                complain(&format!("{}: writing {}", Foreign(&why), path.display()));
-                let how = WriterOptions { profile: "ros2".into(), ..WriterOptions::default() };
-                // A file that cannot be written must not end the flashback.
-                match flashback.ring().dump(&path, *keep, how) {
-                    Ok(edited) => show(context, &edited).unwrap_or_else(|error| complain(&error)),
-                    Err(error) => complain(&error),
-                }
+                dumps.waiting.get_or_insert(why);
             }
         }
+        dumps.go_on(context, &mut flashback).map_err(failed)?;
         if output.is_live() && drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
             drawn = Some(Instant::now());
             let counts = flashback.recorder().counts();
@@ -154,6 +203,7 @@ fn keep(context: &Context, arguments: &KeepArgs) -> Result<(), CliError> {
     if output.is_live() {
         output.draw(&mut block, "")?;
     }
+    dumps.finish(context, &mut flashback).map_err(failed)?;
     let ring = flashback.ring().clone();
     let report = flashback.finish();
     ring.remove().map_err(failed)?;

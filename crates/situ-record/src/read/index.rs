@@ -277,6 +277,11 @@ impl Index {
         index.offset = at;
         index.length =
             source.record_head(at)?.map_or(0, |(_, length)| length.saturating_add(RECORD_HEAD as u64));
+        if is_cut {
+            // What it states is what it was to become.
+            index.length = index.length.min(source.size.saturating_sub(at));
+            index.uncompressed_size = records.len() as u64;
+        }
         let (mut rest, mut is_first) = (records.as_slice(), true);
         while let Some((kind, content)) = parse::next_record(&mut rest) {
             let malformed = |source| ReadError::Malformed { at, source };

@@ -86,9 +86,11 @@ impl Source {
         let mut fields = parse::Fields(&content);
         let (index, crc) = parse::chunk_head(&mut fields).map_err(malformed)?;
         let rest = fields.0.len();
-        if index.uncompressed_size > self.limits.record {
-            let limit = self.limits.record;
-            return Err(ReadError::TooLarge { at, size: index.uncompressed_size, limit });
+        let limit = self.limits.record;
+        // The crate `mcap` states the largest sizes until a chunk is complete.
+        let stated = if is_cut { index.uncompressed_size.min(limit) } else { index.uncompressed_size };
+        if stated > limit {
+            return Err(ReadError::TooLarge { at, size: stated, limit });
         }
         let size = usize::try_from(index.compressed_size).unwrap_or(usize::MAX);
         if size > rest && !is_cut {
@@ -98,6 +100,7 @@ impl Source {
         }
         let head = content.len() - rest;
         let size = size.min(rest);
+        let index = ChunkIndex { uncompressed_size: stated, ..index };
         let records = match index.compression.as_str() {
             "" => {
                 content.truncate(head + size);
