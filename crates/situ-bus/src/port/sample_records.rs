@@ -4,19 +4,8 @@
 //! again and again. A record keeps its pool between two samples: the next one is nearly always of the same
 //! pool, and then no reference count changes.
 //!
-//! ```text
-//!   subscriber's thread                         any thread that drops the sample
-//!   1. state FREE?               (acquire)      1. reads of the message; the ledger's word = 0
-//!   2. state = USED; the fields                 2. state: USED -> FREE           (release)
-//!      (gives the sample away)                     failed: it is LAST: takes the pool out,
-//!   forgetting a pool, or the end:                 state = FREE                  (release),
-//!   3. FREE (acquire): takes the pool out          drops the pool
-//!      USED: state: USED -> LAST (acquire)
-//! ```
-//!
-//! Only the subscriber's thread makes a record USED, so a record that it finds FREE stays FREE, and the
-//! fields are its own. A record that is not FREE belongs to its sample. Both compare-and-swaps of a USED
-//! record exclude each other, so exactly one side takes the pool out.
+//! Which side may touch a record, and which takes its pool out: see
+//! [`record_state`](crate::protocol::record_state), which the model checker explores.
 //!
 //! **What keeps the records.** The subscriber's [`Core`](super::pool_cache::Core) has them. Each pool
 //! keeps the core, so a record that has a pool keeps itself. A subscriber that is dropped takes the pools out
@@ -29,21 +18,15 @@ use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
 use situ_memory::SlotId;
-use situ_memory::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use situ_memory::sync::atomic::{AtomicBool, Ordering};
 
 use crate::port::cells::{Cells, CopyCell};
 use crate::port::payload::Payload;
 use crate::port::pool_cache::{Mapped, Records};
+use crate::protocol::record_state::RecordState;
 use crate::topic::Encoding;
 use crate::topic::format::Descriptor;
 use crate::trust::Private;
-
-/// No sample has the record.
-const FREE: u32 = 0;
-/// A sample has it.
-const USED: u32 = 1;
-/// A sample has it, and leaves no pool in it.
-const LAST: u32 = 2;
 
 /// How many records the first chunk has; each further one has twice as many as the one before.
 const FIRST: usize = 16;
@@ -94,7 +77,7 @@ pub(crate) struct SampleRecord {
     fields: UnsafeCell<SampleFields>,
     /// The pool of the message. A record without a sample may have none.
     mapped: UnsafeCell<Option<Arc<Mapped>>>,
-    state: AtomicU32,
+    state: RecordState,
     /// Whether its sample lies in the record's cell.
     in_cell: AtomicBool,
     /// The record's memory for a message that is copied out of its row, if it has some.
@@ -106,7 +89,7 @@ pub(crate) struct SampleRecords {
     chunks: [OnceLock<Box<[SampleRecord]>>; CHUNKS],
 }
 
-// SAFETY: the fields of a record belong to one thread at a time, as the head of this file says: that of the
+// SAFETY: the fields of a record belong to one thread at a time, as `record_state` says: that of the
 // subscriber, or the one that drops the sample. What they contain is `Send` and `Sync`, or points to memory
 // that does not change while the sample exists.
 unsafe impl Send for SampleRecords {}
@@ -141,13 +124,13 @@ impl SampleRecords {
         mapped: &Arc<Mapped>,
     ) -> Option<NonNull<SampleRecord>> {
         // SAFETY: records live as long as `self`.
-        let record = match last.record.get().filter(|record| unsafe { record.as_ref() }.is_free()) {
+        let record = match last.record.get().filter(|record| unsafe { record.as_ref() }.state.is_free()) {
             Some(record) => record,
             None => self.take_other(last, cells)?,
         };
         // SAFETY: as above.
         let taken = unsafe { record.as_ref() };
-        taken.state.store(USED, Ordering::Relaxed);
+        taken.state.give();
         taken.in_cell.store(false, Ordering::Relaxed);
         // SAFETY: it was free, so the fields belong to this thread.
         let (fields, kept) = unsafe { (&mut *taken.fields.get(), &mut *taken.mapped.get()) };
@@ -169,7 +152,7 @@ impl SampleRecords {
     #[cold]
     #[inline(never)]
     fn take_other(&self, last: &LastRecord, cells: Option<&Cells>) -> Option<NonNull<SampleRecord>> {
-        let is_free = |index: &usize| self.at(*index).is_some_and(SampleRecord::is_free);
+        let is_free = |index: &usize| self.at(*index).is_some_and(|record| record.state.is_free());
         let (chunks, from) = (self.chunks.iter().flat_map(OnceLock::get).count(), last.index.get());
         let known = first_of(chunks);
         let found = (from + 1..known).chain(0..known.min(from + 1)).find(is_free);
@@ -205,28 +188,19 @@ impl SampleRecords {
     #[cold]
     pub(crate) fn forget(&self, is_gone: impl Fn(&Mapped) -> bool) {
         for record in self.all() {
-            if record.state.load(Ordering::Acquire) == LAST {
-                continue;
-            }
-            // SAFETY: only this thread puts a pool into a record, and only this thread makes it LAST, before
-            // which no other thread takes the pool out.
-            if !unsafe { &*record.mapped.get() }.as_ref().is_some_and(|mapped| is_gone(mapped)) {
-                continue;
-            }
-            let marked = record.state.compare_exchange(USED, LAST, Ordering::AcqRel, Ordering::Acquire);
-            if marked.is_err() {
-                // SAFETY: it is free, and stays so on this thread.
-                drop(unsafe { (*record.mapped.get()).take() });
-            }
+            // SAFETY: only this thread puts a pool into a record, and `forget` asks before any other thread
+            // may take it out.
+            let has_it = || unsafe { &*record.mapped.get() }.as_ref().is_some_and(|mapped| is_gone(mapped));
+            // SAFETY: `forget` calls this if the record is free, which it stays on this thread.
+            record.state.forget(has_it, || unsafe { (*record.mapped.get()).take() });
         }
     }
 }
 
 impl Records for SampleRecords {
     fn in_cells(&self) -> usize {
-        let is_in_cell = |record: &&SampleRecord| {
-            record.state.load(Ordering::Relaxed) != FREE && record.in_cell.load(Ordering::Relaxed)
-        };
+        let is_in_cell =
+            |record: &&SampleRecord| record.state.is_used() && record.in_cell.load(Ordering::Relaxed);
         self.all().filter(is_in_cell).count()
     }
 
@@ -254,16 +228,10 @@ impl SampleRecord {
         Self {
             fields: UnsafeCell::new(fields),
             mapped: UnsafeCell::new(None),
-            state: AtomicU32::new(FREE),
+            state: RecordState::new(),
             in_cell: AtomicBool::new(false),
             cell,
         }
-    }
-
-    /// Acquire: the reads of the sample that gave it back come before the next writes.
-    #[inline(always)]
-    fn is_free(&self) -> bool {
-        self.state.load(Ordering::Acquire) == FREE
     }
 
     /// What its sample consists of. For the sample.
@@ -302,28 +270,12 @@ impl SampleRecord {
     /// A sample had the record, and nothing of it is used after this.
     #[inline(always)]
     pub(super) unsafe fn give_back(this: NonNull<Self>) {
-        // By pointer: from the compare-and-swap on, the subscriber may free the record.
-        // SAFETY: until then the record keeps itself, by its pool.
-        let state = unsafe { &(*this.as_ptr()).state };
-        // Release: all reads of the sample come before the next writes.
-        if state.compare_exchange(USED, FREE, Ordering::Release, Ordering::Relaxed).is_err() {
-            // SAFETY: as for this function.
-            unsafe { Self::give_pool_back(this) };
-        }
-    }
-
-    /// The same for a record that is LAST.
-    ///
-    /// # Safety
-    /// As for `give_back`.
-    #[cold]
-    #[inline(never)]
-    unsafe fn give_pool_back(this: NonNull<Self>) {
-        // SAFETY: the record is LAST, so no other thread touches its pool until it is free.
-        let mapped = unsafe { (*(*this.as_ptr()).mapped.get()).take() };
-        // SAFETY: the pool, which keeps the record, still lives.
-        unsafe { &(*this.as_ptr()).state }.store(FREE, Ordering::Release);
-        drop(mapped);
+        let record = this.as_ptr();
+        // SAFETY: `give_back` calls this if the subscriber leaves the pool to this sample, and before the
+        // record may be freed.
+        let take_out = || unsafe { (*(*record).mapped.get()).take() };
+        // SAFETY: the caller's promise. By pointer, because the subscriber may free the record meanwhile.
+        unsafe { RecordState::give_back(&raw const (*record).state, take_out) };
     }
 }
 
@@ -359,7 +311,7 @@ mod tests {
         let use_next = || {
             records.take_other(&last, None).inspect(|record| {
                 // SAFETY: the records live.
-                unsafe { record.as_ref() }.state.store(USED, Ordering::Relaxed);
+                unsafe { record.as_ref() }.state.give();
             })
         };
         let first = use_next();
@@ -367,7 +319,8 @@ mod tests {
             assert!(use_next().is_some_and(|record| Some(record) != first));
         }
         assert_eq!(last.index.get(), 19);
-        let free = |index: usize| records.at(index).unwrap().state.store(FREE, Ordering::Relaxed);
+        // SAFETY: these records have no pool, and live.
+        let free = |index: usize| unsafe { RecordState::give_back(&records.at(index).unwrap().state, || ()) };
         free(0);
         free(21);
         assert!(records.take_other(&last, None).is_some());

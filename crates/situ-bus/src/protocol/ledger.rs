@@ -160,8 +160,7 @@ impl Ledger {
     }
 
     /// Forgets all names, for a new subscriber, before its place counts as taken.
-    #[cfg(not(loom))]
-    pub(crate) fn clear(&self) {
+    pub fn clear(&self) {
         let used = self.used(Ordering::Relaxed);
         self.names[..used].iter().for_each(|name| name.store(0, Ordering::Relaxed));
         self.used.store(0, Ordering::Relaxed);
