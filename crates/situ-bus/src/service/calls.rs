@@ -33,12 +33,14 @@ const FREE: Call = Call {
 
 /// The calls of a client. Its memory is allocated once.
 ///
-/// A call's number is the number of its slot plus a multiple of the number of slots that grows with each
-/// call. So a number leads to its slot, and is never used twice.
+/// A call's number is the number of its slot plus a multiple of a power of two that grows with each call. So a
+/// number leads to its slot without a division, and is never used twice.
 #[derive(Debug)]
 pub(super) struct Calls {
     slots: Box<[Call]>,
     free: Vec<usize>,
+    /// A power of two, at least the number of slots.
+    step: u64,
     /// The first number of the next call, before its slot is added.
     round: u64,
     /// No deadline of a call is before this time.
@@ -51,6 +53,7 @@ impl Calls {
         Self {
             slots: vec![FREE; most].into(),
             free: (0..most).rev().collect(),
+            step: most.next_power_of_two() as u64,
             round: 0,
             earliest_ns: u64::MAX,
         }
@@ -71,24 +74,24 @@ impl Calls {
     #[inline]
     pub(super) fn begin(&mut self, started_ns: u64, deadline_ns: u64) -> Option<u64> {
         let slot = self.free.pop()?;
-        self.round += self.slots.len() as u64;
+        self.round += self.step;
         let number = self.round + slot as u64;
         self.slots[slot] = Call { number, started_ns, deadline_ns, ..FREE };
         self.earliest_ns = self.earliest_ns.min(deadline_ns);
         Some(number)
     }
 
-    /// The slot of a call.
+    /// The slot of a call. There is none if a server made the number up.
     #[inline]
     pub(super) fn slot(&self, number: u64) -> usize {
-        (number % self.slots.len() as u64) as usize
+        (number & (self.step - 1)) as usize
     }
 
     /// A call by its number.
     #[inline]
     pub(super) fn get(&mut self, number: u64) -> Option<&mut Call> {
         let slot = self.slot(number);
-        Some(&mut self.slots[slot]).filter(|call| number != 0 && call.number == number)
+        self.slots.get_mut(slot).filter(|call| number != 0 && call.number == number)
     }
 
     /// Ends a call. Returns it if it was there.
@@ -132,6 +135,7 @@ mod tests {
     fn numbers_lead_to_their_slots_and_are_never_used_twice() {
         let mut calls = Calls::new(3);
         assert!(calls.is_empty() && calls.get(0).is_none());
+        assert!(calls.get(3).is_none() && calls.end(u64::MAX).is_none(), "numbers without a slot");
         let mut seen = std::collections::HashSet::new();
         for round in 0..100 {
             let numbers: Vec<_> = (0..3).map(|_| calls.begin(0, u64::MAX).unwrap()).collect();

@@ -72,7 +72,7 @@ impl OpenCalls {
         let number = self.calls.len();
         // Only the server clones them, so one that nothing else has stays its own.
         let is_free = |index: &usize| Arc::strong_count(&self.calls[*index]) == 1;
-        let free = (0..number).map(|step| (self.hint + step) % number).find(is_free);
+        let free = (self.hint..number).chain(0..self.hint).find(is_free);
         self.hint = free.unwrap_or_else(|| {
             self.calls.push(Arc::new(OpenCall {
                 client: AtomicU64::new(0),
