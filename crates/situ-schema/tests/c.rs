@@ -93,6 +93,22 @@ fn any_name_compiles() {
     );
 }
 
+/// A program in C selects a case by its name, where one number selects it.
+#[test]
+fn the_cases_of_a_union_have_constants() {
+    let schema = text(
+        "union U switch (long) { case -3: long a; case 4: case 5: double b; case 6: default: octet c; };
+         union Wide switch (long long) { case 5000000000: long a; case 7: long check; };
+         union Letter switch (char) { case 'x': long a; }; union Truth switch (boolean) { case TRUE: long a; };
+         @flat struct S { U u; Wide wide; Letter letter; Truth truth; };",
+    );
+    let header = &generate(&schema, &Options::new(Language::C))[0].text;
+    let constants: Vec<&str> =
+        header.lines().map(str::trim).filter(|line| line.contains("_case_") && line.ends_with(',')).collect();
+    assert_eq!(constants, ["U_case_a = -3,", "Wide_case_check = 7,"]);
+    compiles("cases", &schema);
+}
+
 /// The vectors lie in memory as the structs say, and what is damaged is refused.
 #[test]
 fn structs_are_those_of_the_vectors() {

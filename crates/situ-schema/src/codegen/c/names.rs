@@ -8,7 +8,7 @@ use crate::codegen::cpp::names::owner;
 use crate::codegen::cpp::words::{is_compilers, is_global, is_reserved, is_word};
 use crate::codegen::naming;
 use crate::layout::flat::BulkField;
-use crate::model::{Constant, Kind, Member, TypeId};
+use crate::model::{Case, Constant, Kind, Member, Primitive, Type, TypeId, Union};
 
 /// Words and macros of C that C++ does not have, in alphabetical order.
 const C_WORDS: &[&str] = &[
@@ -143,7 +143,9 @@ impl<'a> Named<'a> {
                 let accessors = accessors.into_iter().flat_map(|it| [format!("{it}_mut"), it]);
                 own(STRUCT_ENDS).into_iter().chain(accessors).collect()
             }
-            Kind::Union(_) => own(UNION_ENDS),
+            Kind::Union(it) => {
+                own(UNION_ENDS).into_iter().chain(labels(it).into_iter().map(|(end, _)| end)).collect()
+            }
             Kind::Enum(it) => own(&[""])
                 .into_iter()
                 .chain(it.enumerators.iter().map(|it| format!("_{}", it.name)))
@@ -177,6 +179,21 @@ impl<'a> Named<'a> {
         };
         Members(naming::Scope::of(members.into_iter().map(|it| it.name.as_str()), is_reserved))
     }
+}
+
+/// The constants of a union's discriminator: the ends of their names, and their values. A case that several
+/// values select has none, and neither have values that are characters, booleans, or enumerators.
+pub fn labels(union: &Union) -> Vec<(String, i32)> {
+    use Primitive::{Bool, Char8, WChar};
+    if !matches!(&union.discriminator, Type::Primitive(it) if !matches!(it, Bool | Char8 | WChar)) {
+        return Vec::new();
+    }
+    let label = |case: &Case| match case.labels.as_slice() {
+        [label] if !case.is_default => i32::try_from(*label).ok(),
+        _ => None,
+    };
+    let named = |case: &Case| label(case).map(|label| (format!("_case_{}", case.member.name), label));
+    union.cases.iter().filter_map(named).collect()
 }
 
 /// The names of members.

@@ -1,6 +1,6 @@
 //! Types and values in C, and assertions of their layout.
 
-use super::names::Named;
+use super::names::{Named, labels};
 use crate::codegen::cpp::types::{integer, text_literal};
 use crate::codegen::cpp::writer::CodeWriter;
 use crate::model::{Kind, Literal, Member, Primitive, Type, TypeId};
@@ -139,6 +139,17 @@ pub fn definition(code: &mut CodeWriter, schema: &Named, id: TypeId) {
             code.line("} value;");
             code.dedent();
             code.line(format!("}} {name};"));
+            let labels = labels(it);
+            if !labels.is_empty() {
+                code.line("/* Values of `discriminator`, by the member of `value` that they select. */");
+                code.line("enum {");
+                code.indent();
+                for (end, value) in labels {
+                    code.line(format!("{name}{end} = {},", integer(Primitive::I32, value.into())));
+                }
+                code.dedent();
+                code.line("};");
+            }
         }
     }
     assertions(code, schema, id);
