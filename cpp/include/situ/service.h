@@ -48,6 +48,11 @@ typedef struct situ_service_options {
   /* How many of its messages may wait to be taken: a client's requests by the slowest server, a server's
    * replies by a client (default: 64). */
   uint64_t depth;
+  /* How many of others' messages may wait for it: a server's requests, a client's replies. Beyond it the
+   * oldest are skipped, and nobody waits for this participant. A call whose request or reply was skipped ends
+   * by its limit or by a cancellation only; cancellations count as requests. 0 (the default): all are kept,
+   * and others wait. */
+  uint64_t keep_last;
   /* How many messages of others it may hold at a time, at most 493 (default: 256). */
   uint64_t max_held;
   /* The largest message, and the largest part of another's memory that is mapped, in bytes. */

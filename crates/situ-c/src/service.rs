@@ -26,6 +26,7 @@ pub struct situ_service_type {
 pub struct situ_service_options {
     pub max_calls: u64,
     pub depth: u64,
+    pub keep_last: u64,
     pub max_held: u64,
     pub max_message: u64,
     pub max_pool: u64,
@@ -39,12 +40,13 @@ pub struct situ_service_options {
 /// 64 calls, a depth of 64, the host's memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_service_options_default() -> situ_service_options {
-    let ServiceOptions { max_calls, depth, max_held, limits: Limits { message, pool }, .. } =
+    let ServiceOptions { max_calls, depth, keep_last, max_held, limits: Limits { message, pool }, .. } =
         ServiceOptions::default();
     let host = || situ_placement { domain: std::ptr::null(), capacity: 0, eager_copies: 0, strategy: 0 };
     situ_service_options {
         max_calls: max_calls as u64,
         depth: depth as u64,
+        keep_last: keep_last as u64,
         max_held: max_held as u64,
         max_message: message,
         max_pool: pool,
@@ -81,6 +83,7 @@ pub unsafe fn read_options(options: *const situ_service_options) -> Result<Servi
     Ok(ServiceOptions {
         max_calls: number(options.max_calls, "max_calls")?,
         depth: number(options.depth, "depth")?,
+        keep_last: number(options.keep_last, "keep_last")?,
         max_held: number(options.max_held, "max_held")?,
         trust: trust(options.trust)?,
         limits: Limits { message: options.max_message, pool: options.max_pool },

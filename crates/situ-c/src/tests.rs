@@ -193,6 +193,7 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     structure!(situ_service_options {
         max_calls,
         depth,
+        keep_last,
         max_held,
         max_message,
         max_pool,

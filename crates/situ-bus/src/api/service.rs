@@ -125,6 +125,12 @@ impl<R> ServiceBuilder<R> {
         self
     }
 
+    /// How many messages of others may wait for it: see [`ServiceOptions::keep_last`].
+    pub fn keep_last(mut self, messages: usize) -> Self {
+        self.options.keep_last = messages;
+        self
+    }
+
     /// How many messages of others it may hold: see [`ServiceOptions::max_held`].
     pub fn max_held(mut self, samples: usize) -> Self {
         self.options.max_held = samples;

@@ -18,6 +18,11 @@ pub struct ServiceOptions {
     /// How many messages of this participant may wait to be taken: a client's requests by the slowest server,
     /// a server's replies by a client. The default is 64.
     pub depth: usize,
+    /// How many of others' messages may wait for it: a server's requests, a client's replies. Beyond it the
+    /// oldest are skipped, and nobody waits for this participant. A call whose request or reply was skipped
+    /// ends by its limit or by a cancellation only; cancellations count as requests. The default is 0: all are
+    /// kept, and others wait.
+    pub keep_last: usize,
     /// Which participants' messages it reads in place.
     pub trust: Trust,
     /// How large the messages and pools of other participants may be.
@@ -39,6 +44,7 @@ impl Default for ServiceOptions {
         Self {
             max_calls: MAX_CALLS,
             depth: DEPTH,
+            keep_last: 0,
             trust,
             limits,
             max_held,

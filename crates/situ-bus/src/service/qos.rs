@@ -1,5 +1,5 @@
-//! The quality of service of a service's topics: no message is lost, and no participant waits for another one
-//! without a limit.
+//! The quality of service of a service's topics: no message is lost, unless its receiver keeps only the last
+//! ones, and no participant waits for another one without a limit.
 
 use super::options::ServiceOptions;
 use crate::qos::{Durability, History, PublisherQos, Reliability, SubscriberQos, WhenFull};
@@ -20,7 +20,10 @@ pub(super) fn taking(options: &ServiceOptions) -> SubscriberQos {
     SubscriberQos {
         reliability: Reliability::Reliable,
         durability: Durability::Volatile,
-        history: History::KeepAll,
+        history: match options.keep_last {
+            0 => History::KeepAll,
+            number => History::KeepLast(number),
+        },
         trust: options.trust,
         limits: options.limits,
         max_held: options.max_held,

@@ -29,12 +29,16 @@ constexpr int64_t first_unsent = int64_t{1} << 62;
 
 Client::Client(rmw_context_impl_s& context, const ServiceType& type_, ClientHandle handle_,
                rmw_qos_profile_t qos_)
-    : type(type_), qos(qos_), handle(std::move(handle_)), context_(context), unsent_(first_unsent) {}
+    : type(type_),
+      qos(qos_),
+      handle(std::move(handle_)),
+      context_(context),
+      kept_(qos),
+      unsent_(first_unsent) {}
 
 Client::~Client() {
   context_.listener.remove(*this);
   detach();
-  for (situ_reply& reply : kept_) situ_sample_release(&reply.sample);
 }
 
 rmw_ret_t Client::send(const void* request, int64_t* sequence_id) {
@@ -78,35 +82,36 @@ rmw_ret_t Client::send(const void* request, int64_t* sequence_id) {
 }
 
 void Client::collect() {
-  for (;;) {
+  while (kept_.has_room()) {
     situ_reply reply;
     const situ_status status = situ_client_take(handle.get(), &reply, nullptr);
-    if (status == SITU_EMPTY || status == SITU_ERROR_FORKED || status == SITU_ERROR_REMOVED) return;
+    if (status == SITU_EMPTY || status == SITU_ERROR_HELD || status == SITU_ERROR_FORKED ||
+        status == SITU_ERROR_REMOVED) {
+      return;
+    }
     std::erase(under_way_, reply.call);
     // After an error, there is no reply: the client waits in vain, as with any middleware.
     if (status != SITU_OK || reply.sample.head == nullptr) {
       if (status == SITU_OK) situ_sample_release(&reply.sample);
       continue;
     }
-    kept_.push_back(reply);
-    ++untold_;
-    if (qos.history == RMW_QOS_POLICY_HISTORY_KEEP_LAST && kept_.size() > qos.depth) {
-      situ_sample_release(&kept_.front().sample);
-      kept_.pop_front();
-    }
+    kept_.push(reply);
   }
 }
 
 rmw_ret_t Client::take(rmw_service_info_t* info, void* response, bool* taken) {
   *taken = false;
   situ_reply reply;
+  bool was_full;
   {
     const std::lock_guard lock(mutex_);
     collect();
-    if (kept_.empty()) return RMW_RET_OK;
-    reply = kept_.front();
-    kept_.pop_front();
+    if (kept_.is_empty()) return RMW_RET_OK;
+    was_full = !kept_.has_room();
+    reply = kept_.pop();
   }
+  // A reply that had no room gets one.
+  if (was_full) context_.listener.tell(*this);
   const std::unique_ptr<situ_sample, void (*)(situ_sample*)> owner(&reply.sample, situ_sample_release);
   const rmw_ret_t ret = read_message(type.response(), reply.sample, response);
   if (ret != RMW_RET_OK) return ret;
@@ -127,13 +132,13 @@ situ_status Client::attach(situ_wait_set* set, uint64_t* id, situ_error* error) 
 
 bool Client::has_kept() {
   const std::lock_guard lock(mutex_);
-  return !kept_.empty();
+  return !kept_.is_empty();
 }
 
 bool Client::confirm() {
   const std::lock_guard lock(mutex_);
   collect();
-  return !kept_.empty();
+  return !kept_.is_empty();
 }
 
 situ_status Client::listen(situ_wait_set* set, uint64_t* id, situ_error* error) {
@@ -148,7 +153,7 @@ size_t Client::count_new() {
   const std::lock_guard lock(mutex_);
   situ_client_clear_fd(handle.get());
   collect();
-  return std::min(std::exchange(untold_, 0), kept_.size());
+  return kept_.tell();
 }
 
 namespace {
@@ -162,7 +167,7 @@ rmw_client_t* create_client(const rmw_node_t* node, const rosidl_service_type_su
   if (!resolve_service(qos)) return nullptr;
   const auto data =
       EndpointData{type->hash(), qos.history, qos.avoid_ros_namespace_conventions, qos.depth}.write();
-  situ_service_options options = situ_service_options_default();
+  situ_service_options options = to_service_options(qos);
   options.max_calls = max_calls;
   options.user_data = data.data();
   options.user_data_size = data.size();

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "context.hpp"
+#include "service/inbox.hpp"
 #include "support/check.hpp"
 #include "types/service_type.hpp"
 #include "wait/listener.hpp"
@@ -39,14 +40,14 @@ class Client final : public Waitable, public Listened {
   const ClientHandle handle;
 
  private:
-  // Takes what has come, and keeps the last as many as the depth says. The mutex is held.
+  static void release(situ_reply* reply) { situ_sample_release(&reply->sample); }
+
+  // Takes what has come, as far as there is room. The mutex is held.
   void collect();
 
   rmw_context_impl_s& context_;
   std::mutex mutex_;
-  std::deque<situ_reply> kept_;
-  // How many responses came of which no callback was told.
-  size_t untold_ = 0;
+  Inbox<situ_reply, release> kept_;
   // Calls of which no reply was taken, the oldest first. Programs of ROS do not tell when they give one up.
   std::deque<uint64_t> under_way_;
   // The number of a request that no server can get, because there is none.

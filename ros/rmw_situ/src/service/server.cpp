@@ -5,7 +5,6 @@
 #include <rmw/allocators.h>
 #include <rmw/rmw.h>
 
-#include <algorithm>
 #include <cstring>
 #include <rmw_dds_common/qos.hpp>
 #include <utility>
@@ -27,23 +26,19 @@ constexpr size_t max_unanswered = 1 << 16;
 
 Server::Server(rmw_context_impl_s& context, const ServiceType& type_, ServerHandle handle_,
                rmw_qos_profile_t qos_)
-    : type(type_), qos(qos_), handle(std::move(handle_)), context_(context) {}
+    : type(type_), qos(qos_), handle(std::move(handle_)), context_(context), kept_(qos) {}
 
 Server::~Server() {
   context_.listener.remove(*this);
   detach();
-  for (situ_request& request : kept_) situ_request_release(&request);
 }
 
 void Server::collect() {
-  // As many as a reader of DDS would keep; the others wait with their clients.
-  const size_t most = qos.history == RMW_QOS_POLICY_HISTORY_KEEP_ALL ? 100 : std::min<size_t>(qos.depth, 100);
-  while (kept_.size() < std::max<size_t>(most, 1)) {
+  while (kept_.has_room()) {
     situ_request request;
     const situ_status status = situ_server_take(handle.get(), &request, nullptr);
     if (status == SITU_OK) {
-      kept_.push_back(request);
-      ++untold_;
+      kept_.push(request);
     } else if (status == SITU_ERROR_MALFORMED || status == SITU_ERROR_POISONED) {
       // It was skipped.
     } else {
@@ -55,15 +50,18 @@ void Server::collect() {
 rmw_ret_t Server::take(rmw_service_info_t* info, void* request, bool* taken) {
   *taken = false;
   situ_request next;
+  bool was_full;
   {
     const std::lock_guard lock(mutex_);
     collect();
-    if (kept_.empty()) return RMW_RET_OK;
-    next = kept_.front();
-    kept_.pop_front();
+    if (kept_.is_empty()) return RMW_RET_OK;
+    was_full = !kept_.has_room();
+    next = kept_.pop();
     if (unanswered_.size() >= max_unanswered) unanswered_.erase(unanswered_.begin());
     unanswered_.insert_or_assign(Key{next.id.node, next.id.client, next.id.call}, next.id);
   }
+  // A request that had no room gets one.
+  if (was_full) context_.listener.tell(*this);
   const std::unique_ptr<situ_request, void (*)(situ_request*)> owner(&next, situ_request_release);
   const rmw_ret_t ret = read_message(type.request(), next.sample, request);
   if (ret != RMW_RET_OK) return ret;
@@ -123,13 +121,13 @@ situ_status Server::attach(situ_wait_set* set, uint64_t* id, situ_error* error) 
 
 bool Server::has_kept() {
   const std::lock_guard lock(mutex_);
-  return !kept_.empty();
+  return !kept_.is_empty();
 }
 
 bool Server::confirm() {
   const std::lock_guard lock(mutex_);
   collect();
-  return !kept_.empty();
+  return !kept_.is_empty();
 }
 
 situ_status Server::listen(situ_wait_set* set, uint64_t* id, situ_error* error) {
@@ -144,7 +142,7 @@ size_t Server::count_new() {
   const std::lock_guard lock(mutex_);
   situ_server_clear_fd(handle.get());
   collect();
-  return std::min(std::exchange(untold_, 0), kept_.size());
+  return kept_.tell();
 }
 
 namespace {
@@ -158,7 +156,7 @@ rmw_service_t* create_service(const rmw_node_t* node, const rosidl_service_type_
   if (!resolve_service(qos)) return nullptr;
   const auto data =
       EndpointData{type->hash(), qos.history, qos.avoid_ros_namespace_conventions, qos.depth}.write();
-  situ_service_options options = situ_service_options_default();
+  situ_service_options options = to_service_options(qos);
   options.user_data = data.data();
   options.user_data_size = data.size();
   situ_server* made;

@@ -4,12 +4,12 @@
 #include <rmw/types.h>
 #include <situ/service.h>
 
-#include <deque>
 #include <map>
 #include <mutex>
 #include <tuple>
 
 #include "context.hpp"
+#include "service/inbox.hpp"
 #include "support/check.hpp"
 #include "types/service_type.hpp"
 #include "wait/listener.hpp"
@@ -43,14 +43,12 @@ class Server final : public Waitable, public Listened {
   // The node and the number of a client, and the number of its call.
   using Key = std::tuple<uint64_t, uint64_t, uint64_t>;
 
-  // Takes what has come, as far as it may hold it. The mutex is held.
+  // Takes what has come, as far as there is room. The mutex is held.
   void collect();
 
   rmw_context_impl_s& context_;
   std::mutex mutex_;
-  std::deque<situ_request> kept_;
-  // How many requests came of which no callback was told.
-  size_t untold_ = 0;
+  Inbox<situ_request, situ_request_release> kept_;
   // Requests that were taken and not answered.
   std::map<Key, situ_request_id> unanswered_;
 };

@@ -99,6 +99,9 @@ constexpr uint64_t all = 5000;
 // What a volatile publisher keeps at least: subscriptions ask for a depth of their own, usually 10, and in
 // DDS the publisher's does not limit it. It costs memory only while a subscription is late.
 constexpr uint64_t least = 16;
+// How many requests or replies are kept after they have been taken from the bus. Situ lets an endpoint hold
+// 493 messages.
+constexpr size_t max_kept = 400;
 // DDS's default of the longest time that writing blocks.
 constexpr uint64_t max_blocking_ns = 100'000'000;
 
@@ -141,6 +144,20 @@ situ_subscriber_qos to_subscriber_qos(const rmw_qos_profile_t& profile) {
   qos.liveliness = liveliness_of(profile);
   qos.lease_ns = to_limit(profile.liveliness_lease_duration);
   return qos;
+}
+
+size_t kept_of(const rmw_qos_profile_t& profile) {
+  return profile.history == RMW_QOS_POLICY_HISTORY_KEEP_ALL ? max_kept : std::min(profile.depth, max_kept);
+}
+
+situ_service_options to_service_options(const rmw_qos_profile_t& profile) {
+  situ_service_options options = situ_service_options_default();
+  const bool keeps_all = profile.history == RMW_QOS_POLICY_HISTORY_KEEP_ALL;
+  options.keep_last = keeps_all ? 0 : profile.depth;
+  options.depth = keeps_all ? all : std::clamp<uint64_t>(profile.depth, options.depth, all);
+  // Those that are kept, and some that the user has taken and is reading.
+  options.max_held = max_kept + 93;
+  return options;
 }
 
 rmw_time_t to_duration(uint64_t limit_ns) {

@@ -3,6 +3,7 @@
 
 #include <rmw/types.h>
 #include <situ.h>
+#include <situ/service.h>
 
 namespace rmw_situ {
 
@@ -16,6 +17,12 @@ bool resolve_service(rmw_qos_profile_t& profile);
 // What is left to do for resolved profiles.
 situ_publisher_qos to_publisher_qos(const rmw_qos_profile_t& profile);
 situ_subscriber_qos to_subscriber_qos(const rmw_qos_profile_t& profile);
+
+// The options of a client or a server.
+situ_service_options to_service_options(const rmw_qos_profile_t& profile);
+// How many messages that were not taken by the user a client or a server keeps. Beyond it the oldest are
+// dropped; with KEEP_ALL, the others wait on the bus.
+size_t kept_of(const rmw_qos_profile_t& profile);
 
 // Nanoseconds as Situ has them, where 0 is without a limit.
 rmw_time_t to_duration(uint64_t limit_ns);

@@ -72,6 +72,18 @@ rmw_ret_t Listener::set(Listened& listened, rmw_event_callback_t callback, const
   return RMW_RET_OK;
 }
 
+void Listener::tell(Listened& listened) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, known] : callbacks_) {
+    if (known.listened != &listened) continue;
+    // The callback may set callbacks.
+    const Callback callback = known;
+    const size_t number = listened.count_new();
+    if (number != 0) callback.call(callback.user_data, number);
+    return;
+  }
+}
+
 void Listener::remove(Listened& listened) {
   const std::lock_guard lock(mutex_);
   std::erase_if(callbacks_, [&](const auto& item) {

@@ -39,6 +39,8 @@ class Listener {
   // Sets the callback of something, or removes it if `callback` is NULL. Afterwards a callback that was set
   // before is not called any more.
   rmw_ret_t set(Listened& listened, rmw_event_callback_t callback, const void* user_data);
+  // Calls the callback of something for what is new, if it has one, on this thread.
+  void tell(Listened& listened);
   // The callback is removed, if there is one.
   void remove(Listened& listened);
 

@@ -72,6 +72,45 @@ def survivor(parent):
 
 
 @role
+def busy_server(parent):
+    """A server that keeps two requests, and is busy when five come."""
+    from test_msgs.srv import BasicTypes
+    with node(parent, 'busy') as here:
+        seen = []
+
+        def serve(request, response):
+            seen.append(request.int64_value)
+            response.int64_value = 2 * request.int64_value
+            return response
+
+        here.create_service(BasicTypes, 'double', serve, qos_profile=qos(depth=2))
+        parent.tell('ready')
+        # It must not take anything before all requests are there.
+        parent.wait('sent')
+        require(lambda: len(seen) >= 2, 'requests', here.run)
+        spin_for(here.run, QUIET)
+        assert seen == [4, 5], seen
+        parent.tell('served')
+        parent.end(here.run)
+
+
+@role
+def hasty_client(parent):
+    from test_msgs.srv import BasicTypes
+    with node(parent, 'hasty') as here:
+        client = here.create_client(BasicTypes, 'double', qos_profile=qos(depth=10))
+        require(client.service_is_ready, 'the server', here.run)
+        futures = [client.call_async(BasicTypes.Request(int64_value=number)) for number in range(1, 6)]
+        # A middleware with a network needs time to bring them over.
+        spin_for(here.run, QUIET)
+        parent.tell('sent')
+        answers = [spin_until_done(here.run, future).int64_value for future in futures[3:]]
+        assert answers == [8, 10], answers
+        spin_for(here.run, QUIET)
+        assert [future.done() for future in futures] == [False, False, False, True, True]
+
+
+@role
 def action_server(parent):
     """Counts up to the order: accepts orders of zero and more, and stops when it is asked to."""
     import time
@@ -217,6 +256,16 @@ class Services(rmw_testing.TestCase):
         self.start(adder).expect('ready')
         client.tell('restarted')
         client.expect('served')
+        self.finish()
+
+    def test_a_busy_server_keeps_the_last_requests(self):
+        server = self.start(busy_server)
+        server.expect('ready')
+        client = self.start(hasty_client)
+        client.expect('sent')
+        server.tell('sent')
+        server.expect('served')
+        client.finish()
         self.finish()
 
     def test_actions(self):

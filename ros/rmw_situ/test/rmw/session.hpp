@@ -95,9 +95,9 @@ class Session {
   }
 
   template <class Type>
-  Service service(const char* name) {
+  Service service(const char* name, const rmw_qos_profile_t& qos = rmw_qos_profile_services_default) {
     const auto* const type = rosidl_typesupport_cpp::get_service_type_support_handle<Type>();
-    return {check(rmw_create_service(node, type, name, &rmw_qos_profile_services_default)),
+    return {check(rmw_create_service(node, type, name, &qos)),
             [this](rmw_service_t* it) { std::ignore = rmw_destroy_service(node, it); }};
   }
 

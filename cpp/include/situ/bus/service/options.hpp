@@ -20,6 +20,9 @@ struct service_options {
   /// How many of its messages may wait to be taken: a client's requests by the slowest server, a server's
   /// replies by a client.
   std::size_t depth = 64;
+  /// How many of others' messages may wait for it. Beyond it the oldest are skipped, and nobody waits for it.
+  /// 0: all are kept.
+  std::size_t keep_last = 0;
   /// How many messages of others it may hold at a time.
   std::size_t max_held = 256;
   /// Which participants' messages it reads in place.
@@ -49,6 +52,7 @@ inline situ_service_options to_c(const service_options& options) noexcept {
   situ_service_options raw = situ_service_options_default();
   raw.max_calls = options.max_calls;
   raw.depth = options.depth;
+  raw.keep_last = options.keep_last;
   raw.max_held = options.max_held;
   raw.max_message = options.max_message;
   raw.max_pool = options.max_pool;
