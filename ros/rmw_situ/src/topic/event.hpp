@@ -69,7 +69,7 @@ class Events {
   const bool is_publisher_;
   Listener& listener_;
   std::mutex mutex_;
-  // By type. The last one is the same in all releases; RMW_EVENT_TYPE_MAX is not in Jazzy.
+  // By type. Jazzy has no RMW_EVENT_TYPE_MAX, but the last type is the same in all releases.
   std::array<std::unique_ptr<Event>, RMW_EVENT_PUBLICATION_MATCHED + 1> events_;
 };
 

@@ -14,6 +14,7 @@
 #include "node.hpp"
 #include "support/endpoint_data.hpp"
 #include "support/qos.hpp"
+#include "support/release.hpp"
 #include "topic/subscription.hpp"
 #include "topic/topic.hpp"
 
@@ -74,6 +75,7 @@ rmw_subscription_t* create_subscription(const rmw_node_t* node,
   result->can_loan_messages = type->is_plain() || type->make_shadow() != nullptr;
   rmw_reset_error();
   result->is_cft_enabled = subscription->has_filter();
+  release::set_supports_filters(*result);
   result->data = subscription.release();
   return result;
 }

@@ -14,11 +14,21 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "support/release.hpp"
+
 namespace rmw_situ {
 namespace {
 
 using MembersC = rosidl_typesupport_introspection_c__MessageMembers;
 using MembersCpp = rosidl_typesupport_introspection_cpp::MessageMembers;
+
+// The tests compile with stand-ins for Lyrical's headers.
+#ifdef RMW_SITU_EXPECT_LYRICAL
+static_assert(requires(MembersC in_c, MembersCpp in_cpp) {
+  in_c.members_->is_rosidl_buffer_;
+  in_cpp.members_->is_rosidl_buffer_;
+});
+#endif
 
 // As deep as schemas of Situ may be.
 constexpr size_t kMaxDepth = 100;
@@ -177,8 +187,7 @@ class Describer {
     made.name = from.name_;
     std::string path = in.name + "." + made.name;
     made.kind = kind_of(from.type_id_, path);
-    // Releases before Kilted do not tell.
-    if constexpr (requires { from.is_key_; }) made.is_key = from.is_key_;
+    made.is_key = release::is_key(from);
     made.offset = from.offset_;
     made.string_bound = from.string_upper_bound_;
     if (made.kind == Kind::kStruct) {
@@ -193,6 +202,7 @@ class Describer {
       made.get = from.get_function;
       bool is_sequence = from.is_upper_bound_ || from.array_size_ == 0;
       made.container = is_sequence ? Container::kSequence : Container::kArray;
+      made.is_buffer = is_sequence && release::is_buffer(from);
       if constexpr (kIsCpp) {
         made.resize_cpp = from.resize_function;
       } else {
@@ -207,8 +217,9 @@ class Describer {
     }
     bool in_array = made.container == Container::kArray;
     size_t count = in_array ? made.length : 1;
-    size_t size =
-        made.container == Container::kSequence ? 3 * sizeof(void*) : element_size(made, in.language);
+    size_t size = element_size(made, in.language);
+    if (made.container == Container::kSequence)
+      size = made.is_buffer && kIsCpp ? sizeof(void*) : 3 * sizeof(void*);
     if (made.offset > in.size || count > (in.size - made.offset) / std::max<size_t>(size, 1)) {
       throw std::runtime_error("member '" + path + "' lies beyond the end of its struct of " +
                                std::to_string(in.size) + " bytes");

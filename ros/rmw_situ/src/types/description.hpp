@@ -48,6 +48,8 @@ struct Member {
   Kind kind = Kind::kUint8;
   Container container = Container::kNone;
   bool is_key = false;
+  // Whether a sequence is a rosidl::Buffer, which only its functions can access (support/release.hpp).
+  bool is_buffer = false;
   // From the beginning of the struct in memory.
   size_t offset = 0;
   // The number of elements of an array; the bound of a sequence, or 0.

@@ -66,6 +66,8 @@ bool cpp_layouts_hold() {
 }
 
 bool sequence_layout_holds(const Member& member, size_t stride) {
+  // Its functions must not see a forged one.
+  if (member.is_buffer) return false;
   // Larger than any sequence, and zero behind the three words that are known.
   alignas(16) std::byte place[128] = {};
   alignas(16) std::byte elements[16] = {};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rmw/error_handling.h>
 
+#include <stdexcept>
 #include <vector>
 
 #include "support.hpp"
@@ -51,6 +52,19 @@ INSTANTIATE_TEST_SUITE_P(Types, Functions, testing::ValuesIn(all_cases()),
                          [](const auto& of) { return case_name(of.param); });
 
 TEST(Layout, IsAsExpectedHere) { EXPECT_TRUE(cpp_layouts_hold()); }
+
+// Lyrical's rosidl::Buffer is no vector: its functions would follow a forged pointer.
+TEST(Layout, OfABufferIsNotForged) {
+  Description description =
+      describe(*find_introspection(message_support("sensor_msgs::msg::Image", Language::kCpp)));
+  Member& data = description.structs.back()->members.back();
+  ASSERT_EQ(data.name, "data");
+  data.is_buffer = true;
+  data.size = [](const void*) -> size_t { throw std::logic_error("a forged buffer was read"); };
+  Plan plan = compile(description.root());
+  EXPECT_FALSE(plan.ops.back().is_direct);
+  EXPECT_FALSE(plan.is_direct);
+}
 
 // A function that sees something else than what lies in memory.
 size_t other_size(const void*) { return 1; }
