@@ -57,7 +57,30 @@ rmw_ret_t Publisher::publish_cdr(std::span<const std::byte> bytes) {
   return send(&loan);
 }
 
+Publisher::~Publisher() {
+  events.clear();
+  // Arrays of lent messages that the user has kept may be freed meanwhile.
+  const std::lock_guard lock(mutex);
+  handle.reset();
+}
+
+SlotLender Publisher::slot_lender() {
+  return {
+      [this](size_t body, situ_loan* loan, situ_error* error) {
+        const std::lock_guard lock(mutex);
+        return situ_publisher_loan(handle.get(), 0, 64, body, loan, error);
+      },
+      [mutex = shared_mutex](situ_loan* loan) {
+        const std::lock_guard lock(*mutex);
+        situ_loan_discard(loan);
+      },
+      [this](situ_loan* loan) { return send(loan); },
+      [this](const void* message) { return publish(message); },
+  };
+}
+
 rmw_ret_t Publisher::borrow(void** message) {
+  if (!type.is_plain()) return loans_.borrow(message);
   situ_loan loan;
   const rmw_ret_t ret = lend(type.size(), 0, &loan);
   if (ret != RMW_RET_OK) return ret;
@@ -81,11 +104,13 @@ bool Publisher::find_borrowed(void* message, situ_loan* loan) {
 }
 
 rmw_ret_t Publisher::publish_borrowed(void* message) {
+  if (!type.is_plain()) return loans_.publish(message);
   situ_loan loan;
   return find_borrowed(message, &loan) ? send(&loan) : RMW_RET_INVALID_ARGUMENT;
 }
 
 rmw_ret_t Publisher::give_back(void* message) {
+  if (!type.is_plain()) return loans_.give_back(message);
   situ_loan loan;
   if (!find_borrowed(message, &loan)) return RMW_RET_INVALID_ARGUMENT;
   const std::lock_guard lock(mutex);

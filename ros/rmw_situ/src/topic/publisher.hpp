@@ -11,6 +11,7 @@
 #include "context.hpp"
 #include "support/check.hpp"
 #include "topic/event.hpp"
+#include "topic/message_loans.hpp"
 #include "types/blank.hpp"
 #include "types/message_type.hpp"
 
@@ -25,14 +26,16 @@ struct Publisher {
         handle(std::move(handle_)),
         events([this](uint32_t kind, situ_event** event,
                       situ_error* error) { return situ_publisher_event(handle.get(), kind, event, error); },
-               true, context.listener) {}
+               true, context.listener),
+        loans_(type, slot_lender()) {}
+  ~Publisher();
 
   // Publishes a message, which the caller still owns.
   rmw_ret_t publish(const void* message);
   // Publishes the bytes of a message in CDR, with their encapsulation.
   rmw_ret_t publish_cdr(std::span<const std::byte> bytes);
 
-  // Lends memory for a plain message, which has its defaults, but for large arrays.
+  // Lends a message that has its defaults, but for large arrays of a plain one.
   rmw_ret_t borrow(void** message);
   // Publishes a message that was lent, or gives it back.
   rmw_ret_t publish_borrowed(void* message);
@@ -43,8 +46,9 @@ struct Publisher {
   const rmw_qos_profile_t qos;
   // Protects the handle while memory is lent and published, and the loans. It is not held while a message is
   // written.
-  std::mutex mutex;
-  const PublisherHandle handle;
+  const std::shared_ptr<std::mutex> shared_mutex = std::make_shared<std::mutex>();
+  std::mutex& mutex = *shared_mutex;
+  PublisherHandle handle;
   Events events;
   // What lent messages hold, if the type is plain. Does not change.
   std::unique_ptr<Blank> blank;
@@ -53,9 +57,12 @@ struct Publisher {
   rmw_ret_t lend(size_t head, size_t body, situ_loan* loan);
   rmw_ret_t send(situ_loan* loan);
   bool find_borrowed(void* message, situ_loan* loan);
+  SlotLender slot_lender();
 
-  // The loans of messages that the user has.
+  // The loans of plain messages that the user has.
   std::vector<situ_loan> borrowed_;
+  // All other messages that the user has.
+  MessageLoans loans_;
 };
 
 }  // namespace rmw_situ

@@ -65,7 +65,7 @@ rmw_publisher_t* create_publisher(const rmw_node_t* node, const rosidl_message_t
   }
   result->implementation_identifier = identifier;
   result->options = *options;
-  result->can_loan_messages = type->is_plain();
+  result->can_loan_messages = true;
   result->data = publisher.release();
   return result;
 }
@@ -123,11 +123,6 @@ rmw_ret_t rmw_borrow_loaned_message(const rmw_publisher_t* publisher,
   SITU_CHECK_HANDLE(publisher);
   SITU_CHECK_ARGUMENT(type_support);
   SITU_CHECK_ARGUMENT(ros_message);
-  if (!publisher->can_loan_messages) {
-    RMW_SET_ERROR_MSG_WITH_FORMAT_STRING("messages of type %s cannot be lent: they have strings or sequences",
-                                         of(publisher).type.ros_name().c_str());
-    return RMW_RET_UNSUPPORTED;
-  }
   if (*ros_message != nullptr) {
     RMW_SET_ERROR_MSG("ros_message must point to NULL");
     return RMW_RET_INVALID_ARGUMENT;
@@ -139,21 +134,13 @@ rmw_ret_t rmw_publish_loaned_message(const rmw_publisher_t* publisher, void* ros
                                      rmw_publisher_allocation_t*) {
   SITU_CHECK_HANDLE(publisher);
   SITU_CHECK_ARGUMENT(ros_message);
-  if (!publisher->can_loan_messages) {
-    RMW_SET_ERROR_MSG("this publisher lends no messages");
-    return RMW_RET_UNSUPPORTED;
-  }
-  return of(publisher).publish_borrowed(ros_message);
+  return guarded(RMW_RET_BAD_ALLOC, [&] { return of(publisher).publish_borrowed(ros_message); });
 }
 
 rmw_ret_t rmw_return_loaned_message_from_publisher(const rmw_publisher_t* publisher, void* loaned_message) {
   SITU_CHECK_HANDLE(publisher);
   SITU_CHECK_ARGUMENT(loaned_message);
-  if (!publisher->can_loan_messages) {
-    RMW_SET_ERROR_MSG("this publisher lends no messages");
-    return RMW_RET_UNSUPPORTED;
-  }
-  return of(publisher).give_back(loaned_message);
+  return guarded(RMW_RET_BAD_ALLOC, [&] { return of(publisher).give_back(loaned_message); });
 }
 
 rmw_ret_t rmw_publisher_count_matched_subscriptions(const rmw_publisher_t* publisher,

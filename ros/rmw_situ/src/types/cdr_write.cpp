@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "types/cdr_source.hpp"
+#include "types/in_place.hpp"
 #include "types/layout.hpp"
 
 namespace rmw_situ {
@@ -55,6 +56,10 @@ View elements_of(const Op& op, const std::byte* at) {
 // Counts bytes. Nothing is checked: what is not valid is refused when it is written.
 struct Counter {
   size_t position = 0;
+  // Elements that are looked for, and the position at which they were seen.
+  const void* wanted = nullptr;
+  size_t found = 0;
+  bool is_found = false;
 
   static constexpr bool kChecks = false;
   void align(size_t alignment) { position = align_up(position, alignment); }
@@ -67,8 +72,12 @@ struct Counter {
     position += 4;
     return true;
   }
-  bool block(const Block& block, const std::byte*, size_t count) {
+  bool block(const Block& block, const std::byte* from, size_t count) {
     align(block.alignment);
+    if (wanted != nullptr && from == wanted) {
+      found = position;
+      is_found = true;
+    }
     position += (count - 1) * block.stride + block.size;
     return true;
   }
@@ -120,7 +129,8 @@ struct Writer {
     size_t size = (count - 1) * block.stride + block.size;
     std::byte* to = place(size, block.alignment);
     if (to == nullptr) return false;
-    std::memcpy(to, from, size);
+    // A lent array lies there already.
+    if (to != from) std::memcpy(to, from, size);
     // What lies in padding is not for others to see.
     size_t tail = count > 1 ? block.stride - block.size : 0;
     if (block.gaps.empty() && tail == 0) return true;
@@ -237,20 +247,24 @@ bool write_container(const Op& op, const std::byte* at, Sink& sink) {
 }
 
 template <class Sink>
+bool write_op(const Op& op, const std::byte* message, Sink& sink) {
+  const std::byte* at = message + op.offset;
+  if (op.container != Container::kNone) return write_container(op, at, sink);
+  return op.element == Element::kBlock ? sink.block(op.block, at, 1) : write_text(op, at, sink);
+}
+
+template <class Sink>
 bool write_plan(const Plan& plan, const std::byte* message, Sink& sink) {
   for (const Op& op : plan.ops) {
-    const std::byte* at = message + op.offset;
-    bool written;
-    if (op.container != Container::kNone) {
-      written = write_container(op, at, sink);
-    } else if (op.element == Element::kBlock) {
-      written = sink.block(op.block, at, 1);
-    } else {
-      written = write_text(op, at, sink);
-    }
-    if (!written) return false;
+    if (!write_op(op, message, sink)) return false;
   }
   return true;
+}
+
+// Whether a sequence's elements are numbers of one width, one behind the other.
+bool is_array_of_numbers(const Op& op) {
+  return op.container == Container::kSequence && op.element == Element::kBlock && op.is_direct &&
+         op.block.numbers.size() == 1 && op.stride == op.block.numbers.front().width;
 }
 
 }  // namespace
@@ -259,6 +273,47 @@ size_t measure_cdr(const Plan& plan, const void* message) {
   Counter counter;
   write_plan(plan, static_cast<const std::byte*>(message), counter);
   return kEncapsulationSize + counter.position;
+}
+
+size_t place_of_array(const Plan& plan, const void* message, size_t size, size_t alignment) {
+  const auto* const begin = static_cast<const std::byte*>(message);
+  Counter counter;
+  size_t of_growing = 0;
+  for (const Op& op : plan.ops) {
+    if (is_array_of_numbers(op) && op.block.alignment == alignment && size % op.stride == 0) {
+      const size_t present = elements_of(op, begin + op.offset).size;
+      Counter before = counter;
+      before.number(0);
+      before.align(alignment);
+      if (present == 0) return kEncapsulationSize + before.position;
+      if (of_growing == 0 && present < size / op.stride) of_growing = kEncapsulationSize + before.position;
+    }
+    write_op(op, begin, counter);
+  }
+  return of_growing;
+}
+
+size_t place_of_elements(const Plan& plan, const void* message, const void* elements) {
+  Counter counter;
+  counter.wanted = elements;
+  write_plan(plan, static_cast<const std::byte*>(message), counter);
+  return counter.is_found ? kEncapsulationSize + counter.found : 0;
+}
+
+void forget_elements(const Plan& plan, void* message, const std::function<bool(const void*)>& is_wanted) {
+  for (const Op& op : plan.ops) {
+    std::byte* const at = static_cast<std::byte*>(message) + op.offset;
+    if (is_array_of_numbers(op)) {
+      const View elements = elements_of(op, at);
+      // Three words of zeroes are an empty vector, and an empty sequence of C.
+      if (elements.data != nullptr && is_wanted(elements.data)) std::memset(at, 0, sizeof(VectorCpp));
+    } else if (op.element == Element::kStruct && op.container != Container::kNone && op.is_direct) {
+      const View elements = elements_of(op, at);
+      for (size_t i = 0; i < elements.size; i++) {
+        forget_elements(*op.nested, const_cast<std::byte*>(elements.data) + i * op.stride, is_wanted);
+      }
+    }
+  }
 }
 
 bool write_cdr(const Plan& plan, const std::string& ros_name, const void* message, std::span<std::byte> to) {

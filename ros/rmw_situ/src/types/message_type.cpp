@@ -16,6 +16,7 @@
 #include "types/cdr_source.hpp"
 #include "types/cdr_write.hpp"
 #include "types/description.hpp"
+#include "types/in_place.hpp"
 #include "types/plan.hpp"
 #include "types/schema.hpp"
 #include "types/shadow.hpp"
@@ -106,6 +107,16 @@ class IntrospectedType final : public MessageType {
 
   bool write_cdr(const void* message, std::span<std::byte> to) const override {
     return rmw_situ::write_cdr(plan_, ros_name_, message, to);
+  }
+
+  size_t place_of_array(const void* message, size_t size, size_t alignment) const override {
+    return rmw_situ::place_of_array(plan_, message, size, alignment);
+  }
+  size_t place_of_elements(const void* message, const void* elements) const override {
+    return rmw_situ::place_of_elements(plan_, message, elements);
+  }
+  void forget_elements(void* message, const std::function<bool(const void*)>& is_wanted) const override {
+    rmw_situ::forget_elements(plan_, message, is_wanted);
   }
 
   bool read_cdr(std::span<const std::byte> from, void* message) const override try {

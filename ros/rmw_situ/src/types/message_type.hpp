@@ -6,6 +6,7 @@
 #include <situ.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,6 +53,10 @@ class MessageType {
   // Writes `cdr_size` bytes: little-endian XCDR1. False, with rmw's error state set, if the message is not
   // valid: a bound is exceeded, or a string of C has no memory.
   virtual bool write_cdr(const void* message, std::span<std::byte> to) const = 0;
+  // As in types/in_place.hpp.
+  virtual size_t place_of_array(const void* message, size_t size, size_t alignment) const = 0;
+  virtual size_t place_of_elements(const void* message, const void* elements) const = 0;
+  virtual void forget_elements(void* message, const std::function<bool(const void*)>& is_wanted) const = 0;
   // Reads a message of any byte order into an initialized one. False, with rmw's error state set, if the
   // bytes are no message of this type. Anything in `from` may be wrong, and another process may write to it
   // meanwhile: what is read is a valid message nevertheless.
