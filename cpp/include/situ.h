@@ -374,7 +374,8 @@ typedef struct situ_loan {
   /* Aligned to 64 bytes. The bytes are arbitrary old values. NULL if nothing is lent. */
   void* head;
   size_t head_size;
-  /* Like the head. NULL if it lies on a device: see situ_loan_span. */
+  /* Like the head; that of CDR begins 4 bytes behind a multiple of 64, so that its numbers of 8 bytes are
+   * aligned. NULL if it lies on a device: see situ_loan_span. */
   void* body;
   /* May be reduced before publishing, to the bytes that are needed. */
   size_t body_size;
@@ -470,7 +471,8 @@ typedef struct situ_sample {
   /* Aligned to 64 bytes. Do not write: the memory is mapped read-only. NULL after release. */
   const void* head;
   size_t head_size;
-  /* Like the head. NULL if it lies on a device: see situ_sample_span. */
+  /* Like the head; that of CDR at a multiple of 4, usually 4 bytes behind a multiple of 64. NULL if it lies
+   * on a device: see situ_sample_span. */
   const void* body;
   size_t body_size;
   /* The message's number in the topic's order, from 0. */

@@ -35,8 +35,9 @@ impl RawPublisher {
             drop(inner);
             return self.lend((0, 1), body_size);
         }
+        let body_offset = self.head_offset + self.encoding.body_lead();
         let total = |size: usize| {
-            size.checked_add(self.head_offset).ok_or(LoanError::Size {
+            size.checked_add(body_offset).ok_or(LoanError::Size {
                 head_size: 0,
                 head_align: 1,
                 body_size,
@@ -60,7 +61,7 @@ impl RawPublisher {
             slot,
             memory,
             head_size: 0,
-            body_offset: self.head_offset,
+            body_offset,
             body_size,
             encoding,
             body_pool: BODY_IN_SLOT,

@@ -31,7 +31,7 @@ impl RawPublisher {
         body_size: usize,
     ) -> Result<RawLoan<'_>, LoanError> {
         if head_align <= DESCRIPTOR && head_align.is_power_of_two() && head_size <= MAX_HEAD {
-            let body_offset = (self.head_offset + head_size).next_multiple_of(64);
+            let body_offset = self.body_offset(head_size);
             if let Some(total) = body_offset.checked_add(body_size) {
                 let LentSlot { memory, slot } = self.lend_slot(total);
                 if !memory.is_null() {
@@ -40,6 +40,13 @@ impl RawPublisher {
             }
         }
         self.loan_unusual(head_size, head_align, body_size)
+    }
+
+    /// Where the body begins in a slot.
+    #[inline(always)]
+    fn body_offset(&self, head_size: usize) -> usize {
+        let lead = if head_size == 0 { self.encoding.body_lead() } else { 0 };
+        (self.head_offset + head_size).next_multiple_of(64) + lead
     }
 
     /// A slot of this size in the usual case. Its address is null if anything is unusual: then
@@ -114,7 +121,7 @@ impl RawPublisher {
         if inner.bodies.is_some() {
             return self.loan_in_device(&mut inner, head_size, body_size);
         }
-        let body_offset = (self.head_offset + head_size).next_multiple_of(64);
+        let body_offset = self.body_offset(head_size);
         let total = body_offset.checked_add(body_size).ok_or(LoanError::Size {
             head_size,
             head_align,

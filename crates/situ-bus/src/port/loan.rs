@@ -4,6 +4,7 @@ use situ_memory::{AllocateError, Fence, SlotId, Stream};
 
 use crate::observe::hook;
 use crate::port::device_span::DeviceSpan;
+use crate::port::pool_options::BODY_ALIGN;
 use crate::port::publish_error::PublishError;
 use crate::port::publisher::RawPublisher;
 use crate::port::publisher_state::{Inner, free, is_idle, retire};
@@ -140,9 +141,18 @@ impl RawLoan<'_> {
         self.encoding
     }
 
-    /// Sets the encoding of the message's bytes, if it differs from the publisher's type description.
+    /// Sets the encoding of the message's bytes, if it differs from the publisher's type description. A body
+    /// that may not begin where one of CDR does moves, with what was written.
     pub fn set_encoding(&mut self, encoding: Encoding) {
         self.encoding = encoding;
+        if self.body_pool == BODY_IN_SLOT && !encoding.allows_body_at(self.body_offset) {
+            let from = self.body();
+            self.body_offset -= self.body_offset % BODY_ALIGN as usize;
+            // SAFETY: the slot was allocated with room up to the end of the body, which is now nearer, and only
+            // this loan can reach it. The new place begins at or behind the head: a body of CDR that is lent is
+            // 4 bytes behind such a place.
+            unsafe { std::ptr::copy(from, self.body(), self.body_size) };
+        }
     }
 
     /// Makes the body smaller than requested.

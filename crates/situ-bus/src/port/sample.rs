@@ -171,7 +171,8 @@ impl RawSample {
         // As in a slot without a descriptor.
         let head_at = user_header.len().next_multiple_of(64);
         let too_large = NoMemory { bytes: usize::MAX };
-        let body_at = (head_at + head.len()).next_multiple_of(64);
+        let lead = if head.is_empty() { self.encoding().body_lead() } else { 0 };
+        let body_at = (head_at + head.len()).next_multiple_of(64) + lead;
         let len = body_at.checked_add(body.len()).ok_or(too_large)?;
         let mut copy = Private::new(len)?;
         user_header.copy_to(&mut copy.bytes_mut()[head_at - user_header.len()..]);

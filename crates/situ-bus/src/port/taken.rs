@@ -71,7 +71,7 @@ impl Taken {
         let head_end = self.head_offset + self.head_size;
         let fits = head_end <= self.len
             && self.body_offset >= head_end
-            && self.body_offset.is_multiple_of(64)
+            && self.encoding.allows_body_at(self.body_offset)
             && self.body_offset.checked_add(self.body_size).is_some_and(|end| end <= self.len);
         // An empty body may begin right behind a head that fills its slot.
         fits || (head_end <= self.len && self.body_size == 0)

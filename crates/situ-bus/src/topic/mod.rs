@@ -84,6 +84,27 @@ impl Encoding {
             .into_iter()
             .find(|encoding| *encoding as u32 == number)
     }
+
+    /// How many bytes behind a multiple of 64 a body without a head begins. CDR counts alignment from behind its
+    /// encapsulation header of 4 bytes. So its numbers of 8 bytes lie at multiples of 8, and can be read in
+    /// place.
+    #[inline(always)]
+    pub(crate) const fn body_lead(self) -> usize {
+        match self {
+            Self::Xcdr1 | Self::Xcdr2 => 4,
+            Self::Flat | Self::Region => 0,
+        }
+    }
+
+    /// Whether a body of this encoding may begin at this offset of a slot.
+    #[inline(always)]
+    pub(crate) const fn allows_body_at(self, offset: usize) -> bool {
+        let align = match self {
+            Self::Xcdr1 | Self::Xcdr2 => 4,
+            Self::Flat | Self::Region => 64,
+        };
+        offset.is_multiple_of(align)
+    }
 }
 
 /// The forms of messages that a subscriber's type cannot be read from. Types that are written by hand may

@@ -12,7 +12,7 @@ use crate::sync::slot_control::SlotControl;
 
 pub(crate) const PAGE: usize = 4096;
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUPOOL");
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// The slot's number in a row has 16 bits.
 pub(crate) const MAX_SLOTS: u32 = 1 << 16;
 /// The largest number of bytes of memory: the allocators count granules in 32 bits.
