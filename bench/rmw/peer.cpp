@@ -1,6 +1,6 @@
 // One process of table `rmw`: a publisher, a subscriber, a client or a server over rcl, on any middleware.
 //
-// peer ROLE CASE TOPIC [PARTNERS]
+// peer ROLE CASE TOPIC [PARTNERS [FIRST]]
 //
 // Roles and their orders on standard input, one a line; each is answered by one line:
 //   ping N, pong     N messages there and back. Answers half of each round trip, in nanoseconds.
@@ -8,8 +8,10 @@
 //   source N, sink   N messages one way, none lost. Answers the nanoseconds until all sinks have them.
 //   camera N, viewer N images at 30 Hz. Answers the number of images that arrived at the viewers.
 //   member           50 nodes: a node with ten publishers and ten subscriptions. Order `go`; answers when all
-//   are
-//                    matched, by CLOCK_MONOTONIC, in nanoseconds.
+//                    are matched, by CLOCK_MONOTONIC, in nanoseconds.
+//   crowd            a ring of PARTNERS nodes, CASE of them in this process, from node FIRST on. Each has a
+//                    publisher, and a subscription of its predecessor's topic. Ready when all are matched;
+//                    answers the order `go` by the time of that.
 // Cases: plain:SIZE, loan:SIZE (both ends loan, where the middleware can), image:BYTES, image-loan:BYTES
 // (only the taking end loans).
 #include <rcl/graph.h>
@@ -64,22 +66,30 @@ void check(rcl_ret_t code, const char* what) {
 
 int64_t now() { return std::chrono::nanoseconds(Clock::now().time_since_epoch()).count(); }
 
+// The context of the process.
+rcl_context_t* context() {
+  static rcl_context_t context = [] {
+    auto made = rcl_get_zero_initialized_context();
+    auto options = rcl_get_zero_initialized_init_options();
+    check(rcl_init_options_init(&options, rcl_get_default_allocator()), "options");
+    check(rcl_init(0, nullptr, &options, &made), "init");
+    return made;
+  }();
+  return &context;
+}
+
 // A node. Everything here lives until the process ends.
 class Node {
  public:
   explicit Node(const std::string& name) {
-    auto options = rcl_get_zero_initialized_init_options();
-    check(rcl_init_options_init(&options, rcl_get_default_allocator()), "options");
-    check(rcl_init(0, nullptr, &options, &context_), "init");
     auto of_node = rcl_node_get_default_options();
     of_node.enable_rosout = false;
-    check(rcl_node_init(&node_, name.c_str(), "", &context_, &of_node), "node");
+    check(rcl_node_init(&node_, name.c_str(), "", ::context(), &of_node), "node");
   }
   rcl_node_t* get() { return &node_; }
-  rcl_context_t* context() { return &context_; }
+  static rcl_context_t* context() { return ::context(); }
 
  private:
-  rcl_context_t context_ = rcl_get_zero_initialized_context();
   rcl_node_t node_ = rcl_get_zero_initialized_node();
 };
 
@@ -471,12 +481,42 @@ void run_member(const std::string& topic, size_t members) {
   std::cin >> go;
 }
 
+// Some of a ring of nodes.
+void run_crowd(const std::string& topic, size_t own, size_t all, size_t first) {
+  struct Member {
+    Member(const std::string& topic, size_t number, size_t all)
+        : node("member_" + std::to_string(number)),
+          publisher(node, topic + "/topic_" + std::to_string(number), 10, false),
+          subscription(node, topic + "/topic_" + std::to_string((number + all - 1) % all), 10, false) {}
+    Node node;
+    Publisher<Acknowledgement> publisher;
+    Subscription<Acknowledgement> subscription;
+  };
+  std::vector<std::unique_ptr<Member>> members;
+  for (size_t i = 0; i < own; ++i) members.push_back(std::make_unique<Member>(topic, first + i, all));
+  for (const auto& member : members) {
+    while (member->publisher.matched() < 1 || member->subscription.matched() < 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+  const auto end = now();
+  std::cout << "ready" << std::endl;
+  std::string go;
+  if (!(std::cin >> go)) return;
+  std::cout << end << std::endl;
+  std::cin >> go;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 4) fail("arguments: ROLE CASE TOPIC [PARTNERS]");
   const std::string role = argv[1], kind_and_size = argv[2], topic = argv[3];
   const size_t partners = argc > 4 ? std::stoul(argv[4]) : 1;
+  if (role == "crowd") {
+    run_crowd(topic, std::stoul(kind_and_size), partners, argc > 5 ? std::stoul(argv[5]) : 0);
+    std::_Exit(0);
+  }
   if (role == "member") {
     run_member(topic, partners);
     std::_Exit(0);

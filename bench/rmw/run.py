@@ -29,6 +29,7 @@ SITU = pathlib.Path(os.environ.get('RMW_SITU', BUILD / 'rmw' / 'rmw_situ' / 'lib
 TIME_LIMIT = 120.0
 SYSTEMS = ['floor', 'rmw_situ', 'rmw_situ-sleeping', 'rmw_fastrtps_cpp', 'rmw_fastrtps_cpp-tuned']
 MEMBERS = 50
+CROWD = 100
 
 # What a case measures: how, the message, and messages in a round.
 PINGS = [
@@ -89,6 +90,12 @@ class Process:
         """Seconds on the CPU, of all threads."""
         fields = pathlib.Path(f'/proc/{self.process.pid}/stat').read_text().rsplit(')', 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+    def memory(self):
+        """Bytes of memory that is not shared memory; pages that processes share count as their part of it."""
+        lines = pathlib.Path(f'/proc/{self.process.pid}/smaps_rollup').read_text().splitlines()
+        values = {line.split(':')[0]: int(line.split()[1]) for line in lines[1:]}
+        return 1024 * (values['Pss_Anon'] + values['Pss_File'])
 
     def close(self):
         self.process.kill()
@@ -232,6 +239,8 @@ class Table:
             self.add(name, system, 'cpu_cores', percentile([cpu for _, cpu in rounds], 0.5))
             self.add(name, system, 'arrived_share', percentile([answer[0] / (4 * count) for answer, _ in rounds], 0.5))
         self.discovery()
+        if self.options.full:
+            self.crowd()
 
     def discovery(self):
         name = f'discovery of {MEMBERS} nodes'
@@ -256,6 +265,39 @@ class Table:
                 if team is not None:
                     team.close()
 
+    def crowd(self):
+        """A ring of nodes, in one process and in as many: the time until all are matched, and their memory."""
+        for processes in (1, CROWD):
+            name = f'{CROWD} nodes, {"one process" if processes == 1 else f"{processes} processes"}'
+            if self.options.only and self.options.only not in name:
+                continue
+            print(f'rmw: {name}', file=sys.stderr)
+            for system in self.systems:
+                # As tuned, each process of Fast DDS has 512 MiB of shared memory.
+                if system in ('floor', 'rmw_situ-sleeping') or (processes > 1 and system.endswith('-tuned')):
+                    continue
+                topic, share = f'/bench{random.getrandbits(32):08x}', CROWD // processes
+                before, team = shared_files(), None
+                try:
+                    begin = time.monotonic_ns()
+                    team = Team(system, self.cores, [['crowd', str(share), topic, str(CROWD), str(number * share)]
+                                                     for number in range(processes)])
+                    for member in team.members:
+                        member.order('go')
+                    end = max(int(member.answer()) for member in team.members)
+                    private = sum(member.memory() for member in team.members)
+                    shared = sum(occupied(path) for path in [pathlib.Path(team.folder), *(shared_files() - before)])
+                    self.add(name, system, 'start_ns', end - begin)
+                    self.add(name, system, 'private_bytes', private / CROWD)
+                    self.add(name, system, 'shared_bytes', shared / CROWD)
+                except Absent as reason:
+                    print(f'rmw: {name}: {reason}', file=sys.stderr)
+                finally:
+                    if team is not None:
+                        team.close()
+                    for path in shared_files() - before:
+                        path.unlink(missing_ok=True)
+
     def show(self):
         """The table for people."""
         names = [system for system in self.systems if any(row[1] == system for row in self.rows)]
@@ -264,6 +306,12 @@ class Table:
             values = {row[1]: row[3] for row in self.rows if (row[0], row[2]) == (case, metric)}
             cells = [f'{values[name]:>24,.2f}' if name in values else f'{"-":>24}' for name in names]
             print(f'{case:<28}{metric:<14}' + ''.join(cells))
+
+
+def occupied(path):
+    """The memory of a file in shared memory, or of all files of a folder."""
+    files = [path, *path.rglob('*')] if path.is_dir() else [path]
+    return sum(file.stat().st_blocks * 512 for file in files if file.is_file())
 
 
 def shared_files():
