@@ -12,7 +12,7 @@ use common::{Scratch, numbers, publish, take};
 use situ_bus::hook::{self, CallEnd, Event, Hook, MessageId, Notice, Role, Step, Why};
 use situ_bus::{
     History, Placement, PublishError, PublisherQos, RawClient, RawPublisher, RawServer, RawSubscriber,
-    Reliability, ServiceDescription, ServiceOptions, SubscriberQos, WhenFull,
+    ReadySources, Reliability, ServiceDescription, ServiceOptions, SubscriberQos, WaitSet, WhenFull,
 };
 use situ_memory::{HOST, find};
 
@@ -151,8 +151,16 @@ fn waits_are_reported_only_when_they_happen() {
     let waited = told(|| assert_eq!(situ_bus::wait_any(&[&subscriber, &subscriber], brief), None));
     assert_eq!(events(&waited), [begin(Step::Wait, None, 0), end(Step::Wait, None, 0)]);
     assert_eq!(waited[0].1, None, "for several topics");
+    let (set, mut ready) = (WaitSet::new(&node), ReadySources::new());
+    set.attach(&subscriber).unwrap();
+    let waited = told(|| assert!(!set.wait(&mut ready, brief).unwrap()));
+    assert_eq!(events(&waited), [begin(Step::Wait, None, 0), end(Step::Wait, None, 0)]);
+    let looked = told(|| assert!(!set.wait(&mut ready, Some(Duration::ZERO)).unwrap()));
+    assert_eq!(events(&looked), [], "it did not sleep");
 
     publish(&publisher, 1, 0);
+    let waited = told(|| assert!(set.wait(&mut ready, brief).unwrap()));
+    assert_eq!(events(&waited), []);
     let waited = told(|| {
         assert!(subscriber.wait(brief));
         assert_eq!(situ_bus::wait_any(&[&subscriber], brief), Some(0));

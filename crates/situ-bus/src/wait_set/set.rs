@@ -18,6 +18,7 @@ use situ_memory::fork::Process;
 
 use crate::clock::{Deadline, coarse_ns, now_ns};
 use crate::node::handle::{Node, NodeInner};
+use crate::observe::hook::{self, Step};
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::wait::sleep::sleep_on_group;
 use crate::wait::sleep_until::GLANCE;
@@ -241,6 +242,8 @@ impl WaitSet {
         let spin_ns = self.spin_ns.load(Ordering::Relaxed);
         // When this wait found nothing for the first time.
         let mut begin_ns = None;
+        // In a trace, a wait is visible from its first sleep to its end.
+        let mut step = None;
         loop {
             let mut sources = self.lock();
             let reported = sources.report(most, suspend, report);
@@ -276,6 +279,9 @@ impl WaitSet {
                     }
                     continue;
                 }
+            }
+            if step.is_none() && deadline.slice(LONG).is_some() {
+                step = hook::watcher().map(|watcher| watcher.step(None, Step::Wait, None, 0));
             }
             sources.arm();
             match sources.polled() {

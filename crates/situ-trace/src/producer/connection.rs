@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -44,6 +44,7 @@ situ_layout::debug_as_text!(ConnectError);
 /// A traced process. It takes part in the sessions of its root directory until this is dropped.
 pub struct Producer {
     shared: Arc<SessionState>,
+    name: Arc<Mutex<String>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -69,9 +70,10 @@ impl Producer {
     ) -> Result<Self, ConnectError> {
         let control = Arc::new(Control::open(root)?);
         let shared = SessionState::new(None, Some(control.clone()), limits.stall);
+        let name = Arc::new(Mutex::new(name.to_owned()));
         let thread = SessionThread {
             root: root.clone(),
-            name: name.to_owned(),
+            name: name.clone(),
             limits,
             begun: None,
             refilled: Instant::now(),
@@ -83,7 +85,12 @@ impl Producer {
         };
         let thread =
             situ_memory::thread::spawn("situ-trace", move || thread.run()).map_err(ConnectError::Thread)?;
-        Ok(Self { shared, thread: Some(thread) })
+        Ok(Self { shared, name, thread: Some(thread) })
+    }
+
+    /// Changes the name. It appears in the sessions that begin afterwards.
+    pub fn rename(&self, name: &str) {
+        name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Creates a writer for the calling thread, or for the thread to which it is sent.
@@ -154,7 +161,7 @@ impl Drop for Producer {
 /// The state of the producer's thread.
 struct SessionThread<F> {
     root: Root,
-    name: String,
+    name: Arc<Mutex<String>>,
     limits: Limits,
     /// The time at which the last session began, and the time at which the writers' budget was last full.
     begun: Option<Instant>,
@@ -256,7 +263,8 @@ impl<F: Fn(Option<&Session>)> SessionThread<F> {
         }
         let session =
             &Session { ring_bytes: session.ring_bytes.min(self.limits.ring_bytes), ..session.clone() };
-        let made = Ring::create(&self.root, &directory, session, &self.name, &self.control);
+        let name = self.name.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let made = Ring::create(&self.root, &directory, session, &name, &self.control);
         let Ok(ring) = made else {
             // There is no memory, or the session has ended meanwhile.
             self.refused = session.generation;

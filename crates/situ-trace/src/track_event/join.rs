@@ -7,7 +7,8 @@ use crate::Session;
 
 /// Takes part in the sessions of a root directory from now on, unless `SITU_TRACE=0`. `name` appears in the
 /// trace. The process takes part in sessions of other users only with `SITU_TRACE_OTHER_USERS=1`. The first
-/// directory and the first name stay. A forked child must call this itself.
+/// directory stays. Further names are added: the trace shows the first four that do not begin with `_`. A
+/// forked child must call this itself.
 ///
 /// Every node calls this under its own name. If it fails (no memory, no thread), the node works nevertheless,
 /// the process is not traced, and [`is_traced`](crate::is_traced) returns false.

@@ -16,10 +16,15 @@ use crate::{Producer, Session};
 pub(super) struct Process {
     pub(super) producer: Producer,
     pid: u32,
-    name: String,
+    /// The names under which it joined, without repetitions.
+    names: Mutex<Vec<String>>,
     cmdline: Vec<String>,
     track: u64,
 }
+
+/// How many names of nodes are kept, and how many of them are shown.
+const MAX_NAMES: usize = 256;
+const SHOWN_NAMES: usize = 4;
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());
 
@@ -36,17 +41,51 @@ pub(super) fn current() -> Option<&'static Process> {
 pub(super) fn connect(root: &Root, name: &str, changed: fn(Option<&Session>)) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    if is_traced() {
+    if let Some(process) = current().filter(|process| !process.producer.is_inherited()) {
+        process.add_name(name);
         return;
     }
     let pid = std::process::id();
     let cmdline = command_line();
-    let name = name.to_owned();
-    let Ok(producer) = Producer::connect(root, &name, changed) else { return };
+    let Ok(producer) = Producer::connect(root, name, changed) else { return };
+    let names = Mutex::new(vec![name.to_owned()]);
     // Differs after a fork, and in a later process with the same number.
     let track = mix(mix(u64::from(pid), now_ns()), from_ref(&PROCESS).addr() as u64);
-    let process = Process { producer, pid, name, cmdline, track };
+    let process = Process { producer, pid, names, cmdline, track };
     PROCESS.store(Box::into_raw(Box::new(process)), Ordering::Release);
+}
+
+impl Process {
+    /// Adds the name of a further node.
+    fn add_name(&self, name: &str) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.len() < MAX_NAMES && !names.iter().any(|other| other == name) {
+            names.push(name.to_owned());
+            self.producer.rename(&title(&names));
+        }
+    }
+
+    /// Its name in the trace.
+    fn title(&self) -> String {
+        title(&self.names.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The name of a process with these nodes: the first ones, in their order. A name that begins with `_` is that
+/// of a helper, and shown only if there is no other.
+fn title(names: &[String]) -> String {
+    let mut shown: Vec<&str> =
+        names.iter().map(String::as_str).filter(|name| !name.starts_with('_')).collect();
+    if shown.is_empty() {
+        shown.extend(names.first().map(String::as_str));
+    }
+    let more = shown.len().saturating_sub(SHOWN_NAMES);
+    let first = shown[..shown.len() - more].join(", ");
+    match more {
+        0 => first,
+        more if names.len() == MAX_NAMES => format!("{first} and at least {more} more"),
+        more => format!("{first} and {more} more"),
+    }
 }
 
 /// Returns whether this process takes part in sessions.
@@ -117,7 +156,7 @@ pub(super) fn describe_process(message: Message<'_>, _: &ThreadDescription) {
     let mut description = track.set_process();
     description.set_pid(process.pid as i32);
     process.cmdline.iter().for_each(|argument| description.add_cmdline(argument));
-    description.set_process_name(&process.name);
+    description.set_process_name(&process.title());
 }
 
 /// Writes the packet that describes a thread.
@@ -154,7 +193,17 @@ fn command_line() -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::mix;
+    use super::{mix, title};
+
+    #[test]
+    fn a_process_is_named_after_its_first_nodes() {
+        let of = |names: &[&str]| title(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["camera"]), "camera");
+        assert_eq!(of(&["_helper"]), "_helper");
+        assert_eq!(of(&["_helper", "camera", "filter"]), "camera, filter");
+        assert_eq!(of(&["a", "b", "c", "d"]), "a, b, c, d");
+        assert_eq!(of(&["a", "b", "_c", "d", "e", "f", "g"]), "a, b, d, e and 2 more");
+    }
 
     #[test]
     fn numbers_are_mixed_as_splitmix64_does() {
