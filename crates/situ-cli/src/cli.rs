@@ -1,6 +1,7 @@
 //! The command line: every command, option and example that `--help` shows.
 
 mod blackboard;
+mod foxglove;
 mod inspect;
 mod proto;
 mod publish;
@@ -20,6 +21,7 @@ use situ::bus::{Durability, Reliability};
 use crate::output::ColorChoice;
 
 pub use blackboard::{BlackboardCommand, GetArgs, WatchArgs};
+pub use foxglove::FoxgloveArgs;
 pub use inspect::{CallArgs, DomainCommand, GraphArgs, NodeCommand, ServiceCommand, ServiceEchoArgs};
 pub use proto::{ProtoArgs, ProtoCommand};
 pub use publish::PubArgs;
@@ -117,6 +119,8 @@ pub enum Command {
     Play(PlayArgs),
     /// Keep the last seconds of topics in memory, and write them when something happened
     Flashback(FlashbackArgs),
+    /// Serve topics to Foxglove, live, and let it publish
+    Foxglove(FoxgloveArgs),
     /// Inspect the running nodes and their topics
     Node {
         /// The command on nodes.

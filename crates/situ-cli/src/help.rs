@@ -7,7 +7,7 @@ use crate::output::terminal_width;
 
 /// The groups, and the commands in them in their order. A command that is in no group is in the last one.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("See what runs", &["topic", "top", "node", "service", "blackboard", "graph", "domain"]),
+    ("See what runs", &["topic", "top", "node", "service", "blackboard", "graph", "domain", "foxglove"]),
     ("Measure", &["bench"]),
     ("Record", &["record", "play", "flashback", "trace"]),
     ("Write code", &["new", "schema", "gen", "proto"]),

@@ -6,6 +6,7 @@ mod commands;
 mod demo;
 mod doctor;
 mod error;
+mod foxglove;
 mod help;
 mod message;
 mod messages;
@@ -68,6 +69,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Command::Record(arguments) => record::run(&context, &arguments),
         Command::Play(arguments) => record::play::run(&context, &arguments),
         Command::Flashback(arguments) => record::flashback::run(&context, &arguments),
+        Command::Foxglove(arguments) => foxglove::run(&context, &arguments),
         Command::Top(arguments) => top::run(&context, &arguments),
         Command::Node { command } => match command {
             NodeCommand::List => commands::node::list(&context),

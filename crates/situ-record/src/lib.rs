@@ -39,9 +39,9 @@ pub use format::records::{
 pub use play::{Command, PlayError, PlayOptions, Played, Player, Progress};
 pub use read::{Block, End, Filter, Message, Messages, ReadError, ReadLimits, Reader, Wants};
 pub use record::{RecordError, RecordOptions, RecordReport, Recorder, Selection, TopicCounts};
-pub use types::file_type::TypeError;
-pub use types::projection::ProjectError;
-pub use types::topic_type::{CDR, ChannelError, REGION};
+pub use types::file_type::{FileType, TypeError, read as read_type};
+pub use types::projection::{Part, ProjectError, Projected, Projection};
+pub use types::topic_type::{CDR, ChannelError, REGION, file_topic};
 pub use write::{
     Compression, FileReport, HELD_FROM, NoCompression, Piece, WriteError, Writer, WriterOptions, Written,
     numbered,

@@ -16,6 +16,7 @@ pub mod play;
 mod select;
 mod topics;
 
+pub use select::select;
 pub use topics::{Recording, Report};
 
 use std::path::Path;

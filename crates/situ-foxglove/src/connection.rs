@@ -1,0 +1,475 @@
+//! One client: what it sees, what it asks for, and when its thread waits.
+
+use std::collections::{BTreeMap, HashSet};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use situ_bus::{AttachError, Descriptor, ReadySources, WaitError, WaitSet};
+use tungstenite::protocol::WebSocketConfig;
+use tungstenite::{Error, HandshakeError, Message, WebSocket, accept_hdr_with_config};
+
+use crate::channels::Channel;
+use crate::handshake;
+use crate::inbound::{ENCODINGS, Inbound};
+use crate::protocol::{ClientMessage, Level, ServerChannel, ServerMessage, SubscriptionRequest, client_data};
+use crate::shared::{ClientState, Shared};
+use crate::subscription::{Subscription, Taken};
+
+/// How long a client may take for the request that opens the connection.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+/// How long a client may accept no bytes, before its connection counts as dead.
+const STALLED: Duration = Duration::from_secs(30);
+/// How often a client is asked whether it is there, and how long it may be silent.
+const PING: Duration = Duration::from_secs(15);
+const SILENT: Duration = Duration::from_secs(60);
+/// How often a client gets the counts of its drops.
+const TELL: Duration = Duration::from_secs(1);
+/// The longest sleep before a look at the clock.
+const GLANCE: Duration = Duration::from_millis(100);
+/// The messages of a client that are read before its topics have a turn.
+const TURN: usize = 64;
+/// The largest message of a client.
+const MAX_MESSAGE: usize = 16 << 20;
+/// The channels that one message tells.
+const ADVERTISED: usize = 64;
+/// What is buffered before bytes go to the connection.
+const WRITE_BUFFER: usize = 64 << 10;
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectionError {
+    /// The client did not open the connection as the protocol says, or not in time.
+    #[error("it did not open the connection: {0}")]
+    Handshake(String),
+    /// The connection failed, or the client broke the rules of WebSocket.
+    #[error(transparent)]
+    Socket(#[from] Box<Error>),
+    /// The client accepts nothing, or is silent.
+    #[error("it did not answer for {0:?}")]
+    Dead(Duration),
+    /// Waiting failed.
+    #[error(transparent)]
+    Attach(#[from] AttachError),
+    /// Waiting failed.
+    #[error(transparent)]
+    Wait(#[from] WaitError),
+}
+
+impl From<Error> for ConnectionError {
+    fn from(error: Error) -> Self {
+        Self::Socket(Box::new(error))
+    }
+}
+
+struct Connection<'s> {
+    shared: &'s Shared,
+    state: &'s ClientState,
+    socket: WebSocket<TcpStream>,
+    /// The channels that the client knows, and the state of the list that it knows.
+    known: BTreeMap<u32, Arc<Channel>>,
+    version: u64,
+    subscriptions: Vec<Subscription>,
+    /// Drops of subscriptions that ended.
+    dropped_before: u64,
+    told: Instant,
+    inbound: Inbound,
+    /// When something was heard of the client, and when it was asked last.
+    heard: Instant,
+    asked: Instant,
+    /// Since when it accepts nothing.
+    stalled: Option<Instant>,
+    set: WaitSet,
+}
+
+/// Serves a client until it leaves, or the server ends.
+pub fn serve(shared: &Shared, state: &ClientState, stream: TcpStream) -> Result<(), ConnectionError> {
+    let io = |error: std::io::Error| ConnectionError::from(Error::Io(error));
+    // Messages are whole when they are written, so nothing is gained by waiting for more.
+    stream.set_nodelay(true).map_err(io)?;
+    stream.set_nonblocking(true).map_err(io)?;
+    let readable = Descriptor::readable(Arc::new(stream.try_clone().map_err(io)?));
+    let socket = open(shared, stream)?;
+    let set = WaitSet::new(&shared.node);
+    set.attach(&readable)?;
+    set.attach(&state.bell)?;
+    let now = Instant::now();
+    let mut connection = Connection {
+        shared,
+        state,
+        socket,
+        known: BTreeMap::new(),
+        version: 0,
+        subscriptions: Vec::new(),
+        dropped_before: 0,
+        told: now,
+        inbound: Inbound::default(),
+        heard: now,
+        asked: now,
+        stalled: None,
+        set,
+    };
+    match connection.run() {
+        Err(ConnectionError::Socket(error)) if is_end(&error) => Ok(()),
+        other => other,
+    }
+}
+
+/// Whether the client left in order, or its connection did.
+fn is_end(error: &Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
+    match error {
+        Error::ConnectionClosed | Error::AlreadyClosed => true,
+        Error::Io(error) => matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset),
+        Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake) => true,
+        _ => false,
+    }
+}
+
+fn open(shared: &Shared, stream: TcpStream) -> Result<WebSocket<TcpStream>, ConnectionError> {
+    let end = Instant::now() + HANDSHAKE;
+    let failed = |text: &str| ConnectionError::Handshake(text.to_owned());
+    let config = WebSocketConfig::default()
+        .read_buffer_size(16 << 10)
+        .write_buffer_size(WRITE_BUFFER)
+        .max_message_size(Some(MAX_MESSAGE))
+        .max_frame_size(Some(MAX_MESSAGE));
+    let waiting = stream.try_clone().map_err(Error::Io)?;
+    let origins = shared.options.origins.clone();
+    let callback =
+        move |request: &_, response| handshake::answer(request, response, &origins).map_err(|it| *it);
+    let mut turn = accept_hdr_with_config(stream, callback, Some(config));
+    loop {
+        match turn {
+            Ok(socket) => return Ok(socket),
+            Err(HandshakeError::Failure(error)) => return Err(failed(&error.to_string())),
+            Err(HandshakeError::Interrupted(more)) => {
+                let left = end.saturating_duration_since(Instant::now());
+                if left.is_zero() || shared.is_stopped() {
+                    return Err(failed("its request is not complete"));
+                }
+                wait_for(&waiting, PollFlags::IN | PollFlags::OUT, left.min(GLANCE));
+                // A socket that can be written, and has nothing to read, would be asked again at once.
+                std::thread::sleep(Duration::from_millis(1));
+                turn = more.handshake();
+            }
+        }
+    }
+}
+
+/// Waits for the connection. A signal ends the wait, too.
+fn wait_for(stream: &TcpStream, what: PollFlags, time: Duration) {
+    let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
+    let _ = poll(&mut [PollFd::new(stream, what)], Some(&time));
+}
+
+impl Connection<'_> {
+    fn run(&mut self) -> Result<(), ConnectionError> {
+        let capabilities: &[&str] =
+            if self.shared.options.publish.is_some() { &["clientPublish"] } else { &[] };
+        let encodings: &[&str] = if capabilities.is_empty() { &[] } else { &ENCODINGS };
+        self.say(&ServerMessage::ServerInfo {
+            name: &self.shared.options.name,
+            capabilities,
+            supported_encodings: encodings,
+            session_id: &self.shared.session,
+        })?;
+        let mut ready = ReadySources::new();
+        while !self.shared.is_stopped() {
+            if !self.flush()? {
+                wait_for(self.socket.get_ref(), PollFlags::OUT, GLANCE);
+                continue;
+            }
+            self.tell_channels()?;
+            let has_read = self.read_turn()?;
+            let has_taken = self.take_turn()?;
+            self.look_after()?;
+            if !has_read && !has_taken && self.stalled.is_none() {
+                self.wait(&mut ready)?;
+            }
+        }
+        // The client learns that the server ends; it need not answer.
+        let _ = self.socket.close(None).and_then(|()| self.socket.flush());
+        Ok(())
+    }
+
+    /// Writes what is buffered. Returns whether all of it is written.
+    fn flush(&mut self) -> Result<bool, ConnectionError> {
+        let flushed = self.socket.flush();
+        self.is_written(flushed)
+    }
+
+    fn is_written(&mut self, result: Result<(), Error>) -> Result<bool, ConnectionError> {
+        match result {
+            Ok(()) => {
+                self.stalled = None;
+                Ok(true)
+            }
+            Err(Error::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                let since = *self.stalled.get_or_insert_with(Instant::now);
+                if since.elapsed() > STALLED {
+                    return Err(ConnectionError::Dead(STALLED));
+                }
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Gives a message to the connection, which keeps it until it is written.
+    fn send(&mut self, message: Message) -> Result<(), ConnectionError> {
+        let written = self.socket.write(message);
+        self.is_written(written)?;
+        Ok(())
+    }
+
+    fn say(&mut self, message: &ServerMessage) -> Result<(), ConnectionError> {
+        self.send(Message::Text(message.to_text().into()))
+    }
+
+    fn refuse(&mut self, why: &dyn std::fmt::Display) -> Result<(), ConnectionError> {
+        self.say(&ServerMessage::Status { level: Level::Error, message: &why.to_string() })
+    }
+
+    /// Tells the client of channels that are new or gone.
+    fn tell_channels(&mut self) -> Result<(), ConnectionError> {
+        let Some((version, channels)) = self.shared.channels_since(self.version) else { return Ok(()) };
+        let is_first = self.version == 0;
+        self.version = version;
+        let present: HashSet<u32> = channels.iter().map(|it| it.id).collect();
+        let gone: Vec<u32> = self.known.keys().copied().filter(|id| !present.contains(id)).collect();
+        if !gone.is_empty() {
+            for id in &gone {
+                self.known.remove(id);
+                self.end_subscriptions(|it| it.channel.id == *id);
+            }
+            self.say(&ServerMessage::Unadvertise { channel_ids: gone })?;
+        }
+        let new: Vec<_> = channels.into_iter().filter(|it| !self.known.contains_key(&it.id)).collect();
+        if new.is_empty() && is_first {
+            // The protocol wants at least one list.
+            self.say(&ServerMessage::Advertise { channels: Vec::new() })?;
+        }
+        for part in new.chunks(ADVERTISED) {
+            let channels = part.iter().map(|it| ServerChannel {
+                id: it.id,
+                topic: &it.name,
+                encoding: crate::channels::CDR,
+                schema_name: &it.shown.name,
+                schema: &it.shown.text,
+                schema_encoding: it.shown.encoding,
+            });
+            self.say(&ServerMessage::Advertise { channels: channels.collect() })?;
+        }
+        self.known.extend(new.into_iter().map(|it| (it.id, it)));
+        Ok(())
+    }
+
+    /// Reads what the client says. Returns whether it said something.
+    fn read_turn(&mut self) -> Result<bool, ConnectionError> {
+        for turn in 0..TURN {
+            // What answers it must be written first, so that a client that does not read is not read.
+            if self.stalled.is_some() {
+                return Ok(true);
+            }
+            match self.socket.read() {
+                Ok(message) => {
+                    self.heard = Instant::now();
+                    self.hear(message)?;
+                }
+                Err(Error::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    return Ok(turn > 0);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(true)
+    }
+
+    fn hear(&mut self, message: Message) -> Result<(), ConnectionError> {
+        match message {
+            Message::Text(text) => match serde_json::from_str(&text) {
+                Ok(message) => self.obey(message),
+                Err(error) => self.refuse(&format!("the message is not understood: {error}")),
+            },
+            Message::Binary(bytes) => match client_data(&bytes) {
+                Some((id, content)) => match self.inbound.publish(id, content) {
+                    Ok(()) => {
+                        self.state.published.fetch_add(1, Ordering::Relaxed);
+                        Ok(())
+                    }
+                    Err(error) => self.refuse(&error),
+                },
+                None => self.refuse(&"a binary message has the byte 1 and the number of a channel"),
+            },
+            // Pings are answered with the next write; the end of the connection follows a close.
+            _ => Ok(()),
+        }
+    }
+
+    fn obey(&mut self, message: ClientMessage) -> Result<(), ConnectionError> {
+        match message {
+            ClientMessage::Subscribe { subscriptions } => {
+                for request in subscriptions {
+                    self.subscribe(request)?;
+                }
+            }
+            ClientMessage::Unsubscribe { subscription_ids } => {
+                for id in subscription_ids {
+                    if !self.end_subscriptions(|it| it.id == id) {
+                        self.refuse(&format!("there is no subscription {id}"))?;
+                    }
+                }
+            }
+            ClientMessage::Advertise { channels } => {
+                let known = self.shared.channels();
+                let publish = self.shared.options.publish.as_ref();
+                let may = |topic: &str| publish.is_some_and(|it| it.has(topic));
+                for channel in channels {
+                    let bus = (&self.shared.node, &self.shared.root);
+                    if let Err(error) = self.inbound.advertise(bus, &known, &channel, may) {
+                        self.refuse(&error)?;
+                    }
+                }
+            }
+            ClientMessage::Unadvertise { channel_ids } => {
+                for id in channel_ids {
+                    if let Err(error) = self.inbound.unadvertise(id) {
+                        self.refuse(&error)?;
+                    }
+                }
+            }
+            ClientMessage::Other => self.refuse(
+                &"the server offers topics, and publishing if it was started with --publish; no parameters, services, \
+                  assets or connection graph",
+            )?,
+        }
+        Ok(())
+    }
+
+    fn subscribe(&mut self, request: SubscriptionRequest) -> Result<(), ConnectionError> {
+        let SubscriptionRequest { id, channel_id } = request;
+        // A client has at most one subscription of each channel, so their number is bounded.
+        if self.subscriptions.iter().any(|it| it.id == id || it.channel.id == channel_id) {
+            return self.refuse(&format!("subscription {id} or channel {channel_id} is in use already"));
+        }
+        let Some(channel) = self.known.get(&channel_id).cloned() else {
+            return self.refuse(&format!("there is no channel {channel_id}"));
+        };
+        let rate = self.shared.options.rate_of(&channel.topic);
+        match Subscription::new((&self.shared.node, &self.shared.root), id, channel.clone(), rate) {
+            Ok(subscription) => self.subscriptions.push(subscription),
+            Err(error) => self.refuse(&format!("topic {:?}: {error}", channel.topic))?,
+        }
+        self.state.subscriptions.store(self.subscriptions.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Ends subscriptions. Returns whether there were some.
+    fn end_subscriptions(&mut self, which: impl Fn(&Subscription) -> bool) -> bool {
+        let before = self.subscriptions.len();
+        // A subscriber that is dropped leaves the wait set by itself.
+        for ended in self.subscriptions.extract_if(.., |it| which(it)) {
+            self.dropped_before += ended.dropped();
+        }
+        self.state.subscriptions.store(self.subscriptions.len() as u64, Ordering::Relaxed);
+        self.subscriptions.len() < before
+    }
+
+    /// Sends a message of each topic. Returns whether there was one.
+    fn take_turn(&mut self) -> Result<bool, ConnectionError> {
+        let mut found = false;
+        let mut index = 0;
+        while index < self.subscriptions.len() && self.stalled.is_none() {
+            let subscription = &mut self.subscriptions[index];
+            index += 1;
+            match subscription.take(Instant::now(), self.shared.offset) {
+                Taken::Message(message) => {
+                    found = true;
+                    self.state.messages.fetch_add(1, Ordering::Relaxed);
+                    self.state.bytes.fetch_add(message.len() as u64, Ordering::Relaxed);
+                    self.send(Message::Binary(message.into()))?;
+                }
+                Taken::Nothing => {}
+                Taken::Unreadable(why) => {
+                    found = true;
+                    if !std::mem::replace(&mut subscription.told_unreadable, true) {
+                        let topic = subscription.channel.topic.clone();
+                        self.refuse(&format!("topic {topic:?}: {why}"))?;
+                    }
+                }
+                Taken::Gone => {
+                    // Its channel goes, too. If the topic is there again already, the client hears of it
+                    // next.
+                    let id = subscription.channel.id;
+                    self.known.remove(&id);
+                    self.version = 0;
+                    self.end_subscriptions(|it| it.channel.id == id);
+                    self.say(&ServerMessage::Unadvertise { channel_ids: vec![id] })?;
+                    index -= 1;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Tells of drops, and asks whether the client is there.
+    fn look_after(&mut self) -> Result<(), ConnectionError> {
+        let now = Instant::now();
+        if now - self.heard > SILENT {
+            return Err(ConnectionError::Dead(SILENT));
+        }
+        if now - self.asked > PING {
+            self.asked = now;
+            self.send(Message::Ping(Vec::new().into()))?;
+        }
+        if now - self.told < TELL {
+            return Ok(());
+        }
+        self.told = now;
+        let mut texts = Vec::new();
+        let mut all = self.dropped_before;
+        for subscription in &mut self.subscriptions {
+            let dropped = subscription.dropped();
+            all += dropped;
+            if dropped > subscription.told {
+                texts.push(format!("{} of {:?}", dropped - subscription.told, subscription.channel.name));
+                subscription.told = dropped;
+            }
+        }
+        self.state.dropped.store(all, Ordering::Relaxed);
+        if !texts.is_empty() {
+            let message = format!(
+                "the connection is slower than the topics; messages that were dropped in the last second: {}",
+                texts.join(", ")
+            );
+            self.say(&ServerMessage::Status { level: Level::Warning, message: &message })?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the client, for a message, or for the bell.
+    fn wait(&mut self, ready: &mut ReadySources) -> Result<(), ConnectionError> {
+        let now = Instant::now();
+        let mut time = PING.min(TELL);
+        for subscription in &mut self.subscriptions {
+            // A topic that is not due yet would wake the thread for nothing.
+            let is_due = subscription.due() <= now;
+            match (is_due, subscription.source) {
+                (true, None) => subscription.source = Some(self.set.attach(&subscription.subscriber)?),
+                (false, Some(source)) => {
+                    self.set.detach(source);
+                    subscription.source = None;
+                }
+                _ => {}
+            }
+            if !is_due {
+                time = time.min(subscription.due() - now);
+            }
+        }
+        self.set.wait(ready, Some(time))?;
+        Ok(())
+    }
+}
