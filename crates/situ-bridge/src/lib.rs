@@ -1,0 +1,41 @@
+//! Bridges topics and services to other machines by Zenoh, in the form of ROS 2's rmw_zenoh.
+//!
+//! See the page *Past one machine* of the book.
+//!
+//! ```text
+//!   bridge        holds what crosses, and changes it with the graph here and the tokens of others
+//!      │
+//!      ▼
+//!   plan          what should cross: decided from the graph, the tokens and the rules
+//!   outbound      a topic that leaves: a thread that sends held samples
+//!   inbound       a topic that comes: written once into loans
+//!   service_out   a service that is served here; service_in: one that is served elsewhere
+//!   local_types   the types of topics and services here
+//!   message_type  messages between the bus and the network
+//!   shared        the session, and what all parts know; counts, status, rules, config
+//!   wire          keys, tokens, attachments and hashes of types
+//! ```
+//!
+//! Zenoh routes, resends and encrypts; nothing here does. No message leaves a machine twice: what a bridge
+//! has published is not sent by another bridge, and what comes back to its root is dropped.
+
+mod bridge;
+mod config;
+mod counts;
+mod inbound;
+mod local_types;
+mod message_type;
+mod outbound;
+mod plan;
+mod rules;
+mod service_in;
+mod service_out;
+mod shared;
+mod status;
+mod wire;
+
+pub use bridge::{Bridge, BridgeError, BridgeOptions, Waker};
+pub use config::{ConfigError, SessionOptions};
+pub use counts::CountValues;
+pub use rules::{Crossing, Direction, Matcher, Priority, Rule, Rules};
+pub use status::{CrossingStatus, PeerStatus, Status, Way};

@@ -1,0 +1,9 @@
+//! Bridges between machines, each with a root of its own.
+
+mod common;
+mod interop;
+mod loops;
+mod namespaces;
+mod network;
+mod services;
+mod topics;
