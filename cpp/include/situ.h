@@ -362,6 +362,10 @@ typedef struct situ_placement {
   uint32_t eager_copies;
   /* A situ_strategy, for publishers. */
   uint32_t strategy;
+  /* Not 0: messages in a domain other than the host's may be serialized. Otherwise that is an error, because
+   * the payload on a device is then no value that kernels can use. A participant that sets it reads or writes
+   * the bytes of the encoding there by itself. */
+  uint32_t serialized;
 } situ_placement;
 
 /* ---- Publishing ---------------------------------------------------------------------------------------- */

@@ -31,7 +31,8 @@ static void memory(const situ_root* root) {
   situ_error error;
   situ_node* node = NULL;
   situ_publisher *fixed = NULL, *plain = NULL, *none = NULL;
-  const situ_placement in_slots = {NULL, 0, 0, SITU_FIXED_SLOTS}, usual = {NULL, 0, 0, SITU_SIZE_CLASSES};
+  const situ_placement in_slots = {NULL, 0, 0, SITU_FIXED_SLOTS, 0},
+                       usual = {NULL, 0, 0, SITU_SIZE_CLASSES, 0};
   const situ_memory_options slots = {3, 10000, 1, 1, 0}, no_size = {3, 0, 0, 0, 0};
   CHECK(situ_node_create("c", root, &node, &error) == SITU_OK);
   CHECK(situ_publisher_create_with(node, "slots", &numbers, NULL, &in_slots, &slots, &fixed, &error) ==

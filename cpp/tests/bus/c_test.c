@@ -153,7 +153,7 @@ static void domains(const situ_root* root) {
   situ_publisher* publisher = NULL;
   situ_subscriber *on_device = NULL, *on_host = NULL;
   situ_stream* stream = NULL;
-  const situ_placement device = {"emulated:0", 0, 0, SITU_RING};
+  const situ_placement device = {"emulated:0", 0, 0, SITU_RING, 0};
   CHECK(situ_node_create("c", root, &node, &error) == SITU_OK);
   CHECK(situ_publisher_create_in(node, "image", &numbers, NULL, &device, &publisher, &error) == SITU_OK);
   CHECK(situ_subscriber_create_in(node, "image", &numbers, NULL, &device, &on_device, &error) == SITU_OK);
@@ -216,7 +216,7 @@ static void domains(const situ_root* root) {
   CHECK(((const struct numbers*)sample.head)->value == 77);
   situ_sample_release(&sample);
 
-  const situ_placement nonsense = {"gpu", 0, 0, 0};
+  const situ_placement nonsense = {"gpu", 0, 0, 0, 0};
   situ_publisher* none = NULL;
   CHECK(situ_publisher_create_in(node, "image", &numbers, NULL, &nonsense, &none, &error) ==
         SITU_ERROR_INVALID_ARGUMENT);

@@ -455,7 +455,7 @@ fn memory_of_bodies_and_copies_is_reused() {
 }
 
 #[test]
-fn serialized_messages_on_a_device_cannot_register() {
+fn serialized_messages_are_on_a_device_only_for_participants_that_handle_them() {
     let scratch = Scratch::new();
     let node = scratch.node("all");
     let error = node.publisher::<Note<Heap>>("note").domain(emulated(0)).create().unwrap_err();
@@ -472,6 +472,22 @@ fn serialized_messages_on_a_device_cannot_register() {
     drop(publisher);
     let _subscriber = subscriber(&node, "second", emulated(0));
     assert!(matches!(create("second").unwrap_err(), RegisterError::Serialized { .. }));
+    // Participants that handle serialized messages on a device meet others that do, and those on the host.
+    let handles = Placement { serialized: true, ..placement };
+    let qos = SubscriberQos::default();
+    let here = RawSubscriber::create_in(&node, "third", &serialized, qos.clone(), &handles).unwrap();
+    let there = RawSubscriber::create(&node, "third", &serialized, qos.clone()).unwrap();
+    let publisher =
+        RawPublisher::create_in(&node, "third", &serialized, PublisherQos::default(), &handles).unwrap();
+    let loan = publisher.loan(0, 1, 64).unwrap();
+    let span = loan.span();
+    write(stream(emulated(0)).as_ref(), span.memory(), span.offset(), &[7; 64]);
+    loan.publish().unwrap();
+    assert_eq!(there.take().unwrap().unwrap().body_in_place(), [7; 64]);
+    assert_eq!(here.take().unwrap().unwrap().encoding(), situ_bus::Encoding::Xcdr1);
+    // Kernels would not find a flat message.
+    let flat = RawSubscriber::create_in(&node, "third", &numbers(), qos, &handles);
+    assert!(matches!(flat.unwrap_err(), RegisterError::Serialized { .. }));
     // A missing domain, and one too many.
     let nowhere = DomainId { kind: DomainKind::from_number(2000), number: 3 };
     let error = node.publisher::<Pose>("pose").domain(nowhere).create().unwrap_err();

@@ -42,7 +42,13 @@ pub struct situ_service_options {
 pub extern "C" fn situ_service_options_default() -> situ_service_options {
     let ServiceOptions { max_calls, depth, keep_last, max_held, limits: Limits { message, pool }, .. } =
         ServiceOptions::default();
-    let host = || situ_placement { domain: std::ptr::null(), capacity: 0, eager_copies: 0, strategy: 0 };
+    let host = || situ_placement {
+        domain: std::ptr::null(),
+        capacity: 0,
+        eager_copies: 0,
+        strategy: 0,
+        serialized: 0,
+    };
     situ_service_options {
         max_calls: max_calls as u64,
         depth: depth as u64,

@@ -143,7 +143,7 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     {
         number(&format!("SITU_PROFILE_{name}"), index);
     }
-    structure!(situ_placement { domain, capacity, eager_copies, strategy });
+    structure!(situ_placement { domain, capacity, eager_copies, strategy, serialized });
     structure!(situ_memory_options { fixed_slots, slot_size, huge_pages, prefer_node, node });
     structure!(situ_pages { huge, huge_errno, huge_bytes, node, node_errno });
     number("SITU_FIXED_SLOTS", FIXED_SLOTS as usize);

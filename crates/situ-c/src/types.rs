@@ -47,6 +47,7 @@ pub struct situ_placement {
     pub capacity: u64,
     pub eager_copies: u32,
     pub strategy: u32,
+    pub serialized: u32,
 }
 
 /// Reads a memory domain from C. Null is the host.
@@ -86,6 +87,7 @@ pub unsafe fn read_placement_with(
         domain: unsafe { read_domain(placement.domain, "placement->domain") }?,
         capacity: (placement.capacity != 0).then_some(placement.capacity),
         eager_copies: placement.eager_copies != 0,
+        serialized: placement.serialized != 0,
         pages: PageOptions::default(),
         strategy: match (placement.strategy, fixed) {
             (0, _) => Strategy::SizeClasses,

@@ -50,8 +50,15 @@ impl RemoteTake<'_> {
         if end > taken.len {
             return Err(self.malformed("its head reaches out of its slot"));
         }
-        if taken.encoding != Encoding::Flat {
-            return Err(self.malformed("it is serialized, and only flat messages can be on a device"));
+        let is_wanted = match taken.encoding {
+            Encoding::Flat => true,
+            Encoding::Region => false,
+            Encoding::Xcdr1 | Encoding::Xcdr2 => {
+                self.subscriber.domain() == HOST || self.subscriber.takes_serialized
+            }
+        };
+        if !is_wanted {
+            return Err(self.malformed("only flat messages can be on a device, unless both sides serialize"));
         }
         match taken.mapped().view.find(self.head_slot, taken.offset, end as u64) {
             Ok(()) => Ok(true),

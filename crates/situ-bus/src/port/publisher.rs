@@ -124,6 +124,7 @@ impl RawPublisher {
             depth,
             publishes: true,
             domain: placement.domain,
+            serialized_on_device: placement.serialized,
             missing_forms: 0,
         };
         let domains = inner.domains_with(placement.domain)?;

@@ -77,6 +77,8 @@ pub struct RawSubscriber {
     tracker: RefCell<Box<ReadinessTracker>>,
     /// Whether the type has bulk members. Then the payload on a device is the body alone.
     has_bulk: bool,
+    /// Whether it takes serialized messages. On a device, only such a subscriber may get one.
+    pub(crate) takes_serialized: bool,
     /// The offset of the head in slots.
     head_offset: usize,
     /// Its place in the graph, if it is not one of Situ's own.
@@ -151,6 +153,7 @@ impl RawSubscriber {
             depth: keep_last as usize,
             publishes: false,
             domain: placement.domain,
+            serialized_on_device: placement.serialized,
             missing_forms: missing.bits(),
         };
         let mut joined = registration.join()?;
@@ -208,6 +211,7 @@ impl RawSubscriber {
             copies,
             tracker: RefCell::new(Box::new(ReadinessTracker::new(placement.domain != HOST, keep_last))),
             has_bulk: registration.flags.has_bulk,
+            takes_serialized: description.encoding.is_cdr(),
             head_offset,
             listed: None,
         })

@@ -52,6 +52,8 @@ pub(crate) struct Registration<'a> {
     pub publishes: bool,
     /// The domain of its bodies, or the domain in which it takes.
     pub domain: DomainId,
+    /// Whether it handles serialized messages in that domain, if it is not the host's.
+    pub serialized_on_device: bool,
     /// `state::NO_FLAT` and `state::NO_REGION`, if the type of a subscriber lacks these forms.
     pub missing_forms: u32,
 }
@@ -232,10 +234,24 @@ impl Registration<'_> {
         Peer::find(self.root, NodeId(node))
     }
 
-    /// Checks that no serialized messages meet a device: neither those of this participant, if it is on a
-    /// device, nor those that it exchanges with members on a device.
-    fn check_serialized(&self, domain: DomainId, node: u64, encoding: u32) -> Result<(), RegisterError> {
-        if domain == HOST || encoding == Encoding::Flat as u32 {
+    /// Checks that this participant is not on a device with serialized messages, unless it handles them.
+    fn check_own_encoding(&self) -> Result<(), RegisterError> {
+        let encoding = self.description.encoding as u32;
+        let handled = if self.serialized_on_device { encoding } else { Encoding::Flat as u32 };
+        self.check_serialized(self.domain, self.node.0, encoding, handled)
+    }
+
+    /// Checks that no messages in `encoding` meet a subscriber on a device that takes others. One that takes
+    /// serialized messages there handles them, or it could not have joined.
+    fn check_serialized(
+        &self,
+        domain: DomainId,
+        node: u64,
+        encoding: u32,
+        takes: u32,
+    ) -> Result<(), RegisterError> {
+        let is_cdr = |number| Encoding::from_number(number).is_some_and(Encoding::is_cdr);
+        if domain == HOST || encoding == Encoding::Flat as u32 || (is_cdr(encoding) && is_cdr(takes)) {
             return Ok(());
         }
         let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
@@ -287,7 +303,7 @@ impl Registration<'_> {
         for entry in active_publishers(topic) {
             let node = entry.node.load(Ordering::Relaxed);
             let publishes = entry.encoding.load(Ordering::Relaxed);
-            self.check_serialized(self.domain, node, publishes)?;
+            self.check_serialized(self.domain, node, publishes, encoding)?;
             self.check_bulk(node, publishes, encoding)?;
             self.check_form(node, publishes, takes)?;
             self.check_layout(node, entry.layout_hash.load(Ordering::Relaxed), publishes)?;
@@ -299,7 +315,7 @@ impl Registration<'_> {
     fn check_members(&self, topic: &Topic, census: &Census) -> Result<(), RegisterError> {
         let encoding = self.description.encoding as u32;
         for it in &census.subscribers {
-            self.check_serialized(it.domain(), it.node, encoding)?;
+            self.check_serialized(it.domain(), it.node, encoding, it.encoding)?;
             self.check_bulk(it.node, encoding, it.encoding)?;
             self.check_form(it.node, encoding, (it.encoding, it.layout_hash, it.word()))?;
             self.check_layout(it.node, it.layout_hash, it.encoding)?;
@@ -405,7 +421,7 @@ impl Joined {
     ) -> Result<(OwnPlace, usize), RegisterError> {
         let domain = registration.domain;
         let encoding = registration.description.encoding as u32;
-        registration.check_serialized(domain, registration.node.0, encoding)?;
+        registration.check_own_encoding()?;
         self.check(|topic, _| registration.check_publishers(topic))?;
         self.compare(|topic, _| offers(topic).all(|offered| offered.satisfies(registration.terms)));
         self.topic.places.map_all()?;
@@ -479,7 +495,7 @@ impl Joined {
     ) -> Result<usize, RegisterError> {
         let description = registration.description;
         let encoding = description.encoding as u32;
-        registration.check_serialized(registration.domain, registration.node.0, encoding)?;
+        registration.check_own_encoding()?;
         self.check(|topic, census| registration.check_members(topic, census))?;
         self.compare(|_, census| {
             census.subscribers.iter().all(|it| registration.terms.satisfies(it.terms()))

@@ -105,6 +105,12 @@ impl Encoding {
         };
         offset.is_multiple_of(align)
     }
+
+    /// Whether messages are serialized.
+    #[inline]
+    pub(crate) fn is_cdr(self) -> bool {
+        matches!(self, Self::Xcdr1 | Self::Xcdr2)
+    }
 }
 
 /// The forms of messages that a subscriber's type cannot be read from. Types that are written by hand may

@@ -24,7 +24,33 @@ rmw_ret_t Publisher::send(situ_loan* loan) {
   return failed("cannot publish a message of type", type.ros_name().c_str(), error);
 }
 
+rmw_ret_t Publisher::copy_to(situ_loan* loan, std::span<const std::byte> bytes) {
+  if (loan->body != nullptr) {
+    std::memcpy(loan->body, bytes.data(), bytes.size());
+    return RMW_RET_OK;
+  }
+  situ_error error;
+  // The bytes may change when this returns.
+  if (situ_stream_write(stream.get(), bytes.data(), loan, 0, bytes.size(), &error) == SITU_OK &&
+      situ_stream_synchronize(stream.get(), SITU_FOREVER, &error) == SITU_OK) {
+    return RMW_RET_OK;
+  }
+  const std::lock_guard lock(mutex);
+  situ_loan_discard(loan);
+  return failed("cannot copy to its memory domain a message of type", type.ros_name().c_str(), error);
+}
+
+rmw_ret_t Publisher::publish_to_device(const void* message) {
+  std::vector<std::byte> bytes(type.cdr_size(message));
+  if (!type.write_cdr(message, bytes)) return RMW_RET_ERROR;
+  situ_loan loan;
+  rmw_ret_t ret = lend(0, bytes.size(), &loan);
+  if (ret == RMW_RET_OK) ret = copy_to(&loan, bytes);
+  return ret == RMW_RET_OK ? send(&loan) : ret;
+}
+
 rmw_ret_t Publisher::publish(const void* message) {
+  if (stream && !type.is_plain()) return publish_to_device(message);
   const auto lend = [this](size_t head, size_t body, situ_loan* loan, situ_error* error) {
     const std::lock_guard lock(mutex);
     return situ_publisher_loan(handle.get(), head, 64, body, loan, error);
@@ -51,10 +77,9 @@ rmw_ret_t Publisher::publish_cdr(std::span<const std::byte> bytes) {
     return ret;
   }
   situ_loan loan;
-  const rmw_ret_t ret = lend(0, bytes.size(), &loan);
-  if (ret != RMW_RET_OK) return ret;
-  std::memcpy(loan.body, bytes.data(), bytes.size());
-  return send(&loan);
+  rmw_ret_t ret = lend(0, bytes.size(), &loan);
+  if (ret == RMW_RET_OK) ret = copy_to(&loan, bytes);
+  return ret == RMW_RET_OK ? send(&loan) : ret;
 }
 
 Publisher::~Publisher() {

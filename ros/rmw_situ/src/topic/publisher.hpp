@@ -10,6 +10,7 @@
 
 #include "context.hpp"
 #include "support/check.hpp"
+#include "support/placement.hpp"
 #include "topic/event.hpp"
 #include "topic/message_loans.hpp"
 #include "types/blank.hpp"
@@ -52,9 +53,14 @@ struct Publisher {
   Events events;
   // What lent messages hold, if the type is plain. Does not change.
   std::unique_ptr<Blank> blank;
+  // Copies messages into their memory domain, if that is not the host.
+  StreamHandle stream;
 
  private:
   rmw_ret_t lend(size_t head, size_t body, situ_loan* loan);
+  // Copies the bytes of a message into a loan.
+  rmw_ret_t copy_to(situ_loan* loan, std::span<const std::byte> bytes);
+  rmw_ret_t publish_to_device(const void* message);
   rmw_ret_t send(situ_loan* loan);
   bool find_borrowed(void* message, situ_loan* loan);
   SlotLender slot_lender();

@@ -42,10 +42,18 @@ rmw_publisher_t* create_publisher(const rmw_node_t* node, const rosidl_message_t
   offered.user_data_size = data.size();
 
   Node& owner = *static_cast<Node*>(node->data);
+  const std::optional<std::string> domain = read_domain(options->rmw_specific_publisher_payload);
+  StreamHandle stream;
+  if (!domain || !make_stream(owner.handle.get(), *domain, stream)) return nullptr;
+  // Plain messages are on the host: their bytes are the user's struct.
+  if (type->is_plain()) stream.reset();
+  const situ_placement placement = placement_in(type->is_plain() ? "" : domain->c_str());
+
   situ_publisher* made;
   situ_error error;
   const auto create = [&](const char* name, situ_error* why) {
-    return situ_publisher_create(owner.handle.get(), name, &type->bus_type(), &offered, &made, why);
+    return situ_publisher_create_in(owner.handle.get(), name, &type->bus_type(), &offered, &placement, &made,
+                                    why);
   };
   if (create_where_type_is(node->context->impl->graph, topic_bus_name(topic_name, qos), false,
                            type->bus_type().schema_hash, &error, create) != SITU_OK) {
@@ -55,6 +63,7 @@ rmw_publisher_t* create_publisher(const rmw_node_t* node, const rosidl_message_t
   PublisherHandle handle(made);
   auto publisher = std::make_unique<Publisher>(*node->context->impl, *type, std::move(handle), qos);
   if (type->is_plain()) publisher->blank = type->make_blank();
+  publisher->stream = std::move(stream);
   rmw_publisher_t* const result = rmw_publisher_allocate();
   if (result == nullptr) throw std::bad_alloc();
   *result = {};

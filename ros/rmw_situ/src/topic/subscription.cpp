@@ -8,9 +8,40 @@
 #include <algorithm>
 #include <cstring>
 
+#include "types/device_bytes.hpp"
 #include "types/transfer.hpp"
 
 namespace rmw_situ {
+namespace {
+
+// The body of a sample on a device.
+class SampleBytes final : public DeviceBytes {
+ public:
+  SampleBytes(const situ_sample& sample, const situ_stream* stream) : sample_(sample), stream_(stream) {
+    situ_span span;
+    if (situ_sample_span(&sample, &span, nullptr) == SITU_OK) address_ = span.address;
+  }
+
+  size_t size() const override { return sample_.body_size; }
+  uint64_t address() const override { return address_; }
+  bool read(size_t offset, std::byte* to, size_t count) override {
+    situ_error error;
+    if (situ_stream_read(stream_, &sample_, offset, to, count, &error) == SITU_OK &&
+        situ_stream_synchronize(stream_, SITU_FOREVER, &error) == SITU_OK) {
+      return true;
+    }
+    failed("cannot copy to the host", "a message", error);
+    return false;
+  }
+
+ private:
+  const situ_sample& sample_;
+  const situ_stream* const stream_;
+  uint64_t address_ = 0;
+};
+
+}  // namespace
+
 Subscription::Subscription(rmw_context_impl_s& context, const MessageType& type_, SubscriberHandle handle_,
                            rmw_qos_profile_t qos_, bool ignores_own)
     : type(type_),
@@ -36,7 +67,9 @@ rmw_ret_t Subscription::next(Sample& sample, bool& found) {
   }
   for (;;) {
     situ_error error;
-    const situ_status status = situ_subscriber_take(handle.get(), sample.get(), &error);
+    const situ_status status = stream
+                                   ? situ_subscriber_take_on(handle.get(), stream.get(), sample.get(), &error)
+                                   : situ_subscriber_take(handle.get(), sample.get(), &error);
     if (status < 0) return failed("cannot take a message of type", type.ros_name().c_str(), error);
     found = status == SITU_OK;
     if (!found) return RMW_RET_OK;
@@ -58,10 +91,25 @@ rmw_ret_t Subscription::passes(Sample& sample, bool& does) {
   if (!does || !filter_) return RMW_RET_OK;
   std::vector<std::max_align_t> memory(type.size() / sizeof(std::max_align_t) + 1);
   if (!type.init(memory.data())) return RMW_RET_BAD_ALLOC;
-  const rmw_ret_t ret = read_message(type, *sample.get(), memory.data());
+  const rmw_ret_t ret = read(sample, memory.data());
   if (ret == RMW_RET_OK) does = filter_->passes(memory.data());
   type.fini(memory.data());
   return ret;
+}
+
+bool Subscription::is_on_device(Sample& sample) const { return stream && sample->body_size != 0; }
+
+bool Subscription::fetch(Sample& sample, std::span<std::byte> to) const {
+  return SampleBytes(*sample.get(), stream.get()).read(0, to.data(), to.size());
+}
+
+rmw_ret_t Subscription::read(Sample& sample, void* message) const {
+  if (!is_on_device(sample)) return read_message(type, *sample.get(), message);
+  std::vector<std::byte> bytes(sample->body_size);
+  if (!fetch(sample, bytes)) return RMW_RET_ERROR;
+  situ_sample here = *sample.get();
+  here.body = bytes.data();
+  return read_message(type, here, message);
 }
 
 void Subscription::describe(Sample& sample, rmw_message_info_t* info) {
@@ -89,7 +137,7 @@ rmw_ret_t Subscription::take(void* message, bool* taken, rmw_message_info_t* inf
     if (ret != RMW_RET_OK || !found) return ret;
     describe(sample, info);
   }
-  const rmw_ret_t ret = read_message(type, *sample.get(), message);
+  const rmw_ret_t ret = read(sample, message);
   *taken = ret == RMW_RET_OK;
   return ret;
 }
@@ -112,7 +160,9 @@ rmw_ret_t Subscription::take_serialized(rmw_serialized_message_t* message, bool*
   if (message->buffer_capacity < size && rmw_serialized_message_resize(message, size) != RMW_RET_OK) {
     return RMW_RET_BAD_ALLOC;
   }
-  if (!is_flat) {
+  if (!is_flat && is_on_device(sample)) {
+    if (!fetch(sample, std::as_writable_bytes(std::span(message->buffer, size)))) return RMW_RET_ERROR;
+  } else if (!is_flat) {
     std::memcpy(message->buffer, bytes.data(), size);
   } else if (!type.write_cdr(sample->head, std::as_writable_bytes(std::span(message->buffer, size)))) {
     return RMW_RET_ERROR;
@@ -151,7 +201,13 @@ rmw_ret_t Subscription::take_loaned(void** message, bool* taken, rmw_message_inf
       loaned.shadow = std::move(shadows_.back());
       shadows_.pop_back();
     }
-    if (!is_message(loaned.sample) || !loaned.shadow->show(loaned.sample.body())) return RMW_RET_ERROR;
+    if (!is_message(loaned.sample)) return RMW_RET_ERROR;
+    if (is_on_device(loaned.sample)) {
+      SampleBytes bytes(*loaned.sample.get(), stream.get());
+      if (!loaned.shadow->show(bytes)) return RMW_RET_ERROR;
+    } else if (!loaned.shadow->show(loaned.sample.body())) {
+      return RMW_RET_ERROR;
+    }
     shown = loaned.shadow->message();
   }
   loaned_.emplace(shown, std::move(loaned));

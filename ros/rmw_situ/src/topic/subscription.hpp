@@ -13,6 +13,7 @@
 #include "context.hpp"
 #include "filter/content_filter.hpp"
 #include "support/check.hpp"
+#include "support/placement.hpp"
 #include "topic/event.hpp"
 #include "types/message_type.hpp"
 #include "wait/listener.hpp"
@@ -71,6 +72,8 @@ class Subscription final : public Waitable, public Listened {
 
   const MessageType& type;
   const rosidl_message_type_support_t* type_support = nullptr;
+  // Copies messages from their memory domain, if that is not the host.
+  StreamHandle stream;
   const rmw_qos_profile_t qos;
   const SubscriberHandle handle;
   Events events;
@@ -79,6 +82,12 @@ class Subscription final : public Waitable, public Listened {
   // Takes the next message that passes the filter: false if there is none. The mutex is held.
   rmw_ret_t next(Sample& sample, bool& found);
   rmw_ret_t passes(Sample& sample, bool& does);
+  // Whether the bytes of a message lie in another memory domain than the host's.
+  bool is_on_device(Sample& sample) const;
+  // Copies them to the host.
+  bool fetch(Sample& sample, std::span<std::byte> to) const;
+  // Reads a message into an initialized one.
+  rmw_ret_t read(Sample& sample, void* message) const;
   // Whether a message can be shown where it lies. False with rmw's error state set.
   bool is_message(Sample& sample) const;
   void describe(Sample& sample, rmw_message_info_t* info);

@@ -45,10 +45,18 @@ rmw_subscription_t* create_subscription(const rmw_node_t* node,
   requested.user_data_size = data.size();
 
   Node& owner = *static_cast<Node*>(node->data);
+  const std::optional<std::string> domain = read_domain(options->rmw_specific_subscription_payload);
+  StreamHandle stream;
+  if (!domain || !make_stream(owner.handle.get(), *domain, stream)) return nullptr;
+  // Plain messages are on the host: their bytes are the user's struct.
+  if (type->is_plain()) stream.reset();
+  const situ_placement placement = placement_in(type->is_plain() ? "" : domain->c_str());
+
   situ_subscriber* made;
   situ_error error;
   const auto create = [&](const char* name, situ_error* why) {
-    return situ_subscriber_create(owner.handle.get(), name, &type->bus_type(), &requested, &made, why);
+    return situ_subscriber_create_in(owner.handle.get(), name, &type->bus_type(), &requested, &placement,
+                                     &made, why);
   };
   if (create_where_type_is(node->context->impl->graph, topic_bus_name(topic_name, qos), false,
                            type->bus_type().schema_hash, &error, create) != SITU_OK) {
@@ -58,6 +66,7 @@ rmw_subscription_t* create_subscription(const rmw_node_t* node,
   auto subscription = std::make_unique<Subscription>(*node->context->impl, *type, SubscriberHandle(made), qos,
                                                      options->ignore_local_publications);
   subscription->type_support = type_support;
+  subscription->stream = std::move(stream);
   if (options->content_filter_options != nullptr &&
       subscription->set_filter(*options->content_filter_options) != RMW_RET_OK) {
     return nullptr;

@@ -3,6 +3,7 @@
 
 #include <rmw/error_handling.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -58,6 +59,32 @@ bool are_bools_valid(const Block& block, const std::byte* elements, size_t count
   return seen <= std::byte{1};
 }
 
+// What is read only moves forward: bytes that were read are not copied again.
+bool CdrSource::fetch(size_t begin, size_t size) {
+  if (begin >= fetched_begin_ && begin + size <= fetched_end_) return true;
+  // Small copies cost as much as this one.
+  constexpr size_t at_once = 4096;
+  const size_t count = std::min(std::max(size, at_once), from_.size() - begin);
+  if (!device_->read(begin, image_ + begin, count)) return false;
+  fetched_begin_ = begin;
+  fetched_end_ = begin + count;
+  return true;
+}
+
+const std::byte* CdrSource::take_on_device(const Op& what, size_t count) {
+  constexpr size_t least = 4096;
+  const Block& block = what.block;
+  if (device_ == nullptr || is_swapped_ || block.has_bools || count > from_.size()) return nullptr;
+  const size_t size = (count - 1) * block.stride + block.size;
+  const size_t begin = (position_ + block.alignment - 1) & ~(block.alignment - 1);
+  const size_t end = payload().size();
+  if (size < least || begin > end || size > end - begin) return nullptr;
+  const uint64_t address = device_->address() + kEncapsulationSize + begin;
+  if (device_->address() == 0 || address % what.alignment != 0) return nullptr;
+  position_ = begin + size;
+  return reinterpret_cast<const std::byte*>(address);
+}
+
 bool CdrSource::open() {
   if (from_.size() < kEncapsulationSize) {
     RMW_SET_ERROR_MSG_WITH_FORMAT_STRING(
@@ -65,6 +92,7 @@ bool CdrSource::open() {
         ros_name_.c_str(), from_.size());
     return false;
   }
+  if (device_ != nullptr && !fetch(0, kEncapsulationSize)) return false;
   unsigned kind = std::to_integer<unsigned>(from_[0]) << 8 | std::to_integer<unsigned>(from_[1]);
   if (kind > 1) {
     const char* name = "an unknown encoding";
@@ -91,6 +119,7 @@ const std::byte* CdrSource::take(const Op& what, size_t size, size_t alignment) 
         ros_name_.c_str(), from_.size(), what.path.c_str(), size, begin + kEncapsulationSize);
     return nullptr;
   }
+  if (device_ != nullptr && !fetch(kEncapsulationSize + begin, size)) return nullptr;
   position_ = begin + size;
   return payload().data() + begin;
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "types/device_bytes.hpp"
 #include "types/plan.hpp"
 
 namespace rmw_situ {
@@ -22,6 +23,9 @@ class CdrSource {
   // `from` begins with the encapsulation. `ros_name` is for errors.
   CdrSource(std::span<const std::byte> from, const std::string& ros_name)
       : from_(from), ros_name_(ros_name) {}
+  // The bytes lie on a device. `image` is as large; what is needed on the host is copied there.
+  CdrSource(DeviceBytes& device, std::span<std::byte> image, const std::string& ros_name)
+      : from_(image), ros_name_(ros_name), device_(&device), image_(image.data()) {}
 
   // Reads the encapsulation. To be called first.
   bool open();
@@ -57,6 +61,9 @@ class CdrSource {
   const std::byte* take_block(const Op& what, size_t count) {
     return take(what, (count - 1) * what.block.stride + what.block.size, what.block.alignment);
   }
+  // The address on the device of so many elements, at least one, if they are many, lie there as they are in a
+  // message, and need not be checked. Otherwise NULL: then they are still to be taken.
+  const std::byte* take_on_device(const Op& what, size_t count);
   // Whether all bools in so many elements are 0 or 1. A copy is checked, not what it was made from: another
   // process may still write to that.
   bool check_bools(const Op& what, const std::byte* elements, size_t count) const;
@@ -69,12 +76,19 @@ class CdrSource {
  private:
   std::span<const std::byte> payload() const { return from_.subspan(kEncapsulationSize); }
   bool take_number(const Op& what, uint32_t& value);
+  bool fetch(size_t begin, size_t size);
 
   std::span<const std::byte> from_;
   const std::string& ros_name_;
   // From the end of the encapsulation.
   size_t position_ = 0;
   bool is_swapped_ = false;
+
+  // If the bytes lie on a device: a part of them that the image has, from the beginning of the encapsulation.
+  DeviceBytes* device_ = nullptr;
+  std::byte* image_ = nullptr;
+  size_t fetched_begin_ = 0;
+  size_t fetched_end_ = 0;
 };
 
 }  // namespace rmw_situ

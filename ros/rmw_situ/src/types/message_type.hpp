@@ -14,6 +14,7 @@
 namespace rmw_situ {
 
 class Blank;
+class DeviceBytes;
 class Shadow;
 
 // Immutable, and lives as long as the process: one object for each type and each of the languages C and C++.
@@ -80,6 +81,9 @@ class Shadow {
   // bytes can change those two later, as everything else that is shown. False as for read_cdr; the message is
   // then empty.
   virtual bool show(std::span<const std::byte> from) = 0;
+  // The same of bytes on a device. Sequences of numbers from 4 KiB on point there; all else is copied to the
+  // host, before it is checked.
+  virtual bool show(DeviceBytes& from) = 0;
   // The message, valid after `show`.
   virtual void* message() = 0;
   // Ends the view of the bytes: all strings and sequences are empty.

@@ -69,6 +69,24 @@ class PointingShadow final : public Shadow {
     return false;
   }
 
+  bool show(DeviceBytes& from) override {
+    arena_.reset();
+    try {
+      if (image_size_ < from.size()) {
+        // Not initialized: most of it is never touched.
+        image_.reset(new std::byte[from.size()]);
+        image_size_ = from.size();
+      }
+      CdrSource source(from, {image_.get(), from.size()}, ros_name_);
+      if (source.open() && show_plan(plan_, source, message_)) return true;
+    } catch (const std::exception& error) {
+      RMW_SET_ERROR_MSG_WITH_FORMAT_STRING("a message of '%s' with %zu bytes cannot be read: %s",
+                                           ros_name_.c_str(), from.size(), error.what());
+    }
+    clear();
+    return false;
+  }
+
   void* message() override { return message_; }
 
   void clear() override {
@@ -162,6 +180,7 @@ class PointingShadow final : public Shadow {
 
   // Elements in the bytes, or a copy of them. NULL if they are not valid.
   const std::byte* show_block(const Op& op, CdrSource& source, size_t count) {
+    if (const std::byte* on_device = source.take_on_device(op, count)) return on_device;
     const std::byte* from = source.take_block(op, count);
     if (from == nullptr) return nullptr;
     size_t size = (count - 1) * op.stride + op.block.size;
@@ -257,6 +276,9 @@ class PointingShadow final : public Shadow {
   const std::string& ros_name_;
   std::byte* message_;
   Arena arena_;
+  // Of bytes on a device, what is needed on the host.
+  std::unique_ptr<std::byte[]> image_;
+  size_t image_size_ = 0;
 };
 
 }  // namespace

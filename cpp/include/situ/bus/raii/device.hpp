@@ -38,6 +38,9 @@ struct placement {
   /// the first subscriber in the domain that takes the message copies it. Copies into a device run in the
   /// background; the publisher's destructor waits for them for at most one second.
   bool eager_copies = false;
+  /// Whether messages in a domain other than the host's may be serialized. A participant that sets it reads
+  /// or writes the bytes of the encoding there by itself.
+  bool serialized = false;
   /// How a publisher's memory is allocated.
   situ::strategy strategy = situ::strategy::size_classes;
   /// With `strategy::fixed_slots`, the number of slots, and the size in bytes of the largest message, head
@@ -65,7 +68,7 @@ namespace detail {
 /// The placement for C. Valid as long as `where`.
 inline situ_placement to_c(const placement& where) noexcept {
   return {where.domain.c_str(), where.capacity, where.eager_copies ? 1U : 0U,
-          static_cast<std::uint32_t>(where.strategy)};
+          static_cast<std::uint32_t>(where.strategy), where.serialized ? 1U : 0U};
 }
 
 /// The rest of a placement for C.
