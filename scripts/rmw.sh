@@ -4,7 +4,8 @@
 # goes to build/rmw. Without the Python environment with ROS the script prints so and succeeds.
 #
 # Usage: scripts/rmw.sh [TEST...]   names of files in ros/rmw_situ/test/python, without .py; otherwise all
-#        scripts/rmw.sh chaos     only kills processes of ROS, ROS_KILLS times; SITU_CHAOS_SEED: in that order
+#        scripts/rmw.sh chaos     only kills processes of ROS: in C++ ROS_KILLS times, with rclpy a tenth as often;
+#                                 SITU_CHAOS_SEED: in that order
 #
 # RMW_LIBRARY=PATH runs the tests with rclpy on that middleware instead, RMW_LIBRARY=fastrtps on the one that
 # the environment brings. The tests in C++ are then left out.
@@ -44,7 +45,11 @@ if [ -z "${RMW_LIBRARY:-}" ]; then
     # Ten thousand subscriptions that come and go, instead of some.
     export LD_LIBRARY_PATH=$libraries ROS_CHURN=10000
     "$out/rmw_situ/test/test_rmw" --gtest_brief=1 --gtest_filter='Churn.*'
-    exec "$out/rmw_situ/test/chaos_rmw" "${ROS_KILLS:-1000}" ${SITU_CHAOS_SEED:+"$SITU_CHAOS_SEED"}
+    "$out/rmw_situ/test/chaos_rmw" "${ROS_KILLS:-1000}" ${SITU_CHAOS_SEED:+"$SITU_CHAOS_SEED"}
+    # With rclpy, whose programs start slowly, a tenth as often.
+    unset LD_LIBRARY_PATH
+    ROS_KILLS=$((${ROS_KILLS:-1000} / 10 + 1)) RMW_LIBRARY=$out/rmw_situ/librmw_situ.so \
+      exec "$venv/bin/python" "$tests/python/test_kills.py"
   fi
   ctest --test-dir "$out/rmw_situ" --output-on-failure || failed=1
   # The demo and the command, for tests in Python.
