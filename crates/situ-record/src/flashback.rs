@@ -229,6 +229,7 @@ impl Flashback {
             output: ring.folder.join(format!("{}.mcap", now.as_nanos())),
             selection: options.selection,
             project: false,
+            services: false,
             writer: WriterOptions {
                 profile: "ros2".into(),
                 split_time: Some((options.keep / PARTS).max(Duration::from_millis(250))),

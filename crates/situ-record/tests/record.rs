@@ -89,8 +89,13 @@ impl Place {
     }
 
     fn recorder(&self, node: &Node, file: &str, writer: WriterOptions) -> Recorder {
-        let options =
-            RecordOptions { output: self.path(file), selection: Selection::all(), project: false, writer };
+        let options = RecordOptions {
+            output: self.path(file),
+            selection: Selection::all(),
+            project: false,
+            services: false,
+            writer,
+        };
         Recorder::start(node, &self.root, options).unwrap()
     }
 }
@@ -517,7 +522,8 @@ fn all_that_a_full_disk_leaves_out_is_counted() {
         let output = scratch.path().join("full.mcap");
         let writer = WriterOptions { chunk_bytes: 64 << 10, ..WriterOptions::default() };
         let selection = Selection::all();
-        let options = RecordOptions { output: output.clone(), selection, project: false, writer };
+        let options =
+            RecordOptions { output: output.clone(), selection, project: false, services: false, writer };
         let mut recorder = Recorder::start(&node, &root, options).unwrap();
         let (text, mut published) = ("x".repeat(3_000), 0);
         let mut publish_one = || {
@@ -630,6 +636,7 @@ fn child() {
         output: scratch.path().join("killed.mcap"),
         selection: Selection::all(),
         project: false,
+        services: false,
         writer: WriterOptions { chunk_bytes: 8 << 10, ..WriterOptions::default() },
     };
     let mut recorder = Recorder::start(&node, &root, options).unwrap();

@@ -48,7 +48,13 @@ fn record(root: &Root, path: &Path, project: bool) -> Message {
     let qos = PublisherQos { reliability: Reliability::Reliable, ..PublisherQos::default() };
     let publisher = RawPublisher::create(&node, "profile", &description, qos).unwrap();
     let writer = WriterOptions::default();
-    let options = RecordOptions { output: path.to_owned(), selection: Selection::all(), project, writer };
+    let options = RecordOptions {
+        output: path.to_owned(),
+        selection: Selection::all(),
+        project,
+        services: false,
+        writer,
+    };
     let mut recorder = Recorder::start(&node, root, options).unwrap();
     let mut loan = publisher.loan(0, 8, image.len()).unwrap();
     loan.body_bytes().copy_from_slice(&image);

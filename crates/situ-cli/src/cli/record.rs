@@ -91,6 +91,9 @@ pub struct RecordTopicsArgs {
     /// Record regions as CDR, which other programs read; this takes more time
     #[arg(long)]
     pub project: bool,
+    /// Record services, too: their requests and replies. They are read in place, as by `situ service echo`
+    #[arg(long)]
+    pub services: bool,
     /// Memory for messages that wait for the disk
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size)]
     pub queue: u64,

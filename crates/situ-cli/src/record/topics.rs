@@ -170,6 +170,7 @@ pub fn run(context: &Context, arguments: &RecordTopicsArgs) -> Result<(), CliErr
         output: arguments.output.clone(),
         selection,
         project: arguments.project,
+        services: arguments.services,
         writer: how,
     };
     let mut recorder = Recorder::start(&node, &context.root, options).map_err(CliError::failed)?;
@@ -281,7 +282,7 @@ impl Recording {
         let node = context.named_node("demo_recorder")?;
         let writer = WriterOptions { profile: "ros2".into(), overwrite: true, ..WriterOptions::default() };
         let (output, selection) = (path.to_owned(), Selection::all());
-        let options = RecordOptions { output, selection, project: false, writer };
+        let options = RecordOptions { output, selection, project: false, services: false, writer };
         let (root, stop) = (context.root.clone(), Arc::new(AtomicBool::new(false)));
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         let stopped = stop.clone();

@@ -3,9 +3,11 @@
 //! ```text
 //!   recorder   joins topics, takes messages, counts what is lost
 //!   topic      one topic: its channels, and its messages as the file has them
+//!   service    one service, read in place
 //! ```
 
 mod recorder;
+mod service;
 mod topic;
 
 pub use recorder::{RecordError, RecordOptions, RecordReport, Recorder, Selection, TopicCounts};

@@ -15,6 +15,7 @@ use situ_bus::{
     wait_any,
 };
 
+use super::service::RecordedService;
 pub use super::topic::TopicCounts;
 use super::topic::{MessageError, RecordedTopic};
 use crate::write::{WriteError, Writer, WriterOptions, Written};
@@ -23,6 +24,8 @@ use crate::write::{WriteError, Writer, WriterOptions, Written};
 const LOOK: Duration = Duration::from_millis(200);
 /// How often the directory of topics is asked whether it has changed, which costs one system call.
 const GLANCE: Duration = Duration::from_millis(5);
+/// How often services are looked at: their messages do not wait.
+const SERVICE_GLANCE: Duration = Duration::from_millis(1);
 /// How long a message waits for others before it is written. After a kill, at most this much is missing, and
 /// what the thread of the file was about to write.
 const FLUSH: Duration = Duration::from_millis(200);
@@ -66,6 +69,8 @@ pub struct RecordOptions {
     pub selection: Selection,
     /// Whether regions are recorded as CDR.
     pub project: bool,
+    /// Whether services are recorded, too: those whose names the selection has.
+    pub services: bool,
     /// How the file is written.
     pub writer: WriterOptions,
 }
@@ -106,6 +111,8 @@ pub struct Recorder {
     project: bool,
     writer: Writer,
     topics: Vec<RecordedTopic>,
+    /// The services, if they are recorded.
+    services: Option<Vec<RecordedService>>,
     /// Topics that cannot be recorded. Each is reported once.
     refused: HashSet<String>,
     /// Topics whose losses were reported.
@@ -148,6 +155,7 @@ impl Recorder {
             project: options.project,
             writer,
             topics: Vec::new(),
+            services: options.services.then(Vec::new),
             refused: HashSet::new(),
             warned: HashSet::new(),
             warnings: Vec::new(),
@@ -178,7 +186,44 @@ impl Recorder {
                 }
             }
         }
+        self.look_for_services()
+    }
+
+    /// Watches services that have appeared.
+    fn look_for_services(&mut self) -> Result<(), RecordError> {
+        let Some(services) = &mut self.services else { return Ok(()) };
+        for service in services.iter_mut() {
+            service.refresh(&self.root)?;
+        }
+        for info in inspect::services(&self.root)? {
+            // Topics and services have names of their own.
+            let key = format!("{} (service)", info.name);
+            let is_known = services.iter().any(|it| it.name == info.name) || self.refused.contains(&key);
+            if is_known || !self.selection.has(&info.name) {
+                continue;
+            }
+            match RecordedService::open(&self.root, &info) {
+                Ok(service) => services.extend(service),
+                Err(error) => {
+                    self.warnings.push(format!("service {:?} is not recorded: {error}", info.name));
+                    self.refused.insert(key);
+                }
+            }
+        }
         Ok(())
+    }
+
+    /// Reads the messages of services. Returns whether there were some.
+    fn watch_services(&mut self) -> Result<bool, RecordError> {
+        let mut found = false;
+        for service in self.services.iter_mut().flatten() {
+            let (has_some, problem) = service.record(&mut self.writer, self.offset)?;
+            found |= has_some;
+            if let Some(problem) = problem {
+                warn(&mut self.warned, &mut self.warnings, &service.name, &problem.to_string());
+            }
+        }
+        Ok(found)
     }
 
     /// When a topic was added to the root, or removed from it.
@@ -234,10 +279,12 @@ impl Recorder {
         for index in 0..self.topics.len() {
             found |= self.take_turn(index)?;
         }
+        found |= self.watch_services()?;
         if !found {
             let waiting: Vec<&RawSubscriber> =
                 self.topics.iter().filter_map(|topic| topic.subscriber.as_ref()).collect();
-            let time = timeout.min(GLANCE);
+            let is_watching = self.services.as_ref().is_some_and(|it| !it.is_empty());
+            let time = timeout.min(if is_watching { SERVICE_GLANCE } else { GLANCE });
             if waiting.is_empty() {
                 std::thread::sleep(time);
             } else {
@@ -312,7 +359,8 @@ impl Recorder {
 
     /// What was taken of each topic so far.
     pub fn counts(&self) -> Vec<TopicCounts> {
-        let mut counts: Vec<_> = self.topics.iter().map(RecordedTopic::counts).collect();
+        let services = self.services.iter().flatten().map(RecordedService::counts);
+        let mut counts: Vec<_> = self.topics.iter().map(RecordedTopic::counts).chain(services).collect();
         counts.sort_by(|a, b| a.topic.cmp(&b.topic));
         counts
     }
@@ -349,6 +397,10 @@ impl Recorder {
             if error.is_some() {
                 self.unwritten += self.topics[index].left(end);
             }
+        }
+        if error.is_none() {
+            // An error of the file is in the report of the writer.
+            let _ = self.watch_services();
         }
         let topics = self.counts();
         // The topics go first: they may hold memory that the file no longer needs.

@@ -17,6 +17,8 @@ use crate::format::records;
 pub const CDR: &str = "cdr";
 /// The encoding of messages that are regions: their image (`spec/region.md`).
 pub const REGION: &str = "situ-region";
+/// What the channel of a service says of it. Such a channel is no topic.
+pub const SERVICE_KEY: &str = "situ.service";
 
 /// The names of what a channel says about its topic.
 mod key {
@@ -121,6 +123,14 @@ pub struct FileTopic {
 /// Why a channel cannot become a topic.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
+    /// It has the requests or replies of a service.
+    #[error("{topic} is a part of the service {service:?}, and services are not played")]
+    Service {
+        /// The topic.
+        topic: String,
+        /// The service.
+        service: String,
+    },
     /// Its messages have an encoding that Situ does not publish.
     #[error("the messages of {topic} are encoded as {encoding:?}; Situ plays cdr and situ-region")]
     Encoding {
@@ -160,6 +170,9 @@ impl FileTopic {
         let topic = channel.metadata.get(key::TOPIC).cloned();
         let topic =
             topic.unwrap_or_else(|| channel.topic.strip_prefix('/').unwrap_or(&channel.topic).to_owned());
+        if let Some(service) = channel.metadata.get(SERVICE_KEY) {
+            return Err(ChannelError::Service { topic, service: service.clone() });
+        }
         let Some(schema) = schema else { return Err(ChannelError::NoSchema { topic }) };
         let read = file_type::read(&schema.encoding, &schema.name, &schema.data);
         let (types, root) = match read {
