@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -28,6 +29,9 @@ pub fn slice(limit: Option<Duration>, begun: Instant) -> Duration {
 /// A participant of the bus, until it is closed.
 pub struct Endpoint<T> {
     raw: Mutex<Option<T>>,
+    /// Set before the thread that closes it asks for `raw`: a thread that waits in slices would otherwise get it
+    /// again and again, because the mutex is not fair.
+    is_closing: AtomicBool,
     shown: Mutex<Option<Shown>>,
     process: Process,
     /// What it is, for errors.
@@ -53,12 +57,13 @@ impl Shown {
 impl<T: Send> Endpoint<T> {
     /// Shares a participant. `what` names it in errors.
     pub fn new(raw: T, what: String) -> Self {
-        Self { raw: Mutex::new(Some(raw)), shown: Mutex::new(None), process: Process::this(), what }
+        let (raw, shown) = (Mutex::new(Some(raw)), Mutex::new(None));
+        Self { raw, is_closing: AtomicBool::new(false), shown, process: Process::this(), what }
     }
 
     /// Uses it. Another thread that waits gives it back within `SLICE`.
     pub fn with<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&T) -> R + Send) -> PyResult<R> {
-        self.process.check(py, &self.what)?;
+        self.check(py)?;
         let used = match self.raw.try_lock() {
             Ok(raw) => raw.as_ref().map(with),
             Err(_) => process::detached(py, || lock(&self.raw).as_ref().map(with)),
@@ -66,9 +71,14 @@ impl<T: Send> Endpoint<T> {
         used.ok_or_else(|| self.closed(py))
     }
 
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.process.check(py, &self.what)?;
+        if self.is_closing.load(Ordering::Relaxed) { Err(self.closed(py)) } else { Ok(()) }
+    }
+
     /// As `with`, without the GIL.
     pub fn with_detached<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&T) -> R + Send) -> PyResult<R> {
-        self.process.check(py, &self.what)?;
+        self.check(py)?;
         let used = process::detached(py, || lock(&self.raw).as_ref().map(with));
         py.check_signals()?;
         used.ok_or_else(|| self.closed(py))
@@ -129,6 +139,7 @@ impl<T: Send> Endpoint<T> {
     /// the parent's.
     pub fn close(&self, py: Python<'_>) {
         if self.process.is_this() {
+            self.is_closing.store(true, Ordering::Relaxed);
             let watch = lock(&self.shown).as_mut().and_then(|it| it.watch.take());
             process::detached(py, || {
                 drop(watch);
@@ -146,7 +157,7 @@ impl<T: Send> Endpoint<T> {
 
     /// Whether it is closed.
     pub fn is_closed(&self) -> bool {
-        self.raw.try_lock().is_ok_and(|raw| raw.is_none())
+        self.is_closing.load(Ordering::Relaxed)
     }
 
     #[cold]
