@@ -27,6 +27,7 @@ mod memory;
 mod nested;
 mod print;
 mod region_read;
+mod region_view;
 mod text;
 mod tree;
 mod value;
@@ -39,6 +40,7 @@ pub use flat_read::{from_flat, part_from_flat};
 pub use flat_write::{FlatMessage, part_to_flat, to_flat};
 pub use print::PrintOptions;
 pub use region_read::from_region;
+pub use region_view::{Places, RegionPart, RegionVersions, RegionView, StructMember, region_members};
 pub use text::from_text;
 pub use value::{Numbers, Record, Value};
 

@@ -1,6 +1,7 @@
 //! Reads the bytes of a region, canonical or live, by the schema of its type.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::defaults::{Defaults, bitmask_value, enum_value};
 use super::error::{ReadError, ReadProblem};
@@ -19,7 +20,7 @@ type Outcome<T> = Result<T, ReadError>;
 /// Where the header says where the table of versions begins.
 const TABLE_AT: u64 = 60;
 /// Where the root begins.
-const ROOT: u64 = 64;
+pub(super) const ROOT: u64 = 64;
 /// How many links may lead from one to the next.
 const MAX_LINKS: u32 = 64;
 
@@ -30,30 +31,44 @@ const MAX_LINKS: u32 = 64;
 /// The bytes should be a snapshot or be held: if another process changes them, the value mixes old and new
 /// data.
 pub fn from_region(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<Value> {
+    check(schema, id, image)?;
+    let mut reader = Reader::new(schema, sized(image)?, Arc::default());
+    reader.versions(id)?;
+    reader.definition(id, ROOT)
+}
+
+/// Checks that a type has a region form, and the beginning of an image.
+pub(super) fn check(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<()> {
     if let Some(obstacle) = schema.region_obstacle(id) {
         return Err(ReadProblem::NoRegion(obstacle.to_string()).into());
     }
     if array_at(image, 0)? != *b"SRGN" || array_at(image, 4)? != [1, 0] {
         return Err(ReadProblem::NotARegion.into());
     }
-    let size = u32::from_le_bytes(array_at(image, 24)?);
-    let image = part(image, 0, u64::from(size))?;
-    let budget = Budget::new(image.len());
-    let names = Names::default();
-    let mut reader = Reader { schema, image, names, budget, links: 0, known: HashMap::new() };
-    reader.versions(id)?;
-    reader.definition(id, ROOT)
+    Ok(())
 }
 
-struct Reader<'a> {
-    schema: &'a Schema,
-    image: &'a [u8],
+/// The image, as long as it says.
+pub(super) fn sized(image: &[u8]) -> Outcome<&[u8]> {
+    let size = u32::from_le_bytes(array_at(image, 24)?);
+    part(image, 0, u64::from(size))
+}
+
+pub(super) struct Reader<'a> {
+    pub schema: &'a Schema,
+    pub image: &'a [u8],
     names: Names,
     budget: Budget,
     /// How many links were followed to get here.
     links: u32,
     /// How many members structs that can be appended to have in the image.
-    known: HashMap<TypeId, usize>,
+    pub known: Arc<HashMap<TypeId, usize>>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(schema: &'a Schema, image: &'a [u8], known: Arc<HashMap<TypeId, usize>>) -> Self {
+        Self { schema, image, names: Names::default(), budget: Budget::new(image.len()), links: 0, known }
+    }
 }
 
 impl Reader<'_> {
@@ -66,7 +81,7 @@ impl Reader<'_> {
     }
 
     /// Reads the table of versions, if the type has one.
-    fn versions(&mut self, id: TypeId) -> Outcome<()> {
+    pub fn versions(&mut self, id: TypeId) -> Outcome<()> {
         let schema = self.schema;
         let needed = schema.closure_without_aliases(id);
         let appended: HashMap<u64, TypeId> = needed
@@ -77,16 +92,18 @@ impl Reader<'_> {
         if appended.is_empty() {
             return Ok(());
         }
+        let mut known = HashMap::new();
         let table = u64::from(self.u32(TABLE_AT)?);
         let mut at = table + 8;
         for _ in 0..self.u32(table)? {
             self.charge(1)?;
             let members = u64::from(self.u32(at + 12)?);
             if let Some(id) = appended.get(&u64::from_le_bytes(array_at(self.image, at)?)) {
-                self.known.insert(*id, members as usize);
+                known.insert(*id, members as usize);
             }
             at += 16 + 8 * members;
         }
+        self.known = Arc::new(known);
         match appended.values().find(|id| !self.known.contains_key(*id)) {
             Some(missing) => Err(ReadProblem::NoVersion(schema.name(*missing).to_string()).into()),
             None => Ok(()),
@@ -94,7 +111,7 @@ impl Reader<'_> {
     }
 
     /// The target of the link at an offset, `None` for an empty link.
-    fn target(&self, at: u64) -> Outcome<Option<u64>> {
+    pub fn target(&self, at: u64) -> Outcome<Option<u64>> {
         let link = i64::from(self.u32(at)? as i32);
         match u64::try_from(at as i64 + link) {
             Ok(to) => Ok((link != 0).then_some(to)),
@@ -103,7 +120,7 @@ impl Reader<'_> {
     }
 
     /// The block and the length of a container of 16 bytes with elements of `size` bytes.
-    fn container(&self, at: u64, size: u64) -> Outcome<(u64, u64)> {
+    pub fn container(&self, at: u64, size: u64) -> Outcome<(u64, u64)> {
         let length = u64::from(self.u32(at + 4)?);
         let block = self.target(at)?.unwrap_or(0);
         part(self.image, block, length * size)?;
@@ -121,11 +138,11 @@ impl Reader<'_> {
         read
     }
 
-    fn extent(&self, ty: &RegionType) -> Extent {
+    pub fn extent(&self, ty: &RegionType) -> Extent {
         self.schema.region_extent(ty)
     }
 
-    fn value(&mut self, ty: &RegionType, at: u64) -> Outcome<Value> {
+    pub fn value(&mut self, ty: &RegionType, at: u64) -> Outcome<Value> {
         self.charge(1)?;
         let schema = self.schema;
         match ty {
@@ -180,10 +197,8 @@ impl Reader<'_> {
                 Ok(Value::List(keys))
             }
             RegionType::Map(lookup, key, value) => {
-                let (first, second) = (self.extent(key), self.extent(value));
-                let value_at = first.size.next_multiple_of(second.align);
-                let align = first.align.max(second.align);
-                let entry = Extent { size: (value_at + second.size).next_multiple_of(align), align };
+                let value_at = self.extent(key).size.next_multiple_of(self.extent(value).align);
+                let entry = self.entry(ty);
                 let places = self.places(*lookup, entry, at)?;
                 let entries = self.deeper(|reader| {
                     let mut entries = Vec::new();
@@ -197,21 +212,45 @@ impl Reader<'_> {
                 })?;
                 Ok(Value::Map(entries))
             }
-            RegionType::Optional(value) => match array_at(self.image, at)? {
-                [0] => Ok(Value::Optional(None)),
-                [1] => {
-                    let place = at + self.extent(value).align.max(8);
-                    Ok(Value::Optional(Some(Box::new(self.value(value, place)?))))
-                }
-                [other] => Err(ReadProblem::NotABool(other).into()),
-            },
-            RegionType::Unique(value) | RegionType::Shared(value) => {
-                let Some(block) = self.target(at)? else { return Ok(Value::Optional(None)) };
-                let count = matches!(ty, RegionType::Shared(_));
-                let place = block + if count { self.extent(value).align.max(4) } else { 0 };
-                let value = self.deeper(|reader| reader.value(value, place))?;
+            RegionType::Optional(_) | RegionType::Unique(_) | RegionType::Shared(_) => {
+                let Some((value, place)) = self.present(ty, at)? else { return Ok(Value::Optional(None)) };
+                let value = match ty {
+                    RegionType::Optional(_) => self.value(value, place)?,
+                    _ => self.deeper(|reader| reader.value(value, place))?,
+                };
                 Ok(Value::Optional(Some(Box::new(value))))
             }
+        }
+    }
+
+    /// The type and the place of an optional value, in place or behind a link; `None` if it is absent.
+    pub fn present<'t>(&self, ty: &'t RegionType, at: u64) -> Outcome<Option<(&'t RegionType, u64)>> {
+        match ty {
+            RegionType::Optional(value) => match array_at(self.image, at)? {
+                [0] => Ok(None),
+                [1] => Ok(Some((value, at + self.extent(value).align.max(8)))),
+                [other] => Err(ReadProblem::NotABool(other).into()),
+            },
+            RegionType::Unique(value) => Ok(self.target(at)?.map(|block| (&**value, block))),
+            RegionType::Shared(value) => {
+                let count = self.extent(value).align.max(4);
+                Ok(self.target(at)?.map(|block| (&**value, block + count)))
+            }
+            _ => Ok(Some((ty, at))),
+        }
+    }
+
+    /// Size and alignment of a key of a set, or an entry of a map.
+    pub fn entry(&self, ty: &RegionType) -> Extent {
+        match ty {
+            RegionType::Set(_, key) => self.extent(key),
+            RegionType::Map(_, key, value) => {
+                let (first, second) = (self.extent(key), self.extent(value));
+                let value_at = first.size.next_multiple_of(second.align);
+                let align = first.align.max(second.align);
+                Extent { size: (value_at + second.size).next_multiple_of(align), align }
+            }
+            _ => self.extent(ty),
         }
     }
 
@@ -223,9 +262,12 @@ impl Reader<'_> {
             let (block, length) = self.container(at, 1)?;
             part(self.image, block, length)?
         };
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Value::Text(memory::text(text)?)),
-            Err(error) => Err(ReadProblem::NotUtf8(error.valid_up_to()).into()),
+        // Copied before it is checked: another process may change the bytes.
+        let mut copy = Vec::new();
+        memory::extend(&mut copy, bytes)?;
+        match String::from_utf8(copy) {
+            Ok(text) => Ok(Value::Text(text)),
+            Err(error) => Err(ReadProblem::NotUtf8(error.utf8_error().valid_up_to()).into()),
         }
     }
 
@@ -249,7 +291,7 @@ impl Reader<'_> {
 
     /// The offsets of the keys or entries of a set or map, in the order of the keys, or of the slots of a
     /// hash table.
-    fn places(&mut self, lookup: Lookup, entry: Extent, at: u64) -> Outcome<Vec<u64>> {
+    pub fn places(&mut self, lookup: Lookup, entry: Extent, at: u64) -> Outcome<Vec<u64>> {
         match lookup {
             Lookup::Sorted => {
                 let (block, length) = self.container(at, entry.size)?;
@@ -301,7 +343,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn definition(&mut self, id: TypeId, at: u64) -> Outcome<Value> {
+    /// A struct or union.
+    pub fn definition(&mut self, id: TypeId, at: u64) -> Outcome<Value> {
         let schema = self.schema;
         if let Kind::Union(it) = &schema.definition(id).kind {
             return self.union(id, it, at);
@@ -311,14 +354,19 @@ impl Reader<'_> {
         Ok(Value::Record(Record { names: self.names.of(schema, id), values }))
     }
 
-    fn union(&mut self, id: TypeId, it: &crate::model::Union, at: u64) -> Outcome<Value> {
-        let schema = self.schema;
-        let discriminator = match schema.resolve(&it.discriminator) {
+    /// The discriminator of a union.
+    pub fn discriminator(&mut self, it: &crate::model::Union, at: u64) -> Outcome<Value> {
+        let discriminator = match self.schema.resolve(&it.discriminator) {
             Type::Named(of) => self.value(&RegionType::Enum(*of), at),
             Type::Primitive(of) => primitive(self.image, *of, at),
             _ => Ok(Value::Signed(0)),
         };
-        let discriminator = discriminator.map_err(|error| error.in_member("discriminator"))?;
+        discriminator.map_err(|error| error.in_member("discriminator"))
+    }
+
+    fn union(&mut self, id: TypeId, it: &crate::model::Union, at: u64) -> Outcome<Value> {
+        let schema = self.schema;
+        let discriminator = self.discriminator(it, at)?;
         let selected = discriminator.as_integer().and_then(|value| it.case_of(value));
         let case = match selected.zip(schema.region_layout(id)) {
             Some((selected, layout)) => {
@@ -372,7 +420,7 @@ impl Reader<'_> {
     }
 
     /// Wide strings lie in regions as vectors of their units.
-    fn as_schema_has_it(&self, ty: &Type, value: Value) -> Value {
+    pub fn as_schema_has_it(&self, ty: &Type, value: Value) -> Value {
         let wide = |value: &Value| match value {
             Value::WChar(unit) => Some(*unit),
             _ => None,
