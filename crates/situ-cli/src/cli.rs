@@ -427,13 +427,14 @@ pub struct SchemaArgs {
     pub topic: Option<String>,
 }
 
-/// A language to generate code in. There is Rust of edition 2024, C++20, C11 (flat types only), a Rust crate
-/// for each ROS package for rclrs, and the messages that rclrs itself uses, for its crate ros-env.
+/// A language to generate code in. There is Rust of edition 2024, C++20, C11 (flat types only), Python 3.9, a
+/// Rust crate for each ROS package for rclrs, and the messages that rclrs itself uses, for its crate ros-env.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
     Rust,
     Cpp,
     C,
+    Python,
     Rclrs,
     RosEnv,
 }
@@ -444,6 +445,7 @@ pub enum Language {
   situ gen --lang rust --out src/messages schema/robot.idl
   situ gen --lang cpp --out build/generated -I ~/venv --ros sensor_msgs --ros nav_msgs
   situ gen --lang c --out build/generated schema/robot.idl
+  situ gen --lang python --out . --namespace messages -I ~/venv --ros sensor_msgs schema/robot.idl
   situ gen --lang rclrs --out ros -I /opt/ros/kilted --ros sensor_msgs
   situ gen --lang ros-env --out env -I /opt/ros/kilted --ros action_msgs --ros rcl_interfaces --ros rosgraph_msgs
 In a build, use the hooks instead: situ_schema::BuildScript in a build.rs, situ_generate(...) in CMake.")]
@@ -464,24 +466,26 @@ pub struct GenArgs {
     /// in, as by colcon-ros-cargo
     #[arg(long, value_name = "PACKAGE")]
     pub only: Vec<String>,
-    /// C++: a namespace around everything (`a::b`); except for .proto files, its names are also the headers'
-    /// folders
+    /// C++ and Python: a namespace around everything (`a::b`); except for .proto files, its names are also the
+    /// headers' folders, and Python's packages
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     pub namespace: Option<String>,
     /// Write a list of the files that were read, for make and ninja; `x.d` describes the target `x`
     #[arg(long, value_name = "FILE")]
     pub depfile: Option<PathBuf>,
-    /// Rust: replace a messages.rs that was generated from other files
+    /// Rust: replace a messages.rs that was generated from other files; Python: replace files that have other
+    /// types
     #[arg(long)]
     pub force: bool,
 }
 
-/// The language of a new project: Rust, C++, C, or a publisher in Rust and a subscriber in C++.
+/// The language of a new project: Rust, C++, C, Python, or a publisher in Rust and a subscriber in C++.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProjectLanguage {
     Rust,
     Cpp,
     C,
+    Python,
     Mixed,
 }
 
@@ -494,6 +498,7 @@ The last component of its path names the project: small letters, digits and unde
 
 Examples:
   situ new my_robot --lang rust
+  situ new my_robot --lang python                 with the package `situ`
   situ new projects/my_robot --lang mixed         a publisher in Rust, a subscriber in C++
   situ new my_robot --lang rust --path ~/situ     with the crates of a checkout"
 )]

@@ -55,6 +55,12 @@ const C: &[(&str, &str)] = &[
     template!("README.md", "c/README.md"),
 ];
 
+const PYTHON: &[(&str, &str)] = &[
+    template!("publisher.py", "python/publisher.py"),
+    template!("subscriber.py", "python/subscriber.py"),
+    template!("README.md", "python/README.md"),
+];
+
 const MIXED: &[(&str, &str)] = &[
     template!("Cargo.toml", "mixed/manifest.toml"),
     template!("build.rs", "rust/build.rs"),
@@ -129,7 +135,7 @@ pub fn run(context: &Context, arguments: &NewArgs) -> Result<(), CliError> {
     let needs_crates = matches!(arguments.lang, ProjectLanguage::Rust | ProjectLanguage::Mixed);
     let crates = if needs_crates { Some(find_crates(arguments.path.as_deref())?) } else { None };
     let prefix = prefix();
-    let needs_package = arguments.lang != ProjectLanguage::Rust;
+    let needs_package = !matches!(arguments.lang, ProjectLanguage::Rust | ProjectLanguage::Python);
     let is_installed = prefix.as_ref().is_some_and(|it| it.join("include/situ.h").is_file());
     let configure = match &prefix {
         // CMake looks there by itself.
@@ -169,6 +175,9 @@ pub fn run(context: &Context, arguments: &NewArgs) -> Result<(), CliError> {
              sources, and add -DCMAKE_PREFIX_PATH=DIR to the first cmake command.",
         )?;
     }
+    if arguments.lang == ProjectLanguage::Python {
+        output.line("The programs need the package `situ`: `pip install ./python` in Situ's sources.")?;
+    }
     output.line("\nNext, with the last two commands each in a terminal of its own:")?;
     for command in &written.next {
         output.line(format!("  {command}"))?;
@@ -181,6 +190,7 @@ fn files(lang: ProjectLanguage) -> Vec<(&'static str, &'static str)> {
         ProjectLanguage::Rust => RUST,
         ProjectLanguage::Cpp => CPP,
         ProjectLanguage::C => C,
+        ProjectLanguage::Python => PYTHON,
         ProjectLanguage::Mixed => MIXED,
     };
     [COMMON, own].concat()
@@ -192,7 +202,7 @@ fn commands(readme: &str) -> Vec<String> {
     blocks.flat_map(str::lines).map(str::to_owned).collect()
 }
 
-/// Fails if a name is not one of Rust, C, C++, CMake and IDL at once.
+/// Fails if a name is not one of Rust, C, C++, Python, CMake and IDL at once.
 fn check_name(name: &str) -> Result<(), NewError> {
     let mut hint: String = name
         .chars()
@@ -245,6 +255,9 @@ fn is_word(name: &str) -> bool {
     };
     !code(codegen::Language::Rust).contains(&format!("pub mod {name} {{"))
         || !code(codegen::Language::Cpp).contains(&format!("namespace {name} {{"))
+        || !codegen::generate(&schema, &Options::new(codegen::Language::Python))
+            .iter()
+            .any(|it| it.path == Path::new(name).join("__init__.py"))
 }
 
 /// The folder in which this program is installed: `PREFIX` of `PREFIX/bin/situ`.
@@ -294,6 +307,8 @@ fn write(folder: &Path, files: &[(&str, &str)], fill: impl Fn(&str) -> String) -
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
 
     #[test]
@@ -318,9 +333,8 @@ mod tests {
 
     #[test]
     fn no_file_of_the_template_keeps_its_name() {
-        for lang in [ProjectLanguage::Rust, ProjectLanguage::Cpp, ProjectLanguage::C, ProjectLanguage::Mixed]
-        {
-            let files = files(lang);
+        for lang in ProjectLanguage::value_variants() {
+            let files = files(*lang);
             for needed in ["messages.idl", "README.md", ".gitignore"] {
                 assert!(files.iter().any(|(path, _)| *path == needed), "{needed}");
             }
@@ -328,6 +342,7 @@ mod tests {
             let commands = commands(readme);
             let ends: Vec<&str> =
                 commands.iter().rev().take(2).map(|it| it.rsplit([' ', '/']).next().unwrap()).collect();
+            let ends: Vec<&str> = ends.iter().map(|it| it.trim_end_matches(".py")).collect();
             assert_eq!(ends, ["publisher", "subscriber"]);
         }
     }

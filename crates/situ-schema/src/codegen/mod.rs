@@ -5,6 +5,7 @@
 //!   writer        collects lines with their indentation, for all languages
 //!   cpp           C++ code
 //!   rust          Rust code
+//!   python        Python code
 //!   build_script  code generation from a build script
 //! ```
 
@@ -12,6 +13,7 @@ pub(crate) mod build_script;
 mod c;
 pub(crate) mod cpp;
 pub(crate) mod naming;
+mod python;
 pub(crate) mod rust;
 mod writer;
 
@@ -30,6 +32,8 @@ pub enum Language {
     C,
     /// A Rust crate for each package of ROS, for rclrs.
     Rclrs,
+    /// Python 3.9: a package for each module, with stubs for type checkers.
+    Python,
     /// Sources for the crate ros-env, which holds the messages that rclrs itself uses. See
     /// [`ros_env_obstacle`].
     RosEnv,
@@ -57,8 +61,8 @@ pub struct Options {
     /// C++: folders that the headers' own folders are relative to, usually the search path: the header of
     /// `<root>/robot/arm.idl` is `robot/arm.hpp`.
     pub roots: Vec<PathBuf>,
-    /// C++: a namespace around everything, such as `a::b`. Its names are also the folders of the headers.
-    /// Empty for none.
+    /// C++ and Python: a namespace around everything, such as `a::b`. Its names are also the folders of the
+    /// headers, and of Python's packages. Empty for none.
     pub namespace: String,
 }
 
@@ -95,8 +99,20 @@ pub fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile> {
         Language::Cpp => cpp::generate(schema, options),
         Language::C => c::generate(schema, options),
         Language::Rclrs => rust::rclrs::generate(schema, options),
+        Language::Python => python::generate(schema, options),
         Language::RosEnv => rust::ros_env::generate(schema),
     }
+}
+
+/// Whether a file of Python code has types. Packages around others have none.
+pub fn is_python_module(text: &str) -> bool {
+    text.starts_with(python::HEADER)
+}
+
+/// The types in an earlier file of Python code that a new one would not have; `None` if the earlier file is not
+/// generated.
+pub fn lost_python_types(old: &str, new: &str) -> Option<Vec<String>> {
+    python::lost_types(old, new)
 }
 
 /// Why code for [`Language::C`] cannot be generated: no requested struct is flat. `None` if it can.

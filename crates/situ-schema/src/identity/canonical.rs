@@ -382,11 +382,11 @@ impl Writer<'_> {
     }
 }
 
-fn write(schema: &Schema, root: TypeId, detail: Detail) -> String {
+fn write(schema: &Schema, roots: &[TypeId], detail: Detail) -> String {
     let mut writer = Writer { schema, detail, text: String::new() };
-    let mut known: HashSet<TypeId> = HashSet::new();
-    for id in schema.closure_without_aliases(root) {
-        if matches!(schema.definition(id).kind, Kind::Alias(_)) {
+    let (mut known, mut written): (HashSet<TypeId>, HashSet<TypeId>) = Default::default();
+    for id in roots.iter().flat_map(|root| schema.closure_without_aliases(*root)) {
+        if matches!(schema.definition(id).kind, Kind::Alias(_)) || !written.insert(id) {
             continue;
         }
         for needed in writer.references(schema.definition(id)) {
@@ -411,13 +411,19 @@ impl Schema {
     /// Topics carry this text: [`Schema::from_idl`] reads it back to the same types, hashes and flat layout.
     /// Docs, constants and unknown annotations are left out.
     pub fn canonical(&self, id: TypeId) -> String {
-        write(self, id, Detail::Carried)
+        write(self, &[id], Detail::Carried)
+    }
+
+    /// The canonical text of several types, none of them a typedef, and of all that they depend on. Each type
+    /// stands in it once.
+    pub(crate) fn canonical_of(&self, ids: &[TypeId]) -> String {
+        write(self, ids, Detail::Carried)
     }
 
     /// The text whose hash is the schema hash: [`Schema::canonical`] without defaults, units, and annotations
     /// of storage (`@flat`, `@bulk`, `@region`, `@hash` and similar ones).
     pub fn identity(&self, id: TypeId) -> String {
-        write(self, id, Detail::Identity)
+        write(self, &[id], Detail::Identity)
     }
 }
 

@@ -13,6 +13,7 @@ pub fn generate(
     Ok(match options.language {
         Language::Rclrs | Language::RosEnv => return Err(ProtoError::NotForRos),
         Language::C => return Err(ProtoError::NotForC),
+        Language::Python => return Err(ProtoError::NotForPython),
         Language::Rust => vec![rust::generate(model, options)],
         Language::Cpp => {
             let names = cpp::Names::new(model)?;

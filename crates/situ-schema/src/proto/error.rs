@@ -62,6 +62,11 @@ pub enum ProtoError {
     /// There is no protobuf for C.
     #[error("there is no C code for .proto files; use --lang rust or --lang cpp")]
     NotForC,
+    /// There is no protobuf for Python.
+    #[error(
+        "there is no Python code for .proto files; use --lang rust or --lang cpp, or protobuf's own for Python"
+    )]
+    NotForPython,
     /// A build script has no `OUT_DIR`.
     #[error("OUT_DIR is not set: generate from a build script (build.rs), or with `situ gen`")]
     NotABuildScript,

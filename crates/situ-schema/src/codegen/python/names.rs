@@ -1,0 +1,306 @@
+//! What everything is called in Python, by the rule of [`crate::codegen::naming`].
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use super::modules::{Module, joined};
+use crate::Schema;
+use crate::codegen::Options;
+use crate::codegen::naming::Scope;
+use crate::model::{Kind, TypeId};
+
+/// Python's keywords. Soft ones (`match`, `type`) are names, too.
+const KEYWORDS: &[&str] = &[
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
+    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
+    "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+];
+
+/// Methods of messages, and the first parameter of their `__init__`.
+const MESSAGE: &[&str] = &[
+    "array",
+    "copy",
+    "from_dict",
+    "info",
+    "is_released",
+    "publish",
+    "release",
+    "self",
+    "to_dict",
+    "to_json",
+    "to_yaml",
+];
+
+/// Attributes of enumerators: those of `enum.Enum` and of `int`.
+const ENUMERATOR: &[&str] = &[
+    "as_integer_ratio",
+    "bit_count",
+    "bit_length",
+    "conjugate",
+    "denominator",
+    "from_bytes",
+    "imag",
+    "is_integer",
+    "mro",
+    "name",
+    "numerator",
+    "real",
+    "to_bytes",
+    "value",
+];
+
+/// Top-level modules of Python's standard library that a package of a schema must not hide, and `situ`.
+const MODULES: &[&str] = &[
+    "abc",
+    "array",
+    "ast",
+    "asyncio",
+    "atexit",
+    "base64",
+    "bisect",
+    "builtins",
+    "bz2",
+    "calendar",
+    "cmath",
+    "cmd",
+    "code",
+    "codecs",
+    "collections",
+    "concurrent",
+    "contextlib",
+    "copy",
+    "csv",
+    "ctypes",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "email",
+    "encodings",
+    "enum",
+    "errno",
+    "fcntl",
+    "fractions",
+    "functools",
+    "gc",
+    "getpass",
+    "gettext",
+    "glob",
+    "graphlib",
+    "gzip",
+    "hashlib",
+    "heapq",
+    "hmac",
+    "html",
+    "http",
+    "importlib",
+    "inspect",
+    "io",
+    "ipaddress",
+    "itertools",
+    "json",
+    "keyword",
+    "linecache",
+    "locale",
+    "logging",
+    "lzma",
+    "marshal",
+    "math",
+    "mmap",
+    "multiprocessing",
+    "numbers",
+    "numpy",
+    "operator",
+    "os",
+    "pathlib",
+    "pickle",
+    "platform",
+    "posix",
+    "pprint",
+    "profile",
+    "queue",
+    "random",
+    "re",
+    "reprlib",
+    "resource",
+    "sched",
+    "secrets",
+    "select",
+    "selectors",
+    "shutil",
+    "signal",
+    "site",
+    "situ",
+    "socket",
+    "sqlite3",
+    "ssl",
+    "stat",
+    "statistics",
+    "string",
+    "struct",
+    "subprocess",
+    "symtable",
+    "sys",
+    "syslog",
+    "tempfile",
+    "test",
+    "textwrap",
+    "threading",
+    "time",
+    "timeit",
+    "token",
+    "tokenize",
+    "traceback",
+    "types",
+    "typing",
+    "unicodedata",
+    "unittest",
+    "urllib",
+    "uuid",
+    "warnings",
+    "wave",
+    "weakref",
+    "xml",
+    "zipfile",
+    "zipimport",
+    "zlib",
+    "zoneinfo",
+];
+
+/// Names that generated code uses itself (`_x`), that Python changes within classes (`__x`), or that mean
+/// something to it (`__x__`, and `_x_` in enums). With three underscores at the end, they are none of these.
+fn is_private(name: &str) -> bool {
+    name.starts_with('_') && !name.ends_with("___")
+}
+
+fn is_keyword(name: &str) -> bool {
+    KEYWORDS.contains(&name)
+}
+
+/// The names of a schema's definitions.
+pub struct Names<'s> {
+    pub schema: &'s Schema,
+    namespace: Vec<String>,
+    file_stem: String,
+    /// For each module of the schema, the classes in it.
+    classes: HashMap<TypeId, String>,
+    cases: HashMap<TypeId, Vec<String>>,
+    others: HashMap<String, String>,
+}
+
+impl<'s> Names<'s> {
+    pub fn new(schema: &'s Schema, options: &Options, modules: &BTreeMap<String, Module<'s>>) -> Self {
+        let (mut classes, mut cases, mut others) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let reserved = |name: &str| is_keyword(name) || is_private(name);
+        for module in modules.values() {
+            let types = module.types.iter().map(|(_, it)| it.name.simple());
+            let aliases = module.aliases.iter().map(|(it, _)| it.name.simple());
+            let constants = module.constants.iter().map(|it| it.name.simple());
+            let services = module.services.iter().map(|it| it.name.simple());
+            let mut scope = Scope::of(types.chain(aliases).chain(constants).chain(services), reserved);
+            let called = |simple: &str, scope: &Scope<'_>| scope.get(simple).unwrap_or(simple).to_owned();
+            for (id, definition) in &module.types {
+                classes.insert(*id, called(definition.name.simple(), &scope));
+            }
+            let rest = module.aliases.iter().map(|(it, _)| &it.name);
+            let rest = rest.chain(module.constants.iter().map(|it| &it.name));
+            for name in rest.chain(module.services.iter().map(|it| &it.name)) {
+                others.insert(name.as_str().to_owned(), called(name.simple(), &scope));
+            }
+            for (id, definition) in &module.types {
+                if let Kind::Union(it) = &definition.kind {
+                    let class = called(definition.name.simple(), &scope);
+                    let made = it.cases.iter().map(|it| scope.made(format!("{class}_{}", it.member.name)));
+                    cases.insert(*id, made.collect());
+                }
+            }
+        }
+        let namespace =
+            options.namespace.split("::").filter(|it| !it.is_empty()).map(str::to_owned).collect();
+        Self { schema, namespace, file_stem: options.file_stem.clone(), classes, cases, others }
+    }
+
+    /// The packages of a module, from the namespace on.
+    fn inner_parts(&self, scope: &str) -> Vec<String> {
+        if scope.is_empty() {
+            return vec![self.file_stem.clone()];
+        }
+        let called = |(at, part): (usize, &str)| {
+            let taken = is_keyword(part) || part.starts_with("__") || (at == 0 && MODULES.contains(&part));
+            if taken { format!("{part}_") } else { part.to_owned() }
+        };
+        scope.split("::").enumerate().map(called).collect()
+    }
+
+    /// The folder of a module's files.
+    pub fn folder(&self, scope: &str) -> PathBuf {
+        let mut parts = [self.namespace.clone(), self.inner_parts(scope)].concat();
+        if scope.is_empty() {
+            parts.pop();
+        }
+        joined(&parts)
+    }
+
+    /// The source file of a module.
+    pub fn file(&self, scope: &str) -> PathBuf {
+        let name = if scope.is_empty() { format!("{}.py", self.file_stem) } else { "__init__.py".to_owned() };
+        self.folder(scope).join(name)
+    }
+
+    /// The name of a module, from the namespace on.
+    pub fn inner_module(&self, scope: &str) -> String {
+        self.inner_parts(scope).join(".")
+    }
+
+    /// The name by which a module is imported.
+    pub fn module(&self, scope: &str) -> String {
+        [self.namespace.clone(), self.inner_parts(scope)].concat().join(".")
+    }
+
+    /// By which name another module knows this one.
+    pub fn module_alias(&self, scope: &str) -> String {
+        format!("_{}", self.inner_parts(scope).join("_"))
+    }
+
+    /// The class of a type; `None` if no code is generated for it.
+    pub fn class(&self, id: TypeId) -> Option<&str> {
+        self.classes.get(&id).map(String::as_str)
+    }
+
+    /// The class of a type as another module, or the one in which it lies, writes it.
+    pub fn class_in(&self, scope: &str, id: TypeId) -> Option<String> {
+        let class = self.class(id)?;
+        let other = self.schema.name(id).scope();
+        Some(if other == scope { class.to_owned() } else { format!("{}.{class}", self.module_alias(other)) })
+    }
+
+    /// The classes of a union's cases.
+    pub fn cases(&self, id: TypeId) -> &[String] {
+        self.cases.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// A typedef, constant or service.
+    pub fn other(&self, name: &crate::model::Name) -> String {
+        self.others.get(name.as_str()).map_or(name.simple(), String::as_str).to_owned()
+    }
+
+    /// The members of a struct, those of its bases first, and its constants, which give way.
+    pub fn members(&self, id: TypeId) -> Scope<'s> {
+        let members = all_members(self.schema, id).into_iter().map(|it| it.name.as_str());
+        let constants = self.schema.constants_of(id).map(|it| it.name.simple());
+        let reserved = |name: &str| is_keyword(name) || MESSAGE.contains(&name) || is_private(name);
+        Scope::of(members.chain(constants), reserved)
+    }
+
+    /// The enumerators of an enum, or the flags of a bitmask.
+    pub fn enumerators<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Scope<'a> {
+        Scope::of(names, |name| is_keyword(name) || ENUMERATOR.contains(&name) || is_private(name))
+    }
+}
+
+/// The members of a struct, those of its bases first.
+pub fn all_members(schema: &Schema, id: TypeId) -> Vec<&crate::model::Member> {
+    let Some(it) = schema.definition(id).kind.as_struct() else { return Vec::new() };
+    let mut members = it.base.map(|base| all_members(schema, base)).unwrap_or_default();
+    members.extend(&it.members);
+    members
+}

@@ -1,0 +1,1 @@
+# A package of code that Situ generated.
