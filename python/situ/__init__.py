@@ -51,7 +51,7 @@ from ._native import (
     now_ns,
 )
 from ._node import Node
-from ._service import Client, Server
+from ._service import Client, Server, Service
 from ._topic import Publisher, Subscriber
 from ._types import Message
 
@@ -124,6 +124,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Server",
+    "Service",
     "Subscriber",
     "TakeError",
     "TimeoutError",

@@ -52,7 +52,7 @@ def assign(target: Any, value: Any) -> None:
 
     if target.dtype.names is not None and not hasattr(value, "dtype"):
         value = numpy.array([_row(target.dtype, it) for it in value], dtype=target.dtype)
-    given = _array(value)
+    given = array(value)
     if given.size != target.size:
         raise ValueError(f"{given.size} numbers are given, and it has {target.size}")
     numpy.copyto(target.reshape(-1), _fitting(given, target.dtype).reshape(-1), casting="unsafe")
@@ -62,7 +62,7 @@ def pack(value: Any, typestr: str, inner: Sequence[int]) -> bytes:
     """The bytes of an array, or of anything that numpy makes an array of."""
     import numpy
 
-    given = _array(value)
+    given = array(value)
     count(given, inner)
     return numpy.ascontiguousarray(_fitting(given, numpy.dtype(typestr)), dtype=typestr).tobytes()
 
@@ -94,9 +94,18 @@ def _zero(dtype: Any) -> Any:
     return numpy.zeros((), dtype=dtype)[()]
 
 
-def _array(value: Any) -> Any:
+#: DLPack's numbers of devices whose memory the host can read: `kDLCPU`, `kDLCUDAHost` and `kDLROCMHost`.
+_HOST = (1, 3, 11)
+
+
+def array(value: Any) -> Any:
+    """An array of numpy, which shares the memory where that is possible."""
     import numpy
 
+    if hasattr(value, "__dlpack_device__"):
+        kind, number = value.__dlpack_device__()
+        if int(kind) not in _HOST:
+            raise ValueError(f"the array is in the memory of device {number} of DLPack's kind {int(kind)}: copy it to the host first")
     if not hasattr(value, "__array_interface__") and not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
         return numpy.from_dlpack(value)
     return numpy.asarray(value)

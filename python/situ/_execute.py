@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 
 from . import _native
-from ._service import Server, handle
-from ._topic import Subscriber
+from ._service import Rep, Req, Server, handle
+from ._topic import M, Subscriber
 
 
 class WaitSet(_native.WaitSet):
@@ -61,7 +61,7 @@ class Executor:
         self._calls.append((source, call))
         return source
 
-    def subscribe(self, subscriber: Subscriber, callback: Callable[[Any], Any]) -> Subscriber:
+    def subscribe(self, subscriber: Subscriber[M], callback: Callable[[M], Any]) -> Subscriber[M]:
         """Calls a function with each message. The message is released when the function has returned."""
 
         def call() -> None:
@@ -70,12 +70,12 @@ class Executor:
                 try:
                     callback(message)
                 finally:
-                    _native.Struct.release(message)
+                    _native.Struct.release(cast(_native.Struct, message))
 
         self._add(subscriber, call)
         return subscriber
 
-    def serve(self, server: Server, callback: Callable[[Any], Any]) -> Server:
+    def serve(self, server: Server[Req, Rep], callback: Callable[[Req], Any]) -> Server[Req, Rep]:
         """Answers each request with what a function returns."""
 
         def call() -> None:

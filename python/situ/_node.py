@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import Any, Iterable, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Tuple, Type, TypeVar, Union, overload
 
 from . import _native
 from ._endpoint import Closing, poll
 from ._errors import NotFoundError, SchemaError
-from ._service import Client, Server
+from ._service import Client, Server, Service
 from ._topic import Publisher, Subscriber
 from ._types import Message
 
@@ -17,6 +17,11 @@ from ._types import Message
 TypeLike = Union[str, type, _native.Type, None]
 #: Where the type is defined: a file, several, or a schema that was read.
 SchemaLike = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]], _native.Schema, None]
+
+#: A class of messages, and those of a service.
+M = TypeVar("M", bound=_native.Struct)
+Req = TypeVar("Req")
+Rep = TypeVar("Rep")
 
 _POLL = 0.01
 
@@ -65,6 +70,31 @@ class Node(_native.Node, Closing):
     ) -> None:
         self._endpoints = weakref.WeakSet()
 
+    if TYPE_CHECKING:
+
+        @overload
+        def publisher(
+            self,
+            topic: str,
+            *,
+            type: Type[M],
+            storage: Optional[str] = None,
+            user_header: Optional[int] = None,
+            **qos: Any,
+        ) -> Publisher[M]: ...
+        @overload
+        def publisher(
+            self,
+            topic: str,
+            *,
+            type: Union[str, _native.Type, None] = None,
+            schema: SchemaLike = None,
+            include: Iterable[Any] = (),
+            storage: Optional[str] = None,
+            user_header: Optional[int] = None,
+            **qos: Any,
+        ) -> Publisher[Any]: ...
+
     def publisher(
         self,
         topic: str,
@@ -75,7 +105,7 @@ class Node(_native.Node, Closing):
         storage: Optional[str] = None,
         user_header: Optional[int] = None,
         **qos: Any,
-    ) -> Publisher:
+    ) -> Publisher[Any]:
         """Joins a topic as publisher.
 
         `type` is a class of messages, or a name that `schema` defines (a `.idl` or `.msg` file, or a
@@ -98,9 +128,34 @@ class Node(_native.Node, Closing):
         if storage == "flat" and not handle.is_flattable:
             raise SchemaError(f"{handle.name} has no flat form")
         header = user_header if user_header is not None else (existing[3] if existing else 0)
-        made = Publisher(self, topic, handle, flat, header, qos)
+        made: Publisher[Any] = Publisher(self, topic, handle, flat, header, qos)
         self._endpoints.add(made)
         return made
+
+    if TYPE_CHECKING:
+
+        @overload
+        def subscriber(
+            self,
+            topic: str,
+            *,
+            type: Type[M],
+            wait: Optional[float] = 5.0,
+            user_header: Optional[int] = None,
+            **qos: Any,
+        ) -> Subscriber[M]: ...
+        @overload
+        def subscriber(
+            self,
+            topic: str,
+            *,
+            type: Union[str, _native.Type, None] = None,
+            schema: SchemaLike = None,
+            include: Iterable[Any] = (),
+            wait: Optional[float] = 5.0,
+            user_header: Optional[int] = None,
+            **qos: Any,
+        ) -> Subscriber[Any]: ...
 
     def subscriber(
         self,
@@ -112,7 +167,7 @@ class Node(_native.Node, Closing):
         wait: Optional[float] = 5.0,
         user_header: Optional[int] = None,
         **qos: Any,
-    ) -> Subscriber:
+    ) -> Subscriber[Any]:
         """Joins a topic as subscriber.
 
         Without `type`, the type is that of the topic. If there is no topic yet, it waits for the first
@@ -128,7 +183,7 @@ class Node(_native.Node, Closing):
             existing = self._wait_for_topic(topic, wait)
         handle = self._type(topic, type, schema, include, existing)
         header = user_header if user_header is not None else (existing[3] if existing else 0)
-        made = Subscriber(self, topic, handle, header, qos)
+        made: Subscriber[Any] = Subscriber(self, topic, handle, header, qos)
         self._endpoints.add(made)
         return made
 
@@ -164,23 +219,49 @@ class Node(_native.Node, Closing):
             return _native.Schema(ros=["/".join(_spelled(str(type)))]).find(str(type))
         raise SchemaError(f"the type {type} is not known: name the file that defines it with `schema`")
 
+    if TYPE_CHECKING:
+
+        @overload
+        def client(
+            self,
+            service: str,
+            *,
+            type: Type[Service[Req, Rep]],
+            wait: Optional[float] = 5.0,
+            **options: Any,
+        ) -> Client[Req, Rep]: ...
+        @overload
+        def client(
+            self,
+            service: str,
+            *,
+            request: TypeLike = None,
+            reply: TypeLike = None,
+            type: Optional[str] = None,
+            schema: SchemaLike = None,
+            include: Iterable[Any] = (),
+            wait: Optional[float] = 5.0,
+            **options: Any,
+        ) -> Client[Any, Any]: ...
+
     def client(
         self,
         service: str,
         *,
         request: TypeLike = None,
         reply: TypeLike = None,
-        type: Optional[str] = None,
+        type: Union[str, Type[Service[Any, Any]], None] = None,
         schema: SchemaLike = None,
         include: Iterable[Any] = (),
         wait: Optional[float] = 5.0,
         **options: Any,
-    ) -> Client:
+    ) -> Client[Any, Any]:
         """Joins a service as client.
 
         Without types, they are those of the service. If there is no service yet, it waits for the first
         server: at most `wait` seconds, or for ever if `wait` is None. `type` is the name of a service that
-        `schema` defines (a `.srv` file, or an interface of IDL); `request` and `reply` name types.
+        `schema` defines (a `.srv` file, or an interface of IDL), or a generated class of a service. `request`
+        and `reply` name types.
 
         Options: `max_calls`, `depth`, `max_held`, `user_data`.
         """
@@ -192,9 +273,32 @@ class Node(_native.Node, Closing):
             flat = existing[4] and types[0].is_flat
         else:
             flat = types[0].is_flat
-        made = Client(self, service, types[0], types[1], flat, options)
+        made: Client[Any, Any] = Client(self, service, types[0], types[1], flat, options)
         self._endpoints.add(made)
         return made
+
+    if TYPE_CHECKING:
+
+        @overload
+        def server(
+            self,
+            service: str,
+            *,
+            type: Type[Service[Req, Rep]],
+            **options: Any,
+        ) -> Server[Req, Rep]: ...
+        @overload
+        def server(
+            self,
+            service: str,
+            *,
+            request: TypeLike = None,
+            reply: TypeLike = None,
+            type: Optional[str] = None,
+            schema: SchemaLike = None,
+            include: Iterable[Any] = (),
+            **options: Any,
+        ) -> Server[Any, Any]: ...
 
     def server(
         self,
@@ -202,24 +306,28 @@ class Node(_native.Node, Closing):
         *,
         request: TypeLike = None,
         reply: TypeLike = None,
-        type: Optional[str] = None,
+        type: Union[str, Type[Service[Any, Any]], None] = None,
         schema: SchemaLike = None,
         include: Iterable[Any] = (),
         **options: Any,
-    ) -> Server:
+    ) -> Server[Any, Any]:
         """Joins a service as server. Types and options are those of `client`."""
         _check(_SERVICE, options)
         types = self._service_types(request, reply, type, schema, include)
         if types is None:
             raise SchemaError(f"name the types of service {service!r}: `request` and `reply`, or `type` and `schema`")
-        made = Server(self, service, types[0], types[1], options)
+        made: Server[Any, Any] = Server(self, service, types[0], types[1], options)
         self._endpoints.add(made)
         return made
 
     def _service_types(
-        self, request: TypeLike, reply: TypeLike, type: Optional[str], schema: SchemaLike, include: Iterable[Any]
+        self, request: TypeLike, reply: TypeLike, type: Any, schema: SchemaLike, include: Iterable[Any]
     ) -> Optional[Tuple[_native.Type, _native.Type]]:
-        if type is not None:
+        if type is not None and not isinstance(type, str):
+            # A class of a service. If it is none, the error says so.
+            request = getattr(type, "Request", type)
+            reply = getattr(type, "Response", type)
+        elif type is not None:
             found = read_schema(schema, include)
             for name, request_name, reply_name in found.services:
                 if _parts_of(name, "srv") == _parts_of(type, "srv"):

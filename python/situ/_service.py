@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator, Optional
+from typing import TYPE_CHECKING, Any, Callable, Generic, Iterator, Mapping, Optional, TypeVar, Union
 
 from . import _native
 from ._endpoint import Closing, Stream
 from ._errors import CallError, ReleasedError, TimeoutError
 
 
-class Client(_native.Client, Closing):
+Req = TypeVar("Req")
+Rep = TypeVar("Rep")
+
+
+class Service(Generic[Req, Rep]):
+    """The base of generated classes of services. They have the types `Request` and `Response`, and are given to
+    `Node.client` and `Node.server` as `type`."""
+
+    __slots__ = ()
+
+
+class Client(_native.Client, Closing, Generic[Req, Rep]):
     """A client of a service. `Node.client` makes it."""
 
-    def call(self, request: Any = None, /, *, timeout: Optional[float] = None, **members: Any) -> Any:
+    def call(
+        self,
+        request: Union[Req, Mapping[str, Any], None] = None,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        **members: Any,
+    ) -> Rep:
         """Sends a request, waits for the reply and returns it.
 
         The request is a message or a dict; instead of it, its members can be given. Raises `TimeoutError` if
@@ -26,7 +44,14 @@ class Client(_native.Client, Closing):
             raise
         return self._only(call, taken)
 
-    def stream(self, request: Any = None, /, *, timeout: Optional[float] = None, **members: Any) -> Iterator[Any]:
+    def stream(
+        self,
+        request: Union[Req, Mapping[str, Any], None] = None,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        **members: Any,
+    ) -> Iterator[Rep]:
         """Sends a request, and yields the parts of the reply."""
         call = self.send(members if request is None else request, timeout)
         is_over = False
@@ -42,7 +67,14 @@ class Client(_native.Client, Closing):
             if not is_over:
                 self._forget(call)
 
-    async def acall(self, request: Any = None, /, *, timeout: Optional[float] = None, **members: Any) -> Any:
+    async def acall(
+        self,
+        request: Union[Req, Mapping[str, Any], None] = None,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        **members: Any,
+    ) -> Rep:
         """As `call`, in an event loop. Many calls may be under way at once."""
         from ._async import readable
 
@@ -59,8 +91,9 @@ class Client(_native.Client, Closing):
             self._forget(call)
             raise
 
-    def _only(self, call: int, taken: Any) -> Any:
-        message, is_over = taken
+    def _only(self, call: int, taken: Any) -> Rep:
+        message: Optional[Rep] = taken[0]
+        is_over: bool = taken[1]
         if not is_over:
             self._forget(call)
         if message is None:
@@ -74,14 +107,18 @@ class Client(_native.Client, Closing):
             pass  # The call is over all the same.
 
 
-class Server(_native.Server, Stream["_native.Request"]):
+class Server(_native.Server, Stream["_native.Request[Req, Rep]"], Generic[Req, Rep]):
     """A server of a service. `Node.server` makes it. It can be iterated, also in `async for`:
 
     >>> for request in server:
     ...     request.answer(sum=request.message.a + request.message.b)
     """
 
-    def recv(self, timeout: Optional[float] = None) -> "_native.Request":
+    if TYPE_CHECKING:
+
+        def take(self) -> "Optional[_native.Request[Req, Rep]]": ...
+
+    def recv(self, timeout: Optional[float] = None) -> "_native.Request[Req, Rep]":
         """Waits for the next request."""
         while True:
             request = self.take()
@@ -90,7 +127,7 @@ class Server(_native.Server, Stream["_native.Request"]):
             if not self.wait(timeout):
                 raise TimeoutError(f"no request for service {self.service!r} after {timeout} s")
 
-    def serve(self, answer: Callable[[Any], Any], *, count: Optional[int] = None) -> None:
+    def serve(self, answer: Callable[[Req], Union[Rep, Mapping[str, Any]]], *, count: Optional[int] = None) -> None:
         """Answers requests with what a function returns, until the server is closed, or `count` of them.
 
         An `Exception` of the function refuses the request with its text. Others are raised: ctrl-C, for
@@ -108,7 +145,7 @@ class Server(_native.Server, Stream["_native.Request"]):
 EXCEPTION = 1
 
 
-def handle(request: "_native.Request", answer: Callable[[Any], Any]) -> None:
+def handle(request: "_native.Request[Any, Any]", answer: Callable[[Any], Any]) -> None:
     """Answers a request with what a function returns."""
     try:
         reply = answer(request.message)

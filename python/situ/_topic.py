@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Generic, Mapping, Optional, TypeVar, Union, cast
 
 from . import _native
 from ._endpoint import Closing, Stream, poll
@@ -11,10 +11,13 @@ from ._errors import TimeoutError
 from ._types import Message
 
 
-class Publisher(_native.Publisher, Closing):
+M = TypeVar("M")
+
+
+class Publisher(_native.Publisher, Closing, Generic[M]):
     """A publisher of a topic. `Node.publisher` makes it."""
 
-    def loan(self, *, user_header: Optional[bytes] = None, **sizes: int) -> Any:
+    def loan(self, *, user_header: Optional[bytes] = None, **sizes: int) -> M:
         """Lends a message that is written in place, in shared memory.
 
         `sizes` are the numbers of elements of bulk members. The message is published when a `with` block ends
@@ -27,15 +30,23 @@ class Publisher(_native.Publisher, Closing):
         (`BorrowedError`), because the array could change the message afterwards.
         """
         if self.encoding == "flat":
-            return self._loan(sizes, user_header)
+            loan: M = self._loan(sizes, user_header)
+            return loan
         if sizes:
             raise TypeError(f"messages of {self.topic!r} are serialized, and need no sizes: {', '.join(sizes)}")
         cls = self.type.cls
-        message = cls.__new__(cls)
-        _native.Struct._begin(message, self.type, {}, self)
+        message: M = cls.__new__(cls)
+        _native.Struct._begin(cast(_native.Struct, message), self.type, {}, self)
         return message
 
-    def publish(self, message: Any = None, /, *, user_header: Optional[bytes] = None, **members: Any) -> int:
+    def publish(
+        self,
+        message: Union[M, Mapping[str, Any], None] = None,
+        /,
+        *,
+        user_header: Optional[bytes] = None,
+        **members: Any,
+    ) -> int:
         """Publishes a message, and returns its number on the topic.
 
         The message is one of the topic's class, a dict, or an object with its members as attributes. Instead
@@ -76,13 +87,17 @@ class Publisher(_native.Publisher, Closing):
         return f"<situ.Publisher of {self.topic!r}, {self.type.name}>"
 
 
-class Subscriber(_native.Subscriber, Stream[Any]):
+class Subscriber(_native.Subscriber, Stream[M], Generic[M]):
     """A subscriber of a topic. `Node.subscriber` makes it.
 
     It can be iterated, also in `async for`. It ends when it is closed.
     """
 
-    def recv(self, timeout: Optional[float] = None, *, spin: float = 0.0) -> Any:
+    if TYPE_CHECKING:
+
+        def take(self) -> Optional[M]: ...
+
+    def recv(self, timeout: Optional[float] = None, *, spin: float = 0.0) -> M:
         """Waits for the next message.
 
         `spin` is how long it looks for a message without sleeping. This answers sooner, and costs a

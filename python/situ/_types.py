@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import keyword
-from typing import Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 from . import _native
 
 #: How many elements and characters `repr` shows.
 _SHOWN = 6
 _WIDTH = 60
+
+
+class Member(_native.Member):
+    __slots__ = ()
+    # Each member has its own.
+    __doc__ = property(lambda self: self.doc)
 
 
 class Message(_native.Struct):
@@ -28,6 +34,10 @@ class Message(_native.Struct):
     """
 
     __slots__ = ()
+
+    if TYPE_CHECKING:
+        # Members are attributes. Only the schema knows their names.
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, **members: Any) -> None:
         _native.Struct._begin(self, type(self).__situ__, members, None)
@@ -106,7 +116,7 @@ def make_class(handle: _native.Type) -> Any:
         names.append(member)
         # Names of Python's own methods are reached as items only.
         if not (member.startswith("__") and member.endswith("__")):
-            attributes[member] = _native.Member(index, member, text + (f" [{unit}]" if unit else ""))
+            attributes[member] = Member(index, member, text + (f" [{unit}]" if unit else ""))
     attributes["__match_args__"] = tuple(names)
     return type(name, (Message,), attributes)
 

@@ -5,7 +5,8 @@
 //! ```text
 //!   Values     objects of Python: a new message, or one that was decoded
 //!   View       a flat message in shared memory: a sample, or a loan
-//!   Encoded    a serialized message or a region, which is decoded when a member is asked for
+//!   Region     a struct of a region, or a region itself, in shared memory
+//!   Encoded    a serialized message, which is decoded when a member is asked for
 //! ```
 
 use std::sync::{Arc, Mutex};
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use situ_schema::dynamic::{self, Value};
+use situ_schema::dynamic::{self, RegionVersions, Value};
 use situ_schema::model::TypeId;
 
 use crate::errors::Kind as Error;
@@ -36,6 +37,8 @@ pub enum State {
     Values { values: Vec<Py<PyAny>>, lender: Option<Py<PyAny>> },
     /// A flat message, from this byte of its head on.
     View { hold: Arc<Hold>, at: u64 },
+    /// A struct of a region, which begins at this byte of the image.
+    Region { hold: Arc<Hold>, at: u64, versions: RegionVersions },
     /// A message that is not decoded yet.
     Encoded { hold: Arc<Hold> },
 }
@@ -126,7 +129,9 @@ impl Struct {
     /// The hold of the memory in which it lies, if it lies in one.
     pub fn hold(&self) -> Option<Arc<Hold>> {
         match &lock(&self.content).as_ref()?.state {
-            State::View { hold, .. } | State::Encoded { hold } => Some(hold.clone()),
+            State::View { hold, .. } | State::Region { hold, .. } | State::Encoded { hold } => {
+                Some(hold.clone())
+            }
             State::Values { .. } => None,
         }
     }

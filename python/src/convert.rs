@@ -60,8 +60,9 @@ impl Fail {
 impl From<PyErr> for Fail {
     fn from(error: PyErr) -> Self {
         Python::attach(|py| {
-            let is_of_value =
-                error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyTypeError>(py);
+            let is_of_value = (error.is_instance_of::<PyValueError>(py)
+                || error.is_instance_of::<PyTypeError>(py))
+                && !Error::Malformed.is(py, &error);
             let text = error.value(py).to_string();
             let other = (!is_of_value).then_some(error);
             Self { path: String::new(), text, other }
@@ -293,6 +294,16 @@ impl Converter<'_, '_> {
         {
             return Ok(value);
         }
+        if let Ok(message) = object.cast::<Struct>()
+            && let Some(value) = message.get().region_value(self.py, self.types, id)?
+        {
+            return Ok(value);
+        }
+        if let Ok(message) = object.cast::<Struct>()
+            && let Some(objects) = message.get().of_region(self.py)?
+        {
+            return self.structure(id, &objects);
+        }
         let mut defaults = None;
         let mut values = Vec::with_capacity(plan.members.len());
         let dict = object.cast::<PyDict>().ok();
@@ -314,7 +325,11 @@ impl Converter<'_, '_> {
         for (index, member) in plan.members.iter().enumerate() {
             let given = match dict {
                 Some(dict) => dict.get_item(&member.name)?,
-                None => object.getattr_opt(&*member.name)?,
+                // By the schema's names, not by those of attributes.
+                None => match object.cast::<Struct>() {
+                    Ok(message) => message.get().get_by_name(self.py, &member.name)?,
+                    Err(_) => object.getattr_opt(&*member.name)?,
+                },
             };
             values.push(match given {
                 Some(given) => self.member(member, &given).map_err(|fail| fail.within(&member.name))?,
@@ -428,6 +443,17 @@ fn nest(element: &Part, bytes: &[u8], lengths: &[u64]) -> Outcome<Value> {
         }
     });
     Ok(Value::List(values.collect()))
+}
+
+/// An array of numpy in place of an object that has DLPack only, which shares its memory. `None` for other
+/// objects. Fails if the memory is on a device.
+pub fn array_by_dlpack<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if object.hasattr("shape")? || !object.hasattr("__dlpack__")? {
+        return Ok(None);
+    }
+    let py = object.py();
+    let array = helpers(py)?.getattr("array")?.call1((object,));
+    array.map(Some).map_err(|error| Fail::from(error).within(name).raise(py))
 }
 
 /// The little-endian bytes of numbers. `lengths`: those that the object must have.

@@ -56,6 +56,12 @@ impl Kind {
         }
     }
 
+    /// Whether an exception is of this kind.
+    pub fn is(self, py: Python<'_>, error: &PyErr) -> bool {
+        let class = module(py, &ERRORS, "situ._errors").and_then(|module| module.getattr(self.class()));
+        class.is_ok_and(|class| error.is_instance(py, &class))
+    }
+
     /// The exception with this text.
     #[cold]
     pub fn error(self, py: Python<'_>, text: impl Display) -> PyErr {

@@ -9,6 +9,7 @@
 //!   message        messages: the base of the classes of all types; info what the bus tells of them
 //!     encode         the bytes of messages that are sent
 //!     view           flat messages, read and written in place; list_view their sequences
+//!     region         regions, read in place
 //!     convert        values from objects of Python; objects the other way; union the values of unions
 //!     content        where the content of a message is
 //!     array          numbers in a message's memory, for numpy and DLPack
@@ -39,6 +40,7 @@ mod port;
 mod process;
 mod publisher;
 mod qos;
+mod region;
 mod schema;
 mod service;
 mod subscriber;
@@ -81,6 +83,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<service::RequestObject>()?;
     module.add_class::<service::ServerHandle>()?;
     module.add_class::<union::Union>()?;
+    module.add_class::<region::RegionList>()?;
+    module.add_class::<region::RegionMap>()?;
+    region::register(module.py())?;
     module.add_class::<wait_set::GuardHandle>()?;
     module.add_class::<wait_set::TimerHandle>()?;
     module.add_class::<wait_set::WaitSetHandle>()?;

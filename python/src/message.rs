@@ -7,7 +7,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use situ_bus::{Encoding, RawSample};
-use situ_schema::dynamic::{self, Value};
+use situ_schema::dynamic::{self, RegionVersions, RegionView, Value};
 use situ_schema::model::Type;
 
 use crate::array::Array;
@@ -17,6 +17,7 @@ use crate::errors::Kind as Error;
 use crate::hold::{Hold, Memory, Owner};
 use crate::info::{Info, info_of};
 use crate::objects::{numpy_if_array, to_object, to_plain};
+use crate::region::Region;
 use crate::sync::lock;
 use crate::types::{StructPlan, TypeHandle, Types};
 use crate::view::Access;
@@ -44,6 +45,12 @@ pub fn received<'py>(
             }
             State::View { hold, at: 0 }
         }
+        Encoding::Region => {
+            let memory = hold.memory(py)?;
+            let versions = RegionVersions::of(&types.schema, types.root, memory.body());
+            let versions = versions.map_err(|error| Error::Malformed.error(py, error))?;
+            State::Region { hold, at: RegionView::ROOT, versions }
+        }
         _ => State::Encoded { hold },
     };
     instantiate(py, types, types.root, state)
@@ -56,6 +63,7 @@ type Reduced<'py> = (Bound<'py, PyAny>, (TypeHandle, Bound<'py, PyBytes>));
 enum Reach {
     Object(Py<PyAny>),
     Memory(View, u64),
+    Region(Region, u64),
 }
 
 impl Struct {
@@ -103,6 +111,10 @@ impl Struct {
                         let view = View { types: content.types.clone(), hold: hold.clone() };
                         return Ok((Reach::Memory(view, *at), plan));
                     }
+                    State::Region { hold, at, versions } => {
+                        let view = View { types: content.types.clone(), hold: hold.clone() };
+                        return Ok((Reach::Region(Region { view, versions: versions.clone() }, *at), plan));
+                    }
                     State::Encoded { .. } => {}
                 }
             }
@@ -119,6 +131,7 @@ impl Struct {
                 let member = &plan.members[index];
                 Access { py, view: &view, memory: &memory, name: &member.name }.member(member, at)
             }
+            Reach::Region(region, at) => region.member(py, plan.id, index, at),
             Reach::Object(object) => {
                 let object = object.into_bound(py);
                 if !object.is_instance_of::<Array>() {
@@ -132,6 +145,12 @@ impl Struct {
         }
     }
 
+    /// The value of the member of this name, if there is one.
+    pub fn get_by_name<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (_, plan) = self.plan(py)?;
+        plan.find(name).map(|index| self.get(py, index)).transpose()
+    }
+
     fn set(&self, py: Python<'_>, index: usize, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let (reach, plan) = self.reach(py, index)?;
         let member = &plan.members[index];
@@ -139,6 +158,12 @@ impl Struct {
             Reach::Memory(view, at) => {
                 let memory = view.hold.memory(py)?;
                 Access { py, view: &view, memory: &memory, name: &member.name }.set_member(member, at, object)
+            }
+            Reach::Region(region, _) => {
+                region.view.hold.memory(py)?;
+                let text =
+                    format!("`{}` lies in a region, which is read-only: change a `copy()`", member.name);
+                Err(Error::Conversion.error(py, text))
             }
             Reach::Object(_) => {
                 let (types, _) = self.plan(py)?;
@@ -157,7 +182,8 @@ impl Struct {
 
     fn is_root(&self, py: Python<'_>) -> PyResult<bool> {
         let (types, plan) = self.plan(py)?;
-        Ok(types.root == plan.id && self.view().is_none_or(|(_, at)| at == 0))
+        let is_first = self.view().is_none_or(|(_, at)| at == 0);
+        Ok(types.root == plan.id && is_first && self.region().is_none_or(|(_, at)| at == RegionView::ROOT))
     }
 
     fn lender(&self, py: Python<'_>) -> Option<Py<PyAny>> {
@@ -268,6 +294,7 @@ impl Struct {
         let (reach, plan) = self.reach(py, index)?;
         match reach {
             Reach::Object(object) => Ok(object.into_bound(py)),
+            Reach::Region(region, at) => region.array(py, plan.id, index, at),
             Reach::Memory(view, at) => {
                 let memory = view.hold.memory(py)?;
                 let access = Access { py, view: &view, memory: &memory, name };
@@ -385,6 +412,19 @@ impl Struct {
         to_plain(slf.py(), &Self::value(slf)?)
     }
 
+    /// A message from a dict of its members, as `to_dict` makes it. Members that are not in it have their
+    /// defaults.
+    #[classmethod]
+    fn from_dict<'py>(
+        class: &Bound<'py, PyType>,
+        members: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, handle) = (class.py(), class.getattr("__situ__")?);
+        let handle = handle.cast::<TypeHandle>()?.get();
+        let value = to_struct_value(py, &handle.types, handle.id, members.as_any())?;
+        to_object(py, &handle.types, &handle.types.part(&Type::Named(handle.id)), &value)
+    }
+
     /// As JSON, in one line. Enumerators are names.
     fn to_json(slf: &Bound<'_, Self>) -> PyResult<String> {
         Ok(Self::value(slf)?.to_json())
@@ -424,6 +464,10 @@ impl Struct {
     /// The names of the members, and their values as attributes return them, for `repr`.
     fn _items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
         let (_, plan) = self.plan(py)?;
+        // Of a region all at once, with its limits: views of a region with cycles would have no end.
+        if let Some(objects) = self.of_region(py)? {
+            return objects.cast::<Self>()?.get()._items(py);
+        }
         let items = plan.members.iter().enumerate();
         items.map(|(index, member)| Ok((member.name.clone(), self.get(py, index)?))).collect()
     }
@@ -436,21 +480,22 @@ impl Struct {
     }
 }
 
-/// A member as an attribute of a class of messages.
-#[pyclass(frozen, module = "situ", name = "Member")]
+/// A member as an attribute of a class of messages. `situ/_types.py` makes `doc` the documentation that Python
+/// shows.
+#[pyclass(frozen, subclass, module = "situ", name = "Member")]
 pub struct Member {
     index: usize,
     #[pyo3(get)]
     name: String,
     #[pyo3(get)]
-    __doc__: String,
+    doc: String,
 }
 
 #[pymethods]
 impl Member {
     #[new]
     fn new(index: usize, name: String, doc: String) -> Self {
-        Self { index, name, __doc__: doc }
+        Self { index, name, doc }
     }
 
     fn __get__<'py>(

@@ -35,7 +35,17 @@ pub fn enum_object<'py>(
         model::Kind::Enum(it) => i32::try_from(value).is_ok_and(|value| it.by_value(value).is_some()),
         _ => true,
     };
-    if is_known { types.class(py, id)?.call1((value,)) } else { value.into_bound_py_any(py) }
+    if is_known {
+        return types.class(py, id)?.call1((value,));
+    }
+    match types.family {
+        // A generated class, if there is one, has enumerators without a name.
+        Some(_) => match types.class(py, id)?.getattr_opt("_unknown")? {
+            Some(unknown) => unknown.call1((value,)),
+            None => value.into_bound_py_any(py),
+        },
+        None => value.into_bound_py_any(py),
+    }
 }
 
 /// A value as an object of Python. Numbers stay `Array`s here; a message makes numpy's arrays of them when
@@ -106,7 +116,7 @@ fn union_object<'py>(
     let model::Kind::Union(it) = &types.schema.definition(id).kind else {
         return Ok(py.None().into_bound(py));
     };
-    let discriminator = to_object(py, types, &types.part(&it.discriminator), discriminator)?.unbind();
+    let discriminator = to_object(py, types, &types.part(&it.discriminator), discriminator)?;
     let (name, value) = match case {
         Some((name, value)) => {
             let found = it.cases.iter().find(|it| it.member.name == *name);
@@ -114,11 +124,11 @@ fn union_object<'py>(
                 Some(found) => to_object(py, types, &types.part(&found.member.ty), value)?,
                 None => py.None().into_bound(py),
             };
-            (Some(name.clone()), numpy_if_array(py, value)?.unbind())
+            (Some(name.clone()), numpy_if_array(py, value)?)
         }
-        None => (None, py.None()),
+        None => (None, py.None().into_bound(py)),
     };
-    Ok(Bound::new(py, Union { discriminator, case: name, value })?.into_any())
+    Union::make(py, types, id, discriminator, name, value)
 }
 
 fn list_object<'py>(

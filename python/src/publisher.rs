@@ -10,6 +10,7 @@ use situ_schema::model::Type;
 
 use crate::array::helpers;
 use crate::content::{State, Struct, instantiate};
+use crate::convert::array_by_dlpack;
 use crate::encode::encode;
 use crate::errors::Kind as Error;
 use crate::events::EventHandle;
@@ -252,6 +253,13 @@ impl PublisherHandle {
             if member.bulk
                 && let Some(value) = members.get_item(&member.name)?
             {
+                let value = match array_by_dlpack(&value, &member.name)? {
+                    Some(array) => {
+                        members.set_item(&member.name, &array)?;
+                        array
+                    }
+                    None => value,
+                };
                 let count = if value.hasattr("shape")? {
                     helpers(py)?.getattr("count")?.call1((value, item.inner.clone()))?
                 } else {

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use situ_schema::dynamic::{RegionVersions, RegionView};
 use situ_schema::model::{Kind, Literal, Primitive, Type, TypeId};
 use situ_schema::{Format, Loader, Schema, dynamic};
 
@@ -244,6 +245,16 @@ impl TypeHandle {
         to_object(py, &self.types, &self.types.part(&Type::Named(self.id)), &value)
     }
 
+    /// A message from a region's image, which is copied once and then read in place.
+    fn view_region<'py>(&self, py: Python<'py>, image: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+        let versions = RegionVersions::of(&self.types.schema, self.id, image);
+        let versions = versions.map_err(|error| Error::Malformed.error(py, error))?;
+        let memory = Memory::of_bytes(&[], image, false)
+            .ok_or_else(|| Error::Malformed.error(py, "there is no memory for it"))?;
+        let state = State::Region { hold: Hold::new(memory), at: RegionView::ROOT, versions };
+        Ok(instantiate(py, &self.types, self.id, state)?.into_any())
+    }
+
     /// A message from YAML or JSON.
     fn from_text<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         let value = dynamic::from_text(&self.types.schema, self.id, text);
@@ -265,9 +276,19 @@ impl TypeHandle {
         self.schema_hash()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, String))> {
-        let make = py.import("situ._types")?.getattr("restore_type")?;
-        Ok((make, (self.name(), self.schema())))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let is_struct = self.plan().is_some();
+        if self.types.family.is_some() && is_struct {
+            let class = self.cls(py)?;
+            if class.getattr("__module__")?.extract::<String>()?.starts_with("situ.types") {
+                // No code was generated for it.
+            } else {
+                let restore = py.import("situ.generated")?.getattr("restore_handle")?;
+                return Ok((restore, PyTuple::new(py, [class])?));
+            }
+        }
+        let restore = py.import("situ._types")?.getattr("restore_type")?;
+        Ok((restore, (self.name(), self.schema()).into_pyobject(py)?))
     }
 }
 
@@ -334,6 +355,18 @@ impl SchemaHandle {
             return Err(Error::Schema.error(py, text));
         };
         let types = Types::in_schema(py, &self.schema, id)?;
+        let id = types.root;
+        Ok(TypeHandle { types, id })
+    }
+
+    /// Makes a generated class the class of a type, and returns the type. `family` is the package around all
+    /// generated classes.
+    fn bind(&self, py: Python<'_>, name: &str, family: &str, class: Py<PyAny>) -> PyResult<TypeHandle> {
+        let Some(id) = self.schema.find(name) else {
+            return Err(Error::Schema.error(py, format!("there is no type `{name}`")));
+        };
+        let types = Types::of_family(py, &self.schema.canonical(id), name, Some(family))?;
+        types.bind(py, class);
         let id = types.root;
         Ok(TypeHandle { types, id })
     }

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyModule, PyType};
 use situ_bus::{Encoding, TypeDescription};
+use situ_schema::dynamic::{StructMember, region_members};
 use situ_schema::model::{self, Member, Primitive, Type, TypeId};
 use situ_schema::{Extent, Schema};
 
@@ -20,6 +21,8 @@ use crate::sync::lock;
 pub struct Types {
     pub schema: Schema,
     pub root: TypeId,
+    /// The package around generated classes; `None` for classes that are made at their first use.
+    pub family: Option<String>,
     plans: Vec<OnceLock<Arc<StructPlan>>>,
     classes: Vec<PyOnceLock<Py<PyAny>>>,
 }
@@ -69,6 +72,8 @@ pub struct StructPlan {
     index: HashMap<String, usize>,
     /// The size of its flat form, if it has one.
     pub size: Option<u64>,
+    /// Where its members lie in regions, if it has a form there.
+    region: OnceLock<Option<Vec<StructMember>>>,
 }
 
 /// A member of a struct.
@@ -158,15 +163,22 @@ fn typestr(primitive: Primitive) -> &'static str {
     }
 }
 
-type Known = HashMap<(String, String), Weak<Types>>;
+/// By the package around generated classes, the name and the schema.
+type Known = HashMap<(Option<String>, String, String), Weak<Types>>;
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+static GENERATED: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
 impl Types {
     /// The type of this name in a canonical schema.
     pub fn of(py: Python<'_>, text: &str, name: &str) -> PyResult<Arc<Self>> {
-        let key = (name.to_owned(), text.to_owned());
+        Self::of_family(py, text, name, None)
+    }
+
+    /// The type of this name in a canonical schema, with the classes of a package of generated code.
+    pub fn of_family(py: Python<'_>, text: &str, name: &str, family: Option<&str>) -> PyResult<Arc<Self>> {
+        let key = (family.map(str::to_owned), name.to_owned(), text.to_owned());
         if let Some(types) = lock(&KNOWN).get(&key).and_then(Weak::upgrade) {
             return Ok(types);
         }
@@ -178,6 +190,7 @@ impl Types {
         let types = Arc::new(Self {
             root,
             schema,
+            family: family.map(str::to_owned),
             plans: (0..count).map(|_| OnceLock::new()).collect(),
             classes: (0..count).map(|_| PyOnceLock::new()).collect(),
         });
@@ -200,11 +213,39 @@ impl Types {
     /// The class of a struct, enum or bitmask, made at its first use.
     pub fn class<'py>(self: &Arc<Self>, py: Python<'py>, id: TypeId) -> PyResult<Bound<'py, PyAny>> {
         let class = self.classes[id.index()].get_or_try_init(py, || {
+            if let Some(class) = self.generated(py, id)? {
+                return Ok(class.unbind());
+            }
             let handle = TypeHandle::new(self.clone(), id);
             let make = module(py, &MODULE, "situ._types")?.getattr("make_class")?;
             Ok::<_, PyErr>(make.call1((handle,))?.unbind())
         })?;
         Ok(class.bind(py).clone())
+    }
+
+    /// The generated class of a type, if there is one.
+    fn generated<'py>(&self, py: Python<'py>, id: TypeId) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(family) = &self.family else { return Ok(None) };
+        let find = module(py, &GENERATED, "situ.generated")?.getattr("find_class")?;
+        let found = find.call1((family, self.schema.name(id).as_str(), self.schema.schema_hash(id)))?;
+        Ok(Some(found).filter(|it| !it.is_none()))
+    }
+
+    /// The class of a union, if it was generated. Values of other unions are of the class `situ.Union`.
+    pub fn union_class<'py>(&self, py: Python<'py>, id: TypeId) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.family.is_none() {
+            return Ok(None);
+        }
+        let class = self.classes[id.index()].get_or_try_init(py, || {
+            Ok::<_, PyErr>(self.generated(py, id)?.map_or_else(|| py.None(), Bound::unbind))
+        })?;
+        Ok(Some(class.bind(py).clone()).filter(|it| !it.is_none()))
+    }
+
+    /// Makes a generated class the class of the root.
+    pub fn bind(&self, py: Python<'_>, class: Py<PyAny>) {
+        // A module that is imported again keeps the classes of the first import.
+        let _ = self.classes[self.root.index()].set(py, class);
     }
 
     /// The class of a struct.
@@ -225,7 +266,12 @@ impl StructPlan {
         let size = schema.flat_layout(id).map(|layout| layout.extent.size);
         let names = members.iter().map(|it| it.name.clone()).collect();
         let index = members.iter().enumerate().map(|(at, it)| (it.name.clone(), at)).collect();
-        Self { id, members, names, index, size }
+        Self { id, members, names, index, size, region: OnceLock::new() }
+    }
+
+    /// Where its members lie in regions; `None` if it has no form there.
+    pub fn region(&self, schema: &Schema) -> Option<&[StructMember]> {
+        self.region.get_or_init(|| region_members(schema, self.id)).as_deref()
     }
 
     /// The position of a member.

@@ -2,9 +2,12 @@
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
+use situ_schema::model::TypeId;
+
+use crate::types::Types;
 
 /// A value of a union: which case is selected, and its value.
-#[pyclass(frozen, module = "situ", name = "Union")]
+#[pyclass(frozen, subclass, module = "situ", name = "Union")]
 pub struct Union {
     /// The discriminator; `None` if the case says it.
     #[pyo3(get)]
@@ -15,6 +18,28 @@ pub struct Union {
     /// The value of the case.
     #[pyo3(get)]
     pub value: Py<PyAny>,
+}
+
+impl Union {
+    /// The value of a case: of the case's class, if it was generated.
+    pub fn make<'py>(
+        py: Python<'py>,
+        types: &Types,
+        id: TypeId,
+        discriminator: Bound<'py, PyAny>,
+        case: Option<String>,
+        value: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(class) = types.union_class(py, id)? {
+            let of_case = match &case {
+                Some(case) => class.getattr("__situ_cases__")?.get_item(case)?,
+                None => class,
+            };
+            return of_case.call1((value, discriminator));
+        }
+        let (discriminator, value) = (discriminator.unbind(), value.unbind());
+        Ok(Bound::new(py, Self { discriminator, case, value })?.into_any())
+    }
 }
 
 #[pymethods]

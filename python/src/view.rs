@@ -15,7 +15,7 @@ use situ_schema::model::{self, Primitive};
 
 use crate::array::{Array, helpers, into_numpy};
 use crate::content::{State, View, instantiate};
-use crate::convert::{self, Fail, integer, item_bytes, to_member_value};
+use crate::convert::{self, Fail, array_by_dlpack, integer, item_bytes, to_member_value};
 use crate::errors::Kind as Error;
 use crate::hold::Memory;
 use crate::objects::{self, enum_object, wide_string};
@@ -231,12 +231,10 @@ impl<'py> Access<'_, 'py> {
         };
         let offset = layout.members.get(1).map_or(0, |it| it.offset);
         let (case, value) = match it.case_of(number).map(|at| &it.cases[at].member) {
-            Some(member) => {
-                (Some(member.name.clone()), self.value(&types.part(&member.ty), at + offset)?.unbind())
-            }
-            None => (None, py.None()),
+            Some(member) => (Some(member.name.clone()), self.value(&types.part(&member.ty), at + offset)?),
+            None => (None, py.None().into_bound(py)),
         };
-        Ok(Bound::new(py, Union { discriminator: discriminator.unbind(), case, value })?.into_any())
+        Union::make(py, types, id, discriminator, case, value)
     }
 
     fn primitive(&self, primitive: Primitive, at: u64) -> PyResult<Bound<'py, PyAny>> {
@@ -285,6 +283,8 @@ impl<'py> Access<'_, 'py> {
             return self.put(at, &[0]);
         }
         if member.bulk {
+            let given = array_by_dlpack(object, self.name)?;
+            let object = given.as_ref().unwrap_or(object);
             let array = self.bulk(member, at)?;
             let Kind::Sequence { item: Some(item), .. } = &member.part.kind else { return Ok(()) };
             let room = array.len() as u64;

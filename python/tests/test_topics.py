@@ -387,3 +387,36 @@ def test_messages_of_a_million_leave_memory_steady(node, schema):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     run(10000)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096
+
+
+class Producer:
+    """A library's array that has DLPack only."""
+
+    def __init__(self, array, device=(1, 0)):
+        self.array, self.device, self.exports = array, device, 0
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, **options):
+        self.exports += 1
+        return self.array.__dlpack__(**options)
+
+
+def test_arrays_of_other_libraries_come_by_dlpack(node, schema):
+    np = pytest.importorskip("numpy")
+    image = Producer(np.arange(12, dtype="u1").reshape(2, 2, 3))
+    publisher = node.publisher("image", type="t::Image", schema=schema)
+    subscriber = node.subscriber("image")
+    publisher.publish(height=2, width=2, pixels=image)
+    assert subscriber.recv(5).pixels.tolist() == list(range(12))
+    with publisher.loan(pixels=12) as out:
+        out.pixels = image
+    assert subscriber.recv(5).pixels.tolist() == list(range(12))
+    # Into a message of its own, which is serialized later.
+    assert publisher.message(pixels=image).pixels.tolist() == list(range(12))
+    on_device = Producer(image.array, (2, 1))
+    for put in (lambda: publisher.publish(pixels=on_device), lambda: publisher.message(pixels=on_device)):
+        with pytest.raises(situ.ConversionError, match="`pixels`.*memory of device 1 of DLPack's kind 2: copy it to the host"):
+            put()
+    assert on_device.exports == 0
