@@ -43,6 +43,7 @@ situ-bus/copies taking_in_stream_order_copies_no_more_than_taking populate
 situ-bus/copies a_failed_copy_fails_no_other populate
 situ-bus/count_waiting all filter
 situ-bus/devices a_message_that_is_released_on_a_stream_is_held populate
+situ-bus/devices messages_outlive_a_publisher_that_is_killed populate
 situ-bus/devices waits_for_work_of_a_dead_publisher_end populate
 situ-bus/devices everything_again_on_an_emulated_cuda_driver driver
 situ-bus/cuda everything_again_on_an_emulated_driver driver

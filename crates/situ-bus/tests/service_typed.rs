@@ -164,7 +164,8 @@ fn a_client_receives_replies_by_callbacks() {
         };
         client.call(&pose(count), limit, receive).unwrap();
     }
-    let requests: Vec<_> = (0..4).map(|_| server.take().unwrap().unwrap()).collect();
+    // A server that is late does not get the fourth, which is over by then.
+    let requests: Vec<_> = (0..4).map_while(|_| server.take().unwrap()).collect();
     server.reply(&requests[1], &pose(11)).unwrap();
     server.part(&requests[0], &pose(20)).unwrap();
     server.part(&requests[0], &pose(21)).unwrap();
