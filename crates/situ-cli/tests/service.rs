@@ -11,12 +11,18 @@ use std::time::{Duration, Instant};
 use common::{Sandbox, json, text};
 use serde_json::{Value, json};
 use situ::bus::{
-    Encoding, Node, RawRequest, RawServer, Root, ServiceDescription, ServiceOptions, TypeDescription, inspect,
+    Encoding, Node, RawClient, RawRequest, RawServer, Root, ServiceDescription, ServiceOptions,
+    TypeDescription, inspect,
 };
 use situ_schema::{Format, Loader, Schema, dynamic};
 
 const TYPES: &str = "module demo { @flat struct Sum { long long a; long long b; }; @flat struct Total { long long sum; }; \
-                     struct Word { string text; }; };";
+                     struct Word { string text; }; \
+                     exception DivisionByZero { long long numerator; }; exception Unreadable { string text; }; \
+                     interface Calculator { \
+                       @flat long long divide(in long long a, in long long b) raises (DivisionByZero); \
+                       double parse(in string text) raises (Unreadable); \
+                     }; };";
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn schema() -> Schema {
@@ -97,6 +103,30 @@ fn add(server: &RawServer, request: &RawRequest) {
     }
 }
 
+/// A client of requests with two numbers. It stays while an echo looks: one that comes and goes between two
+/// looks is not seen.
+struct RawCaller(RawClient);
+
+impl RawCaller {
+    fn new(sandbox: &Sandbox, name: &str, (request, reply): (&str, &str)) -> Self {
+        let schema = schema();
+        let types =
+            ServiceDescription { request: described(&schema, request), reply: described(&schema, reply) };
+        let node = Node::in_root("asker", Root::at(sandbox.root(), None)).unwrap();
+        Self(RawClient::create(&node, name, &types, &ServiceOptions::default()).unwrap())
+    }
+
+    /// Sends a number and 0, waits for the reply, and returns the number of the call.
+    fn ask(&self, a: i64) -> u64 {
+        let mut loan = self.0.loan(16, 8, 0).unwrap();
+        loan.head_bytes()[..8].copy_from_slice(&a.to_le_bytes());
+        loan.head_bytes()[8..].fill(0);
+        let call = loan.send(Some(TIMEOUT)).unwrap();
+        let _ = self.0.receive_of(call, Some(TIMEOUT));
+        call
+    }
+}
+
 const SUM: (&str, &str) = ("demo::Sum", "demo::Total");
 
 /// The exit code, and what is on standard error.
@@ -139,6 +169,81 @@ fn types_on_the_heap_are_serialized() {
         loan.send().unwrap();
     });
     assert_eq!(text(&sandbox.run(&["service", "call", "shout", "{text: hello}"])), "text: HELLO\n");
+}
+
+const DIVISION: (&str, &str) = ("demo::Calculator_divide_In", "demo::Calculator_divide_Reply");
+
+/// Divides, or raises an exception. To 99 it replies as a broken server, with neither.
+fn divide(server: &RawServer, request: &RawRequest) {
+    let number =
+        |at: usize| i64::from_le_bytes(request.sample().head_in_place()[at..at + 8].try_into().unwrap());
+    let (case, value) = match (number(0), number(8)) {
+        (99, _) => (7_i64, 0),
+        (a, 0) => (1, a),
+        (a, b) => (0, a / b),
+    };
+    // The discriminator has 32 bits, and padding behind it.
+    let mut loan = server.loan(&request.id(), 16, 8, 0).unwrap();
+    loan.head_bytes()[..8].copy_from_slice(&case.to_le_bytes());
+    loan.head_bytes()[8..].copy_from_slice(&value.to_le_bytes());
+    loan.send().unwrap();
+}
+
+#[test]
+fn a_reply_names_the_exception_that_was_raised() {
+    let sandbox = Sandbox::new();
+    let _divider = serve(&sandbox, "divide", DIVISION, divide);
+    let call = |request: &str| text(&sandbox.run(&["service", "call", "divide", request]));
+    assert_eq!(call("{a: 17, b: 5}"), "reply:\n  discriminator: 0\n  result:\n    return_: 3\n");
+    assert_eq!(call("{a: 17}"), "reply:\n  discriminator: 1\n  division_by_zero:\n    numerator: 17\n");
+    assert_eq!(call("{a: 99}"), "reply:\n  discriminator: 7\n");
+    let reply = json(&sandbox.run(&["--json", "service", "call", "divide", "{a: 17}"]));
+    let raised = json!({"reply": {"discriminator": 1, "division_by_zero": {"numerator": 17}}});
+    assert_eq!(reply["message"], raised);
+    let info = text(&sandbox.run(&["service", "info", "divide"]));
+    assert!(info.contains("demo::Calculator_divide_In\n"), "{info}");
+    assert!(info.contains("demo::Calculator_divide_Reply\n"), "{info}");
+
+    // Its replies lie on the heap, and are serialized.
+    let types = ("demo::Calculator_parse_In", "demo::Calculator_parse_Reply");
+    let _parser = serve(&sandbox, "parse", types, |server, request| {
+        let schema = schema();
+        let named = |name: &str| schema.find(&format!("demo::Calculator_parse_{name}")).unwrap();
+        let asked = dynamic::from_cdr(&schema, named("In"), request.sample().body_in_place()).unwrap();
+        let reply = match asked.to_yaml(&dynamic::PrintOptions::default()).contains("2.5") {
+            true => "{reply: {result: {return_: 2.5}}}",
+            false => "{reply: {unreadable: {text: no number}}}",
+        };
+        let reply = dynamic::from_text(&schema, named("Reply"), reply).unwrap();
+        let reply = dynamic::to_cdr(&schema, named("Reply"), &reply, situ_wire::Encoding::Xcdr1).unwrap();
+        let mut loan = server.loan(&request.id(), 0, 1, reply.len()).unwrap();
+        loan.body_bytes().copy_from_slice(&reply);
+        loan.send().unwrap();
+    });
+    let call = |request: &str| text(&sandbox.run(&["service", "call", "parse", request]));
+    assert_eq!(call("{text: '2.5'}"), "reply:\n  discriminator: 0\n  result:\n    return_: 2.5\n");
+    assert_eq!(call("{text: x}"), "reply:\n  discriminator: 1\n  unreadable:\n    text: 'no number'\n");
+}
+
+#[test]
+fn an_echo_names_the_exception_that_was_raised() {
+    let sandbox = Sandbox::new();
+    let _server = serve(&sandbox, "divide", DIVISION, divide);
+    let client = RawCaller::new(&sandbox, "divide", DIVISION);
+    let mut echo = sandbox.spawn(&["service", "echo", "divide", "-n", "3"]);
+    let begin = Instant::now();
+    while !echo.has_ended() {
+        assert!(begin.elapsed() < TIMEOUT);
+        client.ask(17);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let shown = text(&echo.wait(TIMEOUT));
+    // It may begin between a request and its reply.
+    let lines: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("# request")).take(9).collect();
+    assert!(lines[0].ends_with(" of asker"), "{shown}");
+    assert_eq!(lines[1..4], ["a: 17", "b: 0", "---"]);
+    assert!(lines[4].starts_with("# reply, call "), "{shown}");
+    assert_eq!(lines[5..], ["reply:", "  discriminator: 1", "  division_by_zero:", "    numerator: 17"]);
 }
 
 #[test]
@@ -186,21 +291,10 @@ fn what_goes_wrong_is_said() {
 fn an_echo_shows_calls_and_is_no_server() {
     let sandbox = Sandbox::new();
     let _server = serve(&sandbox, "add", SUM, add);
-    // Its client stays while the echo looks: one that comes and goes between two looks is not seen.
-    let schema = schema();
-    let types = ServiceDescription { request: described(&schema, SUM.0), reply: described(&schema, SUM.1) };
-    let node = Node::in_root("asker", Root::at(sandbox.root(), None)).unwrap();
-    let client = situ::bus::RawClient::create(&node, "add", &types, &ServiceOptions::default()).unwrap();
+    let client = RawCaller::new(&sandbox, "add", SUM);
     let mut echo = sandbox.spawn(&["--json", "service", "echo", "add"]);
     let mut lines = BufReader::new(echo.take_stdout()).lines();
-    let ask = |a: i64| {
-        let mut loan = client.loan(16, 8, 0).unwrap();
-        loan.head_bytes()[..8].copy_from_slice(&a.to_le_bytes());
-        loan.head_bytes()[8..].fill(0);
-        let call = loan.send(Some(TIMEOUT)).unwrap();
-        let _ = client.receive_of(call, Some(TIMEOUT));
-        call
-    };
+    let ask = |a: i64| client.ask(a);
     // It is ready once it shows a call. Until then, calls pass unseen.
     let asking = AtomicBool::new(true);
     std::thread::scope(|scope| {
