@@ -267,43 +267,6 @@ fn a_server_that_takes_nothing_holds_its_clients_back_no_longer_than_the_call() 
 }
 
 #[test]
-fn a_server_that_keeps_the_last_requests_holds_nobody_back() {
-    let scratch = Scratch::new();
-    let patient = ServiceOptions { max_calls: 100, ..Default::default() };
-    let first = client_with(&scratch.node("first"), &patient);
-    let second = client_with(&scratch.node("second"), &patient);
-    let server = server_with(&scratch.node("server"), &ServiceOptions { keep_last: 3, ..Default::default() });
-    // More than a client's requests have room, of two clients by turns.
-    let calls: Vec<_> = (0..100).map(|value| (call(&first, value), call(&second, 1000 + value))).collect();
-    let kept: Vec<_> = std::iter::from_fn(|| server.take().unwrap()).collect();
-    assert_eq!(kept.iter().map(value_of).collect::<Vec<_>>(), [1098, 99, 1099]);
-    for request in &kept {
-        try_answer(&server, &request.id(), value_of(request) + 1).unwrap();
-    }
-    assert_eq!(reply_to(&first, calls[99].0), 100);
-    assert_eq!((reply_to(&second, calls[98].1), reply_to(&second, calls[99].1)), (1099, 1100));
-    // A call whose request was skipped is under way until it is cancelled.
-    assert!(first.take_of(calls[98].0).unwrap().is_none());
-    first.cancel(calls[98].0).unwrap();
-    assert!(!first.is_under_way(calls[98].0));
-}
-
-#[test]
-fn a_client_that_keeps_the_last_replies_never_fills_up() {
-    let scratch = Scratch::new();
-    let options = ServiceOptions { keep_last: 2, max_calls: 100, ..Default::default() };
-    let client = client_with(&scratch.node("client"), &options);
-    let server = server_with(&scratch.node("server"), &ServiceOptions { depth: 4, ..Default::default() });
-    let calls: Vec<_> = (0..20).map(|value| call(&client, value)).collect();
-    for value in 0..20 {
-        try_answer(&server, &take(&server).id(), value).unwrap();
-    }
-    let replies: Vec<_> = std::iter::from_fn(|| client.take().unwrap()).collect();
-    let taken: Vec<_> = replies.iter().map(|reply| (reply.call(), value(reply))).collect();
-    assert_eq!(taken, [(calls[18], 18), (calls[19], 19)]);
-}
-
-#[test]
 fn a_cancelled_call_is_over_and_its_server_learns_of_it() {
     let scratch = Scratch::new();
     let node = scratch.node("both");

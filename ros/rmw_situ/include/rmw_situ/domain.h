@@ -10,10 +10,10 @@
  *
  * It concerns messages with strings or sequences; those of fixed size lie on the host. A publisher writes
  * them into the domain. A subscription that takes a loan of a message in its domain gets one whose sequences
- * of numbers from 4 KiB on have addresses of the device (on CUDA: what kernels and cudaMemcpy understand);
- * all other members lie on the host. Work on them must be done before the loan is returned. Taking into an
- * ordinary message copies it to the host. Messages of other domains are copied into the subscription's, once
- * for all subscribers there.
+ * of numbers from 4 KiB on have addresses of the device (on CUDA: what kernels and cudaMemcpy understand),
+ * unless their numbers have 8 bytes; all other members lie on the host. Work on them must be done before the
+ * loan is returned. Taking into an ordinary message copies it to the host. Messages of other domains are
+ * copied into the subscription's, once for all subscribers there.
  */
 #ifndef RMW_SITU_DOMAIN_H
 #define RMW_SITU_DOMAIN_H
