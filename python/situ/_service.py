@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Generic, Iterator, Mapping, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Generic, Iterator, Mapping, Optional, TypeVar, Union, cast
 
 from . import _native
 from ._endpoint import Closing, Stream
@@ -22,6 +22,19 @@ class Service(Generic[Req, Rep]):
 
 class Client(_native.Client, Closing, Generic[Req, Rep]):
     """A client of a service. `Node.client` makes it."""
+
+    def loan(self, **sizes: int) -> Req:
+        """Lends a request that is written in place, in the memory where the server reads it.
+
+        `sizes` are the numbers of elements of bulk members. `call`, `stream` and `acall` send it. Arrays of it must
+        be gone by then. Requests that are serialized are new messages.
+        """
+        loan: Optional[Req] = self._loan(sizes)
+        if loan is None:
+            if sizes:
+                raise TypeError(f"requests of service {self.service!r} are serialized, and need no sizes: {', '.join(sizes)}")
+            loan = self.request()
+        return cast(Req, loan)
 
     def call(
         self,

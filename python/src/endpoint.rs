@@ -84,6 +84,14 @@ impl<T: Send> Endpoint<T> {
         used.ok_or_else(|| self.closed(py))
     }
 
+    /// Uses the participant, or `None` if it is closed, without Python. In a forked child nothing is done: it is
+    /// the parent's, and its lock may be held for ever.
+    pub fn locked(&self, with: impl FnOnce(Option<&T>)) {
+        if self.process.is_this() {
+            with(lock(&self.raw).as_ref());
+        }
+    }
+
     /// Waits in slices until `wait` returns true. Returns false when the time is over.
     pub fn wait(
         &self,

@@ -11,6 +11,7 @@
 //! valid as long as it lives, and the slot stays held. A loan is published only if nothing but its hold keeps
 //! the memory: no array can then change the published message.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,8 +29,20 @@ pub enum Owner {
     Sample(RawSample),
     /// A message that is being written. The loan is taken out when it is published.
     Loan(Arc<Port>, Mutex<Option<DetachedLoan>>),
+    /// A request or a reply that is being written. The loan is taken out when it is sent.
+    Service(Mutex<Option<Box<dyn ServiceLoan>>>),
     /// Private bytes: one allocation, the body behind the head.
     Bytes(#[allow(dead_code, reason = "keeps the bytes")] Box<[u64]>),
+}
+
+/// A loan of a client or a server.
+pub trait ServiceLoan: Send {
+    /// Returns its memory to the client or the server.
+    fn take_back(self: Box<Self>);
+    /// The loan itself.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+    /// As `into_any`.
+    fn as_any(&self) -> &dyn Any;
 }
 
 /// The bytes of one message.
@@ -75,6 +88,22 @@ impl Memory {
     ) -> Arc<Self> {
         let owner = Owner::Loan(port, Mutex::new(Some(loan)));
         Arc::new(Self { head, head_size, body, body_size, writable: true, owner, taken: None })
+    }
+
+    /// The memory of a request or a reply that is lent.
+    pub fn of_service(
+        loan: Box<dyn ServiceLoan>,
+        (head, head_size): (*mut u8, usize),
+        (body, body_size): (*mut u8, usize),
+    ) -> Arc<Self> {
+        let owner = Owner::Service(Mutex::new(Some(loan)));
+        Arc::new(Self { head, head_size, body, body_size, writable: true, owner, taken: None })
+    }
+
+    /// Whether it is a loan of a client or a server of this kind that `fits`.
+    pub fn lends<L: 'static>(&self, fits: impl Fn(&L) -> bool) -> bool {
+        let Owner::Service(loan) = &self.owner else { return false };
+        lock(loan).as_ref().and_then(|loan| loan.as_any().downcast_ref::<L>()).is_some_and(fits)
     }
 
     /// A private copy. `None` if there is not enough memory.
@@ -150,6 +179,11 @@ impl Drop for Memory {
             && let Some(loan) = loan.get_mut().unwrap_or_else(PoisonError::into_inner).take()
         {
             port.take_back(loan);
+        }
+        if let Owner::Service(loan) = &mut self.owner
+            && let Some(loan) = loan.get_mut().unwrap_or_else(PoisonError::into_inner).take()
+        {
+            loan.take_back();
         }
     }
 }

@@ -6,6 +6,7 @@
 //!   publisher      publishers; port is what a publisher shares with its loans
 //!   subscriber     subscribers
 //!   service        clients and servers; endpoint is what subscribers, clients and servers share
+//!   service_loan   requests and replies that are written in place; template new flat messages in lent memory
 //!   message        messages: the base of the classes of all types; info what the bus tells of them
 //!     encode         the bytes of messages that are sent
 //!     view           flat messages, read and written in place; list_view their sequences
@@ -43,8 +44,10 @@ mod qos;
 mod region;
 mod schema;
 mod service;
+mod service_loan;
 mod subscriber;
 mod sync;
+mod template;
 mod trace;
 mod types;
 mod union;

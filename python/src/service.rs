@@ -1,7 +1,10 @@
 //! Services: clients and servers.
 //!
-//! Requests and replies are encoded values here, which costs a copy of each; topics carry what is large.
+//! Requests and replies are lent and written in place, or encoded, which costs a copy.
 
+use std::sync::Arc;
+
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use situ_bus::{
@@ -13,11 +16,14 @@ use crate::content::Struct;
 use crate::encode::encode;
 use crate::endpoint::{Endpoint, SLICE};
 use crate::errors::{Kind as Error, refused};
+use crate::hold::ServiceLoan;
 use crate::message::received;
 use crate::node::NodeHandle;
 use crate::process;
 use crate::qos;
+use crate::service_loan::{Locked, ReplyLoan, RequestLoan, lent as lent_message, take};
 use crate::subscriber::take_error;
+use crate::template::Template;
 use crate::types::TypeHandle;
 
 fn handle(of: &TypeHandle) -> TypeHandle {
@@ -27,11 +33,31 @@ fn handle(of: &TypeHandle) -> TypeHandle {
 /// A client of a service.
 #[pyclass(frozen, subclass, module = "situ", name = "Client")]
 pub struct ClientHandle {
-    endpoint: Endpoint<RawClient>,
+    endpoint: Arc<Endpoint<RawClient>>,
     service: String,
     request: TypeHandle,
     reply: TypeHandle,
     flat: bool,
+    /// A new request, if requests are flat.
+    template: Option<Template>,
+}
+
+/// The template of flat messages.
+fn template(py: Python<'_>, flat: bool, of: &TypeHandle) -> PyResult<Option<Template>> {
+    if flat { Template::of(py, &of.types) } else { Ok(None) }
+}
+
+/// Where bytes lie, and how many.
+fn span(bytes: &mut [u8]) -> (usize, usize) {
+    (bytes.as_mut_ptr() as usize, bytes.len())
+}
+
+/// What sending has given. A loan that was not sent, because the endpoint is closed, is returned.
+fn after<L: ServiceLoan, R>(py: Python<'_>, lent: Option<L>, sent: PyResult<Option<R>>) -> PyResult<R> {
+    if let Some(loan) = lent {
+        Box::new(loan).take_back();
+    }
+    sent?.ok_or_else(|| Error::Released.error(py, "the loan was sent before"))
 }
 
 fn call_error(py: Python<'_>, error: &CallError) -> PyErr {
@@ -72,9 +98,30 @@ impl ClientHandle {
         let flat = description.request.encoding == Encoding::Flat;
         let raw = process::detached(py, || RawClient::create(&node, service, &description, &options));
         let raw = raw.map_err(|error| Error::Register.error(py, error))?;
-        let endpoint = Endpoint::new(raw, format!("the client of service {service:?}"));
+        let endpoint = Arc::new(Endpoint::new(raw, format!("the client of service {service:?}")));
+        let template = template(py, flat, request)?;
         let (service, request, reply) = (service.to_owned(), handle(request), handle(reply));
-        Ok(Self { endpoint, service, request, reply, flat })
+        Ok(Self { endpoint, service, request, reply, flat, template })
+    }
+
+    /// Lends a request, with these numbers of elements of bulk members. `None` if requests are serialized.
+    fn _loan<'py>(
+        &self,
+        py: Python<'py>,
+        sizes: &Bound<'py, PyDict>,
+    ) -> PyResult<Option<Bound<'py, Struct>>> {
+        let Some(template) = &self.template else { return Ok(None) };
+        let (descriptors, end) = template.lay_out(py, sizes)?;
+        let lent = self.endpoint.with(py, |raw| {
+            raw.loan(template.head.len(), template.align, end as usize).map(|mut loan| {
+                template.fill(loan.head_bytes(), &descriptors);
+                let spans = (span(loan.head_bytes()), span(loan.body_bytes()));
+                (Locked(loan.detach()), spans)
+            })
+        })?;
+        let (loan, spans) = lent.map_err(|error| call_error(py, &error.into()))?;
+        let loan = RequestLoan { client: self.endpoint.clone(), loan };
+        lent_message(py, &self.request, Box::new(loan), spans).map(Some)
     }
 
     /// The service's name.
@@ -106,6 +153,17 @@ impl ClientHandle {
     #[pyo3(signature = (message, timeout = None))]
     fn send(&self, py: Python<'_>, message: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<u64> {
         let limit = qos::limit(py, "timeout", timeout)?;
+        let own = |loan: &RequestLoan| Arc::ptr_eq(&loan.client, &self.endpoint);
+        let mut lent = take(py, message, own)?;
+        if lent.is_some() {
+            let sent = self.endpoint.with_detached(py, |raw| {
+                lent.take().map(|RequestLoan { loan, .. }| {
+                    // SAFETY: the loan is one of this client.
+                    unsafe { raw.attach(loan.into_inner()) }.send(limit)
+                })
+            });
+            return after(py, lent, sent)?.map_err(|error| call_error(py, &error));
+        }
         let encoded = encode(py, &self.request, self.flat, message)?;
         let sent = self.endpoint.with_detached(py, |raw| {
             let mut loan =
@@ -184,11 +242,13 @@ impl ClientHandle {
 /// A server of a service.
 #[pyclass(frozen, subclass, module = "situ", name = "Server")]
 pub struct ServerHandle {
-    endpoint: Endpoint<RawServer>,
+    endpoint: Arc<Endpoint<RawServer>>,
     service: String,
     request: TypeHandle,
     reply: TypeHandle,
     flat: bool,
+    /// A new reply, if replies are flat.
+    template: Option<Template>,
 }
 
 /// A request that a server has taken.
@@ -227,9 +287,10 @@ impl ServerHandle {
         let flat = description.reply.encoding == Encoding::Flat;
         let raw = process::detached(py, || RawServer::create(&node, service, &description, &options));
         let raw = raw.map_err(|error| Error::Register.error(py, error))?;
-        let endpoint = Endpoint::new(raw, format!("the server of service {service:?}"));
+        let endpoint = Arc::new(Endpoint::new(raw, format!("the server of service {service:?}")));
+        let template = template(py, flat, reply)?;
         let (service, request, reply) = (service.to_owned(), handle(request), handle(reply));
-        Ok(Self { endpoint, service, request, reply, flat })
+        Ok(Self { endpoint, service, request, reply, flat, template })
     }
 
     /// The service's name.
@@ -298,6 +359,34 @@ impl ServerHandle {
 
 #[pymethods]
 impl RequestObject {
+    /// Lends a reply to it, which is written in place. `sizes` are the numbers of elements of bulk members. Send
+    /// it with `answer`.
+    #[pyo3(signature = (**sizes))]
+    fn loan<'py>(&self, py: Python<'py>, sizes: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+        let server = self.server.get();
+        let sizes = sizes.map_or_else(|| PyDict::new(py), Clone::clone);
+        let Some(template) = &server.template else {
+            if !sizes.is_empty() {
+                let text =
+                    format!("replies of service {:?} are serialized, and need no sizes", server.service);
+                return Err(PyTypeError::new_err(text));
+            }
+            return server.reply.types.class(py, server.reply.id)?.call0();
+        };
+        let (descriptors, end) = template.lay_out(py, &sizes)?;
+        let id = self.handle.id();
+        let lent = server.endpoint.with(py, |raw| {
+            raw.loan(&id, template.head.len(), template.align, end as usize).map(|mut loan| {
+                template.fill(loan.head_bytes(), &descriptors);
+                let spans = (span(loan.head_bytes()), span(loan.body_bytes()));
+                (Locked(loan.detach()), spans)
+            })
+        })?;
+        let (loan, spans) = lent.map_err(|error| answer_error(py, &error))?;
+        let loan = ReplyLoan { server: server.endpoint.clone(), id, loan };
+        Ok(lent_message(py, &server.reply, Box::new(loan), spans)?.into_any())
+    }
+
     /// Answers it. With `more`, this is a part of the reply, and `end` or another answer follows.
     ///
     /// The reply is a message or a dict; instead of it, its members can be given.
@@ -310,6 +399,19 @@ impl RequestObject {
         members: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let server = self.server.get();
+        let own =
+            |loan: &ReplyLoan| Arc::ptr_eq(&loan.server, &server.endpoint) && loan.id == self.handle.id();
+        let mut lent = message.map(|message| take(py, message, own)).transpose()?.flatten();
+        if lent.is_some() {
+            let sent = server.endpoint.with_detached(py, |raw| {
+                lent.take().map(|ReplyLoan { loan, .. }| {
+                    // SAFETY: the loan is one of this server.
+                    let loan = unsafe { raw.attach(loan.into_inner()) };
+                    if more { loan.send_part() } else { loan.send() }
+                })
+            });
+            return after(py, lent, sent)?.map_err(|error| answer_error(py, &error));
+        }
         let members = members.map_or_else(|| PyDict::new(py), Clone::clone).into_any();
         let encoded = encode(py, &server.reply, server.flat, message.unwrap_or(&members))?;
         let id = self.handle.id();

@@ -263,3 +263,78 @@ def test_traces(node):
 
     with situ.trace.slice("part", flow=7):
         assert function(3) == 3
+
+
+def test_loans_of_requests_and_replies(node):
+    np = pytest.importorskip("numpy")
+    schema = situ.Schema(text="""
+        @flat struct Ask { long scale; @bulk sequence<float> numbers; };
+        @flat struct Told { @bulk sequence<float> numbers; };
+        struct Words { string text; };
+    """)
+    types = dict(request=schema.find("Ask"), reply=schema.find("Told"))
+    server, client = node.server("scale", **types), node.client("scale", **types)
+    client.wait_for_server(30)
+
+    def serve():
+        for request in server:
+            asked = request.message
+            reply = request.loan(numbers=asked.numbers.size)
+            reply.numbers[:] = asked.numbers * asked.scale
+            request.answer(reply)
+            with pytest.raises(situ.ReleasedError, match="the loan is sent"):
+                reply.numbers
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    copies = situ.copies()
+    request = client.loan(numbers=3)
+    request.scale = 2
+    request.numbers[:] = [1, 2, 3]
+    reply = client.call(request, timeout=60)
+    assert reply.numbers.tolist() == [2, 4, 6] and isinstance(reply.numbers, np.ndarray)
+    assert situ.copies() == copies
+    with pytest.raises(situ.ReleasedError, match="the loan is sent"):
+        request.scale = 3
+    # A loan that is not sent, one with an array, and one of another client, which is copied.
+    with client.loan(numbers=1):
+        pass
+    request = client.loan(numbers=2)
+    numbers = request.numbers
+    with pytest.raises(situ.BorrowedError, match="1 array"):
+        client.call(request)
+    numbers[:] = 4
+    del numbers
+    other = node.client("scale", **types)
+    request.scale = 1
+    assert other.call(request, timeout=60).numbers.tolist() == [4, 4]
+    request.numbers[0] = 5
+    assert client.call(request, timeout=60).numbers.tolist() == [5, 4]
+    with pytest.raises(situ.ConversionError, match="there is no bulk member `words`"):
+        client.loan(words=3)
+    # Many loans that are dropped.
+    for _ in range(200):
+        client.loan(numbers=1000)
+    request = client.loan(numbers=1)
+    server.close()
+    client.close()
+    del request
+    thread.join()
+
+
+def test_serialized_requests_are_lent_as_new_messages(node):
+    schema = situ.Schema(text="struct Words { string text; };")
+    types = dict(request=schema.find("Words"), reply=schema.find("Words"))
+    server, client = node.server("echo", **types), node.client("echo", **types)
+    client.wait_for_server(30)
+    request = client.loan()
+    request.text = "hello"
+    call = client.send(request, 60)
+    asked = server.recv(30)
+    reply = asked.loan()
+    reply.text = asked.message.text + "!"
+    asked.answer(reply)
+    assert client.take_reply(call)[0].text == "hello!"
+    for lend in (client.loan, asked.loan):
+        with pytest.raises(TypeError, match="serialized"):
+            lend(text=3)
