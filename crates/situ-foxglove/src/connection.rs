@@ -128,6 +128,7 @@ fn is_end(error: &Error) -> bool {
     }
 }
 
+#[allow(clippy::result_large_err, reason = "the trait of the library asks for it")]
 fn open(shared: &Shared, stream: TcpStream) -> Result<WebSocket<TcpStream>, ConnectionError> {
     let end = Instant::now() + HANDSHAKE;
     let failed = |text: &str| ConnectionError::Handshake(text.to_owned());

@@ -4,6 +4,8 @@
 //! from, so pages from elsewhere are refused; otherwise each page that a person opens could read the robot's
 //! topics.
 
+use std::net::IpAddr;
+
 use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tungstenite::http::{HeaderValue, StatusCode};
 
@@ -53,7 +55,10 @@ fn may_connect(origin: &str, host: Option<&str>, origins: &[String]) -> bool {
         return origin != "null" && !origin.starts_with("http");
     };
     let page = without_port(page);
-    matches!(page, "localhost" | "127.0.0.1" | "[::1]") || host.map(without_port) == Some(page)
+    // A name may lead anywhere: a page can have its own name resolved to the address of this machine, after the
+    // browser has loaded it. An address cannot.
+    let is_address = page.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
+    matches!(page, "localhost" | "127.0.0.1" | "[::1]") || is_address && host.map(without_port) == Some(page)
 }
 
 /// The name or address of `host:port`.
@@ -83,8 +88,11 @@ mod tests {
         ] {
             assert!(may(origin, "127.0.0.1:8765"), "{origin}");
         }
-        // A page of the server's own machine, seen from another one.
-        assert!(may("http://robot:8080", "robot:8765"));
+        // A page of the server's own machine, seen from another one: by its address, not by a name.
+        assert!(may("http://10.0.0.7:8080", "10.0.0.7:8765"));
+        assert!(may("http://[fe80::7]:8080", "[fe80::7]:8765"));
+        assert!(!may("http://10.0.0.8:8080", "10.0.0.7:8765"));
+        assert!(!may("http://evil.example:8765", "evil.example:8765"));
         for origin in [
             "https://evil.example",
             "null",

@@ -1,8 +1,8 @@
 //! A recorded service: requests and replies, each with its type, on two topics of the file.
 //!
-//! A subscriber of the requests would count as a server. Therefore an observer reads the messages in place, and
-//! neither clients nor servers see it. A message whose memory is used again before the observer has read it is
-//! counted as lost.
+//! A subscriber of the requests would count as a server. Therefore an observer reads the messages in place,
+//! and neither clients nor servers see it. A message whose memory is used again before the observer has read
+//! it is counted as lost.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -138,8 +138,8 @@ impl RecordedService {
         TopicCounts { lost: self.missed_before + self.observer.missed(), ..self.counts.clone() }
     }
 
-    /// Gives the messages since the last call to the file. Returns whether there were some, and the problem of a
-    /// message that cannot be read.
+    /// Gives the messages since the last call to the file. Returns whether there were some, and the problem
+    /// of a message that cannot be read.
     pub fn record(
         &mut self,
         writer: &mut Writer,
