@@ -174,9 +174,11 @@ mod services {
     use std::error::Error;
     use std::time::Duration;
 
-    use situ::bus::{Client, Node, Refusal, Root, Server};
+    use situ::bus::{Client, Node, OperationError, Refusal, Root, Server};
     use situ_examples::examples::{
-        Calculator_add, Calculator_add_In, Calculator_add_Out, Cloud, CloudBulkLengths, Pose,
+        Calculator_add, Calculator_add_In, Calculator_add_Out, Calculator_divide,
+        Calculator_divide_Exception, Calculator_divide_In, Calculator_divide_Out, Cloud, CloudBulkLengths,
+        DivisionByZero, Pose,
     };
     use situ_testkit::Scratch;
 
@@ -199,6 +201,35 @@ mod services {
         let scratch = Scratch::new("interface");
         let node = Node::in_root("interface", Root::at(scratch.path(), None)).unwrap();
         assert_eq!(add(&node).unwrap(), 42.0);
+    }
+
+    fn divide(node: &Node, a: i64, b: i64) -> Result<String, Box<dyn Error>> {
+        let server = node.server_of::<Calculator_divide>("calculator/divide").create()?;
+        let client = node.client_of::<Calculator_divide>("calculator/divide").create()?;
+        // ANCHOR: service_raises
+        let call = client.call(&Calculator_divide_In { a, b })?;
+        server.serve_outcome(Some(Duration::from_secs(10)), |request| match request.b {
+            0 => Err(DivisionByZero { numerator: request.a }.into()),
+            b => Ok(Calculator_divide_Out { return_: request.a / b }),
+        })?;
+        let shown = match call.outcome() {
+            Ok(given) => given.return_.to_string(),
+            Err(OperationError::Raised(Calculator_divide_Exception::DivisionByZero(raised))) => {
+                format!("{} / 0", raised.numerator)
+            }
+            // No reply came, or the server refused.
+            Err(other) => return Err(other.into()),
+        };
+        // ANCHOR_END: service_raises
+        Ok(shown)
+    }
+
+    #[test]
+    fn an_operation_raises_an_exception() {
+        let scratch = Scratch::new("raises");
+        let node = Node::in_root("raises", Root::at(scratch.path(), None)).unwrap();
+        assert_eq!(divide(&node, 17, 5).unwrap(), "3");
+        assert_eq!(divide(&node, 17, 0).unwrap(), "17 / 0");
     }
 
     fn serve(node: &Node) -> Result<(), Box<dyn Error>> {
