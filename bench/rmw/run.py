@@ -295,8 +295,6 @@ class Table:
                 finally:
                     if team is not None:
                         team.close()
-                    for path in shared_files() - before:
-                        path.unlink(missing_ok=True)
 
     def show(self):
         """The table for people."""

@@ -26,6 +26,8 @@ SHM = pathlib.Path('/dev/shm')
 # For whatever should happen soon: the machine may be slow and loaded.
 TIME_LIMIT = 60.0
 WARM_UP = 10
+# After this time without an image, the missing ones are lost.
+QUIET = 5.0
 PR_SET_PDEATHSIG = 1
 # The middleware, the filter, and whether Fast DDS has the segment of shared memory that the images need.
 RUNS = [('rmw_situ', 'Situ', False), ('rmw_situ', 'rcl', False), ('rmw_fastrtps_cpp', 'rcl', False),
@@ -199,12 +201,12 @@ def run(options, middleware, filter_kind, large, folder):
         first = WARM_UP
 
         def publish(count, last):
-            """Has the camera publish, and returns what the viewer saw until the last image, or for a second without any."""
+            """Has the camera publish, and returns what the viewer saw until the last one, or until none comes."""
             late = {}
             camera.tell(str(count))
             camera.expect('published', TIME_LIMIT + count / options.rate)
             while last not in late:
-                line = viewer.line(1.0)
+                line = viewer.line(QUIET)
                 if line is None:
                     break
                 number, nanoseconds = line.split()

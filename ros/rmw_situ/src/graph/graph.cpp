@@ -1,6 +1,7 @@
 // The nodes and endpoints of a domain: read when they have changed.
 #include "graph/graph.hpp"
 
+#include <chrono>
 #include <cstring>
 
 #include "graph/type_topic.hpp"
@@ -10,6 +11,9 @@
 
 namespace rmw_situ {
 namespace {
+
+// For how long it is enough to know the graph of before.
+constexpr std::chrono::milliseconds kRecent(20);
 
 // What the callbacks of situ_graph_read fill. They run in C, and may not throw.
 struct Reading {
@@ -98,6 +102,7 @@ std::shared_ptr<const GraphNodes> Graph::nodes() {
   if (!watch()) return nullptr;
   forget_if_changed();
   if (nodes_) return nodes_;
+  const auto read_at = std::chrono::steady_clock::now();
   Reading reading;
   situ_error error;
   if (situ_graph_read(&root_, visit_node, visit_endpoint, &reading, &error) != SITU_OK) {
@@ -106,26 +111,45 @@ std::shared_ptr<const GraphNodes> Graph::nodes() {
   }
   if (reading.is_out_of_memory) throw std::bad_alloc();
   nodes_ = std::make_shared<const GraphNodes>(std::move(reading.nodes));
+  recent_ = nodes_;
+  read_at_ = read_at;
   return nodes_;
 }
 
+void Graph::forget_recent() {
+  const std::lock_guard lock(mutex_);
+  recent_ = nullptr;
+}
+
 bool Graph::has_type_topic(const std::string& bus_name, bool is_service, uint64_t schema_hash) {
+  const std::string name = ros_name(bus_name);
+  const auto is_in = [&](const GraphNodes& nodes) {
+    for (const GraphNode& node : nodes) {
+      for (const GraphEndpoint& endpoint : node.endpoints) {
+        if (endpoint.own_topic_hash == schema_hash && is_service_role(endpoint.role) == is_service &&
+            (endpoint.qos.avoid_ros_namespace_conventions ? endpoint.name == bus_name
+                                                          : endpoint.name == name)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  std::shared_ptr<const GraphNodes> recent;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::chrono::steady_clock::now() - read_at_ < kRecent) recent = recent_;
+  }
+  // "No" may be old. An endpoint that went to a topic for itself since then did so because the type of the
+  // name's topic was another one. As long as it is, this endpoint cannot join that topic, and goes there,
+  // too.
+  if (recent && !is_in(*recent)) return false;
   const auto now = nodes();
   if (!now) {
     rmw_reset_error();
     return false;
   }
-  const std::string name = ros_name(bus_name);
-  for (const GraphNode& node : *now) {
-    for (const GraphEndpoint& endpoint : node.endpoints) {
-      if (endpoint.own_topic_hash == schema_hash && is_service_role(endpoint.role) == is_service &&
-          (endpoint.qos.avoid_ros_namespace_conventions ? endpoint.name == bus_name
-                                                        : endpoint.name == name)) {
-        return true;
-      }
-    }
-  }
-  return false;
+  return is_in(*now);
 }
 
 void Graph::add(GuardCondition* condition) {

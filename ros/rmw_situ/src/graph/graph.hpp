@@ -6,6 +6,7 @@
 #include <situ/graph.h>
 
 #include <array>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -53,8 +54,12 @@ class Graph {
   // The graph now. It is read again only if it has changed. NULL, with rmw's error state set, on failure.
   std::shared_ptr<const GraphNodes> nodes();
 
-  // Whether an endpoint is on the topic that a type has for itself. False if the graph cannot be read.
+  // Whether an endpoint is on the topic that a type has for itself. False if the graph cannot be read, or if
+  // it had none some milliseconds ago: otherwise each new endpoint would read the files of all nodes.
   bool has_type_topic(const std::string& bus_name, bool is_service, uint64_t schema_hash);
+
+  // Has the next call of `has_type_topic` read the graph: an endpoint of this process is on such a topic.
+  void forget_recent();
 
   // Guard conditions that are triggered at changes, after `changed` was called.
   void add(GuardCondition* condition);
@@ -74,6 +79,9 @@ class Graph {
   std::mutex mutex_;
   Handle<situ_graph_watch, situ_graph_watch_destroy> watch_;
   std::shared_ptr<const GraphNodes> nodes_;
+  // What was read last, though it may have changed, and when.
+  std::shared_ptr<const GraphNodes> recent_;
+  std::chrono::steady_clock::time_point read_at_;
   std::unordered_set<GuardCondition*> conditions_;
 };
 

@@ -32,6 +32,7 @@ situ_status create_where_type_is(Graph& graph, const std::string& bus_name, bool
   if (status != SITU_ERROR_TYPE) return status;
   situ_error ignored;
   if (create(own.c_str(), &ignored) != SITU_OK) return status;
+  graph.forget_recent();
   RCUTILS_LOG_WARN_NAMED("rmw_situ", "an endpoint does not match others of its name: %s", error->text);
   return SITU_OK;
 }
