@@ -232,6 +232,13 @@ def rmw(rows):
                 duration, "Logarithmic. floor: the copies alone, and a word that is polled. sleeping: RMW_SITU_SPIN_US=0.")
 
 
+def rmw_nodes(rows):
+    cases = ["100 nodes, one process", "100 nodes, 100 processes"]
+    return bars("Start-up of 100 nodes of ROS 2", "from the start of the first process until each has found its two neighbours in a ring",
+                [(case, named(rows.systems("rmw", case, "start_ns"))) for case in cases],
+                duration, "Logarithmic. In 100 processes, rmw_fastrtps_cpp did not finish within 2 minutes.")
+
+
 def quantity(row):
     """The value as the bench prints it in its tables; the page of protobuf has bare nanoseconds."""
     value, metric = row["value"], row["metric"]
@@ -262,5 +269,5 @@ def draw(path):
     rows = Rows(path)
     check_values(rows)
     made = {"hop": hop, "bounded": bounded, "throughput": throughput, "fanout": fanout, "region-change": region,
-            "region-bytes": region_bytes, "protobuf": protobuf, "graphs": graphs, "rmw": rmw}
+            "region-bytes": region_bytes, "protobuf": protobuf, "graphs": graphs, "rmw": rmw, "rmw-nodes": rmw_nodes}
     return {f"numbers-{name}.svg": make(rows).done() for name, make in made.items()}
