@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the benchmark quietly and runs it. Environment:
 #   TABLE  hop, inprocess, fanout, scale, wake, executor, service, throughput, setup, bounded, domains, graphs, region,
-#          protobuf, conversion, conversion-ros or rmw; empty: all of them but rmw
+#          protobuf, conversion, conversion-ros, rmw or python; empty: all of them but rmw and python
 #   JSON   not empty: one JSON object a line and nothing else on standard output
 #   FULL   not empty: measure longer
 # All other output goes to standard error.
@@ -17,6 +17,11 @@ if [ "$table" = rmw ]; then
   rmw/build.sh >&2
   shift
   exec rmw/run.py "$@"
+fi
+if [ "$table" = python ]; then
+  python/build.sh >&2
+  shift
+  exec python/run.py "$@"
 fi
 case $table in
   bounded | domains | graphs) ./setup.sh middleware >&2 ;;
