@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the benchmark quietly and runs it. Environment:
 #   TABLE  hop, inprocess, fanout, scale, wake, executor, service, throughput, setup, bounded, domains, graphs, region,
-#          protobuf, conversion, conversion-ros, rmw or python; empty: all of them but rmw and python
+#          protobuf, conversion, conversion-ros, record, rmw or python; empty: all of them but record, rmw and python
 #   JSON   not empty: one JSON object a line and nothing else on standard output
 #   FULL   not empty: measure longer
 # All other output goes to standard error.
@@ -22,6 +22,12 @@ if [ "$table" = python ]; then
   python/build.sh >&2
   shift
   exec python/run.py "$@"
+fi
+if [ "$table" = record ]; then
+  # A program of its own, which needs no other peers.
+  cargo build --release --quiet -p situ-bench-record >&2
+  shift
+  exec target/release/situ-bench-record "$@"
 fi
 case $table in
   bounded | domains | graphs) ./setup.sh middleware >&2 ;;
