@@ -2,7 +2,7 @@
 
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, TryLockError};
 
 use situ_bus::Root;
 use situ_wire::protobuf::Message;
@@ -12,12 +12,21 @@ use crate::proto::TracePacketWriter;
 use crate::system::thread_id;
 use crate::{Producer, Session};
 
+/// The names of a process's nodes.
+struct Names {
+    /// Without repetitions.
+    all: Vec<String>,
+    /// The name of the process in the trace.
+    title: String,
+}
+
 /// A process that takes part in sessions, until it ends.
 pub(super) struct Process {
     pub(super) producer: Producer,
     pid: u32,
-    /// The names under which it joined, without repetitions.
-    names: Mutex<Vec<String>>,
+    /// The name under which it joined first.
+    name: String,
+    names: Mutex<Names>,
     cmdline: Vec<String>,
     track: u64,
 }
@@ -48,10 +57,11 @@ pub(super) fn connect(root: &Root, name: &str, changed: fn(Option<&Session>)) {
     let pid = std::process::id();
     let cmdline = command_line();
     let Ok(producer) = Producer::connect(root, name, changed) else { return };
-    let names = Mutex::new(vec![name.to_owned()]);
+    let name = name.to_owned();
+    let names = Mutex::new(Names { all: vec![name.clone()], title: name.clone() });
     // Differs after a fork, and in a later process with the same number.
     let track = mix(mix(u64::from(pid), now_ns()), from_ref(&PROCESS).addr() as u64);
-    let process = Process { producer, pid, names, cmdline, track };
+    let process = Process { producer, pid, name, names, cmdline, track };
     PROCESS.store(Box::into_raw(Box::new(process)), Ordering::Release);
 }
 
@@ -59,15 +69,21 @@ impl Process {
     /// Adds the name of a further node.
     fn add_name(&self, name: &str) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        if names.len() < MAX_NAMES && !names.iter().any(|other| other == name) {
-            names.push(name.to_owned());
-            self.producer.rename(&title(&names));
+        if names.all.len() < MAX_NAMES && !names.all.iter().any(|other| other == name) {
+            names.all.push(name.to_owned());
+            names.title = title(&names.all);
+            self.producer.rename(&names.title);
         }
     }
 
-    /// Its name in the trace.
-    fn title(&self) -> String {
-        title(&self.names.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Calls a function with its name in the trace. Neither allocates nor waits, because events may be written
+    /// in signal handlers: while a node is being added, the name is that of the first.
+    fn with_title(&self, call: impl FnOnce(&str)) {
+        match self.names.try_lock() {
+            Ok(names) => call(&names.title),
+            Err(TryLockError::Poisoned(names)) => call(&names.into_inner().title),
+            Err(TryLockError::WouldBlock) => call(&self.name),
+        }
     }
 }
 
@@ -156,7 +172,7 @@ pub(super) fn describe_process(message: Message<'_>, _: &ThreadDescription) {
     let mut description = track.set_process();
     description.set_pid(process.pid as i32);
     process.cmdline.iter().for_each(|argument| description.add_cmdline(argument));
-    description.set_process_name(&process.title());
+    process.with_title(|title| description.set_process_name(title));
 }
 
 /// Writes the packet that describes a thread.
