@@ -5,31 +5,30 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use situ_bus::inspect::{self, InspectError};
-use situ_bus::{Graph, GraphWatchError, Node, NodeError, NodeOptions, Root, TypeDescription};
+use situ_bus::{Graph, Node, NodeOptions, Root, inspect};
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
-use zenoh::query::{ConsolidationMode, Query, QueryTarget, Queryable, Reply};
-use zenoh::sample::{Locality, Sample, SampleKind};
+use zenoh::query::{ConsolidationMode, QueryTarget, Queryable, Reply};
+use zenoh::sample::Locality;
 
-use crate::config::{ConfigError, SessionOptions};
+use crate::config::SessionOptions;
+use crate::discovery::{BRIDGES, TYPES, ToldType, answer_types, read_type, watch_graph, watch_tokens};
+use crate::error::BridgeError;
 use crate::inbound::{Inbound, endpoint_data};
 use crate::local_types::LocalTypes;
 use crate::message_type::MessageType;
 use crate::outbound::Outbound;
-use crate::plan::{InName, Numbers, Plan, Planner};
+use crate::plan::{InName, Numbers, Plan, Planner, is_of_bridge};
 use crate::rules::Rules;
 use crate::service_in::ServiceIn;
 use crate::service_out::{ServiceOut, ServiceTypes};
 use crate::shared::{Event, NODE_MARK, Shared, Tokens, type_key};
 use crate::status::{CrossingStatus, PeerStatus, Status, Way};
 use crate::wire::names::{WireType, bus_topic, bus_type_name};
-use crate::wire::schema_text::{self, SchemaTextError};
+use crate::wire::schema_text;
 use crate::wire::token::{Kind, Space, Token, gid_of};
-use crate::wire::type_hash::Subject;
 
 /// Changes that come within this time are handled together.
 const GATHER: Duration = Duration::from_millis(3);
@@ -42,11 +41,13 @@ const ASK_LIMIT: Duration = Duration::from_secs(5);
 /// How many changes are handled together at most: peers may send them without end.
 const MAX_GROUP: usize = 10_000;
 /// How many tokens of others are kept.
-const MAX_TOKENS: usize = 100_000;
-/// What keys of bridges begin with.
-const BRIDGES: &str = "@situ_bridge";
-/// What keys of types begin with.
-const TYPES: &str = "@situ_type";
+const MAX_TOKENS: usize = 20_000;
+/// How many nodes of others are shown here: each is a file.
+const MAX_NODES: usize = 1024;
+/// How many publishers of others have one here: each has shared memory.
+const MAX_PUBLISHERS: usize = 4096;
+/// How many types that others told are kept.
+const MAX_TOLD: usize = 1024;
 
 /// What a bridge does.
 #[derive(Debug)]
@@ -61,47 +62,6 @@ pub struct BridgeOptions {
     pub session: SessionOptions,
     /// What crosses.
     pub rules: Rules,
-}
-
-/// Why a bridge cannot begin or go on.
-#[derive(Debug, thiserror::Error)]
-pub enum BridgeError {
-    /// The configuration cannot be used.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// There is no session.
-    #[error("Zenoh cannot open a session: {reason}")]
-    Open {
-        /// Why not.
-        reason: String,
-    },
-    /// Zenoh refuses what every bridge declares.
-    #[error("Zenoh refuses {what}: {reason}")]
-    Declare {
-        /// What it refuses.
-        what: &'static str,
-        /// Why.
-        reason: String,
-    },
-    /// There is no node.
-    #[error(transparent)]
-    Node(#[from] NodeError),
-    /// The graph cannot be watched.
-    #[error(transparent)]
-    Watch(#[from] GraphWatchError),
-    /// The graph cannot be read.
-    #[error(transparent)]
-    Inspect(#[from] InspectError),
-    /// A thread cannot be started.
-    #[error("cannot start a thread: {0}")]
-    Thread(#[from] std::io::Error),
-}
-
-/// The type of a topic or service that another machine told.
-#[derive(Debug, Clone)]
-enum ToldType {
-    Topic(Arc<MessageType>),
-    Service(ServiceTypes),
 }
 
 /// A bridge.
@@ -155,10 +115,6 @@ fn host() -> String {
     if good.is_empty() { "unknown".to_owned() } else { good.chars().take(64).collect() }
 }
 
-fn declare_error(what: &'static str) -> impl Fn(zenoh::Error) -> BridgeError {
-    move |error| BridgeError::Declare { what, reason: error.to_string() }
-}
-
 impl Bridge {
     /// Opens a session, and joins the root.
     pub fn start(options: BridgeOptions) -> Result<Self, BridgeError> {
@@ -178,7 +134,7 @@ impl Bridge {
         let name = shared.session.zid().to_string();
         let own = format!("{BRIDGES}/{domain}/{name}/{:016x}/{}", shared.origin, host());
         let own = shared.session.liveliness().declare_token(own).wait();
-        let _own = own.map_err(declare_error("the token of a bridge"))?;
+        let _own = own.map_err(BridgeError::declare("the token of a bridge"))?;
         let _types = answer_types(&shared)?;
         Ok(Self {
             node,
@@ -408,6 +364,13 @@ impl Bridge {
         if let Some(node) = self.proxies.get(&place) {
             return Some(node.clone());
         }
+        if self.proxies.len() >= MAX_NODES {
+            self.refuse(
+                "nodes",
+                format!("more than {MAX_NODES} nodes on other machines: others are not shown"),
+            );
+            return None;
+        }
         let mut user_data = NODE_MARK.to_vec();
         user_data.extend_from_slice(token.session.as_bytes().get(..32).unwrap_or(token.session.as_bytes()));
         let namespace = if token.namespace == "/" { String::new() } else { token.namespace.clone() };
@@ -431,6 +394,7 @@ impl Bridge {
 
     fn apply_inbound(&mut self, plan: &Plan, remote: &HashMap<String, Token>) {
         self.inbound.retain(|key, _| plan.in_topics.contains_key(key));
+        let mut publishers: usize = self.inbound.values().map(|it| it.tokens().len()).sum();
         for (key, wanted) in &plan.in_topics {
             if !self.inbound.contains_key(key) {
                 let Some(made) = self.make_inbound(key, wanted) else { continue };
@@ -445,7 +409,15 @@ impl Bridge {
             let known = it.tokens();
             for text in wanted.tokens.iter().filter(|text| !known.contains(text)) {
                 let Some(token) = remote.get(text) else { continue };
+                if publishers >= MAX_PUBLISHERS {
+                    let text = format!(
+                        "more than {MAX_PUBLISHERS} publishers on other machines: others are ignored"
+                    );
+                    self.refuse("publishers", text);
+                    break;
+                }
                 let (Some(endpoint), Some(node)) = (&token.endpoint, self.proxy(token)) else { continue };
+                publishers += 1;
                 let added = it.add(&node, text, gid_of(text), &endpoint.type_hash, &endpoint.qos);
                 if let Err(error) = added {
                     self.refuse(
@@ -545,7 +517,7 @@ impl Bridge {
     }
 
     fn take_type(&mut self, wire: WireType, bytes: &[u8]) -> bool {
-        if self.told.contains_key(&wire) {
+        if self.told.contains_key(&wire) || self.told.len() >= MAX_TOLD {
             return false;
         }
         match read_type(&wire, bytes) {
@@ -675,99 +647,5 @@ impl Bridge {
 fn serves_here(graph: &Graph, name: &str) -> bool {
     let services = graph.services();
     let found = services.iter().find(|service| service.name == name);
-    found.is_some_and(|service| service.servers.iter().any(|(node, _)| !crate::plan::is_of_bridge(node)))
-}
-
-/// Reads a type that was told. It must be the one with the hash that was asked for.
-fn read_type(wire: &WireType, bytes: &[u8]) -> Result<ToldType, SchemaTextError> {
-    let read = |bytes: &[u8], is_whole: bool| -> Result<TypeDescription, SchemaTextError> {
-        schema_text::from_bytes(bytes, |schema, name| {
-            let root = schema.find(name).ok_or_else(|| wire.hash.clone())?;
-            let is_it = match wire.space {
-                _ if !is_whole => true,
-                Space::Ros => {
-                    bus_type_name(&wire.name).as_deref() == Some(name)
-                        && Subject::Message(schema, root).has_hash(&wire.hash)
-                }
-                Space::Situ => {
-                    name == wire.name && schema_text::hash_text(schema.schema_hash(root)) == wire.hash
-                }
-            };
-            if is_it { Ok(()) } else { Err(wire.hash.clone()) }
-        })
-    };
-    let make = |description: TypeDescription| {
-        MessageType::new(&description).map(Arc::new).map_err(|error| SchemaTextError::Schema {
-            name: description.name.clone(),
-            reason: error.to_string(),
-        })
-    };
-    let Some(at) = bytes.iter().position(|byte| *byte == 0x1e) else {
-        return Ok(ToldType::Topic(make(read(bytes, true)?)?));
-    };
-    let (request, reply) = (make(read(&bytes[..at], false)?)?, make(read(&bytes[at + 1..], false)?)?);
-    let found = request.service_wire(&reply, None);
-    let has_hash = found.hash == wire.hash || request.service_subject(&reply).has_hash(&wire.hash);
-    if found.space != wire.space || found.name != wire.name || !has_hash {
-        let (found, expected) = (found.hash, wire.hash.clone());
-        return Err(SchemaTextError::Hash { name: wire.name.clone(), found, expected });
-    }
-    Ok(ToldType::Service(ServiceTypes { request, reply, space: wire.space }))
-}
-
-/// Tells when the graph may have changed, until the bridge ends.
-fn watch_graph(shared: &Arc<Shared>, node: &Node) -> Result<(), BridgeError> {
-    let watch = node.watch_graph()?;
-    let (events, shared) = (shared.events.clone(), Arc::downgrade(shared));
-    events.send(Event::Graph).ok();
-    Builder::new().name("bridge-watch".into()).spawn(move || {
-        while shared.strong_count() > 0 {
-            match watch.wait(Some(Duration::from_millis(500))) {
-                Ok(false) => {}
-                Ok(true) => {
-                    if events.send(Event::Graph).is_err() {
-                        return;
-                    }
-                }
-                Err(_) => return,
-            }
-        }
-    })?;
-    Ok(())
-}
-
-/// Tells of tokens of others.
-fn watch_tokens(shared: &Arc<Shared>) -> Result<(), BridgeError> {
-    let domain = shared.domain;
-    for prefix in [Space::Ros.prefix(), Space::Situ.prefix(), BRIDGES] {
-        let events = shared.events.clone();
-        let tell = move |sample: Sample| {
-            let key = sample.key_expr().as_str().to_owned();
-            let _ = events.send(match sample.kind() {
-                SampleKind::Put => Event::Joined(key),
-                SampleKind::Delete => Event::Left(key),
-            });
-        };
-        let tokens = shared.session.liveliness().declare_subscriber(format!("{prefix}/{domain}/**"));
-        let watched = tokens.history(true).callback(tell).background().wait();
-        watched.map_err(declare_error("a subscriber of tokens"))?;
-    }
-    Ok(())
-}
-
-/// Answers questions for types.
-fn answer_types(shared: &Arc<Shared>) -> Result<Queryable<()>, BridgeError> {
-    let weak = Arc::downgrade(shared);
-    let answer = move |query: Query| {
-        let Some(shared) = weak.upgrade() else { return };
-        let key = query.key_expr().as_str();
-        let mut parts = key.rsplitn(3, '/');
-        let (Some(hash), Some(name)) = (parts.next(), parts.next()) else { return };
-        if let Some(text) = shared.type_text(&format!("{name}/{hash}")) {
-            let _ = query.reply(query.key_expr().clone(), text).wait();
-        }
-    };
-    let queryable = shared.session.declare_queryable(format!("{TYPES}/{}/**", shared.domain));
-    let declared = queryable.callback(answer).allowed_origin(Locality::Remote).wait();
-    declared.map_err(declare_error("a queryable for types"))
+    found.is_some_and(|service| service.servers.iter().any(|(node, _)| !is_of_bridge(node)))
 }

@@ -6,6 +6,7 @@
 //!   bridge        holds what crosses, and changes it with the graph here and the tokens of others
 //!      │
 //!      ▼
+//!   discovery     changes of the graph, tokens of others, types that are told
 //!   plan          what should cross: decided from the graph, the tokens and the rules
 //!   outbound      a topic that leaves: a thread that sends held samples
 //!   inbound       a topic that comes: written once into loans
@@ -22,6 +23,8 @@
 mod bridge;
 mod config;
 mod counts;
+mod discovery;
+mod error;
 mod inbound;
 mod local_types;
 mod message_type;
@@ -34,8 +37,9 @@ mod shared;
 mod status;
 mod wire;
 
-pub use bridge::{Bridge, BridgeError, BridgeOptions, Waker};
+pub use bridge::{Bridge, BridgeOptions, Waker};
 pub use config::{ConfigError, SessionOptions};
 pub use counts::CountValues;
+pub use error::BridgeError;
 pub use rules::{Crossing, Direction, Matcher, Priority, Rule, Rules};
 pub use status::{CrossingStatus, PeerStatus, Status, Way};

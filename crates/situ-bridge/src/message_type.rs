@@ -4,7 +4,7 @@
 //! buffer that Zenoh sends. Large parts of flat messages are sent from where they lie. All other types travel
 //! as they lie: a head of 16 bytes (the encoding, and the size of the message's head), its head, its body.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use situ_bus::{Encoding, RawLoan, RawReplyLoan, RawRequestLoan, RawSample, TypeDescription};
@@ -92,6 +92,8 @@ pub struct MessageType {
     schema: Schema,
     root: TypeId,
     projection: Projection,
+    /// The hash that ROS has for it, once it was asked for.
+    ros_hash: OnceLock<Option<String>>,
 }
 
 /// One of the two parts of a held sample.
@@ -135,7 +137,7 @@ impl MessageType {
         let schema = schema.map_err(|error| TypeError::Schema { name: name(), reason: error.to_string() })?;
         let root = schema.find(&description.name).ok_or_else(|| TypeError::Missing { name: name() })?;
         let projection = Projection::new(&schema, root);
-        Ok(Self { description: description.clone(), schema, root, projection })
+        Ok(Self { description: description.clone(), schema, root, projection, ros_hash: OnceLock::new() })
     }
 
     /// The same; the hash of the schema, and the form that follows from the type, are worked out.
@@ -187,8 +189,8 @@ impl MessageType {
     /// ROS.
     pub fn wire(&self, told: Option<String>) -> WireType {
         let ros = dds_name(self.name()).and_then(|name| {
-            let hash = told.or_else(|| self.subject().hash())?;
-            Some(WireType { space: Space::Ros, name, hash })
+            let own = || self.ros_hash.get_or_init(|| self.subject().hash()).clone();
+            Some(WireType { space: Space::Ros, name, hash: told.or_else(own)? })
         });
         ros.unwrap_or_else(|| WireType {
             space: Space::Situ,

@@ -1,5 +1,6 @@
 //! Machines for tests: each has a root and a bridge, and all are in one process.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -120,7 +121,9 @@ pub struct Machine {
 /// How a machine's bridge is made.
 pub struct Setup {
     pub listen: bool,
-    /// Where; otherwise on any port of this machine.
+    /// Zenoh's configuration file.
+    pub config: Option<PathBuf>,
+    /// Where it listens; otherwise on any port of this machine.
     pub listen_on: Option<String>,
     pub connect: Vec<String>,
     pub mode: Option<&'static str>,
@@ -129,7 +132,14 @@ pub struct Setup {
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { listen: true, listen_on: None, connect: Vec::new(), mode: None, rules: Rules::default() }
+        Self {
+            listen: true,
+            config: None,
+            listen_on: None,
+            connect: Vec::new(),
+            mode: None,
+            rules: Rules::default(),
+        }
     }
 }
 
@@ -156,7 +166,7 @@ impl Machine {
         let listen = setup.listen_on.unwrap_or_else(|| "tcp/127.0.0.1:0".into());
         let listen = setup.listen.then_some(listen);
         let session = SessionOptions {
-            file: None,
+            file: setup.config,
             connect: setup.connect,
             listen: listen.into_iter().collect(),
             mode: setup.mode.map(str::to_owned),

@@ -6,4 +6,5 @@ mod loops;
 mod namespaces;
 mod network;
 mod services;
+mod tls;
 mod topics;
