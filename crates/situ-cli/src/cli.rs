@@ -1,6 +1,7 @@
 //! The command line: every command, option and example that `--help` shows.
 
 mod blackboard;
+mod bridge;
 mod foxglove;
 mod inspect;
 mod proto;
@@ -21,6 +22,7 @@ use situ::bus::{Durability, Reliability};
 use crate::output::ColorChoice;
 
 pub use blackboard::{BlackboardCommand, GetArgs, WatchArgs};
+pub use bridge::BridgeArgs;
 pub use foxglove::FoxgloveArgs;
 pub use inspect::{CallArgs, DomainCommand, GraphArgs, NodeCommand, ServiceCommand, ServiceEchoArgs};
 pub use proto::{ProtoArgs, ProtoCommand};
@@ -119,6 +121,8 @@ pub enum Command {
     Play(PlayArgs),
     /// Keep the last seconds of topics in memory, and write them when something happened
     Flashback(FlashbackArgs),
+    /// Bridge topics and services to other machines, by Zenoh, as ROS 2's rmw_zenoh
+    Bridge(BridgeArgs),
     /// Serve topics to Foxglove, live, and let it publish
     Foxglove(FoxgloveArgs),
     /// Inspect the running nodes and their topics

@@ -6,10 +6,11 @@ use crate::cli::STYLES;
 use crate::output::terminal_width;
 
 /// The groups, and the commands in them in their order. A command that is in no group is in the last one.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("See what runs", &["topic", "top", "node", "service", "blackboard", "graph", "domain", "foxglove"]),
     ("Measure", &["bench"]),
     ("Record", &["record", "play", "flashback", "trace"]),
+    ("Other machines", &["bridge"]),
     ("Write code", &["new", "schema", "gen", "proto"]),
     ("Care for the machine", &["doctor", "clean", "completions", "demo", "help"]),
 ];

@@ -1,6 +1,7 @@
 //! The `situ` command: inspects topics and nodes, generates code, checks the machine, runs the demo.
 
 mod bench;
+mod bridge;
 mod cli;
 mod commands;
 mod demo;
@@ -68,6 +69,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
         },
         Command::Record(arguments) => record::run(&context, &arguments),
         Command::Play(arguments) => record::play::run(&context, &arguments),
+        Command::Bridge(arguments) => bridge::run(&context, &arguments),
         Command::Flashback(arguments) => record::flashback::run(&context, &arguments),
         Command::Foxglove(arguments) => foxglove::run(&context, &arguments),
         Command::Top(arguments) => top::run(&context, &arguments),
