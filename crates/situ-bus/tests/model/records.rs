@@ -2,9 +2,11 @@
 //! holds, where the process may die between any two steps.
 //!
 //! Mutations that the first model finds, each one in a broken variant below: any `Acquire` or `Release` of
-//! `protocol/record_state.rs` made `Relaxed` (six of them), a plain store of LAST in `forget`, and FREE stored
-//! before the pool is out. The second model finds a sample that releases its slot before its last read, a
-//! record that is given back before its last use, and a place that is freed while its process still runs.
+//! `protocol/record_state.rs` made `Relaxed` (six of them), a plain store of LAST in `forget`, and FREE
+//! stored before the pool is out. Each of the six, made by hand in that file, fails
+//! `samples_outlive_their_subscriber`. The second model finds a sample that releases its slot before its last
+//! read, a record that is given back before its last use, and a place that is freed while its process still
+//! runs.
 
 use std::sync::Arc;
 
