@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of memory, bus and traces under AddressSanitizer and ThreadSanitizer. Those of containers and
-# regions have no threads, and run under the first, in C++ too. So do those of rmw_situ:
+# regions have no threads, and run under the first, in C++ too. Those of rmw_situ run under both:
 # scripts/sanitize.sh [address] [thread] [cpp] [rmw]
 #
 # The standard library is built with the sanitizer too, so that errors inside it are found.
