@@ -7,6 +7,8 @@ import struct
 import zlib
 from typing import Any, Optional, Tuple
 
+from ._errors import ConversionError
+
 #: The numbers of channels and the kinds of numbers of encodings, by the names that ROS uses.
 _ENCODINGS = {
     "rgb8": (3, "u1"),
@@ -25,16 +27,34 @@ _ENCODINGS = {
 _MOST = 480
 
 
+_KNOWN = {name.lower(): parts for name, parts in _ENCODINGS.items()}
+
+
+def _members(cls: Any) -> Any:
+    """The member with the data of a class of images, and whether it has `encoding` and `step`; None of other
+    classes. Kept in the class, because finding it takes longer than all the rest."""
+    found = cls.__dict__.get("__image__", False)
+    if found is False:
+        names = {name for name, _, _ in cls.__situ__.members}
+        data = next((name for name in ("data", "pixels") if name in names), None)
+        is_image = data is not None and {"height", "width"} <= names
+        found = (data, "encoding" in names, "step" in names) if is_image else None
+        cls.__image__ = found
+    return found
+
+
 def _parts(message: Any) -> Optional[Tuple[int, int, str, int, Any]]:
     """Height, width, encoding, bytes of a row, and data of an image."""
-    names = {name for name, _, _ in type(message).__situ__.members}
-    data = next((name for name in ("data", "pixels") if name in names), None)
-    if data is None or not {"height", "width"} <= names:
+    found = _members(type(message))
+    if found is None:
         return None
-    encoding = message["encoding"] if "encoding" in names else "rgb8"
-    encoding = getattr(encoding, "name", encoding)
-    step = message["step"] if "step" in names else 0
-    return message["height"], message["width"], str(encoding).lower(), step, message[data]
+    data, has_encoding, has_step = found
+    encoding = "rgb8"
+    if has_encoding:
+        encoding = message["encoding"]
+        encoding = str(getattr(encoding, "name", encoding)).lower()
+    step = message["step"] if has_step else 0
+    return message["height"], message["width"], encoding, step, message[data]
 
 
 def image(message: Any) -> Any:
@@ -43,21 +63,22 @@ def image(message: Any) -> Any:
     A message is an image if it has the members `height`, `width` and `data` or `pixels`, and perhaps
     `encoding` and `step`, as `sensor_msgs/Image` has them. Images of one channel have two dimensions.
     """
-    from ._errors import ConversionError
-
     parts = _parts(message)
     if parts is None:
         raise ConversionError(f"{type(message).__situ__.name} is no image: it has no height, width and data")
     height, width, encoding, step, data = parts
     if getattr(data, "ndim", 1) >= 2:
         return data
-    known = {key.lower(): value for key, value in _ENCODINGS.items()}.get(encoding)
+    known = _KNOWN.get(encoding)
     if known is None:
         raise ConversionError(f"the encoding {encoding!r} is not known; there are: {', '.join(_ENCODINGS)}")
     channels, kind = known
-    numbers = data.view(kind) if data.dtype.itemsize == 1 else data
+    size = data.dtype.itemsize
+    numbers = data.view(kind) if size == 1 and (kind != "u1" or data.dtype.kind != "u") else data
     row = width * channels
     each = step // numbers.dtype.itemsize if step else row
+    if each == row and channels > 1 and numbers.size == height * row:
+        return numbers.reshape(height, width, channels)
     if each < row or height * each > numbers.size:
         raise ConversionError(f"{numbers.size} numbers are too few for {height} rows of {max(each, row)}")
     rows = numbers[: height * each].reshape(height, each)[:, :row]
