@@ -150,7 +150,12 @@ fn code_in_the_book_is_that_of_the_files() {
             let code = std::fs::read_to_string(repository().join(file)).unwrap();
             let skipped = first.parse::<usize>().unwrap() - 1;
             let code = match name {
-                "" => code.lines().skip(skipped).collect::<Vec<_>>().join("\n"),
+                "" => {
+                    let lines = code.lines().skip(skipped);
+                    // The comments that begin and end a part are for this test alone.
+                    let shown = lines.filter(|line| !line.trim_start().starts_with("// ANCHOR"));
+                    shown.collect::<Vec<_>>().join("\n")
+                }
                 _ => part_of(&code, name).unwrap_or_else(|| panic!("{file} has no part {name}")),
             };
             renewed.push_str(&format!("{MARK}{source}. -->\n```{language}\n{code}\n```\n{rest}"));
