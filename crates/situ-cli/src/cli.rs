@@ -157,7 +157,7 @@ pub enum Command {
         #[command(subcommand)]
         command: SchemaCommand,
     },
-    /// Generate Rust, C++ or C code from message definitions
+    /// Generate Rust, C++, C or Python code from message definitions
     Gen(GenArgs),
     /// Print protobuf messages as text, and encode them from text
     Proto {
