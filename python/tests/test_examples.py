@@ -3,6 +3,7 @@
 import asyncio
 import doctest
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import situ._topic
 import situ._types
 import situ.trace
 
+COMMAND = os.environ.get("SITU_COMMAND", "")
 EXAMPLES = pathlib.Path(__file__).resolve().parents[1] / "examples"
 
 
@@ -105,7 +107,7 @@ def test_the_page_of_the_book(root, tmp_path, monkeypatch):
         if lines and lines[-1].startswith("`") and lines[-1].endswith("`:"):
             files[lines[-1].strip("`:")] = code.partition("\n")[2]
     programs = {"publisher.py", "subscriber.py", "server.py", "client.py"}
-    assert set(files) == programs | {"robot.idl", "calc/srv/Add.srv"}
+    assert set(files) == programs | {"robot.idl", "calc/srv/Add.srv", "typed.py"}
     for name, body in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(body)
@@ -121,3 +123,9 @@ def test_the_page_of_the_book(root, tmp_path, monkeypatch):
 
     assert "1080 rays" in output("publisher.py", "subscriber.py")
     assert output("server.py", "client.py") == "3\n"
+    if COMMAND:
+        generate = [COMMAND, "gen", "--lang", "python", "--out", ".", "--namespace", "generated", "robot.idl"]
+        subprocess.run(generate, cwd=tmp_path, check=True)
+        typed = [sys.executable, "typed.py"]
+        shown = subprocess.run(typed, cwd=tmp_path, timeout=100, capture_output=True, text=True, check=True).stdout
+        assert shown == "MOVING [1. 2. 3.]\n"
