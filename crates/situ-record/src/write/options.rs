@@ -89,7 +89,7 @@ impl Default for WriterOptions {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum WriteError {
     /// The file exists.
-    #[error("{0} exists already: choose another name, or allow that it is replaced")]
+    #[error("{0} exists already: choose another name, or replace it (`--overwrite`)")]
     Exists(PathBuf),
     /// The file cannot be made.
     #[error("cannot make {path}: {source}")]
