@@ -145,7 +145,7 @@ fn open(shared: &Shared, stream: TcpStream) -> Result<WebSocket<TcpStream>, Conn
     loop {
         match turn {
             Ok(socket) => return Ok(socket),
-            Err(HandshakeError::Failure(error)) => return Err(failed(&error.to_string())),
+            Err(HandshakeError::Failure(error)) => return Err(failed(&reason(&error))),
             Err(HandshakeError::Interrupted(more)) => {
                 let left = end.saturating_duration_since(Instant::now());
                 if left.is_zero() || shared.is_stopped() {
@@ -158,6 +158,15 @@ fn open(shared: &Shared, stream: TcpStream) -> Result<WebSocket<TcpStream>, Conn
             }
         }
     }
+}
+
+/// Why a request opens no connection: what the client was told, otherwise what is wrong with it.
+fn reason(error: &Error) -> String {
+    let told = match error {
+        Error::Http(response) => response.body().as_deref(),
+        _ => None,
+    };
+    told.map_or_else(|| error.to_string(), |text| String::from_utf8_lossy(text).into_owned())
 }
 
 /// Waits for the connection. A signal ends the wait, too.

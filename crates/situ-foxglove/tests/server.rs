@@ -500,7 +500,10 @@ fn hostile_clients_harm_only_themselves() {
     wait_until("the bad one is gone", || {
         server.clients().iter().filter(|it| it.subscriptions > 0).count() == 1
     });
-    assert!(server.take_warnings().iter().any(|it| it.contains("Space limit exceeded")));
+    let warnings = server.take_warnings();
+    for expected in ["Space limit exceeded", "pages from \"https://evil.example\" may not connect"] {
+        assert!(warnings.iter().any(|it| it.contains(expected)), "{expected}: {warnings:?}");
+    }
     drop(endless);
 }
 
