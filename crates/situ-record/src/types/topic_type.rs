@@ -1,4 +1,5 @@
 //! How the messages of a topic stand in a file, and how a channel of a file becomes a topic again.
+//! `spec/record.md` specifies what a channel says.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
