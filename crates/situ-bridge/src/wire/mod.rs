@@ -9,7 +9,8 @@
 //!   schema_text  a type of Situ, as one bridge tells it another
 //! ```
 //!
-//! `spec/bridge.md` specifies it. All of this is read from the network: nothing here panics, and sizes are limited before memory is taken.
+//! `spec/bridge.md` specifies it. All of this is read from the network: nothing here panics, and sizes are
+//! limited before memory is taken.
 
 pub mod attachment;
 pub mod names;
