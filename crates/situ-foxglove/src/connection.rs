@@ -16,11 +16,12 @@ use crate::handshake;
 use crate::inbound::{ENCODINGS, Inbound};
 use crate::protocol::{ClientMessage, Level, ServerChannel, ServerMessage, SubscriptionRequest, client_data};
 use crate::shared::{ClientState, Shared};
+use crate::stream::{Stall, Stream};
 use crate::subscription::{Subscription, Taken};
 
 /// How long a client may take for the request that opens the connection.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// How long a client may accept no bytes, before its connection counts as dead.
+/// How long a client may accept not a single byte, before its connection counts as dead.
 const STALLED: Duration = Duration::from_secs(30);
 /// How often a client is asked whether it is there, and how long it may be silent.
 const PING: Duration = Duration::from_secs(15);
@@ -35,6 +36,11 @@ const TURN: usize = 64;
 const MAX_MESSAGE: usize = 16 << 20;
 /// The channels that one message tells.
 const ADVERTISED: usize = 64;
+/// The refusals that answer one message. A message may ask for millions of things, and all answers are kept
+/// until the client reads them.
+const MAX_REFUSALS: usize = 16;
+/// The longest text of a refusal, which may quote the client.
+const MAX_REFUSAL: usize = 2048;
 /// What is buffered before bytes go to the connection.
 const WRITE_BUFFER: usize = 64 << 10;
 
@@ -67,7 +73,7 @@ impl From<Error> for ConnectionError {
 struct Connection<'s> {
     shared: &'s Shared,
     state: &'s ClientState,
-    socket: WebSocket<TcpStream>,
+    socket: WebSocket<Stream>,
     /// The channels that the client knows, and the state of the list that it knows.
     known: BTreeMap<u32, Arc<Channel>>,
     version: u64,
@@ -79,8 +85,8 @@ struct Connection<'s> {
     /// When something was heard of the client, and when it was asked last.
     heard: Instant,
     asked: Instant,
-    /// Since when it accepts nothing.
-    stalled: Option<Instant>,
+    /// Whether it accepts nothing now, and since when.
+    stall: Stall,
     set: WaitSet,
 }
 
@@ -108,7 +114,7 @@ pub fn serve(shared: &Shared, state: &ClientState, stream: TcpStream) -> Result<
         inbound: Inbound::default(),
         heard: now,
         asked: now,
-        stalled: None,
+        stall: Stall::default(),
         set,
     };
     match connection.run() {
@@ -129,7 +135,7 @@ fn is_end(error: &Error) -> bool {
 }
 
 #[allow(clippy::result_large_err, reason = "the trait of the library asks for it")]
-fn open(shared: &Shared, stream: TcpStream) -> Result<WebSocket<TcpStream>, ConnectionError> {
+fn open(shared: &Shared, stream: TcpStream) -> Result<WebSocket<Stream>, ConnectionError> {
     let end = Instant::now() + HANDSHAKE;
     let failed = |text: &str| ConnectionError::Handshake(text.to_owned());
     let config = WebSocketConfig::default()
@@ -141,7 +147,7 @@ fn open(shared: &Shared, stream: TcpStream) -> Result<WebSocket<TcpStream>, Conn
     let origins = shared.options.origins.clone();
     let callback =
         move |request: &_, response| handshake::answer(request, response, &origins).map_err(|it| *it);
-    let mut turn = accept_hdr_with_config(stream, callback, Some(config));
+    let mut turn = accept_hdr_with_config(Stream::new(stream), callback, Some(config));
     loop {
         match turn {
             Ok(socket) => return Ok(socket),
@@ -169,6 +175,19 @@ fn reason(error: &Error) -> String {
     told.map_or_else(|| error.to_string(), |text| String::from_utf8_lossy(text).into_owned())
 }
 
+/// Obeys the parts of a message, until too many of them are refused. Returns why.
+fn refusals<T>(parts: Vec<T>, mut obey: impl FnMut(T) -> Result<(), String>) -> Vec<String> {
+    let mut refused = Vec::new();
+    for part in parts {
+        if refused.len() == MAX_REFUSALS {
+            refused.push("the rest of the message is ignored: too much of it is refused".to_owned());
+            break;
+        }
+        refused.extend(obey(part).err());
+    }
+    refused
+}
+
 /// Waits for the connection. A signal ends the wait, too.
 fn wait_for(stream: &TcpStream, what: PollFlags, time: Duration) {
     let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
@@ -189,14 +208,14 @@ impl Connection<'_> {
         let mut ready = ReadySources::new();
         while !self.shared.is_stopped() {
             if !self.flush()? {
-                wait_for(self.socket.get_ref(), PollFlags::OUT, GLANCE);
+                wait_for(self.socket.get_ref().socket(), PollFlags::OUT, GLANCE);
                 continue;
             }
             self.tell_channels()?;
             let has_read = self.read_turn()?;
             let has_taken = self.take_turn()?;
             self.look_after()?;
-            if !has_read && !has_taken && self.stalled.is_none() {
+            if !has_read && !has_taken && !self.stall.is_on() {
                 self.wait(&mut ready)?;
             }
         }
@@ -214,12 +233,14 @@ impl Connection<'_> {
     fn is_written(&mut self, result: Result<(), Error>) -> Result<bool, ConnectionError> {
         match result {
             Ok(()) => {
-                self.stalled = None;
+                if self.stall.end() {
+                    // It was not read, and not asked, while it was behind.
+                    self.heard = Instant::now();
+                }
                 Ok(true)
             }
             Err(Error::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                let since = *self.stalled.get_or_insert_with(Instant::now);
-                if since.elapsed() > STALLED {
+                if self.stall.lasts(Instant::now(), self.socket.get_ref().written()) > STALLED {
                     return Err(ConnectionError::Dead(STALLED));
                 }
                 Ok(false)
@@ -240,7 +261,9 @@ impl Connection<'_> {
     }
 
     fn refuse(&mut self, why: &dyn std::fmt::Display) -> Result<(), ConnectionError> {
-        self.say(&ServerMessage::Status { level: Level::Error, message: &why.to_string() })
+        let mut message = why.to_string();
+        message.truncate(message.floor_char_boundary(MAX_REFUSAL));
+        self.say(&ServerMessage::Status { level: Level::Error, message: &message })
     }
 
     /// Tells the client of channels that are new or gone.
@@ -281,7 +304,7 @@ impl Connection<'_> {
     fn read_turn(&mut self) -> Result<bool, ConnectionError> {
         for turn in 0..TURN {
             // What answers it must be written first, so that a client that does not read is not read.
-            if self.stalled.is_some() {
+            if self.stall.is_on() {
                 return Ok(true);
             }
             match self.socket.read() {
@@ -320,59 +343,49 @@ impl Connection<'_> {
     }
 
     fn obey(&mut self, message: ClientMessage) -> Result<(), ConnectionError> {
-        match message {
+        let refused = match message {
             ClientMessage::Subscribe { subscriptions } => {
-                for request in subscriptions {
-                    self.subscribe(request)?;
-                }
+                refusals(subscriptions, |request| self.subscribe(request))
             }
-            ClientMessage::Unsubscribe { subscription_ids } => {
-                for id in subscription_ids {
-                    if !self.end_subscriptions(|it| it.id == id) {
-                        self.refuse(&format!("there is no subscription {id}"))?;
-                    }
-                }
-            }
+            ClientMessage::Unsubscribe { subscription_ids } => refusals(subscription_ids, |id| {
+                let has_ended = self.end_subscriptions(|it| it.id == id);
+                has_ended.then_some(()).ok_or_else(|| format!("there is no subscription {id}"))
+            }),
             ClientMessage::Advertise { channels } => {
                 let known = self.shared.channels();
                 let publish = self.shared.options.publish.as_ref();
                 let may = |topic: &str| publish.is_some_and(|it| it.has(topic));
-                for channel in channels {
-                    let bus = (&self.shared.node, &self.shared.root);
-                    if let Err(error) = self.inbound.advertise(bus, &known, &channel, may) {
-                        self.refuse(&error)?;
-                    }
-                }
+                let bus = (&self.shared.node, &self.shared.root);
+                refusals(channels, |channel| {
+                    self.inbound.advertise(bus, &known, &channel, may).map_err(|error| error.to_string())
+                })
             }
             ClientMessage::Unadvertise { channel_ids } => {
-                for id in channel_ids {
-                    if let Err(error) = self.inbound.unadvertise(id) {
-                        self.refuse(&error)?;
-                    }
-                }
+                refusals(channel_ids, |id| self.inbound.unadvertise(id).map_err(|error| error.to_string()))
             }
-            ClientMessage::Other => self.refuse(
-                &"the server offers topics, and publishing if it was started with --publish; no parameters, services, \
-                  assets or connection graph",
-            )?,
-        }
-        Ok(())
+            ClientMessage::Other => vec![
+                "the server offers topics, and publishing if it was started with --publish; no parameters, services, \
+                 assets or connection graph"
+                    .to_owned(),
+            ],
+        };
+        refused.iter().try_for_each(|why| self.refuse(why))
     }
 
-    fn subscribe(&mut self, request: SubscriptionRequest) -> Result<(), ConnectionError> {
+    fn subscribe(&mut self, request: SubscriptionRequest) -> Result<(), String> {
         let SubscriptionRequest { id, channel_id } = request;
         // A client has at most one subscription of each channel, so their number is bounded.
         if self.subscriptions.iter().any(|it| it.id == id || it.channel.id == channel_id) {
-            return self.refuse(&format!("subscription {id} or channel {channel_id} is in use already"));
+            return Err(format!("subscription {id} or channel {channel_id} is in use already"));
         }
         let Some(channel) = self.known.get(&channel_id).cloned() else {
-            return self.refuse(&format!("there is no channel {channel_id}"));
+            return Err(format!("there is no channel {channel_id}"));
         };
         let rate = self.shared.options.rate_of(&channel.topic);
-        match Subscription::new((&self.shared.node, &self.shared.root), id, channel.clone(), rate) {
-            Ok(subscription) => self.subscriptions.push(subscription),
-            Err(error) => self.refuse(&format!("topic {:?}: {error}", channel.topic))?,
-        }
+        let bus = (&self.shared.node, &self.shared.root);
+        let subscription = Subscription::new(bus, id, channel.clone(), rate)
+            .map_err(|error| format!("topic {:?}: {error}", channel.topic))?;
+        self.subscriptions.push(subscription);
         self.state.subscriptions.store(self.subscriptions.len() as u64, Ordering::Relaxed);
         Ok(())
     }
@@ -392,7 +405,7 @@ impl Connection<'_> {
     fn take_turn(&mut self) -> Result<bool, ConnectionError> {
         let mut found = false;
         let mut index = 0;
-        while index < self.subscriptions.len() && self.stalled.is_none() {
+        while index < self.subscriptions.len() && !self.stall.is_on() {
             let subscription = &mut self.subscriptions[index];
             index += 1;
             match subscription.take(Instant::now(), self.shared.offset) {

@@ -14,6 +14,7 @@
 //!   screen      Situ's own types as those of ROS, for panels that know only these
 //!   protocol    the messages of the protocol (`foxglove.websocket.v1`, `foxglove.sdk.v1`)
 //!   handshake   which clients may connect
+//!   stream      the bytes of a connection, and whether it accepts some
 //! ```
 //!
 //! Each client has a thread and subscribers of its own. The history of a subscriber is the client's queue: a
@@ -32,6 +33,7 @@ mod protocol;
 mod screen;
 mod server;
 mod shared;
+mod stream;
 mod subscription;
 
 pub use server::{Server, ServerError};

@@ -231,6 +231,8 @@ impl Shared {
         let mut channels = lock(&self.channels);
         let before = channels.all.len();
         channels.all.retain(|channel| topics.iter().any(|topic| channel.is(topic)));
+        // Another topic of the name may be one that can be shown.
+        channels.refused.retain(|name| topics.iter().any(|topic| topic.name == *name));
         let mut is_changed = channels.all.len() != before || channels.version == 0;
         for topic in &topics {
             let is_known = channels.all.iter().any(|channel| channel.topic == topic.name);

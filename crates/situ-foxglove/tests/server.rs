@@ -481,6 +481,16 @@ fn hostile_clients_harm_only_themselves() {
     assert!(bad.status().contains("in use already"));
     bad.say(json!({"op": "getParameters", "parameterNames": []}));
     assert!(bad.status().contains("no parameters"));
+    // A message that asks for a million things gets a few answers, and a long text is not sent back.
+    let before = bad.statuses.len();
+    bad.say(json!({"op": "unsubscribe", "subscriptionIds": vec![5; 1 << 20]}));
+    while !bad.status().contains("the rest of the message is ignored") {}
+    assert_eq!(bad.statuses.len() - before, 17);
+    let encoding = "\u{7f}é".repeat(1 << 20);
+    let channel = json!({"id": 1, "topic": "/pose", "encoding": encoding, "schemaName": "demo/msg/Pose"});
+    bad.say(json!({"op": "advertise", "channels": [channel]}));
+    let status = bad.status();
+    assert!(status.starts_with("messages encoded as \"\\u{7f}é") && status.len() <= 2048, "{status}");
     for bytes in [&[][..], &[1, 2], &[9; 100]] {
         bad.socket.send(Message::Binary(bytes.to_vec().into())).unwrap();
         assert!(bad.status().contains("binary message"));
