@@ -3,8 +3,9 @@
 //! One thread decides: the one that calls [`Bridge::step`]. Threads of Zenoh tell it events.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use situ_bus::{Graph, Node, NodeOptions, Root, inspect};
@@ -14,8 +15,9 @@ use zenoh::query::{ConsolidationMode, QueryTarget, Queryable, Reply};
 use zenoh::sample::Locality;
 
 use crate::config::SessionOptions;
-use crate::discovery::{BRIDGES, TYPES, ToldType, answer_types, read_type, watch_graph, watch_tokens};
+use crate::discovery::{TYPES, ToldType, answer_types, read_type, watch_graph, watch_tokens};
 use crate::error::BridgeError;
+use crate::heard::{OtherBridge, bridge_key, host_name};
 use crate::inbound::{Inbound, endpoint_data};
 use crate::local_types::LocalTypes;
 use crate::message_type::MessageType;
@@ -38,14 +40,18 @@ const LOOK: Duration = Duration::from_secs(2);
 const ASK: Duration = Duration::from_secs(1);
 /// How long an answer to that may take.
 const ASK_LIMIT: Duration = Duration::from_secs(5);
+/// How many types are asked for at once. If there are more, each is asked for less often.
+const ASKS: usize = 256;
+/// How many bytes of answers may wait at most: peers may send them without end.
+const MAX_ANSWERS: usize = 16 << 20;
 /// How many changes are handled together at most: peers may send them without end.
 const MAX_GROUP: usize = 10_000;
-/// How many tokens of others are kept.
-const MAX_TOKENS: usize = 20_000;
 /// How many nodes of others are shown here: each is a file.
 const MAX_NODES: usize = 1024;
 /// How many publishers of others have one here: each has shared memory.
 const MAX_PUBLISHERS: usize = 4096;
+/// How many services of others are offered here: each has a thread.
+const MAX_SERVICES: usize = 1024;
 /// How many types that others told are kept.
 const MAX_TOLD: usize = 1024;
 
@@ -76,10 +82,15 @@ pub struct Bridge {
     local_types: LocalTypes,
     /// Tokens of others.
     remote: HashMap<String, Token>,
-    /// Other bridges, by their tokens: their sessions, origins and hosts.
-    bridges: BTreeMap<String, (PeerStatus, String)>,
+    /// Other bridges, by their tokens.
+    bridges: BTreeMap<String, OtherBridge>,
     told: HashMap<WireType, ToldType>,
+    /// When types were last asked for.
     asked: HashMap<WireType, Instant>,
+    /// How many were asked for since the last look.
+    asks: usize,
+    /// The bytes of answers that wait.
+    answers: Arc<AtomicUsize>,
     untyped: Vec<String>,
     tokens: Tokens,
     outbound: HashMap<String, Outbound>,
@@ -110,9 +121,8 @@ impl Waker {
 
 fn host() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let good: String =
-        name.trim().chars().filter(|it| it.is_ascii_alphanumeric() || "-._".contains(*it)).collect();
-    if good.is_empty() { "unknown".to_owned() } else { good.chars().take(64).collect() }
+    let good = host_name(&name);
+    if good.is_empty() { "unknown".to_owned() } else { good }
 }
 
 impl Bridge {
@@ -132,7 +142,7 @@ impl Bridge {
         watch_graph(&shared, &node)?;
         watch_tokens(&shared)?;
         let name = shared.session.zid().to_string();
-        let own = format!("{BRIDGES}/{domain}/{name}/{:016x}/{}", shared.origin, host());
+        let own = bridge_key(domain, &name, shared.origin, &host());
         let own = shared.session.liveliness().declare_token(own).wait();
         let _own = own.map_err(BridgeError::declare("the token of a bridge"))?;
         let _types = answer_types(&shared)?;
@@ -148,6 +158,8 @@ impl Bridge {
             bridges: BTreeMap::new(),
             told: HashMap::new(),
             asked: HashMap::new(),
+            asks: 0,
+            answers: Arc::default(),
             untyped: Vec::new(),
             tokens: Tokens::new(),
             outbound: HashMap::new(),
@@ -202,13 +214,17 @@ impl Bridge {
     fn handle(&mut self, event: Event) -> bool {
         match event {
             Event::Graph => {}
-            Event::Joined(key) => return self.joined(key),
-            Event::Left(key) => {
-                return self.remote.remove(&key).is_some() | self.bridges.remove(&key).is_some();
+            Event::Heard => {
+                let heard = self.shared.heard.lock().unwrap_or_else(PoisonError::into_inner).read();
+                let Some((remote, bridges)) = heard else { return false };
+                (self.remote, self.bridges) = (remote, bridges);
             }
             Event::Matching(key, true) => return self.matching.insert(key),
             Event::Matching(key, false) => return self.matching.remove(&key),
-            Event::Told(wire, bytes) => return self.take_type(wire, &bytes),
+            Event::Told(wire, bytes) => {
+                self.answers.fetch_sub(bytes.len(), Ordering::Relaxed);
+                return self.take_type(wire, &bytes);
+            }
             Event::Warning(text) => {
                 self.warnings.push(text);
                 return false;
@@ -216,42 +232,6 @@ impl Bridge {
             Event::Stop => return false,
         }
         true
-    }
-
-    fn joined(&mut self, key: String) -> bool {
-        if let Some(rest) = key.strip_prefix(BRIDGES) {
-            let parts: Vec<&str> = rest.split('/').collect();
-            let ["", _domain, session, origin, host] = parts[..] else { return false };
-            if session == self.session {
-                return false;
-            }
-            if origin == format!("{:016x}", self.shared.origin) {
-                self.warnings.push(format!(
-                    "another bridge of the same root is on this network (session {session} on {host}): \
-                     other machines get each message twice. End one of them"
-                ));
-            }
-            let status = PeerStatus { session: session.to_owned(), host: host.to_owned() };
-            let origin = origin.to_owned();
-            return self.bridges.insert(key, (status, origin)).is_none();
-        }
-        match Token::from_key(&key) {
-            Ok(token) if token.session == self.session => false,
-            Ok(_) if self.remote.len() >= MAX_TOKENS => {
-                self.refuse(
-                    "tokens",
-                    format!(
-                        "more than {MAX_TOKENS} nodes and endpoints on other machines: others are ignored"
-                    ),
-                );
-                false
-            }
-            Ok(token) => self.remote.insert(key, token).is_none(),
-            Err(error) => {
-                self.refuse("a token", error.to_string());
-                false
-            }
-        }
     }
 
     /// Warns once of each.
@@ -265,13 +245,12 @@ impl Bridge {
     fn reconcile(&mut self) -> Result<(), BridgeError> {
         self.looked = Instant::now();
         let graph = self.node.graph()?;
-        let own_root = format!("{:016x}", self.shared.origin);
         // A second bridge of this root tells of the same nodes.
         let of_own_root: HashSet<String> = self
             .bridges
             .values()
-            .filter(|(_, origin)| *origin == own_root)
-            .map(|(peer, _)| peer.session.clone())
+            .filter(|other| other.origin == self.shared.origin)
+            .map(|other| other.peer.session.clone())
             .collect();
         let mut remote = std::mem::take(&mut self.remote);
         let hidden: Vec<(String, Token)> = match of_own_root.is_empty() {
@@ -298,6 +277,11 @@ impl Bridge {
         self.apply_services_out(&plan);
         self.apply_tokens(&plan);
         self.untyped.clear();
+        self.asks = 0;
+        let wires: HashSet<&WireType> =
+            plan.in_topics.values().chain(plan.in_services.values()).map(|it| &it.wire).collect();
+        self.told.retain(|wire, _| wires.contains(wire));
+        self.asked.retain(|wire, _| wires.contains(wire));
         self.apply_inbound(&plan, &remote);
         self.apply_services_in(&plan, &graph, &remote);
         remote.extend(hidden);
@@ -494,16 +478,18 @@ impl Bridge {
     /// Asks other bridges for a type.
     fn ask(&mut self, wire: &WireType) {
         let now = Instant::now();
-        if self.asked.get(wire).is_some_and(|asked| now.duration_since(*asked) < ASK)
-            || self.bridges.is_empty()
-        {
+        let period = ASK * (1 + self.asked.len() / ASKS) as u32;
+        let is_early = self.asked.get(wire).is_some_and(|asked| now.duration_since(*asked) < period);
+        if is_early || self.asks >= ASKS || self.bridges.is_empty() {
             return;
         }
+        self.asks += 1;
         self.asked.insert(wire.clone(), now);
-        let (events, asked) = (self.shared.events.clone(), wire.clone());
+        let (events, answers, asked) = (self.shared.events.clone(), self.answers.clone(), wire.clone());
         let receive = move |reply: Reply| {
             let Ok(sample) = reply.into_result() else { return };
-            if sample.payload().len() <= 2 * schema_text::MAX_TEXT {
+            let size = sample.payload().len();
+            if size <= 2 * schema_text::MAX_TEXT && has_room(&answers, size) {
                 let _ = events.send(Event::Told(asked.clone(), sample.payload().to_bytes().into_owned()));
             }
         };
@@ -560,6 +546,13 @@ impl Bridge {
         for (key, wanted) in &plan.in_services {
             if self.services_in.contains_key(key) {
                 continue;
+            }
+            if self.services_in.len() >= MAX_SERVICES {
+                let text = format!(
+                    "more than {MAX_SERVICES} services on other machines: others are not offered here"
+                );
+                self.refuse("services", text);
+                break;
             }
             let Some(types) = self.service_types(&wanted.wire) else {
                 self.ask(&wanted.wire);
@@ -620,7 +613,7 @@ impl Bridge {
             add(true, Way::Out, (&it.service, &it.type_name, &it.key), true, it.counts.values());
         }
         crossings.sort_by(|a, b| (&a.name, a.way, &a.key).cmp(&(&b.name, b.way, &b.key)));
-        let mut bridges: Vec<PeerStatus> = self.bridges.values().map(|(peer, _)| peer.clone()).collect();
+        let mut bridges: Vec<PeerStatus> = self.bridges.values().map(|other| other.peer.clone()).collect();
         bridges.sort();
         Status {
             session: self.session.clone(),
@@ -643,9 +636,29 @@ impl Bridge {
     }
 }
 
+/// Counts an answer among those that wait, if they may have so many bytes.
+fn has_room(waiting: &AtomicUsize, size: usize) -> bool {
+    let more = |held: usize| held.checked_add(size).filter(|all| *all <= MAX_ANSWERS);
+    waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+}
+
 /// Whether a node that is no bridge serves a service.
 fn serves_here(graph: &Graph, name: &str) -> bool {
     let services = graph.services();
     let found = services.iter().find(|service| service.name == name);
     found.is_some_and(|service| service.servers.iter().any(|(node, _)| !is_of_bridge(node)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_wait_up_to_a_limit() {
+        let waiting = AtomicUsize::new(0);
+        assert!(has_room(&waiting, MAX_ANSWERS - 1) && has_room(&waiting, 1));
+        assert!(!has_room(&waiting, 1) && !has_room(&waiting, usize::MAX));
+        waiting.fetch_sub(10, Ordering::Relaxed);
+        assert!(has_room(&waiting, 10) && !has_room(&waiting, 1));
+    }
 }

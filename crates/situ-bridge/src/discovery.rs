@@ -1,6 +1,6 @@
-//! What a bridge hears from its root and from others, and what it answers: changes of the graph, tokens, types.
+//! What a bridge hears from its root and from others, and what it answers: graph, tokens, types.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use zenoh::query::{Query, Queryable};
 use zenoh::sample::{Locality, Sample, SampleKind};
 
 use crate::error::BridgeError;
+use crate::heard::BRIDGES;
 use crate::message_type::MessageType;
 use crate::service_out::ServiceTypes;
 use crate::shared::{Event, Shared};
@@ -18,8 +19,6 @@ use crate::wire::schema_text::{self, SchemaTextError};
 use crate::wire::token::Space;
 use crate::wire::type_hash::Subject;
 
-/// What keys of bridges begin with.
-pub const BRIDGES: &str = "@situ_bridge";
 /// What keys of types begin with.
 pub const TYPES: &str = "@situ_type";
 
@@ -94,13 +93,14 @@ pub fn watch_graph(shared: &Arc<Shared>, node: &Node) -> Result<(), BridgeError>
 pub fn watch_tokens(shared: &Arc<Shared>) -> Result<(), BridgeError> {
     let domain = shared.domain;
     for prefix in [Space::Ros.prefix(), Space::Situ.prefix(), BRIDGES] {
-        let events = shared.events.clone();
+        let (events, heard) = (shared.events.clone(), shared.heard.clone());
         let tell = move |sample: Sample| {
-            let key = sample.key_expr().as_str().to_owned();
-            let _ = events.send(match sample.kind() {
-                SampleKind::Put => Event::Joined(key),
-                SampleKind::Delete => Event::Left(key),
-            });
+            let mut warn = |text| drop(events.send(Event::Warning(text)));
+            let is_there = sample.kind() == SampleKind::Put;
+            let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            if heard.take(sample.key_expr().as_str(), is_there, &mut warn) {
+                let _ = events.send(Event::Heard);
+            }
         };
         let tokens = shared.session.liveliness().declare_subscriber(format!("{prefix}/{domain}/**"));
         let watched = tokens.history(true).callback(tell).background().wait();

@@ -7,6 +7,7 @@
 //!      │
 //!      ▼
 //!   discovery     changes of the graph, tokens of others, types that are told
+//!   heard         what the tokens of others say now
 //!   plan          what should cross: decided from the graph, the tokens and the rules
 //!   outbound      a topic that leaves: a thread that sends held samples
 //!   inbound       a topic that comes: written once into loans
@@ -25,6 +26,7 @@ mod config;
 mod counts;
 mod discovery;
 mod error;
+mod heard;
 mod inbound;
 mod local_types;
 mod message_type;

@@ -40,6 +40,8 @@ const SMALL: usize = 4096;
 /// Up to this size, Zenoh drops best-effort messages for which it has no room at once. Larger ones take
 /// several of its batches: it would drop them whenever the link is slower than memory, so they wait.
 const DROPPED: usize = 32 * 1024;
+/// How many publishers are remembered. Machines that come and go have ever new ones.
+const MAX_KNOWN: usize = 4096;
 /// How often the publisher of a reliable topic with a cache states its last number, as rmw_zenoh's does.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
@@ -64,7 +66,8 @@ impl OutboundQos {
         for (reliability, durability, depth) in publishers {
             made.reliable |= reliability == Reliability::Reliable;
             if durability == Durability::TransientLocal {
-                made.cache = Some((made.cache.unwrap_or(0) + depth.max(1)).min(MAX_CACHE));
+                let before = made.cache.unwrap_or(0);
+                made.cache = Some(before.saturating_add(depth.max(1)).min(MAX_CACHE));
             }
         }
         made
@@ -198,12 +201,12 @@ impl Outbound {
         Ok(())
     }
 
-    /// Drops a thread that has ended because its topic was removed.
+    /// Drops a thread that has ended because its topic was removed, or that could not be started.
     pub fn tidy(&mut self) {
         if self
             .worker
             .as_ref()
-            .is_some_and(|worker| worker.thread.as_ref().is_some_and(JoinHandle::is_finished))
+            .is_some_and(|worker| worker.thread.as_ref().is_none_or(JoinHandle::is_finished))
         {
             self.worker = None;
         }
@@ -311,6 +314,9 @@ impl Sending {
 
     fn send(&mut self, sample: RawSample) {
         let node = sample.publisher();
+        if self.nodes.len() >= MAX_KNOWN {
+            self.nodes.clear();
+        }
         let shared = &self.shared;
         if *self.nodes.entry(node).or_insert_with(|| shared.is_of_bridge(node)) {
             return;
@@ -318,6 +324,9 @@ impl Sending {
         let publisher = sample.publisher_id();
         if let Some(interval) = self.interval {
             let now = Instant::now();
+            if self.due.len() >= MAX_KNOWN {
+                self.due.retain(|_, due| now < *due);
+            }
             let due = self.due.entry(publisher).or_insert(now);
             if now < *due {
                 self.counts.add_skipped();
@@ -367,5 +376,7 @@ mod tests {
             (true, Some(3))
         );
         assert_eq!(of(&[(Reliability::Reliable, kept, 1000)]), (true, Some(256)));
+        let most = (Reliability::Reliable, kept, usize::MAX);
+        assert_eq!(of(&[most, most]), (true, Some(256)));
     }
 }

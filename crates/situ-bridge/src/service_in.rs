@@ -11,8 +11,8 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use situ_bus::{
-    AnswerError, Interrupter, Node, RawRequest, RawServer, RequestError, RequestId, ServiceDescription,
-    ServiceOptions, Wait as BusWait,
+    AnswerError, EndpointId, Interrupter, Node, RawRequest, RawServer, RequestError, RequestId,
+    ServiceDescription, ServiceOptions, Wait as BusWait,
 };
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
@@ -21,14 +21,12 @@ use zenoh::sample::Locality;
 
 use crate::counts::Counts;
 use crate::message_type::MessageError;
-use crate::service_out::{ServiceError, ServiceTypes};
+use crate::service_out::{CALL_LIMIT, ServiceError, ServiceTypes};
 use crate::shared::Shared;
 use crate::wire::attachment::Attachment;
 
 /// How long a wait is at most.
 const SLICE: Duration = Duration::from_millis(200);
-/// How long a call may take. rmw_zenoh has no limit.
-const CALL_LIMIT: Duration = Duration::from_secs(24 * 3600);
 /// How long a reply waits for a client here that has no room.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// The number with which a call is refused that another machine does not answer.
@@ -144,7 +142,7 @@ struct Calling {
     sender: Sender<(RequestId, Answer)>,
     interrupter: Interrupter,
     /// The client and the call of requests that are not answered.
-    open: HashSet<(u64, u64)>,
+    open: HashSet<(EndpointId, u64)>,
     sequence: i64,
     has_warned: bool,
 }
@@ -189,7 +187,8 @@ impl Calling {
             return self.refuse(server, id, "a bridge does not pass on the request of another bridge");
         }
         let limit = handle.deadline_ns().map_or(CALL_LIMIT, |deadline| {
-            Duration::from_nanos(deadline.saturating_sub(situ_bus::now_ns()).max(1_000_000))
+            let left = Duration::from_nanos(deadline.saturating_sub(situ_bus::now_ns()).max(1_000_000));
+            left.min(CALL_LIMIT)
         });
         self.sequence += 1;
         let attachment = Attachment {
@@ -214,7 +213,7 @@ impl Calling {
                 over.tell(Answer::Failed(text));
             }
         };
-        self.open.insert((id.client.number, id.call));
+        self.open.insert((id.client, id.call));
         let query =
             self.shared.session.get(self.key.clone()).payload(payload).attachment(attachment.to_bytes());
         let query = query
@@ -230,20 +229,20 @@ impl Calling {
     }
 
     fn refuse(&mut self, server: &RawServer, id: RequestId, reason: &str) {
-        self.open.remove(&(id.client.number, id.call));
+        self.open.remove(&(id.client, id.call));
         // The client may be gone.
         let _ = server.refuse(&id, NO_ANSWER, reason);
     }
 
     fn answer(&mut self, server: &RawServer, id: RequestId, answer: Answer) {
         // Of several servers, the first reply counts.
-        if !self.open.contains(&(id.client.number, id.call)) {
+        if !self.open.contains(&(id.client, id.call)) {
             return;
         }
         match answer {
             Answer::Payload(payload) => match self.reply(server, id, &payload) {
                 Ok(()) => {
-                    self.open.remove(&(id.client.number, id.call));
+                    self.open.remove(&(id.client, id.call));
                 }
                 Err(error) => {
                     self.counts.add_refused();

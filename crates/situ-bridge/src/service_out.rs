@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -27,6 +27,10 @@ use crate::wire::token::Space;
 const SLICE: Duration = Duration::from_millis(50);
 /// How many calls may be under way at once.
 const MAX_CALLS: usize = 1024;
+/// How many requests may wait for the thread. Others are dropped: their clients get no reply.
+const MAX_WAITING: usize = 256;
+/// How long a call may take. rmw_zenoh has no limit, and does not tell when its client gives up.
+pub const CALL_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// The types of a service, and where its keys lie.
 #[derive(Debug, Clone)]
@@ -106,7 +110,7 @@ impl ServiceOut {
         };
         let options = ServiceOptions { max_calls: MAX_CALLS, ..ServiceOptions::default() };
         let client = RawClient::create(node, service, &description, &options)?;
-        let (sender, queries) = channel();
+        let (sender, queries) = sync_channel(MAX_WAITING);
         let interrupter = Interrupter::new();
         let counts = Arc::<Counts>::default();
         let serving = Serving {
@@ -130,16 +134,19 @@ impl ServiceOut {
             interrupter: interrupter.clone(),
             thread: Some(thread),
         };
-        let take = move |query: Query| accept(&sender, &interrupter, query);
+        let lost = made.counts.clone();
+        let take = move |query: Query| accept(&sender, &interrupter, &lost, query);
         let queryable = shared.session.declare_queryable(key.to_owned()).complete(true);
         made.queryable = Some(queryable.callback(take).allowed_origin(Locality::Remote).wait()?);
         Ok(made)
     }
 }
 
-fn accept(sender: &Sender<Query>, interrupter: &Interrupter, query: Query) {
-    if sender.send(query).is_ok() {
-        interrupter.interrupt();
+/// Hands a request to the thread. A callback of Zenoh does not wait.
+fn accept(sender: &SyncSender<Query>, interrupter: &Interrupter, counts: &Counts, query: Query) {
+    match sender.try_send(query) {
+        Ok(()) => interrupter.interrupt(),
+        Err(_) => counts.add_lost(1),
     }
 }
 
@@ -173,8 +180,8 @@ impl Serving {
             loop {
                 match queries.try_recv() {
                     Ok(query) => self.request(client, query),
-                    Err(std::sync::mpsc::TryRecvError::Empty) => break,
-                    Err(std::sync::mpsc::TryRecvError::Disconnected) => return,
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => return,
                 }
             }
             while self.answer(client) {}
@@ -222,7 +229,7 @@ impl Serving {
         let (head, body) = arrived.sizes();
         let mut loan = client.loan(head, 64, body)?;
         arrived.fill(&mut loan);
-        let call = loan.send_now(None)?;
+        let call = loan.send_now(Some(CALL_LIMIT))?;
         self.counts.add(payload.len());
         Ok(Some((call, attachment)))
     }

@@ -1,9 +1,9 @@
 //! What all parts of a bridge share: its session, its number, which nodes are bridges, and its events.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::unix::fs::MetadataExt;
 use std::sync::mpsc::Sender;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use situ_bus::{EndpointId, NodeId, Root, inspect, now_ns};
@@ -11,21 +11,23 @@ use twox_hash::XxHash3_64;
 use zenoh::Session;
 use zenoh::liveliness::LivelinessToken;
 
+use crate::heard::Heard;
 use crate::wire::attachment::Gid;
 use crate::wire::names::WireType;
 
 /// What nodes of bridges tell about themselves. Messages of such nodes do not leave the machine again.
 pub const NODE_MARK: &[u8] = b"SITUBRIDGE\x01";
 
+/// How many nodes of this bridge are remembered. Messages of one that is gone may still lie in a ring.
+const MAX_OWN: usize = 1 << 16;
+
 /// What happens outside of the thread that decides.
 #[derive(Debug)]
 pub enum Event {
     /// The graph of the root may have changed.
     Graph,
-    /// A token was declared.
-    Joined(String),
-    /// A token is gone.
-    Left(String),
+    /// What tokens of others say has changed.
+    Heard,
     /// Whether others subscribe to what leaves by a key.
     Matching(String, bool),
     /// A bridge told a type, or two of a service.
@@ -50,12 +52,34 @@ pub struct Shared {
     pub events: Sender<Event>,
     /// From the clock of messages to nanoseconds since 1970.
     offset_ns: u64,
-    /// Nodes of this bridge.
-    own_nodes: RwLock<HashSet<NodeId>>,
+    /// What tokens of others say. Callbacks of the session hold it, too.
+    pub heard: Arc<Mutex<Heard>>,
+    /// Nodes of this bridge, also former ones.
+    own_nodes: RwLock<OwnNodes>,
     /// The GIDs of local publishers.
     gids: RwLock<HashMap<EndpointId, Gid>>,
     /// Types that other bridges may ask for, by the last two parts of their keys.
     types: RwLock<HashMap<String, String>>,
+}
+
+/// The last nodes of a bridge, in the order in which they came.
+#[derive(Debug, Default)]
+struct OwnNodes {
+    all: HashSet<NodeId>,
+    order: VecDeque<NodeId>,
+}
+
+impl OwnNodes {
+    fn add(&mut self, node: NodeId) {
+        if !self.all.insert(node) {
+            return;
+        }
+        self.order.push_back(node);
+        // One that is still there is known by its mark.
+        if self.order.len() > MAX_OWN {
+            self.order.pop_front().map(|oldest| self.all.remove(&oldest));
+        }
+    }
 }
 
 /// The number of a root: its file system and folder, on this start of this machine.
@@ -75,11 +99,13 @@ impl Shared {
     /// For a session and a root that exists.
     pub fn new(session: Session, root: &Root, domain: u32, events: Sender<Event>) -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let origin = origin_of(root);
         Self {
+            heard: Arc::new(Mutex::new(Heard::new(session.zid().to_string(), origin))),
             session,
             root: root.clone(),
             domain,
-            origin: origin_of(root),
+            origin,
             events,
             offset_ns: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX).saturating_sub(now_ns()),
             own_nodes: RwLock::default(),
@@ -106,12 +132,12 @@ impl Shared {
 
     /// Says that a node is one of this bridge, before it publishes.
     pub fn own(&self, node: NodeId) {
-        self.own_nodes.write().unwrap_or_else(PoisonError::into_inner).insert(node);
+        self.own_nodes.write().unwrap_or_else(PoisonError::into_inner).add(node);
     }
 
     /// Whether a node is one of this bridge.
     pub fn is_own(&self, node: NodeId) -> bool {
-        self.own_nodes.read().unwrap_or_else(PoisonError::into_inner).contains(&node)
+        self.own_nodes.read().unwrap_or_else(PoisonError::into_inner).all.contains(&node)
     }
 
     /// Whether a node is one of this or another bridge.
@@ -147,3 +173,19 @@ impl Shared {
 
 /// Tokens that are declared, by their keys.
 pub type Tokens = HashMap<String, LivelinessToken>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_nodes_are_remembered() {
+        let mut nodes = OwnNodes::default();
+        let most = MAX_OWN as u64;
+        (0..most + 2).for_each(|number| nodes.add(NodeId(number)));
+        nodes.add(NodeId(most));
+        assert_eq!((nodes.all.len(), nodes.order.len()), (MAX_OWN, MAX_OWN));
+        let known = [0, 1, 2, most + 1].map(|number| nodes.all.contains(&NodeId(number)));
+        assert_eq!(known, [false, false, true, true]);
+    }
+}

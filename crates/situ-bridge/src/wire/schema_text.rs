@@ -99,7 +99,7 @@ pub fn from_bytes(
     let encoding = next("encoding")?;
     let encoding = ENCODINGS.iter().find(|(_, it)| *it == encoding).ok_or_else(|| wrong("encoding"))?.0;
     let layout_hash = u64::from_str_radix(next("layout")?, 16).map_err(|_| wrong("layout"))?;
-    let fixed_size = next("size")?.parse().map_err(|_| wrong("size"))?;
+    let fixed_size: u32 = next("size")?.parse().map_err(|_| wrong("size"))?;
     let unreadable = |reason: String| SchemaTextError::Schema { name: name.to_owned(), reason };
     let read = Schema::from_idl(schema).map_err(|error| unreadable(error.to_string()))?;
     let root = read.find(name).ok_or_else(|| unreadable("it does not define the type".to_owned()))?;
@@ -112,6 +112,10 @@ pub fn from_bytes(
     let is_flat = encoding == Encoding::Flat;
     if is_flat && (!read.is_flattable(root) || layout_hash != read.layout_hash(root)) {
         return Err(unreadable("it has another flat layout".to_owned()));
+    }
+    let size = read.flat_layout(root).map_or(0, |layout| layout.extent.size);
+    if is_flat && fixed_size != 0 && u64::from(fixed_size) != size {
+        return Err(unreadable(format!("its messages have {size} bytes, not {fixed_size}")));
     }
     Ok(TypeDescription {
         name: name.to_owned(),
@@ -156,6 +160,8 @@ mod tests {
         assert_eq!(read(&told.replace("type 1", "type 2")), SchemaTextError::Line { line: FIRST });
         assert_eq!(read(&told.replace("flat\n", "cbor\n")), SchemaTextError::Line { line: "encoding" });
         assert_eq!(read(&told.replace("size 4", "size x")), SchemaTextError::Line { line: "size" });
+        assert!(matches!(read(&told.replace("size 4", "size 8")), SchemaTextError::Schema { reason, .. }
+            if reason == "its messages have 4 bytes, not 8"));
         assert!(matches!(read(&told.replace("name P", "name Q")), SchemaTextError::Schema { .. }));
         assert!(matches!(
             read(&told.replace("layout ", "layout 1")),

@@ -169,6 +169,7 @@ fn nonsense_of_a_peer_is_refused_and_counted() {
         format!("@ros2_lv/0/{zid}/0/6/MP/%/%/talker/%chatter/a::msg::dds_::Unknown_/RIHS01_0/::,10:,:,:,,"),
         format!("@situ_lv/0/{zid}/0/7/MP/%/%/talker/x/T/SITU_0/::,99999999:,:,:,,"),
         format!("@situ_bridge/0/{zid}/x"),
+        format!("@situ_bridge/0/{zid}/00/\x1b[2J"),
     ] {
         tokens.push(token(bad));
     }
@@ -195,6 +196,9 @@ fn nonsense_of_a_peer_is_refused_and_counted() {
     });
     assert!(a.warnings().iter().any(|text| text.contains("no attachment")), "{:?}", a.warnings());
     assert!(a.warnings().iter().any(|text| text.contains("malformed kind")), "{:?}", a.warnings());
+    assert!(a.warnings().iter().any(|text| text.contains("bridge is malformed")), "{:?}", a.warnings());
+    assert!(a.warnings().iter().all(|text| !text.contains('\x1b')), "{:?}", a.warnings());
+    assert!(a.status().bridges.is_empty());
     // Queries for types that do not exist, and for others.
     for question in ["@situ_type/0/x/y", "@situ_type/0/**"] {
         assert!(session.get(question).timeout(Duration::from_secs(5)).wait().unwrap().recv().is_err());

@@ -1,5 +1,6 @@
 //! What shall cross, from the command line and a file.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,8 +21,8 @@ const PRIORITIES: [(&str, Priority); 7] = [
     ("data_low", Priority::DataLow),
     ("background", Priority::Background),
 ];
-/// The highest rate that makes sense.
-const MAX_RATE: f64 = 1e6;
+/// The rates that make sense, in hertz.
+const RATES: RangeInclusive<f64> = 1e-6..=1e6;
 
 /// A file of rules.
 #[derive(Debug, Deserialize)]
@@ -68,10 +69,10 @@ fn priority(text: &str) -> Result<Priority, String> {
 }
 
 fn interval(rate: f64) -> Result<Duration, String> {
-    if rate > 0.0 && rate <= MAX_RATE {
+    if RATES.contains(&rate) {
         return Ok(Duration::from_secs_f64(1.0 / rate));
     }
-    Err(format!("expected a rate in hertz, more than 0 and at most 1000000, not {rate}"))
+    Err(format!("expected a rate in hertz, from 0.000001 to 1000000, not {rate}"))
 }
 
 /// The rules of a text.
@@ -172,11 +173,12 @@ mod tests {
         assert_eq!(rules.of("camera/a").interval, Some(Duration::from_millis(100)));
         assert_eq!(rules.of("joints").priority, Some(Priority::RealTime));
         assert_eq!(rules.of("joints").interval, None);
-        for bad in
-            [["--rate", "a"], ["--rate", "a=0"], ["--rate", "a=x"], ["--priority", "a=b"], ["--rate", "=5"]]
-        {
-            assert!(matches!(of(&bad), Err(CliError::Usage(_))), "{bad:?}");
+        for bad in ["a", "a=0", "a=-1", "a=1e-300", "a=1e7", "a=nan", "a=x", "=5"] {
+            assert!(matches!(of(&["--rate", bad]), Err(CliError::Usage(_))), "{bad}");
         }
+        assert!(matches!(of(&["--priority", "a=b"]), Err(CliError::Usage(_))));
+        let slowest = of(&["--rate", "a=1e-6"]).unwrap().of("a").interval;
+        assert_eq!(slowest, Some(Duration::from_secs(1_000_000)));
     }
 
     #[test]
