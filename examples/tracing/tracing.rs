@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use situ::prelude::*;
 use situ::trace::{category, counter, instant, slice};
 use situ_examples::examples::Pose;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::prelude::*;
 
 category!(PLANNER, "planner");
@@ -24,8 +25,9 @@ fn think(pose: &Pose) -> f64 {
 
 fn main() -> Result<(), Box<dyn Error>> {
     // The log of the crate `tracing` goes into the trace. A program can add further layers, such as one that
-    // prints it.
-    tracing_subscriber::registry().with(situ::trace::layer::layer()).init();
+    // prints it. Libraries log much below INFO.
+    let layer = situ::trace::layer::layer().with_filter(LevelFilter::INFO);
+    tracing_subscriber::registry().with(layer).init();
     let node = Node::new("tracing")?;
     let poses = node.publisher::<Pose>("tracing/poses").reliable().create()?;
     let planner = node.subscriber::<Pose>("tracing/poses").reliable().create()?;
