@@ -14,7 +14,7 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::query::{ConsolidationMode, QueryTarget, Queryable, Reply};
 use zenoh::sample::Locality;
 
-use crate::config::SessionOptions;
+use crate::config::{SessionOptions, reason};
 use crate::discovery::{TYPES, ToldType, answer_types, read_type, watch_graph, watch_tokens};
 use crate::error::BridgeError;
 use crate::heard::{OtherBridge, bridge_key, host_name};
@@ -134,7 +134,7 @@ impl Bridge {
             NodeOptions { root: Some(root.clone()), user_data: NODE_MARK.to_vec(), ..NodeOptions::default() };
         let node = Node::with_options(&options.name, node_options)?;
         let session = zenoh::open(config).wait();
-        let session = session.map_err(|error| BridgeError::Open { reason: error.to_string() })?;
+        let session = session.map_err(|error| BridgeError::Open { reason: reason(&error) })?;
         let domain = options.domain.unwrap_or_else(|| root.graph_domain());
         let (sender, events) = channel();
         let shared = Arc::new(Shared::new(session, &root, domain, sender));

@@ -42,6 +42,25 @@ pub enum ConfigError {
     },
 }
 
+/// What Zenoh says went wrong, without the lines of its source: `... at /path/file.rs:12.`.
+pub fn reason(error: &impl std::fmt::Display) -> String {
+    without_places(&error.to_string())
+}
+
+fn without_places(text: &str) -> String {
+    let mut made = String::new();
+    let mut left = text;
+    while let Some((before, after)) = left.split_once(" at ") {
+        made.push_str(before);
+        let place = after.split_once(".rs:").filter(|(path, _)| !path.contains(' '));
+        let rest = place
+            .and_then(|(_, line)| line.trim_start_matches(|it: char| it.is_ascii_digit()).strip_prefix('.'));
+        made.push_str(if rest.is_none() { " at " } else { "" });
+        left = rest.unwrap_or(after);
+    }
+    made + left
+}
+
 /// A list of texts as JSON.
 fn list(texts: &[String]) -> String {
     let quoted: Vec<String> = texts.iter().map(|text| quote(text)).collect();
@@ -58,7 +77,7 @@ impl SessionOptions {
         let mut config = match &self.file {
             None => Config::default(),
             Some(path) => Config::from_file(path)
-                .map_err(|error| ConfigError::File { path: path.clone(), reason: error.to_string() })?,
+                .map_err(|error| ConfigError::File { path: path.clone(), reason: reason(&error) })?,
         };
         // Caches number their messages by time.
         let mut values = vec![("timestamping/enabled", "true".to_owned())];
@@ -78,7 +97,7 @@ impl SessionOptions {
             config.insert_json5(key, &value).map_err(|error| ConfigError::Value {
                 key,
                 value,
-                reason: error.to_string(),
+                reason: reason(&error),
             })?;
         }
         Ok(config)
@@ -88,6 +107,18 @@ impl SessionOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasons_name_no_lines_of_source() {
+        let text = "Can not listen on tcp/[::]:7447: [[::]:7447: in use (os error 98) at /a/b-1.2/tcp.rs:61.] at \
+                    /a/unicast.rs:338. - Caused by x at y at z.rs:7.";
+        let expected =
+            "Can not listen on tcp/[::]:7447: [[::]:7447: in use (os error 98)] - Caused by x at y";
+        assert_eq!(without_places(text), expected);
+        for other in ["", "at 7", "look at a.rs:", "look at the file a.rs:7.", " at ", "x at a.rs:7"] {
+            assert_eq!(without_places(other), other);
+        }
+    }
 
     #[test]
     fn values_are_checked_by_zenoh() {

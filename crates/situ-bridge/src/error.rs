@@ -3,7 +3,7 @@
 use situ_bus::inspect::InspectError;
 use situ_bus::{GraphWatchError, NodeError};
 
-use crate::config::ConfigError;
+use crate::config::{ConfigError, reason};
 
 /// Why a bridge cannot begin or go on.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +42,6 @@ pub enum BridgeError {
 impl BridgeError {
     /// What Zenoh's refusal of a declaration becomes.
     pub(crate) fn declare(what: &'static str) -> impl Fn(zenoh::Error) -> Self {
-        move |error| Self::Declare { what, reason: error.to_string() }
+        move |error| Self::Declare { what, reason: reason(&error) }
     }
 }
