@@ -67,7 +67,7 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 
 impl Attachment {
     /// The bytes, with the origin if there is one.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(SIZE);
         bytes.extend_from_slice(&self.sequence.to_le_bytes());
         bytes.extend_from_slice(&self.time_ns.to_le_bytes());

@@ -5,6 +5,7 @@
 //! types with few such members.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write;
 
 use situ_schema::Schema;
@@ -123,10 +124,9 @@ fn type_name(schema: &Schema, id: TypeId) -> String {
 fn collect(schema: &Schema, root: TypeId, to: &mut BTreeMap<String, Fields>) -> Option<()> {
     let mut open = vec![root];
     while let Some(id) = open.pop() {
-        let name = type_name(schema, id);
-        if !to.contains_key(&name) {
+        if let Entry::Vacant(place) = to.entry(type_name(schema, id)) {
             let (made, nested) = fields(schema, id)?;
-            to.insert(name, made);
+            place.insert(made);
             open.extend(nested);
         }
     }
