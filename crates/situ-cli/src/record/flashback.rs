@@ -136,13 +136,17 @@ impl Dumps<'_> {
         let path = next_file(self.output, &mut self.next);
         complain(&format!("{}: writing {}", Foreign(&why), path.display()));
         let how = WriterOptions { profile: "ros2".into(), ..WriterOptions::default() };
-        let (ring, keep) = (flashback.ring().clone(), self.keep);
-        let thread = Builder::new().name("dump".into()).spawn(move || ring.dump(&path, keep, how));
-        match thread {
+        self.begin(flashback.ring().clone(), path, how);
+        Ok(())
+    }
+
+    /// Begins to write a file.
+    fn begin(&mut self, ring: Ring, path: PathBuf, how: WriterOptions) {
+        let keep = self.keep;
+        match Builder::new().name("dump".into()).spawn(move || ring.dump(&path, keep, how)) {
             Ok(thread) => self.running = Some(thread),
             Err(error) => complain(&format!("cannot start a thread that writes the file: {error}")),
         }
-        Ok(())
     }
 
     /// Writes what has happened, and waits for it.
@@ -154,6 +158,13 @@ impl Dumps<'_> {
             self.go_on(context, flashback)?;
         }
         Ok(())
+    }
+}
+
+impl Drop for Dumps<'_> {
+    fn drop(&mut self) {
+        // After an error, a file that is being written becomes whole nevertheless.
+        self.running.take().map(JoinHandle::join);
     }
 }
 
@@ -210,5 +221,83 @@ fn keep(context: &Context, arguments: &KeepArgs) -> Result<(), CliError> {
     match report.written.error {
         Some(error) => Err(CliError::failed(error)),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Output;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use situ::bus::{Encoding, PublisherQos, RawPublisher, Root, TypeDescription};
+    use situ_record::{Reader, Selection};
+    use situ_schema::Schema;
+    use situ_testkit::Scratch;
+    use std::fs::File;
+    use std::sync::mpsc::channel;
+
+    /// Time enough for a loaded machine.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn messages_go_by_while_a_file_is_written() {
+        let scratch = Scratch::created("flashback");
+        let root = Root::at(scratch.path().join("root"), None);
+        let context = Context { root: root.clone(), output: Output::plain(80) };
+        let node = context.node().unwrap();
+        let schema = Schema::from_idl("struct Count { unsigned long number; };").unwrap();
+        let id = schema.find("Count").unwrap();
+        let description = TypeDescription {
+            name: "Count".into(),
+            schema: schema.canonical(id),
+            schema_hash: schema.schema_hash(id),
+            layout_hash: 0,
+            encoding: Encoding::Xcdr1,
+            fixed_size: 0,
+            user_header_size: 0,
+        };
+        let publisher = RawPublisher::create(&node, "count", &description, PublisherQos::default()).unwrap();
+        let publish = |number: u32| {
+            let body = [[0, 1, 0, 0], number.to_le_bytes()].concat();
+            let mut loan = publisher.loan(0, 1, body.len()).unwrap();
+            loan.body_bytes().copy_from_slice(&body);
+            loan.publish().unwrap();
+        };
+        let (keep, selection) = (Duration::from_secs(3600), Selection::all());
+        let options = FlashbackOptions { name: "test".into(), selection, keep, memory: 64 << 20 };
+        let mut flashback = Flashback::start(&node, &root, options).unwrap();
+        let output = scratch.path().join("dump.mcap");
+        let mut dumps = Dumps { next: 0, output: &output, keep, running: None, waiting: None };
+
+        // A disk that does not answer: a pipe is open only when both sides have opened it. The other side does
+        // that at the end, or, if this thread waits for the file, some time later.
+        let pipe = scratch.path().join("pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let (go, wait) = channel();
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || {
+                let _ = wait.recv_timeout(PATIENCE);
+                std::io::copy(&mut File::open(pipe).unwrap(), &mut std::io::sink()).unwrap()
+            }
+        });
+        let how = WriterOptions { overwrite: true, ..WriterOptions::default() };
+        dumps.begin(flashback.ring().clone(), pipe, how);
+        for number in 0..100 {
+            publish(number);
+            dumps.waiting.get_or_insert_with(|| "a message".into());
+            dumps.go_on(&context, &mut flashback).unwrap();
+            flashback.step(Duration::ZERO).unwrap();
+        }
+        flashback.flush().unwrap();
+        assert_eq!(flashback.recorder().counts()[0].messages, 100);
+        assert!(dumps.running.as_ref().is_some_and(|running| !running.is_finished()));
+        assert!(dumps.waiting.is_some() && !numbered(&output, 0).exists());
+
+        // Then the file that waited is written, with all messages.
+        go.send(()).unwrap();
+        dumps.finish(&context, &mut flashback).unwrap();
+        let _ = reader.join();
+        assert_eq!(Reader::open(numbered(&output, 0)).unwrap().statistics().messages, 100);
     }
 }
