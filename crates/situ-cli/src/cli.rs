@@ -611,8 +611,14 @@ fn seconds_or_none(text: &str) -> Result<f64, String> {
     seconds(text).map_err(|_| "expected a number of seconds, 0 or more and at most 1000000".to_owned())
 }
 
+/// The smallest rate. The time between two events must fit into the clock.
+const MIN_RATE: f64 = 1e-6;
+
 fn rate(text: &str) -> Result<f64, String> {
-    positive(text, "a rate in hertz", 1e6)
+    match positive(text, "a rate", 1e6) {
+        Ok(rate) if rate >= MIN_RATE => Ok(rate),
+        _ => Err(format!("expected a rate, from {MIN_RATE} to 1000000")),
+    }
 }
 
 /// Parses a time with its unit; without one, in seconds.
@@ -736,9 +742,10 @@ mod tests {
 
     #[test]
     fn odd_numbers_are_refused() {
-        for text in ["0", "-1", "nan", "inf", "ten", ""] {
+        for text in ["0", "-1", "nan", "inf", "ten", "", "1e-300", "2e6"] {
             assert!(rate(text).is_err(), "{text}");
         }
+        assert_eq!(rate("0.000001"), Ok(MIN_RATE));
         assert_eq!(seconds("0.5"), Ok(0.5));
     }
 }
