@@ -75,7 +75,12 @@ pub fn run(context: &Context, arguments: &FoxgloveArgs) -> Result<(), CliError> 
     let output = &context.output;
     let mut screen = Screen { before: Vec::new(), at: Instant::now(), block: LiveBlock::default() };
     if !output.is_json() {
-        let address = output.paint(Style::Strong, format!("ws://{}", server.address()));
+        let address = server.address();
+        let url = match address.ip().is_unspecified() {
+            true => format!("ws://<address of this machine>:{}", address.port()),
+            false => format!("ws://{address}"),
+        };
+        let address = output.paint(Style::Strong, url);
         output.line(format!("Serving {} topic(s) on {address}, until Ctrl-C.", server.channels()))?;
     }
     let mut drawn = None;
@@ -140,7 +145,8 @@ impl Screen {
         ]);
         for client in clients {
             let before = self.before.iter().find(|it| it.address == client.address);
-            let bytes = client.bytes - before.map_or(0, |it| it.bytes);
+            // A new client may have the address of an earlier one.
+            let bytes = client.bytes.saturating_sub(before.map_or(0, |it| it.bytes));
             let style = if client.dropped == 0 { Style::Plain } else { Style::Bad };
             table.row([
                 Cell::styled(client.address.to_string(), Style::Strong),

@@ -16,7 +16,8 @@ use super::rate;
 
 In Foxglove, open a connection of the kind \"Foxglove WebSocket\" to the address that the command prints. A topic
 costs nothing as long as nobody looks at it. No publisher waits for a screen: what a slow connection misses is
-counted as dropped. There are no passwords: whoever reaches the port sees the topics.")]
+counted as dropped. There are no passwords: every program that reaches the port sees the topics, and with
+--publish it may publish.")]
 pub struct FoxgloveArgs {
     /// Topics, or patterns of their names (`'lidar/*'`; `**` also stands for `/`) [default: all]. Those that
     /// appear later are added

@@ -19,7 +19,9 @@ pub struct Picture {
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// It would be too large.
-    #[error("a picture of {width} x {height} pixels is not drawn: at most {MAX_PIXELS} are; give a --width")]
+    #[error(
+        "a picture of {width} x {height} pixels is not drawn: at most {MAX_PIXELS} are; give a smaller --width"
+    )]
     TooLarge {
         /// Pixels in a row.
         width: usize,
