@@ -21,6 +21,9 @@ pub const ENCODINGS: [&str; 2] = [CDR, JSON];
 const JSON: &str = "json";
 /// The most channels of a client.
 const MAX_CHANNELS: usize = 64;
+/// The largest flat message of a new topic. Larger types are published as CDR, which has the size of its
+/// content.
+const MAX_FLAT: u64 = 16 << 20;
 /// The longest JSON text of a message.
 const MAX_JSON: usize = 1 << 20;
 
@@ -159,8 +162,12 @@ impl Inbound {
             None if name.contains("::msg::") => schema.is_plain(&Type::Named(type_id)),
             None => schema.is_flat(type_id),
         };
-        let is_flat = is_flat && schema.is_flattable(type_id);
-        let fixed = schema.flat_layout(type_id).and_then(|it| it.extent.size.try_into().ok());
+        let size = schema.flat_layout(type_id).map(|it| it.extent.size);
+        // The client defines the type of a new topic, and each message of a flat type takes room for the longest
+        // sequences.
+        let is_small = existing.is_some() || size.is_some_and(|size| size <= MAX_FLAT);
+        let is_flat = is_flat && is_small && schema.is_flattable(type_id);
+        let fixed = size.filter(|_| is_small).and_then(|size| size.try_into().ok());
         let description = TypeDescription {
             name: schema.name(type_id).to_string(),
             schema: schema.canonical(type_id),

@@ -479,6 +479,16 @@ fn hostile_clients_harm_only_themselves() {
     bad.subscribe(1, "/pose");
     bad.subscribe(1, "/pose");
     assert!(bad.status().contains("in use already"));
+    // A type whose flat messages would take 4 GB each: they are CDR, as long as their content.
+    let schema = "@flat struct Big { sequence<octet, 4000000000> data; };";
+    bad.say(json!({"op": "advertise", "channels": [{"id": 9, "topic": "/big", "encoding": "json",
+        "schemaName": "Big", "schemaEncoding": "ros2idl", "schema": schema}]}));
+    bad.publish(9, b"{data: [7]}");
+    wait_until("it is published", || {
+        inspect::topic(&place.root, "big").unwrap().is_some_and(|it| it.published == 1)
+    });
+    let big = inspect::topic(&place.root, "big").unwrap().unwrap();
+    assert_eq!((big.description.encoding, big.description.fixed_size), (Encoding::Xcdr1, 0));
     bad.say(json!({"op": "getParameters", "parameterNames": []}));
     assert!(bad.status().contains("no parameters"));
     // A message that asks for a million things gets a few answers, and a long text is not sent back.
