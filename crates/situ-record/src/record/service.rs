@@ -12,14 +12,17 @@ use situ_schema::Schema;
 use situ_schema::dynamic::{from_region, to_cdr};
 use situ_schema::model::TypeId;
 
-use super::topic::{MessageError, TopicCounts, TopicError};
+use super::topic::{MANY_CHANNELS, MessageError, TopicCounts, TopicError};
 use crate::types::file_type::FileType;
 use crate::types::projection::{ProjectError, Projected, Projection};
 use crate::types::topic_type::{CDR, SERVICE_KEY};
 use crate::write::{WriteError, Writer};
 
-/// From this number of clients on, further ones share a channel: a file has 65535.
+/// From this number of channels of a service on, further clients share one for each side: a file has 65535, and
+/// other services and topics need some.
 const MANY_CLIENTS: usize = 10_000;
+/// The number of the clients that share a channel.
+const ALL_CLIENTS: u64 = u64::MAX;
 /// The type of refusals, which is Situ's own.
 const REFUSAL: &str =
     "module situ { module service { struct Refusal { unsigned long long code; string text; }; }; };";
@@ -180,11 +183,13 @@ impl RecordedService {
             side.project(message, &mut self.projected)?;
         }
         if let ServiceEventKind::Refusal { code, text } = &event.kind {
+            let (length, bound) = (text.len() as u64, u64::from(u32::MAX) - 1);
+            let size = u32::try_from(length + 1).map_err(|_| ProjectError::TooLong { length, bound })?;
             let bytes = &mut self.projected.bytes;
             bytes.clear();
             bytes.extend_from_slice(&[0, 1, 0, 0]);
             bytes.extend_from_slice(&code.to_le_bytes());
-            bytes.extend_from_slice(&(text.len() as u32 + 1).to_le_bytes());
+            bytes.extend_from_slice(&size.to_le_bytes());
             bytes.extend_from_slice(text.as_bytes());
             bytes.push(0);
         }
@@ -199,7 +204,11 @@ impl RecordedService {
 
     /// The channel of a client's messages.
     fn channel(&mut self, writer: &mut Writer, client: u64, side: Side) -> Result<u16, WriteError> {
-        let client = if self.channels.len() < MANY_CLIENTS { client } else { u64::MAX };
+        if let Some(channel) = self.channels.get(&(client, side)) {
+            return Ok(*channel);
+        }
+        let is_full = self.channels.len() >= MANY_CLIENTS || writer.channels().len() >= MANY_CHANNELS;
+        let client = if is_full { ALL_CLIENTS } else { client };
         if let Some(channel) = self.channels.get(&(client, side)) {
             return Ok(*channel);
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use situ_bus::inspect::{self, TopicInfo};
 use situ_bus::{Encoding, EndpointId, RawSample, RawSubscriber, Root};
-use situ_schema::dynamic::{from_region, to_cdr};
+use situ_schema::dynamic::{ReadError, from_region, to_cdr};
 use situ_schema::model::TypeId;
 use situ_schema::{Schema, SchemaError};
 
@@ -19,7 +19,7 @@ use crate::types::topic_type::{CDR, REGION, channel_metadata, file_topic};
 use crate::write::{HELD_FROM, Piece, WriteError, Writer};
 
 /// From this number of channels on, further publishers of a topic share one: a file has 65535.
-const MANY_CHANNELS: usize = 60_000;
+pub const MANY_CHANNELS: usize = 60_000;
 
 /// The memory of a message, held for as long as the file needs it.
 struct Held {
@@ -242,8 +242,9 @@ impl RecordedTopic {
         let size = match sample.encoding() {
             Encoding::Flat => self.record_flat(writer, head, sample)?,
             Encoding::Region if self.projects_regions => {
-                let value = from_region(&self.schema, self.root, sample.body_in_place());
-                let value = value.map_err(ProjectError::from)?;
+                // The bytes that are checked must be those that are read.
+                let body = sample.body().try_to_vec().map_err(ReadError::from).map_err(ProjectError::from)?;
+                let value = from_region(&self.schema, self.root, &body).map_err(ProjectError::from)?;
                 let cdr = to_cdr(&self.schema, self.root, &value, situ_wire::Encoding::Xcdr1);
                 let cdr = cdr.map_err(ProjectError::from)?;
                 let size = cdr.len();

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use situ_layout::NoMemory;
 use situ_schema::dynamic::{self, ReadError, WriteError};
 use situ_schema::model::{Extensibility, Kind, Primitive, Type, TypeId};
 use situ_schema::{ContainerLayout, Schema};
@@ -119,7 +120,9 @@ impl Projection {
         into.cuts.clear();
         into.cut_bytes = 0;
         let Some(steps) = &self.steps else {
-            let value = dynamic::from_flat(schema, root, head, body)?;
+            // The bytes that are checked must be those that are read, and a hostile publisher may still change
+            // these.
+            let value = dynamic::from_flat(schema, root, &private(head)?, &private(body)?)?;
             into.bytes = dynamic::to_cdr(schema, root, &value, Encoding::Xcdr1)?;
             return Ok(());
         };
@@ -127,6 +130,13 @@ impl Projection {
         let mut run = Run { head, body, large, into };
         run.steps(steps, Part::Head, 0)
     }
+}
+
+fn private(bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(bytes.len()).map_err(|_| NoMemory { bytes: bytes.len() })?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
 }
 
 /// Adds the steps of a value at an offset. `None` if the type needs values.
