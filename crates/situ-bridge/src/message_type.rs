@@ -244,11 +244,14 @@ impl MessageType {
         Ok(match sample.encoding() {
             Encoding::Xcdr1 => held(&Arc::new(sample), Part::Body).into(),
             Encoding::Xcdr2 => {
-                let value = from_cdr(&self.schema, self.root, sample.body_in_place())?;
+                // The bytes that are checked must be those that are read: a publisher may still change these.
+                let body = sample.body().try_to_vec().map_err(ReadError::from)?;
+                let value = from_cdr(&self.schema, self.root, &body)?;
                 self.cdr(&value)?.into()
             }
             Encoding::Region => {
-                let value = from_region(&self.schema, self.root, sample.body_in_place())?;
+                let body = sample.body().try_to_vec().map_err(ReadError::from)?;
+                let value = from_region(&self.schema, self.root, &body)?;
                 self.cdr(&value)?.into()
             }
             Encoding::Flat => self.flat_to_wire(sample)?,
