@@ -38,7 +38,7 @@ for target in "${targets[@]}"; do
     *idl*) seeds=(spec/vectors/*.idl schema/situ/*.idl tests/generated/schema/services/*.idl) ;;
     *ros*) seeds=(crates/situ-schema/built_in/*/msg/*.msg tests/generated/schema/services/srv/*.srv) ;;
     protobuf) seeds=(spec/vectors/protobuf/*.bin) ;;
-    region_* | trace_* | record_*) seeds=("fuzz/corpus/$target/"*) ;;
+    region_* | trace_* | record_* | bridge_* | foxglove_*) seeds=("fuzz/corpus/$target/"*) ;;
     *text*) seeds=(crates/situ-schema/tests/dynamic/*.yaml) ;;
     *) seeds=(spec/vectors/cdr/*.bin spec/vectors/flat/*.head.bin) ;;
   esac
