@@ -163,8 +163,8 @@ impl Inbound {
             None => schema.is_flat(type_id),
         };
         let size = schema.flat_layout(type_id).map(|it| it.extent.size);
-        // The client defines the type of a new topic, and each message of a flat type takes room for the longest
-        // sequences.
+        // The client defines the type of a new topic, and each message of a flat type takes room for the
+        // longest sequences.
         let is_small = existing.is_some() || size.is_some_and(|size| size <= MAX_FLAT);
         let is_flat = is_flat && is_small && schema.is_flattable(type_id);
         let fixed = size.filter(|_| is_small).and_then(|size| size.try_into().ok());

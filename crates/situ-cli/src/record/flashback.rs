@@ -269,8 +269,8 @@ mod tests {
         let output = scratch.path().join("dump.mcap");
         let mut dumps = Dumps { next: 0, output: &output, keep, running: None, waiting: None };
 
-        // A disk that does not answer: a pipe is open only when both sides have opened it. The other side does
-        // that at the end, or, if this thread waits for the file, some time later.
+        // A disk that does not answer: a pipe is open only when both sides have opened it. The other side
+        // does that at the end, or, if this thread waits for the file, some time later.
         let pipe = scratch.path().join("pipe");
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let (go, wait) = channel();

@@ -18,8 +18,8 @@ use crate::types::projection::{ProjectError, Projected, Projection};
 use crate::types::topic_type::{CDR, SERVICE_KEY};
 use crate::write::{WriteError, Writer};
 
-/// From this number of channels of a service on, further clients share one for each side: a file has 65535, and
-/// other services and topics need some.
+/// From this number of channels of a service on, further clients share one for each side: a file has 65535,
+/// and other services and topics need some.
 const MANY_CLIENTS: usize = 10_000;
 /// The number of the clients that share a channel.
 const ALL_CLIENTS: u64 = u64::MAX;

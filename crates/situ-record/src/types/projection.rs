@@ -120,8 +120,8 @@ impl Projection {
         into.cuts.clear();
         into.cut_bytes = 0;
         let Some(steps) = &self.steps else {
-            // The bytes that are checked must be those that are read, and a hostile publisher may still change
-            // these.
+            // The bytes that are checked must be those that are read, and a hostile publisher may still
+            // change these.
             let value = dynamic::from_flat(schema, root, &private(head)?, &private(body)?)?;
             into.bytes = dynamic::to_cdr(schema, root, &value, Encoding::Xcdr1)?;
             return Ok(());
