@@ -8,8 +8,8 @@
 #   topics   topics whose publishers and subscribers are of different architectures, in Rust, C++ and C
 #
 # qemu-aarch64 runs single programs: it emulates the processor, and passes system calls on to the kernel of
-# this machine. Some of them it does not pass on. The list below, made with qemu 7.2, names the tests that need
-# those.
+# this machine. Some of them it does not pass on. The list below, made with qemu 7.2, names the tests that
+# need those.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -152,8 +152,8 @@ build_libraries() {
   cross_cargo build --quiet -p situ-c --lib
 }
 
-# Configures the C++ side for arm64. GoogleTest is built from the sources that Debian installs. Without new tags,
-# the folder of libraries is also that of the libraries that libraries need.
+# Configures the C++ side for arm64. GoogleTest is built from the sources that Debian installs. Without new
+# tags, the folder of libraries is also that of the libraries that libraries need.
 configure_cpp() {
   local cross=(-G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_BUILD_TYPE=
     -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_CXX_FLAGS=-O1

@@ -188,8 +188,8 @@ setup_debootstrap() {
   have debootstrap || packages "a clean Debian" debootstrap
 }
 
-# mdBook, which makes pages of the book. If it cannot be installed, the book stays plain Markdown. Its server and
-# its watcher are left out: they are most of its dependencies. Git lists the files that the pages link to.
+# mdBook, which makes pages of the book. If it cannot be installed, the book stays plain Markdown. Its server
+# and its watcher are left out: they are most of its dependencies. Git lists the files that the pages link to.
 setup_book() {
   setup_rust
   local missing=()

@@ -1,5 +1,5 @@
-//! What peers on the network tell a bridge: attachments, tokens, types. What is read is written back, and read
-//! again.
+//! What peers on the network tell a bridge: attachments, tokens, types. What is read is written back, and
+//! read again.
 //!
 //! The module is included by its path, because its crate would bring all of Zenoh.
 #![no_main]

@@ -636,7 +636,7 @@ impl Bridge {
     }
 }
 
-/// Counts an answer among those that wait, if they may have so many bytes.
+/// Reserves room for a waiting answer. False if all waiting answers together would exceed [`MAX_ANSWERS`].
 fn has_room(waiting: &AtomicUsize, size: usize) -> bool {
     let more = |held: usize| held.checked_add(size).filter(|all| *all <= MAX_ANSWERS);
     waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()

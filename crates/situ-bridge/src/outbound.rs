@@ -84,7 +84,7 @@ enum Sender {
 
 impl Sender {
     fn new(shared: &Shared, key: &str, qos: &OutboundQos, express: bool) -> zenoh::Result<Self> {
-        // Zenoh drops what is not marked as reliable, whatever it is told about congestion.
+        // Zenoh drops messages that are not marked as reliable, also with `CongestionControl::Block`.
         let publisher = |congestion, reliability| {
             shared
                 .session

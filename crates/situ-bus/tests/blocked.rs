@@ -164,7 +164,8 @@ fn inspection_shows_the_publisher_that_waits_and_its_subscriber() {
         topic.publishers.iter().find_map(|it| Some((it.node, it.waits?)))
     };
     let (publisher, waits, later) = loop {
-        // The first wait may end: it can begin before the subscriber takes its only message. The second lasts.
+        // The first wait may end: it can begin before the subscriber takes its only message. The second
+        // lasts.
         if let (Some((publisher, first)), Some((_, second))) = (look(), look())
             && second.waited >= first.waited
         {

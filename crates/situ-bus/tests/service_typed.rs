@@ -164,8 +164,9 @@ fn a_client_receives_replies_by_callbacks() {
         };
         client.call(&pose(count), limit, receive).unwrap();
     }
-    // A server that is late does not get the fourth, which is over by then.
-    let requests: Vec<_> = (0..4).map_while(|_| server.take().unwrap()).collect();
+    // The fourth call may be over before the server looks: its limit is short.
+    let requests: Vec<_> = (0..3).map(|_| server.take().unwrap().unwrap()).collect();
+    let _fourth = server.take().unwrap();
     server.reply(&requests[1], &pose(11)).unwrap();
     server.part(&requests[0], &pose(20)).unwrap();
     server.part(&requests[0], &pose(21)).unwrap();

@@ -55,8 +55,8 @@ fn may_connect(origin: &str, host: Option<&str>, origins: &[String]) -> bool {
         return origin != "null" && !origin.starts_with("http");
     };
     let page = without_port(page);
-    // A name may lead anywhere: a page can have its own name resolved to the address of this machine, after the
-    // browser has loaded it. An address cannot.
+    // A name may lead anywhere: a page can have its own name resolved to the address of this machine, after
+    // the browser has loaded it. An address cannot.
     let is_address = page.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
     matches!(page, "localhost" | "127.0.0.1" | "[::1]") || is_address && host.map(without_port) == Some(page)
 }

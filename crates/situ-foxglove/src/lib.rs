@@ -22,8 +22,9 @@
 //! copied when the connection has room for it, and for no other reason. All subscribers are best effort, so
 //! no publisher waits.
 //!
-//! The crate `foxglove` (0.30) is not used. It brings 124 crates, an asynchronous runtime among them. It copies
-//! each message into the queue of each client, and does not count what it drops there. The protocol is small.
+//! The crate `foxglove` (0.30) is not used. It brings 124 crates, an asynchronous runtime among them. It
+//! copies each message into the queue of each client, and does not count what it drops there. The protocol is
+//! small.
 
 mod channels;
 mod connection;

@@ -1,7 +1,7 @@
 //! Records topics as MCAP files, reads such files, and plays them.
 //!
-//! The files have the profile of ROS 2, for Foxglove, rosbag2 and `mcap`. Messages of all types are CDR, except
-//! regions. See the page *Recording* of the book.
+//! The files have the profile of ROS 2, for Foxglove, rosbag2 and `mcap`. Messages of all types are CDR,
+//! except regions. See the page *Recording* of the book.
 //!
 //! ```text
 //!   record      takes the messages of topics, and gives them to a writer
@@ -19,8 +19,8 @@
 //! The crate `mcap` (0.26) is not used, for the sake of its writer. It takes the data of a message as one
 //! slice, but flat messages lie in several parts of shared memory, which would have to be joined first. It
 //! writes each field of a record by a call of its own. And, by default, it writes the head of a chunk last:
-//! after a kill, that of the last chunk states no size. The tests compare with the independent implementations
-//! in Python.
+//! after a kill, that of the last chunk states no size. The tests compare with the independent
+//! implementations in Python.
 
 mod edit;
 mod flashback;

@@ -171,7 +171,7 @@ fn check_all(messages: &[Message], points: &[u8]) {
     }
 }
 
-/// Plays the file to subscribers, who get what was published.
+/// Plays the file to subscribers. They get the messages that were published.
 fn play_all(place: &Place, points: &[u8]) {
     let node = place.node("listener");
     let join = |topic: &str, name: &str, encoding| {
@@ -543,7 +543,7 @@ fn all_that_a_full_disk_leaves_out_is_counted() {
             }
             assert!(begin.elapsed() < PATIENCE);
         }
-        // Nobody takes these.
+        // No subscriber takes these.
         (0..5).for_each(|_| publish_one());
         let report = recorder.finish();
         let (kept, topic) = (report.written.files[0].statistics.messages, &report.topics[0]);

@@ -1,4 +1,4 @@
-//! Topics between machines: both ways, with types of ROS and others, and what is not sent.
+//! Topics between machines: both ways, with types of ROS and others; messages that are not sent.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ fn types_without_a_name_of_ros_bring_their_schema() {
     let a = Machine::listening();
     let b = Machine::connected(&a);
     let poses = a.publisher("pose", "demo::Pose", PublisherQos::default());
-    // Nobody on the other machine has the type. It has the topic nevertheless.
+    // No program on the other machine has the type. The bridge brings it, with its schema.
     let known = || inspect::topic(&b.root, "pose").unwrap().map(|topic| topic.description);
     until("the topic of the other machine", || known().is_some());
     let told = known().unwrap();
