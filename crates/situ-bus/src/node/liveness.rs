@@ -267,11 +267,11 @@ pub(crate) fn identity(text: &str) -> Identity {
     Identity { pid, born: number("born"), namespaces: number("namespaces") }
 }
 
-/// How many processes are cached.
+/// How many nodes are cached.
 const MAX_KNOWN: usize = 64;
 
 /// The cached process of a node. With it, another check is one system call instead of the several calls that
-/// read files.
+/// read files. The nodes of a process share its descriptor.
 struct Known {
     root: PathBuf,
     id: NodeId,
@@ -284,15 +284,15 @@ fn state_of(root: &OpenRoot, id: NodeId, file: &File) -> State {
     let is_it = |known: &Known| known.id == id && known.root == root.path();
     // `try_lock`, because a process that was forked while the mutex was locked finds it locked for ever. Such
     // a process reads the file each time.
-    let known = KNOWN.try_lock().ok();
-    let process =
-        known.as_ref().and_then(|known| known.iter().find(|it| is_it(it)).map(|it| it.process.clone()));
-    drop(known);
-    let is_known = process.is_some();
-    let process = match process {
-        Some(process) => process,
-        None => Arc::new(Watch::of(read_text_of(file).map(|text| identity(&text)).unwrap_or_default())),
+    let find = |wanted: &dyn Fn(&Known) -> bool| {
+        KNOWN.try_lock().ok()?.iter().find(|it| wanted(it)).map(|it| it.process.clone())
     };
+    let cached = find(&is_it);
+    let is_known = cached.is_some();
+    let process = cached.unwrap_or_else(|| {
+        let identity = read_text_of(file).map(|text| identity(&text)).unwrap_or_default();
+        find(&|known| known.process.identity() == identity).unwrap_or_else(|| Arc::new(Watch::of(identity)))
+    });
     let state = process.state();
     if let Ok(mut known) = KNOWN.try_lock() {
         match (is_known, state) {

@@ -77,6 +77,11 @@ impl Watch {
         Self { identity, descriptor: descriptor.flatten() }
     }
 
+    /// The process.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
     /// A descriptor of it, readable when it has ended, if there is one.
     pub fn into_descriptor(self) -> Option<OwnedFd> {
         self.descriptor

@@ -34,9 +34,8 @@ void expect_no_growth(const Root& root, Round&& round) {
   const Usage after(root);
   EXPECT_LE(after.memory, before.memory + (256 << 10));
   EXPECT_LE(after.files, before.files + 2);
-  // Threads of the library may start late, with some descriptors, and close those of ended nodes late. A leak
-  // would be one for each round, which are hundreds.
-  EXPECT_LE(after.descriptors, before.descriptors + 40);
+  // Threads of the library may start late, with a few descriptors. A leak would be one for each round.
+  EXPECT_LE(after.descriptors, before.descriptors + 10);
   EXPECT_LE(after.mappings, before.mappings + 20);
 }
 
