@@ -47,6 +47,18 @@ fn held_to<T: Stored>(name: &str, made: &Region<T>) {
     assert!(taken.bytes() == vector(&format!("{name}.compacted")), "{name} compacted in place");
 }
 
+/// Bytes at a multiple of 16.
+fn aligned(image: &[u8]) -> Vec<u128> {
+    let (chunks, _) = image.as_chunks();
+    chunks.iter().map(|sixteen| u128::from_ne_bytes(*sixteen)).collect()
+}
+
+fn bytes(words: &mut [u128]) -> &mut [u8] {
+    let count = size_of_val(words);
+    // SAFETY: any bytes are numbers, and the reverse; the words are borrowed exclusively.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), count) }
+}
+
 #[test]
 fn the_vectors_are_written_and_read() {
     held_to("character", &character().unwrap());

@@ -2,7 +2,7 @@
 
 use situ_region::{Buffer, Full, InvalidProblem, Region, Stored, layout_hash, layout_text, view};
 
-use crate::{held_to, vector};
+use crate::{aligned, bytes, held_to, vector};
 
 /// The program before members were appended.
 pub mod before {
@@ -96,18 +96,6 @@ fn after() -> Result<Region<after::Profile>, Full> {
 
 fn problem<T: Stored>(image: &[u8]) -> String {
     Region::<T>::adopt(image).map(drop).unwrap_err().to_string()
-}
-
-/// Bytes at a multiple of 16.
-fn aligned(image: &[u8]) -> Vec<u128> {
-    let (chunks, _) = image.as_chunks();
-    chunks.iter().map(|sixteen| u128::from_ne_bytes(*sixteen)).collect()
-}
-
-fn bytes(words: &mut [u128]) -> &mut [u8] {
-    let count = size_of_val(words);
-    // SAFETY: any bytes are numbers, and the reverse; the words are borrowed exclusively.
-    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), count) }
 }
 
 #[test]
