@@ -88,8 +88,8 @@ pub struct PublisherQos {
     /// needed for some seconds, or when [`trim`](crate::RawPublisher::trim) is called. If the limit is below
     /// the size of a few messages, each of them costs system calls.
     pub trim_above: Option<u64>,
-    /// Up to [`MAX_USER_DATA`](crate::MAX_USER_DATA) bytes that other participants find in the graph, and that
-    /// Situ does not interpret.
+    /// Up to [`MAX_USER_DATA`](crate::MAX_USER_DATA) bytes that other participants find in the graph, and
+    /// that Situ does not interpret.
     pub user_data: Vec<u8>,
 }
 
@@ -142,8 +142,8 @@ pub struct SubscriberQos {
     /// ([`RawSample::received_at_ns`](crate::RawSample::received_at_ns)). This costs a read of the clock for
     /// each message.
     pub reception_times: bool,
-    /// Up to [`MAX_USER_DATA`](crate::MAX_USER_DATA) bytes that other participants find in the graph, and that
-    /// Situ does not interpret.
+    /// Up to [`MAX_USER_DATA`](crate::MAX_USER_DATA) bytes that other participants find in the graph, and
+    /// that Situ does not interpret.
     pub user_data: Vec<u8>,
 }
 

@@ -1,4 +1,5 @@
-//! Where bodies of CDR begin: numbers of 8 bytes in them lie at multiples of 8 (`spec/pool.md`, *Descriptor*).
+//! Where bodies of CDR begin: numbers of 8 bytes in them lie at multiples of 8 (`spec/pool.md`,
+//! *Descriptor*).
 #![cfg(not(loom))]
 
 mod common;

@@ -1,5 +1,6 @@
 //! Clients and servers are killed at random moments, some after they were forked. Afterwards no process may
-//! hang, nothing may leak, no torn request or reply may be read, and no call may get the reply to another one.
+//! hang, nothing may leak, no torn request or reply may be read, and no call may get the reply to
+//! another one.
 //!
 //! `make chaos KILLS=10000` runs the same with more kills.
 #![cfg(not(loom))]

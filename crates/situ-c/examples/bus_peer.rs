@@ -5,7 +5,7 @@
 //! ```text
 //! bus_peer publish <root> <topic> flat|xcdr1 <count> [hang]  waits for a subscriber, publishes, ends/hangs
 //! bus_peer take <root> <topic> flat|xcdr1 <count>            says "ready", then a line for each message
-//! bus_peer serve <root> <service> flat|xcdr1 <count> [hang]  answers so many requests, ends or hangs
+//! bus_peer serve <root> <service> flat|xcdr1 <count> [hang]  answers count requests, ends or hangs
 //! bus_peer call <root> <service> flat|xcdr1 <count> [hang]   calls, says each outcome; or hangs in a call
 //! ```
 

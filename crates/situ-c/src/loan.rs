@@ -275,7 +275,7 @@ impl situ_loan {
     /// It holds a message. The result is not published while the structure holds it.
     unsafe fn message<'a>(&self) -> ManuallyDrop<RawLoan<'a>> {
         // SAFETY: `write` stored the publisher, which stays as long as it has loans, and the loan, which is
-        // plain data. The copy is dropped by nobody.
+        // plain data. The copy is never dropped.
         unsafe {
             let publisher: &'a situ_publisher = &*self.lender.cast();
             let detached = (&raw const self.detached).cast::<DetachedLoan>().read();

@@ -83,7 +83,8 @@ macro_rules! of_subscriber {
             events! {
                 /// See [`RawSubscriber::matched_event`](crate::RawSubscriber::matched_event).
                 matched_event -> MatchedStatus;
-                /// See [`RawSubscriber::incompatible_qos_event`](crate::RawSubscriber::incompatible_qos_event).
+                /// See
+                /// [`RawSubscriber::incompatible_qos_event`](crate::RawSubscriber::incompatible_qos_event).
                 incompatible_qos_event -> IncompatibleQosStatus;
                 /// See [`RawSubscriber::deadline_missed_event`](crate::RawSubscriber::deadline_missed_event).
                 deadline_missed_event -> DeadlineMissedStatus;

@@ -20,8 +20,8 @@ use crate::topic::compat::first_difference;
 pub enum WriterState {
     /// It lives.
     Alive(NodeId),
-    /// Its process has ended without leaving. The values stay, and the next writer with the same type and keys
-    /// continues this blackboard.
+    /// Its process has ended without leaving. The values stay, and the next writer with the same type and
+    /// keys continues this blackboard.
     Dead(NodeId),
     /// It has left, or a writer with other keys has replaced it. The values stay, and nobody will continue
     /// this blackboard: open it again.

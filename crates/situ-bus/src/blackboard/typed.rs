@@ -49,8 +49,8 @@ struct Line([u8; 64]);
 /// The writer of a blackboard: it has one, and its keys are fixed when it is created.
 ///
 /// A value is a copy, and readers never block the writer. Dropping the writer removes the blackboard's name;
-/// readers that have it open keep the last values. If the writer's process is killed, the values stay, and the
-/// next writer with the same type and keys continues the blackboard.
+/// readers that have it open keep the last values. If the writer's process is killed, the values stay, and
+/// the next writer with the same type and keys continues the blackboard.
 #[derive(Debug)]
 pub struct BlackboardWriter<T: FlatMessage> {
     raw: RawBlackboardWriter,

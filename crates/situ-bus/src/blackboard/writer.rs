@@ -1,9 +1,9 @@
 //! Creating a blackboard, and setting its values.
 //!
 //! A writer keeps its file locked. The lock ends with the process, so a file without a lock has no writer,
-//! and the next writer may take it over: with the same type and the same keys it continues the file, values and
-//! readers included. Otherwise it puts a new file in its place, and tells readers of the old one by its word
-//! `writer`.
+//! and the next writer may take it over: with the same type and the same keys it continues the file, values
+//! and readers included. Otherwise it puts a new file in its place, and tells readers of the old one by its
+//! word `writer`.
 //!
 //! A new file is complete before it has the blackboard's name. A writer that dies before leaves a file with
 //! another name, which [`clean_blackboards`](super::list::clean_blackboards) removes.

@@ -3,8 +3,8 @@
 //! The normative description is `spec/topic.md`, *Nodes*.
 //!
 //! Only the node writes its file, with the `write` calls of the kernel. A full file system is then an error
-//! and not a signal, and the kernel reports each change to processes that watch the directory. Other processes
-//! may read a record while it is written, so each record has a checksum of its own.
+//! and not a signal, and the kernel reports each change to processes that watch the directory. Other
+//! processes may read a record while it is written, so each record has a checksum of its own.
 
 use std::fs::File;
 use std::io;

@@ -137,8 +137,8 @@ fn copy(slot: &Slot<'_>, user_header_size: usize) -> Option<(Vec<u8>, ObservedMe
         return None;
     }
     view.find(*id, lent.offset, end as u64).ok()?;
-    // SAFETY: the view checked that the slot has that many bytes in its pool, and that they have memory. Other
-    // processes may change them, and `SharedBytes` allows that.
+    // SAFETY: the view checked that the slot has that many bytes in its pool, and that they have memory.
+    // Other processes may change them, and `SharedBytes` allows that.
     let bytes = unsafe { SharedBytes::new(lent.memory, end) };
     let part = |at: usize, len: usize| bytes.get(at, len)?.try_to_vec().ok();
     let user_header = part(head_at - user_header_size, user_header_size)?;

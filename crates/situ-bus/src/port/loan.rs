@@ -148,9 +148,9 @@ impl RawLoan<'_> {
         if self.body_pool == BODY_IN_SLOT && !encoding.allows_body_at(self.body_offset) {
             let from = self.body();
             self.body_offset -= self.body_offset % BODY_ALIGN as usize;
-            // SAFETY: the slot was allocated with room up to the end of the body, which is now nearer, and only
-            // this loan can reach it. The new place begins at or behind the head: a body of CDR that is lent is
-            // 4 bytes behind such a place.
+            // SAFETY: the slot was allocated with room up to the end of the body, which is now nearer, and
+            // only this loan can reach it. The new place begins at or behind the head: a body of CDR that is
+            // lent is 4 bytes behind such a place.
             unsafe { std::ptr::copy(from, self.body(), self.body_size) };
         }
     }

@@ -17,8 +17,8 @@ pub struct Placement {
     /// copies to the subscribers. A publisher that is dropped waits for its copies, for one second at most.
     pub eager_copies: bool,
     /// Whether the messages in a domain other than the host's may be serialized. By default that is an error,
-    /// because the payload on a device is then no value that kernels can use. A participant that sets it reads
-    /// or writes the bytes of the encoding there by itself.
+    /// because the payload on a device is then no value that kernels can use. A participant that sets it
+    /// reads or writes the bytes of the encoding there by itself.
     pub serialized: bool,
     /// How a publisher's pool of messages, or of bodies if they lie on a device, is allocated. A ring has 256
     /// MiB unless `capacity` is set, and one message that is held for a long time exhausts it. Fixed slots

@@ -113,9 +113,9 @@ impl SampleRecords {
         Self { chunks: [const { OnceLock::new() }; CHUNKS] }
     }
 
-    /// Takes a free record for a message of this pool, whose sample is empty. For the subscriber's thread. It tries
-    /// the record `last` first, because it took that one last and its lines are warm. `None` if there are no
-    /// more records.
+    /// Takes a free record for a message of this pool, whose sample is empty. For the subscriber's thread. It
+    /// tries the record `last` first, because it took that one last and its lines are warm. `None` if there
+    /// are no more records.
     #[inline(always)]
     pub(crate) fn take(
         &self,

@@ -29,8 +29,8 @@
 //! while a subscriber still holds a slot of the earlier one. The new owner then finds a slot of the same
 //! number named, and does not reuse it meanwhile. That is harmless.
 //!
-//! **A subscriber that dies** leaves its names. They count until the place is free, and nothing else has to be
-//! cleared. The next subscriber that takes the place clears the ledger before it shows that the place is
+//! **A subscriber that dies** leaves its names. They count until the place is free, and nothing else has to
+//! be cleared. The next subscriber that takes the place clears the ledger before it shows that the place is
 //! taken. **An owner that dies** frees nothing any more.
 
 use situ_memory::SlotControl;

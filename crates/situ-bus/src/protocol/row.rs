@@ -34,8 +34,8 @@
 //! - It saw 3, so it sees 1 or something later in `stamp`. As `stamp` was not 0, it saw 5, or the `stamp` of
 //!   a later lap. In the second case its step 6 also sees the reference of that lap, and there is no copy.
 //! - Suppose that it reads a word of a later lap. A fence of the publisher and the reader's 5 then order an
-//!   earlier store of that lap before the reader's 6. For a word of the second line, that is the 0 in `stamp`;
-//!   for one of the first line, the reference.
+//!   earlier store of that lap before the reader's 6. For a word of the second line, that is the 0 in
+//!   `stamp`; for one of the first line, the reference.
 //! - In place of that 0 the reader may find the later lap's stamp, and it may be equal to the one that it
 //!   found before. Then it also sees the reference, which was stored before that stamp.
 //!

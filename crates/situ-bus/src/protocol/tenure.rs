@@ -19,8 +19,8 @@
 //!   A reader that still finds the earlier pool has the right one, or finds that its files are gone, which is
 //!   also right.
 //!
-//! The entry of a pool of copies has no messages: its `since` is [`NO_MESSAGES`]. So rows of earlier publishers
-//! of the entry mean no pool, although copies belong to messages that are older than their pool.
+//! The entry of a pool of copies has no messages: its `since` is [`NO_MESSAGES`]. So rows of earlier
+//! publishers of the entry mean no pool, although copies belong to messages that are older than their pool.
 //!
 //! A publisher that dies between steps 1 and 2 has taken nothing: the entry was free, and the messages of the
 //! pool that it still names are not needed any more.

@@ -33,8 +33,8 @@ const FREE: Call = Call {
 
 /// The calls of a client. Its memory is allocated once.
 ///
-/// A call's number is the number of its slot plus a multiple of a power of two that grows with each call. So a
-/// number leads to its slot without a division, and is never used twice.
+/// A call's number is the number of its slot plus a multiple of a power of two that grows with each call. So
+/// a number leads to its slot without a division, and is never used twice.
 #[derive(Debug)]
 pub(super) struct Calls {
     slots: Box<[Call]>,

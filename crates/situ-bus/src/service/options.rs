@@ -19,9 +19,9 @@ pub struct ServiceOptions {
     /// a server's replies by a client. The default is 64.
     pub depth: usize,
     /// How many of others' messages may wait for it: a server's requests, a client's replies. Beyond it the
-    /// oldest are skipped, and nobody waits for this participant. A call whose request or reply was skipped
-    /// ends by its limit or by a cancellation only; cancellations count as requests. The default is 0: all are
-    /// kept, and others wait.
+    /// oldest are skipped, and no other participant waits for this one. A call whose request or reply was
+    /// skipped ends by its limit or by a cancellation only; cancellations count as requests. The default is
+    /// 0: all are kept, and others wait.
     pub keep_last: usize,
     /// Which participants' messages it reads in place.
     pub trust: Trust,
@@ -33,8 +33,8 @@ pub struct ServiceOptions {
     pub requests: Placement,
     /// The memory domain of replies: of those that a server sends, or in which a client takes them.
     pub replies: Placement,
-    /// Up to [`MAX_USER_DATA`](crate::MAX_USER_DATA) bytes that other participants find in the graph, and that
-    /// Situ does not interpret.
+    /// Up to [`MAX_USER_DATA`](crate::MAX_USER_DATA) bytes that other participants find in the graph, and
+    /// that Situ does not interpret.
     pub user_data: Vec<u8>,
 }
 

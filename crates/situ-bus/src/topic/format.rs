@@ -137,8 +137,8 @@ pub(crate) const PLACES_OFFSET: usize = PAGE;
 pub(crate) const ROSTER_OFFSET: usize = PLACES_OFFSET + PLACES as usize * PAGE;
 pub(crate) const SUBSCRIBERS_END: usize = ROSTER_OFFSET + PLACES as usize * size_of::<RosterEntry>();
 
-/// The words that change when a subscriber joins or is about to sleep. Every publisher reads them; subscribers
-/// write them, rarely.
+/// The words that change when a subscriber joins or is about to sleep. Every publisher reads them;
+/// subscribers write them, rarely.
 #[repr(C, align(64))]
 pub(crate) struct Arrivals {
     /// Changes whenever a place is taken.

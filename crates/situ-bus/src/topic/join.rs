@@ -1,8 +1,8 @@
 //! Joining a topic: places, publishers' entries, and the compatibility of members.
 //!
 //! All of it happens under the lock of the topic's directory. The kernel releases the lock if its holder
-//! dies. No hot path takes it. A participant that joins or leaves repairs first (see `repair`), and then knows
-//! what members there are (see `census`).
+//! dies. No hot path takes it. A participant that joins or leaves repairs first (see `repair`), and then
+//! knows what members there are (see `census`).
 
 use std::sync::Arc;
 

@@ -222,8 +222,8 @@ impl Places {
     #[inline]
     pub(super) fn arrivals(&self) -> &Arrivals {
         // SAFETY: the file was checked to be as long as the mapping, which is longer than this. The words are
-        // aligned atomics, for which any bits are valid and sharing is no data race. Only participants that may
-        // write store there.
+        // aligned atomics, for which any bits are valid and sharing is no data race. Only participants that
+        // may write store there.
         unsafe { &*self.map.base().add(ARRIVALS_OFFSET).cast::<Arrivals>() }
     }
 

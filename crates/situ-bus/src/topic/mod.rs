@@ -85,9 +85,9 @@ impl Encoding {
             .find(|encoding| *encoding as u32 == number)
     }
 
-    /// How many bytes behind a multiple of 64 a body without a head begins. CDR counts alignment from behind its
-    /// encapsulation header of 4 bytes. So its numbers of 8 bytes lie at multiples of 8, and can be read in
-    /// place.
+    /// How many bytes behind a multiple of 64 a body without a head begins. CDR counts alignment from behind
+    /// its encapsulation header of 4 bytes. So its numbers of 8 bytes lie at multiples of 8, and can be read
+    /// in place.
     #[inline(always)]
     pub(crate) const fn body_lead(self) -> usize {
         match self {

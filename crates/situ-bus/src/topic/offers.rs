@@ -48,8 +48,8 @@ impl RosterEntry {
     }
 }
 
-/// The offers of all publishers that still have a pool: of those that are present, and of those that have left.
-/// Their messages may be taken.
+/// The offers of all publishers that still have a pool: of those that are present, and of those that have
+/// left. Their messages may be taken.
 pub(super) fn offers(topic: &Topic) -> impl Iterator<Item = Terms> {
     used_publishers(topic).filter_map(|(_, entry)| {
         let word = StateWord::read(&entry.state);

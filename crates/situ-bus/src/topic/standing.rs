@@ -10,8 +10,8 @@
 //! | the file of its subscribers | administrator | subscribers | `0664` |
 //! | a pool of messages, as everywhere | publisher | the root's | `0640` |
 //!
-//! So the kernel refuses to let a subscriber write a row or a message, and to let a publisher move a cursor or
-//! write a ledger. All members of the root's group may read. Other users do not get through the root.
+//! So the kernel refuses to let a subscriber write a row or a message, and to let a publisher move a cursor
+//! or write a ledger. All members of the root's group may read. Other users do not get through the root.
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Beneath, MemoryError};

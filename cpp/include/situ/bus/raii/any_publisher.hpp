@@ -33,8 +33,8 @@ class any_publisher {
     situ_publisher_set_interrupter(handle_.get(), stop != nullptr ? stop->handle() : nullptr);
   }
 
-  /// Gives memory to so many messages of at most `bytes` bytes each, head and body together. The next loans
-  /// then make no system call, and writing them makes no page fault; see situ_publisher_reserve.
+  /// Gives memory to `messages` messages of at most `bytes` bytes each, head and body together. The next
+  /// loans then make no system call, and writing them makes no page fault; see situ_publisher_reserve.
   void reserve(std::size_t messages, std::size_t bytes) {
     detail::failed why;
     reserve(messages, bytes, why);

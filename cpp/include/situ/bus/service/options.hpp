@@ -20,8 +20,8 @@ struct service_options {
   /// How many of its messages may wait to be taken: a client's requests by the slowest server, a server's
   /// replies by a client.
   std::size_t depth = 64;
-  /// How many of others' messages may wait for it. Beyond it the oldest are skipped, and nobody waits for it.
-  /// 0: all are kept.
+  /// How many of others' messages may wait for it. Beyond it the oldest are skipped, and no other
+  /// participant waits for this one. 0: all are kept.
   std::size_t keep_last = 0;
   /// How many messages of others it may hold at a time.
   std::size_t max_held = 256;
