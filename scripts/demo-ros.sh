@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the ROS demo (rmw_situ, and the filters in C++) into build/demo-ros, with ROS 2 from PyPI in build/venv, and
-# runs it. The arguments are those of examples/ros/demo.py.
+# Builds the ROS demo (rmw_situ, and the filters in C++) into build/demo-ros, with ROS 2 from PyPI in
+# build/venv, and runs it. The arguments are those of examples/ros/demo.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds ROS 2's middleware on Situ as a package of ROS, and runs its tests: those in C++, and those in which
-# programs with rclpy talk over it, with each other, with rclrs and with programs of Situ (the ROS demo). Everything
-# goes to build/rmw. Without the Python environment with ROS the script prints so and succeeds.
+# programs with rclpy talk over it, with each other, with rclrs and with programs of Situ (the ROS demo).
+# Everything goes to build/rmw. Without the Python environment with ROS the script prints so and succeeds.
 #
 # Usage: scripts/rmw.sh [TEST...]   names of files in ros/rmw_situ/test/python, without .py; otherwise all
-#        scripts/rmw.sh chaos     only kills processes of ROS: in C++ ROS_KILLS times, with rclpy a tenth as often;
-#                                 SITU_CHAOS_SEED: in that order
+#        scripts/rmw.sh chaos     only kills processes of ROS: in C++ ROS_KILLS times, with rclpy a tenth as
+#                                 often; SITU_CHAOS_SEED: in that order
 #
 # RMW_LIBRARY=PATH runs the tests with rclpy on that middleware instead, RMW_LIBRARY=fastrtps on the one that
 # the environment brings. The tests in C++ are then left out.

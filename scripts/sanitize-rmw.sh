@@ -4,9 +4,9 @@
 #
 # Usage: scripts/sanitize-rmw.sh [address] [thread]   without an argument: both
 #
-# libsitu is the usual one: scripts/sanitize.sh covers it. ThreadSanitizer does not see what its locks order, so
-# it ignores what libsitu itself does; rmw_situ orders its own with locks of C++. Leaks are not reported: ROS's
-# libraries keep memory until a process ends.
+# libsitu is the usual one: scripts/sanitize.sh covers it. ThreadSanitizer does not see what its locks order,
+# so it ignores what libsitu itself does; rmw_situ orders its own with locks of C++. Leaks are not reported:
+# ROS's libraries keep memory until a process ends.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -201,7 +201,7 @@ def run(options, middleware, filter_kind, large, folder):
         first = WARM_UP
 
         def publish(count, last):
-            """Has the camera publish, and returns what the viewer saw until the last one, or until none comes."""
+            """Has the camera publish. Returns what the viewer saw until the last one, or until none comes."""
             late = {}
             camera.tell(str(count))
             camera.expect('published', TIME_LIMIT + count / options.rate)

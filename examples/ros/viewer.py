@@ -2,8 +2,8 @@
 
     viewer.py TOPIC SIZE
 
-Prints the number and the lateness of each image in nanoseconds, from the camera's stamp to the callback; an image with
-another size is an error. Ends with its input.
+Prints the number and the lateness of each image in nanoseconds, from the camera's stamp to the callback; an
+image with another size is an error. Ends with its input.
 """
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""Values for the fields of any message: the smallest, the largest, random ones; and comparison of messages."""
+"""Values for the fields of any message (smallest, largest, random ones), and comparison of messages."""
 import random
 import string
 

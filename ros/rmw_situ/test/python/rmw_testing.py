@@ -1,7 +1,7 @@
-"""What the tests share: roles, which are functions that run in processes of their own on the tested middleware.
+"""What the tests share: roles, functions that run in processes of their own on the tested middleware.
 
-A test starts roles and talks with them by lines of JSON. It does not import rclpy itself. The middleware is the
-library that RMW_LIBRARY names; without it, it is the one that rclpy was built with.
+A test starts roles and talks with them by lines of JSON. It does not import rclpy itself. The middleware is
+the library that RMW_LIBRARY names; without it, it is the one that rclpy was built with.
 
     @role
     def talker(parent, topic):

@@ -1,4 +1,4 @@
-"""The demo with nodes of ROS: each of its runs arrives, its copies are those that they must be, and nothing stays.
+"""The demo with nodes of ROS: each run arrives, its copies are those that they must be, nothing stays.
 
 scripts/rmw.sh builds its programs, and names their folder in ROS_DEMO.
 """
@@ -59,8 +59,9 @@ class Demo(unittest.TestCase):
             self.assertLess(run['lost'], 20)
             self.assertLessEqual(run['p50_ns'], run['p99_ns'])
         if runs[0]['lost'] == 0:
-            # rclpy copies an image into a message of C, and that is copied into shared memory. The edges are copied
-            # into a message of C, which rclpy makes into one of Python by two more copies. The filter copies nothing.
+            # rclpy copies an image into a message of C, and that is copied into shared memory. The edges are
+            # copied into a message of C, which rclpy makes into one of Python by two more copies. The filter
+            # copies nothing.
             self.assertAlmostEqual(runs[0]['bytes_copied_a_frame'], 2 * IMAGE + 3 * EDGES, delta=IMAGE / 10)
         if runs[0]['lost'] == runs[1]['lost'] == 0:
             # The filter on rcl has a message of its own.

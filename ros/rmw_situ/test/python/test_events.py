@@ -1,4 +1,4 @@
-"""Events of publishers and subscriptions: incompatible, matched, deadlines, liveliness; and content filters."""
+"""Events of publishers and subscriptions (incompatible, matched, deadlines, liveliness); content filters."""
 import rmw_testing
 from rmw_testing import QUIET, node, qos, require, role, spin_for
 

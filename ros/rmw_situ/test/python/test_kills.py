@@ -1,5 +1,6 @@
-"""Kills processes with rclpy at random: talkers, listeners, servers, clients, action servers and action clients. After
-each kill no other process may hang, and the list of nodes must be right; what is received is whole.
+"""Kills processes with rclpy at random: talkers, listeners, servers, clients, action servers and action
+clients. After each kill no other process may hang, and the list of nodes must be right; what is received is
+whole.
 
 ROS_KILLS says how many are killed, SITU_CHAOS_SEED in which order. scripts/rmw.sh chaos kills more.
 """

@@ -1,4 +1,4 @@
-"""Nodes, contexts and executors: timers, guard conditions, logs, life cycles, threads, shutdown and new beginnings."""
+"""Nodes, contexts, executors: timers, guard conditions, logs, life cycles, threads, shutdown, new starts."""
 import rmw_testing
 from rmw_testing import node, require, role, spin_for, spin_until_done
 
@@ -286,7 +286,7 @@ def waiter_for_one(parent):
 
 @role
 def ponger(parent):
-    """Sends back what comes. Its waits look for messages, as those of the other side: all are shorter than the limit."""
+    """Sends back what comes. Its waits, as those of the other side, are short, so they look for messages."""
     from std_msgs.msg import Int32
     with node(parent, 'ponger') as here:
         publisher = here.create_publisher(Int32, 'pong', 10)

@@ -1,7 +1,7 @@
 """The tools of `ros2`: what their verbs print about a robot, and that they do what they say.
 
-Needs ros2cli, which PyPI does not have: an installation of ROS brings it, `ros2cli.sh` installs it from its sources
-into build/rmw/ros2cli. Without it, the test prints so and is skipped.
+Needs ros2cli, which PyPI does not have: an installation of ROS brings it, `ros2cli.sh` installs it from its
+sources into build/rmw/ros2cli. Without it, the test prints so and is skipped.
 """
 import importlib.util
 import json
@@ -81,9 +81,9 @@ def robot(parent):
 
 @role
 def tools(parent):
-    """Calls `ros2` with the arguments that the test tells, each in a fork of this process, because to start Python
-    and to load rclpy takes most of the time. Verbs without an end are interrupted when they have printed what
-    `until` says."""
+    """Calls `ros2` with the arguments that the test tells, each in a fork of this process, because to start
+    Python and to load rclpy takes most of the time. Verbs without an end are interrupted when they have
+    printed what `until` says."""
     import rclpy  # noqa: F401
     import ros2cli.cli
     parent.tell('ready')

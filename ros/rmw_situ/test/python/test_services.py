@@ -19,7 +19,7 @@ def adder(parent, name='double'):
 
 @role
 def caller(parent, first, count, at_once):
-    """Calls with so many requests under way. All are kept: a queue of ten can lose what another client fills it with."""
+    """Calls with so many requests under way. All are kept: other clients could fill a queue of ten."""
     from test_msgs.srv import BasicTypes
     with node(parent, 'caller') as here:
         client = here.create_client(BasicTypes, 'double', qos_profile=qos(history='KEEP_ALL'))

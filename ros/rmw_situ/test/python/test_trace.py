@@ -1,4 +1,4 @@
-"""A trace of nodes of ROS: processes with the names of their nodes, and each message from its publisher to its subscriber.
+"""A trace of nodes of ROS: processes with their nodes' names, each message from publisher to subscriber.
 
 SITU_COMMAND names the command `situ`.
 """
