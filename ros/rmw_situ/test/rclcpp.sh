@@ -13,7 +13,7 @@
 #
 # Prints one line for each file, the totals, and the tests whose result differs from that on rmw_fastrtps_cpp,
 # which runs first where its results are not there yet. Everything goes to build/rmw/rclcpp. The exit status
-# is 0 if no test that passes on rmw_fastrtps_cpp fails.
+# is 0 if no test that passes on rmw_fastrtps_cpp fails. Without PATTERN, rclcpp_example.sh runs as well.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '4,17p' "$0"; exit 2; }
 build=$(cd "$1" && pwd)
@@ -108,7 +108,11 @@ if [ "$library" != fastrtps ]; then
   run "$tested" "$library"
 fi
 
-"$venv/bin/python" - "$out" "$tested" "${files[@]/#"$tests/rclcpp/"/}" <<'P'
+failed=0
+if [ "$pattern" = . ] && [ "$library" != fastrtps ]; then
+  ros/rmw_situ/test/rclcpp_example.sh "$build" "$library" || failed=1
+fi
+"$venv/bin/python" - "$out" "$tested" "${files[@]/#"$tests/rclcpp/"/}" <<'P' || failed=1
 import pathlib
 import re
 import sys
@@ -150,3 +154,4 @@ for test in sorted(reference.keys() | tested.keys()):
     worse += before == 'passed' or now == 'died'
 sys.exit(1 if worse else 0)
 P
+exit $failed
