@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Builds the programs of table `rmw` against ROS from PyPI (build/venv): a package of messages, peer.cpp and
 # floor.cpp. Gives the reason if it cannot. Everything goes to build/rmw-bench.
+#
+# BENCH_RCLCPP names a built rclcpp, with which rclcpp_peer.cpp is built: a folder with the program `cxx`,
+# which compiles and links with rclcpp, the library librclcpp.so, and others that it needs in install/lib.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -31,3 +34,11 @@ done
     "$venv/lib/librosidl_typesupport_cpp.so" -Wl,--allow-shlib-undefined -lpthread ||
   absent "the program cannot be built (see above)"
 [ "$out/floor" -nt bench/rmw/floor.cpp ] || g++ -std=c++20 -O2 -Wall -Wextra bench/rmw/floor.cpp -o "$out/floor"
+
+if [ -n "${BENCH_RCLCPP:-}" ]; then
+  peer=$out/rclcpp_peer
+  { [ "$peer" -nt bench/rmw/rclcpp_peer.cpp ] && [ "$peer" -nt bench/rmw/build.sh ]; } ||
+    "$BENCH_RCLCPP/cxx" -Wall -Wextra "${flags[@]}" -I ros/rmw_situ/include bench/rmw/rclcpp_peer.cpp -o "$peer" \
+      -Wl,--no-as-needed "${libraries[@]}" -Wl,--as-needed ||
+    { echo "rmw: the rows of rclcpp are absent: its program cannot be built (see above)" >&2; rm -f "$peer"; }
+fi

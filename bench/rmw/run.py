@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Table `rmw`: ROS 2's middleware side by side, over rcl, in processes that are bound to two cores.
+"""Table `rmw`: ROS 2's middleware side by side, over rcl and rclcpp, in processes bound to two cores.
 
     run.py [--json] [--full] [--cpus 2,3] [--only WORD] [--systems NAME,NAME]
 
-All processes of a case start first, and its systems take turns, A B C A B C. A system that fails is absent from the
-case, and standard error has the reason. The middleware of Situ is build/rmw/rmw_situ/librmw_situ.so, or what
-RMW_SITU names; without it, its rows are absent.
+All processes of a case start first, and its systems take turns, A B C A B C. A system that fails is absent
+from the case, and standard error has the reason. The middleware of Situ is build/rmw/rmw_situ/librmw_situ.so,
+or what RMW_SITU names; without it, its rows are absent. So are those of rclcpp without BENCH_RCLCPP, a built
+rclcpp.
 """
 import argparse
 import json
@@ -25,6 +26,8 @@ BUILD = FOLDER.parent.parent / 'build'
 VENV = BUILD / 'venv'
 PEER = BUILD / 'rmw-bench' / 'peer'
 FLOOR = BUILD / 'rmw-bench' / 'floor'
+RCLCPP = pathlib.Path(os.environ['BENCH_RCLCPP']).resolve() if os.environ.get('BENCH_RCLCPP') else None
+RCLCPP_PEER = BUILD / 'rmw-bench' / 'rclcpp_peer'
 SITU = pathlib.Path(os.environ.get('RMW_SITU', BUILD / 'rmw' / 'rmw_situ' / 'librmw_situ.so'))
 TIME_LIMIT = 120.0
 SYSTEMS = ['floor', 'rmw_situ', 'rmw_situ-sleeping', 'rmw_fastrtps_cpp', 'rmw_fastrtps_cpp-tuned']
@@ -44,6 +47,15 @@ PINGS = [
     ('Image 16 MiB, loaned take', 'image-loan:16777216', 10),
     ('Image 64 MiB, loaned take', 'image-loan:67108864', 4),
 ]
+# The same through rclcpp's executor.
+RCLCPP_PINGS = [
+    ('rclcpp 64 B', 'plain:64', 1000),
+    ('rclcpp 64 KiB', 'plain:65536', 500),
+    ('rclcpp 64 KiB, loans', 'plain-loan:65536', 500),
+    ('rclcpp Image 1 MiB', 'image:1048576', 100),
+    ('rclcpp Image 1 MiB, loaned take', 'image-take:1048576', 100),
+    ('rclcpp Image 1 MiB, loans', 'image-loan:1048576', 100),
+]
 SINKS = [1, 2, 4, 8]
 
 
@@ -57,9 +69,12 @@ class Process:
     def __init__(self, system, core, arguments, variables):
         self.name = f'{system} {" ".join(arguments[:2])}'
         self.errors = tempfile.TemporaryFile('w+')
+        program = FLOOR if system == 'floor' else PEER
+        if arguments[0].startswith('rclcpp-'):
+            program, arguments = RCLCPP_PEER, [arguments[0].removeprefix('rclcpp-'), *arguments[1:]]
         self.process = subprocess.Popen(
-            [str(FLOOR if system == 'floor' else PEER), *arguments], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-            text=True, preexec_fn=lambda: os.sched_setaffinity(0, core))
+            [str(program), *arguments], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=self.errors, text=True, preexec_fn=lambda: os.sched_setaffinity(0, core))
         self.lines = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -108,15 +123,16 @@ class Process:
 
 
 class Team:
-    """The processes of one system in one case. The first has the first core, the others share the second."""
+    """The processes of one system in one case. The first has the first core, the others share the second.
+    If they are spread, all have both."""
 
-    def __init__(self, system, cores, members):
+    def __init__(self, system, cores, members, is_spread=False):
         self.folder = tempfile.mkdtemp(prefix='situ-bench-rmw-', dir='/dev/shm')
         variables = environment(system, self.folder)
         self.members = []
         try:
             for number, arguments in enumerate(members):
-                core = cores[:1] if number == 0 else cores[1:2]
+                core = cores[:2] if is_spread else cores[:1] if number == 0 else cores[1:2]
                 self.members.append(Process(system, core, arguments, variables))
             for member in self.members:
                 if member.answer() != 'ready':
@@ -141,6 +157,8 @@ class Team:
 def environment(system, folder):
     variables = {name: value for name, value in os.environ.items() if not name.startswith(('FASTDDS', 'FASTRTPS'))}
     libraries = [BUILD / 'rmw-bench' / 'install' / 'lib', VENV / 'lib', *VENV.glob('lib/python*/site-packages/*.libs')]
+    if RCLCPP:
+        libraries += [RCLCPP, RCLCPP / 'install' / 'lib']
     variables.update(
         LD_LIBRARY_PATH=':'.join(map(str, libraries)), AMENT_PREFIX_PATH=f'{BUILD / "rmw-bench" / "install"}:{VENV}',
         ROS_DOMAIN_ID=str(random.randint(1, 100)), ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST', SITU_ROOT=folder,
@@ -222,6 +240,10 @@ class Table:
         for name, kind, count in PINGS:
             self.latencies(name, lambda topic, kind=kind: [['ping', kind, topic], ['pong', kind, topic]], count)
         self.latencies('service 64 B', lambda topic: [['client', 'service', topic], ['server', 'service', topic]], 1000)
+        if RCLCPP and RCLCPP_PEER.exists():
+            for name, kind, count in RCLCPP_PINGS:
+                self.latencies(name, lambda topic, kind=kind: [['rclcpp-ping', kind, topic],
+                                                               ['rclcpp-pong', kind, topic]], count)
         for sinks in SINKS:
             name = f'64 KiB to {sinks}'
 
@@ -253,7 +275,8 @@ class Table:
             topic = f'/bench{random.getrandbits(32):08x}'
             team = None
             try:
-                team = Team(system, self.cores, [['member', 'discovery', topic, str(MEMBERS)]] * MEMBERS)
+                members = [['member', 'discovery', topic, str(MEMBERS)]] * MEMBERS
+                team = Team(system, self.cores, members, is_spread=True)
                 begin = time.monotonic_ns()
                 for member in team.members:
                     member.order('go')
@@ -266,7 +289,7 @@ class Table:
                     team.close()
 
     def crowd(self):
-        """A ring of nodes, in one process and in as many: the time until all are matched, and their memory."""
+        """A ring of nodes, in one process and in as many: the time until all have matched, and the memory."""
         for processes in (1, CROWD):
             name = f'{CROWD} nodes, {"one process" if processes == 1 else f"{processes} processes"}'
             if self.options.only and self.options.only not in name:
@@ -280,8 +303,9 @@ class Table:
                 before, team = shared_files(), None
                 try:
                     begin = time.monotonic_ns()
-                    team = Team(system, self.cores, [['crowd', str(share), topic, str(CROWD), str(number * share)]
-                                                     for number in range(processes)])
+                    members = [['crowd', str(share), topic, str(CROWD), str(number * share)]
+                               for number in range(processes)]
+                    team = Team(system, self.cores, members, is_spread=True)
                     for member in team.members:
                         member.order('go')
                     end = max(int(member.answer()) for member in team.members)
@@ -347,7 +371,7 @@ def main():
     try:
         table.run()
     finally:
-        # Peers are killed at the end of a case. Fast DDS then leaves its segments, hundreds of megabytes each.
+        # Peers are killed at the end of a case. Fast DDS then leaves segments of hundreds of megabytes.
         for path in shared_files() - before:
             path.unlink(missing_ok=True)
     if not options.json:
