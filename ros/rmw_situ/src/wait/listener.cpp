@@ -44,53 +44,78 @@ void Listener::run() {
     size_t count = 0;
     if (situ_wait_set_wait(set_.get(), SITU_FOREVER, ready, std::size(ready), &count, nullptr) < 0) return;
     for (size_t i = 0; i < count; ++i) {
-      if (ready[i].id == stop_id_) return;
-      if (ready[i].id == graph_id_) {
-        changed_();
-        continue;
-      }
-      const std::lock_guard lock(mutex_);
-      const auto found = callbacks_.find(ready[i].id);
-      if (found == callbacks_.end()) continue;
-      const Callback callback = found->second;
-      const size_t number = callback.listened->count_new();
-      if (number != 0) callback.call(callback.user_data, number);
+      const uint64_t id = ready[i].id;
+      if (id == stop_id_) return;
+      // What runs out of memory is ready again at the next wait.
+      const rmw_ret_t ret = guarded(RMW_RET_BAD_ALLOC, [&]() -> rmw_ret_t {
+        if (id == graph_id_) {
+          changed_();
+          return RMW_RET_OK;
+        }
+        std::shared_ptr<Callback> callback;
+        {
+          const std::lock_guard lock(mutex_);
+          const auto found = callbacks_.find(id);
+          if (found == callbacks_.end()) return RMW_RET_OK;
+          callback = found->second;
+        }
+        const std::lock_guard lock(callback->mutex);
+        // Otherwise it was removed or replaced meanwhile.
+        if (callback->id == id) call(*callback, callback->listened->count_new());
+        return RMW_RET_OK;
+      });
+      if (ret != RMW_RET_OK) rmw_reset_error();
     }
   }
 }
 
-rmw_ret_t Listener::set(Listened& listened, rmw_event_callback_t callback, const void* user_data) {
+void Listener::call(const Callback& callback, size_t number) {
+  if (number == 0) return;
+  // The callback may set another one, or destroy what it belongs to.
+  const rmw_event_callback_t function = callback.call;
+  function(callback.user_data, number);
+}
+
+void Listener::detach(Callback& callback) {
+  if (callback.id == 0) return;
   const std::lock_guard lock(mutex_);
-  remove(listened);
-  if (callback == nullptr) return RMW_RET_OK;
-  situ_error error;
-  uint64_t id;
-  if (listened.listen(set_.get(), &id, &error) != SITU_OK) return failed("cannot set", "callback", error);
-  callbacks_.emplace(id, Callback{&listened, callback, user_data});
-  const size_t unread = listened.count_unread();
-  if (unread != 0) callback(user_data, unread);
+  situ_wait_set_detach(set_.get(), callback.id);
+  callbacks_.erase(callback.id);
+  callback.id = 0;
+}
+
+rmw_ret_t Listener::set(Listened& listened, rmw_event_callback_t function, const void* user_data) {
+  const std::shared_ptr<Callback> callback = listened.callback_;
+  const std::lock_guard lock(callback->mutex);
+  detach(*callback);
+  if (function == nullptr) return RMW_RET_OK;
+  callback->listened = &listened;
+  callback->call = function;
+  callback->user_data = user_data;
+  {
+    const std::lock_guard both(mutex_);
+    // What may fail comes first.
+    callbacks_.reserve(callbacks_.size() + 1);
+    situ_error error;
+    uint64_t id;
+    if (listened.listen(set_.get(), &id, &error) != SITU_OK) return failed("cannot set", "callback", error);
+    callbacks_.emplace(id, callback);
+    callback->id = id;
+  }
+  call(*callback, listened.count_unread());
   return RMW_RET_OK;
 }
 
 void Listener::tell(Listened& listened) {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [id, known] : callbacks_) {
-    if (known.listened != &listened) continue;
-    // The callback may set callbacks.
-    const Callback callback = known;
-    const size_t number = listened.count_new();
-    if (number != 0) callback.call(callback.user_data, number);
-    return;
-  }
+  const std::shared_ptr<Callback> callback = listened.callback_;
+  const std::lock_guard lock(callback->mutex);
+  if (callback->id != 0) call(*callback, listened.count_new());
 }
 
 void Listener::remove(Listened& listened) {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(callbacks_, [&](const auto& item) {
-    if (item.second.listened != &listened) return false;
-    situ_wait_set_detach(set_.get(), item.first);
-    return true;
-  });
+  const std::shared_ptr<Callback> callback = listened.callback_;
+  const std::lock_guard lock(callback->mutex);
+  detach(*callback);
 }
 
 }  // namespace rmw_situ

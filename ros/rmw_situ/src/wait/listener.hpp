@@ -7,6 +7,7 @@
 #include <situ/execute.h>
 
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -14,6 +15,20 @@
 #include "support/check.hpp"
 
 namespace rmw_situ {
+
+class Listened;
+
+// The callback of something.
+struct Callback {
+  // Held while the callback runs, which may set this or another callback itself, or destroy what it belongs
+  // to. So a callback that takes long delays no other one, and not the setting of others.
+  std::recursive_mutex mutex;
+  // Its number in the set of the listener. 0: there is no callback.
+  uint64_t id = 0;
+  Listened* listened = nullptr;
+  rmw_event_callback_t call = nullptr;
+  const void* user_data = nullptr;
+};
 
 // What has callbacks.
 class Listened {
@@ -25,6 +40,11 @@ class Listened {
   virtual size_t count_new() = 0;
   // How much was there before the callback was set.
   virtual size_t count_unread() = 0;
+
+ private:
+  friend class Listener;
+  // The thread of the listener may have it longer.
+  const std::shared_ptr<Callback> callback_ = std::make_shared<Callback>();
 };
 
 // All threads may use it at once.
@@ -45,13 +65,10 @@ class Listener {
   void remove(Listened& listened);
 
  private:
-  struct Callback {
-    Listened* listened;
-    rmw_event_callback_t call;
-    const void* user_data;
-  };
-
   void run();
+  // Both: the lock of the callback is held.
+  static void call(const Callback& callback, size_t number);
+  void detach(Callback& callback);
 
   Handle<situ_wait_set, situ_wait_set_destroy> set_;
   Handle<situ_guard_condition, situ_guard_condition_destroy> stop_;
@@ -59,9 +76,10 @@ class Listener {
   uint64_t graph_id_ = 0;
   std::function<void()> changed_;
   std::thread thread_;
-  // Held while callbacks run, which may set callbacks themselves.
-  std::recursive_mutex mutex_;
-  std::unordered_map<uint64_t, Callback> callbacks_;
+  // Not held while a callback runs. It may be taken while that of a callback is held.
+  std::mutex mutex_;
+  // Those in the set, by their numbers.
+  std::unordered_map<uint64_t, std::shared_ptr<Callback>> callbacks_;
 };
 
 }  // namespace rmw_situ
