@@ -16,12 +16,17 @@
 // heap: small arrays, other threads, and programs that run on another middleware. Such a message is published
 // as well, with one copy. So it is if a member before the array changes its size after the array was
 // allocated; `rmw_situ::is_in_place` tells.
+//
+// Before a thread passes a message that it was lent on to another one, it allocates all arrays: as long as
+// the message is neither published nor returned, each array that the first thread allocates looks into the
+// message for its place.
 #pragma once
 
 #include <dlfcn.h>
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -115,7 +120,8 @@ class LoanAllocator {
   static constexpr bool is_number = std::is_arithmetic_v<T> && !std::is_same_v<T, char> &&
                                     !std::is_same_v<T, char16_t> && !std::is_same_v<T, unsigned long>;
   static constexpr bool is_lent(std::size_t count) noexcept {
-    return is_number && count >= detail::least_lent / sizeof(T);
+    // More than any array may have is refused by std::allocator.
+    return is_number && count >= detail::least_lent / sizeof(T) && count <= PTRDIFF_MAX / sizeof(T);
   }
 };
 

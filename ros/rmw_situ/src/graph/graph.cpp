@@ -19,6 +19,8 @@ constexpr std::chrono::milliseconds kRecent(20);
 struct Reading {
   GraphNodes nodes;
   bool is_out_of_memory = false;
+  // Whether the endpoints that follow are those of a node that is not shown.
+  bool is_hidden = false;
 };
 
 rmw_qos_profile_t qos_of(const situ_endpoint_info& info, const EndpointData& data) {
@@ -42,8 +44,9 @@ rmw_qos_profile_t qos_of(const situ_endpoint_info& info, const EndpointData& dat
 
 void visit_node(const situ_graph_node* node, void* context) {
   auto& reading = *static_cast<Reading*>(context);
-  // A context's own, which has no endpoints.
-  if (node->user_data_size == 0 && std::strcmp(node->name, own_node_name) == 0) return;
+  // A context's own, which has no endpoints. A program that is none of ROS may give its node this name, too.
+  reading.is_hidden = node->user_data_size == 0 && std::strcmp(node->name, own_node_name) == 0;
+  if (reading.is_hidden) return;
   try {
     std::string enclave = read_enclave(node->user_data, node->user_data_size);
     if (enclave.empty()) enclave.push_back('/');
@@ -55,7 +58,7 @@ void visit_node(const situ_graph_node* node, void* context) {
 
 void visit_endpoint(const situ_graph_node*, const situ_endpoint_info* info, void* context) {
   auto& reading = *static_cast<Reading*>(context);
-  if (reading.is_out_of_memory || reading.nodes.empty()) return;
+  if (reading.is_out_of_memory || reading.is_hidden || reading.nodes.empty()) return;
   try {
     EndpointData data;
     const bool is_of_ros = data.read(info->user_data, info->user_data_size);

@@ -83,10 +83,11 @@ rmw_ret_t Client::send(const void* request, int64_t* sequence_id) {
 
 void Client::collect() {
   while (kept_.has_room()) {
-    situ_reply reply;
+    situ_reply reply = {};
     const situ_status status = situ_client_take(handle.get(), &reply, nullptr);
+    // After other errors, the reply was skipped.
     if (status == SITU_EMPTY || status == SITU_ERROR_HELD || status == SITU_ERROR_FORKED ||
-        status == SITU_ERROR_REMOVED) {
+        status == SITU_ERROR_REMOVED || status == SITU_ERROR_INTERNAL) {
       return;
     }
     std::erase(under_way_, reply.call);

@@ -1,14 +1,19 @@
 // The memory domain that the options of a publisher or a subscription name.
 #include "support/placement.hpp"
 
+#include <cstring>
+
 #include "rmw_situ/domain.h"
 
 namespace rmw_situ {
 
 std::optional<std::string> read_domain(const void* payload) {
   if (payload == nullptr) return "";
-  const auto& domain = *static_cast<const rmw_situ_domain_t*>(payload);
-  if (domain.magic != RMW_SITU_DOMAIN_MAGIC || domain.name == nullptr) {
+  // What belongs to another middleware may be smaller and lie at any address.
+  rmw_situ_domain_t domain = {};
+  std::memcpy(&domain.magic, payload, sizeof(domain.magic));
+  if (domain.magic == RMW_SITU_DOMAIN_MAGIC) std::memcpy(&domain, payload, sizeof(domain));
+  if (domain.name == nullptr) {
     RMW_SET_ERROR_MSG(
         "the payload of the options is none of rmw_situ: pass the address of what rmw_situ_domain returns "
         "(rmw_situ/domain.h), or no payload");

@@ -187,18 +187,23 @@ size_t Event::matched() {
 }
 
 rmw_ret_t Event::set_callback(rmw_event_callback_t callback, const void* user_data) {
-  // A wait set that it is attached to attaches it anew.
-  detach();
   {
     const std::lock_guard lock(mutex_);
     has_callback_ = callback != nullptr;
   }
+  // A wait set that it is attached to attaches it anew, as it is now.
+  detach();
   return listener_.set(*this, callback, user_data);
 }
 
 situ_status Event::attach(situ_wait_set* set, uint64_t* id, situ_error* error) {
-  if (event_ && !has_callback_) return situ_wait_set_attach_event(set, event_.get(), id, error);
-  return wake_->attach(set, id, error);
+  bool waits_for_event;
+  {
+    const std::lock_guard lock(mutex_);
+    waits_for_event = event_ && !has_callback_;
+  }
+  return waits_for_event ? situ_wait_set_attach_event(set, event_.get(), id, error)
+                         : wake_->attach(set, id, error);
 }
 
 bool Event::has_kept() {

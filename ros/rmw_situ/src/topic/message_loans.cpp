@@ -47,14 +47,15 @@ class Registry {
     slots_.erase(found);
     return slot;
   }
-  // The place and the size of an array, and the size of its slot's body. Zeroes if it is none.
+  // The place and the size of an array in a slot of this lender, and the size of the slot's body. Zeroes if
+  // it is none.
   struct Extent {
     size_t place, size, body;
   };
-  Extent find(const void* array) {
+  Extent find(const void* array, const std::shared_ptr<const SlotLender>& lender) {
     const std::lock_guard lock(mutex_);
     const auto found = slots_.find(array);
-    if (found == slots_.end()) return {0, 0, 0};
+    if (found == slots_.end() || found->second.lender != lender) return {0, 0, 0};
     return {found->second.place, found->second.size, found->second.loan.body_size};
   }
 
@@ -121,14 +122,19 @@ class LentMessage {
     situ_loan loan;
     situ_error error;
     if (lender_->lend(place + size + other, &loan, &error) != SITU_OK) return nullptr;
-    void* const array = static_cast<std::byte*>(loan.body) + place;
     // On a device, the program could not write to it. CDR may have numbers where a vector cannot have them.
-    if (loan.body == nullptr || reinterpret_cast<uintptr_t>(array) % alignment != 0) {
+    if (loan.body == nullptr || (reinterpret_cast<uintptr_t>(loan.body) + place) % alignment != 0) {
       lender_->discard(&loan);
       return nullptr;
     }
-    arrays_.push_back(array);
-    Registry::get().add(array, {lender_, loan, place, size});
+    void* const array = static_cast<std::byte*>(loan.body) + place;
+    try {
+      arrays_.push_back(array);
+      Registry::get().add(array, {lender_, loan, place, size});
+    } catch (...) {
+      lender_->discard(&loan);
+      throw;
+    }
     return array;
   }
 
@@ -139,7 +145,7 @@ class LentMessage {
     const void* best = nullptr;
     size_t best_size = 0;
     for (const void* array : arrays_) {
-      const auto [place, size, body] = Registry::get().find(array);
+      const auto [place, size, body] = Registry::get().find(array, lender_);
       if (size > best_size && total <= body && type_.place_of_elements(memory_, array) == place) {
         best = array;
         best_size = size;

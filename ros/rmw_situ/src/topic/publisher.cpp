@@ -86,6 +86,8 @@ Publisher::~Publisher() {
   events.clear();
   // Arrays of lent messages that the user has kept may be freed meanwhile.
   const std::lock_guard lock(mutex);
+  // A publisher with loans would stay on its topic.
+  for (situ_loan& loan : borrowed_) situ_loan_discard(&loan);
   handle.reset();
 }
 
@@ -110,9 +112,14 @@ rmw_ret_t Publisher::borrow(void** message) {
   const rmw_ret_t ret = lend(type.size(), 0, &loan);
   if (ret != RMW_RET_OK) return ret;
   blank->write(loan.head);
-  *message = loan.head;
   const std::lock_guard lock(mutex);
-  borrowed_.push_back(loan);
+  try {
+    borrowed_.push_back(loan);
+  } catch (...) {
+    situ_loan_discard(&loan);
+    throw;
+  }
+  *message = loan.head;
   return RMW_RET_OK;
 }
 

@@ -117,9 +117,7 @@ void Subscription::describe(Sample& sample, rmw_message_info_t* info) {
   *info = rmw_get_zero_initialized_message_info();
   const int64_t now = system_now_ns();
   info->received_timestamp = now;
-  if (sample->published_at_ns != 0) {
-    info->source_timestamp = now - static_cast<int64_t>(situ_now_ns() - sample->published_at_ns);
-  }
+  info->source_timestamp = to_system_time(sample->published_at_ns, now);
   info->publication_sequence_number = situ_sample_publisher_sequence(sample.get());
   info->reception_sequence_number = received_;
   info->publisher_gid.implementation_identifier = identifier;
@@ -154,30 +152,53 @@ rmw_ret_t Subscription::take_serialized(rmw_serialized_message_t* message, bool*
     describe(sample, info);
   }
   std::span<const std::byte> bytes = sample.body();
-  const bool is_flat = sample->encoding == SITU_FLAT;
-  if (is_flat ? !is_message(sample) : sample->encoding == SITU_REGION) return RMW_RET_ERROR;
+  const bool is_flat = type.is_plain() && sample->encoding == SITU_FLAT;
+  if (!is_flat && !is_cdr(*sample.get())) return refuse_encoding(type, *sample.get());
+  if (is_flat && !type.check_plain({static_cast<const std::byte*>(sample->head), sample->head_size})) {
+    return RMW_RET_ERROR;
+  }
   const size_t size = is_flat ? type.cdr_size(sample->head) : bytes.size();
   if (message->buffer_capacity < size && rmw_serialized_message_resize(message, size) != RMW_RET_OK) {
     return RMW_RET_BAD_ALLOC;
   }
-  if (!is_flat && is_on_device(sample)) {
+  if (is_flat) {
+    if (!type.write_cdr(sample->head, std::as_writable_bytes(std::span(message->buffer, size)))) {
+      return RMW_RET_ERROR;
+    }
+  } else if (is_on_device(sample)) {
     if (!fetch(sample, std::as_writable_bytes(std::span(message->buffer, size)))) return RMW_RET_ERROR;
-  } else if (!is_flat) {
+  } else if (size != 0) {
     std::memcpy(message->buffer, bytes.data(), size);
-  } else if (!type.write_cdr(sample->head, std::as_writable_bytes(std::span(message->buffer, size)))) {
-    return RMW_RET_ERROR;
   }
   message->buffer_length = size;
   *taken = true;
   return RMW_RET_OK;
 }
 
-bool Subscription::is_message(Sample& sample) const {
-  if (type.is_plain() && sample->encoding == SITU_FLAT) {
-    return type.check_plain({static_cast<const std::byte*>(sample->head), sample->head_size});
+bool Subscription::show(Loaned& loaned) {
+  Sample& sample = loaned.sample;
+  if (type.is_plain()) {
+    if (sample->encoding == SITU_FLAT) {
+      // The memory is mapped read-only.
+      loaned.shown = const_cast<void*>(sample->head);
+      return type.check_plain({static_cast<const std::byte*>(sample->head), sample->head_size});
+    }
+    loaned.memory = std::make_unique<std::max_align_t[]>(type.size() / sizeof(std::max_align_t) + 1);
+    loaned.shown = loaned.memory.get();
+    return type.init(loaned.shown) && read(sample, loaned.shown) == RMW_RET_OK;
   }
-  if (!type.is_plain() && sample->encoding == SITU_XCDR1) return true;
-  return read_message(type, *sample.get(), nullptr) == RMW_RET_OK;
+  if (!is_cdr(*sample.get())) return refuse_encoding(type, *sample.get()) == RMW_RET_OK;
+  if (shadows_.empty()) {
+    loaned.shadow = type.make_shadow();
+    if (!loaned.shadow) throw std::bad_alloc();
+  } else {
+    loaned.shadow = std::move(shadows_.back());
+    shadows_.pop_back();
+  }
+  loaned.shown = loaned.shadow->message();
+  if (!is_on_device(sample)) return loaned.shadow->show(sample.body());
+  SampleBytes bytes(*sample.get(), stream.get());
+  return loaned.shadow->show(bytes);
 }
 
 rmw_ret_t Subscription::take_loaned(void** message, bool* taken, rmw_message_info_t* info) {
@@ -188,46 +209,26 @@ rmw_ret_t Subscription::take_loaned(void** message, bool* taken, rmw_message_inf
   const rmw_ret_t ret = next(loaned.sample, found);
   if (ret != RMW_RET_OK || !found) return ret;
   describe(loaned.sample, info);
-  void* shown;
-  if (type.is_plain()) {
-    if (!is_message(loaned.sample)) return RMW_RET_ERROR;
-    // The memory is mapped read-only.
-    shown = const_cast<void*>(loaned.sample->head);
-  } else {
-    if (shadows_.empty()) {
-      loaned.shadow = type.make_shadow();
-      if (!loaned.shadow) return RMW_RET_ERROR;
-    } else {
-      loaned.shadow = std::move(shadows_.back());
-      shadows_.pop_back();
-    }
-    if (!is_message(loaned.sample)) return RMW_RET_ERROR;
-    if (is_on_device(loaned.sample)) {
-      SampleBytes bytes(*loaned.sample.get(), stream.get());
-      if (!loaned.shadow->show(bytes)) return RMW_RET_ERROR;
-    } else if (!loaned.shadow->show(loaned.sample.body())) {
-      return RMW_RET_ERROR;
-    }
-    shown = loaned.shadow->message();
-  }
-  loaned_.emplace(shown, std::move(loaned));
-  *message = shown;
+  if (!show(loaned)) return RMW_RET_ERROR;
+  *message = loaned.shown;
+  loaned_.push_back(std::move(loaned));
   *taken = true;
   return RMW_RET_OK;
 }
 
 rmw_ret_t Subscription::give_back(void* message) {
   const std::lock_guard lock(mutex_);
-  const auto found = loaned_.find(message);
+  const auto found = std::ranges::find(loaned_, message, &Loaned::shown);
   if (found == loaned_.end()) {
     RMW_SET_ERROR_MSG("the message was not lent by this subscription, or was returned already");
     return RMW_RET_ERROR;
   }
-  if (found->second.shadow) {
-    found->second.shadow->clear();
-    shadows_.push_back(std::move(found->second.shadow));
+  if (found->shadow) {
+    found->shadow->clear();
+    shadows_.push_back(std::move(found->shadow));
   }
-  loaned_.erase(found);
+  std::swap(*found, loaned_.back());
+  loaned_.pop_back();
   return RMW_RET_OK;
 }
 

@@ -4,10 +4,10 @@
 #include <rmw/types.h>
 #include <situ.h>
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "context.hpp"
@@ -88,8 +88,6 @@ class Subscription final : public Waitable, public Listened {
   bool fetch(Sample& sample, std::span<std::byte> to) const;
   // Reads a message into an initialized one.
   rmw_ret_t read(Sample& sample, void* message) const;
-  // Whether a message can be shown where it lies. False with rmw's error state set.
-  bool is_message(Sample& sample) const;
   void describe(Sample& sample, rmw_message_info_t* info);
 
   rmw_context_impl_s& context_;
@@ -105,12 +103,18 @@ class Subscription final : public Waitable, public Listened {
   std::string expression_;
   std::vector<std::string> parameters_;
 
-  // A message that the user has, and where it comes from. Plain messages need no shadow.
+  // A message that the user has, and where it comes from. A plain message needs no shadow; if it came
+  // serialized, it was read into memory of its own.
   struct Loaned {
+    void* shown = nullptr;
     Sample sample;
     std::unique_ptr<Shadow> shadow;
+    std::unique_ptr<std::max_align_t[]> memory;
   };
-  std::unordered_map<void*, Loaned> loaned_;
+  // Makes it show its sample. False with rmw's error state set.
+  bool show(Loaned& loaned);
+  // A few at a time, so that looking for one is fast, and a loan allocates nothing.
+  std::vector<Loaned> loaned_;
   std::vector<std::unique_ptr<Shadow>> shadows_;
 };
 

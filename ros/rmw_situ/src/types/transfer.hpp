@@ -30,11 +30,20 @@ rmw_ret_t write_message(const MessageType& type, const void* message, Lend&& len
   return RMW_RET_OK;
 }
 
+// Whether a message is serialized. Its encapsulation says how.
+inline bool is_cdr(const situ_sample& sample) {
+  return sample.encoding == SITU_XCDR1 || sample.encoding == SITU_XCDR2;
+}
+// Sets rmw's error state for a message in an encoding that ROS cannot read.
+rmw_ret_t refuse_encoding(const MessageType& type, const situ_sample& sample);
+
 // Reads a message into an initialized one.
 rmw_ret_t read_message(const MessageType& type, const situ_sample& sample, void* message);
 
 // The times of a message that was sent at `sent_at_ns` by Situ's clock, and is taken now.
 void write_times(uint64_t sent_at_ns, rmw_service_info_t* info);
+// A time of Situ's clock, by the system's clock; 0 if it is 0. `now` is the present by the system's clock.
+rmw_time_point_value_t to_system_time(uint64_t published_at_ns, rmw_time_point_value_t now);
 // Now, by the system's clock.
 rmw_time_point_value_t system_now_ns();
 

@@ -9,6 +9,7 @@
 #include <std_msgs/msg/float64_multi_array.hpp>
 #include <std_msgs/msg/int64_multi_array.hpp>
 #include <string>
+#include <test_msgs/msg/basic_types.hpp>
 
 #include "rmw/session.hpp"
 
@@ -75,6 +76,58 @@ TEST(Loans, PointToSequencesOf64Bits) {
   std_msgs::msg::Int64MultiArray integers;
   integers.data = {INT64_MIN, 0, INT64_MAX};
   lend(integers, [](const auto& shown) { EXPECT_TRUE(is_shared(shown.data.data())); });
+}
+
+// A publisher with loans would stay on its topic, and its memory with it.
+TEST(Loans, OfAPublisherEndWithIt) {
+  Session session;
+  const auto subscription = session.subscription<test_msgs::msg::BasicTypes>("/numbers");
+  auto publisher = session.publisher<test_msgs::msg::BasicTypes>("/numbers");
+  const auto* const type =
+      rosidl_typesupport_cpp::get_message_type_support_handle<test_msgs::msg::BasicTypes>();
+  void* loans[3] = {};
+  for (void*& loan : loans) check(rmw_borrow_loaned_message(publisher.get(), type, &loan));
+  const auto publishers = [&] {
+    size_t count = 0;
+    check(rmw_subscription_count_matched_publishers(subscription.get(), &count));
+    return count;
+  };
+  ASSERT_TRUE(becomes([&] { return publishers() == 1; }));
+  publisher.reset();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (publishers() != 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_EQ(publishers(), 0u);
+}
+
+// Each loan is given back once, and to the endpoint that lent it.
+TEST(Loans, AreReturnedOnceAndToTheirOwner) {
+  using test_msgs::msg::BasicTypes;
+  Session session;
+  const auto* const type = rosidl_typesupport_cpp::get_message_type_support_handle<BasicTypes>();
+  const auto publisher = session.publisher<BasicTypes>("/numbers"),
+             other = session.publisher<BasicTypes>("/numbers");
+  const auto subscription = session.subscription<BasicTypes>("/numbers");
+  const auto other_subscription = session.subscription<BasicTypes>("/numbers");
+  void* loan = nullptr;
+  check(rmw_borrow_loaned_message(publisher.get(), type, &loan));
+  const auto is_refused = [](rmw_ret_t ret) {
+    rmw_reset_error();
+    return ret == RMW_RET_INVALID_ARGUMENT || ret == RMW_RET_ERROR;
+  };
+  EXPECT_TRUE(is_refused(rmw_publish_loaned_message(other.get(), loan, nullptr)));
+  EXPECT_TRUE(is_refused(rmw_return_loaned_message_from_publisher(other.get(), loan)));
+  check(rmw_publish_loaned_message(publisher.get(), loan, nullptr));
+  EXPECT_TRUE(is_refused(rmw_publish_loaned_message(publisher.get(), loan, nullptr)));
+  EXPECT_TRUE(is_refused(rmw_return_loaned_message_from_publisher(publisher.get(), loan)));
+  void* shown = nullptr;
+  bool taken = false;
+  check(rmw_take_loaned_message(subscription.get(), &shown, &taken, nullptr));
+  ASSERT_TRUE(taken);
+  EXPECT_TRUE(is_refused(rmw_return_loaned_message_from_subscription(other_subscription.get(), shown)));
+  check(rmw_return_loaned_message_from_subscription(subscription.get(), shown));
+  EXPECT_TRUE(is_refused(rmw_return_loaned_message_from_subscription(subscription.get(), shown)));
 }
 
 }  // namespace

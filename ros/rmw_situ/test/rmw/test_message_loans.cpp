@@ -263,6 +263,41 @@ TEST(MessageLoans, AnotherThreadAllocatesFromTheHeap) {
   expect_image(&taken);
 }
 
+// An array of another publisher's memory is copied: published as it is, the message would go to the other
+// topic.
+TEST(MessageLoans, AnArrayOfAnotherPublisherIsCopied) {
+  Session session;
+  const auto publisher = session.publisher<msg::Image>("/image"),
+             other = session.publisher<msg::Image>("/other");
+  const auto subscription = session.subscription<msg::Image>("/image"),
+             of_other = session.subscription<msg::Image>("/other");
+  LentImage image(publisher);
+  LentImage foreign(other);
+  foreign->data.resize(bytes);
+  image->data = std::move(foreign->data);
+  image->header.frame_id = "first";
+  EXPECT_FALSE(is_in_place(*image));
+  image.publish();
+  foreign.give_back();
+  msg::Image taken;
+  EXPECT_FALSE(take(of_other, taken));
+  ASSERT_TRUE(take(subscription, taken));
+  EXPECT_EQ(taken.header.frame_id, "first");
+  EXPECT_EQ(taken.data.size(), bytes);
+}
+
+TEST(MessageLoans, TooManyElementsAreRefused) {
+  // The bytes of so many numbers would wrap around to 8 KiB.
+  const size_t count = SIZE_MAX / sizeof(uint32_t) + 1 + 2048;
+  Session session;
+  const auto publisher = session.publisher<msg::Image>("/image");
+  LentImage image(publisher);
+  LoanAllocator<uint32_t> allocator;
+  EXPECT_THROW((void)allocator.allocate(count), std::bad_alloc);
+  EXPECT_THROW((void)LoanAllocator<uint8_t>().allocate(SIZE_MAX), std::bad_alloc);
+  image.give_back();
+}
+
 // Arrays may go elsewhere: they are freed by whoever has them last, also when the publisher is gone.
 TEST(MessageLoans, AnArrayMayOutliveItsMessageAndItsPublisher) {
   Session session;
