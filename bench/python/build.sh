@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds Situ's package for release, and installs it beside its peers in build/python/peers. A peer that cannot be
-# installed is absent from the table. rclpy is that of build/venv, which `make test` makes.
+# Builds Situ's package for release, and installs it beside its peers in build/python/peers. A peer that cannot
+# be installed is absent from the table. rclpy is that of build/venv, which `make test` makes.
 set -eu
 cd "$(dirname "$0")/../.."
 

@@ -3,24 +3,26 @@
 
     run.py [--json] [--full] [--cpus 2,3] [--systems NAME,NAME] [--steady N]
 
-`build.sh` makes the environments. The systems take turns, A B C A B C, with new processes each time. A system that
-is not installed or fails is absent from the case, and standard error has the reason. `--steady` measures instead how
-the memory of two processes grows with that many messages of Situ.
+`build.sh` makes the environments. The systems take turns, A B C A B C, with new processes each time. A system
+that is not installed or fails is absent from the case, and standard error has the reason. `--steady` measures
+instead how the memory of two processes grows with that many messages of Situ.
 """
 
 import argparse
 import json
 import os
 import pathlib
-import queue
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))
+
+from worker_process import Absent, WorkerProcess  # noqa: E402
+
 BUILD = FOLDER.parent.parent / "build"
 PEERS = BUILD / "python" / "peers" / "bin" / "python"
 ROS = BUILD / "venv" / "bin" / "python"
@@ -28,56 +30,6 @@ LIMIT = 150.0
 SYSTEMS = {"situ": PEERS, "iceoryx2": PEERS, "zenoh": PEERS, "cyclonedds": PEERS, "rclpy": ROS}
 # What is imported without numpy, whose import is not the package's.
 IMPORTS = {"situ": "situ", "iceoryx2": "iceoryx2", "zenoh": "zenoh", "cyclonedds": "cyclonedds.domain, cyclonedds.pub, cyclonedds.sub, cyclonedds.idl", "rclpy": "rclpy"}
-
-
-class Absent(Exception):
-    """A system cannot do a case."""
-
-
-class Process:
-    """One worker. It is killed at the end."""
-
-    def __init__(self, system, kind, which, core, variables):
-        self.name = f"{system} ({which} process)"
-        self.errors = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(
-            [str(SYSTEMS[system]), str(FOLDER / "worker.py"), system, kind, which], env=variables, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=self.errors, text=True, preexec_fn=lambda: os.sched_setaffinity(0, core))  # fmt: skip
-        self.lines = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.put(line)
-        self.lines.put(None)
-
-    def order(self, what):
-        try:
-            self.process.stdin.write(f"{what}\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass
-
-    def answer(self):
-        try:
-            line = self.lines.get(timeout=LIMIT)
-        except queue.Empty:
-            raise Absent(f"{self.name} did not answer within {LIMIT:.0f} s") from None
-        if line is None:
-            self.process.wait()
-            self.errors.seek(0)
-            lines = self.errors.read().strip().splitlines() or [""]
-            raise Absent(f"{self.name} ended with {self.process.returncode}: {lines[-1][:300]}")
-        return line.strip()
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        try:
-            self.process.stdin.close()
-        except BrokenPipeError:
-            pass
-        self.errors.close()
 
 
 class Pair:
@@ -93,7 +45,8 @@ class Pair:
         self.workers, self.run = [], run
         try:
             for which, core in (("first", cores[:1]), ("second", cores[1:2])):
-                self.workers.append(Process(system, kind, which, core, variables))
+                command = [SYSTEMS[system], FOLDER / "worker.py", system, kind, which]
+                self.workers.append(WorkerProcess(f"{system} ({which} process)", command, core, variables, LIMIT))
                 answer = self.workers[-1].answer()
                 if answer != "ready":
                     raise Absent(f"{system} is not ready, but says {answer!r}")

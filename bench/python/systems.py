@@ -1,5 +1,5 @@
-"""The systems of table `python`, each as two topics between two processes: `a` from the first to the second, and
-`b` back.
+"""The systems of table `python`, each as two topics between two processes: `a` from the first to the second,
+and `b` back.
 
 `send(number)` lends where the system can, writes the number and publishes; `take()` returns the number of the
 next message, or None. Images have their number in the first 8 bytes, and are read as an array of numpy.

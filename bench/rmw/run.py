@@ -12,16 +12,17 @@ import argparse
 import json
 import os
 import pathlib
-import queue
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))
+
+from worker_process import Absent, WorkerProcess  # noqa: E402
+
 BUILD = FOLDER.parent.parent / 'build'
 VENV = BUILD / 'venv'
 PEER = BUILD / 'rmw-bench' / 'peer'
@@ -59,47 +60,15 @@ RCLCPP_PINGS = [
 SINKS = [1, 2, 4, 8]
 
 
-class Absent(Exception):
-    """A system cannot do a case."""
-
-
-class Process:
-    """One peer. It is killed at the end."""
+class Process(WorkerProcess):
+    """One peer."""
 
     def __init__(self, system, core, arguments, variables):
-        self.name = f'{system} {" ".join(arguments[:2])}'
-        self.errors = tempfile.TemporaryFile('w+')
         program = FLOOR if system == 'floor' else PEER
+        name = f'{system} {" ".join(arguments[:2])}'
         if arguments[0].startswith('rclcpp-'):
             program, arguments = RCLCPP_PEER, [arguments[0].removeprefix('rclcpp-'), *arguments[1:]]
-        self.process = subprocess.Popen(
-            [str(program), *arguments], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=self.errors, text=True, preexec_fn=lambda: os.sched_setaffinity(0, core))
-        self.lines = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.put(line)
-        self.lines.put(None)
-
-    def order(self, what):
-        try:
-            self.process.stdin.write(f'{what}\n')
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass
-
-    def answer(self):
-        try:
-            line = self.lines.get(timeout=TIME_LIMIT)
-        except queue.Empty:
-            raise Absent(f'{self.name} did not answer within {TIME_LIMIT:.0f} s') from None
-        if line is None:
-            self.process.wait()
-            self.errors.seek(0)
-            raise Absent(f'{self.name} ended with {self.process.returncode}: {self.errors.read()[-300:].strip()}')
-        return line.strip()
+        super().__init__(name, [program, *arguments], core, variables, TIME_LIMIT)
 
     def cpu(self):
         """Seconds on the CPU, of all threads."""
@@ -111,15 +80,6 @@ class Process:
         lines = pathlib.Path(f'/proc/{self.process.pid}/smaps_rollup').read_text().splitlines()
         values = {line.split(':')[0]: int(line.split()[1]) for line in lines[1:]}
         return 1024 * (values['Pss_Anon'] + values['Pss_File'])
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        try:
-            self.process.stdin.close()
-        except BrokenPipeError:
-            pass
-        self.errors.close()
 
 
 class Team:
