@@ -389,7 +389,7 @@ fn a_truncated_or_garbled_topic_is_refused() {
     assert!(refused(&garbled).contains("not UTF-8"));
     for (offset, value, reason) in [
         (0, 0, "does not begin with"),
-        (8, 8, "another version"),
+        (8, 8, "has version 8 of the format of topics, and this program uses version 12"),
         (32, 3, "impossible number of rows"),
         (32, 1 << 20, "impossible number of rows"),
         (36, 255, "not where they belong"),
@@ -398,6 +398,8 @@ fn a_truncated_or_garbled_topic_is_refused() {
         (88, 113, "impossible size of messages"),
         (92, 12, "impossible size of user headers"),
         (92, 72, "impossible size of user headers"),
+        (100, 7, "has version 7 of the format of pools, and this program uses version 6"),
+        (100, 2 << 16 | 6, "has version 2 of the format of services, and this program uses version 1"),
     ] {
         let mut garbled = whole.clone();
         garbled[offset..offset + 4].copy_from_slice(&value.to_le_bytes());

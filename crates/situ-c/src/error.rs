@@ -190,9 +190,10 @@ impl From<&RootError> for situ_status {
 impl From<&MemoryError> for situ_status {
     fn from(error: &MemoryError) -> Self {
         match error {
-            MemoryError::Malformed { .. } | MemoryError::Hole { .. } | MemoryError::Truncated { .. } => {
-                Self::Malformed
-            }
+            MemoryError::Malformed { .. }
+            | MemoryError::OtherVersion { .. }
+            | MemoryError::Hole { .. }
+            | MemoryError::Truncated { .. } => Self::Malformed,
             _ => Self::System,
         }
     }

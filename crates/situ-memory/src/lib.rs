@@ -57,9 +57,9 @@ pub use self::{
         process, root, thread,
     },
     pool::{
-        AllocateError, Allocator, DEVICE_GRANULE, GRANULE, Lent, Misplacement, OwnAllocator, PoolHeader,
-        PoolMetadata, PoolOptions, PoolOwner, PoolSpace, PoolStatistics, PoolView, SlotId, Strategy,
-        ViewError, class_of, class_size,
+        AllocateError, Allocator, DEVICE_GRANULE, GRANULE, Lent, Misplacement, OwnAllocator, POOL_VERSION,
+        PoolHeader, PoolMetadata, PoolOptions, PoolOwner, PoolSpace, PoolStatistics, PoolView, SlotId,
+        Strategy, ViewError, class_of, class_size,
     },
     transfer::{Copier, Enqueuing, Registered, Route},
 };

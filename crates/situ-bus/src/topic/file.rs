@@ -17,9 +17,10 @@ use super::files::{
 use super::format::{
     COUNTERS_OFFSET, CopyCounters, DOMAIN_TABLE_OFFSET, DOMAIN_USED, DOMAINS, HEAD_OFFSET, HOST_COLUMN, Head,
     Header, MessageSizes, PAGE, PUBLISHERS, Parts, PublisherEntry, REGISTRY_OFFSET, Registry,
-    domain_from_word, domain_to_word, head_offset,
+    SERVICE_VERSION, domain_from_word, domain_to_word, head_offset,
 };
 use super::members::Places;
+use super::names::is_hidden;
 use super::removal::Removal;
 use super::rights::{Permissions, Rights, Role};
 use super::ring_files::Rings;
@@ -89,7 +90,8 @@ impl Topic {
     ) -> Result<Self, MemoryError> {
         let texts = [name, &description.name, &description.schema];
         let header = Header::new(unique(), depth, sizes, description.schema_hash, texts);
-        let header = Header { stands: u32::from(stands), ..header };
+        let service_version = if is_hidden(name) { SERVICE_VERSION } else { 0 };
+        let header = Header { stands: u32::from(stands), service_version, ..header };
         let parts = Parts::of(depth, header.row_kind(), texts.iter().map(|text| text.len()).sum());
         // The file is created under another name, so that a reader of the directory never finds an unfinished
         // topic.
@@ -252,9 +254,7 @@ impl Topic {
         file.read_exact_at(&mut bytes, 0).map_err(|error| system("read", path, error))?;
         // SAFETY: a header is plain numbers without padding, for which any bytes are valid.
         let header = unsafe { bytes.as_ptr().cast::<Header>().read_unaligned() };
-        let parts = header
-            .check(size)
-            .map_err(|reason| MemoryError::Malformed { path: path.to_owned(), reason: reason.into() })?;
+        let parts = header.check(size).map_err(|unusable| unusable.at(path))?;
         Ok((header, parts))
     }
 

@@ -1,17 +1,18 @@
 //! The bytes of a topic's files. The normative description is `spec/topic.md`.
 
-use std::borrow::Cow;
-
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use situ_memory::{DomainId, DomainKind};
+use situ_memory::{DomainId, DomainKind, POOL_VERSION};
 
+use super::unusable::Unusable;
 use crate::protocol::ledger::Ledger;
 use crate::protocol::ring::ENTRIES;
 use crate::protocol::row::{Alone, LONG_WORDS, RowKind};
 use crate::protocol::tenure::Tenure;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
-pub(crate) const VERSION: u32 = 11;
+pub(crate) const VERSION: u32 = 12;
+/// The version of the messages of services (`spec/service.md`). The header of a topic of a service has it.
+pub(crate) const SERVICE_VERSION: u16 = 1;
 pub(crate) const PAGE: usize = 4096;
 
 /// The smallest number of rows. A row has 8 bytes, or up to 128 with a copy of a small message. A topic that
@@ -55,7 +56,10 @@ pub(crate) struct Header {
     pub user_header_size: u32,
     /// 1: the topic [stands](super::standing) without members.
     pub stands: u32,
-    pub reserved: u32,
+    /// The version of the pools of its publishers.
+    pub pool_version: u16,
+    /// The version of the messages of services, if it is a topic of a service; otherwise 0.
+    pub service_version: u16,
 }
 
 const _: () = assert!(size_of::<Header>() == 104);
@@ -180,7 +184,7 @@ impl SubscribersHeader {
     }
 
     /// Checks a header that another process wrote. Every access relies on this check.
-    pub(crate) fn check(&self, topic: u64, file_size: u64) -> Result<(), Cow<'static, str>> {
+    pub(crate) fn check(&self, topic: u64, file_size: u64) -> Result<(), Unusable> {
         if self.magic != SUBSCRIBERS_MAGIC {
             return Err("it does not begin with SITUSUBS".into());
         }
@@ -196,11 +200,8 @@ impl SubscribersHeader {
     }
 }
 
-fn other_version(found: u32) -> Cow<'static, str> {
-    format!(
-        "it was written by another version of Situ: its format has version {found}, and this program uses {VERSION}"
-    )
-    .into()
+fn other_version(found: u32) -> Unusable {
+    Unusable::OtherVersion { format: "topics", found, ours: VERSION }
 }
 
 /// The bits of the state word of a place and of a publisher. The count above them changes with each new
@@ -455,12 +456,7 @@ impl RingHeader {
     }
 
     /// Checks a header that another process wrote. Every access relies on this check.
-    pub(crate) fn check(
-        &self,
-        topic: &Header,
-        ring: u32,
-        file_size: u64,
-    ) -> Result<RingParts, Cow<'static, str>> {
+    pub(crate) fn check(&self, topic: &Header, ring: u32, file_size: u64) -> Result<RingParts, Unusable> {
         if self.magic != RING_MAGIC {
             return Err("it does not begin with SITURING".into());
         }
@@ -504,7 +500,8 @@ impl Header {
             copied_size,
             user_header_size,
             stands: 0,
-            reserved: 0,
+            pool_version: POOL_VERSION as u16,
+            service_version: 0,
         }
     }
 
@@ -519,12 +516,22 @@ impl Header {
     }
 
     /// Checks a header that another process wrote. Every access relies on this check.
-    pub(crate) fn check(&self, file_size: u64) -> Result<Parts, Cow<'static, str>> {
+    pub(crate) fn check(&self, file_size: u64) -> Result<Parts, Unusable> {
         if self.magic != MAGIC {
             return Err("it does not begin with SITUTOPI".into());
         }
         if self.version != VERSION || self.header_size as usize != size_of::<Self>() {
             return Err(other_version(self.version));
+        }
+        // Participants map the pools of each other, and read the headers of each other's messages. So a
+        // participant with another version of these does not join, instead of failing at each message.
+        let found = u32::from(self.pool_version);
+        if found != POOL_VERSION {
+            return Err(Unusable::OtherVersion { format: "pools", found, ours: POOL_VERSION });
+        }
+        if ![0, SERVICE_VERSION].contains(&self.service_version) {
+            let (found, ours) = (u32::from(self.service_version), u32::from(SERVICE_VERSION));
+            return Err(Unusable::OtherVersion { format: "services", found, ours });
         }
         if !self.depth.is_power_of_two() || self.depth > MAX_DEPTH {
             return Err("impossible number of rows".into());
@@ -549,7 +556,7 @@ impl Header {
             text_offset: parts.text as u64,
             ..*self
         };
-        if *self != right || self.stands > 1 || self.reserved != 0 {
+        if *self != right || self.stands > 1 {
             return Err("its parts are not where they belong".into());
         }
         if file_size < parts.end as u64 {
@@ -634,7 +641,7 @@ mod tests {
             table("Header"),
             fields!(Header: magic, version, header_size, id, schema_hash, depth, publishers, domains,
                 topic_len, rows_offset, columns_offset, publishers_offset, text_offset, type_len, schema_len,
-                copied_size, user_header_size, stands, reserved)
+                copied_size, user_header_size, stands, pool_version, service_version)
         );
         assert_eq!(
             table("Subscribers' header"),

@@ -378,7 +378,7 @@ fn check(file: &File, path: &Path, id: u64) -> Result<(), MemoryError> {
     file.read_exact_at(&mut bytes, 0).map_err(|error| system("read", path, error))?;
     // SAFETY: a header is plain numbers without padding, for which any bytes are valid.
     let header = unsafe { bytes.as_ptr().cast::<SubscribersHeader>().read_unaligned() };
-    header.check(id, size).map_err(|reason| malformed(&reason))
+    header.check(id, size).map_err(|unusable| unusable.at(path))
 }
 
 /// The places of a topic, mapped for writing.

@@ -48,6 +48,7 @@ mod roster;
 pub(crate) mod standing;
 mod state_list;
 mod state_word;
+mod unusable;
 mod wakes;
 pub(crate) mod writing;
 

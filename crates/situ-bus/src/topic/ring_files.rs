@@ -57,7 +57,7 @@ impl Further {
         file.read_exact_at(&mut bytes, 0).map_err(|error| system("read", path, error))?;
         // SAFETY: A header is plain numbers without padding, for which any bytes are valid.
         let header = unsafe { bytes.as_ptr().cast::<RingHeader>().read_unaligned() };
-        let parts = header.check(topic, index, size).map_err(|reason| malformed(&reason))?;
+        let parts = header.check(topic, index, size).map_err(|unusable| unusable.at(path))?;
         let access = if writable { Access::ReadWrite } else { Access::Read };
         let map = Mapping::without_filling(file.as_fd(), parts.end, access)
             .map_err(|error| MemoryError::not_mapped(path, error))?;

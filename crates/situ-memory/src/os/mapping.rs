@@ -59,6 +59,22 @@ pub enum MemoryError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The file was written by a program with another version of Situ, which understands another version of
+    /// its format.
+    #[error(
+        "{path} was written by another version of Situ: it has version {found} of the format of {format}, and this \
+         program uses version {ours}; run programs of one version of Situ, and remove what others left with `situ clean`"
+    )]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// The format: "topics", "pools" or "services".
+        format: &'static str,
+        /// The version that the file has.
+        found: u32,
+        /// The version that this program uses.
+        ours: u32,
+    },
     /// The kernel allows this process no further mapping.
     #[error(
         "{path} is not mapped: this process has {mapped} mappings, and the kernel allows {limit} \

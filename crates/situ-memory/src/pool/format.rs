@@ -12,7 +12,9 @@ use crate::sync::slot_control::SlotControl;
 
 pub(crate) const PAGE: usize = 4096;
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUPOOL");
-const VERSION: u32 = 6;
+/// The version of the format of pools. The header of a topic has it too, so that participants with different
+/// versions do not meet (`spec/topic.md`, *Versions of formats*).
+pub const POOL_VERSION: u32 = 6;
 /// The slot's number in a row has 16 bits.
 pub(crate) const MAX_SLOTS: u32 = 1 << 16;
 /// The largest number of bytes of memory: the allocators count granules in 32 bits.
@@ -57,7 +59,7 @@ impl PoolHeader {
     ) -> Self {
         Self {
             magic: MAGIC,
-            version: VERSION,
+            version: POOL_VERSION,
             header_size: size_of::<PoolHeader>() as u32,
             id,
             owner,
@@ -108,13 +110,14 @@ pub(crate) fn read_header(file: &File, path: &Path) -> Result<PoolHeader, Memory
     let header = unsafe { bytes.as_ptr().cast::<PoolHeader>().read_unaligned() };
     let end = control_size(header.slots.clamp(64, MAX_SLOTS));
     let size = file.metadata().map_err(|source| system("look at", path, source))?.len();
-    let other_version = format!(
-        "it was written by another version of Situ: its format has version {}, and this program uses {VERSION}",
-        header.version
-    );
+    if header.magic != MAGIC {
+        return Err(malformed(path, "it does not begin with SITUPOOL"));
+    }
+    if header.version != POOL_VERSION {
+        let (found, ours) = (header.version, POOL_VERSION);
+        return Err(MemoryError::OtherVersion { path: path.to_owned(), format: "pools", found, ours });
+    }
     let checks = [
-        (header.magic == MAGIC, "it does not begin with SITUPOOL"),
-        (header.version == VERSION, &other_version),
         (
             (64..=MAX_SLOTS).contains(&header.slots) && header.slots.is_multiple_of(64),
             "impossible number of slots",

@@ -26,7 +26,7 @@ use crate::domain::traits::DomainError;
 use crate::os::mapping::MemoryError;
 use crate::os::pages::PageOptions;
 
-pub use format::PoolHeader;
+pub use format::{POOL_VERSION, PoolHeader};
 pub use owner::PoolOwner;
 pub use size_class::{class_of, class_size};
 pub use strategy::{Allocator, Misplacement, OwnAllocator, PoolSpace, Strategy};
