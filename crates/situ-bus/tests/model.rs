@@ -17,6 +17,8 @@ mod enqueued;
 mod entries;
 #[path = "model/fences.rs"]
 mod fences;
+#[path = "model/presence.rs"]
+mod presence;
 #[path = "model/records.rs"]
 mod records;
 #[path = "model/rows.rs"]

@@ -7,6 +7,7 @@
 //!   row           a row, and the copy of a small message in it
 //!   ledger        which slots a subscriber holds
 //!   record_state  which side may touch the private record of a sample
+//!   presence      whether the other side of a topic is there
 //!   copy_state    one copy of a message for each memory domain
 //!   flow_window   how far publishers may run ahead of reliable subscribers
 //!   tenure        which pool an entry of a topic stands for, and since when
@@ -16,6 +17,7 @@ pub mod cell;
 pub mod copy_state;
 pub mod flow_window;
 pub mod ledger;
+pub mod presence;
 pub mod record_state;
 pub mod ring;
 pub mod row;

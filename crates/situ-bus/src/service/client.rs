@@ -224,7 +224,7 @@ impl RawClient {
         if self.is_inherited() {
             return Err((Box::new(self.requests.publish_forked().into()), loan));
         }
-        if !servers::is_there(&self.requests) {
+        if !self.servers.is_there(&self.requests) {
             return Err((Box::new(CallError::NoServer { service: self.service.clone() }), loan));
         }
         let (started_ns, deadline_ns) = match limit {

@@ -9,6 +9,7 @@ use super::request::{OpenCalls, RequestId};
 use crate::clock::{coarse_ns, now_ns};
 use crate::node::process_watch::ProcessWatch;
 use crate::port::publisher::RawPublisher;
+use crate::protocol::presence::Presence;
 use crate::topic::RegisterError;
 
 /// A client that has shown a sign of life within this time counts as alive.
@@ -24,6 +25,7 @@ pub(super) struct ReplyPublisher {
     /// The requests that the server has taken.
     pub(super) calls: Rc<RefCell<OpenCalls>>,
     watch: RefCell<ProcessWatch>,
+    presence: Presence,
     /// When the client was last known to be alive.
     alive_ns: Cell<u64>,
 }
@@ -45,12 +47,14 @@ impl ReplyPublisher {
         if now.saturating_sub(alive_ns) > ALIVE_NS {
             self.check(now);
         }
-        self.publisher.topic.places.active().next().is_none()
+        let topic = &self.publisher.topic;
+        !self.presence.is_there(|| topic.changes(), || topic.places.active().next().is_some())
     }
 
     #[cold]
     fn check(&self, now: u64) {
         self.alive_ns.set(now);
+        self.presence.forget();
         let topic = &self.publisher.topic;
         if self.watch.borrow_mut().notices(topic, &self.publisher.node.processes, now_ns()) {
             topic.mark_dead_places();
@@ -100,9 +104,15 @@ impl Clients {
             Some(client) => client.clone(),
             None => {
                 let publisher = create()?;
-                let (watch, alive_ns) = (RefCell::default(), Cell::new(0));
-                let (service, calls, client) = (service.to_owned(), calls.clone(), number);
-                let client = Rc::new(ReplyPublisher { service, publisher, client, calls, watch, alive_ns });
+                let client = Rc::new(ReplyPublisher {
+                    service: service.to_owned(),
+                    publisher,
+                    client: number,
+                    calls: calls.clone(),
+                    watch: RefCell::default(),
+                    presence: Presence::default(),
+                    alive_ns: Cell::new(0),
+                });
                 self.known.insert(number, client.clone());
                 client
             }

@@ -9,6 +9,7 @@ use super::calls::Call;
 use crate::clock::{coarse_ns, now_ns};
 use crate::node::process_watch::ProcessWatch;
 use crate::port::publisher::RawPublisher;
+use crate::protocol::presence::Presence;
 use crate::topic::PlaceView;
 
 /// How often a client that waits checks its servers. The steps of the coarse clock, 4 ms, come in addition.
@@ -18,6 +19,7 @@ pub(super) const CHECK_NS: u64 = 3_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Servers {
     watch: RefCell<ProcessWatch>,
+    presence: Presence,
     checked_ns: Cell<u64>,
 }
 
@@ -32,12 +34,20 @@ impl Servers {
     #[cold]
     pub(super) fn check(&self, requests: &RawPublisher) {
         self.checked_ns.set(coarse_ns());
+        self.presence.forget();
         let topic = &requests.topic;
         if self.watch.borrow_mut().notices(topic, &requests.node.processes, now_ns())
             && topic.mark_dead_places() > 0
         {
             topic.repair_if_free();
         }
+    }
+
+    /// Whether the service has a server. A call to a server that was just dropped ends at the next check.
+    #[inline]
+    pub(super) fn is_there(&self, requests: &RawPublisher) -> bool {
+        let topic = &requests.topic;
+        self.presence.is_there(|| topic.changes(), || topic.places.active().next().is_some())
     }
 
     /// Whether a server is present that may still answer a call: one that has the request, or, once a server
@@ -61,11 +71,4 @@ fn present(requests: &RawPublisher) -> impl Iterator<Item = PlaceView<'_>> {
 /// The number of servers at the moment.
 pub(super) fn count(requests: &RawPublisher) -> usize {
     present(requests).count()
-}
-
-/// Whether the service has a server. This does not read the servers' cursors, which each take changes: a call
-/// to a server that was just dropped ends at the next check.
-#[inline]
-pub(super) fn is_there(requests: &RawPublisher) -> bool {
-    requests.topic.places.active().next().is_some()
 }
