@@ -35,13 +35,13 @@ impl Services for SituServices {
     }
 
     fn client(&self, service: &str, sleeps: bool) -> Result<SituClient, Failure> {
-        let client = self.0.client(service).create().map_err(wrap("ServiceBuilder::create"))?;
+        let client = self.0.client(service).without_stamps().create().map_err(wrap("ServiceBuilder::create"))?;
         client.wait_for_server(Some(PATIENCE));
         Ok(SituClient(client, sleeps))
     }
 
     fn server(&self, service: &str, sleeps: bool) -> Result<SituServer, Failure> {
-        Ok(SituServer(self.0.server(service).create().map_err(wrap("ServiceBuilder::create"))?, sleeps))
+        Ok(SituServer(self.0.server(service).without_stamps().create().map_err(wrap("ServiceBuilder::create"))?, sleeps))
     }
 }
 

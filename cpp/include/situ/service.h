@@ -49,9 +49,9 @@ typedef struct situ_service_options {
    * replies by a client (default: 64). */
   uint64_t depth;
   /* How many of others' messages may wait for it: a server's requests, a client's replies. Beyond it the
-   * oldest are skipped, and nobody waits for this participant. A call whose request or reply was skipped ends
-   * by its limit or by a cancellation only; cancellations count as requests. 0 (the default): all are kept,
-   * and others wait. */
+   * oldest are skipped, and no other participant waits for this one. A call whose request or reply was
+   * skipped ends by its limit or by a cancellation only; cancellations count as requests. 0 (the default):
+   * all are kept, and others wait. */
   uint64_t keep_last;
   /* How many messages of others it may hold at a time, at most 493 (default: 256). */
   uint64_t max_held;
@@ -60,6 +60,8 @@ typedef struct situ_service_options {
   uint64_t max_pool;
   /* A situ_trust. */
   uint32_t trust;
+  /* Not 0: its messages carry no time stamps, and sending does not read the clock. */
+  uint32_t without_stamps;
   /* The memory domains of requests and of replies. */
   situ_placement requests;
   situ_placement replies;

@@ -31,6 +31,7 @@ pub struct situ_service_options {
     pub max_message: u64,
     pub max_pool: u64,
     pub trust: u32,
+    pub without_stamps: u32,
     pub requests: situ_placement,
     pub replies: situ_placement,
     pub user_data: *const c_void,
@@ -57,6 +58,7 @@ pub extern "C" fn situ_service_options_default() -> situ_service_options {
         max_message: message,
         max_pool: pool,
         trust: 0,
+        without_stamps: 0,
         requests: host(),
         replies: host(),
         user_data: std::ptr::null(),
@@ -93,6 +95,7 @@ pub unsafe fn read_options(options: *const situ_service_options) -> Result<Servi
         max_held: number(options.max_held, "max_held")?,
         trust: trust(options.trust)?,
         limits: Limits { message: options.max_message, pool: options.max_pool },
+        stamps: options.without_stamps == 0,
         requests,
         replies,
         // SAFETY: as above.

@@ -198,6 +198,7 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         max_message,
         max_pool,
         trust,
+        without_stamps,
         requests,
         replies,
         user_data,

@@ -137,6 +137,12 @@ impl<R> ServiceBuilder<R> {
         self
     }
 
+    /// Leaves out the time stamps of its messages: see [`ServiceOptions::stamps`].
+    pub fn without_stamps(mut self) -> Self {
+        self.options.stamps = false;
+        self
+    }
+
     /// Bytes that other participants find in the graph: see [`ServiceOptions::user_data`].
     pub fn user_data(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.options.user_data = bytes.into();

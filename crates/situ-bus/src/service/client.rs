@@ -128,6 +128,7 @@ impl RawClient {
             qos::sending(options),
             &options.requests,
         )?;
+        let requests = if options.stamps { requests } else { requests.without_stamps() };
         // The topic of replies exists before the first request can be published.
         let replies = RawSubscriber::create_hidden(
             missing,

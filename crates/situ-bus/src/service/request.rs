@@ -18,7 +18,8 @@ pub struct RequestId {
     pub client: EndpointId,
     /// The number of the call, unique for the client.
     pub call: u64,
-    /// When the request was sent, by [`now_ns`](crate::now_ns): then the client was alive.
+    /// When the request was sent, by [`now_ns`](crate::now_ns): then the client was alive. 0 if the client
+    /// leaves out time stamps.
     pub sent_at_ns: u64,
 }
 

@@ -256,6 +256,7 @@ impl RawServer {
             qos::sending(&self.options),
             &self.options.replies,
         )?;
+        let publisher = if self.options.stamps { publisher } else { publisher.without_stamps() };
         publisher.set_interrupter(self.interrupter.borrow().as_ref());
         Ok(publisher)
     }

@@ -30,6 +30,8 @@ struct service_options {
   /// The largest message in bytes, and the largest part of another's memory that is mapped.
   std::uint64_t max_message = std::uint64_t{4} << 30;
   std::uint64_t max_pool = std::uint64_t{256} << 30;
+  /// False: its messages carry no time stamps, and sending does not read the clock.
+  bool stamps = true;
   /// The memory domain of requests: of those that a client sends, or in which a server takes them.
   placement requests{};
   /// The memory domain of replies: of those that a server sends, or in which a client takes them.
@@ -57,6 +59,7 @@ inline situ_service_options to_c(const service_options& options) noexcept {
   raw.max_message = options.max_message;
   raw.max_pool = options.max_pool;
   raw.trust = static_cast<std::uint32_t>(options.trust);
+  raw.without_stamps = options.stamps ? 0 : 1;
   raw.requests = to_c(options.requests);
   raw.replies = to_c(options.replies);
   raw.user_data = options.user_data.data();
