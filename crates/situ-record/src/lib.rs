@@ -4,16 +4,17 @@
 //! except regions. See the page *Recording* of the book.
 //!
 //! ```text
-//!   record      takes the messages of topics, and gives them to a writer
-//!   play        publishes the messages of a file
-//!   flashback   keeps the last seconds of topics in shared memory
+//!   record         takes the messages of topics, and gives them to a writer
+//!   play           publishes the messages of a file
+//!   flashback      keeps the last seconds of topics in shared memory
+//!   topic_writer   writes a program's own messages, by topics
 //!      │
 //!      ▼
-//!   edit        cuts, merges and converts files
-//!   types       types and messages between topics and files
-//!   write       writes files
-//!   read        reads files, whole ones and broken ones
-//!   format      the bytes of MCAP
+//!   edit           cuts, merges and converts files
+//!   types          types and messages between topics and files
+//!   write          writes files
+//!   read           reads files, whole ones and broken ones
+//!   format         the bytes of MCAP
 //! ```
 //!
 //! The crate `mcap` (0.26) is not used, for the sake of its writer. It takes the data of a message as one
@@ -28,6 +29,7 @@ mod format;
 mod play;
 mod read;
 mod record;
+mod topic_writer;
 mod types;
 mod write;
 
@@ -38,10 +40,11 @@ pub use format::records::{
 };
 pub use play::{Command, PlayError, PlayOptions, Played, Player, Progress};
 pub use read::{Block, End, Filter, Message, Messages, ReadError, ReadLimits, Reader, Wants};
-pub use record::{RecordError, RecordOptions, RecordReport, Recorder, Selection, TopicCounts};
+pub use record::{RecordError, RecordOptions, RecordReport, Recorder, Selection, TopicCounts, matches};
+pub use topic_writer::{AddMessageError, AddTopicError, TopicWriter};
 pub use types::file_type::{FileType, TypeError, read as read_type};
 pub use types::projection::{Part, ProjectError, Projected, Projection};
-pub use types::topic_type::{CDR, ChannelError, REGION, file_topic};
+pub use types::topic_type::{CDR, ChannelError, REGION, bus_encoding, bus_topic, file_topic};
 pub use write::{
     Compression, FileReport, HELD_FROM, NoCompression, Piece, WriteError, Writer, WriterOptions, Written,
     numbered,

@@ -72,9 +72,9 @@ struct Loaded {
 
 /// The messages of a file, in the order of their log times. A part that cannot be read is an error, and the
 /// next call goes on behind it.
-pub struct Messages<'r> {
-    source: &'r Source,
-    filter: Filter<'r>,
+pub struct Messages<'f> {
+    source: Arc<Source>,
+    filter: Filter<'f>,
     schemas: BTreeMap<u16, Arc<Schema>>,
     channels: BTreeMap<u16, Arc<Channel>>,
     definition_bytes: u64,
@@ -87,9 +87,9 @@ pub struct Messages<'r> {
     memory: u64,
 }
 
-impl<'r> Messages<'r> {
+impl<'f> Messages<'f> {
     /// Begins before the first message.
-    pub fn new(source: &'r Source, index: &Index, filter: Filter<'r>) -> Self {
+    pub fn new(source: Arc<Source>, index: &Index, filter: Filter<'f>) -> Self {
         let in_time = |block: &&Block| {
             filter.until.is_none_or(|until| block.index.start_time < until)
                 && filter.from.is_none_or(|from| block.index.end_time >= from)

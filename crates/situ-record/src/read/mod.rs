@@ -28,7 +28,7 @@ use source::Source;
 /// Reads an MCAP file. A file that was not finished is read as far as it goes: see [`end`](Self::end).
 #[derive(Debug)]
 pub struct Reader {
-    source: Source,
+    source: Arc<Source>,
     path: PathBuf,
     index: Index,
 }
@@ -42,7 +42,7 @@ impl Reader {
     /// Opens a file.
     pub fn open_with(path: impl AsRef<Path>, limits: ReadLimits) -> Result<Self, ReadError> {
         let path = path.as_ref();
-        let source = Source::open(path, limits)?;
+        let source = Arc::new(Source::open(path, limits)?);
         let index = Index::read(&source, path)?;
         Ok(Self { source, path: path.to_owned(), index })
     }
@@ -97,9 +97,9 @@ impl Reader {
         &self.index.problems
     }
 
-    /// The messages that a filter wants, in the order of their log times.
-    pub fn messages<'r>(&'r self, filter: Filter<'r>) -> Messages<'r> {
-        Messages::new(&self.source, &self.index, filter)
+    /// The messages that a filter wants, in the order of their log times. They may outlive the reader.
+    pub fn messages<'f>(&self, filter: Filter<'f>) -> Messages<'f> {
+        Messages::new(self.source.clone(), &self.index, filter)
     }
 
     /// The attachments.

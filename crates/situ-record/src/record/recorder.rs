@@ -5,7 +5,6 @@
 //! queue of the writer fills, then the topics overwrite messages. Each such loss is counted.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -15,6 +14,7 @@ use situ_bus::{
     wait_any,
 };
 
+use super::selection::Selection;
 use super::service::RecordedService;
 pub use super::topic::TopicCounts;
 use super::topic::{MessageError, RecordedTopic};
@@ -33,32 +33,6 @@ const FLUSH: Duration = Duration::from_millis(200);
 const TURN: usize = 256;
 /// How many samples a subscriber may hold: the most that the bus allows.
 const MAX_HELD: usize = 493;
-
-/// Which topics are recorded.
-pub struct Selection(Box<dyn Fn(&str) -> bool + Send + Sync>);
-
-impl Selection {
-    /// Those whose names a function accepts.
-    pub fn of(wants: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Self(Box::new(wants))
-    }
-
-    /// All.
-    pub fn all() -> Self {
-        Self::of(|_| true)
-    }
-
-    /// Whether it has a topic.
-    pub fn has(&self, topic: &str) -> bool {
-        (self.0)(topic)
-    }
-}
-
-impl fmt::Debug for Selection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Selection")
-    }
-}
 
 /// What is recorded, and how.
 #[derive(Debug)]

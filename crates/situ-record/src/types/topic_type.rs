@@ -47,10 +47,38 @@ fn encoding_name(encoding: Encoding) -> &'static str {
     }
 }
 
+/// The encoding on the bus that a channel states.
+pub fn bus_encoding(channel: &records::Channel) -> Option<Encoding> {
+    encoding_of(channel.metadata.get(key::ENCODING)?)
+}
+
+/// The name of a channel's topic on the bus.
+pub fn bus_topic(channel: &records::Channel) -> &str {
+    let without = || channel.topic.strip_prefix('/').unwrap_or(&channel.topic);
+    channel.metadata.get(key::TOPIC).map_or_else(without, String::as_str)
+}
+
 fn encoding_of(name: &str) -> Option<Encoding> {
     [Encoding::Flat, Encoding::Xcdr1, Encoding::Xcdr2, Encoding::Region]
         .into_iter()
         .find(|encoding| encoding_name(*encoding) == name)
+}
+
+/// What a channel says about the messages of a topic.
+pub fn topic_metadata(
+    topic: &str,
+    description: &TypeDescription,
+    encoding: Encoding,
+) -> BTreeMap<String, String> {
+    let mut metadata = BTreeMap::from([
+        (key::TOPIC.to_owned(), topic.to_owned()),
+        (key::TYPE.to_owned(), description.name.clone()),
+        (key::ENCODING.to_owned(), encoding_name(encoding).to_owned()),
+    ]);
+    if encoding == Encoding::Region {
+        metadata.insert(key::LAYOUT.to_owned(), format!("{:016x}", description.layout_hash));
+    }
+    metadata
 }
 
 /// What a channel says about the messages of one publisher of a topic.
@@ -61,16 +89,9 @@ pub fn channel_metadata(
     node: &str,
 ) -> BTreeMap<String, String> {
     let (id, info) = publisher;
-    let mut metadata = BTreeMap::from([
-        (key::TOPIC.to_owned(), topic.name.clone()),
-        (key::TYPE.to_owned(), topic.description.name.clone()),
-        (key::ENCODING.to_owned(), encoding_name(encoding).to_owned()),
-        (key::PUBLISHER.to_owned(), id.to_owned()),
-        (key::NODE.to_owned(), node.to_owned()),
-    ]);
-    if encoding == Encoding::Region {
-        metadata.insert(key::LAYOUT.to_owned(), format!("{:016x}", topic.description.layout_hash));
-    }
+    let mut metadata = topic_metadata(&topic.name, &topic.description, encoding);
+    metadata.insert(key::PUBLISHER.to_owned(), id.to_owned());
+    metadata.insert(key::NODE.to_owned(), node.to_owned());
     if let Some(info) = info {
         metadata.insert(key::QOS.to_owned(), qos_profile(info));
     }
@@ -168,9 +189,7 @@ fn qos_value<'m>(profile: &'m str, name: &str) -> Option<&'m str> {
 impl FileTopic {
     /// The topic that a channel was.
     pub fn of(channel: &records::Channel, schema: Option<&records::Schema>) -> Result<Self, ChannelError> {
-        let topic = channel.metadata.get(key::TOPIC).cloned();
-        let topic =
-            topic.unwrap_or_else(|| channel.topic.strip_prefix('/').unwrap_or(&channel.topic).to_owned());
+        let topic = bus_topic(channel).to_owned();
         if let Some(service) = channel.metadata.get(SERVICE_KEY) {
             return Err(ChannelError::Service { topic, service: service.clone() });
         }
@@ -180,7 +199,7 @@ impl FileTopic {
             Ok(read) => read,
             Err(source) => return Err(ChannelError::Type { topic, source }),
         };
-        let said = channel.metadata.get(key::ENCODING).and_then(|name| encoding_of(name));
+        let said = bus_encoding(channel);
         let (in_file, published) = match (channel.message_encoding.as_str(), said) {
             (REGION, _) => (Encoding::Region, Encoding::Region),
             (CDR, Some(Encoding::Region)) => (Encoding::Xcdr1, Encoding::Region),
