@@ -12,7 +12,8 @@
  *
  * situ/batch.h adds batches, situ/blackboard.h the latest value of each key, situ/events.h events of
  * publishers and subscribers, situ/execute.h wait sets, timers and executors, situ/graph.h the nodes and
- * endpoints that exist, situ/memory.h memory before the first message, situ/service.h requests and replies.
+ * endpoints that exist, situ/memory.h memory before the first message, situ/record.h recordings,
+ * situ/service.h requests and replies.
  * Traces have a header of their own, situ/trace.h, which this one includes.
  *
  * Rules that hold for every function:

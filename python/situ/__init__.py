@@ -28,6 +28,7 @@ from ._errors import (
     MalformedError,
     NotFoundError,
     PublishError,
+    RecordError,
     RefusedError,
     RegisterError,
     ReleasedError,
@@ -60,6 +61,7 @@ if _TYPE_CHECKING:
     from ._execute import Executor, WaitSet
     from ._graph import graph, topics
     from ._image import image
+    from ._record import Record, RecordChannel, RecordMessage, RecordWriter, Recording, open_record, play, record
 
 __version__: str = _native.__version__
 
@@ -79,6 +81,14 @@ _LATER = {
     "image": "_image",
     "Executor": "_execute",
     "WaitSet": "_execute",
+    "Record": "_record",
+    "RecordChannel": "_record",
+    "RecordMessage": "_record",
+    "RecordWriter": "_record",
+    "Recording": "_record",
+    "open_record": "_record",
+    "play": "_record",
+    "record": "_record",
 }
 
 
@@ -117,6 +127,12 @@ __all__ = [
     "NotFoundError",
     "PublishError",
     "Publisher",
+    "Record",
+    "RecordChannel",
+    "RecordError",
+    "RecordMessage",
+    "RecordWriter",
+    "Recording",
     "RefusedError",
     "RegisterError",
     "ReleasedError",
@@ -137,5 +153,8 @@ __all__ = [
     "graph",
     "image",
     "now_ns",
+    "open_record",
+    "play",
+    "record",
     "topics",
 ]

@@ -61,6 +61,10 @@ class CallError(Error):
     """A call of a service cannot be made, or gets no reply."""
 
 
+class RecordError(Error):
+    """A recording cannot be read, written or played."""
+
+
 class RefusedError(CallError):
     """The server refused the request, with a number and a text."""
 

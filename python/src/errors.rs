@@ -35,6 +35,8 @@ pub enum Kind {
     Timeout,
     /// A call of a service cannot be made, or gets no reply.
     Call,
+    /// A recording cannot be read, written or played.
+    Record,
 }
 
 impl Kind {
@@ -53,6 +55,7 @@ impl Kind {
             Self::Forked => "ForkedError",
             Self::Timeout => "TimeoutError",
             Self::Call => "CallError",
+            Self::Record => "RecordError",
         }
     }
 

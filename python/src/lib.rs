@@ -17,6 +17,7 @@
 //!     hold           the memory of messages, and what keeps it
 //!   schema         schemas and types
 //!     types          what the package knows of a type
+//!   record         recordings that are read and written; record_bus records and plays
 //!   wait_set events trace qos errors process sync
 //! ```
 //!
@@ -41,6 +42,8 @@ mod port;
 mod process;
 mod publisher;
 mod qos;
+mod record;
+mod record_bus;
 mod region;
 mod schema;
 mod service;
@@ -86,6 +89,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<service::RequestObject>()?;
     module.add_class::<service::ServerHandle>()?;
     module.add_class::<union::Union>()?;
+    module.add_class::<record::RecordMessages>()?;
+    module.add_class::<record::RecordReader>()?;
+    module.add_class::<record::RecordWriter>()?;
+    module.add_class::<record_bus::RecorderHandle>()?;
     module.add_class::<region::RegionList>()?;
     module.add_class::<region::RegionMap>()?;
     region::register(module.py())?;
@@ -98,6 +105,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(node::read_topics, module)?)?;
     module.add_function(wrap_pyfunction!(process::after_fork_in_child, module)?)?;
     module.add_function(wrap_pyfunction!(process::at_exit, module)?)?;
+    module.add_function(wrap_pyfunction!(record_bus::play_files, module)?)?;
     module.add_function(wrap_pyfunction!(schema::type_of, module)?)?;
     module.add_function(wrap_pyfunction!(subscriber::note_places, module)?)?;
     module.add_function(wrap_pyfunction!(subscriber::notes_places, module)?)?;

@@ -1,6 +1,6 @@
 //! libsitu: the bus for C, and for all languages that can call C. Its documentation is the headers,
 //! `cpp/include/situ.h`, and `batch.h`, `blackboard.h`, `events.h`, `execute.h`, `graph.h`,
-//! `memory.h`, `service.h` and `trace.h` in `cpp/include/situ/`.
+//! `memory.h`, `record.h`, `service.h` and `trace.h` in `cpp/include/situ/`.
 //!
 //! Every function checks its arguments, calls `situ-bus`, and turns errors into texts. No panic unwinds into
 //! C ([`error::guard`]). The state of the hot path lies in structures that the caller owns. Lending,
@@ -24,13 +24,17 @@ mod loan;
 mod memory;
 mod node;
 mod publisher;
+#[cfg(feature = "record")]
+mod record_reader;
+#[cfg(feature = "record")]
+mod record_writer;
 mod server;
 mod service;
 mod service_sources;
 mod service_waiting;
 mod source;
 mod subscriber;
-#[cfg(test)]
+#[cfg(all(test, feature = "record"))]
 mod tests;
 mod timer;
 mod trace;

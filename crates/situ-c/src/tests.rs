@@ -28,6 +28,8 @@ use crate::loan::{situ_loan, situ_loan_discard};
 use crate::memory::{situ_memory_options, situ_page_answer, situ_pages};
 use crate::node::{situ_node, situ_node_create, situ_node_destroy, situ_node_options};
 use crate::publisher::*;
+use crate::record_reader::*;
+use crate::record_writer::*;
 use crate::server::*;
 use crate::service::*;
 use crate::subscriber::*;
@@ -58,6 +60,40 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     }
     structure!(situ_error { status, text });
     structure!(situ_root { path, group, graph_domain });
+    structure!(situ_record_summary {
+        profile,
+        library,
+        size,
+        messages,
+        start_time,
+        end_time,
+        channels,
+        problems,
+        is_complete
+    });
+    structure!(situ_record_channel {
+        topic,
+        type_name,
+        message_encoding,
+        schema,
+        problem,
+        schema_hash,
+        publisher,
+        node,
+        messages,
+        encoding
+    });
+    structure!(situ_record_filter { topics, topic_count, start_time, end_time });
+    structure!(situ_record_message { data, size, log_time, publish_time, channel, sequence });
+    structure!(situ_record_writer_options {
+        compression,
+        threads,
+        checksums,
+        overwrite,
+        chunk_size,
+        queue_size
+    });
+    structure!(situ_record_written { messages, size, unwritten });
     structure!(situ_node_options { root, node_namespace, user_data, user_data_size });
     structure!(situ_graph_node { id, name, node_namespace, program, user_data, user_data_size, pid });
     structure!(situ_endpoint_info {
@@ -147,6 +183,9 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     structure!(situ_memory_options { fixed_slots, slot_size, huge_pages, prefer_node, node });
     structure!(situ_pages { huge, huge_errno, huge_bytes, node, node_errno });
     number("SITU_FIXED_SLOTS", FIXED_SLOTS as usize);
+    number("SITU_RECORD_UNCOMPRESSED", situ_record_compression::Uncompressed as usize);
+    number("SITU_RECORD_LZ4", situ_record_compression::Lz4 as usize);
+    number("SITU_RECORD_ZSTD", situ_record_compression::Zstd as usize);
     number("SITU_PAGES_NOT_ASKED", situ_page_answer::NotAsked as usize);
     number("SITU_PAGES_DONE", situ_page_answer::Done as usize);
     number("SITU_PAGES_REFUSED", situ_page_answer::Refused as usize);
@@ -307,7 +346,7 @@ fn the_header_and_the_library_agree_on_every_number() {
     std::fs::write(
         &source,
         format!(
-            "#include <situ/blackboard.h>\n#include <situ/service.h>\n#include <situ/graph.h>\n#include <situ/memory.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"
+            "#include <situ/blackboard.h>\n#include <situ/service.h>\n#include <situ/graph.h>\n#include <situ/memory.h>\n#include <situ/record.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"
         ),
     )
     .unwrap();
@@ -338,6 +377,7 @@ fn the_header_declares_what_the_library_exports() {
         "situ/execute.h",
         "situ/graph.h",
         "situ/memory.h",
+        "situ/record.h",
         "situ/service.h",
         "situ/trace.h",
     ];
