@@ -1,10 +1,11 @@
 //! Table `record`: what a recording costs beside a plain `write` of the same bytes and beside the crate
-//! `mcap`, and how well `play` keeps the spacing of messages.
+//! `mcap`, what a flashback of a camera costs, and how well `play` keeps the spacing of messages.
 //!
 //! The systems take turns in one process; the publisher is a process of its own. Each turn writes a new file
 //! into the same folder, and removes it. All numbers are medians over the rounds; the ratios are those of a
 //! round's turns.
 
+mod flashback;
 mod play;
 mod systems;
 mod topic;
@@ -52,7 +53,7 @@ struct Arguments {
     #[arg(long, default_value = "")]
     only: String,
     /// The process that publishes, started by this program.
-    #[arg(long, hide = true, num_args = 4)]
+    #[arg(long, hide = true, num_args = 5)]
     publish: Vec<String>,
 }
 
@@ -122,6 +123,13 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
             rows.push(Row { case: case.to_owned(), system: "situ", metric, value });
         }
     }
+    let case = "flashback 1080p at 30 Hz";
+    if case.contains(&arguments.only) {
+        let (cpu_ns, percent) = flashback::cost(if arguments.full { 30 } else { 10 })?;
+        for (metric, value) in [("cpu_ns", cpu_ns), ("cpu_percent", percent)] {
+            rows.push(Row { case: case.to_owned(), system: "situ", metric, value });
+        }
+    }
     for Row { case, system, metric, value } in rows {
         if arguments.json {
             let value = (value * 1000.0).round() / 1000.0;
@@ -130,7 +138,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
             });
             println!("{row}");
         } else {
-            println!("{case:<16}{system:<8}{metric:<14}{value:>16.3}");
+            println!("{case:<26}{system:<8}{metric:<14}{value:>16.3}");
         }
     }
     Ok(())

@@ -40,7 +40,7 @@ pub struct Turn {
 }
 
 /// A file that is removed at the end.
-struct Scratch(PathBuf);
+pub struct Scratch(pub PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
@@ -49,7 +49,8 @@ impl Drop for Scratch {
     }
 }
 
-fn cpu_seconds() -> f64 {
+/// The time on the processor so far, of all threads of this process, user and system.
+pub fn cpu_seconds() -> f64 {
     // SAFETY: all bits of the struct are numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the struct is valid for the call.
@@ -93,7 +94,7 @@ fn situ(path: &Path, size: usize, count: u64) -> Result<Turn, Failure> {
     let failed = Failure::of("the recorder");
     let place = Scratch(PathBuf::from(format!("/dev/shm/situ-bench-record-{}", std::process::id())));
     let root = Root::at(place.0.clone(), None);
-    let mut publisher = topic::start(&place.0, size, count)?;
+    let mut publisher = topic::start(&place.0, size, count, 0)?;
     let node = Node::in_root("recorder", root.clone()).map_err(|it| failed(&it))?;
     let options = RecordOptions {
         output: path.to_owned(),
