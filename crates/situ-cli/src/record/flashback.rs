@@ -19,8 +19,10 @@ use crate::error::{CliError, complain};
 use crate::output::LiveBlock;
 use crate::output::units::bytes;
 
-/// The interval between checks for Ctrl-C, messages on trigger topics, and nodes that end.
+/// The interval between checks for Ctrl-C and nodes that end.
 const GLANCE: Duration = Duration::from_millis(50);
+/// The interval between checks for messages on trigger topics, which cost less.
+const TRIGGER_GLANCE: Duration = Duration::from_millis(5);
 /// The interval between updates of the live line.
 const REDRAW: Duration = Duration::from_millis(500);
 
@@ -65,30 +67,37 @@ impl<'a> Triggers<'a> {
         Self { context, topics, nodes }
     }
 
-    /// What has happened since the last call.
-    fn fired(&mut self) -> Option<String> {
+    /// A message on a trigger topic since the last call.
+    fn message(&mut self) -> Option<String> {
         let root = &self.context.root;
         for (topic, observer) in &mut self.topics {
-            let mut is_new = false;
+            // The topic may have ended since the last call: its memory still tells of the messages.
+            let mut has_fired = observer.as_ref().is_some_and(Observer::has_next);
             if observer.as_mut().is_none_or(|observer| !observer.is_current()) {
                 *observer = Observer::open(root, topic).ok().flatten();
-                is_new = true;
+                // An observer begins behind the messages that are there. A topic that has appeared since the
+                // last call may have some already.
+                let has_some =
+                    || inspect::topic(root, topic).ok().flatten().is_some_and(|it| it.published > 0);
+                has_fired |= observer.is_some() && has_some();
             }
-            let Some(observer) = observer else { continue };
-            // An observer begins behind the messages that are there. A topic that has appeared since the last
-            // call may have some already.
-            let has_some = || inspect::topic(root, topic).ok().flatten().is_some_and(|it| it.published > 0);
-            let has_fired = is_new && has_some();
             // It counts whether the message can still be read or not.
-            if observer.has_next() || has_fired {
-                observer.latest();
+            if has_fired {
+                if let Some(observer) = observer {
+                    observer.latest();
+                }
                 return Some(format!("a message on {topic}"));
             }
         }
+        None
+    }
+
+    /// A watched node that has ended since the last call.
+    fn end_of_node(&mut self) -> Option<String> {
         if self.nodes.is_empty() {
             return None;
         }
-        let living = inspect::nodes(root).unwrap_or_default();
+        let living = inspect::nodes(&self.context.root).unwrap_or_default();
         for (name, was_alive) in &mut self.nodes {
             let is =
                 living.iter().any(|node| node.alive && (node.name == *name || node.full_name() == *name));
@@ -189,16 +198,23 @@ fn keep(context: &Context, arguments: &KeepArgs) -> Result<(), CliError> {
     if !output.is_json() && !output.is_live() {
         output.line("keeping what goes by; `situ flashback dump` writes it, Ctrl-C ends this")?;
     }
-    let (mut block, mut drawn, mut looked) = (LiveBlock::default(), None::<Instant>, Instant::now());
+    let (mut block, mut drawn) = (LiveBlock::default(), None::<Instant>);
+    let (mut looked, mut looked_for_messages) = (Instant::now(), Instant::now());
     let mut dumps = Dumps { next: 0, output: &arguments.output, keep: *keep, running: None, waiting: None };
     while !interrupt.is_set() {
-        flashback.step(GLANCE).map_err(failed)?;
+        flashback.step(TRIGGER_GLANCE).map_err(failed)?;
         flashback.recorder().take_warnings().iter().for_each(complain);
+        let mut happened = None;
+        if looked_for_messages.elapsed() >= TRIGGER_GLANCE {
+            looked_for_messages = Instant::now();
+            happened = triggers.message();
+        }
         if looked.elapsed() >= GLANCE {
             looked = Instant::now();
-            if let Some(why) = triggers.fired() {
-                dumps.waiting.get_or_insert(why);
-            }
+            happened = happened.or_else(|| triggers.end_of_node());
+        }
+        if let Some(why) = happened {
+            dumps.waiting.get_or_insert(why);
         }
         dumps.go_on(context, &mut flashback).map_err(failed)?;
         if output.is_live() && drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
@@ -229,7 +245,7 @@ mod tests {
     use super::*;
     use crate::output::Output;
     use rustix::fs::{CWD, FileType, Mode, mknodat};
-    use situ::bus::{Encoding, PublisherQos, RawPublisher, Root, TypeDescription};
+    use situ::bus::{Encoding, Node, PublisherQos, RawPublisher, Root, TypeDescription};
     use situ_record::{Reader, Selection};
     use situ_schema::Schema;
     use situ_testkit::Scratch;
@@ -239,12 +255,7 @@ mod tests {
     /// Time enough for a loaded machine.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    #[test]
-    fn messages_go_by_while_a_file_is_written() {
-        let scratch = Scratch::created("flashback");
-        let root = Root::at(scratch.path().join("root"), None);
-        let context = Context { root: root.clone(), output: Output::plain(80) };
-        let node = context.node().unwrap();
+    fn publisher(node: &Node, topic: &str) -> RawPublisher {
         let schema = Schema::from_idl("struct Count { unsigned long number; };").unwrap();
         let id = schema.find("Count").unwrap();
         let description = TypeDescription {
@@ -256,13 +267,47 @@ mod tests {
             fixed_size: 0,
             user_header_size: 0,
         };
-        let publisher = RawPublisher::create(&node, "count", &description, PublisherQos::default()).unwrap();
-        let publish = |number: u32| {
-            let body = [[0, 1, 0, 0], number.to_le_bytes()].concat();
-            let mut loan = publisher.loan(0, 1, body.len()).unwrap();
-            loan.body_bytes().copy_from_slice(&body);
-            loan.publish().unwrap();
-        };
+        RawPublisher::create(node, topic, &description, PublisherQos::default()).unwrap()
+    }
+
+    fn publish(publisher: &RawPublisher, number: u32) {
+        let body = [[0, 1, 0, 0], number.to_le_bytes()].concat();
+        let mut loan = publisher.loan(0, 1, body.len()).unwrap();
+        loan.body_bytes().copy_from_slice(&body);
+        loan.publish().unwrap();
+    }
+
+    #[test]
+    fn a_message_of_a_topic_that_has_ended_is_seen() {
+        let scratch = Scratch::created("flashback-trigger");
+        let root = Root::at(scratch.path().join("root"), None);
+        let context = Context { root, output: Output::plain(80) };
+        let node = context.node().unwrap();
+        let topics = HashMap::from([("alarm", None)]);
+        let mut triggers = Triggers { context: &context, topics, nodes: HashMap::new() };
+        assert_eq!(triggers.message(), None);
+        // It has appeared since, with a message.
+        let alarm = publisher(&node, "alarm");
+        publish(&alarm, 1);
+        assert!(triggers.message().is_some());
+        assert_eq!(triggers.message(), None);
+        // It ends right after a message.
+        publish(&alarm, 2);
+        drop(alarm);
+        assert!(triggers.message().is_some());
+        assert_eq!(triggers.message(), None);
+        // It ends without one.
+        drop(publisher(&node, "alarm"));
+        assert_eq!(triggers.message(), None);
+    }
+
+    #[test]
+    fn messages_go_by_while_a_file_is_written() {
+        let scratch = Scratch::created("flashback");
+        let root = Root::at(scratch.path().join("root"), None);
+        let context = Context { root: root.clone(), output: Output::plain(80) };
+        let node = context.node().unwrap();
+        let publisher = publisher(&node, "count");
         let (keep, selection) = (Duration::from_secs(3600), Selection::all());
         let options = FlashbackOptions { name: "test".into(), selection, keep, memory: 64 << 20 };
         let mut flashback = Flashback::start(&node, &root, options).unwrap();
@@ -284,7 +329,7 @@ mod tests {
         let how = WriterOptions { overwrite: true, ..WriterOptions::default() };
         dumps.begin(flashback.ring().clone(), pipe, how);
         for number in 0..100 {
-            publish(number);
+            publish(&publisher, number);
             dumps.waiting.get_or_insert_with(|| "a message".into());
             dumps.go_on(&context, &mut flashback).unwrap();
             flashback.step(Duration::ZERO).unwrap();

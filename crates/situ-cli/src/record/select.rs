@@ -4,24 +4,19 @@ use regex_lite::Regex;
 use situ_record::{Selection, WriterOptions};
 
 use crate::cli::FileArgs;
-use crate::commands::pattern::matches;
 use crate::error::CliError;
 
 /// Topics that match one of the patterns or the regular expression, and none of the excluded patterns.
 /// Without patterns and expression, all. A `/` in front makes no difference, because ROS writes it.
 pub fn select(patterns: &[String], regex: Option<&str>, exclude: &[String]) -> Result<Selection, CliError> {
-    let bare = |texts: &[String]| -> Vec<String> {
-        texts.iter().map(|text| text.strip_prefix('/').unwrap_or(text).to_owned()).collect()
-    };
-    let (patterns, exclude) = (bare(patterns), bare(exclude));
-    let regex = regex.map(Regex::new).transpose();
-    let regex = regex.map_err(|error| CliError::Usage(format!("--regex: {error}")))?;
+    let chosen = Selection::patterns(patterns, exclude);
+    let Some(regex) = regex else { return Ok(chosen) };
+    let regex = Regex::new(regex).map_err(|error| CliError::Usage(format!("--regex: {error}")))?;
+    let excluded = (!exclude.is_empty()).then(|| Selection::patterns(exclude, &[]));
+    let has_patterns = !patterns.is_empty();
     Ok(Selection::of(move |topic| {
-        let name = topic.strip_prefix('/').unwrap_or(topic);
-        let is_any = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
-        let is_found = regex.as_ref().is_some_and(|regex| regex.is_match(topic));
-        let all = patterns.is_empty() && regex.is_none();
-        (all || is_found || is_any(&patterns)) && !is_any(&exclude)
+        let is_excluded = excluded.as_ref().is_some_and(|excluded| excluded.has(topic));
+        has_patterns && chosen.has(topic) || regex.is_match(topic) && !is_excluded
     }))
 }
 
