@@ -2,7 +2,7 @@
 # Builds Debian packages for this machine's architecture and system: scripts/deb.sh [FOLDER] (build/deb by
 # default).
 #
-#   situ         the command, its completions and manual pages
+#   situ         the command, its completions and manual pages, the filter of its demo
 #   libsitu0.1   the library; its name has the part of the version that decides about compatibility
 #   libsitu-dev  headers of C and C++, the static library, the CMake package and situ.pc
 #
@@ -34,7 +34,7 @@ take() {
 }
 take "libsitu$series" "$libraries/libsitu.so.$version" "$libraries/libsitu.so.$series"
 take libsitu-dev usr/include "$libraries"
-take situ usr/bin usr/share
+take situ usr/bin usr/libexec usr/share
 rmdir "$work/all/usr/lib" "$work/all/usr" "$work/all" 2>/dev/null || {
   echo "deb: files of the installation are in no package:" >&2
   find "$work/all" -type f -o -type l >&2
@@ -82,6 +82,8 @@ package "libsitu$series" libs "$(libraries_of "$work/libsitu$series/$libraries/l
 package libsitu-dev libdevel "libsitu$series (= $version)" \
   "zero-copy messages: development files" \
   "Headers for C11 and C++20, a static library, a CMake package and a file for pkg-config."
-package situ utils "$(libraries_of "$work/situ/usr/bin/situ" "$work/situ/usr/bin/protoc-gen-situ")" \
+# The filter of the demo needs libsitu.
+programs=$(libraries_of "$work/situ/usr/bin/situ" "$work/situ/usr/bin/protoc-gen-situ")
+package situ utils "$programs, libstdc++6, libsitu$series (= $version)" \
   "zero-copy messages: command" \
   "Inspects topics, nodes and traces, generates code from message definitions, checks the machine."

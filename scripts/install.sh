@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds and installs Situ: the command with completions and manual pages, libsitu, the headers of C and C++,
-# the CMake package and situ.pc, and the sources of the crates that Rust programs use.
+# Builds and installs Situ: the command with completions, manual pages and the filter of its demo, libsitu, the
+# headers of C and C++, the CMake package and situ.pc, and the sources of the crates that Rust programs use.
 #
 #   scripts/install.sh [PREFIX [DESTDIR]]      PREFIX is /usr/local by default
 #
@@ -22,8 +22,9 @@ scripts/setup.sh rust cpp
 say "builds the command and libsitu, profile $profile"
 cargo build --quiet --locked --profile "$profile" -p situ-cli
 cmake -S cpp -B $build -G Ninja -DCMAKE_INSTALL_PREFIX="$prefix" -DSITU_CARGO_PROFILE="$profile" \
-  -DCMAKE_BUILD_TYPE=Release -DSITU_TESTS=OFF -DSITU_EXAMPLES=OFF -DSITU_COMMAND="$built/situ" >/dev/null
-cmake --build $build >/dev/null
+  -DCMAKE_BUILD_TYPE=Release -DSITU_TESTS=OFF -DSITU_EXAMPLES=ON -DSITU_COMMAND="$built/situ" >/dev/null
+# Of the examples only the filter of the demo is installed.
+cmake --build $build --target situ_cargo situ-demo-filter >/dev/null
 if ! mkdir -p "$to" || ! [ -w "$to" ]; then
   say "cannot write to $to: run this as root, or choose another folder: make install PREFIX=\$HOME/.local"
   exit 1
@@ -36,6 +37,7 @@ strip --strip-unneeded "$library"
 strip --strip-debug "$libraries/libsitu.a"
 install -d "$to/bin"
 install -s "$built/situ" "$built/protoc-gen-situ" "$to/bin"
+strip "$to/libexec/situ/situ-demo-filter"
 "$built/situ" man "$to/share/man/man1"
 completions() { install -d "$to/$2" && "$built/situ" completions "$1" >"$to/$2/$3"; }
 completions bash share/bash-completion/completions situ

@@ -359,26 +359,50 @@ fn count_files(path: &Path) -> u64 {
     1 + entries.flatten().map(|e| count_files(&e.path())).sum::<u64>()
 }
 
-/// Finds the filter: the program that the command line or the environment names, otherwise the program beside
-/// this one, otherwise the one in the build folder of a checkout.
+/// Where the filter may lie, as seen from this program: beside it, where `make install` puts it, and in the
+/// build folders of a checkout.
+fn filters_of(program: &Path) -> Vec<PathBuf> {
+    let beside = program.parent().unwrap_or(Path::new("."));
+    ["", "../libexec/situ", "../../build/demo/examples", "../../build/cpp/examples"]
+        .map(|folder| beside.join(folder).join(FILTER))
+        .to_vec()
+}
+
+/// Finds the filter: the program that the command line or the environment names, otherwise one of
+/// [`filters_of`].
 fn find_filter(given: Option<&Path>) -> Result<PathBuf, CliError> {
     let named = given.map(Path::to_owned).or_else(|| std::env::var_os(FILTER_VARIABLE).map(PathBuf::from));
     let candidates = match named {
         Some(path) => vec![path],
-        None => {
-            let program = std::env::current_exe().unwrap_or_default();
-            let beside = program.parent().unwrap_or(Path::new("."));
-            ["", "../../build/demo/examples", "../../build/cpp/examples"]
-                .map(|folder| beside.join(folder).join(FILTER))
-                .to_vec()
-        }
+        None => filters_of(&std::env::current_exe().unwrap_or_default()),
     };
-    candidates.iter().find(|p| p.is_file()).cloned().ok_or_else(|| {
+    candidates.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
+        let places: Vec<String> = candidates.iter().take(2).map(|path| path.display().to_string()).collect();
         CliError::NotFound(format!(
-            "the filter of the demo, a C++ program, is not at {}; in a checkout of Situ `make demo` builds it and runs the \
-             demo; by hand: cmake -S cpp -B build/cpp -G Ninja && cmake --build build/cpp --target {FILTER}; elsewhere, name \
-             it with --filter or {FILTER_VARIABLE}",
-            candidates[0].display()
+            "the filter of the demo, a C++ program, is not at {}; `make install` and the Debian package `situ` \
+             install it; in a checkout of Situ `make demo` builds it and runs the demo; by hand: cmake -S cpp -B \
+             build/cpp -G Ninja && cmake --build build/cpp --target {FILTER}; elsewhere, name it with --filter or \
+             {FILTER_VARIABLE}",
+            places.join(" or ")
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use situ_testkit::Scratch;
+
+    #[test]
+    fn an_installed_filter_is_found() {
+        let scratch = Scratch::created("demo-filter");
+        let (program, folder) = (scratch.path().join("bin/situ"), scratch.path().join("libexec/situ"));
+        let found = || filters_of(&program).into_iter().find(|path| path.is_file());
+        assert_eq!(found(), None);
+        std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(FILTER), "").unwrap();
+        let expected = folder.join(FILTER).canonicalize().unwrap();
+        assert_eq!(found().unwrap().canonicalize().unwrap(), expected);
+    }
 }
