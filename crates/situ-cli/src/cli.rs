@@ -470,8 +470,8 @@ pub struct GenArgs {
     /// in, as by colcon-ros-cargo
     #[arg(long, value_name = "PACKAGE")]
     pub only: Vec<String>,
-    /// C++ and Python: a namespace around everything (`a::b`); except for .proto files, its names are also the
-    /// headers' folders, and Python's packages
+    /// C++ and Python: a namespace around everything (`a::b`); except for .proto files, its names are also
+    /// the headers' folders, and Python's packages
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     pub namespace: Option<String>,
     /// Write a list of the files that were read, for make and ninja; `x.d` describes the target `x`

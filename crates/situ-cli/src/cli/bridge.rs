@@ -45,7 +45,8 @@ pub struct BridgeArgs {
     /// These only come to this machine. May be given several times
     #[arg(long = "in", value_name = "PATTERN")]
     pub into: Vec<String>,
-    /// The greatest rate at which messages of each publisher are sent, in hertz: `'camera/**=10'`. May be given several times
+    /// The greatest rate at which messages of each publisher are sent, in hertz: `'camera/**=10'`. May be
+    /// given several times
     #[arg(long, value_name = "PATTERN=HZ")]
     pub rate: Vec<String>,
     /// Send with this priority: `'joints=real_time'`. May be given several times

@@ -1,4 +1,5 @@
-//! Subscribers of one or several topics, without a compiled-in type: for `echo`, `hz`, `bw`, `delay` and `view`.
+//! Subscribers of one or several topics, without a compiled-in type: for `echo`, `hz`, `bw`, `delay` and
+//! `view`.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
