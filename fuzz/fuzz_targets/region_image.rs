@@ -50,7 +50,7 @@ fn with<T: Stored>(bytes: &[u8], edit: impl Fn(&mut Region<T>)) {
         unsafe { std::slice::from_raw_parts_mut(granules.as_mut_ptr().cast::<u8>(), granules.len() * 16) };
     image.copy_from_slice(&bytes[..granules.len() * 16]);
     let size = image.len() as u32;
-    image[..6].copy_from_slice(b"SRGN\x01\0");
+    image[..6].copy_from_slice(b"SRGN\x02\0");
     image[6] &= 1;
     image[7..16].fill(0);
     image[16..24].copy_from_slice(&layout_hash::<T>().to_le_bytes());

@@ -126,49 +126,57 @@ def mix(x):
     return x ^ x >> 31
 
 
-def hash32(key):
+def hash64_of(key, seed):
+    begin = SEED * (seed + 1)
     if isinstance(key, str):
         text = key.encode()
-        h = mix(SEED + len(text) & M64)
+        h = mix(begin + len(text) & M64)
         for i in range(0, len(text), 8):
             h = mix(h ^ int.from_bytes(text[i : i + 8], "little"))
-    else:
-        h = mix(SEED + key & M64)
-    return h >> 32 or 1
+        return h
+    return mix(begin + key & M64)
 
 
 class Hash(Container):
+    """Entries in a row, in canonical images ascending by key; then, if there is room for more than 8, a seed and words."""
+
+    farthest = 256
+
     def __init__(self, slot, kind, key_of):
         self.kind, self.slot, self.key_of = kind, slot, key_of
         self.inner = [("[]", 0, slot)]
+
+    def index(self, keys, cap, seed):
+        """The words for a seed; None if one is too far from its home."""
+        count, mask = cap * 5 // 3, (1 << cap.bit_length()) - 1
+        words = [0] * count
+        for number, key in enumerate(keys, 1):
+            h = hash64_of(key, seed)
+            home = (h >> 32) * count >> 32
+            free = next(d for d in range(count) if words[(home + d) % count] == 0)
+            if free > self.farthest:
+                return None
+            words[(home + free) % count] = (h & 0xFFFFFFFF & ~mask) | number
+        return words
 
     def write(self, image, at, slots):
         self.put(image, at, 0, 0, 0)
         if not slots:
             return
-        cap = 4
-        while len(slots) * 8 > cap * 7:
-            cap *= 2
-        if image.live:
-            cap *= 2
-        # The definition, not an algorithm: homes in a row, from behind a slot that stays empty.
-        rows = sorted(slots, key=lambda slot: (hash32(self.key_of(slot)) % cap, order(self.key_of(slot))))
-        table = None
-        for start in range(cap):
-            placed, free = {}, start
-            for slot in sorted(rows, key=lambda s: ((hash32(self.key_of(s)) - start) % cap, order(self.key_of(s)))):
-                place = max(free, start + (hash32(self.key_of(slot)) - start) % cap)
-                placed[place] = slot
-                free = place + 1
-            if free <= start + cap - 1:
-                table = {place % cap: slot for place, slot in placed.items()}
-                break
-        to = image.block(cap * (4 + self.slot.size))
+        if not image.live:
+            slots = sorted(slots, key=lambda slot: order(self.key_of(slot)))
+        cap, keys = image.slack(len(slots), self.slot.size), [self.key_of(slot) for slot in slots]
+        entries, words = cap * self.slot.size, []
+        if cap > 8:
+            # A live image may have any seed.
+            seeds = [12345] if image.gaps else range(64)
+            words = next(([seed] + found for seed in seeds if (found := self.index(keys, cap, seed)) is not None))
+            entries = up(entries, 4)
+        to = image.block(entries + 4 * len(words))
         self.put(image, at, to - at, len(slots), cap)
-        for i in sorted(table):
-            struct.pack_into("<I", image.bytes, to + 4 * i, hash32(self.key_of(table[i])))
-        for i in sorted(table):
-            self.slot.write(image, to + 4 * cap + i * self.slot.size, table[i])
+        for i, slot in enumerate(slots):
+            self.slot.write(image, to + i * self.slot.size, slot)
+        struct.pack_into(f"<{len(words)}I", image.bytes, to + entries, *words)
 
 
 class HashSet(Hash):
@@ -345,7 +353,7 @@ class Image:
         if versions and live:
             table = self.table(versions)
         struct.pack_into(
-            "<IHBBQQII", self.bytes, 0, 0x4E475253, 1, live, 0, 0, layout_hash(type), len(self.bytes), 64
+            "<IHBBQQII", self.bytes, 0, 0x4E475253, 2, live, 0, 0, layout_hash(type), len(self.bytes), 64
         )
         if self.gaps:
             self.bytes[32:64] = bytes(range(1, 33))
@@ -438,7 +446,7 @@ def versions_of(root):
 def layout_text(root):
     lines = Lines()
     lines.needed(root)
-    return f"region-v1 {root.name}\n" + lines.text()
+    return f"region-v2 {root.name}\n" + lines.text()
 
 
 def hash64(text):
@@ -589,6 +597,8 @@ def refused(images):
         ("market.canonical", node + 4 + 4 * 7, i32(0), f"index: offset {node + 32} is not the canonical one, {leaf} "
          f"(at offset {node + 32})"),
         ("market.canonical", shape + 24 + 8 + 4, b"\xff", "shapes[1].label: the text is not UTF-8 from byte 4 on "
+         f"(at offset {shape + 32})"),
+        ("market.canonical", shape + 24 + 8 + 11, b"\x8f" + u32(0), "shapes[1].label: the link back to the header is 0 "
          f"(at offset {shape + 32})"),
         ("market.canonical", shape + 3 * 24 + 20, i32(-1), f"shapes[3].points: the link back to the header is -1 "
          f"(at offset {shape + 80})"),

@@ -30,7 +30,7 @@ const PASSES: f64 = 100_000.0;
 const METHODS: [&str; 4] = ["exception", "longjmp", "error code", "reserved window"];
 const GROWTHS: [u32; 4] = [100, 125, 150, 200];
 const PREALLOCATED: [u32; 3] = [0, 4096, 8192];
-const DATA_SETS: [&str; 4] = ["log", "mesh", "minecraft_savedata", "mk48"];
+const DATA_SETS: [&str; 5] = ["log", "mesh", "minecraft_savedata", "mk48", "tables"];
 const OF_DATA_SETS: [(&str, &str); 4] = [
     ("serialize", "serialize_ns"),
     ("validate", "validate_ns"),
@@ -423,6 +423,16 @@ const PARTS: [Part; 14] = [
             ("mk48", "validate_ns", "validate"),
             ("mk48", "read_ns", "read"),
             ("mk48", "update_ns", "update"),
+        ],
+    ),
+    records(
+        "tables: hash maps of 40,000 items and 10,000 names, and 100,000 lookups",
+        &[
+            ("tables", "bytes", "bytes"),
+            ("tables", "zlib_bytes", "zlib"),
+            ("tables", "serialize_ns", "serialize"),
+            ("tables", "validate_ns", "validate"),
+            ("tables", "read_ns", "look up"),
         ],
     ),
 ];

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "region/character.hpp"
+#include "region/refused.hpp"
 
 namespace {
 
@@ -180,19 +181,107 @@ TEST(RegionMaps, are_ranges) {
 /// Computed by hand and in Python from the text of spec/region.md.
 TEST(RegionMaps, hash_as_the_format_says) {
   EXPECT_EQ(situ::region_detail::mix(1), 0x5692161d100b05e5U);
-  EXPECT_EQ(situ::region_detail::hash_of(std::uint64_t{0}), 0xe220a839U);
-  EXPECT_EQ(situ::region_detail::hash_of(std::int32_t{-1}), situ::region_detail::hash_of(std::int64_t{-1}));
+  EXPECT_EQ(situ::region_detail::hash_of(std::uint64_t{0}, 0), 0xe220a8397b1dcdafU);
+  EXPECT_EQ(situ::region_detail::hash_of(std::int32_t{-1}, 7),
+            situ::region_detail::hash_of(std::int64_t{-1}, 7));
 }
 
-TEST(RegionMaps, a_table_keeps_its_order_for_any_history) {
+TEST(RegionMaps, a_table_iterates_in_the_order_of_insertion) {
   region<Kitchen> a;
   region<Kitchen> b;
   for (int i = 0; i < 1000; ++i) a->numbers.insert(i);
   for (int i = 1999; i >= 0; --i) b->numbers.insert(i);
-  for (int i = 1000; i < 2000; ++i) EXPECT_EQ(b->numbers.erase(i), 1U);
+  int next = 0;
+  for (const int number : a->numbers) EXPECT_EQ(number, next++);
+  next = 2000;
+  for (const int number : b->numbers) EXPECT_EQ(number, --next);
+  // The last one takes the place of an erased one.
+  EXPECT_EQ(b->numbers.erase(1999), 1U);
+  EXPECT_EQ(*b->numbers.begin(), 0);
+  for (int i = 1000; i < 1999; ++i) EXPECT_EQ(b->numbers.erase(i), 1U);
+  EXPECT_EQ(b->numbers.size(), 1000U);
+  EXPECT_TRUE(std::ranges::equal(a.canonical(), b.canonical()));
   b->numbers.shrink_to_fit();
-  EXPECT_EQ(a->numbers.capacity(), b->numbers.capacity());
-  EXPECT_TRUE(std::equal(a->numbers.begin(), a->numbers.end(), b->numbers.begin(), b->numbers.end()));
+  EXPECT_EQ(b->numbers.capacity(), 1000U);
+  EXPECT_EQ(situ_test::refused<Kitchen>(b.bytes()), "accepted");
+}
+
+/// The inverse of the hash of an integer with seed 0.
+std::uint64_t key_of(std::uint64_t hash) {
+  const auto unshift = [](std::uint64_t x, unsigned by) {
+    std::uint64_t all = x;
+    for (unsigned i = by; i < 64; i += by) all = x ^ (all >> by);
+    return all;
+  };
+  const auto inverse = [](std::uint64_t odd) {
+    std::uint64_t found = odd;
+    for (int i = 0; i < 6; ++i) found *= 2 - odd * found;
+    return found;
+  };
+  std::uint64_t x = unshift(hash, 31) * inverse(0x94D049BB133111EBU);
+  x = unshift(x, 27) * inverse(0xBF58476D1CE4E5B9U);
+  return unshift(x, 30) - 0x9E3779B97F4A7C15U;
+}
+
+struct Crowd {
+  situ::region_hash_map<std::uint64_t, std::uint32_t> known;
+};
+SITU_REGION(Crowd, known)
+
+/// 40,000 keys with one home, and equal words but for the number of the entry.
+TEST(RegionMaps, keys_that_were_chosen_to_collide_get_another_seed) {
+  ASSERT_EQ(situ::region_detail::hash_of(key_of(0x123456789abcdef0U), 0), 0x123456789abcdef0U);
+  region<Crowd> r;
+  for (std::uint32_t i = 0; i < 40000; ++i) r->known.insert_or_assign(key_of(0x8000'0000'0000'0000U + i), i);
+  for (std::uint32_t i = 0; i < 40000; ++i) ASSERT_EQ(r->known.at(key_of(0x8000'0000'0000'0000U + i)), i);
+  EXPECT_EQ(situ_test::refused<Crowd>(r.bytes()), "accepted");
+  const auto canonical = r.canonical();
+  EXPECT_EQ(situ_test::refused<Crowd>(canonical), "accepted");
+  // The entries of 16 bytes begin after the header and the root, and the seed behind them.
+  std::uint32_t seed = 0;
+  std::memcpy(&seed, canonical.data() + 80 + 40000 * 16, sizeof(seed));
+  EXPECT_EQ(seed, 1U);
+  for (std::uint32_t i = 0; i < 40000; i += 2)
+    ASSERT_EQ(r->known.erase(key_of(0x8000'0000'0000'0000U + i)), 1U);
+  EXPECT_EQ(situ_test::refused<Crowd>(r.bytes()), "accepted");
+  r.compact_in_place();
+  EXPECT_EQ(r->known.capacity(), 20000U);
+  EXPECT_EQ(situ_test::refused<Crowd>(r.bytes()), "accepted");
+}
+
+/// What a hostile writer does to an index.
+TEST(RegionMaps, wrong_indices_are_refused) {
+  region<Crowd> r;
+  for (std::uint64_t i = 0; i < 10; ++i) r->known.insert_or_assign(i, 0);
+  const auto canonical = r.canonical();
+  // Ten entries, a seed, and 16 words.
+  constexpr std::size_t entries = 80;
+  constexpr std::size_t seed = entries + 10 * 16;
+  ASSERT_EQ(canonical.size(), seed + 4 + 16 * 4 + 12);
+  const auto spoilt = [&canonical](std::size_t at, std::uint32_t number, bool is_live) {
+    auto bytes = canonical;
+    std::memcpy(bytes.data() + at, &number, sizeof(number));
+    if (is_live) bytes[6] = std::byte{1};
+    return situ_test::refused<Crowd>(bytes);
+  };
+  EXPECT_EQ(spoilt(entries, 0, true), "accepted");
+  EXPECT_EQ(spoilt(entries + 16, 0, true), "known: entry 1 is not the one that its key finds (at offset 64)");
+  EXPECT_EQ(spoilt(entries + 16, 0, false),
+            "known: key 1 is not greater than the key before it (at offset 64)");
+  std::size_t empty = 0;
+  std::size_t full = 0;
+  for (std::size_t at = seed + 4; at < seed + 4 + 16 * 4; at += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, canonical.data() + at, sizeof(word));
+    (word == 0 ? empty : full) = at;
+  }
+  for (const bool is_live : {true, false}) {
+    EXPECT_EQ(spoilt(empty, 1, is_live),
+              "known: length 10, but 11 words of the index are in use (at offset 64)");
+    EXPECT_NE(spoilt(full, 0, is_live), "accepted");
+    EXPECT_NE(spoilt(full, 0xFFFF'FFFFU, is_live), "accepted");
+    EXPECT_NE(spoilt(seed, 1, is_live), "accepted");
+  }
 }
 
 TEST(RegionUnique, owns_the_value_to_which_it_leads) {

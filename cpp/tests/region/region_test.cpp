@@ -310,7 +310,7 @@ TEST(Region, sizes_are_those_of_the_format) {
   EXPECT_EQ(sizeof(situ::region_optional<double>), 16U);
   EXPECT_EQ(sizeof(Character), 136U);
   EXPECT_EQ(situ::region_detail::layout_text<situ_test::Equip>(),
-            "region-v1 Equip\n"
+            "region-v2 Equip\n"
             "Equip 0 48 8 struct\n"
             "Equip.base 0 24 8 Item\n"
             "Equip.level 24 4 4 uint32\n"

@@ -252,7 +252,7 @@ TEST(RegionUnion, lies_as_the_format_says) {
   EXPECT_EQ(sizeof(Either), 24U);
   EXPECT_EQ(alignof(Either), 4U);
   EXPECT_EQ(situ::region_detail::layout_text<Values>(),
-            "region-v1 Values\n"
+            "region-v2 Values\n"
             "Values 0 96 8 struct\n"
             "Values.value 0 24 8 Value\n"
             "Values.wide 24 32 8 Wide\n"

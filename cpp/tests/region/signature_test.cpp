@@ -68,7 +68,7 @@ SITU_REGION(Twins, first, second, more, others)
 
 TEST(RegionSignature, each_type_of_a_name_has_its_lines) {
   EXPECT_EQ(situ::region_detail::layout_text<Twins>(),
-            "region-v1 Twins\n"
+            "region-v2 Twins\n"
             "Twins 0 52 4 struct\n"
             "Twins.first 0 4 4 Item\n"
             "Twins.second 4 16 4 Item#2\n"
@@ -94,7 +94,7 @@ SITU_REGION(Choices, x, y)
 
 TEST(RegionSignature, each_union_of_a_name_has_its_lines) {
   EXPECT_EQ(situ::region_detail::layout_text<Choices>(),
-            "region-v1 Choices\n"
+            "region-v2 Choices\n"
             "Choices 0 40 8 struct\n"
             "Choices.x 0 16 8 Value\n"
             "Choices.y 16 24 4 Value#2\n"

@@ -507,12 +507,12 @@ TEST(RegionStandard, sets) {
   }
 }
 
-/// Tables whose runs wrap around at the end: each entry is visited once.
+/// The last entry takes the place of an erased one: each entry is visited once.
 TEST(RegionStandard, erase_if_visits_each_entry_of_a_table_once) {
   for (std::int32_t begin = 0; begin < 400; ++begin) {
     region<Standard> r;
     for (std::int32_t i = 0; i < 14; ++i) r->hash_set.insert(begin * 100 + i);
-    ASSERT_EQ(r->hash_set.capacity(), 16U);
+    ASSERT_GT(r->hash_set.capacity(), 8U);
     std::multiset<std::int32_t> seen;
     const std::size_t gone = erase_if(r->hash_set, [&seen](std::int32_t key) {
       seen.insert(key);

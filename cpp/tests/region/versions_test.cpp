@@ -52,9 +52,9 @@ SITU_REGION(All, profiles)
 
 TEST(RegionVersions, the_layout_hash_does_not_cover_appended_members) {
   EXPECT_EQ(situ::region_detail::layout_text<after::Profile>(),
-            "region-v1 Profile\nProfile 0 0 0 appendable\n");
+            "region-v2 Profile\nProfile 0 0 0 appendable\n");
   EXPECT_EQ(situ::region_detail::layout_text<fixed_after::All>(),
-            "region-v1 All\nAll 0 16 4 struct\nAll.profiles 0 16 4 vector\nAll.profiles[] 0 8 4 unique\n"
+            "region-v2 All\nAll 0 16 4 struct\nAll.profiles 0 16 4 vector\nAll.profiles[] 0 8 4 unique\n"
             "All.profiles[]* 0 0 0 Profile\nProfile 0 0 0 appendable\n");
 }
 

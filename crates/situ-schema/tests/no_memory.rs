@@ -44,7 +44,7 @@ fn regions_are_refused_without_memory_for_their_values() {
     // A header of 64 bytes, with the size at 24. The root is the container: the link to its elements, which
     // follow, their number, the capacity, and the link to the header.
     let region = |elements: Vec<u8>| {
-        let mut image = [&b"SRGN\x01\0"[..], &[0; 58]].concat();
+        let mut image = [&b"SRGN\x02\0"[..], &[0; 58]].concat();
         image[24..28].copy_from_slice(&(80 + elements.len() as u32).to_le_bytes());
         for word in [16, COUNT as u32, COUNT as u32, 0] {
             image.extend(word.to_le_bytes());

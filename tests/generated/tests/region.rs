@@ -56,7 +56,7 @@ fn the_header_holds_the_schema_hash() {
 fn the_layout_is_as_specified() {
     assert_eq!(
         layout_text::<TreeRegion>(),
-        "region-v1 game::Tree\n\
+        "region-v2 game::Tree\n\
          game::Tree 0 20 4 struct\n\
          game::Tree.value 0 4 4 int32\n\
          game::Tree.children 4 16 4 vector\n\
@@ -64,7 +64,7 @@ fn the_layout_is_as_specified() {
     );
     assert_eq!(
         layout_text::<BoundedRegion>(),
-        "region-v1 game::Bounded\n\
+        "region-v2 game::Bounded\n\
          game::Bounded 0 84 4 struct\n\
          game::Bounded.name 0 16 4 string\n\
          game::Bounded.path 16 16 4 vector\n\

@@ -5,6 +5,7 @@ pub mod log;
 pub mod mesh;
 pub mod minecraft;
 pub mod mk48;
+pub mod tables;
 
 use crate::random::Random;
 

@@ -14,7 +14,7 @@ use super::Set;
 use super::native::{ArchivedCharacter, ArchivedItem, Character, change, made};
 use crate::character::{changes, expect_sum, sources};
 use crate::character::{sum_f32, sum_item, sum_text};
-use crate::data::{log, mesh, minecraft, mk48};
+use crate::data::{log, mesh, minecraft, mk48, tables};
 use crate::suite::{Aligned, MESSAGES, Outcome, Suite, sizes, timed};
 
 fn read(c: &ArchivedCharacter) -> u64 {
@@ -170,7 +170,7 @@ macro_rules! data_set {
         let data = $module::make();
         let sum = $module::sum(&data);
         let bytes = Aligned::new(Encoder::new().encode(&data)?);
-        let read = |bytes: &[u8]| -> Outcome<u64> {
+        let read = move |bytes: &[u8]| -> Outcome<u64> {
             // SAFETY: the bytes are an archive that this program has written, aligned to 16.
             Ok($read(unsafe { rkyv::access_unchecked::<$archived>(bytes) }))
         };
@@ -283,6 +283,21 @@ pub fn suite() -> Outcome<Suite> {
                 *score = doubled.into();
             }
         }
+    );
+    let wanted = tables::wanted();
+    data_set!(
+        suite,
+        "tables",
+        tables,
+        tables::ArchivedTables,
+        |data: &tables::ArchivedTables| -> u64 {
+            let id = |key: &u64| data.by_number.get(&(*key).into()).map_or(0, |item| item.id.to_native());
+            let number =
+                |name: &String| data.by_name.get(name.as_str()).map_or(0, |number| number.to_native());
+            let ids: u64 = wanted.numbers.iter().map(|key| u64::from(id(key))).sum();
+            ids + wanted.names.iter().map(|name| u64::from(number(name))).sum::<u64>()
+        },
+        |_: rkyv::seal::Seal<'_, tables::ArchivedTables>| {}
     );
     Ok(suite)
 }

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::rc::Rc;
 
-use situ_region::{Bool, Full, Maybe, Mut, Ref, Region, Stored, Text, Vector, view};
+use situ_region::{Bool, Full, HashMap, Maybe, Mut, Ref, Region, Stored, Text, Vector, view};
 use situ_region::{region_plain, region_struct};
 
-use crate::data::{log, mesh, minecraft, mk48};
+use crate::data::{log, mesh, minecraft, mk48, tables};
 use crate::suite::{Aligned, Outcome, Suite, sizes, timed_whole};
 
 region_plain! { struct Address { x0: u8, x1: u8, x2: u8, x3: u8 } }
@@ -69,6 +69,23 @@ region_struct! {
     }
 }
 region_struct! { struct Updates: UpdatesRef, UpdatesMut { updates: Vector<Update> } }
+
+region_plain! { struct Thing { id: u32, number: u32, uuid: u64, timestamp: u64 } }
+region_struct! {
+    struct Tables: TablesRef, TablesMut { by_number: HashMap<u64, Thing>, by_name: HashMap<Text, u32> }
+}
+
+fn fill_tables(mut to: Mut<'_, Tables>, from: &tables::Tables) -> Result<(), Full> {
+    let mut by_number = to.by_number();
+    by_number.reserve(from.by_number.len())?;
+    for (key, tables::Item { id, number, uuid, timestamp }) in &from.by_number {
+        let (id, number, uuid, timestamp) = (*id, *number, *uuid, *timestamp);
+        by_number.insert(*key, Thing { id, number, uuid, timestamp })?;
+    }
+    let mut by_name = to.by_name();
+    by_name.reserve(from.by_name.len())?;
+    from.by_name.iter().try_for_each(|(name, number)| by_name.insert(name, *number))
+}
 
 fn fill_logs(mut to: Mut<'_, Logs>, from: &log::Logs) -> Result<(), Full> {
     let mut logs = to.logs();
@@ -291,7 +308,7 @@ fn add_set<T: Stored, D: 'static>(
     suite: &mut Suite,
     (name, data, sum): (&'static str, D, u64),
     fill: fn(Mut<'_, T>, &D) -> Result<(), Full>,
-    read: fn(Ref<'_, T>) -> u64,
+    read: impl Fn(Ref<'_, T>) -> u64 + 'static,
     update: fn(Mut<'_, T>),
 ) -> Outcome<()> {
     let mut region = Region::<T>::new();
@@ -353,5 +370,15 @@ pub fn add(suite: &mut Suite) -> Outcome<()> {
     add_set::<Players, _>(suite, named, fill_players, read_players, update_players)?;
     let data = mk48::make();
     let sum = mk48::sum(&data);
-    add_set::<Updates, _>(suite, ("mk48", data, sum), fill_updates, read_updates, update_updates)
+    add_set::<Updates, _>(suite, ("mk48", data, sum), fill_updates, read_updates, update_updates)?;
+    let (data, wanted) = (tables::make(), tables::wanted());
+    let sum = tables::sum(&data);
+    let read = move |of: Ref<'_, Tables>| {
+        let (by_number, by_name) = (of.by_number(), of.by_name());
+        let id = |key: &u64| by_number.get(*key).map_or(0, |item| item.id);
+        let number = |name: &String| by_name.get(name).map_or(0, |number| *number);
+        let ids: u64 = wanted.numbers.iter().map(|key| u64::from(id(key))).sum();
+        ids + wanted.names.iter().map(|name| u64::from(number(name))).sum::<u64>()
+    };
+    add_set::<Tables, _>(suite, ("tables", data, sum), fill_tables, read, |_| {})
 }

@@ -60,8 +60,8 @@ enum class region_problem {
   too_small,        ///< the image has `found` bytes; header and root need `limit`
   misaligned,       ///< the bytes do not start at a multiple of 16
   not_a_region,     ///< the header begins with `found`
-  wrong_version,    ///< the version is `found`, the supported one is `limit`
-  wrong_form,       ///< the form is `found`, expected is `limit`
+  wrong_version,    ///< the image has version `found` of the format, this program `limit`
+  wrong_form,       ///< the form is `found`, which is not known
   wrong_schema,     ///< the schema hash is `found`; that of the type `name` is `limit`
   wrong_layout,     ///< the layout hash is `found`; that of the type `name` is `limit`
   wrong_size,       ///< the header has the size `found`, but there are `limit` bytes
@@ -75,8 +75,9 @@ enum class region_problem {
   not_a_bool,       ///< a boolean or a presence flag is `found`
   not_utf8,         ///< the text is not UTF-8 from byte `found` on
   not_sorted,       ///< key number `found` is not greater than the one before it
-  not_hashed,       ///< slot `found` of a hash table is not the slot of its key
-  wrong_count,      ///< a hash table of length `found` has `limit` entries
+  not_hashed,       ///< entry `found` of a hash table is not the one that its key finds
+  wrong_count,      ///< the index of a hash table of length `found` has `limit` words in use
+  wrong_seed,       ///< the seed `found` of a canonical hash table is not the least one that does
   wrong_levels,     ///< a tree has `found` levels instead of `limit`
   wrong_node,       ///< a node's length and, above 32 bits, its capacity are `found`; `limit` is the allowed
                     ///< capacity
@@ -137,9 +138,9 @@ struct region_invalid {
       case region_problem::not_a_region:
         return "no region: the bytes do not begin with SRGN";
       case region_problem::wrong_version:
-        return "version " + f + " of the format is not known; this program knows " + l;
+        return "the image has version " + f + " of the format, and this program reads version " + l;
       case region_problem::wrong_form:
-        return "the image has form " + f + ", but form " + l + " is asked for";
+        return "the image has form " + f + ", but only 0 (canonical) and 1 (live) are known";
       case region_problem::wrong_schema:
         return other_type("schema", "");
       case region_problem::wrong_layout:
@@ -167,9 +168,11 @@ struct region_invalid {
       case region_problem::not_sorted:
         return "key " + f + " is not greater than the key before it";
       case region_problem::not_hashed:
-        return "slot " + f + " is not where its key belongs";
+        return "entry " + f + " is not the one that its key finds";
       case region_problem::wrong_count:
-        return "length " + f + ", but " + l + " slots are occupied";
+        return "length " + f + ", but " + l + " words of the index are in use";
+      case region_problem::wrong_seed:
+        return "seed " + f + " is not the canonical one";
       case region_problem::wrong_levels:
         return "the tree has " + f + " levels instead of " + l;
       case region_problem::wrong_node:

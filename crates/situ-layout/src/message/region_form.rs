@@ -30,11 +30,17 @@ pub enum InvalidProblem {
     /// The header does not begin with "SRGN".
     #[error("no region: the bytes do not begin with SRGN")]
     NotARegion,
-    /// The version or form of the image is not known.
-    #[error("version {version}, form {form} is not known; this program knows version 1, forms 0 and 1")]
-    Unknown {
-        /// The version found.
-        version: u16,
+    /// The image has another version of the format.
+    #[error("the image has version {found} of the format, and this program reads version {here}")]
+    OtherFormat {
+        /// The version of the image.
+        found: u16,
+        /// The version that this program reads and writes.
+        here: u16,
+    },
+    /// The form of the image is not known.
+    #[error("the image has form {form}, but only 0 (canonical) and 1 (live) are known")]
+    UnknownForm {
         /// The form found.
         form: u8,
     },
@@ -130,19 +136,25 @@ pub enum InvalidProblem {
         /// The key that is out of order.
         index: u32,
     },
-    /// A hash table is not in order.
-    #[error("slot {slot} is not where its key belongs")]
+    /// An entry of a hash table is not the one that its key finds, or its word is not in its place.
+    #[error("entry {entry} is not the one that its key finds")]
     NotHashed {
-        /// The first wrong slot.
-        slot: u32,
+        /// The first wrong entry.
+        entry: u32,
     },
-    /// A hash table does not have the number of entries that it states.
-    #[error("length {len}, but {occupied} slots are occupied")]
+    /// The index of a hash table does not have one word for each entry.
+    #[error("length {len}, but {occupied} words of the index are in use")]
     WrongCount {
         /// The length.
         len: u32,
-        /// The number of occupied slots found.
+        /// The number of words in use.
         occupied: u32,
+    },
+    /// The index of a canonical hash table has not the least seed.
+    #[error("seed {seed} is not the canonical one")]
+    WrongSeed {
+        /// The seed found.
+        seed: u32,
     },
     /// A tree has more or fewer levels than it may have.
     #[error("the tree has {found} levels instead of {wanted}")]

@@ -38,7 +38,7 @@ impl<K: Key, V: Stored> EntryMut<'_, K, V> {
 }
 
 impl<K: Key, V: Stored, H: Engine> Mut<'_, Map<K, V, H>> {
-    /// The entries: ascending, or in no order for a hash map. Allocates four bytes on the heap for each.
+    /// The entries, in the order in which `iter` visits them. Allocates four bytes on the heap for each.
     ///
     /// ```
     /// # use situ_region::{SortedMap, Region};

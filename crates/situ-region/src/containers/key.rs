@@ -35,9 +35,9 @@ pub trait Key: Stored {
     /// Compares the key at an offset with another.
     #[doc(hidden)]
     fn compare(image: &[u8], at: u32, other: Self::View<'_>) -> Ordering;
-    /// The 32 bits of a key's hash that a table stores, never 0.
+    /// The hash of a key, with the seed of a table.
     #[doc(hidden)]
-    fn hash(key: Self::View<'_>) -> u32;
+    fn hash(key: Self::View<'_>, seed: u32) -> u64;
     /// Writes a key over a default one.
     #[doc(hidden)]
     fn put(memory: MemoryMut<'_>, at: u32, key: Self::View<'_>) -> Result<(), Full>;
@@ -112,11 +112,10 @@ pub(crate) const fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The start value of hashing: the fraction of the golden ratio, as in SplitMix64.
-pub(crate) const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The start value of hashing with a seed: a multiple of the fraction of the golden ratio, as in SplitMix64.
 #[inline]
-pub(crate) const fn upper(h: u64) -> u32 {
-    if h >> 32 == 0 { 1 } else { (h >> 32) as u32 }
+pub(crate) const fn start(seed: u32) -> u64 {
+    0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed as u64 + 1)
 }
 
 macro_rules! integer {
@@ -141,8 +140,8 @@ macro_rules! integer {
             }
             #[allow(clippy::cast_lossless, reason = "one cast extends signs and zeros alike")]
             #[inline]
-            fn hash(key: $type) -> u32 {
-                upper(mix(SEED.wrapping_add(key as u64)))
+            fn hash(key: $type, seed: u32) -> u64 {
+                mix(start(seed).wrapping_add(key as u64))
             }
             #[inline]
             fn put(MemoryMut(memory): MemoryMut<'_>, at: u32, key: $type) -> Result<(), Full> {

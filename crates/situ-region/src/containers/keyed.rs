@@ -45,7 +45,7 @@ pub trait Engine: 'static {
     }
     fn remove<E: Stored, K: Key>(memory: MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool;
     fn clear<E: Stored>(memory: MemoryMut<'_>, at: u32);
-    fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32);
+    fn slide<E: Stored, K: Key>(slide: &mut Slide<'_>, at: u32);
     fn release<E: Stored>(memory: MemoryMut<'_>, at: u32);
     fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32);
     fn check<E: Stored, K: Key, const CANONICAL: bool>(
@@ -107,7 +107,7 @@ macro_rules! keyed {
                 vector::moved(memory, at, distance);
             }
             fn slide(slide: &mut Slide<'_>, at: u32) {
-                H::slide::<$element>(slide, at);
+                H::slide::<$element, K>(slide, at);
             }
             fn release(memory: MemoryMut<'_>, at: u32) {
                 H::release::<$element>(memory, at);
@@ -175,7 +175,7 @@ macro_rules! keyed {
                 H::reserve::<$element, K>(MemoryMut(self.memory()), at, count)
             }
 
-            /// Releases unused memory. A hash table needs memory for a smaller table beside it.
+            /// Releases unused memory.
             pub fn shrink_to_fit(&mut self) -> Result<(), Full> {
                 let at = self.at();
                 H::shrink::<$element, K>(MemoryMut(self.memory()), at)
@@ -188,7 +188,7 @@ keyed!(Set<K>, K, 0);
 keyed!(Map<K, V>, Entry<K, V>, 1);
 
 impl<'r, K: Key, H: Engine> Ref<'r, Set<K, H>> {
-    /// The keys: ascending, or in no order for a hash set.
+    /// The keys: ascending; those of a hash set in the order of insertion, until one is removed.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = K::View<'r>> + use<'r, K, H> {
         H::elements::<K>(self.image(), self.at()).map(K::of)
@@ -212,7 +212,7 @@ impl<'r, K: Key, V: Stored, H: Engine> Ref<'r, Map<K, V, H>> {
         Some(Ref::new(self.image(), place + Entry::<K, V>::VALUE))
     }
 
-    /// Keys and values: ascending, or in no order for a hash map.
+    /// Keys and values: ascending; those of a hash map in the order of insertion, until one is removed.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = (K::View<'r>, Ref<'r, V>)> + use<'r, K, V, H> {
         H::elements::<Entry<K, V>>(self.image(), self.at()).map(Entry::both)

@@ -7,7 +7,8 @@
 //!   key      keys, with the order and hash that the format fixes
 //!   keyed    what all kinds of sets and maps have in common
 //!   sorted   sorted sets and maps: vectors of keys or entries
-//!   hash     hash sets and maps
+//!   hash     hash sets and maps: entries in a row, and an index
+//!   hash_index  which entry has a key: words found by the hash of the key
 //!   tree     ordered sets and maps for large data: B-trees
 //!   node     the nodes of trees
 //!   ordered  operations that need an order: first and last key, ranges
@@ -20,6 +21,7 @@
 pub(crate) mod edit;
 pub(crate) mod entries;
 pub(crate) mod hash;
+mod hash_index;
 pub(crate) mod key;
 pub(crate) mod keyed;
 pub(crate) mod maybe;

@@ -130,7 +130,7 @@ impl Engine for Sorted {
     fn clear<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         Mut::<Vector<E>>::new(memory, at).clear();
     }
-    fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32) {
+    fn slide<E: Stored, K: Key>(slide: &mut Slide<'_>, at: u32) {
         vector::slide::<E>(slide, at);
     }
     fn release<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {

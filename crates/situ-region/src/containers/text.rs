@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use situ_layout::{Invalid, InvalidProblem};
 
-use crate::containers::key::{Key, SEED, mix, upper};
+use crate::containers::key::{Key, mix, start};
 use crate::error::{Full, invalid};
 use crate::image::check::{Check, any_bits};
 use crate::image::writer::Writer;
@@ -343,13 +343,13 @@ impl Key for Text {
         bytes_at(image, at).cmp(other.as_bytes())
     }
     #[inline]
-    fn hash(key: &str) -> u32 {
-        let begin = mix(SEED.wrapping_add(key.len() as u64));
-        upper(key.as_bytes().chunks(8).fold(begin, |h, chunk| {
+    fn hash(key: &str, seed: u32) -> u64 {
+        let begin = mix(start(seed).wrapping_add(key.len() as u64));
+        key.as_bytes().chunks(8).fold(begin, |h, chunk| {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             mix(h ^ u64::from_le_bytes(word))
-        }))
+        })
     }
     #[inline]
     fn put(MemoryMut(memory): MemoryMut<'_>, at: u32, key: &str) -> Result<(), Full> {

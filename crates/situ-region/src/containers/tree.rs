@@ -535,7 +535,7 @@ impl Engine for Tree {
     fn clear<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         release::<E>(memory, at);
     }
-    fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32) {
+    fn slide<E: Stored, K: Key>(slide: &mut Slide<'_>, at: u32) {
         slide.back_link(at, at + 12);
         let levels = u32_at(slide.image(), at + 8);
         if levels != 0 {

@@ -80,8 +80,11 @@ pub(crate) fn check_image<'a, 'b, T: Stored>(
         return invalid(0, InvalidProblem::NotARegion);
     }
     let (version, form) = (u16::from_le_bytes([header[4], header[5]]), header[6]);
-    if version != u16::from(VERSION) || form > 1 {
-        return invalid(4, InvalidProblem::Unknown { version, form });
+    if version != u16::from(VERSION) {
+        return invalid(4, InvalidProblem::OtherFormat { found: version, here: u16::from(VERSION) });
+    }
+    if form > 1 {
+        return invalid(6, InvalidProblem::UnknownForm { form });
     }
     if header[7] != 0 {
         return invalid(7, InvalidProblem::NotZero { at: 7 });

@@ -6,7 +6,7 @@ use crate::memory::granule::{MAX_SIZE, ROOT, in_granules};
 use crate::value::stored::Stored;
 
 pub(crate) const MAGIC: u32 = 0x4e47_5253;
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
 
 /// The schema hash in images of a type. It is 0 for an appendable type, because its schema changes.
 pub(crate) fn schema_hash<T: Stored>(facts: &Facts) -> u64 {

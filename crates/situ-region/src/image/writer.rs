@@ -89,6 +89,20 @@ impl<'a> Writer<'a> {
         }
     }
 
+    #[inline]
+    pub(crate) fn put_words(&mut self, at: u32, words: &[u32]) {
+        if let Some(to) = self.to.get_mut(at as usize..at as usize + words.len() * 4) {
+            for (to, word) in to.as_chunks_mut().0.iter_mut().zip(words) {
+                *to = word.to_le_bytes();
+            }
+        }
+    }
+
+    /// Whether bytes from `at` on are written, and not only counted.
+    pub(crate) fn has(&self, at: u32) -> bool {
+        self.to.len() > at as usize
+    }
+
     /// Counts one more link to a shared value.
     pub(crate) fn count_link(&mut self, block: u32) {
         if let Some(to) = self.to.get_mut(block as usize..block as usize + 4) {

@@ -139,7 +139,7 @@ impl Lines {
 pub fn layout_text<T: Stored>() -> String {
     let mut lines = Lines::default();
     T::needed(&mut lines);
-    format!("region-v1 {}\n{}", T::kind(), lines.text())
+    format!("region-v2 {}\n{}", T::kind(), lines.text())
 }
 
 /// The layout hash of `T`.

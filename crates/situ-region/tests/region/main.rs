@@ -6,6 +6,7 @@ mod compaction;
 mod depth;
 mod editing;
 mod handles;
+mod hash;
 mod hooks;
 mod kitchen_program;
 mod market;
@@ -89,7 +90,7 @@ fn the_layout_is_the_one_of_the_format() {
     // The same values as in cpp/tests/region.
     assert_eq!(
         layout_text::<Equip>(),
-        "region-v1 Equip\nEquip 0 48 8 struct\nEquip.base 0 24 8 Item\nEquip.level 24 4 4 uint32\n\
+        "region-v2 Equip\nEquip 0 48 8 struct\nEquip.base 0 24 8 Item\nEquip.level 24 4 4 uint32\n\
          Equip.attributes 28 16 4 vector\nEquip.attributes[] 0 4 4 float\nItem 0 24 8 struct\nItem.id 0 4 4 uint32\n\
          Item.number 4 4 4 uint32\nItem.uuid 8 8 8 uint64\nItem.timestamp 16 8 8 uint64\n"
     );

@@ -23,12 +23,12 @@ fn the_vectors_are_written_and_read() {
 fn the_layout_is_the_one_of_the_format() {
     assert_eq!(
         layout_text::<Shape>(),
-        "region-v1 Shape\nShape 0 24 4 union\nShape.discriminator 0 4 4 int32\nShape.radius 8 4 4 1:float\n\
+        "region-v2 Shape\nShape 0 24 4 union\nShape.discriminator 0 4 4 int32\nShape.radius 8 4 4 1:float\n\
          Shape.label 8 16 4 2,3:string\nShape.points 8 16 4 default:vector\nShape.points[] 0 4 4 float\n"
     );
     assert_eq!(
         layout_text::<Texture>(),
-        "region-v1 Texture\nTexture 0 24 4 struct\nTexture.name 0 16 4 string\nTexture.base 16 8 4 shared\n\
+        "region-v2 Texture\nTexture 0 24 4 struct\nTexture.name 0 16 4 string\nTexture.base 16 8 4 shared\n\
          Texture.base& 4 24 4 Texture\n"
     );
     assert!(layout_text::<Market>().contains(

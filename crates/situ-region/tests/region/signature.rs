@@ -49,7 +49,7 @@ region_struct! {
 fn each_type_of_a_name_has_its_lines() {
     assert_eq!(
         layout_text::<Twins>(),
-        "region-v1 Twins\nTwins 0 52 4 struct\nTwins.first 0 4 4 Item\nTwins.second 4 16 4 Item#2\n\
+        "region-v2 Twins\nTwins 0 52 4 struct\nTwins.first 0 4 4 Item\nTwins.second 4 16 4 Item#2\n\
          Twins.more 20 16 4 vector\nTwins.more[] 0 16 4 Item#2\nTwins.others 36 16 4 vector\nTwins.others[] 0 4 4 Item\n\
          Item 0 4 4 struct\nItem.x 0 4 4 uint32\nItem#2 0 16 4 struct\nItem#2.m 0 16 4 ordered_set\n\
          Item#2.m[] 0 8 8 uint64\n"
@@ -75,7 +75,7 @@ region_struct! { struct Choices: ChoicesRef, ChoicesMut { x: number_value::Value
 fn each_union_of_a_name_has_its_lines() {
     assert_eq!(
         layout_text::<Choices>(),
-        "region-v1 Choices\nChoices 0 40 8 struct\nChoices.x 0 16 8 Value\nChoices.y 16 24 4 Value#2\n\
+        "region-v2 Choices\nChoices 0 40 8 struct\nChoices.x 0 16 8 Value\nChoices.y 16 24 4 Value#2\n\
          Value 0 16 8 union\nValue.discriminator 0 4 4 int32\nValue.n 8 8 8 0:uint64\n\
          Value#2 0 24 4 union\nValue#2.discriminator 0 4 4 int32\nValue#2.a 8 4 4 0:uint32\nValue#2.b 8 16 4 1:string\n"
     );

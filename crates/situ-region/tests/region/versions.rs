@@ -106,11 +106,11 @@ fn the_vectors_are_written_and_read() {
 
 #[test]
 fn the_layout_hash_does_not_cover_appended_members() {
-    assert_eq!(layout_text::<after::Profile>(), "region-v1 Profile\nProfile 0 0 0 appendable\n");
+    assert_eq!(layout_text::<after::Profile>(), "region-v2 Profile\nProfile 0 0 0 appendable\n");
     assert_eq!(layout_hash::<after::Profile>(), layout_hash::<before::Profile>());
     assert_eq!(
         layout_text::<fixed::All>(),
-        "region-v1 All\nAll 0 16 4 struct\nAll.profiles 0 16 4 vector\nAll.profiles[] 0 8 4 unique\n\
+        "region-v2 All\nAll 0 16 4 struct\nAll.profiles 0 16 4 vector\nAll.profiles[] 0 8 4 unique\n\
          All.profiles[]* 0 0 0 Profile\nProfile 0 0 0 appendable\n"
     );
 }

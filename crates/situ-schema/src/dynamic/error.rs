@@ -37,8 +37,16 @@ pub enum ReadProblem {
     #[error("the type has no region form: {0}")]
     NoRegion(String),
     /// The bytes are not those of a region.
-    #[error("the bytes are not a region of version 1")]
+    #[error("no region: the bytes do not begin with SRGN")]
     NotARegion,
+    /// The image has another version of the format.
+    #[error("the image has version {found} of the format, and this program reads version {here}")]
+    OtherFormat {
+        /// The version of the image.
+        found: u16,
+        /// The version that is read.
+        here: u16,
+    },
     /// The image does not say which members of a struct it has.
     #[error("the image has no version of {0} in its table")]
     NoVersion(String),
@@ -85,6 +93,9 @@ pub enum ReadProblem {
         /// The size of the body.
         body: usize,
     },
+    /// Values are nested deeper than values of a schema may be.
+    #[error("values are nested more than {0} deep; take the message as a region")]
+    TooDeep(u32),
     /// More values than any message should have.
     #[error("the message holds too many values to be shown")]
     TooManyValues,

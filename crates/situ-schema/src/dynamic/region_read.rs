@@ -17,12 +17,16 @@ use crate::schema::Schema;
 
 type Outcome<T> = Result<T, ReadError>;
 
+/// The version of the format that is read here.
+const VERSION: u16 = 2;
 /// Where the header says where the table of versions begins.
 const TABLE_AT: u64 = 60;
 /// Where the root begins.
 pub(super) const ROOT: u64 = 64;
-/// How many links may lead from one to the next.
-const MAX_LINKS: u32 = 64;
+/// How many links may lead from one to the next. Values are read, printed and dropped by recursion; a
+/// [`RegionView`](super::RegionView) reads links of any number, one after the other. It is the limit of messages
+/// of all languages that are made from regions, and that of CDR.
+const MAX_LINKS: u32 = 128;
 
 /// Reads a region. The layout must be the schema's: the hash in the image is not checked. The image says its
 /// size, and how many members its writer knew of each struct that can be appended to. Members that the writer
@@ -42,8 +46,12 @@ pub(super) fn check(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<()> {
     if let Some(obstacle) = schema.region_obstacle(id) {
         return Err(ReadProblem::NoRegion(obstacle.to_string()).into());
     }
-    if array_at(image, 0)? != *b"SRGN" || array_at(image, 4)? != [1, 0] {
+    if array_at(image, 0)? != *b"SRGN" {
         return Err(ReadProblem::NotARegion.into());
+    }
+    let found = u16::from_le_bytes(array_at(image, 4)?);
+    if found != VERSION {
+        return Err(ReadProblem::OtherFormat { found, here: VERSION }.into());
     }
     Ok(())
 }
@@ -130,7 +138,7 @@ impl Reader<'_> {
     /// The value behind a link.
     fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         if self.links == MAX_LINKS {
-            return Err(ReadProblem::TooManyValues.into());
+            return Err(ReadProblem::TooDeep(MAX_LINKS).into());
         }
         self.links += 1;
         let read = inner(self);
@@ -289,28 +297,16 @@ impl Reader<'_> {
         Ok(Value::List(elements))
     }
 
-    /// The offsets of the keys or entries of a set or map, in the order of the keys, or of the slots of a
-    /// hash table.
+    /// The offsets of the keys or entries of a set or map, in the order of the keys, or of a hash table
+    /// in the order in which they lie there.
     pub fn places(&mut self, lookup: Lookup, entry: Extent, at: u64) -> Outcome<Vec<u64>> {
         match lookup {
-            Lookup::Sorted => {
+            // The index of a hash table lies behind its entries. It is not needed to visit them all.
+            Lookup::Sorted | Lookup::Hash => {
                 let (block, length) = self.container(at, entry.size)?;
                 self.charge(length)?;
                 let count = usize::try_from(length).unwrap_or(usize::MAX);
                 Ok(memory::list((0..count).map(|index| block + index as u64 * entry.size))?)
-            }
-            Lookup::Hash => {
-                let slots = u64::from(self.u32(at + 8)?);
-                let block = self.target(at)?.unwrap_or(0);
-                part(self.image, block, slots * (4 + entry.size))?;
-                self.charge(slots)?;
-                let mut places = Vec::new();
-                for slot in 0..slots {
-                    if self.u32(block + 4 * slot)? != 0 {
-                        memory::push(&mut places, block + 4 * slots + slot * entry.size)?;
-                    }
-                }
-                Ok(places)
             }
             Lookup::Ordered => {
                 let levels = self.u32(at + 8)?.min(16);

@@ -186,7 +186,7 @@ impl<'a> RegionView<'a> {
                 }
             }
             RegionType::Set(lookup, key) => {
-                if self.number(key).is_some() && *lookup != Lookup::Sorted {
+                if self.number(key).is_some() && *lookup == Lookup::Ordered {
                     // Numbers that do not lie one behind the other.
                     return self.whole(schema_type, ty, at);
                 }
@@ -236,7 +236,7 @@ impl<'a> RegionView<'a> {
     /// Where the keys of a set or map lie.
     fn places(&mut self, lookup: Lookup, ty: &RegionType, at: u64) -> Outcome<Places> {
         let entry = self.reader.entry(ty);
-        if lookup == Lookup::Sorted {
+        if lookup != Lookup::Ordered {
             let (block, count) = self.reader.container(at, entry.size)?;
             return Ok(Places::Even { at: block, count, stride: entry.size });
         }

@@ -10,8 +10,9 @@
 
 namespace situ {
 
-/// A map with the interface of std::unordered_map. The format fixes hash, seed and order. Iterators give
-/// references to key and value. Strings are looked up by string_view.
+/// A map with the interface of std::unordered_map. Iterates in the order of insertion; the last entry takes
+/// the place of an erased one. Iterators give references to key and value. Strings are looked up by
+/// string_view.
 template <class K, class V>
 class region_hash_map : public region_detail::map_interface<region_hash_map<K, V>, K, V>,
                         public region_detail::hash_container<region_hash_map<K, V>> {
@@ -28,10 +29,10 @@ class region_hash_map : public region_detail::map_interface<region_hash_map<K, V
   using situ_region_container = region_hash_map;
   SITU_REGION_ASSIGNMENTS(region_hash_map)
 
-  [[nodiscard]] iterator begin() noexcept { return {&slots_, slots_.next_full(0)}; }
-  [[nodiscard]] iterator end() noexcept { return {&slots_, slots_.capacity()}; }
-  [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, slots_.next_full(0)}; }
-  [[nodiscard]] const_iterator end() const noexcept { return {&slots_, slots_.capacity()}; }
+  [[nodiscard]] iterator begin() noexcept { return {&slots_, 0}; }
+  [[nodiscard]] iterator end() noexcept { return {&slots_, slots_.size()}; }
+  [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, 0}; }
+  [[nodiscard]] const_iterator end() const noexcept { return {&slots_, slots_.size()}; }
   [[nodiscard]] iterator find(key_view key) noexcept {
     const std::uint32_t slot = slots_.find(key);
     return slot == table::none ? end() : iterator(&slots_, slot);
@@ -41,11 +42,10 @@ class region_hash_map : public region_detail::map_interface<region_hash_map<K, V
     return slot == table::none ? end() : const_iterator(&slots_, slot);
   }
   size_type erase(key_view key) noexcept { return slots_.erase_key(key); }
-  /// Returns the next entry. An entry that wrapped around from the end of the table to its front may appear a
-  /// second time at the end.
+  /// Returns the place of the erased one, where the last entry is now.
   iterator erase(const_iterator at) noexcept {
     slots_.erase(at.slot());
-    return {&slots_, slots_.next_full(at.slot())};
+    return {&slots_, at.slot()};
   }
   iterator erase(const_iterator first, const_iterator last) noexcept {
     return {&slots_, slots_.erase_between(first.slot(), last.slot())};

@@ -10,8 +10,8 @@
 
 namespace situ {
 
-/// A set with the interface of std::unordered_set. The format fixes hash, seed and order. Strings are looked
-/// up by string_view.
+/// A set with the interface of std::unordered_set. Iterates in the order of insertion; the last key takes
+/// the place of an erased one. Strings are looked up by string_view.
 template <class K>
 class region_hash_set : public region_detail::set_interface<region_hash_set<K>, K>,
                         public region_detail::hash_container<region_hash_set<K>> {
@@ -26,18 +26,17 @@ class region_hash_set : public region_detail::set_interface<region_hash_set<K>, 
   using situ_region_container = region_hash_set;
   SITU_REGION_ASSIGNMENTS(region_hash_set)
 
-  [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, slots_.next_full(0)}; }
-  [[nodiscard]] const_iterator end() const noexcept { return {&slots_, slots_.capacity()}; }
+  [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, 0}; }
+  [[nodiscard]] const_iterator end() const noexcept { return {&slots_, slots_.size()}; }
   [[nodiscard]] const_iterator find(key_view key) const noexcept {
     const std::uint32_t slot = slots_.find(key);
     return slot == table::none ? end() : const_iterator(&slots_, slot);
   }
   size_type erase(key_view key) noexcept { return slots_.erase_key(key); }
-  /// Returns the next key. A key that wrapped around from the end of the table to its front may appear a
-  /// second time at the end.
+  /// Returns the place of the erased one, where the last key is now.
   const_iterator erase(const_iterator at) noexcept {
     slots_.erase(at.slot());
-    return {&slots_, slots_.next_full(at.slot())};
+    return {&slots_, at.slot()};
   }
   const_iterator erase(const_iterator first, const_iterator last) noexcept {
     return {&slots_, slots_.erase_between(first.slot(), last.slot())};

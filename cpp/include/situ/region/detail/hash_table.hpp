@@ -1,15 +1,18 @@
-// The hash table of region_hash_set and region_hash_map. Its bytes depend only on its content and capacity,
-// not on the order of insertions and erasures.
+// The hash table of region_hash_set and region_hash_map: entries in a row, in the order of insertion, and an
+// index of them behind it.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <memory>
+#include <new>
+#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "situ/region/detail/hash_index.hpp"
 #include "situ/region/detail/key.hpp"
 #include "situ/region/detail/later.hpp"
 #include "situ/region/detail/over_slots.hpp"
@@ -18,16 +21,14 @@
 
 namespace situ::region_detail {
 
-/// Open addressing with linear probing. The block holds u32 hash[capacity], 0 for an empty slot, and then the
-/// slots. Along a run of occupied slots the home slots ascend, and so do the keys within one home. An entry
-/// that is farther from its home, or has the smaller key, comes first. `Key::of` finds the key of a `Slot`.
+/// The block holds `capacity` slots, of which the first `size` are in use, and then the index, if the
+/// capacity is more than 8. `Key::of` finds the key of a `Slot`.
 template <class Slot, class K, class KeyOf>
 class hash_table {
  public:
   using traits = key_traits<K>;
   using view = typename traits::view;
-  static constexpr std::uint32_t smallest = 4;
-  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  static constexpr std::uint32_t none = hash_index::none;
 
   hash_table() noexcept = default;
   hash_table(const hash_table&) = delete;
@@ -35,19 +36,12 @@ class hash_table {
 
   [[nodiscard]] std::uint32_t size() const noexcept { return len_; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return cap_; }
-  [[nodiscard]] bool is_full(std::uint32_t slot) const noexcept { return hashes()[slot] != 0; }
   [[nodiscard]] Slot* slot(std::uint32_t index) noexcept { return slots() + index; }
   [[nodiscard]] const Slot* slot(std::uint32_t index) const noexcept { return slots() + index; }
-  /// The first occupied slot from `index` on, or the capacity.
-  [[nodiscard]] std::uint32_t next_full(std::uint32_t index) const noexcept {
-    while (index < cap_ && !is_full(index)) ++index;
-    return index;
-  }
 
   [[nodiscard]] std::uint32_t find(view key) const noexcept {
-    if (cap_ == 0) return none;
-    const position at = locate(hash_of(key), key);
-    return at.found ? at.slot : none;
+    hash_index::missing unused;
+    return locate(key, unused);
   }
 
   /// Returns the slot of a key. If the key is new, `make` constructs the slot's content in the given memory,
@@ -55,37 +49,39 @@ class hash_table {
   template <class Make>
   [[nodiscard]] std::uint32_t insert(view key, bool& is_new, const Make& make) {
     is_new = false;
-    const std::uint32_t hash = hash_of(key);
-    if (cap_ != 0) {
-      const position at = locate(hash, key);
-      if (at.found) return at.slot;
-    }
+    hash_index::missing missing;
+    if (const std::uint32_t at = locate(key, missing); at != none) return at;
     staged_value<Slot> fresh(region());
     if (!fresh.make(make)) return none;
-    if (!fits(len_ + 1, cap_) && !change_capacity(std::max(smallest, cap_ * 2))) return none;
-    const std::uint32_t at = locate(hash, traits::of(KeyOf::of(*fresh))).slot;
-    make_gap(at);
+    if (len_ == cap_) {
+      if (!grow()) return none;
+      static_cast<void>(locate(traits::of(KeyOf::of(*fresh)), missing));
+    }
+    const std::uint32_t at = len_;
     fresh.move_to(slot(at));
-    hashes()[at] = hash;
+    if (hash_index::is_needed(cap_) && !index().add(missing, at) && !reseed(at + 1)) {
+      release(*slot(at));
+      std::memset(static_cast<void*>(slot(at)), 0, sizeof(Slot));
+      return none;
+    }
     ++len_;
     is_new = true;
     return at;
   }
 
-  /// Erases a slot, and moves later entries that are not in their home slot.
+  /// Erases a slot. The last one takes its place.
   void erase(std::uint32_t at) noexcept {
-    release(*slot(at));
-    std::uint32_t hole = at;
-    for (;;) {
-      const std::uint32_t behind = (hole + 1) & (cap_ - 1);
-      if (hashes()[behind] == 0 || distance(behind) == 0) break;
-      relocate(slot(hole), slot(behind), 1);
-      hashes()[hole] = hashes()[behind];
-      hole = behind;
+    const std::uint32_t last = len_ - 1;
+    if (hash_index::is_needed(cap_)) {
+      hash_index in = index();
+      const auto hash = hash_with(in.seed());
+      in.remove(at, hash);
+      if (at != last) in.renumber(last, hash(last), at);
     }
-    hashes()[hole] = 0;
-    std::memset(static_cast<void*>(slot(hole)), 0, sizeof(Slot));
-    --len_;
+    release(*slot(at));
+    if (at != last) relocate(slot(at), slot(last), 1);
+    std::memset(static_cast<void*>(slot(last)), 0, sizeof(Slot));
+    len_ = last;
   }
 
   /// Erases a key if it exists. Returns the number of erased keys.
@@ -96,76 +92,59 @@ class hash_table {
     return 1;
   }
 
-  /// Erases the slots between two slots, in the order of iteration. Returns the slot after them.
+  /// Erases the slots from `first` to before `last`. Returns the slot that is now at `first`: slots that were
+  /// after them come next.
   std::uint32_t erase_between(std::uint32_t first, std::uint32_t last) noexcept {
-    if (first == last) return last;
-    // Entries that move into a hole were not visited yet. Their number, counted from the slot where
-    // `erase_if` begins, stays the same.
-    std::uint32_t start = 0;
-    while (is_full(start)) ++start;
-    const auto full_between = [this](std::uint32_t from, std::uint32_t to) {
-      std::uint32_t count = 0;
-      for (std::uint32_t i = next_full(from); i < to; i = next_full(i + 1)) ++count;
-      return count;
-    };
-    // The slots after the empty slot come first, then those before it.
-    const std::uint32_t behind = full_between(start, cap_);
-    const std::uint32_t gone_behind = full_between(std::max(first, start), last);
-    const std::uint32_t from_behind = full_between(start, first);
-    const std::uint32_t gone_before = full_between(first, std::min(last, start));
-    const std::uint32_t from_before = behind + full_between(0, std::min(first, start));
-    std::uint32_t number = 0;
-    const auto is_gone = [&](const Slot&) {
-      const std::uint32_t n = number++;
-      return n - from_behind < gone_behind || n - from_before < gone_before;
-    };
-    if (last == cap_) {
-      erase_if(is_gone);
-      return cap_;
-    }
-    const typename traits::kept key(KeyOf::of(*slot(last)));
-    erase_if(is_gone);
-    return find(key.view());
+    while (last != first) erase(--last);
+    return first;
   }
 
   /// Erases each slot for which `is_gone` is true, and returns their number.
   template <class Predicate>
   std::size_t erase_if(const Predicate& is_gone) {
-    if (len_ == 0) return 0;
-    // Starts after an empty slot and wraps around at the end. Entries that move into a hole were therefore
-    // not visited yet.
-    std::uint32_t start = 0;
-    while (is_full(start)) ++start;
-    const std::uint32_t mask = cap_ - 1;
-    std::size_t gone = 0;
-    for (std::uint32_t away = 1; away < cap_;) {
-      const std::uint32_t at = (start + away) & mask;
-      if (is_full(at) && is_gone(*slot(at))) {
+    const std::uint32_t before = len_;
+    for (std::uint32_t at = 0; at < len_;) {
+      // The slot that takes the place was not visited yet.
+      if (is_gone(*slot(at))) {
         erase(at);
-        ++gone;
       } else {
-        ++away;
+        ++at;
       }
     }
-    return gone;
+    return before - len_;
   }
 
   [[nodiscard]] bool try_reserve(std::uint64_t count) {
-    if (count > max_size / slot_bytes) return refuse_size(region());
-    const std::uint64_t capacity = capacity_for(count);
-    return capacity <= cap_ || change_capacity(capacity);
+    if (count > max_size / sizeof(Slot)) return refuse_size(region());
+    return count <= cap_ || change_capacity(count);
   }
-  /// Reduces the capacity to the smallest that the content needs.
-  bool shrink() {
+  /// Reduces the capacity to the length. The index takes memory from the heap meanwhile; returns false
+  /// without it.
+  bool shrink() noexcept {
+    if (len_ == cap_) return true;
     if (len_ == 0) {
       situ_release();
       return true;
     }
-    const std::uint64_t capacity = capacity_for(len_);
-    return capacity == cap_ || change_capacity(capacity);
+    std::unique_ptr<std::uint32_t[]> words;
+    hash_index smaller(block(), len_, sizeof(Slot));
+    std::uint32_t seed = 0;
+    if (hash_index::is_needed(len_)) {
+      words.reset(new (std::nothrow) std::uint32_t[smaller.count()]);
+      if (words == nullptr) return false;
+      seed = smaller.least_seed(words.get(), len_, hash_index::seeds, hash_with_any());
+      if (seed == none) return false;
+    }
+    const std::uint64_t before = block_bytes(cap_);
+    const std::uint64_t used = std::uint64_t{len_} * sizeof(Slot);
+    std::memset(block() + used, 0, in_granules(block_bytes(len_)) - used);
+    if (words != nullptr) smaller.put(seed, words.get());
+    cap_ = len_;
+    shorten(region(), block(), before, block_bytes(cap_));
+    return true;
   }
   void clear() noexcept {
-    for (std::uint32_t i = next_full(0); i < cap_; i = next_full(i + 1)) release(*slot(i));
+    for (std::uint32_t i = 0; i < len_; ++i) release(*slot(i));
     if (cap_ != 0) std::memset(block(), 0, block_bytes(cap_));
     len_ = 0;
   }
@@ -176,31 +155,21 @@ class hash_table {
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
-  /// Compaction keeps a table's capacity unless the table is empty: a smaller capacity has another order,
-  /// which depends on keys.
   template <class Walk>
   void situ_compact(Walk& walk) noexcept {
-    if (walk.trims() && len_ == 0) situ_release();
+    if (walk.trims()) shrink();
     walk.back_link(this, region_);
     if (data_ == 0) return;
-    // The capacity is not trimmed. Slots are therefore found from the block's present place.
-    auto* const hash = reinterpret_cast<std::uint32_t*>(walk.link(data_));
-    auto* const first = reinterpret_cast<Slot*>(bytes_of(hash) + hashes_bytes(cap_));
+    auto* const first = reinterpret_cast<Slot*>(walk.link(data_));
     if constexpr (region_detail::has_links<Slot>) {
-      walk.behind([&walk, hash, first, cap = cap_] {
-        for (std::uint32_t i = 0; i < cap; ++i) {
-          if (hash[i] != 0) walk.value(first[i]);
-        }
-      });
+      walk.behind([&walk, first, count = len_] { walk.elements(first, count); });
     }
   }
   void situ_release() noexcept {
     if (data_ == 0) return;
-    const auto release_slots = [h = region(), hash = hashes(), first = slots(), cap = cap_] {
-      for (std::uint32_t i = 0; i < cap; ++i) {
-        if (hash[i] != 0) release(first[i]);
-      }
-      deallocate(h, hash, block_bytes(cap));
+    const auto release_slots = [h = region(), first = slots(), count = len_, cap = cap_] {
+      for (std::uint32_t i = 0; i < count; ++i) release(first[i]);
+      deallocate(h, first, block_bytes(cap));
     };
     data_ = 0;
     len_ = 0;
@@ -210,173 +179,165 @@ class hash_table {
   [[nodiscard]] header* situ_region() noexcept { return region(); }
   template <class Writer>
   void situ_write(Writer& writer, std::uint32_t at) const {
-    const auto trimmed = static_cast<std::uint32_t>(capacity_for(len_));
-    writer.put_container(at, len_, trimmed);
+    writer.put_container(at, len_, len_);
     if (len_ == 0) return;
-    const std::uint32_t to = writer.place(at, block_bytes(trimmed));
-    writer.put_zeros(to, block_bytes(trimmed));
-    writer.behind([this, &writer, to, trimmed] { write_slots(writer, to, trimmed); });
-  }
-  /// Writes the slots into a block for `trimmed` of them.
-  template <class Writer>
-  void write_slots(Writer& writer, std::uint32_t to, std::uint32_t trimmed) const {
-    // Assigns each slot of the new table a slot of this one, by ordered insertion: see `locate`.
-    const std::uint32_t mask = trimmed - 1;
-    std::vector<std::uint32_t> order(trimmed, none);
-    for (std::uint32_t i = next_full(0); i < cap_; i = next_full(i + 1)) {
-      std::uint32_t carried = i;
-      std::uint32_t here = hashes()[i] & mask;
-      for (std::uint32_t away = 0; order[here] != none; ++away, here = (here + 1) & mask) {
-        const std::uint32_t there_away = (here - (hashes()[order[here]] & mask)) & mask;
-        if (there_away < away || (there_away == away && key_at(carried) < key_at(order[here]))) {
-          std::swap(carried, order[here]);
-          away = there_away;
-        }
-      }
-      order[here] = carried;
-    }
-    for (std::uint32_t i = 0; i < trimmed; ++i) {
-      if (order[i] != none) writer.put_u32(to + 4 * i, hashes()[order[i]]);
-    }
-    for (std::uint32_t i = 0; i < trimmed; ++i) {
-      if (order[i] == none) continue;
-      writer.put(to + hashes_bytes(trimmed) + i * std::uint32_t{sizeof(Slot)}, *slot(order[i]));
-    }
+    const std::uint32_t to = writer.place(at, block_bytes(len_));
+    writer.behind([this, &writer, to] { write_slots(writer, to); });
   }
   template <class Check>
   [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
-    const std::uint64_t trimmed = capacity_for(len_);
-    if (!check.container(at, region_, len_, cap_, Check::canonical ? trimmed : cap_)) return false;
+    if (!check.container(at, region_, len_, cap_, Check::canonical ? len_ : cap_)) return false;
     if (cap_ == 0)
       return data_ == 0 ||
              check.outside(at, std::uint64_t{at} + static_cast<std::uint64_t>(std::int64_t{data_}));
-    if (cap_ < smallest || !std::has_single_bit(cap_) || !fits(len_, cap_)) {
-      return check.fail(region_problem::not_trimmed, at, cap_, trimmed);
-    }
     std::uint32_t block_at = 0;
     if (!check.claim(at, data_, block_bytes(cap_), block_bytes(cap_), block_at)) return false;
     return check.deeper([this, &check, at, block_at] { return check_slots(check, at, block_at); });
   }
 
  private:
-  struct position {
-    std::uint32_t slot;
-    bool found;
-  };
+  /// The capacity of the first block.
+  static constexpr std::uint64_t first_capacity = 4;
 
-  /// A slot and its hash.
-  static constexpr std::uint64_t slot_bytes = 4 + sizeof(Slot);
-  static constexpr std::uint32_t hashes_bytes(std::uint64_t capacity) noexcept {
-    return static_cast<std::uint32_t>(capacity * 4);
-  }
   static constexpr std::uint64_t block_bytes(std::uint64_t capacity) noexcept {
-    return capacity * slot_bytes;
+    return hash_index::block_bytes(capacity, sizeof(Slot));
   }
-  /// At most seven eighths are occupied, so that there is always an empty slot.
-  static constexpr bool fits(std::uint64_t count, std::uint64_t capacity) noexcept {
-    return count * 8 <= capacity * 7;
-  }
-  static constexpr std::uint64_t capacity_for(std::uint64_t count) noexcept {
-    if (count == 0) return 0;
-    std::uint64_t capacity = smallest;
-    while (!fits(count, capacity)) capacity *= 2;
-    return capacity;
-  }
-
   [[nodiscard]] header* region() noexcept { return header_at(this, region_); }
-  [[nodiscard]] std::byte* block() noexcept { return bytes_of(this) + data_; }
-  [[nodiscard]] const std::byte* block() const noexcept { return bytes_of(this) + data_; }
-  [[nodiscard]] std::uint32_t* hashes() noexcept { return reinterpret_cast<std::uint32_t*>(block()); }
-  [[nodiscard]] const std::uint32_t* hashes() const noexcept {
-    return reinterpret_cast<const std::uint32_t*>(block());
-  }
-  [[nodiscard]] Slot* slots() noexcept { return reinterpret_cast<Slot*>(block() + hashes_bytes(cap_)); }
-  [[nodiscard]] const Slot* slots() const noexcept {
-    return reinterpret_cast<const Slot*>(block() + hashes_bytes(cap_));
-  }
+  [[nodiscard]] std::byte* block() const noexcept { return const_cast<std::byte*>(bytes_of(this)) + data_; }
+  [[nodiscard]] Slot* slots() noexcept { return reinterpret_cast<Slot*>(block()); }
+  [[nodiscard]] const Slot* slots() const noexcept { return reinterpret_cast<const Slot*>(block()); }
   [[nodiscard]] view key_at(std::uint32_t index) const noexcept {
     return traits::of(KeyOf::of(*slot(index)));
   }
-  /// The distance of an entry from its home.
-  [[nodiscard]] std::uint32_t distance(std::uint32_t index) const noexcept {
-    return (index - (hashes()[index] & (cap_ - 1))) & (cap_ - 1);
+  [[nodiscard]] hash_index index() const noexcept { return {block(), cap_, sizeof(Slot)}; }
+  [[nodiscard]] auto hash_with(std::uint32_t seed) const noexcept {
+    return [this, seed](std::uint32_t entry) { return hash_of(key_at(entry), seed); };
+  }
+  [[nodiscard]] auto hash_with_any() const noexcept {
+    return [this](std::uint32_t entry, std::uint32_t seed) { return hash_of(key_at(entry), seed); };
   }
 
-  /// Returns the position of a key, or the position at which it belongs.
-  [[nodiscard]] position locate(std::uint32_t hash, view key) const noexcept {
-    const std::uint32_t mask = cap_ - 1;
-    std::uint32_t here = hash & mask;
-    for (std::uint32_t away = 0;; ++away, here = (here + 1) & mask) {
-      const std::uint32_t there = hashes()[here];
-      if (there == 0) return {here, false};
-      const std::uint32_t there_away = (here - (there & mask)) & mask;
-      if (there_away < away) return {here, false};
-      if (there_away == away) {  // the same home
-        if (there == hash && key_at(here) == key) return {here, true};
-        if (key < key_at(here)) return {here, false};
-      }
+  /// Returns the slot of a key, or `none` and what is missing.
+  [[nodiscard]] std::uint32_t locate(view key, hash_index::missing& missing) const noexcept {
+    if (!hash_index::is_needed(cap_)) {
+      std::uint32_t at = 0;
+      while (at < len_ && !(key_at(at) == key)) ++at;
+      return at == len_ ? none : at;
     }
+    const hash_index in = index();
+    const auto equal = [this, key](std::uint32_t at) { return at < len_ && key_at(at) == key; };
+    return in.find(hash_of(key, in.seed()), equal, missing);
   }
-  /// Moves the run that begins at a slot by one, into the next empty slot.
-  void make_gap(std::uint32_t at) noexcept {
-    const std::uint32_t mask = cap_ - 1;
-    std::uint32_t empty = at;
-    while (hashes()[empty] != 0) empty = (empty + 1) & mask;
-    while (empty != at) {
-      const std::uint32_t before = (empty - 1) & mask;
-      relocate(slot(empty), slot(before), 1);
-      hashes()[empty] = hashes()[before];
-      empty = before;
-    }
+  /// Makes room for one more slot.
+  [[nodiscard]] bool grow() {
+    const state* s = region() == nullptr ? nullptr : state_of(region());
+    const std::uint64_t percent = s == nullptr ? 100 : s->growth_percent;
+    const std::uint64_t needed = std::uint64_t{cap_} + 1;
+    return change_capacity(std::max({needed, cap_ * percent / 100, first_capacity})) ||
+           change_capacity(needed);
   }
+  /// Moves the slots to a block for `capacity` of them.
   [[nodiscard]] bool change_capacity(std::uint64_t capacity) {
     if (block_bytes(capacity) > max_size) return refuse_size(region());
-    void* fresh = allocate(region(), block_bytes(capacity));
+    auto* const fresh = static_cast<std::byte*>(allocate(region(), block_bytes(capacity)));
     if (fresh == nullptr) return false;
-    std::byte* const old_block = data_ == 0 ? nullptr : block();
-    const std::uint32_t old_cap = cap_;
-    auto* const old_hashes = reinterpret_cast<std::uint32_t*>(old_block);
-    auto* const old_slots =
-        reinterpret_cast<Slot*>(old_block == nullptr ? nullptr : old_block + hashes_bytes(old_cap));
+    if (hash_index::is_needed(capacity)) {
+      hash_index made(fresh, capacity, sizeof(Slot));
+      std::uint32_t seed = hash_index::is_needed(cap_) ? index().seed() : 0;
+      if (!made.fill(made.words(), len_, hash_with(seed))) {
+        seed = made.other_seed(made.words(), len_, hash_with_any());
+        if (seed == none) {
+          deallocate(region(), fresh, block_bytes(capacity));
+          return false;
+        }
+      }
+      made.put(seed, made.words());
+    }
+    if (data_ != 0) {
+      relocate(reinterpret_cast<Slot*>(fresh), slots(), len_);
+      deallocate(region(), block(), block_bytes(cap_));
+    }
     data_ = link_from(this, fresh);
     cap_ = static_cast<std::uint32_t>(capacity);
-    for (std::uint32_t i = 0; i < old_cap; ++i) {
-      if (old_hashes[i] == 0) continue;
-      const std::uint32_t at = locate(old_hashes[i], traits::of(KeyOf::of(old_slots[i]))).slot;
-      make_gap(at);
-      relocate(slot(at), old_slots + i, 1);
-      hashes()[at] = old_hashes[i];
-    }
-    if (old_block != nullptr) deallocate(region(), old_block, block_bytes(old_cap));
     return true;
+  }
+  /// Gives the index of `len` slots a random seed. Returns false and changes nothing if there is none that
+  /// does.
+  [[nodiscard]] bool reseed(std::uint32_t len) noexcept {
+    hash_index in = index();
+    const std::unique_ptr<std::uint32_t[]> words(new (std::nothrow) std::uint32_t[in.count()]);
+    if (words == nullptr) return refuse_size(region());
+    const std::uint32_t seed = in.other_seed(words.get(), len, hash_with_any());
+    if (seed == none) return refuse_size(region());
+    in.put(seed, words.get());
+    return true;
+  }
+
+  /// Writes the slots in the order of their keys, and an index of them.
+  template <class Writer>
+  void write_slots(Writer& writer, std::uint32_t to) const {
+    std::vector<std::uint32_t> order;
+    if constexpr (Writer::writes) {
+      if (first_not_ascending<KeyOf>(slots(), len_) != len_) {
+        order.resize(len_);
+        std::iota(order.begin(), order.end(), 0U);
+        std::sort(order.begin(), order.end(),
+                  [this](std::uint32_t a, std::uint32_t b) { return key_at(a) < key_at(b); });
+      }
+    }
+    if (order.empty()) writer.put_elements(to, slots(), len_);
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      writer.put(to + i * std::uint32_t{sizeof(Slot)}, *slot(order[i]));
+    }
+    if constexpr (Writer::writes) {
+      if (!hash_index::is_needed(len_)) return;
+      const auto index_at = static_cast<std::uint32_t>(to + hash_index::offset(len_, sizeof(Slot)));
+      const auto entries_end = static_cast<std::uint32_t>(to + len_ * sizeof(Slot));
+      writer.put_zeros(entries_end, index_at - entries_end);
+      // Only what depends on the length is asked of this index.
+      const hash_index made(nullptr, len_, 0);
+      std::vector<std::uint32_t> words(made.count());
+      const std::uint32_t seed = made.least_seed(
+          words.data(), len_, hash_index::seeds, [this, &order](std::uint32_t entry, std::uint32_t tried) {
+            return hash_of(key_at(order.empty() ? entry : order[entry]), tried);
+          });
+      // A table could not be filled with keys for which there is no seed.
+      writer.put_u32(index_at, std::min(seed, hash_index::seeds));
+      writer.put_bytes(index_at + 4, words.data(), words.size() * 4);
+    }
   }
 
   template <class Check>
   [[nodiscard]] bool check_slots(Check& check, std::uint32_t at, std::uint32_t block_at) const {
-    std::uint32_t full = 0;
-    const std::uint32_t mask = cap_ - 1;
-    for (std::uint32_t i = 0; i < cap_; ++i) {
-      const std::uint32_t slot_at = block_at + hashes_bytes(cap_) + i * std::uint32_t{sizeof(Slot)};
-      if (hashes()[i] == 0) {
-        if (!check.zero(slot_at, slot_at + std::uint32_t{sizeof(Slot)})) return false;
-        continue;
-      }
-      if (++full > len_) break;
-      if (!check.value(*slot(i), slot_at)) return check.enter_element(i);
+    if (!check.elements(slots(), len_, block_at)) return false;
+    // All keys are valid here.
+    const auto equal = [this](std::uint32_t a, std::uint32_t b) { return key_at(a) == key_at(b); };
+    if constexpr (Check::canonical) {
+      const std::size_t wrong = first_not_ascending<KeyOf>(slots(), len_);
+      if (wrong < len_) return check.fail(region_problem::not_sorted, at, wrong);
     }
-    if (full != len_) return check.fail(region_problem::wrong_count, at, len_, full);
-    // All keys are valid here. Each entry follows the entry that must precede it, so all keys are found, and
-    // no key occurs twice.
-    for (std::uint32_t i = 0; i < cap_; ++i) {
-      if (hashes()[i] == 0) continue;
-      const std::uint32_t away = distance(i);
-      bool good = hashes()[i] == hash_of(key_at(i));
-      if (good && away != 0) {
-        const std::uint32_t before = (i - 1) & mask;
-        good = hashes()[before] != 0 && distance(before) + 1 >= away &&
-               (distance(before) + 1 != away || key_at(before) < key_at(i));
+    if (!hash_index::is_needed(cap_)) {
+      for (std::uint32_t i = 1; i < len_ && !Check::canonical; ++i) {
+        for (std::uint32_t other = 0; other < i; ++other) {
+          if (equal(other, i)) return check.fail(region_problem::not_hashed, at, i);
+        }
       }
-      if (!good) return check.fail(region_problem::not_hashed, at, i);
+      return true;
+    }
+    const auto index_at = static_cast<std::uint32_t>(block_at + hash_index::offset(cap_, sizeof(Slot)));
+    if (!check.zero(static_cast<std::uint32_t>(block_at + cap_ * sizeof(Slot)), index_at)) return false;
+    const hash_index in = index();
+    const std::uint32_t seed = in.seed();
+    const std::uint32_t wrong = in.first_wrong<Check::canonical>(len_, hash_with(seed), equal);
+    if (wrong != none) return check.fail(region_problem::not_hashed, at, wrong);
+    if (const std::uint32_t used = in.occupied(); used != len_) {
+      return check.fail(region_problem::wrong_count, at, len_, used);
+    }
+    if (Check::canonical && seed != 0) {
+      std::vector<std::uint32_t> words(in.count());
+      if (seed >= hash_index::seeds || in.least_seed(words.data(), len_, seed, hash_with_any()) != none) {
+        return check.fail(region_problem::wrong_seed, at, seed);
+      }
     }
     return true;
   }
@@ -387,7 +348,7 @@ class hash_table {
   std::int32_t region_ = 0;
 };
 
-/// Iterates over the occupied slots of a table. `Reference` is constructed from a slot.
+/// Iterates over the slots of a table. `Reference` is constructed from a slot.
 template <class Table, class Reference>
 class hash_iterator {
  public:
@@ -414,7 +375,7 @@ class hash_iterator {
     }
   }
   hash_iterator& operator++() noexcept {
-    slot_ = table_->next_full(slot_ + 1);
+    ++slot_;
     return *this;
   }
   hash_iterator operator++(int) noexcept {
@@ -459,8 +420,7 @@ class hash_container : public over_slots<Self> {
     if (try_reserve(count)) return;
     in_larger(this->situ_region(), [this, count] { return this->try_reserve(count); });
   }
-  /// Reduces the capacity to the smallest possible one. Returns false and changes nothing if there is no room
-  /// for the smaller table beside the old one.
+  /// Reduces the capacity to the size. Returns false and changes nothing if there is no heap memory for that.
   [[nodiscard]] bool try_shrink_to_fit() { return slots().shrink(); }
   void shrink_to_fit() { static_cast<void>(try_shrink_to_fit()); }
 

@@ -107,26 +107,26 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   x = (x ^ (x >> 27)) * 0x94D0'49BB'1331'11EBU;
   return x ^ (x >> 31);
 }
-/// The initial value of the hash: the fraction of the golden ratio, as in SplitMix64.
-inline constexpr std::uint64_t seed = 0x9E37'79B9'7F4A'7C15U;
+/// The initial value of the hash with a seed: a multiple of the fraction of the golden ratio.
+constexpr std::uint64_t hash_start(std::uint32_t seed) noexcept {
+  return 0x9E37'79B9'7F4A'7C15U * (std::uint64_t{seed} + 1);
+}
 
-/// Returns the 32-bit hash that a table stores for a key. Never returns 0, which marks an empty slot.
+/// Returns the hash of a key, with the seed of a table.
 template <class V>
-std::uint32_t hash_of(const V& key) noexcept {
-  std::uint64_t h = 0;
+std::uint64_t hash_of(const V& key, std::uint32_t seed) noexcept {
   if constexpr (std::is_same_v<V, std::string_view>) {
-    h = mix(seed + key.size());
+    std::uint64_t h = mix(hash_start(seed) + key.size());
     std::size_t done = 0;
     for (; done < key.size(); done += 8) {
       std::uint64_t word = 0;
       std::memcpy(&word, key.data() + done, key.size() - done < 8 ? key.size() - done : 8);
       h = mix(h ^ word);
     }
+    return h;
   } else {
-    h = mix(seed + static_cast<std::uint64_t>(key));  // sign-extended
+    return mix(hash_start(seed) + static_cast<std::uint64_t>(key));  // sign-extended
   }
-  const auto high = static_cast<std::uint32_t>(h >> 32);
-  return high == 0 ? 1 : high;
 }
 
 /// Finds the keys of elements: of sets (`key_is_slot`) and of maps (`key_is_first`).

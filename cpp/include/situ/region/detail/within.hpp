@@ -14,6 +14,8 @@ namespace situ::region_detail {
 /// images.
 class place_finder {
  public:
+  static constexpr bool writes = false;
+
   explicit place_finder(const void* place) noexcept : place_(place) {}
   /// Whether the place lies in a value.
   template <class T>

@@ -33,6 +33,8 @@ class fresh_value {
 template <bool Writes>
 class canonical_writer {
  public:
+  static constexpr bool writes = Writes;
+
   /// `versions` describes a source with appendable structs in other versions than this program's. Otherwise
   /// it is null.
   canonical_writer(std::byte* image, std::uint64_t cursor, const image_versions* versions) noexcept

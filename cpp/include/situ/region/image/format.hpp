@@ -22,7 +22,7 @@ namespace region_detail {
 
 /// "SRGN".
 inline constexpr std::uint32_t magic = 0x4E475253;
-inline constexpr std::uint16_t version = 1;
+inline constexpr std::uint16_t version = 2;
 /// The unit of size and alignment of blocks. Two words of a bitmap cover two kilobytes. No type of the format
 /// needs a greater alignment.
 inline constexpr std::uint32_t granule = 16;

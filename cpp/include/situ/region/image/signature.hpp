@@ -171,7 +171,7 @@ template <described T>
 std::string layout_text() {
   layout_writer writer;
   writer.add<T>();
-  return "region-v1 " + std::string(situ_region_name(static_cast<const T*>(nullptr))) + "\n" + writer.text();
+  return "region-v2 " + std::string(situ_region_name(static_cast<const T*>(nullptr))) + "\n" + writer.text();
 }
 
 /// Computed once per program.
