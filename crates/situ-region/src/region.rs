@@ -229,6 +229,12 @@ impl<T: Stored, B> Region<T, B> {
         self.memory.bytes()
     }
 
+    /// The number of shared values that links of this region had to look at, to find cycles.
+    #[doc(hidden)]
+    pub fn walked(&self) -> u64 {
+        self.memory.walked
+    }
+
     /// The number of bytes within the live image that are not in use.
     pub fn free_bytes(&self) -> usize {
         self.memory.free_bytes() as usize
@@ -294,10 +300,11 @@ impl<T: Stored, B> Region<T, B> {
     /// blocks move down in their order, and links are updated. The value is unchanged, and the image has the
     /// size of the data in use. Freed bytes are zero unless the region's options leave them. The result is
     /// not the canonical form, for which [`compact`](Self::compact) needs memory: trees keep their nodes, and
-    /// hash tables their capacity.
+    /// hash tables the order of their entries.
     ///
     /// An image of more than a megabyte needs 1/256 of its size from the heap for this. Without that memory,
-    /// it takes longer.
+    /// it takes longer. The index of a hash table that becomes smaller is made on the heap; without that
+    /// memory, the table keeps its capacity.
     ///
     /// During compaction the image is inconsistent, and it stays so if the process dies: links already lead
     /// to the future places of blocks. Memory that other processes can access is therefore compacted only

@@ -438,7 +438,8 @@ class region {
   /// blocks slide down in their order, and links follow. Invalidates references into the region. The value
   /// stays the same, and the size is that of the blocks in use. Freed memory is zero unless the region leaves
   /// freed bytes unchanged. The result is not the canonical arrangement, for which `compact` takes memory:
-  /// trees keep their nodes, and hash tables their capacity.
+  /// trees keep their nodes. A hash table becomes smaller with the help of heap memory for its index; without
+  /// it, the table keeps its capacity.
   ///
   /// For an image of more than a megabyte this takes 1/256 of its size from the heap. Without that memory, it
   /// takes longer.

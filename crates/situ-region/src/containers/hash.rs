@@ -76,7 +76,7 @@ fn change_capacity<S: Stored, K: Key>(memory: &mut Memory, at: u32, cap: u32) ->
     if bytes > u64::from(MAX_SIZE) {
         return Err(memory.full());
     }
-    let new = Table { block: memory.allocate(bytes)?, cap, ..old };
+    let new = Table { block: memory.allocate_for(at, bytes)?, cap, ..old };
     if let Some(index) = new.index::<S>() {
         let seed = old.index::<S>().map_or(0, |index| index.seed(memory.bytes()));
         if !index.fill::<K>(memory, (old.block, S::SIZE), old.len, seed) {

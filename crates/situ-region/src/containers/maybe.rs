@@ -264,7 +264,7 @@ impl<T: Stored> Mut<'_, Unique<T>> {
         let at = self.at();
         let mut block = target(self.memory().bytes(), at);
         if block == at {
-            block = self.memory().allocate(u64::from(T::SIZE))?;
+            block = self.memory().allocate_for(at, u64::from(T::SIZE))?;
             T::begin(MemoryMut(self.memory()), block);
             self.memory().set_u32(at, block.wrapping_sub(at));
         }

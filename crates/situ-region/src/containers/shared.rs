@@ -6,11 +6,11 @@ use situ_layout::Invalid;
 
 use crate::containers::maybe::One;
 use crate::error::{Full, ShareError};
-use crate::image::check::{Check, mark};
+use crate::image::check::Check;
 use crate::image::lines::Lines;
 use crate::image::writer::Writer;
-use crate::memory::blocks::MemoryMut;
-use crate::memory::granule::{GRANULE, target, u32_at, words};
+use crate::memory::blocks::{Memory, MemoryMut};
+use crate::memory::granule::{target, u32_at};
 use crate::memory::slide::Slide;
 use crate::value::handle::{Mut, Ref};
 use crate::value::stored::Stored;
@@ -137,7 +137,7 @@ impl<T: Stored> Mut<'_, Shared<T>> {
         let at = self.at();
         let mut block = target(self.memory().bytes(), at);
         if block == at {
-            block = self.memory().allocate(Shared::<T>::bytes(T::SIZE))?;
+            block = self.memory().allocate_for(at, Shared::<T>::bytes(T::SIZE))?;
             self.memory().set_u32(block, 1);
             T::begin(MemoryMut(self.memory()), block + Shared::<T>::VALUE);
             self.memory().set_u32(at, block.wrapping_sub(at));
@@ -162,7 +162,7 @@ impl<T: Stored> Mut<'_, Shared<T>> {
             Shared::<T>::release(MemoryMut(memory), at);
             return Ok(());
         };
-        if T::facts().shares && Check::<false>::holds::<T>(memory.bytes(), block + Shared::<T>::VALUE, at) {
+        if T::facts().shares && reaches::<T>(memory, block, at) {
             return Err(ShareError::Cycle);
         }
         let links = memory.u32(block).checked_add(1).ok_or(ShareError::TooMany)?;
@@ -173,17 +173,31 @@ impl<T: Stored> Mut<'_, Shared<T>> {
     }
 }
 
-impl Check<'_, false> {
-    /// Whether a place lies in the value at `value` or in its blocks. True if this cannot be determined.
-    fn holds<T: Stored>(image: &[u8], value: u32, place: u32) -> bool {
-        let mut bits = vec![0_u64; words(image.len() as u32)];
-        let (first, last) = (value / GRANULE, (value + T::SIZE - 1) / GRANULE);
-        mark(&mut bits, first, last + 1 - first);
-        let mut check = Check::<false>::new(image, &mut bits);
-        let whole = T::check(&mut check, value).and_then(|()| check.finish()).is_ok();
-        let granule = place / GRANULE;
-        !whole || bits[granule as usize / 64] >> (granule % 64) & 1 != 0
+/// Whether a place lies in the shared value in a block, or in what that leads to. True if this cannot be
+/// determined.
+fn reaches<T: Stored>(memory: &mut Memory, block: u32, place: u32) -> bool {
+    let mut reached = memory.reached.take().unwrap_or_default();
+    let size = memory.bytes().len() as u32;
+    let before = reached.values.len();
+    reached.cover(size);
+    let mut walk =
+        Check::<false>::walk(memory.bytes(), &mut reached.bits, std::mem::take(&mut reached.values));
+    let good = walk.shared_value::<T, One<T>>(block, Shared::<T>::bytes(T::SIZE), Shared::<T>::VALUE).is_ok();
+    reached.values = walk.into_shared();
+    memory.walked += (reached.values.len() - before) as u64;
+    if !good {
+        // There was no memory for the walk.
+        return true;
     }
+    let marked = reached.has(place);
+    memory.reached = Some(reached);
+    if !marked {
+        return false;
+    }
+    let value = (block, Shared::<T>::bytes(T::SIZE), Shared::<T>::VALUE);
+    let (found, walked) = Check::<false>::search::<T, One<T>>(memory.bytes(), place, value);
+    memory.walked += walked as u64;
+    found.unwrap_or(true)
 }
 
 /// The target of a shared link during a call of [`Mut::share`].

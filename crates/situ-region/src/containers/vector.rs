@@ -91,7 +91,7 @@ fn grow<T: Stored>(memory: &mut Memory, at: u32, cap: u32, wanted: u32) -> Resul
     }
     let block = target(memory.bytes(), at);
     if cap == 0 || !memory.extend(block, bytes::<T>(cap), room) {
-        let fresh = memory.allocate(room)?;
+        let fresh = memory.allocate_for(at, room)?;
         if cap != 0 {
             let count = len(memory.bytes(), at);
             relocate::<T>(memory, block, fresh, count);

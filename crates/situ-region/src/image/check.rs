@@ -10,16 +10,7 @@ use crate::error::invalid;
 use crate::image::versions::Versions;
 use crate::memory::granule::{GRANULE, ROOT, halves_at, in_granules, is_zero_behind, u32_at};
 use crate::memory::later::{LEVELS, Place};
-
-/// A shared value that a check has reached.
-struct Met {
-    of: TypeId,
-    /// The number of links that led to it, and the number it states.
-    links: u32,
-    count: u32,
-    /// Its check is still in progress; a link to it now would lie within it.
-    open: bool,
-}
+use crate::memory::reached::Met;
 
 /// The target of a link of one type, in a check.
 pub(crate) trait CheckBehind {
@@ -51,6 +42,11 @@ pub struct Check<'a, const CANONICAL: bool> {
     edges: Vec<(u32, u32)>,
     /// The versions, if the image has others than this program.
     pub(crate) versions: Option<&'a Versions>,
+    /// The image is valid, and is walked to mark what a value reaches; some of it may be marked already.
+    walks: bool,
+    /// In a walk without a bitmap, the place that is searched for, and whether a block has it.
+    sought: u32,
+    found: bool,
 }
 
 // Functions that nearly every value needs are always inlined: a call with its saved registers takes as long
@@ -59,7 +55,60 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
     #[inline]
     pub(crate) fn new(image: &'a [u8], bits: &'a mut [u64]) -> Self {
         let (later, shared, edges) = (VecDeque::new(), BTreeMap::new(), Vec::new());
-        Self { image, bits, cursor: 0, depth: 0, later, shared, within: 0, edges, versions: None }
+        Self {
+            image,
+            bits,
+            cursor: 0,
+            depth: 0,
+            later,
+            shared,
+            within: 0,
+            edges,
+            versions: None,
+            walks: false,
+            sought: 0,
+            found: false,
+        }
+    }
+
+    /// A walk over values of a valid image. It does not visit the shared values in `known` again.
+    pub(crate) fn walk(image: &'a [u8], bits: &'a mut [u64], known: BTreeMap<u32, Met>) -> Self {
+        Self { shared: known, walks: true, ..Self::new(image, bits) }
+    }
+
+    /// Searches a place in all that the shared value in a block leads to, as [`shared_value`] walks it. Returns
+    /// whether it is there, and the number of shared values that were visited.
+    ///
+    /// [`shared_value`]: Self::shared_value
+    pub(crate) fn search<T: 'static, B: CheckBehind>(
+        image: &[u8],
+        place: u32,
+        (block, bytes, offset): (u32, u64, u32),
+    ) -> (Result<bool, Invalid>, usize) {
+        let none = Check::<CANONICAL>::new(image, &mut []);
+        let mut search = Check { walks: true, sought: place, ..none };
+        let searched = search.shared_value::<T, B>(block, bytes, offset).map(|()| search.found);
+        (searched, search.shared.len())
+    }
+
+    /// The shared values that were visited, and those that were known before.
+    pub(crate) fn into_shared(self) -> BTreeMap<u32, Met> {
+        self.shared
+    }
+
+    /// Walks the shared value in a block of `bytes` bytes, at `offset`, unless it is known.
+    pub(crate) fn shared_value<T: 'static, B: CheckBehind>(
+        &mut self,
+        block: u32,
+        bytes: u64,
+        offset: u32,
+    ) -> Result<(), Invalid> {
+        if self.shared.contains_key(&block) {
+            return Ok(());
+        }
+        self.claim_at(block, i64::from(block), bytes, bytes)?;
+        self.shared_first::<T, B>(block, block, [block + offset, 0, 0])?;
+        self.finish()
     }
     #[inline]
     pub(crate) fn image(&self) -> &'a [u8] {
@@ -195,7 +244,10 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
             return invalid(at, InvalidProblem::Unaligned { to: block });
         }
         if !mark(self.bits, block / GRANULE, whole as u32 / GRANULE) {
-            return invalid(at, InvalidProblem::Overlap { to: block });
+            if !self.walks {
+                return invalid(at, InvalidProblem::Overlap { to: block });
+            }
+            self.found |= self.sought.wrapping_sub(block) < whole as u32;
         }
         Ok(())
     }
@@ -278,7 +330,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
             self.within = next.within;
             (next.visit)(self, next.place).map_err(|error| error.in_member("(deep)"))?;
         }
-        self.no_cycles()
+        if self.walks { Ok(()) } else { self.no_cycles() }
     }
 
     /// Checks that no chain of links leads from a shared value to itself. Without noted visits, this is known
@@ -312,7 +364,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
     /// Notes a link from the shared value that is being checked.
     #[inline]
     fn links_to(&mut self, at: u32, block: u32) -> Result<(), Invalid> {
-        if self.within != 0 {
+        if self.within != 0 && !self.walks {
             if self.edges.try_reserve(1).is_err() {
                 let bytes = (self.edges.len() as u64 + 1) * size_of::<(u32, u32)>() as u64;
                 return invalid(at, InvalidProblem::NoMemory { bytes });

@@ -9,6 +9,7 @@ use crate::memory::backing::{Backing, Store, total_for};
 use crate::memory::granule::{GRANULE, MAX_SIZE, in_granules};
 use crate::memory::later::{Later, Place};
 use crate::memory::options::Options;
+use crate::memory::reached::Reached;
 use crate::memory::space::{Growth, Space, heap_layout, try_allocate_zeroed};
 
 /// Freed blocks of at most this many granules are kept in caches, up to `CACHE_DEPTH` of each size.
@@ -37,6 +38,10 @@ pub struct Memory {
     allocation: Allocation,
     caches: [Cache; CACHED_SIZES],
     later: Later<fn(&mut Memory, Place)>,
+    /// What shared values reach, since the first link that could have made a cycle.
+    pub(crate) reached: Option<Box<Reached>>,
+    /// The number of shared values that were walked to find cycles.
+    pub(crate) walked: u64,
 }
 
 impl Deref for Memory {
@@ -93,7 +98,8 @@ impl Memory {
         let growth = Growth { limit, percent, zero_on_free };
         // SAFETY: the caller's promise.
         let space = unsafe { Space::over(memory, size, kept, clean, growth, store) };
-        Self { space, allocation, caches: [Cache::default(); CACHED_SIZES], later: Later::default() }
+        let caches = [Cache::default(); CACHED_SIZES];
+        Self { space, allocation, caches, later: Later::default(), reached: None, walked: 0 }
     }
 
     /// `size` bytes of zeros on the heap, all in use.
@@ -129,10 +135,44 @@ impl Memory {
         }
     }
 
-    /// Allocates a zeroed block: from a cache, from the first run of free granules that is long enough, or at
-    /// the end.
+    /// Allocates a zeroed block for an unknown container.
     #[inline]
     pub(crate) fn allocate(&mut self, bytes: u64) -> Result<u32, Full> {
+        let block = self.take_block(bytes)?;
+        if let Some(reached) = &mut self.reached {
+            reached.taken(block, bytes, true);
+        }
+        Ok(block)
+    }
+
+    /// Allocates a zeroed block for the container at `at`.
+    #[inline]
+    pub(crate) fn allocate_for(&mut self, at: u32, bytes: u64) -> Result<u32, Full> {
+        let block = self.take_block(bytes)?;
+        if let Some(reached) = &mut self.reached {
+            let marked = reached.has(at);
+            reached.taken(block, bytes, marked);
+        }
+        Ok(block)
+    }
+
+    /// As [`Space::extend`].
+    #[inline]
+    pub(crate) fn extend(&mut self, block: u32, old: u64, new: u64) -> bool {
+        let extended = self.space.extend(block, old, new);
+        if let (true, Some(reached)) = (extended, &mut self.reached) {
+            let (marked, old) = (reached.has(block), in_granules(old));
+            if in_granules(new) > old {
+                reached.taken(block + old as u32, in_granules(new) - old, marked);
+            }
+        }
+        extended
+    }
+
+    /// Takes a zeroed block: from a cache, from the first run of free granules that is long enough, or at the
+    /// end.
+    #[inline]
+    fn take_block(&mut self, bytes: u64) -> Result<u32, Full> {
         if bytes > u64::from(MAX_SIZE) {
             return Err(self.full());
         }
@@ -243,18 +283,21 @@ impl Memory {
     /// Copies another memory of the same size, with its bitmap and caches.
     pub(crate) fn become_copy(&mut self, other: &Self) {
         self.space.become_copy(&other.space);
+        self.reached = None;
         self.caches = other.caches;
     }
 
     /// Copies an image that is at most as large, with all of it in use.
     pub(crate) fn become_compact(&mut self, image: &[u8]) {
         self.space.become_compact(image);
+        self.reached = None;
         self.caches = [Cache::default(); CACHED_SIZES];
     }
 
     /// As [`Space::close_gaps`]. The caches are empty.
     pub(crate) fn close_gaps(&mut self) {
         self.space.close_gaps();
+        self.reached = None;
         self.caches = [Cache::default(); CACHED_SIZES];
     }
 

@@ -10,6 +10,7 @@
 //!   later       what a walk visits later: the targets at the ends of long chains of links
 //!   slide       the walk over all links that compaction needs
 //!   options     the options of a region
+//!   reached     what shared values can reach: new links are tested for cycles with it
 //! ```
 
 pub(crate) mod allocation;
@@ -19,5 +20,6 @@ pub(crate) mod compact;
 pub(crate) mod granule;
 pub(crate) mod later;
 pub(crate) mod options;
+pub(crate) mod reached;
 pub(crate) mod slide;
 pub(crate) mod space;

@@ -13,6 +13,7 @@ mod market;
 mod market_program;
 mod memory;
 mod model;
+mod sharing;
 mod signature;
 mod source;
 mod types;

@@ -6,10 +6,14 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <unordered_map>
+#include <utility>
 
 #include "situ/region/detail/later.hpp"
 #include "situ/region/detail/staged.hpp"
 #include "situ/region/detail/swap.hpp"
+#include "situ/region/image/check.hpp"
+#include "situ/region/memory/reached.hpp"
 
 namespace situ {
 
@@ -63,7 +67,8 @@ class region_shared {
   /// is no room.
   template <class... Args>
   [[nodiscard]] T* try_emplace(const Args&... args) {
-    auto* const made_block = static_cast<std::byte*>(region_detail::allocate(region(), block_bytes()));
+    auto* const made_block =
+        static_cast<std::byte*>(region_detail::allocate_for(this, region(), block_bytes()));
     if (made_block == nullptr) return nullptr;
     region_detail::unfinished<T> made(region(), made_block + offset(), made_block, block_bytes());
     if (!region_detail::store_all(*made, args...)) return nullptr;
@@ -88,11 +93,8 @@ class region_shared {
     }
     region_shared& source = const_cast<region_shared&>(other);
     if (region() == nullptr || source.region() != region()) return try_emplace(*other);
-    if (may_hold_itself()) {
-      region_detail::place_finder finder(this);
-      if (finder.finds_in(*other)) return refuse();
-    }
     std::byte* const to = source.block();
+    if (may_hold_itself() && leads_here(to)) return refuse();
     ++*source.links();  // first: when this link leaves its value, the other link may go with it
     reset();
     lead_to(to, false);
@@ -182,6 +184,32 @@ class region_shared {
   void lead_to(std::byte* to, bool is_new = true) noexcept {
     data_ = region_detail::link_from(this, to);
     if (is_new) *links() = 1;
+  }
+  /// Whether the value in a block leads to this link. True without memory to find out.
+  [[nodiscard]] bool leads_here(const std::byte* to) {
+    using region_detail::reached_marks;
+    region_detail::header* const h = region();
+    region_detail::state* const s = region_detail::state_of(h);
+    if (s == nullptr) return true;
+    reached_marks* const marks = reached_marks::of(h, s->marks);
+    if (marks == nullptr) return true;
+    // Unless the walk ends, no marks are left.
+    const std::uint64_t number = std::exchange(s->marks, 0);
+    const std::size_t before = marks->values().size();
+    std::byte* const image = region_detail::bytes_of(h);
+    const auto block = static_cast<std::uint32_t>(to - image);
+    region_detail::checker<false> walk(image, h->size, marks->bits(), marks->values());
+    const bool is_walked = walk.template walk_shared<T>(block, offset());
+    reached_marks::walked() += marks->values().size() - before;
+    if (!is_walked) return true;
+    s->marks = number;
+    if (!marks->has(this)) return false;
+    std::unordered_map<std::uint32_t, region_detail::met_value> values;
+    const auto here = static_cast<std::uint32_t>(region_detail::bytes_of(this) - image);
+    region_detail::checker<false> search(image, h->size, here, values);
+    const bool is_searched = search.template walk_shared<T>(block, offset());
+    reached_marks::walked() += values.size();
+    return !is_searched || search.found();
   }
   bool refuse() noexcept {
     region()->refused = 1;

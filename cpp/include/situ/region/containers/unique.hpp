@@ -53,7 +53,7 @@ class region_unique {
   /// Makes a new value in place of the old one. Returns null and changes nothing if there is no room.
   template <class... Args>
   [[nodiscard]] T* try_emplace(const Args&... args) {
-    void* block = region_detail::allocate(region(), sizeof(T));
+    void* block = region_detail::allocate_for(this, region(), sizeof(T));
     if (block == nullptr) return nullptr;
     region_detail::unfinished<T> made(region(), block, block, sizeof(T));
     if (!region_detail::store_all(*made, args...)) return nullptr;

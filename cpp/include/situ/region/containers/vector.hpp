@@ -509,7 +509,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
       cap_ = static_cast<std::uint32_t>(capacity);
       return true;
     }
-    void* block = region_detail::allocate(region(), bytes(capacity), bytes(len_));
+    void* block = region_detail::allocate_for(this, region(), bytes(capacity), bytes(len_));
     if (block == nullptr) return false;
     take_block(block, capacity);
     return true;
@@ -552,7 +552,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
             found.here = true;
             return true;
           }
-          void* const block = region_detail::allocate(region(), bytes(capacity), bytes(written));
+          void* const block = region_detail::allocate_for(this, region(), bytes(capacity), bytes(written));
           found.block = static_cast<T*>(block);
           found.capacity = capacity;
           return block != nullptr;
@@ -569,7 +569,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
         cap_ = static_cast<std::uint32_t>(capacity);
         return try_emplace_back(args...);
       }
-      void* const block = region_detail::allocate(region(), bytes(capacity), bytes(len_));
+      void* const block = region_detail::allocate_for(this, region(), bytes(capacity), bytes(len_));
       if (block != nullptr) [[likely]]
         return emplace_moving(static_cast<T*>(block), capacity, args...);
     }

@@ -239,7 +239,7 @@ class hash_table {
   /// Moves the slots to a block for `capacity` of them.
   [[nodiscard]] bool change_capacity(std::uint64_t capacity) {
     if (block_bytes(capacity) > max_size) return refuse_size(region());
-    auto* const fresh = static_cast<std::byte*>(allocate(region(), block_bytes(capacity)));
+    auto* const fresh = static_cast<std::byte*>(allocate_for(this, region(), block_bytes(capacity)));
     if (fresh == nullptr) return false;
     if (hash_index::is_needed(capacity)) {
       hash_index made(fresh, capacity, sizeof(Slot));

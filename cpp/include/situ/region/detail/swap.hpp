@@ -32,6 +32,7 @@ requires region_detail::has_links<T>
 [[nodiscard]] bool try_swap(T& a, T& b) {
   if (&a == &b) return true;
   if (region_detail::refused_swap(a, b).is) return false;
+  region_detail::end_marks(region_detail::header_of(a));
   region_detail::exchange(a, b);
   return true;
 }
@@ -42,6 +43,7 @@ void swap(T& a, T& b) {
   if (&a == &b) return;
   if (const auto refusal = region_detail::refused_swap(a, b); refusal.is)
     detail::raise(region_error(refusal.fault, 0));
+  region_detail::end_marks(region_detail::header_of(a));
   region_detail::exchange(a, b);
 }
 

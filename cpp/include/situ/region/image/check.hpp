@@ -14,6 +14,7 @@
 #include "situ/region/detail/later.hpp"
 #include "situ/region/detail/reflect.hpp"
 #include "situ/region/image/versions.hpp"
+#include "situ/region/memory/reached.hpp"
 
 namespace situ::region_detail {
 
@@ -82,6 +83,27 @@ class checker {
         bits_(bits),
         versions_(versions) {
     if constexpr (!Canonical) mark_bits<false>(bits_, 0, cursor_ / granule);
+  }
+
+  /// A walk over values of a valid image, to mark what they reach. It does not visit the shared values in
+  /// `known` again, and adds those that it visits.
+  checker(const std::byte* image, std::uint32_t size, std::uint64_t* bits,
+          std::unordered_map<std::uint32_t, met_value>& known) noexcept
+      : image_(image), size_(size), cursor_(0), bits_(bits), versions_(nullptr), known_(&known) {}
+  /// A search for the byte at `sought`, in all that a value of a valid image leads to.
+  checker(const std::byte* image, std::uint32_t size, std::uint32_t sought,
+          std::unordered_map<std::uint32_t, met_value>& known) noexcept
+      : checker(image, size, nullptr, known) {
+    sought_ = sought;
+  }
+  /// Whether a search met the byte.
+  [[nodiscard]] bool found() const noexcept { return found_; }
+  /// Walks the shared value `offset` bytes into a block, unless it is known. Returns false without memory.
+  template <class T>
+  [[nodiscard]] bool walk_shared(std::uint32_t block, std::uint32_t offset) {
+    std::uint32_t claimed = 0;
+    return met().contains(block) || (claim(block, 0, offset + sizeof(T), offset + sizeof(T), claimed) &&
+                                     first_shared<T>(block, offset) && finish());
   }
 
   [[nodiscard]] const std::byte* at(std::uint32_t offset) const noexcept { return image_ + offset; }
@@ -167,7 +189,11 @@ class checker {
       }
       block = static_cast<std::uint32_t>(to);
       if (block % granule != 0) return fail(region_problem::unaligned_link, at, block);
-      if (!take_block(block / granule, static_cast<std::uint32_t>(whole / granule)))
+      if (bits_ == nullptr) [[unlikely]] {
+        found_ = found_ || sought_ - block < whole;
+        return true;
+      }
+      if (!take_block(block / granule, static_cast<std::uint32_t>(whole / granule)) && known_ == nullptr)
         return fail(region_problem::overlap, at, block);
       return true;
     }
@@ -223,32 +249,22 @@ class checker {
   [[nodiscard]] bool shared(std::uint32_t at, std::int32_t link, std::uint32_t offset, std::uint32_t bytes) {
     std::uint32_t block = 0;
     if (!peek(at, link, block)) return false;
-    if (const auto known = shared_.find(block); known != shared_.end()) {
-      shared_value& to = known->second;
+    if (const auto known = met().find(block); known != met().end()) {
+      met_value& to = known->second;
       if (to.type != &type_mark<T>) return fail(region_problem::shared_type, at, block);
       if (to.open) return fail(region_problem::holds_itself, at, block);
       ++to.found;
-      if (within_ != 0) edges_.emplace_back(within_, block);
+      note_edge(block);
       return true;
     }
     if (!claim(at, link, std::uint64_t{offset} + bytes, std::uint64_t{offset} + bytes, block)) return false;
-    if (within_ != 0) edges_.emplace_back(within_, block);
-    std::uint32_t links = 0;
-    std::memcpy(&links, image_ + block, sizeof(links));
-    shared_value& first =
-        shared_.try_emplace(block, shared_value{&type_mark<T>, links, 1, true}).first->second;
-    if (!zero(block + 4, block + offset)) return false;
-    const std::uint32_t outer = std::exchange(within_, block);
-    const bool good = deeper(
-        [this, place = block + offset] { return value(*reinterpret_cast<const T*>(image_ + place), place); });
-    within_ = outer;
-    first.open = false;
-    return good;
+    note_edge(block);
+    return zero(block + 4, block + offset) && first_shared<T>(block, offset);
   }
   /// Whether the number of links found to each shared value equals its count. Called at the end.
   [[nodiscard]] bool shared_counts() {
-    const std::pair<const std::uint32_t, shared_value>* wrong = nullptr;
-    for (const auto& each : shared_) {
+    const std::pair<const std::uint32_t, met_value>* wrong = nullptr;
+    for (const auto& each : met()) {
       if (is_newer() && each.second.links > each.second.found) continue;
       if (each.second.links != each.second.found && (wrong == nullptr || each.first < wrong->first))
         wrong = &each;
@@ -311,7 +327,30 @@ class checker {
     return (before & mask) == 0;
   }
   [[gnu::noinline]] bool take_words(std::uint32_t from, std::uint32_t count) noexcept {
-    return take_bits(bits_, from, count);
+    if (known_ == nullptr) return take_bits(bits_, from, count);
+    mark_bits<false>(bits_, from, count);
+    return true;
+  }
+  /// The shared values that were met.
+  [[nodiscard]] std::unordered_map<std::uint32_t, met_value>& met() noexcept {
+    return known_ == nullptr ? shared_ : *known_;
+  }
+  /// Notes a link from the shared value that is being checked.
+  void note_edge(std::uint32_t block) {
+    if (within_ != 0 && known_ == nullptr) edges_.emplace_back(within_, block);
+  }
+  /// Checks the shared value `offset` bytes into a block, which is met for the first time.
+  template <class T>
+  [[nodiscard]] bool first_shared(std::uint32_t block, std::uint32_t offset) {
+    std::uint32_t links = 0;
+    std::memcpy(&links, image_ + block, sizeof(links));
+    met_value& first = met().try_emplace(block, met_value{&type_mark<T>, links, 1, true}).first->second;
+    const std::uint32_t outer = std::exchange(within_, block);
+    const bool good = deeper(
+        [this, place = block + offset] { return value(*reinterpret_cast<const T*>(image_ + place), place); });
+    within_ = outer;
+    first.open = false;
+    return good;
   }
   [[gnu::cold, gnu::noinline]] void note(region_problem problem, std::uint32_t at, std::uint64_t found,
                                          std::uint64_t limit) noexcept {
@@ -329,7 +368,7 @@ class checker {
 
   [[gnu::cold, gnu::noinline]] bool check_noted() {
     const auto begin = [this](std::uint32_t within) { within_ = within; };
-    return later_.finish(0, begin) ? no_cycles() : enter_member("(deep)");
+    return later_.finish(0, begin) ? known_ != nullptr || no_cycles() : enter_member("(deep)");
   }
   /// Checks that no chain of links leads from a shared value to itself. Without noted visits, this is known
   /// from values that are open.
@@ -339,7 +378,7 @@ class checker {
     std::unordered_map<std::uint32_t, std::uint32_t> links;
     for (const auto& edge : edges_) ++links[edge.second];
     std::vector<std::uint32_t> removed;
-    for (const auto& each : shared_) {
+    for (const auto& each : met()) {
       if (!links.contains(each.first)) removed.push_back(each.first);
     }
     while (!removed.empty()) {
@@ -399,20 +438,17 @@ class checker {
   std::uint32_t cursor_;
   std::uint64_t* bits_;
   const image_versions* versions_;
-  /// A shared value: its type, the number of links in its count and of those found. It is open while it is
-  /// being checked.
-  struct shared_value {
-    const char* type;
-    std::uint32_t links;
-    std::uint32_t found;
-    bool open;
-  };
   walk_visits later_;
   /// The block of the shared value that is being checked; 0 for none.
   std::uint32_t within_ = 0;
   /// The links from shared values to shared values, as pairs of blocks.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
-  std::unordered_map<std::uint32_t, shared_value> shared_;
+  std::unordered_map<std::uint32_t, met_value> shared_;
+  /// In a walk, the shared values that were met before or in it.
+  std::unordered_map<std::uint32_t, met_value>* known_ = nullptr;
+  /// In a search, the offset of the byte, and whether a block has it.
+  std::uint32_t sought_ = 0;
+  bool found_ = false;
   region_invalid error_{};
 };
 

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "situ/region/image/format.hpp"
+#include "situ/region/memory/reached.hpp"
 
 namespace situ::region_detail {
 
@@ -46,6 +47,8 @@ struct state {
   std::uint8_t allocator;
   /// The size of the last block that found no room after the region last got more memory, or 0.
   std::uint32_t wanted;
+  /// The number of the `reached_marks` of this region, or 0.
+  std::uint64_t marks;
   /// Freed blocks of one, two ... granules, still marked as in use.
   struct cache {
     std::uint32_t count;
@@ -312,9 +315,10 @@ class region_allocation {
 
 namespace situ::region_detail {
 
-/// Returns a block of `bytes`, or null if the region is full, frozen or absent. The block is zero, except the
-/// first `written` bytes, which the caller writes. (The talk's mallocN.)
-inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0) noexcept {
+/// Returns a block of `bytes` for the container at `place`, or null if the region is full, frozen or absent.
+/// The block is zero, except the first `written` bytes, which the caller writes. (The talk's mallocN.)
+inline void* allocate_for(const void* place, header* h, std::uint64_t bytes,
+                          std::uint64_t written = 0) noexcept {
   state* s = h == nullptr ? nullptr : state_of(h);
   if (s == nullptr || bytes == 0 || bytes > max_size) return nullptr;
   const auto count = static_cast<std::uint32_t>(in_granules(bytes) / granule);
@@ -348,9 +352,19 @@ inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0)
     s->wanted = static_cast<std::uint32_t>(bytes);
     return nullptr;
   }
+  if (s->marks != 0) [[unlikely]]
+    reached_marks::taken(h, s->marks, place, from, count);
   std::byte* block = bytes_of(h) + std::size_t{from} * granule;
   if (reused && !s->zero_on_free) std::memset(block + written, 0, std::size_t{count} * granule - written);
   return block;
+}
+/// The same for an unknown container.
+inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0) noexcept {
+  return allocate_for(nullptr, h, bytes, written);
+}
+/// Ends the `reached_marks` of a region: blocks move without their containers, or containers change places.
+inline void end_marks(header* h) noexcept {
+  if (state* const s = h == nullptr ? nullptr : state_of(h); s != nullptr) s->marks = 0;
 }
 
 /// Refuses sizes that no region can have, so that larger memory is not tried.
@@ -393,6 +407,8 @@ inline bool extend(header* h, void* block, std::uint64_t old_bytes, std::uint64_
   if (to > end && take_end(h, s, to - end, 0) == 0) return false;
   mark_bits<false>(s->bits(), from, inside);
   s->free_granules -= inside;
+  if (s->marks != 0) [[unlikely]]
+    reached_marks::taken(h, s->marks, block, from, to - from);
   if (!s->zero_on_free)
     std::memset(bytes_of(h) + std::size_t{from} * granule, 0, std::size_t{inside} * granule);
   return true;

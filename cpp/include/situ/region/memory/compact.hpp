@@ -169,6 +169,7 @@ inline void close_gaps(header* h, state* s) noexcept {
 template <class T>
 void compact_in_place(header* h, T& root) noexcept {
   state* const s = own_state(h);
+  end_marks(h);
   compaction_walk(h, nullptr).whole(root);
   flush_caches(h, s);
   const compacted_places places(s->bits(), (h->size / granule + 63) / 64);
