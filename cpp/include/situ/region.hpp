@@ -3,6 +3,7 @@
 // The folders of region/:
 //
 //   region.hpp movable.hpp policy.hpp convert.hpp error.hpp   the types that users hold, and their errors
+//   to_std.hpp   copies as types of the standard library
 //   containers/  string, vector, optional, unique, shared, union, and the maps and sets
 //   memory/      the allocator, compaction in place, and the address windows in which regions grow
 //   image/       the format of spec/region.md: header, checks, canonical images, versions, layout hashes
@@ -25,3 +26,4 @@
 #include "situ/region/movable.hpp"
 #include "situ/region/policy.hpp"
 #include "situ/region/region.hpp"
+#include "situ/region/to_std.hpp"

@@ -77,6 +77,8 @@ class region_string : public detail::text_search<region_string, char>,
   }
   [[nodiscard]] std::string_view view() const noexcept { return {data(), size()}; }
   operator std::string_view() const noexcept { return view(); }
+  /// A copy. There is no `c_str`, because the text has no terminating zero: use `str().c_str()`.
+  operator std::string() const { return str(); }
   [[nodiscard]] std::string str() const { return std::string(view()); }
   [[nodiscard]] iterator begin() noexcept { return data(); }
   [[nodiscard]] iterator end() noexcept { return data() + size(); }
@@ -273,6 +275,15 @@ class region_string : public detail::text_search<region_string, char>,
     return a.view() <=> b;
   }
   friend std::ostream& operator<<(std::ostream& out, const region_string& text) { return out << text.view(); }
+  [[nodiscard]] friend std::string operator+(const region_string& a, const region_string& b) {
+    return a.str().append(b.view());
+  }
+  [[nodiscard]] friend std::string operator+(const region_string& a, std::string_view b) {
+    return a.str().append(b);
+  }
+  [[nodiscard]] friend std::string operator+(std::string_view a, const region_string& b) {
+    return std::string(a).append(b.view());
+  }
 
   // The interface for walks over a region.
   static consteval bool has_links() { return true; }
