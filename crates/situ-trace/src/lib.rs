@@ -53,8 +53,8 @@ mod track_event;
 pub use self::collector::collect_any;
 #[cfg(all(not(loom), feature = "collector"))]
 pub use self::collector::{
-    Collector, CollectorOptions, ProducerSummary, Sink, StartError, StopError, Summary, WriterSummary, clean,
-    request_stop, running,
+    Collector, CollectorOptions, KeptCategories, ProducerSummary, Sink, StartError, StopError, Summary,
+    Trigger, WriterSummary, clean, request_stop, running,
 };
 #[cfg(all(not(loom), feature = "tracing"))]
 pub use self::track_event::layer;

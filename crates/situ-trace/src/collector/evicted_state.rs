@@ -177,6 +177,16 @@ impl EvictedState {
         }
     }
 
+    /// Returns the time of a sequence's own clock after its evicted packets, if it has one.
+    pub(super) fn clock_of(&self, sequence: u32) -> Option<u64> {
+        self.sequences.get(&sequence)?.clock_ns
+    }
+
+    /// Whether packets of a sequence are kept, or may come.
+    pub(super) fn has(&self, sequence: u32) -> bool {
+        self.sequences.contains_key(&sequence)
+    }
+
     /// Returns the sequences that have a clock of their own, and its time.
     pub(super) fn clocks(&self) -> Vec<(u32, u64)> {
         let clocks = self.sequences.iter().filter_map(|(number, known)| Some((*number, known.clock_ns?)));

@@ -16,12 +16,18 @@ use crate::reader::ReadTrace;
 use crate::shm::format::{CHUNK_HEADER, ChunkHeader, Header, PATCHES, WORDS_OFFSET, Words, WriterEntry};
 
 use super::assembler::PacketSink;
+use super::kept_categories::KeptCategories;
 use super::ring_reader::{Drained, RingReader};
 use super::sink::TraceOutput;
 
 const SESSION: u64 = 1;
 /// The size of the ring in memory: small, so that packets are evicted.
 const KEPT: usize = 2000;
+
+/// Memory for some categories, so that evicted events are also rewritten.
+fn kept() -> Vec<KeptCategories> {
+    ["", "b*"].map(|pattern| KeptCategories { pattern: pattern.to_owned(), bytes: KEPT }).into()
+}
 
 /// Takes numbers from the front of the bytes, and zeroes after their end.
 struct Program<'a>(&'a [u8]);
@@ -99,7 +105,8 @@ pub fn collect_any(bytes: &[u8]) -> Vec<u8> {
     let written = SharedBuffer::default();
     let mut both = FileAndRing {
         file: TraceOutput::to_writer(Box::new(written.clone())),
-        ring: TraceOutput::to_ring(Path::new("/dev/null"), KEPT).expect("/dev/null accepts every write"),
+        ring: TraceOutput::to_ring(Path::new("/dev/null"), KEPT, kept(), None)
+            .expect("/dev/null accepts every write"),
         packets: 0,
     };
     let (mut now, mut sequences) = (0u64, 1);

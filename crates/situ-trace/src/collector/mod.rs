@@ -7,6 +7,9 @@
 //!       assembler    fragments of one writer -> packets
 //!     sink           packets -> a file, or memory that keeps the newest
 //!       evicted_state  the state from evicted packets that newer ones need
+//!       kept_categories  events of categories with memory of their own
+//!       trigger    the events at which the memory is written
+//!       event_names  names of events, for both
 //!     clocks         snapshots of the clocks
 //!     damage         how many parts of rings were damaged
 //! options summary    the settings and the result of a session
@@ -18,19 +21,24 @@ mod assembler;
 mod cleanup;
 mod clocks;
 mod damage;
+mod event_names;
 mod evicted_state;
 #[cfg(any(test, fuzzing))]
 mod fuzz;
+mod kept_categories;
 mod options;
 mod ring_reader;
 mod session;
 mod sink;
 mod summary;
+mod trigger;
 mod worker;
 
 pub use cleanup::clean;
 #[cfg(fuzzing)]
 pub use fuzz::collect_any;
+pub use kept_categories::KeptCategories;
 pub use options::{CollectorOptions, Sink};
 pub use session::{Collector, StartError, StopError, request_stop, running};
 pub use summary::{ProducerSummary, Summary, WriterSummary};
+pub use trigger::Trigger;

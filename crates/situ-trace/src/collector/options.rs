@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::kept_categories::KeptCategories;
+use super::trigger::Trigger;
 use crate::shm::session::Policy;
 
 /// The destination of a trace.
@@ -51,6 +53,12 @@ pub struct CollectorOptions {
     pub policy: Policy,
     /// The maximum time that finished packets lie in a ring that is less than half full.
     pub period: Duration,
+    /// Categories whose events have memory of their own, beside that of a [`Sink::Ring`]: other events do not
+    /// evict them. The first pattern that fits counts. Has no effect with other sinks.
+    pub kept: Vec<KeptCategories>,
+    /// When the memory of a [`Sink::Ring`] is written. Without a trigger, it is written at the end. Has no
+    /// effect with other sinks.
+    pub trigger: Option<Trigger>,
 }
 
 impl CollectorOptions {
@@ -63,6 +71,8 @@ impl CollectorOptions {
             chunk_bytes: 4096,
             policy: Policy::Drop,
             period: Duration::from_millis(20),
+            kept: Vec::new(),
+            trigger: None,
         }
     }
 

@@ -109,7 +109,8 @@ impl Collector {
                 TraceOutput::to_file(&path).map_err(|source| StartError::Output { path, source })?
             }
             Sink::Ring { path, bytes } => {
-                TraceOutput::to_ring(&path, bytes).map_err(|source| StartError::Output { path, source })?
+                let made = TraceOutput::to_ring(&path, bytes, options.kept, options.trigger);
+                made.map_err(|source| StartError::Output { path, source })?
             }
             Sink::Writer(writer) => TraceOutput::to_writer(writer),
         };
@@ -153,8 +154,8 @@ impl Collector {
         self.shared.producers.load(Ordering::Relaxed)
     }
 
-    /// Waits until a process requests the session's end ([`request_stop`](crate::request_stop)) or writing
-    /// the trace fails, at most for `time` (`None`: without a limit). Returns whether that happened.
+    /// Waits until a process requests the session's end ([`request_stop`](crate::request_stop)), writing the
+    /// trace fails, or a [`Trigger`](crate::Trigger) has written its last file, at most for `time` (`None`: without a limit). Returns whether that happened.
     pub fn wait(&self, time: Option<Duration>) -> bool {
         let deadline = time.map(|time| Instant::now() + time);
         let mut should_end = self.shared.should_end.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,13 +1,15 @@
 //! Writes the trace to a file, or to memory that keeps the newest packets.
 
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::assembler::{PacketSink, varint};
 use super::clocks;
 use super::evicted_state::EvictedState;
+use super::kept_categories::{KeptCategories, KeptEvents};
+use super::trigger::{Trigger, TriggerWatch};
 
 /// The tag of `Trace.packet` (field 1, bytes), which precedes each packet.
 const PACKET_TAG: u8 = 0x0a;
@@ -21,11 +23,13 @@ pub(super) struct TraceOutput {
     error: Option<io::Error>,
     pub(super) bytes: u64,
     pub(super) evicted: u64,
+    /// The files that were written.
+    pub(super) files: Vec<PathBuf>,
 }
 
 enum Target {
     Stream(Box<dyn Write + Send>),
-    Ring { path: PathBuf, ring: Box<PacketRing> },
+    Ring { path: PathBuf, ring: Box<PacketRing>, watch: Option<Box<TriggerWatch>> },
 }
 
 /// The newest packets, and the state from evicted packets that the newest ones need.
@@ -34,6 +38,7 @@ struct PacketRing {
     packets: VecDeque<KeptPacket>,
     bytes: usize,
     evicted_state: EvictedState,
+    kept: KeptEvents,
 }
 
 struct KeptPacket {
@@ -53,17 +58,42 @@ impl PacketRing {
         while self.bytes + self.evicted_state.bytes() > self.limit
             && let Some(kept) = self.packets.pop_front()
         {
-            self.bytes -= kept.bytes.len() + OVERHEAD;
-            self.evicted_state.packet_evicted(kept.sequence, &kept.bytes, self.limit / 2);
-            evicted += 1;
+            let KeptPacket { sequence, bytes } = kept;
+            self.bytes -= bytes.len() + OVERHEAD;
+            let clock_ns = self.evicted_state.clock_of(sequence);
+            self.evicted_state.packet_evicted(sequence, &bytes, self.limit / 2);
+            evicted += self.kept.packet_evicted(sequence, &bytes, clock_ns);
+            if !self.evicted_state.has(sequence) {
+                self.kept.sequence_done(sequence);
+            }
         }
         evicted
+    }
+
+    /// Writes all packets into a file. Returns its size.
+    fn write(&self, path: &Path) -> io::Result<u64> {
+        let mut writer = BufWriter::with_capacity(BUFFER, File::create(path)?);
+        let mut bytes = 0;
+        for packet in self.kept.packets() {
+            bytes += write_packet(&mut writer, &[&packet])?;
+        }
+        for packet in self.evicted_state.packets() {
+            bytes += write_packet(&mut writer, &[packet])?;
+        }
+        for (sequence, at_ns) in self.evicted_state.clocks() {
+            bytes += write_packet(&mut writer, &[&clocks::sequence_begins(sequence, at_ns)])?;
+        }
+        for kept in &self.packets {
+            bytes += write_packet(&mut writer, &[&kept.bytes])?;
+        }
+        writer.flush()?;
+        Ok(bytes)
     }
 }
 
 impl TraceOutput {
     fn new(target: Target) -> Self {
-        Self { target, error: None, bytes: 0, evicted: 0 }
+        Self { target, error: None, bytes: 0, evicted: 0, files: Vec::new() }
     }
 
     pub(super) fn to_writer(writer: Box<dyn Write + Send>) -> Self {
@@ -71,16 +101,50 @@ impl TraceOutput {
     }
 
     pub(super) fn to_file(path: &Path) -> io::Result<Self> {
-        Ok(Self::to_writer(Box::new(File::create(path)?)))
+        let output = Self::to_writer(Box::new(File::create(path)?));
+        Ok(Self { files: vec![path.to_owned()], ..output })
     }
 
-    /// Keeps the newest `limit` bytes in memory, and writes them at the end.
-    pub(super) fn to_ring(path: &Path, limit: usize) -> io::Result<Self> {
+    /// Keeps the newest `limit` bytes in memory, and events of some categories for longer. Writes them at the
+    /// end, or when a trigger fires.
+    pub(super) fn to_ring(
+        path: &Path,
+        limit: usize,
+        kept: Vec<KeptCategories>,
+        trigger: Option<Trigger>,
+    ) -> io::Result<Self> {
         // Fails now if the path cannot be written.
-        File::create(path)?;
-        let ring =
-            PacketRing { limit, packets: VecDeque::new(), bytes: 0, evicted_state: EvictedState::default() };
-        Ok(Self::new(Target::Ring { path: path.to_owned(), ring: Box::new(ring) }))
+        match &trigger {
+            None => drop(File::create(path)?),
+            Some(trigger) => check_writable(&trigger.path(path, 1))?,
+        }
+        let ring = PacketRing {
+            limit,
+            packets: VecDeque::new(),
+            bytes: 0,
+            evicted_state: EvictedState::default(),
+            kept: KeptEvents::new(kept),
+        };
+        let watch = trigger.map(|trigger| Box::new(TriggerWatch::new(trigger)));
+        Ok(Self::new(Target::Ring { path: path.to_owned(), ring: Box::new(ring), watch }))
+    }
+
+    /// Writes the memory into a file, if a trigger has fired some time ago, or the session ends.
+    pub(super) fn write_due(&mut self, ends: bool) {
+        let Target::Ring { path, ring, watch: Some(watch) } = &mut self.target else { return };
+        let Some(file) = watch.take_due(path, ends) else { return };
+        match ring.write(&file) {
+            Ok(bytes) => {
+                self.bytes += bytes;
+                self.files.push(file);
+            }
+            Err(error) => self.error = self.error.take().or(Some(error)),
+        }
+    }
+
+    /// Whether a trigger has written its last file.
+    pub(super) fn is_done(&self) -> bool {
+        matches!(&self.target, Target::Ring { watch: Some(watch), .. } if watch.is_done())
     }
 
     fn write(&mut self, parts: &[&[u8]]) {
@@ -110,19 +174,10 @@ impl TraceOutput {
 
     /// Writes the rest. Returns the first error, if there was one.
     pub(super) fn finish(&mut self) -> io::Result<()> {
-        if let Target::Ring { path, ring } = &mut self.target {
-            let file = File::create(path)?;
-            let mut writer = BufWriter::with_capacity(BUFFER, file);
-            for packet in ring.evicted_state.packets() {
-                self.bytes += write_packet(&mut writer, &[packet])?;
-            }
-            for (sequence, at_ns) in ring.evicted_state.clocks() {
-                self.bytes += write_packet(&mut writer, &[&clocks::sequence_begins(sequence, at_ns)])?;
-            }
-            for kept in &ring.packets {
-                self.bytes += write_packet(&mut writer, &[&kept.bytes])?;
-            }
-            return writer.flush();
+        self.write_due(true);
+        if let Target::Ring { path, ring, watch: None } = &mut self.target {
+            self.bytes += ring.write(path)?;
+            self.files.push(path.clone());
         }
         self.flush();
         self.error.take().map_or(Ok(()), Err)
@@ -131,7 +186,10 @@ impl TraceOutput {
 
 impl PacketSink for TraceOutput {
     fn put(&mut self, sequence: u32, packet: &[u8], added: &[u8]) {
-        if let Target::Ring { ring, .. } = &mut self.target {
+        if let Target::Ring { ring, watch, .. } = &mut self.target {
+            if let Some(watch) = watch {
+                watch.look(sequence, packet);
+            }
             self.evicted += ring.push(sequence, [packet, added].concat().into());
         } else {
             self.write(&[packet, added]);
@@ -139,10 +197,20 @@ impl PacketSink for TraceOutput {
     }
 
     fn end(&mut self, sequence: u32) {
-        if let Target::Ring { ring, .. } = &mut self.target {
+        if let Target::Ring { ring, watch, .. } = &mut self.target {
             ring.evicted_state.sequence_ended(sequence);
+            if let Some(watch) = watch {
+                watch.end(sequence);
+            }
         }
     }
+}
+
+/// Checks that a file can be written, and changes nothing.
+fn check_writable(path: &Path) -> io::Result<()> {
+    let is_new = !path.exists();
+    OpenOptions::new().append(true).create(true).open(path)?;
+    if is_new { std::fs::remove_file(path) } else { Ok(()) }
 }
 
 fn write_packet(writer: &mut impl Write, parts: &[&[u8]]) -> io::Result<u64> {

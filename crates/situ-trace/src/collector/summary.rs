@@ -1,5 +1,7 @@
 //! The result of a session, as numbers.
 
+use std::path::PathBuf;
+
 use crate::shm::format::Lost;
 
 /// The result of a session.
@@ -11,6 +13,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Packets that the ring in memory evicted for newer ones.
     pub evicted: u64,
+    /// The files that were written: one, or with a trigger as many as events fired.
+    pub files: Vec<PathBuf>,
     /// All producers, in the order of arrival.
     pub producers: Vec<ProducerSummary>,
 }

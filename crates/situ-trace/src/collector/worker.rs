@@ -95,7 +95,11 @@ impl Worker {
                 self.output.flush();
                 compared = Instant::now();
             }
-            if self.shared.control.is_stop_requested(&self.shared.session) || self.output.has_failed() {
+            self.output.write_due(false);
+            if self.shared.control.is_stop_requested(&self.shared.session)
+                || self.output.has_failed()
+                || self.output.is_done()
+            {
                 self.signal_end();
             }
             // While more data is there, sleeping costs more than it saves.
@@ -213,6 +217,7 @@ impl Worker {
             self.summary.producers.iter().flat_map(|producer| &producer.writers).map(|w| w.packets).sum();
         self.summary.bytes = self.output.bytes;
         self.summary.evicted = self.output.evicted;
+        self.summary.files = std::mem::take(&mut self.output.files);
         Ok(self.summary)
     }
 }

@@ -2,6 +2,7 @@
 //! Packets refer only to earlier state, even after losses.
 
 mod perfetto;
+mod rings;
 mod rules;
 mod session;
 mod strict;
@@ -53,6 +54,7 @@ fn events_of_programs_are_in_the_trace() {
     losses_take_no_more_than_themselves(&recording);
     tracks::check(&recording);
     events_are_small(&recording);
+    rings::check(&recording);
 }
 
 /// Times are differences. The numbers below are counted by hand: an event has its time 1 + 1 to 4, its flags

@@ -1,10 +1,11 @@
 //! Sessions in a scratch directory.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use situ_memory::Root;
 use situ_testkit::Scratch;
-use situ_trace::{Category, Collector, CollectorOptions, category, instant};
+use situ_trace::{Category, Collector, CollectorOptions, Summary, category, instant};
 
 category!(PROBE, "probe");
 
@@ -34,16 +35,31 @@ impl Recording {
         options: impl FnOnce(CollectorOptions) -> CollectorOptions,
         work: impl FnOnce(),
     ) -> Vec<u8> {
-        let path = self.0.join("trace.pftrace");
-        let collector = Collector::start(&self.root(), options(CollectorOptions::to_file(&path))).unwrap();
-        until(&PROBE, true);
-        instant!(PROBE, "begin");
-        work();
-        let summary = collector.stop().unwrap();
-        until(&PROBE, false);
-        let bytes = std::fs::read(&path).unwrap();
+        let summary = self.collect(options, |_| work());
+        let bytes = std::fs::read(self.path()).unwrap();
         assert_eq!(summary.bytes, bytes.len() as u64);
         bytes
+    }
+
+    /// The file of a trace.
+    pub fn path(&self) -> PathBuf {
+        self.0.join("trace.pftrace")
+    }
+
+    /// The result of a session with `work`.
+    pub fn collect(
+        &self,
+        options: impl FnOnce(CollectorOptions) -> CollectorOptions,
+        work: impl FnOnce(&Collector),
+    ) -> Summary {
+        let options = options(CollectorOptions::to_file(self.path()));
+        let collector = Collector::start(&self.root(), options).unwrap();
+        until(&PROBE, true);
+        instant!(PROBE, "begin");
+        work(&collector);
+        let summary = collector.stop().unwrap();
+        until(&PROBE, false);
+        summary
     }
 }
 
