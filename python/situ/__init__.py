@@ -36,6 +36,7 @@ from ._errors import (
     TakeError,
     HeldError,
     TimeoutError,
+    UnknownKeyError,
 )
 from ._native import (
     Array,
@@ -51,6 +52,7 @@ from ._native import (
     copies,
     now_ns,
 )
+from ._blackboard import BlackboardReader, BlackboardWriter
 from ._node import Node
 from ._service import Client, Server, Service
 from ._topic import Publisher, Subscriber
@@ -109,6 +111,8 @@ def __getattr__(name: str) -> _Any:
 
 __all__ = [
     "Array",
+    "BlackboardReader",
+    "BlackboardWriter",
     "BorrowedError",
     "CallError",
     "Client",
@@ -147,6 +151,7 @@ __all__ = [
     "Timer",
     "Type",
     "Union",
+    "UnknownKeyError",
     "WaitSet",
     "copies",
     "debug",

@@ -54,7 +54,14 @@ class TimeoutError(Error, builtins.TimeoutError):
 
 
 class NotFoundError(Error, LookupError):
-    """There is no such topic or service."""
+    """There is no such topic, service or blackboard."""
+
+
+class UnknownKeyError(Error, KeyError):
+    """A blackboard has no such key."""
+
+    # The text of a `KeyError` is shown quoted.
+    __str__ = Exception.__str__
 
 
 class CallError(Error):

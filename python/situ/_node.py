@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Tuple, Type, TypeVar, Union, overload
 
 from . import _native
+from ._blackboard import BlackboardReader, BlackboardWriter
 from ._endpoint import Closing, poll
 from ._errors import NotFoundError, SchemaError
 from ._service import Client, Server, Service
@@ -317,6 +318,89 @@ class Node(_native.Node, Closing):
         if types is None:
             raise SchemaError(f"name the types of service {service!r}: `request` and `reply`, or `type` and `schema`")
         made: Server[Any, Any] = Server(self, service, types[0], types[1], options)
+        self._endpoints.add(made)
+        return made
+
+    if TYPE_CHECKING:
+
+        @overload
+        def blackboard_writer(self, name: str, keys: Iterable[str], *, type: Type[M]) -> BlackboardWriter[M]: ...
+        @overload
+        def blackboard_writer(
+            self,
+            name: str,
+            keys: Iterable[str],
+            *,
+            type: Union[str, _native.Type],
+            schema: SchemaLike = None,
+            include: Iterable[Any] = (),
+        ) -> BlackboardWriter[Any]: ...
+
+    def blackboard_writer(
+        self,
+        name: str,
+        keys: Iterable[str],
+        *,
+        type: TypeLike,
+        schema: SchemaLike = None,
+        include: Iterable[Any] = (),
+    ) -> BlackboardWriter[Any]:
+        """Creates a blackboard with these keys, and its writer. It has one writer at a time.
+
+        The type is given as to `publisher`. It needs a flat form without `@bulk` members, of at most 64 KiB.
+        """
+        handle = find_type(type, schema, include)
+        if handle is None:
+            raise SchemaError(f"the type {type} is not known: name the file that defines it with `schema`")
+        made: BlackboardWriter[Any] = BlackboardWriter(self, name, list(keys), handle)
+        self._endpoints.add(made)
+        return made
+
+    if TYPE_CHECKING:
+
+        @overload
+        def blackboard_reader(
+            self, name: str, *, type: Type[M], wait: Optional[float] = 5.0
+        ) -> BlackboardReader[M]: ...
+        @overload
+        def blackboard_reader(
+            self,
+            name: str,
+            *,
+            type: Union[str, _native.Type, None] = None,
+            schema: SchemaLike = None,
+            include: Iterable[Any] = (),
+            wait: Optional[float] = 5.0,
+        ) -> BlackboardReader[Any]: ...
+
+    def blackboard_reader(
+        self,
+        name: str,
+        *,
+        type: TypeLike = None,
+        schema: SchemaLike = None,
+        include: Iterable[Any] = (),
+        wait: Optional[float] = 5.0,
+    ) -> BlackboardReader[Any]:
+        """Opens a blackboard. Without `type`, the type is the blackboard's own.
+
+        If there is none yet, it waits for the writer: at most `wait` seconds, or for ever if `wait` is None.
+        """
+        handle = find_type(type, schema, include)
+        if handle is None and type is not None:
+            raise SchemaError(f"the type {type} is not known: name the file that defines it with `schema`")
+        missing: List[NotFoundError] = []
+
+        def look() -> Optional[BlackboardReader[Any]]:
+            try:
+                return BlackboardReader(self, name, handle)
+            except NotFoundError as error:
+                missing[:] = [error]
+                return None
+
+        made = poll(look, wait, _POLL)
+        if made is None:
+            raise missing[0]
         self._endpoints.add(made)
         return made
 

@@ -33,6 +33,10 @@ pub enum Kind {
     Forked,
     /// The time is over.
     Timeout,
+    /// There is no such topic, service or blackboard.
+    NotFound,
+    /// A blackboard has no such key.
+    Key,
     /// A call of a service cannot be made, or gets no reply.
     Call,
     /// A recording cannot be read, written or played.
@@ -54,6 +58,8 @@ impl Kind {
             Self::Borrowed => "BorrowedError",
             Self::Forked => "ForkedError",
             Self::Timeout => "TimeoutError",
+            Self::NotFound => "NotFoundError",
+            Self::Key => "UnknownKeyError",
             Self::Call => "CallError",
             Self::Record => "RecordError",
         }

@@ -7,6 +7,7 @@
 //!   subscriber     subscribers
 //!   service        clients and servers; endpoint is what subscribers, clients and servers share
 //!   service_loan   requests and replies that are written in place; template new flat messages in lent memory
+//!   blackboard     blackboards
 //!   message        messages: the base of the classes of all types; info what the bus tells of them
 //!     encode         the bytes of messages that are sent
 //!     view           flat messages, read and written in place; list_view their sequences
@@ -26,6 +27,7 @@
 use pyo3::prelude::*;
 
 mod array;
+mod blackboard;
 mod content;
 mod convert;
 mod encode;
@@ -75,6 +77,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     situ_trace::install();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<array::Array>()?;
+    module.add_class::<blackboard::BlackboardReaderHandle>()?;
+    module.add_class::<blackboard::BlackboardWriterHandle>()?;
     module.add_class::<events::EventHandle>()?;
     module.add_class::<view::ListView>()?;
     module.add_class::<info::Info>()?;

@@ -97,6 +97,15 @@ def test_docstrings(module, root):
             assert runner.failures == 0, test.name
 
 
+def test_the_blackboard_of_the_book(node, capsys):
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "src" / "blackboard.md"
+    code = page.read_text().split("```python\n")[1].split("```")[0]
+    Pose = situ.Schema(text="@flat struct Pose { double x; double y; double heading; };").find("Pose").cls
+    names = dict(node=node, Pose=Pose)
+    exec(code, names)
+    assert capsys.readouterr().out == "0.6 None\n" and names["version"] == 3 and names["arm"].y == 0.25
+
+
 def test_the_page_of_the_book(root, tmp_path, monkeypatch):
     """Runs the programs of the page *Python*, each block of code as the file that stands before it."""
     pytest.importorskip("numpy")
