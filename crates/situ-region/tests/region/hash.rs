@@ -47,7 +47,7 @@ fn index_of(image: &[u8]) -> (u32, usize) {
             let start = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(seed) + 1);
             let hash = mix(start.wrapping_add(key));
             assert_eq!(word & !mask, hash as u32 & !mask);
-            let home = ((hash >> 32) * count as u64 >> 32) as usize;
+            let home = (((hash >> 32) * count as u64) >> 32) as usize;
             farthest = farthest.max((slot + count - home) % count);
         }
     }
@@ -125,7 +125,7 @@ fn a_canonical_table_has_the_least_seed() {
     image[index] = 1;
     for i in 0..10_u64 {
         let hash = mix(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2).wrapping_add(i));
-        let mut slot = ((hash >> 32) * count >> 32) as usize;
+        let mut slot = (((hash >> 32) * count) >> 32) as usize;
         while u32_at(&image, index + 4 + 4 * slot) != 0 {
             slot = (slot + 1) % 16;
         }
