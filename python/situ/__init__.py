@@ -53,6 +53,7 @@ from ._native import (
     now_ns,
 )
 from ._blackboard import BlackboardReader, BlackboardWriter
+from ._interface import Interface, InterfaceServer, RaisedError
 from ._node import Node
 from ._service import Client, Server, Service
 from ._topic import Publisher, Subscriber
@@ -123,6 +124,8 @@ __all__ = [
     "ForkedError",
     "GuardCondition",
     "HeldError",
+    "Interface",
+    "InterfaceServer",
     "ListView",
     "MalformedError",
     "Message",
@@ -131,6 +134,7 @@ __all__ = [
     "NotFoundError",
     "PublishError",
     "Publisher",
+    "RaisedError",
     "Record",
     "RecordChannel",
     "RecordError",

@@ -121,6 +121,10 @@ class Executor:
             self.spin_once()
         self._is_stopped = False
 
+    def wake(self) -> None:
+        """Ends a `spin_once` that waits. Other threads may call it."""
+        self._bell.trigger()
+
     def stop(self) -> None:
         """Ends `spin`. Other threads and the functions themselves may call it."""
         self._is_stopped = True

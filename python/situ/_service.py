@@ -14,8 +14,8 @@ Rep = TypeVar("Rep")
 
 
 class Service(Generic[Req, Rep]):
-    """The base of generated classes of services. They have the types `Request` and `Response`, and are given to
-    `Node.client` and `Node.server` as `type`."""
+    """The base of generated classes of services. They have the types `Request` and `Response`, and are given
+    to `Node.client` and `Node.server` as `type`."""
 
     __slots__ = ()
 
@@ -26,8 +26,8 @@ class Client(_native.Client, Closing, Generic[Req, Rep]):
     def loan(self, **sizes: int) -> Req:
         """Lends a request that is written in place, in the memory where the server reads it.
 
-        `sizes` are the numbers of elements of bulk members. `call`, `stream` and `acall` send it. Arrays of it must
-        be gone by then. Requests that are serialized are new messages.
+        `sizes` are the numbers of elements of bulk members. `call`, `stream` and `acall` send it. Arrays of it
+        must be gone by then. Requests that are serialized are new messages.
         """
         loan: Optional[Req] = self._loan(sizes)
         if loan is None:

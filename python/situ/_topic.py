@@ -129,7 +129,8 @@ class Subscriber(_native.Subscriber, Stream[M], Generic[M]):
         return self.type.cls
 
     def event(self, kind: str) -> "_native.Event":
-        """The event `matched`, `incompatible_qos`, `deadline_missed`, `liveliness_changed` or `messages_lost`."""
+        """The event `matched`, `incompatible_qos`, `deadline_missed`, `liveliness_changed` or
+        `messages_lost`."""
         return self._event(kind)
 
     def __repr__(self) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import keyword
-from typing import TYPE_CHECKING, Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List
 
 from . import _native
 
@@ -130,12 +129,8 @@ def _docs(handle: _native.Type) -> str:
 def _make_enum(handle: _native.Type, name: str, module: str) -> Any:
     import enum
 
-    members: List[Tuple[str, int]] = []
-    for member, value in handle.values:
-        is_taken = keyword.iskeyword(member) or member == "mro" or member.startswith("_")
-        members.append((member + "_" if is_taken else member, value))
     base: Any = enum.IntEnum if handle.kind == "enum" else enum.IntFlag
-    made = base(name, members, module=module)
+    made = base(name, handle._enumerators, module=module)
     made.__situ__ = handle
     return made
 

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, Dict, Generic, Mapping, Optional, Tuple, Type, TypeVar, cast
 
 from . import _native
+from ._interface import Interface, InterfaceAsyncClient, InterfaceClient, Operation, RaisedError
 from ._service import Service
 from ._types import Member
 from ._types import Message as _Message
@@ -20,6 +21,7 @@ _classes: Dict[Tuple[str, str], Any] = {}
 _modules: Dict[Tuple[str, str], str] = {}
 
 if TYPE_CHECKING:
+    from typing import Awaitable as _Awaitable
     from typing import Union as _Either, overload
 
     import numpy as _np
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     UInt64Array = _NDArray[_np.uint64]
     Float32Array = _NDArray[_np.float32]
     Float64Array = _NDArray[_np.float64]
+
+    _T = TypeVar("_T")
+    #: What a server's method returns: a value, or a coroutine that gives it.
+    Result = _Either[_T, _Awaitable[_T]]
 
     _Read = TypeVar("_Read")
     _Written = TypeVar("_Written")
@@ -78,8 +84,8 @@ class Message(_Base):
 
 
 class Enum(enum.IntEnum):
-    """The base of generated enums. Messages may have values that the schema does not name: they have a number as
-    name."""
+    """The base of generated enums. Messages may have values that the schema does not name: they have a number
+    as name."""
 
     @classmethod
     def _unknown(cls: Type[_E], value: int) -> _E:
@@ -178,4 +184,17 @@ def restore_handle(cls: Any) -> _native.Type:
     return cast(_native.Type, cls.__situ__)
 
 
-__all__ = ["Bitmask", "Enum", "Member", "Message", "Service", "Union", "bind"]
+__all__ = [
+    "Bitmask",
+    "Enum",
+    "Interface",
+    "InterfaceAsyncClient",
+    "InterfaceClient",
+    "Member",
+    "Message",
+    "Operation",
+    "RaisedError",
+    "Service",
+    "Union",
+    "bind",
+]

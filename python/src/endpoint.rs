@@ -29,8 +29,8 @@ pub fn slice(limit: Option<Duration>, begun: Instant) -> Duration {
 /// A participant of the bus, until it is closed.
 pub struct Endpoint<T> {
     raw: Mutex<Option<T>>,
-    /// Set before the thread that closes it asks for `raw`: a thread that waits in slices would otherwise get it
-    /// again and again, because the mutex is not fair.
+    /// Set before the thread that closes it asks for `raw`: a thread that waits in slices would otherwise get
+    /// it again and again, because the mutex is not fair.
     is_closing: AtomicBool,
     shown: Mutex<Option<Shown>>,
     process: Process,
@@ -84,8 +84,8 @@ impl<T: Send> Endpoint<T> {
         used.ok_or_else(|| self.closed(py))
     }
 
-    /// Uses the participant, or `None` if it is closed, without Python. In a forked child nothing is done: it is
-    /// the parent's, and its lock may be held for ever.
+    /// Uses the participant, or `None` if it is closed, without Python. In a forked child nothing is done: it
+    /// is the parent's, and its lock may be held for ever.
     pub fn locked(&self, with: impl FnOnce(Option<&T>)) {
         if self.process.is_this() {
             with(lock(&self.raw).as_ref());

@@ -1,8 +1,8 @@
 //! Regions, read where they lie: members of structs, and the views of sequences, sets and maps.
 //!
-//! A struct of a region is a message that knows where it begins. What a look at a member finds is either a value
-//! without parts, which is copied, or another view. Every look checks what it reads, because another process
-//! may have written anything.
+//! A struct of a region is a message that knows where it begins. What a look at a member finds is either a
+//! value without parts, which is copied, or another view. Every look checks what it reads, because another
+//! process may have written anything.
 
 use std::sync::Arc;
 
@@ -220,8 +220,8 @@ impl Struct {
         if is_same { region.decode(py, id, at).map(Some) } else { Ok(None) }
     }
 
-    /// All of a struct of a region as objects. Regions may have cycles; reading a whole one has limits, and the
-    /// objects have none.
+    /// All of a struct of a region as objects. Regions may have cycles; reading a whole one has limits, and
+    /// the objects have none.
     pub fn of_region<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some((region, at)) = self.region() else { return Ok(None) };
         let (types, plan) = self.plan(py)?;

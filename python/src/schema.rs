@@ -1,12 +1,13 @@
 //! Schemas and types as Python's code handles them.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use situ_schema::dynamic::{RegionVersions, RegionView};
-use situ_schema::model::{Kind, Literal, Primitive, Type, TypeId};
+use situ_schema::model::{Interface, Kind, Literal, Primitive, Type, TypeId};
 use situ_schema::{Format, Loader, Schema, dynamic};
 
 use crate::content::{State, instantiate};
@@ -16,6 +17,9 @@ use crate::hold::{Hold, Memory};
 use crate::objects::to_object;
 use crate::process;
 use crate::types::{self, Item, MemberPlan, StructPlan, TypeHandle, Types};
+
+/// An operation of an interface.
+type Operation = (String, String, String, String, (String, String), bool);
 
 /// A value of the schema's own notation, for the defaults of constants.
 fn literal(py: Python<'_>, schema: &Schema, value: &Literal) -> PyResult<Py<PyAny>> {
@@ -126,6 +130,31 @@ impl TypeHandle {
             }
             _ => Err(Error::Schema.error(py, format!("{} is no enum or bitmask", self.name()))),
         }
+    }
+
+    /// As `values`, with the names of Python's enumerators.
+    #[getter]
+    fn _enumerators(&self, py: Python<'_>) -> PyResult<Vec<(String, i128)>> {
+        let values = self.values(py)?;
+        let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
+        let names = situ_schema::codegen::python_enumerators(&names);
+        Ok(names.into_iter().zip(values).map(|(name, (_, value))| (name, value)).collect())
+    }
+
+    /// Of the reply of an operation that raises exceptions: the type of what it gives, and the names of the
+    /// cases of its exceptions, by those of their types.
+    fn _reply(&self) -> Option<(Self, HashMap<String, String>)> {
+        let schema = &self.types.schema;
+        let [reply] = schema.definition(self.id).kind.as_struct()?.members.as_slice() else { return None };
+        let Type::Named(union) = reply.ty else { return None };
+        let Kind::Union(union) = &schema.definition(union).kind else { return None };
+        let mut cases = union.cases.iter().filter_map(|case| match case.member.ty {
+            Type::Named(id) => Some((id, &case.member.name)),
+            _ => None,
+        });
+        let (output, _) = cases.next()?;
+        let cases = cases.map(|(id, name)| (schema.name(id).to_string(), name.clone())).collect();
+        Some((Self::new(self.types.clone(), output), cases))
     }
 
     /// What numpy needs to read a flat value in place: `(names, formats, offsets, size)`. A format is a text,
@@ -383,6 +412,30 @@ impl SchemaHandle {
         let name = |id| self.schema.name(id).to_string();
         let services = self.schema.services().iter();
         services.map(|it| (it.name.to_string(), name(it.request), name(it.response))).collect()
+    }
+
+    /// The interfaces: names, documentation, and operations. Of an operation: its method, its name, its
+    /// service, the service's documentation, the types of requests and replies, and whether it raises
+    /// exceptions.
+    #[getter]
+    fn _interfaces(&self) -> Vec<(String, String, Vec<Operation>)> {
+        let (schema, services) = (&self.schema, self.schema.services());
+        let name = |id| schema.name(id).to_string();
+        let interface = |it: &Interface| {
+            let methods = situ_schema::codegen::python_operations(it);
+            let operations = methods.into_iter().zip(&it.operations).map(|((method, at), (operation, _))| {
+                let it = &services[at];
+                let types = (name(it.request), name(it.response));
+                (method, operation.clone(), it.name.to_string(), it.docs.clone(), types, it.raises.is_some())
+            });
+            (it.name.to_string(), it.docs.clone(), operations.collect())
+        };
+        schema.interfaces().iter().map(interface).collect()
+    }
+
+    /// The class of an interface of IDL, as code generation makes it: `situ.Interface` says what it has.
+    fn interface<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("situ._interface")?.getattr("make_interface")?.call1((slf, name))
     }
 
     /// The constants, by name.

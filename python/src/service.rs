@@ -359,8 +359,8 @@ impl ServerHandle {
 
 #[pymethods]
 impl RequestObject {
-    /// Lends a reply to it, which is written in place. `sizes` are the numbers of elements of bulk members. Send
-    /// it with `answer`.
+    /// Lends a reply to it, which is written in place. `sizes` are the numbers of elements of bulk members.
+    /// Send it with `answer`.
     #[pyo3(signature = (**sizes))]
     fn loan<'py>(&self, py: Python<'py>, sizes: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
         let server = self.server.get();

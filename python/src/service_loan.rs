@@ -1,7 +1,7 @@
 //! Requests and replies that are written in place, in the memory where the other side reads them.
 //!
-//! A loan belongs to a client or a server, and is used only while that endpoint is locked: the endpoint's other
-//! loans share counters with it that are not for several threads.
+//! A loan belongs to a client or a server, and is used only while that endpoint is locked: the endpoint's
+//! other loans share counters with it that are not for several threads.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ const SENT: &str = "the loan is sent, and cannot be changed any more";
 /// A value that only code touches which has the lock of its endpoint.
 pub struct Locked<T>(pub T);
 
-// SAFETY: a loan is numbers, an address, and a count of references that its endpoint shares. All code below uses
-// it with the lock of the endpoint.
+// SAFETY: a loan is numbers, an address, and a count of references that its endpoint shares. All code below
+// uses it with the lock of the endpoint.
 unsafe impl<T> Send for Locked<T> {}
 
 impl<T> Locked<T> {

@@ -60,8 +60,8 @@ impl Template {
         Ok(Some(Self { head, align: layout.extent.align as usize, ranges, bulk: bulk.collect() }))
     }
 
-    /// Where the elements of bulk members lie, for these numbers of elements: descriptors, and the size of the
-    /// body.
+    /// Where the elements of bulk members lie, for these numbers of elements: descriptors, and the size of
+    /// the body.
     pub fn lay_out(&self, py: Python<'_>, sizes: &Bound<'_, PyDict>) -> PyResult<(Vec<Descriptor>, u64)> {
         let mut counts = vec![0u64; self.bulk.len()];
         for (name, count) in sizes.iter() {

@@ -5,6 +5,7 @@ import doctest
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ import threading
 import pytest
 
 import situ
+import situ._blackboard
 import situ._execute
 import situ._node
 import situ._service
@@ -78,7 +80,7 @@ def test_the_web(node, schema, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "module", [situ, situ._execute, situ._node, situ._topic, situ._types, situ.trace], ids=lambda it: it.__name__
+    "module", [situ, situ._blackboard, situ._execute, situ._node, situ._topic, situ._types, situ.trace], ids=lambda it: it.__name__
 )
 def test_docstrings(module, root):
     schema = situ.Schema(text="module t { @flat struct Point { double x; double y; }; };")
@@ -87,7 +89,7 @@ def test_docstrings(module, root):
         subscriber = node.subscriber("p")
         waits = situ.WaitSet(node)
         waits.attach(subscriber)
-        names = dict(situ=situ, node=node, publisher=publisher, subscriber=subscriber, waits=waits)
+        names = dict(situ=situ, node=node, publisher=publisher, subscriber=subscriber, waits=waits, Point=schema.find("t/Point").cls)
         finder = doctest.DocTestFinder()
         for test in finder.find(module, module.__name__, extraglobs=names):
             while (message := subscriber.take()) is not None:
@@ -113,10 +115,11 @@ def test_the_page_of_the_book(root, tmp_path, monkeypatch):
     files, blocks = {}, page.read_text().split("```")
     for text, code in zip(blocks[::2], blocks[1::2]):
         lines = [line for line in text.strip().splitlines() if line]
-        if lines and lines[-1].startswith("`") and lines[-1].endswith("`:"):
-            files[lines[-1].strip("`:")] = code.partition("\n")[2]
-    programs = {"publisher.py", "subscriber.py", "server.py", "client.py"}
-    assert set(files) == programs | {"robot.idl", "calc/srv/Add.srv", "typed.py"}
+        found = re.search(r"`([\w./]+\.(?:py|idl|srv))`:$", lines[-1]) if lines else None
+        if found:
+            files[found.group(1)] = code.partition("\n")[2]
+    programs = {"publisher.py", "subscriber.py", "server.py", "client.py", "till_server.py", "till_client.py"}
+    assert set(files) == programs | {"robot.idl", "calc/srv/Add.srv", "typed.py", "till.idl"}
     for name, body in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(body)
@@ -132,6 +135,7 @@ def test_the_page_of_the_book(root, tmp_path, monkeypatch):
 
     assert "1080 rays" in output("publisher.py", "subscriber.py")
     assert output("server.py", "client.py") == "3\n"
+    assert output("till_server.py", "till_client.py") == "1.5 3.5\nClosedError Adam is too late\n"
     if COMMAND:
         generate = [COMMAND, "gen", "--lang", "python", "--out", ".", "--namespace", "generated", "robot.idl"]
         subprocess.run(generate, cwd=tmp_path, check=True)

@@ -94,6 +94,26 @@ def test_defaults_are_the_same_in_all_encodings(parts, flat):
         assert handle.from_flat(*handle.to_flat({})).to_dict() == message.to_dict()
 
 
+#: Names that mean something to Python, to enums or to messages, and what they may become. IDL takes the first
+#: underscore away.
+NAMES = "class class_ class__ mro mro_ name value real __x __x_ ___x ___init__ ___slots__ ___class__ None self copy info array __items".split()
+
+
+@given(st.lists(st.sampled_from(NAMES), min_size=1, max_size=8, unique=True))
+def test_any_names(names):
+    enum = ", ".join(names)
+    members = " ".join(f"long {name};" for name in names)
+    schema = situ.Schema(text=f"enum E {{ {enum} }}; bitmask B {{ {enum} }}; @flat struct M {{ {members} E e1; B b1; }};")
+    handle, names = schema.find("M"), [name[1:] if name[0] == "_" else name for name in names]
+    values = {name: index for index, name in enumerate(names)}
+    message = handle.from_flat(*handle.to_flat({**values, "e1": len(names) - 1, "b1": 1}))
+    assert {name: message[name] for name in names} == values
+    assert (int(message["e1"]), int(message["b1"])) == (len(names) - 1, 1)
+    assert message["e1"].name.strip("_") == names[-1].strip("_")
+    assert situ.Message.to_dict(message) == {**values, "e1": len(names) - 1, "b1": 1}
+    assert situ.Message.copy(message) == message and repr(message)
+
+
 @given(st.text(max_size=80))
 def test_any_schema(text):
     try:

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::layout::flat::FlatTable;
 use crate::model::graph::{Graph, GraphError};
 use crate::model::{
-    Action, Constant, Definition, Kind, Literal, Name, Primitive, Service, Struct, Type, TypeId,
+    Action, Constant, Definition, Interface, Kind, Literal, Name, Primitive, Service, Struct, Type, TypeId,
 };
 use crate::source::{FileId, Sources, Span};
 
@@ -17,6 +17,7 @@ pub struct Schema {
     definitions: Vec<Definition>,
     constants: Vec<Constant>,
     services: Vec<Service>,
+    interfaces: Vec<Interface>,
     actions: Vec<Action>,
     by_name: HashMap<String, TypeId>,
     graph: Graph,
@@ -46,14 +47,21 @@ impl Schema {
             definitions: parts.definitions,
             constants: parts.constants,
             services: Vec::new(),
+            interfaces: Vec::new(),
             actions: Vec::new(),
             by_name,
             graph,
         })
     }
 
-    pub(crate) fn set_services(&mut self, services: Vec<Service>, actions: Vec<Action>) {
+    pub(crate) fn set_services(
+        &mut self,
+        services: Vec<Service>,
+        interfaces: Vec<Interface>,
+        actions: Vec<Action>,
+    ) {
         self.services = services;
+        self.interfaces = interfaces;
         self.actions = actions;
     }
 
@@ -133,6 +141,11 @@ impl Schema {
     /// The services.
     pub fn services(&self) -> &[Service] {
         &self.services
+    }
+
+    /// The interfaces of IDL.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
     }
 
     /// The actions.

@@ -87,3 +87,121 @@ fn types_that_a_new_file_lacks_are_named() {
     assert_eq!(lost_python_types(&one, &both), Some(vec![]));
     assert_eq!(lost_python_types("import os\n", &one), None);
 }
+
+#[test]
+fn hostile_names_keep_files_and_names_apart() {
+    // Modules that Python reserves beside modules of the names that they get, a module beside a class that is
+    // called so, a module whose name is that of the file, and modules whose joined names are the same.
+    let text = "struct Top { long x; };
+        module os { struct A { long x; }; };
+        module os_ { struct B { long x; }; module class { struct C { long x; }; }; struct class_ { long x; }; };
+        module messages { struct D { Top top; }; };
+        module generated { struct Base { long x; }; };
+        module t { struct E { long x; }; };
+        module a { module b_c { struct F { long x; }; }; };
+        module a_b { module c { struct G { long x; }; }; };
+        module use {
+            struct H : generated::Base { t::E e; a::b_c::F f; a_b::c::G g; };
+            struct list { long list; };
+            struct I { list of; long t_; };
+            const long property = 3;
+        };";
+    let files = files(&Options::new(Language::Python), text);
+    let paths: Vec<&str> = files.iter().map(|it| it.0.as_str()).filter(|it| it.ends_with(".pyi")).collect();
+    assert_eq!(
+        paths,
+        [
+            "a/b_c/__init__.pyi",
+            "a_b/c/__init__.pyi",
+            "generated/__init__.pyi",
+            "messages/__init__.pyi",
+            "messages_.pyi",
+            "os_/__init__.pyi",
+            "os_/class__/__init__.pyi",
+            "os__/__init__.pyi",
+            "t/__init__.pyi",
+            "use/__init__.pyi"
+        ]
+    );
+    let (source, stub) = (text_of(&files, "use/__init__.py"), text_of(&files, "use/__init__.pyi"));
+    assert!(source.contains("import generated as _generated_\n"), "{source}");
+    assert!(source.contains("class H(_generated_.Base):\n"), "{source}");
+    for line in [
+        "import t as _t_\n",
+        "import a.b_c as _a_b_c\n",
+        "import a_b.c as _a_b_c_\n",
+        "    g: _generated.Field[_a_b_c_.G, ",
+        "    e: _generated.Field[_t_.E, ",
+        "_list = list\n",
+        "    list: _builtins.int\n",
+    ] {
+        assert!(stub.contains(line), "{line}\n{stub}");
+    }
+}
+
+#[test]
+fn documentation_does_not_become_code() {
+    let hostile = "a\"\"\"\nimport os; os.abort()\n\u{202e}\u{2066}\\\" \\\n";
+    let comment: String = hostile.lines().map(|it| format!("/// {it}\n")).collect();
+    let text = format!(
+        "module m {{ {comment} enum E {{ {comment} A }}; {comment} struct S {{ {comment} @unit(\"\\\"\\\"\\\"\\\\\") long x; }};
+         {comment} exception X {{ {comment} string s; }}; const string C = \"\\\"\\\"\\\"\\\\\";
+         {comment} interface I {{ {comment} void f(in long a) raises (X); }}; }};"
+    );
+    for (path, text) in files(&Options::new(Language::Python), &text) {
+        assert!(!text.contains(['\u{202e}', '\u{2066}']), "{path}");
+        // Without escapes, texts begin and end in turns, and what is outside of them is not the comment.
+        let plain = text.replace("\\\\", "").replace("\\\"", "");
+        let mut outside = String::new();
+        for (at, part) in plain.split("\"\"\"").enumerate() {
+            if at % 2 == 0 {
+                outside += part;
+            }
+        }
+        assert!(!outside.contains("\nimport os") && !outside.contains(" abort"), "{path}\n{outside}");
+    }
+}
+
+#[test]
+fn interfaces_are_classes_with_clients() {
+    let text = "module m {
+        /// It is late.
+        exception Closed { string reason; long args; };
+        exception Lost {};
+        /// Counts.
+        interface Base { long count(); };
+        interface Till : Base {
+            /// Adds.
+            double add(in double a, in double from, in long timeout);
+            void reset();
+            long divide(in long a, out long rest) raises (Closed, Lost);
+            void close();
+        };
+    };";
+    let files = files(&Options::new(Language::Python), text);
+    let (source, stub) = (text_of(&files, "m/__init__.py"), text_of(&files, "m/__init__.pyi"));
+    for lines in [
+        "class Till(_generated.Interface):\n    \"\"\"The interface m::Till.\"\"\"\n\n    __situ_operations__ = (\n        \
+         _generated.Operation(\"add\", \"add\", Till_add),\n        _generated.Operation(\"reset\", \"reset\", Till_reset),\n        \
+         _generated.Operation(\"divide\", \"divide\", Till_divide, raises=True),\n        \
+         _generated.Operation(\"close_\", \"close\", Till_close),\n        \
+         _generated.Operation(\"count\", \"count\", Till_count),\n    )\n",
+        "class ClosedError(_generated.RaisedError[Closed]):\n    \"\"\"It is late.\"\"\"\n\n    Message = Closed\n",
+    ] {
+        assert!(source.contains(lines), "{lines}\n{source}");
+    }
+    for lines in [
+        "    def add(self, a: float, from_: float, timeout_: int) -> _generated.Result[float]:\n        \"\"\"Adds.\"\"\"\n",
+        "    def reset(self) -> _generated.Result[None]: ...\n",
+        "    def divide(self, a: int) -> _generated.Result[_t.Union[Till_divide_Out, _t.Mapping[str, _t.Any]]]:\n        \
+         \"\"\"Raises `ClosedError`, `LostError`.\"\"\"\n",
+        "        def divide(self, a: int, *, timeout: _t.Optional[float] = ...) -> Till_divide_Out: ...\n",
+        "        async def close_(self, *, timeout: _t.Optional[float] = ...) -> None: ...\n",
+        "        async def count(self, *, timeout: _t.Optional[float] = ...) -> int: ...\n",
+        "    Message: _t.Type[Closed]\n    reason: str\n    def __init__(\n        self,\n        message: \
+         _t.Optional[Closed] = ...,\n        /,\n        *,\n        reason: str = ...,\n        args: int = ...,\n    ) -> None: ...\n",
+        "    def __init__(self, message: _t.Optional[Lost] = ...) -> None: ...\n",
+    ] {
+        assert!(stub.contains(lines), "{lines}\n{stub}");
+    }
+}

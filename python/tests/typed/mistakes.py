@@ -2,7 +2,7 @@
 
 import situ
 from generated.shop import Fruit, Place, State
-from generated.shop.till import Till_add
+from generated.shop.till import ClosedError, Till, Till_add
 
 
 def mistakes(node: situ.Node) -> None:
@@ -20,3 +20,14 @@ def mistakes(node: situ.Node) -> None:
     taken.x  # wrong
     node.client("c", type=Till_add).call(Place())  # wrong
     node.client("c", type=Till_add).call(Till_add.Request(a=1)).retrun  # wrong
+    till = Till.Client(node, "till")
+    till.add(1, 2, timeout=1)
+    till.add("1", 2)  # wrong
+    till.add(1)  # wrong
+    till.pay({}).owner  # wrong
+    ClosedError(raeson="late")  # wrong
+
+
+class Shop(Till):
+    def add(self, a: str, b: int) -> int:  # wrong
+        return b

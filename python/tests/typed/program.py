@@ -6,7 +6,7 @@ import numpy as np
 
 import situ
 from generated.shop import MOST, Basket, Flags, Fruit, Place, Price_at, Price_cents, State
-from generated.shop.till import Closed, Till_add, Till_pay, Till_pay_Result_result
+from generated.shop.till import Closed, ClosedError, Receipt, Till, Till_add, Till_pay, Till_pay_Result_result
 
 
 def fruits(node: situ.Node) -> List[str]:
@@ -69,3 +69,33 @@ def pay(node: situ.Node, basket: Basket) -> str:
     if isinstance(result.value, Closed):
         return result.value.reason
     return "?"
+
+
+class Shop(Till):
+    def add(self, a: int, b: int) -> int:
+        return a + b
+
+    async def pay(self, basket: Basket) -> Receipt:
+        if basket.owner != "Eve":
+            raise ClosedError(reason="it is late")
+        return Receipt(basket=basket)
+
+
+def serve(node: situ.Node) -> situ.InterfaceServer:
+    return situ.InterfaceServer(node, "till", Shop())
+
+
+def ask(node: situ.Node) -> str:
+    client = Till.Client(node, "till")
+    client.wait_for_servers(30)
+    total: int = client.add(1, b=2, timeout=30)
+    try:
+        receipt: Receipt = client.pay({"owner": "Adam"}, timeout=30)
+    except ClosedError as error:
+        closed: Closed = error.message
+        return f"{total} {error.reason} {closed.reason}"
+    return receipt.basket.owner
+
+
+async def ask_later(node: situ.Node) -> int:
+    return await Till.AsyncClient(node, "till").add(1, 2, timeout=30)

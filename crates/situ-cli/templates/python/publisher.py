@@ -14,8 +14,8 @@ def main() -> None:
 
         angle = 0.0
         while True:
-            # A pose in shared memory, with default values. It is published at the end of the block: subscribers
-            # receive a reference to it, and nothing is copied.
+            # A pose in shared memory, with default values. It is published at the end of the block:
+            # subscribers receive a reference to it, and nothing is copied.
             with publisher.loan() as pose:
                 pose.x = math.cos(angle)
                 pose.y = math.sin(angle)

@@ -10,7 +10,8 @@ def main() -> None:
         print("waiting for my_robot/pose until Ctrl-C", flush=True)
 
         for pose in subscriber:
-            # The pose lies in the memory where its publisher wrote it. It is given back at the end of the block.
+            # The pose lies in the memory where its publisher wrote it. It is given back at the end of the
+            # block.
             with pose:
                 number = pose.info.sequence if pose.info else 0
                 print(f"pose {number}: x = {pose.x:.3f}, y = {pose.y:.3f}, heading = {pose.heading:.3f}", flush=True)

@@ -20,6 +20,7 @@ mod writer;
 use std::path::PathBuf;
 
 use crate::Schema;
+use crate::model::Interface;
 
 /// A language that code can be generated for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,10 +110,20 @@ pub fn is_python_module(text: &str) -> bool {
     text.starts_with(python::HEADER)
 }
 
-/// The types in an earlier file of Python code that a new one would not have; `None` if the earlier file is not
-/// generated.
+/// The types in an earlier file of Python code that a new one would not have; `None` if the earlier file is
+/// not generated.
 pub fn lost_python_types(old: &str, new: &str) -> Option<Vec<String>> {
     python::lost_types(old, new)
+}
+
+/// The methods of Python for the operations of an interface, with the positions of their services.
+pub fn python_operations(interface: &Interface) -> Vec<(String, usize)> {
+    python::operations(interface)
+}
+
+/// The enumerators of Python for the names of an enum or a bitmask.
+pub fn python_enumerators(names: &[&str]) -> Vec<String> {
+    python::enumerators(names)
 }
 
 /// Why code for [`Language::C`] cannot be generated: no requested struct is flat. `None` if it can.

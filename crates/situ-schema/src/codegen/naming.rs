@@ -51,6 +51,21 @@ impl<'a> Scope<'a> {
         self.declared.get(name).map(String::as_str)
     }
 
+    /// The generated names of all declared ones.
+    pub fn names(&self) -> Vec<String> {
+        self.declared.values().cloned().collect()
+    }
+
+    /// Whether a name is taken.
+    pub fn is_taken(&self, name: &str) -> bool {
+        self.taken.contains(name)
+    }
+
+    /// All names that are taken.
+    pub fn taken(&self) -> impl Iterator<Item = &str> {
+        self.taken.iter().map(String::as_str)
+    }
+
     /// Reserves a derived name: `wanted`, with trailing underscores if it is taken.
     pub fn made(&mut self, wanted: String) -> String {
         self.stem(wanted, &[""])

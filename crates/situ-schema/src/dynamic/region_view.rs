@@ -1,9 +1,9 @@
 //! Reads a region part by part, where it lies.
 //!
-//! [`from_region`](super::from_region) reads all of an image. A [`RegionView`] looks at one place: it says where
-//! the elements of a container lie, or where a struct begins, and reads only values that have no parts. Each
-//! look checks all numbers from the image that it uses, so the image may come from anywhere, and may change
-//! between two looks.
+//! [`from_region`](super::from_region) reads all of an image. A [`RegionView`] looks at one place: it says
+//! where the elements of a container lie, or where a struct begins, and reads only values that have no parts.
+//! Each look checks all numbers from the image that it uses, so the image may come from anywhere, and may
+//! change between two looks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -112,8 +112,8 @@ pub enum RegionPart {
     Numbers(u64, Primitive, Vec<u64>),
     /// Elements of a sequence or a set.
     List(RegionType, Places),
-    /// Entries of a map: the keys, the values, how far values lie behind their keys, the places of the keys, and
-    /// whether these are in order.
+    /// Entries of a map: the keys, the values, how far values lie behind their keys, the places of the keys,
+    /// and whether these are in order.
     Map(RegionType, RegionType, u64, Places, bool),
     /// A union: its discriminator, and the selected case with its value.
     Union(TypeId, Value, Option<(usize, RegionType, u64)>),

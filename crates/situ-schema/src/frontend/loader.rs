@@ -126,8 +126,8 @@ impl Loader {
             Ok(()) => {
                 let mut schema = resolve::resolve(work.sources, &work.declarations)?;
                 let (mut services, actions) = (ros::find_services(&schema), ros::find_actions(&schema));
-                services.extend(resolve::services(&schema, &work.declarations));
-                schema.set_services(services, actions);
+                let interfaces = resolve::services(&schema, &work.declarations, &mut services);
+                schema.set_services(services, interfaces, actions);
                 Ok(schema)
             }
             Err(diagnostic) => Err(Box::new(SchemaError::new(vec![*diagnostic], &work.sources))),

@@ -112,6 +112,9 @@ impl Kind {
     }
 }
 
+/// The member that ROS 2 gives to messages that have none, and that the structs of operations have likewise.
+pub const DUMMY_MEMBER: &str = "structure_needs_at_least_one_member";
+
 /// A struct.
 #[derive(Debug, Clone)]
 pub struct Struct {
@@ -125,6 +128,8 @@ pub struct Struct {
     pub region: bool,
     /// Whether it is marked `@nested`: not meant to be a topic of its own.
     pub nested: bool,
+    /// Whether it is an exception of IDL, which operations may raise.
+    pub exception: bool,
 }
 
 impl Struct {
@@ -336,6 +341,20 @@ impl Service {
         let suffix = response.simple().strip_prefix(self.name.simple());
         self.name.scope() == response.scope() && matches!(suffix, Some("_Out" | "_Reply"))
     }
+}
+
+/// An interface of IDL, whose operations are services.
+#[derive(Debug, Clone)]
+pub struct Interface {
+    /// Its fully qualified name.
+    pub name: Name,
+    /// Its documentation.
+    pub docs: String,
+    /// Where its name stands.
+    pub span: Span,
+    /// Its operations: their names, and their positions among the services. Those that it declares itself come
+    /// first, then those of its bases.
+    pub operations: Vec<(String, usize)>,
 }
 
 /// What the response of an operation holds that raises exceptions, in its only member.

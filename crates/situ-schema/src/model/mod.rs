@@ -16,8 +16,8 @@ mod name;
 mod types;
 
 pub use definition::{
-    Action, Annotation, Bitmask, Case, Constant, Definition, Enum, Enumerator, Extensibility, Flag, Kind,
-    Link, Literal, Lookup, Member, Raises, Service, Struct, Union,
+    Action, Annotation, Bitmask, Case, Constant, DUMMY_MEMBER, Definition, Enum, Enumerator, Extensibility,
+    Flag, Interface, Kind, Link, Literal, Lookup, Member, Raises, Service, Struct, Union,
 };
 pub(crate) use name::snake_case;
 pub use name::{Name, TypeId};

@@ -1,7 +1,8 @@
-//! Python code for a schema: a package for each module, with classes of messages and their types for checkers.
+//! Python code for a schema: a package for each module, with classes of messages and their types for
+//! checkers.
 //!
-//! The classes need the package `situ`, which reads the schema's text and binds each class to its type. A stub
-//! file (`.pyi`) beside each source file tells type checkers and editors what members there are.
+//! The classes need the package `situ`, which reads the schema's text and binds each class to its type. A
+//! stub file (`.pyi`) beside each source file tells type checkers and editors what members there are.
 //!
 //! ```text
 //!   modules   what lies in which module
@@ -9,11 +10,15 @@
 //!   text      docstrings and literals
 //!   source    what runs: classes, constants, services
 //!   stub      what type checkers read
+//!   shared    what both have
+//!   interface interfaces with their clients, and exceptions
 //!   types     types of members, as they are read and as they may be written
 //! ```
 
+mod interface;
 mod modules;
 mod names;
+mod shared;
 mod source;
 mod stub;
 mod text;
@@ -25,6 +30,7 @@ pub(super) use self::modules::HEADER;
 use self::names::Names;
 use super::{GeneratedFile, Options};
 use crate::Schema;
+use crate::model::Interface;
 
 /// Generates Python code.
 pub(super) fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile> {
@@ -43,6 +49,19 @@ pub(super) fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile>
         files.insert(path, source::write(&names, scope, module));
     }
     files.into_iter().map(|(path, text)| GeneratedFile { path, text }).collect()
+}
+
+/// The methods for the operations of an interface, with the positions of their services.
+pub(super) fn operations(interface: &Interface) -> Vec<(String, usize)> {
+    let scope = names::operations(interface);
+    let methods = interface.operations.iter();
+    methods.map(|(name, at)| (scope.get(name).unwrap_or(name).to_owned(), *at)).collect()
+}
+
+/// The enumerators for the names of an enum or a bitmask.
+pub(super) fn enumerators(names: &[&str]) -> Vec<String> {
+    let scope = names::enumerators(names.iter().copied());
+    names.iter().map(|name| scope.get(name).unwrap_or(name).to_owned()).collect()
 }
 
 /// The types that an earlier file has and a new one would not have. `None` if Situ did not write the earlier

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::Schema;
 use crate::codegen::Options;
-use crate::model::{Constant, Definition, Kind, Service, Type, TypeId};
+use crate::model::{Constant, Definition, Interface, Kind, Name, Service, Type, TypeId};
 
 /// The 4 spaces of an indentation in Python.
 pub type CodeWriter = crate::codegen::writer::CodeWriter<4>;
@@ -22,6 +22,23 @@ pub struct Module<'s> {
     pub aliases: Vec<(&'s Definition, TypeId)>,
     pub constants: Vec<&'s Constant>,
     pub services: Vec<&'s Service>,
+    /// Interfaces with operations.
+    pub interfaces: Vec<&'s Interface>,
+}
+
+impl<'s> Module<'s> {
+    /// The exceptions of IDL.
+    pub fn exceptions(&self) -> impl Iterator<Item = &(TypeId, &'s Definition)> {
+        self.types.iter().filter(|(_, it)| it.kind.as_struct().is_some_and(|it| it.exception))
+    }
+
+    /// The names of typedefs, constants, services and interfaces.
+    pub fn others(&self) -> impl Iterator<Item = &'s Name> {
+        let aliases = self.aliases.iter().map(|(it, _)| &it.name);
+        let constants = self.constants.iter().map(|it| &it.name);
+        let services = self.services.iter().map(|it| &it.name);
+        aliases.chain(constants).chain(services).chain(self.interfaces.iter().map(|it| &it.name))
+    }
 }
 
 /// The modules of a schema, by their names. Constants of a ROS message lie in its class.
@@ -53,6 +70,11 @@ pub fn modules<'s>(schema: &'s Schema, options: &Options) -> BTreeMap<String, Mo
     let of_actions = schema.actions().iter().flat_map(|it| [&it.send_goal, &it.get_result]);
     for service in schema.services().iter().chain(of_actions).filter(|it| is_wanted(it.span.file)) {
         modules.entry(service.name.scope().to_owned()).or_default().services.push(service);
+    }
+    for interface in schema.interfaces().iter().filter(|it| is_wanted(it.span.file)) {
+        if !interface.operations.is_empty() {
+            modules.entry(interface.name.scope().to_owned()).or_default().interfaces.push(interface);
+        }
     }
     modules
 }

@@ -1,13 +1,13 @@
 //! What everything is called in Python, by the rule of [`crate::codegen::naming`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use super::modules::{Module, joined};
 use crate::Schema;
 use crate::codegen::Options;
 use crate::codegen::naming::Scope;
-use crate::model::{Kind, TypeId};
+use crate::model::{Interface, Kind, TypeId};
 
 /// Python's keywords. Soft ones (`match`, `type`) are names, too.
 const KEYWORDS: &[&str] = &[
@@ -30,6 +30,9 @@ const MESSAGE: &[&str] = &[
     "to_json",
     "to_yaml",
 ];
+
+/// Attributes of interfaces and of their clients.
+const INTERFACE: &[&str] = &["AsyncClient", "Client", "close", "errors", "wait_for_servers"];
 
 /// Attributes of enumerators: those of `enum.Enum` and of `int`.
 const ENUMERATOR: &[&str] = &[
@@ -176,34 +179,79 @@ fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }
 
+/// Names that generated files import or define for themselves.
+const OWN: &[&str] = &["_TypeAlias", "_builtins", "_generated", "_situ", "_t"];
+
+/// The packages of all modules, and of those around them. A module of a package gives way to what its package
+/// defines, because Python finds both as attributes of the package.
+fn packages(
+    modules: &BTreeMap<String, Module<'_>>,
+    scopes: &HashMap<&str, Scope<'_>>,
+    file_stem: &str,
+) -> HashMap<String, Vec<String>> {
+    let mut inner: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for mut path in modules.keys().map(String::as_str).filter(|it| !it.is_empty()) {
+        while !path.is_empty() {
+            let (outer, name) = path.rsplit_once("::").unwrap_or(("", path));
+            inner.entry(outer).or_default().insert(name);
+            path = outer;
+        }
+    }
+    let mut packages: HashMap<String, Vec<String>> = HashMap::new();
+    // Shorter paths come first, so the packages around a module are known.
+    for (outer, names) in inner {
+        let is_taken = |name: &str| match outer {
+            // What lies outside of modules is in a file beside the packages.
+            "" => MODULES.contains(&name),
+            _ => scopes.get(outer).is_some_and(|it| it.is_taken(name)),
+        };
+        let reserved = |name: &str| is_keyword(name) || name.starts_with("__") || is_taken(name);
+        let scope = Scope::of(names.iter().copied(), reserved);
+        for name in names {
+            let mut parts = packages.get(outer).cloned().unwrap_or_default();
+            parts.push(scope.get(name).unwrap_or(name).to_owned());
+            let path = if outer.is_empty() { name.to_owned() } else { format!("{outer}::{name}") };
+            packages.insert(path, parts);
+        }
+    }
+    let mut stem = file_stem.to_owned();
+    while is_keyword(&stem) || packages.values().any(|it| it[0] == stem) {
+        stem.push('_');
+    }
+    packages.insert(String::new(), vec![stem]);
+    packages
+}
+
 /// The names of a schema's definitions.
 pub struct Names<'s> {
     pub schema: &'s Schema,
     namespace: Vec<String>,
-    file_stem: String,
-    /// For each module of the schema, the classes in it.
+    /// The packages of each module, and of each module around one, from the namespace on.
+    packages: HashMap<String, Vec<String>>,
+    /// By which name other modules know a module.
+    aliases: HashMap<String, String>,
+    /// All classes, and typedefs, constants and services, whose names begin as those of generated code do.
+    underscored: Vec<String>,
     classes: HashMap<TypeId, String>,
     cases: HashMap<TypeId, Vec<String>>,
+    errors: HashMap<TypeId, String>,
     others: HashMap<String, String>,
 }
 
 impl<'s> Names<'s> {
     pub fn new(schema: &'s Schema, options: &Options, modules: &BTreeMap<String, Module<'s>>) -> Self {
         let (mut classes, mut cases, mut others) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut errors = HashMap::new();
+        let (mut scopes, mut underscored) = (HashMap::new(), Vec::new());
         let reserved = |name: &str| is_keyword(name) || is_private(name);
-        for module in modules.values() {
+        for (path, module) in modules {
             let types = module.types.iter().map(|(_, it)| it.name.simple());
-            let aliases = module.aliases.iter().map(|(it, _)| it.name.simple());
-            let constants = module.constants.iter().map(|it| it.name.simple());
-            let services = module.services.iter().map(|it| it.name.simple());
-            let mut scope = Scope::of(types.chain(aliases).chain(constants).chain(services), reserved);
+            let mut scope = Scope::of(types.chain(module.others().map(|it| it.simple())), reserved);
             let called = |simple: &str, scope: &Scope<'_>| scope.get(simple).unwrap_or(simple).to_owned();
             for (id, definition) in &module.types {
                 classes.insert(*id, called(definition.name.simple(), &scope));
             }
-            let rest = module.aliases.iter().map(|(it, _)| &it.name);
-            let rest = rest.chain(module.constants.iter().map(|it| &it.name));
-            for name in rest.chain(module.services.iter().map(|it| &it.name)) {
+            for name in module.others() {
                 others.insert(name.as_str().to_owned(), called(name.simple(), &scope));
             }
             for (id, definition) in &module.types {
@@ -213,22 +261,44 @@ impl<'s> Names<'s> {
                     cases.insert(*id, made.collect());
                 }
             }
+            for (id, _) in module.exceptions() {
+                errors.insert(*id, scope.made(format!("{}Error", classes[id])));
+            }
+            underscored.extend(scope.taken().filter(|it| it.starts_with('_')).map(str::to_owned));
+            scopes.insert(path.as_str(), scope);
         }
         let namespace =
             options.namespace.split("::").filter(|it| !it.is_empty()).map(str::to_owned).collect();
-        Self { schema, namespace, file_stem: options.file_stem.clone(), classes, cases, others }
+        let packages = packages(modules, &scopes, &options.file_stem);
+        let mut names = Self {
+            schema,
+            namespace,
+            packages,
+            aliases: HashMap::new(),
+            underscored,
+            classes,
+            cases,
+            errors,
+            others,
+        };
+        let mut scope = names.private_scope();
+        for (path, parts) in names.packages.iter().collect::<BTreeMap<_, _>>() {
+            names.aliases.insert(path.clone(), scope.made(format!("_{}", parts.join("_"))));
+        }
+        names
+    }
+
+    /// A scope for names that generated code uses itself, in any file.
+    pub fn private_scope(&self) -> Scope<'static> {
+        let mut scope = Scope::default();
+        scope.take(OWN.iter().copied());
+        scope.take(self.underscored.iter().chain(self.aliases.values()).cloned());
+        scope
     }
 
     /// The packages of a module, from the namespace on.
     fn inner_parts(&self, scope: &str) -> Vec<String> {
-        if scope.is_empty() {
-            return vec![self.file_stem.clone()];
-        }
-        let called = |(at, part): (usize, &str)| {
-            let taken = is_keyword(part) || part.starts_with("__") || (at == 0 && MODULES.contains(&part));
-            if taken { format!("{part}_") } else { part.to_owned() }
-        };
-        scope.split("::").enumerate().map(called).collect()
+        self.packages.get(scope).cloned().unwrap_or_default()
     }
 
     /// The folder of a module's files.
@@ -242,7 +312,11 @@ impl<'s> Names<'s> {
 
     /// The source file of a module.
     pub fn file(&self, scope: &str) -> PathBuf {
-        let name = if scope.is_empty() { format!("{}.py", self.file_stem) } else { "__init__.py".to_owned() };
+        let name = if scope.is_empty() {
+            format!("{}.py", self.inner_module(scope))
+        } else {
+            "__init__.py".to_owned()
+        };
         self.folder(scope).join(name)
     }
 
@@ -258,7 +332,7 @@ impl<'s> Names<'s> {
 
     /// By which name another module knows this one.
     pub fn module_alias(&self, scope: &str) -> String {
-        format!("_{}", self.inner_parts(scope).join("_"))
+        self.aliases.get(scope).cloned().unwrap_or_default()
     }
 
     /// The class of a type; `None` if no code is generated for it.
@@ -278,7 +352,12 @@ impl<'s> Names<'s> {
         self.cases.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// A typedef, constant or service.
+    /// The exception of Python for an exception of IDL.
+    pub fn error(&self, id: TypeId) -> Option<&str> {
+        self.errors.get(&id).map(String::as_str)
+    }
+
+    /// A typedef, constant, service or interface.
     pub fn other(&self, name: &crate::model::Name) -> String {
         self.others.get(name.as_str()).map_or(name.simple(), String::as_str).to_owned()
     }
@@ -290,11 +369,17 @@ impl<'s> Names<'s> {
         let reserved = |name: &str| is_keyword(name) || MESSAGE.contains(&name) || is_private(name);
         Scope::of(members.chain(constants), reserved)
     }
+}
 
-    /// The enumerators of an enum, or the flags of a bitmask.
-    pub fn enumerators<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Scope<'a> {
-        Scope::of(names, |name| is_keyword(name) || ENUMERATOR.contains(&name) || is_private(name))
-    }
+/// The methods for the operations of an interface.
+pub fn operations(interface: &Interface) -> Scope<'_> {
+    let reserved = |name: &str| is_keyword(name) || is_private(name) || INTERFACE.contains(&name);
+    Scope::of(interface.operations.iter().map(|(name, _)| name.as_str()), reserved)
+}
+
+/// The enumerators of an enum, or the flags of a bitmask.
+pub fn enumerators<'a>(names: impl IntoIterator<Item = &'a str>) -> Scope<'a> {
+    Scope::of(names, |name| is_keyword(name) || ENUMERATOR.contains(&name) || is_private(name))
 }
 
 /// The members of a struct, those of its bases first.

@@ -2,22 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use super::interface;
 use super::modules::{CodeWriter, Module};
 use super::names::{Names, all_members};
-use super::source::{base_class, enumeration, header, member_docs, service_docs};
-use super::text::{docs_or, docstring};
+use super::shared::{
+    aliases, class, docs_of, ends_of, enumeration, function, head_of_struct, header, member_docs, service,
+};
+use super::text::docstring;
 use super::types::{Storage, Words};
 
 use crate::model::{Constant, Definition, Kind, Literal, Primitive, Type, TypeId, Union};
 
-/// How long a line may be before its parameters get lines of their own.
-const LINE: usize = 100;
-
 /// Writes a stub file.
 pub fn write(names: &Names<'_>, scope: &str, module: &Module<'_>) -> String {
-    let is_struct = |it: &&(TypeId, &Definition)| it.1.kind.as_struct().is_some();
-    let structs: Vec<TypeId> = module.types.iter().filter(is_struct).map(|(id, _)| *id).collect();
-    let words = Words::new(names, scope, &structs);
+    let words = Words::new(names, scope, module);
     let mut code = CodeWriter::default();
     header(&mut code, names, scope, module);
     if words.needs_builtins() {
@@ -44,35 +42,24 @@ pub fn write(names: &Names<'_>, scope: &str, module: &Module<'_>) -> String {
     }
     for (id, definition) in &module.types {
         code.gap();
-        class(&mut code, &words, *id, definition);
+        definition_of(&mut code, &words, *id, definition);
     }
-    for class in &words.shadowed {
+    for (class, other) in &words.shadowed {
         code.gap();
-        code.line(format!("_{class} = {class}"));
+        code.line(format!("{other} = {class}"));
     }
-    for (alias, target) in &module.aliases {
-        if let Some(class) = names.class_in(scope, *target).filter(|it| !it.contains('.')) {
-            code.gap();
-            code.line(format!("{} = {class}", names.other(&alias.name)));
-        }
+    aliases(&mut code, names, scope, module);
+    for (id, _) in module.exceptions() {
+        code.gap();
+        interface::exception_stub(&mut code, &words, *id);
     }
-    for service in &module.services {
-        let (Some(request), Some(response)) =
-            (names.class_in(scope, service.request), names.class_in(scope, service.response))
-        else {
-            continue;
-        };
+    for it in module.services.iter().filter(|it| ends_of(names, scope, it).is_some()) {
         code.gap();
-        code.line(format!(
-            "class {}(_generated.Service[{request}, {response}]):",
-            names.other(&service.name)
-        ));
-        code.indent();
-        docstring(&mut code, &service_docs(&service.name, &service.docs));
+        service(&mut code, names, scope, it, ": _TypeAlias");
+    }
+    for it in &module.interfaces {
         code.gap();
-        code.line(format!("Request: _TypeAlias = {request}"));
-        code.line(format!("Response: _TypeAlias = {response}"));
-        code.dedent();
+        interface::stub(&mut code, &words, it);
     }
     let text = code.finish();
     if text.contains("_situ.") { text } else { text.replace(&format!("{SITU}\n"), "") }
@@ -107,44 +94,15 @@ fn constant_line(code: &mut CodeWriter, words: &Words<'_, '_>, name: &str, kind:
     docstring(code, &constant.docs);
 }
 
-fn class(code: &mut CodeWriter, words: &Words<'_, '_>, id: TypeId, definition: &Definition) {
+fn definition_of(code: &mut CodeWriter, words: &Words<'_, '_>, id: TypeId, definition: &Definition) {
     let names = words.names;
-    let class = names.class(id).unwrap_or_default();
-    let docs = docs_or(&definition.docs, definition.name.to_string());
     match &definition.kind {
         Kind::Struct(_) => {
-            let base = base_class(names, words.scope, id).unwrap_or_else(|| "_generated.Message".into());
-            code.line(format!("class {class}({base}):"));
-            code.indent();
-            docstring(code, &docs);
-            code.gap();
-            structure(code, words, id);
-            code.dedent();
+            let head = head_of_struct(names, words.scope, id);
+            class(code, &head, &docs_of(definition), |code| structure(code, words, id));
         }
-        Kind::Union(it) => union(code, words, id, it, class, &docs),
-        Kind::Enum(it) => {
-            let entries = it.enumerators.iter();
-            let entries = entries.map(|it| (it.name.as_str(), it.value.to_string(), it.docs.as_str()));
-            enumeration(
-                code,
-                names,
-                &format!("class {class}(_generated.Enum):"),
-                &docs,
-                &entries.collect::<Vec<_>>(),
-            );
-        }
-        Kind::Bitmask(it) => {
-            let entries = it.flags.iter();
-            let entries =
-                entries.map(|it| (it.name.as_str(), (1u64 << it.position).to_string(), it.docs.as_str()));
-            enumeration(
-                code,
-                names,
-                &format!("class {class}(_generated.Bitmask):"),
-                &docs,
-                &entries.collect::<Vec<_>>(),
-            );
-        }
+        Kind::Union(it) => union(code, words, id, it, &docs_of(definition)),
+        Kind::Enum(_) | Kind::Bitmask(_) => enumeration(code, names, id, definition),
         Kind::Alias(_) => {}
     }
 }
@@ -163,48 +121,32 @@ fn structure(code: &mut CodeWriter, words: &Words<'_, '_>, id: TypeId) {
         let name = scope.get(&member.name).unwrap_or(&member.name);
         let seen = words.member(member, storage);
         parameters.push(format!("{name}: {} = ...", seen.written));
-        let ty = if seen.read == seen.written {
-            seen.read
-        } else {
-            format!("_generated.Field[{}, {}]", seen.read, seen.written)
-        };
-        code.line(format!("{name}: {ty}"));
+        code.line(format!("{name}: {}", seen.field()));
         docstring(code, &member_docs(names.schema, member));
     }
-    let star = if parameters.is_empty() { "" } else { ", *, " };
-    let line = format!("def __init__(self{star}{}) -> None: ...", parameters.join(", "));
-    if line.len() <= LINE {
-        return code.line(line);
+    if !parameters.is_empty() {
+        parameters.insert(0, "*".to_owned());
     }
-    code.line("def __init__(");
-    code.indent();
-    code.line("self,");
-    code.line("*,");
-    parameters.iter().for_each(|it| code.line(format!("{it},")));
-    code.dedent();
-    code.line(") -> None: ...");
+    parameters.insert(0, "self".to_owned());
+    function(code, "def __init__", &parameters, "None", "");
 }
 
-fn union(code: &mut CodeWriter, words: &Words<'_, '_>, id: TypeId, it: &Union, class: &str, docs: &str) {
+fn union(code: &mut CodeWriter, words: &Words<'_, '_>, id: TypeId, it: &Union, docs: &str) {
     let names = words.names;
-    code.line(format!("class {class}(_generated.Union):"));
-    code.indent();
-    docstring(code, docs);
-    code.dedent();
-    let storage = if names.schema.is_flattable(id) { Storage::Flat } else { Storage::Heap };
-    for (case, class_of_case) in it.cases.iter().zip(names.cases(id)) {
+    let of_union = names.class(id).unwrap_or_default();
+    class(code, &format!("{of_union}(_generated.Union)"), docs, |_| {});
+    let storage = Storage::of_union(names, id);
+    for (case, of_case) in it.cases.iter().zip(names.cases(id)) {
         let seen = words.member(&case.member, storage);
+        let docs = member_docs(names.schema, &case.member);
         code.gap();
-        code.line(format!("class {class_of_case}({class}):"));
-        code.indent();
-        docstring(code, &member_docs(names.schema, &case.member));
-        code.gap();
-        code.line("@property");
-        code.line(format!("def value(self) -> {}: ...", seen.read));
-        code.line(format!(
-            "def __new__(cls, value: {}, discriminator: _t.Any = ...) -> {class_of_case}: ...",
-            seen.written
-        ));
-        code.dedent();
+        class(code, &format!("{of_case}({of_union})"), &docs, |code| {
+            code.line(format!("@{}", words.builtin("property")));
+            code.line(format!("def value(self) -> {}: ...", seen.read));
+            code.line(format!(
+                "def __new__(cls, value: {}, discriminator: _t.Any = ...) -> {of_case}: ...",
+                seen.written
+            ));
+        });
     }
 }

@@ -4,6 +4,15 @@ use super::modules::CodeWriter;
 use crate::Schema;
 use crate::model::{Constant, Literal, Primitive, Type};
 
+/// Whether a character is not shown, or changes how the text around it is shown. Such characters could make
+/// code look like other code, also within texts.
+fn is_hidden(c: char) -> bool {
+    let changes_direction = matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
+    c.is_control()
+        || changes_direction
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
 /// A text as a literal.
 pub fn quoted(text: &str) -> String {
     let mut result = String::from("\"");
@@ -11,7 +20,7 @@ pub fn quoted(text: &str) -> String {
         match c {
             '"' | '\\' => result.extend(['\\', c]),
             '\n' => result.push_str("\\n"),
-            c if c.is_control() => result.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if is_hidden(c) => result.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => result.push(c),
         }
     }
@@ -19,10 +28,17 @@ pub fn quoted(text: &str) -> String {
     result
 }
 
-/// A line of a docstring: nothing in it ends the docstring or is an escape.
+/// A line of a docstring: nothing in it ends the docstring, and hidden characters are escapes.
 fn safe(line: &str) -> String {
-    let shown = |c: char| if c.is_control() { ' ' } else { c };
-    line.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"").chars().map(shown).collect()
+    let mut result = String::new();
+    for c in line.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"").chars() {
+        match c {
+            c if c.is_control() => result.push(' '),
+            c if is_hidden(c) => result.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => result.push(c),
+        }
+    }
+    result
 }
 
 /// A docstring, on one line if it has one.
@@ -92,6 +108,8 @@ mod tests {
         };
         assert_eq!(of("One."), "\"\"\"One.\"\"\"\n");
         assert_eq!(of("a \"\"\" b \\n"), "\"\"\"a \\\"\\\"\\\" b \\\\n\"\"\"\n");
+        assert_eq!(of("a\u{202e}b"), "\"\"\"a\\u202eb\"\"\"\n");
+        assert_eq!(quoted("a\u{2066}b"), "\"a\\u2066b\"");
         assert_eq!(of("says \"x\""), "\"\"\"says \"x\" \"\"\"\n");
         assert_eq!(of("One.\n\n  Two."), "\"\"\"One.\n\n  Two.\n\"\"\"\n");
         assert_eq!(of(""), "");

@@ -4,9 +4,10 @@
 //! and a view in a region can all be indexed and iterated; only a list can be appended to. Of a type that has
 //! several storages, checkers see what all of them have.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::{Names, all_members};
+use super::modules::Module;
+use super::names::{Names, all_members, operations};
 use crate::model::{Kind, Primitive, Type, TypeId};
 
 /// The words that the types of one file are written with.
@@ -16,12 +17,12 @@ pub struct Words<'a, 's> {
     pub scope: &'a str,
     /// Whether the file has a name such as `int`, so that the builtin one needs its module.
     has_builtin: bool,
-    /// Classes that have the name of a member, and so need another one within classes.
-    pub shadowed: BTreeSet<String>,
+    /// Classes that have the name of a member, and so need another one within classes: that one.
+    pub shadowed: BTreeMap<String, String>,
 }
 
 /// The builtin names that types use.
-const BUILTINS: &[&str] = &["bool", "float", "int", "str"];
+const BUILTINS: &[&str] = &["bool", "float", "int", "list", "property", "str"];
 
 /// What a member is for a checker.
 pub struct Seen {
@@ -32,13 +33,19 @@ pub struct Seen {
 }
 
 impl Seen {
-    fn same(text: impl Into<String>) -> Self {
+    pub fn same(text: impl Into<String>) -> Self {
         let read = text.into();
         Self { written: read.clone(), read }
     }
 
     fn of(read: impl Into<String>, written: impl Into<String>) -> Self {
         Self { read: read.into(), written: written.into() }
+    }
+
+    /// How a class declares a member.
+    pub fn field(&self) -> String {
+        let Self { read, written } = self;
+        if read == written { read.clone() } else { format!("_generated.Field[{read}, {written}]") }
     }
 }
 
@@ -63,23 +70,33 @@ impl Storage {
             _ => Self::Heap,
         }
     }
+
+    /// The storages of a union.
+    pub fn of_union(names: &Names<'_>, id: TypeId) -> Self {
+        if names.schema.is_flattable(id) { Self::Flat } else { Self::Heap }
+    }
 }
 
 impl<'a, 's> Words<'a, 's> {
-    pub fn new(names: &'a Names<'s>, scope: &'a str, structs: &[TypeId]) -> Self {
+    pub fn new(names: &'a Names<'s>, scope: &'a str, module: &Module<'s>) -> Self {
         let schema = names.schema;
+        let structs = module.types.iter().filter(|(_, it)| it.kind.as_struct().is_some());
         let members: BTreeSet<&str> = structs
-            .iter()
-            .flat_map(|id| {
+            .flat_map(|(id, _)| {
                 let constants = schema.constants_of(*id).map(|it| it.name.simple());
                 all_members(schema, *id).into_iter().map(|it| it.name.as_str()).chain(constants)
             })
             .collect();
-        let in_scope = || schema.definitions().filter(|(_, it)| it.name.scope() == scope);
-        let classes = in_scope().filter_map(|(id, _)| names.class(id));
-        let has_builtin = classes.chain(members.iter().copied()).any(|it| BUILTINS.contains(&it));
-        let shadowed = in_scope().filter_map(|(id, _)| names.class(id)).filter(|it| members.contains(it));
-        let shadowed = shadowed.map(str::to_owned).collect();
+        let operations: Vec<String> =
+            module.interfaces.iter().flat_map(|it| operations(it).names()).collect();
+        let members: BTreeSet<&str> =
+            members.into_iter().chain(operations.iter().map(String::as_str)).collect();
+        let classes: Vec<&str> = module.types.iter().filter_map(|(id, _)| names.class(*id)).collect();
+        let has_builtin = classes.iter().chain(&members).any(|it| BUILTINS.contains(it))
+            || module.others().any(|it| BUILTINS.contains(&it.simple()));
+        let mut own = names.private_scope();
+        let shadowed = classes.into_iter().filter(|it| members.contains(it));
+        let shadowed = shadowed.map(|it| (it.to_owned(), own.made(format!("_{it}")))).collect();
         Self { names, scope, has_builtin, shadowed }
     }
 
@@ -95,8 +112,7 @@ impl<'a, 's> Words<'a, 's> {
     /// The class of a type, as an annotation within a class.
     fn class(&self, id: TypeId) -> String {
         match self.names.class_in(self.scope, id) {
-            Some(class) if self.shadowed.contains(&class) => format!("_{class}"),
-            Some(class) => class,
+            Some(class) => self.shadowed.get(&class).cloned().unwrap_or(class),
             None => "_t.Any".to_owned(),
         }
     }

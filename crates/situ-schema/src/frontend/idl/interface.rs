@@ -40,7 +40,8 @@ impl Parser<'_> {
             }
         }
         self.expect("{", "after the name of the interface")?;
-        self.push(name.clone(), Prefix::default(), DeclarationKind::Interface { bases });
+        let docs = Prefix { docs: prefix.docs.clone(), annotations: Vec::new() };
+        self.push(name.clone(), docs, DeclarationKind::Interface { bases });
         while !self.eat("}") {
             if self.peek().kind == TokenKind::End {
                 return Err(self.never_closed("interface", &name));

@@ -16,7 +16,9 @@ use std::collections::HashMap;
 
 use crate::frontend::ast::{Declaration, DeclarationKind, ScopedName};
 use crate::model::graph::MAX_NESTING;
-use crate::model::{Constant, Definition, Extensibility, Kind, Name, Raises, Service, Struct, Type, TypeId};
+use crate::model::{
+    Constant, Definition, Extensibility, Interface, Kind, Name, Raises, Service, Struct, Type, TypeId,
+};
 use crate::schema::{Parts, Schema};
 use crate::source::diagnostic::{Diagnostic, MAX_DIAGNOSTICS, SchemaError, did_you_mean};
 use crate::source::{Sources, Span};
@@ -78,20 +80,35 @@ pub(crate) fn resolve(sources: Sources, declarations: &[Declaration]) -> Result<
     resolver.finish(sources)
 }
 
-/// The services of the interfaces among the declarations.
-pub(crate) fn services(schema: &Schema, declarations: &[Declaration]) -> Vec<Service> {
-    let service = |it: &Declaration| {
-        let DeclarationKind::Service { request, response, raises, modules, .. } = &it.kind else {
-            return None;
-        };
-        let of = |name: &str| schema.find(&full_name(modules, name));
-        let name = Name::new(full_name(&it.scope, &it.name.text));
+/// Adds the services of the interfaces among the declarations, and returns the interfaces.
+pub(crate) fn services(
+    schema: &Schema,
+    declarations: &[Declaration],
+    services: &mut Vec<Service>,
+) -> Vec<Interface> {
+    let mut interfaces: Vec<Interface> = Vec::new();
+    let mut positions = HashMap::new();
+    for it in declarations {
         let (docs, span) = (it.prefix.docs.clone(), it.name.span);
-        let (request, response) = (of(request)?, of(response)?);
-        let raises = if *raises { raises_of(schema, response) } else { None };
-        Some(Service { name, docs, span, request, response, raises })
-    };
-    declarations.iter().filter_map(service).collect()
+        let name = full_name(&it.scope, &it.name.text);
+        match &it.kind {
+            DeclarationKind::Interface { .. } => {
+                positions.insert(name.clone(), interfaces.len());
+                interfaces.push(Interface { name: Name::new(name), docs, span, operations: Vec::new() });
+            }
+            DeclarationKind::Service { interface, operation, request, response, raises, modules } => {
+                let of = |name: &str| schema.find(&full_name(modules, name));
+                let (Some(request), Some(response)) = (of(request), of(response)) else { continue };
+                let raises = if *raises { raises_of(schema, response) } else { None };
+                if let Some(position) = positions.get(&full_name(&it.scope, interface)) {
+                    interfaces[*position].operations.push((operation.clone(), services.len()));
+                }
+                services.push(Service { name: Name::new(name), docs, span, request, response, raises });
+            }
+            _ => {}
+        }
+    }
+    interfaces
 }
 
 /// What the response of an operation holds that raises exceptions.

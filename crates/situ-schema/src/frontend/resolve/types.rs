@@ -184,6 +184,7 @@ impl Resolver<'_> {
             extensibility: Extensibility::Final,
             region: self.flag(&declaration.prefix, "region"),
             nested: self.flag(&declaration.prefix, "nested"),
+            exception: it.is_exception,
         }
     }
 

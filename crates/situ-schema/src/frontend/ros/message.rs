@@ -7,12 +7,9 @@ use crate::frontend::ast::{
     Declaration, DeclarationKind, Expr, ExprKind, Ident, MemberDeclaration, Prefix, ScopedName,
     StructDeclaration, TypeRef, TypeRefKind,
 };
-use crate::model::Primitive;
+use crate::model::{DUMMY_MEMBER, Primitive};
 use crate::source::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
-
-/// The member that ROS 2 gives to messages that have none.
-pub(super) const DUMMY_MEMBER: &str = "structure_needs_at_least_one_member";
 
 /// The name of a ROS interface: `geometry_msgs/msg/Point`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

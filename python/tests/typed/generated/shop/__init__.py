@@ -21,8 +21,8 @@ class State(_generated.Enum):
 class Flags(_generated.Bitmask):
     """shop::Flags"""
 
-    SWEET = 1 << 0
-    ROUND = 1 << 3
+    SWEET = 1
+    ROUND = 8
 
 
 class Place(_generated.Message):
