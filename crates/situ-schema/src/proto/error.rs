@@ -24,6 +24,12 @@ pub enum ProtoError {
         /// The file.
         file: String,
     },
+    /// The bytes are not a set of descriptors.
+    #[error("the descriptors cannot be used: {reason}; make them with protoc --include_imports --descriptor_set_out")]
+    NoDescriptors {
+        /// What is wrong.
+        reason: String,
+    },
     /// A descriptor names a type that is missing.
     #[error(
         "{file}: the descriptor of `{name}` is missing or broken; make it with protoc, with all files that it imports"

@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 
+use prost_reflect::prost_types::FileDescriptorSet;
 use prost_reflect::text_format::FormatOptions;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor};
 
@@ -67,6 +68,20 @@ impl TextFormat {
     /// Reads files, and their imports from these folders.
     pub fn load(files: &[PathBuf], folders: &[PathBuf]) -> Result<Self, ProtoError> {
         Ok(Self { types: load::load_types(files, load::search_path(files, folders))? })
+    }
+
+    /// Reads an encoded `FileDescriptorSet`, which protoc writes with `--include_imports`.
+    pub fn from_descriptors(bytes: &[u8]) -> Result<Self, ProtoError> {
+        // Files of editions are refused for the reason of `load_types`.
+        let files = FileDescriptorSet::decode(bytes)
+            .map_err(|source| ProtoError::NoDescriptors { reason: source.to_string() })?;
+        if let Some(file) = files.file.iter().find(|file| file.syntax() == "editions") {
+            return Err(ProtoError::DynamicEdition { file: file.name().to_owned() });
+        }
+        // Decoded from the bytes: extensions of options are unknown fields, which the structs of prost drop.
+        let types = DescriptorPool::decode(bytes)
+            .map_err(|source| ProtoError::NoDescriptors { reason: source.to_string() })?;
+        Ok(Self { types })
     }
 
     /// Prints an encoded message. Fields that its type does not have are printed by number.
@@ -162,6 +177,8 @@ mod tests {
     #[test]
     fn errors_say_what_is_wrong() {
         let kitchen = kitchen();
+        let wrong = TextFormat::from_descriptors(&[0x0a, 5, 1]).unwrap_err();
+        assert!(matches!(wrong, ProtoError::NoDescriptors { .. }), "{wrong}");
         let error = kitchen.print("Kitchen", &[]).unwrap_err().to_string();
         assert!(error.contains("situ.kitchen.Kitchen"), "{error}");
         assert!(matches!(kitchen.print("situ.kitchen.Kitchen", &[0x08]), Err(TextError::Bytes { .. })));

@@ -1,0 +1,877 @@
+//! Checks an image of a region by the schema of its type, and counts where its bytes go.
+//!
+//! The walk claims each block once, as compiled readers do: a canonical image with a cursor, a live one with a
+//! bitmap of its granules. Every byte of an image that passes therefore belongs to the header, to the root, to
+//! the table of versions, to one block, or to nothing.
+//!
+//! Compiled readers also check the layout hash, the order of the slots of hash tables, the shape of trees in
+//! canonical images, and cycles of shared links that are longer than 64 links.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use situ_layout::InvalidProblem;
+
+use super::error::Path;
+use super::flat_read::array_at;
+use super::region_read::{ROOT, Reader, check, sized};
+use super::value::Value;
+use crate::identity::signature::text_hash;
+use crate::layout::flat::Extent;
+use crate::layout::region::{RegionLayout, RegionType};
+use crate::model::{Kind, Lookup, Primitive, TypeId};
+use crate::schema::Schema;
+
+/// The size of a granule, in bytes.
+const GRANULE: u64 = 16;
+/// Where the header says where the table of versions begins.
+const TABLE_AT: u64 = 60;
+/// What is behind a link at this level is checked after everything else (`spec/region.md`, *Long chains*).
+const LEVELS: u32 = 64;
+/// The bytes of text in a string itself.
+const INLINE_TEXT: u64 = 11;
+/// The maximum number of levels of a tree.
+const MAX_TREE: u32 = 16;
+
+/// What the header of an image says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RegionHeader {
+    /// Whether the image is canonical; otherwise it is live.
+    pub is_canonical: bool,
+    /// The hash of the schema; 0 for types that can be appended to.
+    pub schema_hash: u64,
+    /// The hash of the layout.
+    pub layout_hash: u64,
+    /// The size of the image in bytes.
+    pub size: u32,
+}
+
+impl RegionHeader {
+    /// Reads the header of an image.
+    pub fn of(image: &[u8]) -> Result<Self, ImageError> {
+        let there = image.len() as u64;
+        let error = |offset, problem| ImageError { path: Path::default(), offset, problem };
+        if there < ROOT {
+            return Err(error(0, InvalidProblem::TooSmall { found: there, least: ROOT }));
+        }
+        let number = |at: usize| u64::from_le_bytes(image[at..at + 8].try_into().unwrap_or_default());
+        if image[..4] != *b"SRGN" {
+            return Err(error(0, InvalidProblem::NotARegion));
+        }
+        let (version, form) = (u16::from_le_bytes([image[4], image[5]]), image[6]);
+        if version != 1 || form > 1 {
+            return Err(error(4, InvalidProblem::Unknown { version, form }));
+        }
+        let (size, root) = (number(24) as u32, (number(24) >> 32) as u32);
+        if u64::from(size) != there {
+            return Err(error(24, InvalidProblem::WrongSize { found: size, there }));
+        }
+        if u64::from(root) != ROOT {
+            return Err(error(28, InvalidProblem::Outside { to: root.into(), size }));
+        }
+        Ok(Self { is_canonical: form == 0, schema_hash: number(8), layout_hash: number(16), size })
+    }
+}
+
+/// An image is not one of the type.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {problem} (at offset {offset})", path.text())]
+pub struct ImageError {
+    path: Path,
+    /// The offset in the image, in bytes.
+    pub offset: u64,
+    /// What is wrong.
+    pub problem: InvalidProblem,
+}
+
+situ_layout::debug_as_text!(ImageError);
+
+/// The bytes that values of one member have in blocks of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberBytes {
+    /// The member, with `[]` for elements and entries: `gear[].value.name`.
+    pub path: String,
+    /// What it is: `string`, `vector`, `hash map`.
+    pub kind: &'static str,
+    /// The number of its blocks.
+    pub blocks: u64,
+    /// Bytes that hold data.
+    pub used: u64,
+    /// Bytes that are reserved for more elements.
+    pub room: u64,
+    /// Bytes that round blocks up to multiples of 16.
+    pub rounding: u64,
+}
+
+/// Where the bytes of an image are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegionBytes {
+    /// The header of the image.
+    pub header: RegionHeader,
+    /// The bytes of the root, rounded up to a multiple of 16.
+    pub root: u64,
+    /// The bytes of the table of versions.
+    pub versions: u64,
+    /// Members with blocks, in the order in which the image was walked.
+    pub members: Vec<MemberBytes>,
+    /// Bytes in no block.
+    pub free: u64,
+    /// Whether the image has members that the schema does not know. Their blocks count as free.
+    pub is_newer: bool,
+}
+
+/// Checks an image, of which `image` has exactly the bytes, and counts its bytes.
+pub fn check_region(schema: &Schema, id: TypeId, image: &[u8]) -> Result<RegionBytes, ImageError> {
+    let header = RegionHeader::of(image)?;
+    let error = |offset, problem| ImageError { path: Path::default(), offset, problem };
+    let bad_versions = |at: u64| error(at, InvalidProblem::BadVersions { at: at as u32 });
+    let wanted = if has_versions(schema, id) { 0 } else { schema.schema_hash(id) };
+    if header.schema_hash != wanted {
+        let (name, found) = (schema.name(id).to_string(), header.schema_hash);
+        return Err(error(8, InvalidProblem::OtherType { name, which: "schema", found, wanted }));
+    }
+    let table = array_at(image, TABLE_AT).map_or(0, u32::from_le_bytes);
+    check(schema, id, image).map_err(|_| error(0, InvalidProblem::NotARegion))?;
+    let mut reader = Reader::new(schema, sized(image).unwrap_or(image), Arc::default());
+    reader.versions(id).map_err(|_| bad_versions(u64::from(table)))?;
+    let mut walk = Walk::new(reader, id, header);
+    walk.read_sizes(id).map_err(|()| bad_versions(u64::from(table)))?;
+    walk.run(id)
+}
+
+/// Whether images of a type have a table of versions.
+fn has_versions(schema: &Schema, id: TypeId) -> bool {
+    schema.closure_without_aliases(id).into_iter().any(|id| schema.is_appended_in_regions(id))
+}
+
+type Outcome<T> = Result<T, ImageError>;
+
+/// Elements or nodes, behind a link.
+enum Behind {
+    /// Values one behind the other: their type, the place of the first, their number.
+    Values(RegionType, u64, u64),
+    /// The value of a unique or shared link.
+    One(RegionType, u64),
+    /// Entries of a map: key, value, places.
+    Entries(RegionType, RegionType, Vec<u64>),
+    /// The keys of a set in a hash table.
+    Keys(RegionType, Vec<u64>),
+    /// The nodes of a tree: its type, and where the tree lies.
+    Tree(RegionType, u64),
+}
+
+/// A shared value that was met.
+struct Met {
+    links: u32,
+    count: u32,
+    ty: RegionType,
+    /// Its check is still in progress.
+    is_open: bool,
+}
+
+/// The key of an entry, for comparisons.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum KeyValue {
+    Number(i128),
+    Text(Vec<u8>),
+}
+
+struct Walk<'a> {
+    reader: Reader<'a>,
+    header: RegionHeader,
+    /// The place of the next block of a canonical image.
+    cursor: u64,
+    /// The granules of a live image that belong to a block.
+    taken: Vec<u64>,
+    level: u32,
+    later: VecDeque<(Behind, usize)>,
+    shared: BTreeMap<u64, Met>,
+    /// The sizes of structs that can be appended to, in this image.
+    sizes: HashMap<TypeId, u64>,
+    is_newer: bool,
+    rows: Vec<MemberBytes>,
+    row_of: HashMap<(usize, String), usize>,
+    claimed: u64,
+    /// The end of the root, rounded up.
+    root_end: u64,
+    /// The layouts of all structs and unions, which a schema computes anew each time.
+    layouts: HashMap<TypeId, Arc<RegionLayout>>,
+}
+
+fn round_up(bytes: u64) -> u64 {
+    bytes.next_multiple_of(GRANULE)
+}
+
+fn invalid<T>(at: u64, problem: InvalidProblem) -> Outcome<T> {
+    Err(ImageError { path: Path::default(), offset: at, problem })
+}
+
+fn in_member(name: &str) -> impl Fn(ImageError) -> ImageError {
+    move |mut error| {
+        error.path.enter_member(name);
+        error
+    }
+}
+
+fn in_element(index: u64) -> impl Fn(ImageError) -> ImageError {
+    move |mut error| {
+        error.path.enter_element(index as usize);
+        error
+    }
+}
+
+fn kind(ty: &RegionType) -> &'static str {
+    match ty {
+        RegionType::Text => "string",
+        RegionType::Vector(_) => "vector",
+        RegionType::Set(Lookup::Sorted, _) => "sorted set",
+        RegionType::Set(Lookup::Hash, _) => "hash set",
+        RegionType::Set(Lookup::Ordered, _) => "ordered set",
+        RegionType::Map(Lookup::Sorted, ..) => "sorted map",
+        RegionType::Map(Lookup::Hash, ..) => "hash map",
+        RegionType::Map(Lookup::Ordered, ..) => "ordered map",
+        RegionType::Unique(_) => "unique",
+        RegionType::Shared(_) => "shared",
+        RegionType::Optional(value) => kind(value),
+        _ => "value",
+    }
+}
+
+/// Whether every byte sequence is such a value.
+fn is_free_of_rules(ty: &RegionType) -> bool {
+    match ty {
+        RegionType::Primitive(of) => *of != Primitive::Bool,
+        RegionType::Enum(_) | RegionType::Bitmask(_) => true,
+        _ => false,
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn new(reader: Reader<'a>, id: TypeId, header: RegionHeader) -> Self {
+        let granules = reader.image.len().div_ceil(GRANULE as usize);
+        let schema = reader.schema;
+        let layout = |id| Some((id, Arc::new(schema.region_layout(id)?)));
+        let layouts = schema.closure_without_aliases(id).into_iter().filter_map(layout).collect();
+        Self {
+            reader,
+            header,
+            cursor: 0,
+            taken: vec![0; granules.div_ceil(64)],
+            level: 0,
+            later: VecDeque::new(),
+            shared: BTreeMap::new(),
+            sizes: HashMap::new(),
+            is_newer: false,
+            // The root is the first row. It has no blocks.
+            rows: vec![MemberBytes {
+                path: String::new(),
+                kind: "root",
+                blocks: 0,
+                used: 0,
+                room: 0,
+                rounding: 0,
+            }],
+            row_of: HashMap::new(),
+            claimed: 0,
+            root_end: 0,
+            layouts,
+        }
+    }
+
+    /// Reads the sizes of structs in the table of versions, which was read before.
+    fn read_sizes(&mut self, id: TypeId) -> Result<(), ()> {
+        let schema = self.reader.schema;
+        let appended: HashMap<u64, TypeId> = schema
+            .closure_without_aliases(id)
+            .into_iter()
+            .filter(|id| schema.is_appended_in_regions(*id))
+            .map(|id| (text_hash(&format!("{}\n", schema.name(id))), id))
+            .collect();
+        if appended.is_empty() {
+            return Ok(());
+        }
+        let table = u64::from(self.u32(TABLE_AT)?);
+        let (structs, words) = (self.u32(table)?, u64::from(self.u32(table + 4)?));
+        let mut at = table + 8;
+        for _ in 0..structs {
+            let name = u64::from(self.u32(at)?) | u64::from(self.u32(at + 4)?) << 32;
+            let (size, members) = (u64::from(self.u32(at + 8)?), u64::from(self.u32(at + 12)?));
+            at += 16 + 8 * members;
+            let Some(id) = appended.get(&name) else { continue };
+            let Some(layout) = self.layout(*id) else { return Err(()) };
+            let here = layout.members.len() as u64;
+            let least = match members >= here {
+                true => layout.extent.size,
+                // The end of the last member that the image has.
+                false => layout.members[..members as usize]
+                    .last()
+                    .map_or(8, |last| (last.offset + self.extent(&last.ty).size).next_multiple_of(8)),
+            };
+            if size < least || (members <= here && size != least) || size % 8 != 0 {
+                return Err(());
+            }
+            self.is_newer |= members > here;
+            self.sizes.insert(*id, size);
+        }
+        if at != table + 8 + 8 * words { Err(()) } else { Ok(()) }
+    }
+
+    fn u32(&self, at: u64) -> Result<u32, ()> {
+        array_at(self.reader.image, at).map(u32::from_le_bytes).map_err(|_| ())
+    }
+
+    /// A number within a value whose place was checked.
+    fn number(&self, at: u64) -> Outcome<u32> {
+        let size = self.header.size;
+        self.u32(at).or_else(|()| invalid(at, InvalidProblem::Outside { to: at as i64, size }))
+    }
+
+    fn run(mut self, id: TypeId) -> Outcome<RegionBytes> {
+        let size = u64::from(self.header.size);
+        let root = round_up(self.size_of(&RegionType::Struct(id)));
+        if ROOT + root > size {
+            return invalid(0, InvalidProblem::TooSmall { found: size, least: ROOT + root });
+        }
+        (self.cursor, self.root_end) = (ROOT + root, ROOT + root);
+        let mut versions = 0;
+        if has_versions(self.reader.schema, id) {
+            let table = u64::from(self.number(TABLE_AT)?);
+            let bytes = 8 + 8 * u64::from(self.number(table + 4)?);
+            versions = round_up(bytes);
+            self.claim_at(TABLE_AT, table as i64, bytes)?;
+        }
+        let ty = match self.reader.schema.definition(id).kind {
+            Kind::Union(_) => RegionType::Union(id),
+            _ => RegionType::Struct(id),
+        };
+        self.value(&ty, ROOT, 0)?;
+        let own = self.size_of(&ty);
+        self.zero(ROOT + own, ROOT + root)?;
+        while let Some((behind, row)) = self.later.pop_front() {
+            self.behind_now(behind, row).map_err(in_member("(deep)"))?;
+        }
+        for (block, met) in &self.shared {
+            if met.count != met.links && !(self.is_newer && met.count > met.links) {
+                let problem = InvalidProblem::WrongLinks { count: met.count, found: met.links };
+                return invalid(*block, problem);
+            }
+        }
+        if self.header.is_canonical && !self.is_newer && self.cursor != size {
+            let (size, end) = (self.header.size, self.cursor as u32);
+            return invalid(self.cursor, InvalidProblem::LeftOver { size, end });
+        }
+        let (header, is_newer) = (self.header, self.is_newer);
+        let free = size - ROOT - root - self.claimed;
+        let mut members = self.rows;
+        members.retain(|row| row.blocks > 0);
+        Ok(RegionBytes { header, root, versions, members, free, is_newer })
+    }
+
+    /// Its size in this image.
+    fn size_of(&self, ty: &RegionType) -> u64 {
+        match ty {
+            RegionType::Struct(id) if self.sizes.contains_key(id) => self.sizes[id],
+            ty => self.extent(ty).size,
+        }
+    }
+
+    fn extent(&self, ty: &RegionType) -> Extent {
+        match ty {
+            RegionType::Struct(id) | RegionType::Union(id) if self.layouts.contains_key(id) => {
+                self.layouts[id].extent
+            }
+            RegionType::Array(element, count) => {
+                let Extent { size, align } = self.extent(element);
+                Extent { size: size.saturating_mul(u64::from(*count)), align }
+            }
+            ty => self.reader.extent(ty),
+        }
+    }
+
+    fn layout(&self, id: TypeId) -> Option<Arc<RegionLayout>> {
+        self.layouts.get(&id).map(Arc::clone)
+    }
+
+    /// The row of a member or of elements.
+    fn row(&mut self, parent: usize, step: &str, kind: &'static str) -> usize {
+        if let Some(row) = self.row_of.get(&(parent, step.to_owned())) {
+            return *row;
+        }
+        let above = &self.rows[parent].path;
+        let path = match (above.is_empty(), step.starts_with('[')) {
+            (true, _) | (_, true) => format!("{above}{step}"),
+            _ => format!("{above}.{step}"),
+        };
+        self.rows.push(MemberBytes { path, kind, blocks: 0, used: 0, room: 0, rounding: 0 });
+        let row = self.rows.len() - 1;
+        self.row_of.insert((parent, step.to_owned()), row);
+        row
+    }
+
+    fn back_link(&self, at: u64, link_at: u64) -> Outcome<()> {
+        let found = self.number(link_at)?;
+        if found == (at as u32).wrapping_neg() {
+            return Ok(());
+        }
+        invalid(at, InvalidProblem::WrongBackLink { found: found as i32 })
+    }
+
+    fn target(&self, at: u64) -> Outcome<i64> {
+        Ok(at as i64 + i64::from(self.number(at)? as i32))
+    }
+
+    /// Claims the block of `bytes` bytes to which the link at `at` leads, of which `room` hold nothing.
+    fn claim(&mut self, at: u64, bytes: u64, room: u64, row: usize) -> Outcome<u64> {
+        let to = self.target(at)?;
+        self.claim_at(at, to, bytes)?;
+        let row = &mut self.rows[row];
+        row.blocks += 1;
+        row.used += bytes - room;
+        row.room += room;
+        row.rounding += round_up(bytes) - bytes;
+        Ok(to as u64)
+    }
+
+    fn claim_at(&mut self, at: u64, to: i64, bytes: u64) -> Outcome<()> {
+        let (whole, size) = (round_up(bytes), self.header.size);
+        if to < ROOT as i64 || to as u64 > u64::from(size) || whole > u64::from(size) - to as u64 {
+            return invalid(at, InvalidProblem::Outside { to, size });
+        }
+        let block = to as u64;
+        if !block.is_multiple_of(GRANULE) {
+            return invalid(at, InvalidProblem::Unaligned { to: block as u32 });
+        }
+        if self.header.is_canonical {
+            if block != self.cursor && !(self.is_newer && block >= self.cursor) {
+                return invalid(at, InvalidProblem::Misplaced { to, wanted: self.cursor as u32 });
+            }
+            self.cursor = block + whole;
+            self.zero(block + bytes, self.cursor)?;
+        }
+        for granule in block / GRANULE..(block + whole) / GRANULE {
+            let (word, bit) = (granule as usize / 64, 1 << (granule % 64));
+            // No block may share the granules of the header and of the root.
+            if self.taken[word] & bit != 0 || granule * GRANULE < self.root_end {
+                return invalid(at, InvalidProblem::Overlap { to: block as u32 });
+            }
+            self.taken[word] |= bit;
+        }
+        self.claimed += whole;
+        Ok(())
+    }
+
+    /// In canonical images, checks that bytes outside of all values are zero.
+    fn zero(&self, from: u64, to: u64) -> Outcome<()> {
+        if !self.header.is_canonical || from >= to {
+            return Ok(());
+        }
+        let bytes = self.reader.image.get(from as usize..to as usize).unwrap_or_default();
+        match bytes.iter().position(|byte| *byte != 0) {
+            Some(index) => {
+                let at = from + index as u64;
+                invalid(at, InvalidProblem::NotZero { at: at as u32 })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Length and capacity of a container of 16 bytes.
+    fn container(&self, at: u64, trimmed: impl Fn(u32) -> u32) -> Outcome<(u64, u64)> {
+        self.back_link(at, at + 12)?;
+        let (len, cap) = (self.number(at + 4)?, self.number(at + 8)?);
+        if len > cap {
+            return invalid(at, InvalidProblem::TooLong { len, cap });
+        }
+        if self.header.is_canonical && cap != trimmed(len) {
+            return invalid(at, InvalidProblem::NotTrimmed { found: cap, wanted: trimmed(len) });
+        }
+        if cap == 0 {
+            self.no_block(at)?;
+        }
+        Ok((u64::from(len), u64::from(cap)))
+    }
+
+    fn no_block(&self, at: u64) -> Outcome<()> {
+        match self.number(at)? {
+            0 => Ok(()),
+            _ => invalid(at, InvalidProblem::Outside { to: self.target(at)?, size: self.header.size }),
+        }
+    }
+
+    fn flag(&self, at: u64) -> Outcome<bool> {
+        match self.reader.image.get(at as usize) {
+            Some(0) => Ok(false),
+            Some(1) => Ok(true),
+            other => invalid(at, InvalidProblem::NotABool { value: other.copied().unwrap_or_default() }),
+        }
+    }
+
+    fn value(&mut self, ty: &RegionType, at: u64, row: usize) -> Outcome<()> {
+        match ty {
+            RegionType::Primitive(Primitive::Bool) => self.flag(at).map(drop),
+            RegionType::Primitive(_) | RegionType::Enum(_) | RegionType::Bitmask(_) => Ok(()),
+            RegionType::Struct(id) => self.structure(*id, at, row),
+            RegionType::Union(id) => self.union(*id, at, row),
+            RegionType::Text => self.text(at, row),
+            RegionType::Array(element, count) => self.values(element, at, u64::from(*count), row),
+            RegionType::Vector(element) => {
+                let (len, cap) = self.container(at, |len| len)?;
+                if cap == 0 {
+                    return Ok(());
+                }
+                let size = self.size_of(element);
+                let block = self.claim(at, cap * size, (cap - len) * size, row)?;
+                self.behind(Behind::Values((**element).clone(), block, len), row)
+            }
+            RegionType::Set(lookup, _) | RegionType::Map(lookup, ..) => self.keyed(*lookup, ty, at, row),
+            RegionType::Optional(value) => {
+                self.back_link(at, at + 4)?;
+                let (extent, whole) = (self.extent(value), self.size_of(ty));
+                let place = at + extent.align.max(8);
+                self.zero(at + 1, at + 4)?;
+                if !self.flag(at)? {
+                    return self.zero(at + 8, at + whole);
+                }
+                self.zero(at + 8, place)?;
+                self.zero(place + extent.size, at + whole)?;
+                self.value(value, place, row)
+            }
+            RegionType::Unique(value) => {
+                self.back_link(at, at + 4)?;
+                if self.number(at)? == 0 {
+                    return Ok(());
+                }
+                let size = self.size_of(value);
+                let block = self.claim(at, size, 0, row)?;
+                self.behind(Behind::One((**value).clone(), block), row)
+            }
+            RegionType::Shared(value) => self.shared(value, at, row),
+        }
+    }
+
+    fn values(&mut self, element: &RegionType, at: u64, count: u64, row: usize) -> Outcome<()> {
+        if is_free_of_rules(element) {
+            return Ok(());
+        }
+        let size = self.size_of(element);
+        let row = self.row(row, "[]", kind(element));
+        for index in 0..count {
+            self.value(element, at + index * size, row).map_err(in_element(index))?;
+        }
+        Ok(())
+    }
+
+    fn shared(&mut self, value: &RegionType, at: u64, row: usize) -> Outcome<()> {
+        self.back_link(at, at + 4)?;
+        if self.number(at)? == 0 {
+            return Ok(());
+        }
+        let to = self.target(at)?;
+        if let Some(met) = u64::try_from(to).ok().and_then(|to| self.shared.get_mut(&to)) {
+            if met.ty != *value {
+                return invalid(at, InvalidProblem::OtherShared { to: to as u32 });
+            }
+            if met.is_open {
+                return invalid(at, InvalidProblem::Cycle { to: to as u32 });
+            }
+            met.links += 1;
+            return Ok(());
+        }
+        let front = self.extent(value).align.max(4);
+        let size = self.size_of(value);
+        let block = self.claim(at, front + size, 0, row)?;
+        self.zero(block + 4, block + front)?;
+        let count = self.number(block)?;
+        self.shared.insert(block, Met { links: 1, count, ty: value.clone(), is_open: true });
+        let checked = self.behind(Behind::One(value.clone(), block + front), row);
+        if let Some(met) = self.shared.get_mut(&block) {
+            met.is_open = false;
+        }
+        checked
+    }
+
+    fn text(&mut self, at: u64, row: usize) -> Outcome<()> {
+        let image = self.reader.image;
+        let tag = image.get(at as usize + 11).copied().unwrap_or_default();
+        let (begin, len) = if tag & 0x80 != 0 {
+            self.back_link(at, at + 12)?;
+            let len = u64::from(tag & 0x7f);
+            if len == 0 || len > INLINE_TEXT {
+                return invalid(at, InvalidProblem::TooLong { len: len as u32, cap: INLINE_TEXT as u32 });
+            }
+            self.zero(at + len, at + INLINE_TEXT)?;
+            (at, len)
+        } else {
+            let (len, cap) = self.container(at, |len| if u64::from(len) > INLINE_TEXT { len } else { 0 })?;
+            if cap == 0 {
+                return Ok(());
+            }
+            (self.claim(at, cap, cap - len, row)?, len)
+        };
+        let bytes = image.get(begin as usize..(begin + len) as usize).unwrap_or_default();
+        match std::str::from_utf8(bytes) {
+            Ok(_) => Ok(()),
+            Err(error) => invalid(at, InvalidProblem::NotUtf8 { valid_up_to: error.valid_up_to() }),
+        }
+    }
+
+    /// A set or map.
+    fn keyed(&mut self, lookup: Lookup, ty: &RegionType, at: u64, row: usize) -> Outcome<()> {
+        let entry = self.reader.entry(ty);
+        match lookup {
+            Lookup::Sorted => {
+                let (len, cap) = self.container(at, |len| len)?;
+                if cap == 0 {
+                    return Ok(());
+                }
+                let block = self.claim(at, cap * entry.size, (cap - len) * entry.size, row)?;
+                let places: Vec<u64> = (0..len).map(|index| block + index * entry.size).collect();
+                self.ascending(ty, &places, at)?;
+                self.behind(Self::entries(ty, places), row)
+            }
+            Lookup::Hash => {
+                let (len, cap) = self.container(at, slots_for)?;
+                if cap == 0 {
+                    return Ok(());
+                }
+                if !cap.is_power_of_two() || cap < 4 || len * 8 > cap * 7 {
+                    let wanted = slots_for(len as u32);
+                    return invalid(at, InvalidProblem::NotTrimmed { found: cap as u32, wanted });
+                }
+                let slot = 4 + entry.size;
+                self.claim(at, cap * slot, (cap - len) * slot, row)?;
+                let outside = |walk: &Self| InvalidProblem::Outside { to: 0, size: walk.header.size };
+                let places = match self.reader.places(lookup, entry, at) {
+                    Ok(places) => places,
+                    Err(_) => return invalid(at, outside(self)),
+                };
+                if places.len() as u64 != len {
+                    let occupied = places.len() as u32;
+                    return invalid(at, InvalidProblem::WrongCount { len: len as u32, occupied });
+                }
+                self.behind(Self::entries(ty, places), row)
+            }
+            Lookup::Ordered => {
+                self.back_link(at, at + 12)?;
+                let (len, levels) = (self.number(at + 4)?, self.number(at + 8)?);
+                if levels > MAX_TREE || (levels == 0) != (len == 0) {
+                    let wanted = u32::from(len > 0);
+                    return invalid(at, InvalidProblem::WrongLevels { found: levels, wanted });
+                }
+                if levels == 0 {
+                    return self.no_block(at);
+                }
+                self.behind(Behind::Tree(ty.clone(), at), row)
+            }
+        }
+    }
+
+    fn entries(ty: &RegionType, places: Vec<u64>) -> Behind {
+        match ty {
+            RegionType::Map(_, key, value) => Behind::Entries((**key).clone(), (**value).clone(), places),
+            RegionType::Set(_, key) => Behind::Keys((**key).clone(), places),
+            other => Behind::Keys(other.clone(), places),
+        }
+    }
+
+    /// Checks that keys ascend. A key that is text was not checked yet: the comparison is one of its bytes.
+    fn ascending(&mut self, ty: &RegionType, places: &[u64], at: u64) -> Outcome<()> {
+        let (RegionType::Set(_, key) | RegionType::Map(_, key, _)) = ty else { return Ok(()) };
+        let mut before = None;
+        for (index, place) in places.iter().enumerate() {
+            let key = self.key(key, *place)?;
+            if before.as_ref().is_some_and(|before| *before >= key) {
+                return invalid(at, InvalidProblem::NotSorted { index: index as u32 });
+            }
+            before = Some(key);
+        }
+        Ok(())
+    }
+
+    fn key(&self, key: &RegionType, at: u64) -> Outcome<KeyValue> {
+        if matches!(key, RegionType::Text) {
+            let image = self.reader.image;
+            let tag = image.get(at as usize + 11).copied().unwrap_or_default();
+            let (begin, len) = match tag & 0x80 {
+                0 => (u64::try_from(self.target(at)?).unwrap_or(u64::MAX), self.number(at + 4)?),
+                _ => (at, u32::from(tag & 0x0f)),
+            };
+            let bytes = begin
+                .checked_add(u64::from(len))
+                .and_then(|end| image.get(usize::try_from(begin).ok()?..usize::try_from(end).ok()?));
+            let size = self.header.size;
+            return match bytes {
+                Some(bytes) => Ok(KeyValue::Text(bytes.to_vec())),
+                None => invalid(at, InvalidProblem::Outside { to: begin as i64, size }),
+            };
+        }
+        let mut reader = Reader::new(self.reader.schema, self.reader.image, Arc::default());
+        let number = match reader.value(key, at) {
+            Ok(Value::Enum { value, .. }) => i128::from(value),
+            Ok(value) => value.as_integer().unwrap_or_default(),
+            Err(_) => 0,
+        };
+        Ok(KeyValue::Number(number))
+    }
+
+    /// Checks what is behind a link: now, or after everything else.
+    fn behind(&mut self, behind: Behind, row: usize) -> Outcome<()> {
+        if self.level == LEVELS {
+            self.later.push_back((behind, row));
+            return Ok(());
+        }
+        self.level += 1;
+        let checked = self.behind_now(behind, row);
+        self.level -= 1;
+        checked
+    }
+
+    fn behind_now(&mut self, behind: Behind, row: usize) -> Outcome<()> {
+        match behind {
+            Behind::One(ty, at) => self.value(&ty, at, row),
+            Behind::Values(ty, at, count) => self.values(&ty, at, count, row),
+            Behind::Keys(key, places) => {
+                let row = self.row(row, "[]", kind(&key));
+                for (index, at) in places.into_iter().enumerate() {
+                    self.value(&key, at, row).map_err(in_element(index as u64))?;
+                }
+                Ok(())
+            }
+            Behind::Entries(key, value, places) => {
+                for (index, at) in places.into_iter().enumerate() {
+                    self.entry(&key, &value, at, row).map_err(in_element(index as u64))?;
+                }
+                Ok(())
+            }
+            Behind::Tree(ty, at) => self.tree(&ty, at, row),
+        }
+    }
+
+    fn entry(&mut self, key: &RegionType, value: &RegionType, at: u64, row: usize) -> Outcome<()> {
+        let row = self.row(row, "[]", "entry");
+        let value_at = self.extent(key).size.next_multiple_of(self.extent(value).align);
+        let (key_row, value_row) = (self.row(row, "key", kind(key)), self.row(row, "value", kind(value)));
+        self.value(key, at, key_row).map_err(in_member("key"))?;
+        self.value(value, at + value_at, value_row).map_err(in_member("value"))
+    }
+
+    fn tree(&mut self, ty: &RegionType, at: u64, row: usize) -> Outcome<()> {
+        let (len, levels) = (self.number(at + 4)?, self.number(at + 8)?);
+        let (mut found, mut last) = (0, None);
+        self.node(ty, at, levels, row, &mut found, &mut last)?;
+        if found != u64::from(len) {
+            return invalid(at, InvalidProblem::WrongTotal { len, found: found as u32 });
+        }
+        Ok(())
+    }
+
+    /// The node to which the link at `at` leads, and those beneath it.
+    fn node(
+        &mut self,
+        ty: &RegionType,
+        at: u64,
+        levels: u32,
+        row: usize,
+        found: &mut u64,
+        last: &mut Option<KeyValue>,
+    ) -> Outcome<()> {
+        let (RegionType::Set(_, key) | RegionType::Map(_, key, _)) = ty else { return Ok(()) };
+        let entry = self.reader.entry(ty);
+        let first = entry.align.max(4);
+        let most = ((256 - first.min(256)) / entry.size.max(1)).clamp(8, 63);
+        let to = self.target(at)?;
+        let Ok(node) = u64::try_from(to) else {
+            return invalid(at, InvalidProblem::Outside { to, size: self.header.size });
+        };
+        let counts = self.number(node)?;
+        let (len, cap) = (u64::from(counts & 0xffff), u64::from(counts >> 16));
+        if len == 0 || len > cap || cap > most || (self.header.is_canonical && len != cap) {
+            let (least, most) = ((most / 2) as u32, most as u32);
+            let problem = InvalidProblem::BadNode { len: len as u32, cap: cap as u32, least, most };
+            return invalid(node, problem);
+        }
+        let leaf = first + cap * entry.size;
+        let children = leaf.next_multiple_of(4);
+        let bytes = if levels > 1 { children + 4 * (cap + 1) } else { leaf };
+        let per_key = entry.size + if levels > 1 { 4 } else { 0 };
+        self.claim(at, bytes, (cap - len) * per_key, row)?;
+        for index in 0..=len {
+            if levels > 1 {
+                self.node(ty, node + children + 4 * index, levels - 1, row, found, last)?;
+            }
+            if index == len {
+                break;
+            }
+            let place = node + first + index * entry.size;
+            let next = self.key(key, place)?;
+            if last.as_ref().is_some_and(|last| *last >= next) {
+                return invalid(node, InvalidProblem::NotSorted { index: *found as u32 });
+            }
+            *last = Some(next);
+            let checked = match Self::entries(ty, vec![place]) {
+                Behind::Entries(key, value, _) => self.entry(&key, &value, place, row),
+                _ => {
+                    let row = self.row(row, "[]", kind(key));
+                    self.value(key, place, row)
+                }
+            };
+            checked.map_err(in_element(*found))?;
+            *found += 1;
+        }
+        Ok(())
+    }
+
+    fn structure(&mut self, id: TypeId, at: u64, row: usize) -> Outcome<()> {
+        let Some(layout) = self.layout(id) else { return Ok(()) };
+        let known = self.reader.known.get(&id).copied().unwrap_or(usize::MAX);
+        let mut end = at;
+        for member in layout.members.iter().take(known) {
+            let place = at + member.offset;
+            self.zero(end, place)?;
+            let row = self.row(row, &member.name, kind(&member.ty));
+            self.value(&member.ty, place, row).map_err(in_member(&member.name))?;
+            end = place + self.size_of(&member.ty);
+        }
+        // What is behind the members of a newer version is not known.
+        if known <= layout.members.len() || known == usize::MAX {
+            self.zero(end, at + self.size_of(&RegionType::Struct(id)))?;
+        }
+        Ok(())
+    }
+
+    fn union(&mut self, id: TypeId, at: u64, row: usize) -> Outcome<()> {
+        let schema = self.reader.schema;
+        let (Kind::Union(it), Some(layout)) = (&schema.definition(id).kind, self.layout(id)) else {
+            return Ok(());
+        };
+        let selector = layout.discriminator.as_ref().map_or(4, |ty| self.size_of(ty));
+        let link = if selector > 4 { 8 } else { 4 };
+        if let Some(RegionType::Primitive(Primitive::Bool)) = layout.discriminator {
+            self.flag(at)?;
+        }
+        self.back_link(at, at + link)?;
+        self.zero(at + selector, at + link)?;
+        let Ok(discriminator) = self.reader.discriminator(it, at) else { return Ok(()) };
+        let selected = discriminator.as_integer().and_then(|value| it.case_of(value));
+        let whole = at + layout.extent.size;
+        match selected.and_then(|index| layout.members.get(index)) {
+            Some(member) => {
+                let place = at + member.offset;
+                self.zero(at + link + 4, place)?;
+                self.zero(place + self.size_of(&member.ty), whole)?;
+                let row = self.row(row, &member.name, kind(&member.ty));
+                self.value(&member.ty, place, row).map_err(in_member(&member.name))
+            }
+            None => self.zero(at + link + 4, whole),
+        }
+    }
+}
+
+/// The smallest number of slots of a hash table for `len` entries.
+fn slots_for(len: u32) -> u32 {
+    let mut slots: u32 = if len == 0 { 0 } else { 4 };
+    while u64::from(len) * 8 > u64::from(slots) * 7 && slots < 1 << 31 {
+        slots *= 2;
+    }
+    slots
+}
