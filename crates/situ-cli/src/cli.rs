@@ -3,6 +3,7 @@
 mod blackboard;
 mod bridge;
 mod foxglove;
+mod image;
 mod inspect;
 mod proto;
 mod publish;
@@ -24,6 +25,7 @@ use crate::output::ColorChoice;
 pub use blackboard::{BlackboardCommand, GetArgs, WatchArgs};
 pub use bridge::BridgeArgs;
 pub use foxglove::FoxgloveArgs;
+pub use image::{ImageArgs, ImageCommand, ImageConvertArgs, ImageDiffArgs, ImageEncoding, ImageTypeArgs};
 pub use inspect::{CallArgs, DomainCommand, GraphArgs, NodeCommand, ServiceCommand, ServiceEchoArgs};
 pub use proto::{ProtoArgs, ProtoCommand};
 pub use publish::PubArgs;
@@ -32,7 +34,7 @@ pub use record::{
     MergeArgs, PlayArgs, RangeArgs, RecordCommandArgs, RecordTopicsArgs, SelectionArgs,
 };
 pub use standing::CreateArgs;
-pub use trace::{RecordArgs, TraceCommand, ViewArgs};
+pub use trace::{FlameArgs, RecordArgs, TraceCommand, ViewArgs};
 pub use view::{ProtocolKind, ViewTopicArgs};
 
 /// The styles of the help.
@@ -164,6 +166,12 @@ pub enum Command {
         /// The command on protobuf messages.
         #[command(subcommand)]
         command: ProtoCommand,
+    },
+    /// Check, print and compare images of regions in files, and show where their bytes go
+    Image {
+        /// The command on images.
+        #[command(subcommand)]
+        command: ImageCommand,
     },
     /// Start a project: a publisher and a subscriber that build and run
     New(NewArgs),

@@ -11,7 +11,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["bench"]),
     ("Record", &["record", "play", "flashback", "trace"]),
     ("Other machines", &["bridge"]),
-    ("Write code", &["new", "schema", "gen", "proto"]),
+    ("Write code", &["new", "schema", "gen", "proto", "image"]),
     ("Care for the machine", &["doctor", "clean", "completions", "demo", "help"]),
 ];
 /// The cells before the descriptions.

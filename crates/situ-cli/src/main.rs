@@ -9,6 +9,7 @@ mod doctor;
 mod error;
 mod foxglove;
 mod help;
+mod image;
 mod message;
 mod messages;
 mod output;
@@ -22,8 +23,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 use cli::{
-    BlackboardCommand, Cli, Command, DomainCommand, NodeCommand, ProtoCommand, SchemaCommand, ServiceCommand,
-    TopicCommand, TraceCommand,
+    BlackboardCommand, Cli, Command, DomainCommand, ImageCommand, NodeCommand, ProtoCommand, SchemaCommand,
+    ServiceCommand, TopicCommand, TraceCommand,
 };
 use commands::Context;
 use error::CliError;
@@ -65,7 +66,9 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Command::Trace { command } => match command {
             TraceCommand::Record(arguments) => trace::record::run(&context, &arguments),
             TraceCommand::Stop => trace::record::stop(&context),
+            TraceCommand::Trigger { event } => trace::trigger::run(&context, &event),
             TraceCommand::View(arguments) => trace::view::run(&context, &arguments),
+            TraceCommand::Flame(arguments) => trace::flame::run(&context, &arguments),
         },
         Command::Record(arguments) => record::run(&context, &arguments),
         Command::Play(arguments) => record::play::run(&context, &arguments),
@@ -98,6 +101,13 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Command::Proto { command } => match command {
             ProtoCommand::Print(arguments) => commands::proto::print(&context, &arguments),
             ProtoCommand::Parse(arguments) => commands::proto::parse(&arguments),
+        },
+        Command::Image { command } => match command {
+            ImageCommand::Check(arguments) => image::check(&context, &arguments),
+            ImageCommand::Print(arguments) => image::print(&context, &arguments),
+            ImageCommand::Diff(arguments) => image::diff(&context, &arguments),
+            ImageCommand::Stat(arguments) => image::stat(&context, &arguments),
+            ImageCommand::Convert(arguments) => image::convert(&context, &arguments),
         },
         Command::New(arguments) => commands::new::run(&context, &arguments),
         Command::Doctor => doctor::run(&context),

@@ -41,6 +41,7 @@ import random, subprocess, sys
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 
 situ, proto, descriptors = sys.argv[1:]
+sources = [["--proto", proto], ["--descriptors", descriptors]]
 files = descriptor_pb2.FileDescriptorSet()
 files.ParseFromString(open(descriptors, "rb").read())
 pool = descriptor_pool.DescriptorPool()
@@ -104,10 +105,13 @@ def fill(message, depth):
             setattr(message, field.name, value(field, depth))
 
 def run(command, given):
-    arguments = [situ, "proto", command, "--proto", proto, "--type", "robot.Pose"]
+    # By turns with the .proto file and with the descriptors.
+    sources.reverse()
+    arguments = [situ, "proto", command, *sources[0], "--type", "robot.Pose"]
     return subprocess.run(arguments, input=given, stdout=subprocess.PIPE, check=True).stdout
 
 for round in range(40):
+    sources[:] = sources if round % 2 else sources[::-1]
     message = Pose()
     fill(message, 0)
     printed = run("print", message.SerializeToString()).decode()
@@ -169,6 +173,8 @@ fn mistakes_are_reported() {
     assert!(error("print", "robot.Pose", "/no/such/file").contains("there is no file"));
     let wrong = sandbox.file("wrong.txt", "x: {}");
     assert!(error("parse", "robot.Pose", &wrong).contains("not a message of the type robot.Pose"));
+    let output = sandbox.run(&["proto", "print", "--descriptors", &proto, "--type", "robot.Pose", &text]);
+    assert!(String::from_utf8(output.stderr).unwrap().contains("the descriptors cannot be used"));
     let edition = sandbox.file("edition.proto", "edition = \"2023\";\nmessage A {}\n");
     let output = sandbox.run(&["proto", "print", "--proto", &edition, "--type", "A", &text]);
     assert!(String::from_utf8(output.stderr).unwrap().contains("has an edition"));

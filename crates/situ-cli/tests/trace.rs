@@ -218,3 +218,35 @@ fn damaged_trace_memory_is_reported() {
     let view = text(&sandbox.run(&["trace", "view", &file]));
     assert!(view.contains("1 times the trace memory of a program was damaged"), "{view}");
 }
+
+/// The picture and the lines of a flame graph, of a program that publishes.
+#[test]
+fn a_flame_graph_shows_where_time_went() {
+    let sandbox = Sandbox::new();
+    let (file, svg) = (sandbox.path("run.pftrace"), sandbox.path("run.svg"));
+    let _talk = talk(&sandbox);
+    text(&sandbox.run(&["trace", "record", "-o", &file, "--duration", "300ms"]));
+    let drawn = json(&sandbox.run(&["--json", "trace", "flame", &file, "-o", &svg]));
+    let stacks = drawn["stacks"].as_array().unwrap();
+    let total: u64 = stacks.iter().map(|stack| stack["self_ns"].as_u64().unwrap()).sum();
+    assert_eq!((drawn["total_ns"].as_u64(), drawn["left_out"].as_u64()), (Some(total), Some(0)));
+    let picture = std::fs::read_to_string(&svg).unwrap();
+    for slice in ["publish pose", "take pose", "wait for pose"] {
+        // Below its process and its thread.
+        let is_it = |frames: &serde_json::Value| {
+            frames.as_array().is_some_and(|frames| frames.len() > 2 && frames.last().unwrap() == slice)
+        };
+        assert!(stacks.iter().any(|stack| is_it(&stack["frames"])), "{slice}: {drawn}");
+        assert!(picture.contains(&format!("<title>{slice}: ")), "{slice}");
+    }
+    let merged = text(&sandbox.run(&["trace", "flame", &file, "--folded", "--merge"]));
+    let line = merged.lines().find(|line| line.starts_with("publish pose ")).unwrap();
+    let nanoseconds: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
+    // The summary counts slices with those within them.
+    let view = json(&sandbox.run(&["--json", "trace", "view", &file, "--most", "0"]));
+    let of_view = view["slices"].as_array().unwrap().iter().find(|it| it["name"] == "publish pose").unwrap();
+    let longest = of_view["total_ns"].as_u64().unwrap();
+    assert!(nanoseconds > 0 && nanoseconds <= longest, "{nanoseconds} of {longest}");
+    let nothing = sandbox.run(&["trace", "flame", &file, "--from", "1h"]);
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("has no slices in this part"));
+}

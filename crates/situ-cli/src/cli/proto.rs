@@ -13,7 +13,8 @@ pub enum ProtoCommand {
 
 Examples:
   situ proto print --proto robot.proto --type robot.Pose pose.bin
-  situ proto parse --proto robot.proto --type robot.Pose pose.txt | situ proto print --proto robot.proto --type robot.Pose"
+  situ proto parse --proto robot.proto --type robot.Pose pose.txt | situ proto print --proto robot.proto --type robot.Pose
+  situ proto print --descriptors robot.pb --type robot.Pose pose.bin"
     )]
     Print(ProtoArgs),
     /// Encode a protobuf message from its text
@@ -27,8 +28,11 @@ Examples:
 #[derive(Debug, Args)]
 pub struct ProtoArgs {
     /// The .proto file that defines the type; several if extensions lie in others
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE", required_unless_present = "descriptors")]
     pub proto: Vec<PathBuf>,
+    /// A file with descriptors instead, as `protoc --include_imports --descriptor_set_out=FILE` writes it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["proto", "include"])]
+    pub descriptors: Option<PathBuf>,
     /// Directory to search for imports
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub include: Vec<PathBuf>,

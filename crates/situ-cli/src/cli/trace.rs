@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use situ::trace::KeptCategories;
+
 use super::{buffer, size, time};
 
 /// `situ trace`.
@@ -20,19 +22,45 @@ Examples:
   situ trace record --duration 5s
   situ trace record --ring 64MiB                        the newest 64 MiB, written at the end
   situ trace record --category bus --category plan*     only the bus and categories that begin with `plan`
-  situ trace record --category -bus                     everything but the bus"
+  situ trace record --category -bus                     everything but the bus
+  situ trace record --ring 64MiB --trigger 'lost *'     the time before and after messages were lost
+  situ trace record --ring 64MiB --keep planner=8MiB    events of the bus do not displace those of the planner"
     )]
     Record(RecordArgs),
     /// End the recording in the same root, from any terminal
     #[command(after_help = "Example:
   situ trace record -o run.pftrace & sleep 5; situ trace stop")]
     Stop,
+    /// Write an event into the recording in the same root, which may be waiting for it
+    #[command(after_help = "The event is a moment in the category `trigger`.
+
+Example:
+  situ trace record --ring 64MiB --trigger gripped --files 10 &
+  situ trace trigger gripped")]
+    Trigger {
+        /// The name of the event
+        #[arg(value_name = "EVENT")]
+        event: String,
+    },
     /// Summarize a trace: the longest slices, the latencies of messages, the losses
     #[command(after_help = "Examples:
   situ trace view run.pftrace
   situ trace view run.pftrace --json | jq '.topics[] | {topic, p99_ns}'
   situ trace view run.pftrace --svg run.svg --from 1.2s --for 50ms")]
     View(ViewArgs),
+    /// Draw a flame graph of a trace: in which slices, within which others, time was spent
+    #[command(
+        after_help = "A box is a stack of slices. Its width is the time in its last slice, the boxes below it are the slices
+within that, and what they do not cover is the slice's own time. In a browser, a click on a box makes it as wide as the
+picture, and a click beside the boxes shows all. Slices that wait (`wait for ...`) are boxes as well.
+
+Examples:
+  situ trace flame run.pftrace -o run.svg
+  situ trace flame run.pftrace --merge                    the same stack of all threads is one box
+  situ trace flame run.pftrace --from 1.2s --for 50ms
+  situ trace flame run.pftrace --folded > run.folded      for inferno, speedscope, flamegraph.pl"
+    )]
+    Flame(FlameArgs),
 }
 
 /// `situ trace record`.
@@ -47,6 +75,21 @@ pub struct RecordArgs {
     /// Keep only the newest bytes, up to this size (64MiB), in memory, and write them at the end
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub ring: Option<u64>,
+    /// Keep events of this category, or of those with this beginning (`plan*=8MiB`), in memory of their own,
+    /// so that frequent events of others do not displace them. May be given several times
+    #[arg(long, value_name = "PATTERN=SIZE", value_parser = kept, requires = "ring")]
+    pub keep: Vec<KeptCategories>,
+    /// Write the ring when an event with this name, or with this beginning (`lost *`), comes; then end. May be
+    /// given several times
+    #[arg(long, value_name = "EVENT", requires = "ring")]
+    pub trigger: Vec<String>,
+    /// How long to record after the event of a trigger
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "1s", requires = "trigger")]
+    pub after: Duration,
+    /// After how many events to end. With more than one, the files are named FILE-1, FILE-2, ...
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "trigger",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub files: u32,
     /// Record only this category, or those with this beginning (`plan*`); a leading `-` excludes it. May be
     /// given several times
     #[arg(short, long = "category", value_name = "PATTERN", allow_hyphen_values = true)]
@@ -75,4 +118,37 @@ pub struct ViewArgs {
     /// Maximum number of names and topics in each table; 0: all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub most: usize,
+}
+
+/// `situ trace flame`.
+#[derive(Debug, Args)]
+pub struct FlameArgs {
+    /// The trace
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// File for the picture
+    #[arg(short, long, value_name = "FILE", default_value = "flame.svg", conflicts_with = "folded")]
+    pub output: PathBuf,
+    /// Print a line for each stack instead: its names with semicolons between them, and its nanoseconds
+    #[arg(long)]
+    pub folded: bool,
+    /// Add up equal stacks of all processes and threads
+    #[arg(long)]
+    pub merge: bool,
+    /// Count from this time on, relative to the start
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub from: Option<Duration>,
+    /// Length of the part to count [default: to the end]
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    pub span: Option<Duration>,
+}
+
+/// Parses a category and a size.
+fn kept(text: &str) -> Result<KeptCategories, String> {
+    match text.rsplit_once('=') {
+        Some((pattern, bytes)) if !pattern.is_empty() => {
+            Ok(KeptCategories { pattern: pattern.to_owned(), bytes: size(bytes)? as usize })
+        }
+        _ => Err(format!("expected a category and a size, such as planner=8MiB, not `{text}`")),
+    }
 }

@@ -1,6 +1,7 @@
 //! `situ proto print` and `situ proto parse`.
 
 use std::io::{Read, Write};
+use std::path::Path;
 
 use situ_schema::proto::{ProtoError, TextFormat};
 
@@ -14,7 +15,8 @@ const MAX_BYTES: u64 = i32::MAX as u64;
 /// `situ proto print`.
 pub fn print(context: &Context, arguments: &ProtoArgs) -> Result<(), CliError> {
     let types = types(arguments)?;
-    let text = types.print(&arguments.type_name, &read(arguments)?).map_err(CliError::failed)?;
+    let bytes = read(arguments.file.as_deref())?;
+    let text = types.print(&arguments.type_name, &bytes).map_err(CliError::failed)?;
     if context.output.is_json() {
         return Ok(context.output.record(&serde_json::json!({ "text": text }))?);
     }
@@ -24,7 +26,7 @@ pub fn print(context: &Context, arguments: &ProtoArgs) -> Result<(), CliError> {
 /// `situ proto parse`.
 pub fn parse(arguments: &ProtoArgs) -> Result<(), CliError> {
     let types = types(arguments)?;
-    let text = String::from_utf8(read(arguments)?)
+    let text = String::from_utf8(read(arguments.file.as_deref())?)
         .map_err(|error| CliError::Failed(format!("the text is not UTF-8: {}", error.utf8_error())))?;
     let bytes = types.parse(&arguments.type_name, &text).map_err(CliError::failed)?;
     let mut output = std::io::stdout().lock();
@@ -38,16 +40,20 @@ fn types(arguments: &ProtoArgs) -> Result<TextFormat, CliError> {
             return Err(CliError::NotFound(format!("there is no file {}", file.display())));
         }
     }
-    TextFormat::load(&arguments.proto, &arguments.include).map_err(|error| match error {
+    let loaded = match &arguments.descriptors {
+        Some(file) => TextFormat::from_descriptors(&read(Some(file))?),
+        None => TextFormat::load(&arguments.proto, &arguments.include),
+    };
+    loaded.map_err(|error| match error {
         ProtoError::Schema(error) => CliError::Schema(error),
         other => CliError::failed(other),
     })
 }
 
 /// Reads the file, or the standard input.
-fn read(arguments: &ProtoArgs) -> Result<Vec<u8>, CliError> {
+fn read(file: Option<&Path>) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
-    let (name, result) = match &arguments.file {
+    let (name, result) = match file {
         None => {
             let input = std::io::stdin().lock();
             ("the standard input".to_owned(), input.take(MAX_BYTES + 1).read_to_end(&mut bytes))

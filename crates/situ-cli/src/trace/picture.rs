@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use situ::trace::reader::{ArgumentValue, Instant, ReadTrace, SliceEnd, TextId, TimedSlice, TrackKind};
 
+use super::svg::{LETTER, colour, escape, fit};
 use crate::output::units::duration;
 
 /// The picture's width, and that of the names on the left, in pixels.
@@ -27,8 +28,6 @@ const LEAD: f64 = 0.02;
 const MESSAGES: usize = 6;
 const SHORTEST: u64 = 100_000;
 const LONGEST: u64 = 1_000_000_000;
-/// The width of a letter of a slice's label.
-const LETTER: f64 = 5.9;
 /// The smallest width at which slices are drawn. Only one such slice is drawn at a place.
 const NARROWEST: f64 = 1.2;
 /// The maximum number of elements of a kind, so that a browser can display the picture.
@@ -37,11 +36,6 @@ const MAX_ARROWS: usize = 2_000;
 const MAX_SAMPLES: usize = 5_000;
 /// Slices deeper than this are left out.
 const DEEPEST: u32 = 12;
-
-const COLOURS: [&str; 10] = [
-    "#8ecae6", "#ffcb77", "#b7e4c7", "#f7b2ad", "#cdb4db", "#a9def9", "#e4c1f9", "#d0f4de", "#fcf6bd",
-    "#ffd6a5",
-];
 
 /// The part of a trace that is drawn, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,33 +120,6 @@ struct Picture<'a> {
     height: f64,
 }
 
-/// Escapes text for XML.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            // XML does not allow these characters at all.
-            letter if letter.is_control() => escaped.push('\u{fffd}'),
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
-}
-
-/// Returns the part of a text that fits into `width` pixels.
-fn fit(text: &str, width: f64, letter: f64) -> String {
-    let most = (width / letter).max(0.0) as usize;
-    match text.chars().count() {
-        count if count <= most => escape(text),
-        _ if most < 3 => String::new(),
-        _ => escape(&text.chars().take(most - 1).chain(['…']).collect::<String>()),
-    }
-}
-
 /// Returns a text that fits into `width` pixels, without its middle if it is too long. Names of counters
 /// often begin with the same words, and differ at their ends.
 fn fit_ends(text: &str, width: f64, letter: f64) -> String {
@@ -163,14 +130,6 @@ fn fit_ends(text: &str, width: f64, letter: f64) -> String {
     let begin = (most - 1) / 2;
     let end = text.chars().skip(count - (most - 1 - begin));
     escape(&text.chars().take(begin).chain(['…']).chain(end).collect::<String>())
-}
-
-/// Returns a colour that depends only on the name (FNV-1a).
-fn colour(name: &str) -> &'static str {
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    COLOURS[(hash >> 32) as usize % COLOURS.len()]
 }
 
 impl Picture<'_> {
@@ -511,11 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_escaped_and_shortened() {
-        assert_eq!(escape("a<b>&\"c\"\u{1}"), "a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}");
-        assert_eq!(fit("publish lidar", 80.0, 5.0), "publish lidar");
-        assert_eq!(fit("publish lidar", 40.0, 5.0), "publish…");
-        assert_eq!(fit("publish", 10.0, 5.0), "");
+    fn names_are_shortened_in_their_middle() {
         assert_eq!(fit_ends("queue of a<b #0", 75.0, 5.0), "queue of a&lt;b #0");
         assert_eq!(fit_ends("queue of a<b #0", 70.0, 5.0), "queue … a&lt;b #0");
         assert_eq!(fit_ends("queue of a<b #0", 15.0, 5.0), "q…0");

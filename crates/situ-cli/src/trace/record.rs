@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use situ::trace::{self, Collector, CollectorOptions, Summary};
+use situ::trace::{self, Collector, CollectorOptions, Summary, Trigger};
 
 use crate::cli::RecordArgs;
 use crate::commands::{Context, Interrupt};
@@ -33,6 +33,8 @@ pub struct Report {
     pub lost: u64,
     /// Packets that a ring in memory discarded.
     pub evicted: u64,
+    /// The files that were written.
+    pub files: Vec<String>,
     /// The processes that took part.
     pub processes: Vec<ProcessReport>,
 }
@@ -71,6 +73,7 @@ impl Report {
             bytes: summary.bytes,
             lost: summary.lost().packets,
             evicted: summary.evicted,
+            files: summary.files.iter().map(|file| file.display().to_string()).collect(),
             processes: processes.collect(),
         }
     }
@@ -84,6 +87,12 @@ pub fn run(context: &Context, arguments: &RecordArgs) -> Result<(), CliError> {
         Some(bytes) => CollectorOptions::to_ring(&arguments.output, bytes as usize),
     };
     options.ring_bytes = arguments.buffer as usize;
+    options.kept.clone_from(&arguments.keep);
+    options.trigger = (!arguments.trigger.is_empty()).then(|| Trigger {
+        events: arguments.trigger.clone(),
+        after: arguments.after,
+        files: arguments.files,
+    });
     let collector = Collector::start(&context.root, options.categories(arguments.categories.join(",")))
         .map_err(CliError::failed)?;
     let begin = Instant::now();
@@ -122,9 +131,13 @@ fn show(context: &Context, report: &Report) -> Result<(), CliError> {
     if output.is_json() {
         return Ok(output.record(report)?);
     }
+    if report.files.is_empty() {
+        return Ok(output.line("No event fired the trigger, so nothing was written.")?);
+    }
+    let files = report.files.join(", ");
     output.line(format!(
         "{}: {} packets, {}, {}",
-        output.paint(Style::Strong, &report.file),
+        output.paint(Style::Strong, &files),
         report.packets,
         bytes(report.bytes),
         duration(report.duration_ns)
@@ -172,7 +185,8 @@ fn show(context: &Context, report: &Report) -> Result<(), CliError> {
     if report.evicted > 0 {
         output.line(format!("{} older packets were not kept: see --ring.", report.evicted))?;
     }
-    output.line(format!("To view it: situ trace view {}, or https://ui.perfetto.dev", report.file))?;
+    let first = report.files.first().unwrap_or(&report.file);
+    output.line(format!("To view it: situ trace view {first}, or https://ui.perfetto.dev"))?;
     Ok(())
 }
 

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde::Serialize;
 use situ::layout::foreign::Foreign;
-use situ::trace::reader::{ReadTrace, TraceSummary, Troubles};
+use situ::trace::reader::{TraceSummary, Troubles};
 
+use super::file::read;
 use super::picture::{self, TimeRange};
 use crate::cli::ViewArgs;
 use crate::commands::Context;
@@ -134,17 +135,7 @@ impl Report {
 /// `situ trace view`.
 pub fn run(context: &Context, arguments: &ViewArgs) -> Result<(), CliError> {
     let file = &arguments.file;
-    let bytes = std::fs::read(file).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => CliError::NotFound(format!("there is no file {}", file.display())),
-        _ => CliError::Failed(format!("cannot read {}: {error}", file.display())),
-    })?;
-    let trace = ReadTrace::read(&bytes);
-    if trace.packets == 0 || trace.troubles.malformed == trace.packets {
-        return Err(CliError::Failed(format!(
-            "{} is not a trace; `situ trace record` records one",
-            file.display()
-        )));
-    }
+    let trace = read(file)?;
     if let Some(path) = &arguments.svg {
         let window = TimeRange::new(&trace, arguments.from, arguments.span);
         std::fs::write(path, picture::draw(&trace, window))

@@ -1,9 +1,9 @@
 //! Memory of their own for categories: a noisy category does not evict the events of a rare one.
 //!
-//! All packets pass through the main ring. When it evicts an event of such a category, the event moves here. At
-//! that moment, the names that it refers to are those that were evicted before it, so they are known. The event
-//! is written anew with its names in place, its time on the common clock, and its track. It then needs no
-//! other packet but the descriptions of its track, and may be kept for as long as there is room.
+//! All packets pass through the main ring. When it evicts an event of such a category, the event moves here.
+//! At that moment, the names that it refers to are those that were evicted before it, so they are known. The
+//! event is written anew with its names in place, its time on the common clock, and its track. It then needs
+//! no other packet but the descriptions of its track, and may be kept for as long as there is room.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 

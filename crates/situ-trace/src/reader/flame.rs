@@ -1,5 +1,5 @@
-//! Sums up the slices of a trace by their stacks: how long each stack of slices was the innermost one. A flame
-//! graph shows these sums.
+//! Sums up the slices of a trace by their stacks: how long each stack of slices was the innermost one. A
+//! flame graph shows these sums.
 
 use std::collections::HashMap;
 
@@ -16,8 +16,9 @@ const MAX_NAME: usize = 120;
 /// The time of a stack of slices, without the slices within its last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoldedStack {
-    /// The process and the thread or track, unless they are merged, then the names of the slices, the outermost
-    /// first. Names hold neither semicolons nor control characters, so that they can be joined by semicolons.
+    /// The process and the thread or track, unless they are merged, then the names of the slices, the
+    /// outermost first. Names hold neither semicolons nor control characters, so that semicolons can join
+    /// them.
     pub frames: Vec<String>,
     /// The time during which the last slice was the innermost one, in nanoseconds.
     pub self_ns: u64,

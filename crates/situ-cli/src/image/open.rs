@@ -1,0 +1,102 @@
+//! Reads a file with an image, finds its type, and checks it.
+
+use std::io::Read;
+use std::path::Path;
+
+use situ_schema::Schema;
+use situ_schema::dynamic::{ImageError, RegionBytes, RegionHeader, check_region};
+use situ_schema::model::TypeId;
+
+use crate::cli::{ImageTypeArgs, SourceArgs};
+use crate::commands::{Context, schema};
+use crate::error::CliError;
+
+/// The largest image.
+const MAX_BYTES: u64 = i32::MAX as u64;
+
+/// An image that was checked.
+pub struct Image {
+    pub file: String,
+    pub bytes: Vec<u8>,
+    pub schema: Schema,
+    pub id: TypeId,
+    pub counted: RegionBytes,
+}
+
+impl Image {
+    /// The name of its type.
+    pub fn type_name(&self) -> String {
+        self.schema.name(self.id).to_string()
+    }
+}
+
+/// Reads the bytes of an image, and its header.
+pub fn read(file: &Path) -> Result<(Vec<u8>, RegionHeader), CliError> {
+    let failed = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", file.display()));
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file);
+    opened.and_then(|opened| opened.take(MAX_BYTES + 1).read_to_end(&mut bytes)).map_err(
+        |error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                CliError::NotFound(format!("there is no file {}", file.display()))
+            }
+            _ => CliError::Failed(format!("cannot read {}: {error}", file.display())),
+        },
+    )?;
+    let header = RegionHeader::of(&bytes).map_err(|error| failed(&error))?;
+    Ok((bytes, header))
+}
+
+/// Reads an image of a type that the command line gives, and checks it.
+pub fn open(context: &Context, file: &Path, of: &ImageTypeArgs) -> Result<Image, CliError> {
+    let (bytes, header) = read(file)?;
+    let schema = match &of.topic {
+        Some(name) => Schema::from_idl(&context.topic(name)?.description.schema)?,
+        None if of.schema.is_empty() => {
+            return Err(CliError::Usage(
+                "the image names its type only by hashes: name the file that defines it with --schema, or a topic with --topic"
+                    .into(),
+            ));
+        }
+        None => schema::load(&SourceArgs {
+            files: of.schema.clone(),
+            ros: Vec::new(),
+            include: of.include.clone(),
+        })?,
+    };
+    let name = file.display().to_string();
+    let (id, checked) = match &of.type_name {
+        Some(wanted) => {
+            let id = schema::find(&schema, wanted)?;
+            (id, check_region(&schema, id, &bytes))
+        }
+        None => find(&schema, header, &bytes)
+            .ok_or_else(|| CliError::NotFound(format!("{name}: {}", unknown(&schema, header))))?,
+    };
+    let counted = checked.map_err(|error| CliError::Failed(format!("{name}: {error}")))?;
+    Ok(Image { file: name, bytes, schema, id, counted })
+}
+
+type Found = (TypeId, Result<RegionBytes, ImageError>);
+
+/// Finds the type of an image: the one with its schema hash. Types that can be appended to have none, so the
+/// image itself decides.
+fn find(schema: &Schema, header: RegionHeader, bytes: &[u8]) -> Option<Found> {
+    let with_region = || schema.definitions().map(|(id, _)| id).filter(|id| schema.has_region(*id));
+    if header.schema_hash != 0 {
+        let id = with_region().find(|id| schema.schema_hash(*id) == header.schema_hash)?;
+        return Some((id, check_region(schema, id, bytes)));
+    }
+    let mut fitting = with_region().map(|id| (id, check_region(schema, id, bytes)));
+    fitting.find(|(_, checked)| checked.is_ok())
+}
+
+fn unknown(schema: &Schema, header: RegionHeader) -> String {
+    let names = schema.definitions().filter(|(id, _)| schema.has_region(*id));
+    let names: Vec<String> = names.map(|(id, _)| schema.name(id).to_string()).take(20).collect();
+    let what = match header.schema_hash {
+        0 => "the image is of a type that can be appended to; name it with --type".to_owned(),
+        hash => format!("the image is of a type with the schema hash {hash:016x}, and none of these has it"),
+    };
+    format!("{what}: {}", names.join(", "))
+}
