@@ -98,7 +98,7 @@ fn bytes_belong_to_the_members_that_hold_them() {
     // one: absent.
     put(&mut image, 116, &[back(112)]);
     let size = image.len() as u32;
-    image[..8].copy_from_slice(&[0x53, 0x52, 0x47, 0x4e, 1, 0, 0, 0]);
+    image[..8].copy_from_slice(&[0x53, 0x52, 0x47, 0x4e, 2, 0, 0, 0]);
     image[8..16].copy_from_slice(&schema.schema_hash(id).to_le_bytes());
     put(&mut image, 24, &[size, 64]);
     let bytes = check_region(&schema, id, &image).unwrap();
@@ -120,7 +120,7 @@ fn bytes_belong_to_the_members_that_hold_them() {
     // The same image with one mistake each: an offset, the bytes there, the error.
     let mistakes: [(usize, &[u8], &str); 16] = [
         (0, b"X", "the message: no region: the bytes do not begin with SRGN"),
-        (4, &[2], "version 2, form 0 is not known"),
+        (4, &[1], "the image has version 1 of the format, and this program reads version 2"),
         (6, &[2], "version 1, form 2 is not known"),
         (8, &[1, 2, 3], "the image is not of M: its schema hash is"),
         (24, &[0, 2], "the header says 512 bytes, but there are 256"),

@@ -10,7 +10,7 @@ pub enum ImageCommand {
     /// Check whether a file is a whole image of its type
     #[command(
         after_help = "It checks the header, the schema hash, every link, length and capacity, texts and keys, and that no two
-blocks overlap. A program with the compiled type also checks the layout hash and the order of hash tables.
+blocks overlap. A program with the compiled type also checks the layout hash and the indices of hash tables.
 
 Example:
   situ image check character.region --schema game.idl && echo fine"

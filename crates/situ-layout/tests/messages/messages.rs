@@ -1163,8 +1163,8 @@ pub mod test {
             <i32 as crate::messages::situ::region::Key>::compare(image, at, other.0)
         }
 
-        fn hash(key: Self) -> u32 {
-            <i32 as crate::messages::situ::region::Key>::hash(key.0)
+        fn hash(key: Self, seed: u32) -> u64 {
+            <i32 as crate::messages::situ::region::Key>::hash(key.0, seed)
         }
 
         fn put(

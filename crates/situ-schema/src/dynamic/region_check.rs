@@ -4,7 +4,7 @@
 //! bitmap of its granules. Every byte of an image that passes therefore belongs to the header, to the root, to
 //! the table of versions, to one block, or to nothing.
 //!
-//! Compiled readers also check the layout hash, the order of the slots of hash tables, the shape of trees in
+//! Compiled readers also check the layout hash, the indices of hash tables, the shape of trees in
 //! canonical images, and cycles of shared links that are longer than 64 links.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -14,7 +14,7 @@ use situ_layout::InvalidProblem;
 
 use super::error::Path;
 use super::flat_read::array_at;
-use super::region_read::{ROOT, Reader, check, sized};
+use super::region_read::{ROOT, Reader, VERSION, check, sized};
 use super::value::Value;
 use crate::identity::signature::text_hash;
 use crate::layout::flat::Extent;
@@ -59,8 +59,11 @@ impl RegionHeader {
             return Err(error(0, InvalidProblem::NotARegion));
         }
         let (version, form) = (u16::from_le_bytes([image[4], image[5]]), image[6]);
-        if version != 1 || form > 1 {
-            return Err(error(4, InvalidProblem::Unknown { version, form }));
+        if version != VERSION {
+            return Err(error(4, InvalidProblem::OtherFormat { found: version, here: VERSION }));
+        }
+        if form > 1 {
+            return Err(error(6, InvalidProblem::UnknownForm { form }));
         }
         let (size, root) = (number(24) as u32, (number(24) >> 32) as u32);
         if u64::from(size) != there {
@@ -619,35 +622,17 @@ impl<'a> Walk<'a> {
     fn keyed(&mut self, lookup: Lookup, ty: &RegionType, at: u64, row: usize) -> Outcome<()> {
         let entry = self.reader.entry(ty);
         match lookup {
-            Lookup::Sorted => {
+            Lookup::Sorted | Lookup::Hash => {
                 let (len, cap) = self.container(at, |len| len)?;
                 if cap == 0 {
                     return Ok(());
                 }
-                let block = self.claim(at, cap * entry.size, (cap - len) * entry.size, row)?;
+                let index = if lookup == Lookup::Hash { index_of(cap, entry.size) } else { 0 };
+                let bytes = cap * entry.size + index;
+                let block = self.claim(at, bytes, (cap - len) * entry.size, row)?;
                 let places: Vec<u64> = (0..len).map(|index| block + index * entry.size).collect();
-                self.ascending(ty, &places, at)?;
-                self.behind(Self::entries(ty, places), row)
-            }
-            Lookup::Hash => {
-                let (len, cap) = self.container(at, slots_for)?;
-                if cap == 0 {
-                    return Ok(());
-                }
-                if !cap.is_power_of_two() || cap < 4 || len * 8 > cap * 7 {
-                    let wanted = slots_for(len as u32);
-                    return invalid(at, InvalidProblem::NotTrimmed { found: cap as u32, wanted });
-                }
-                let slot = 4 + entry.size;
-                self.claim(at, cap * slot, (cap - len) * slot, row)?;
-                let outside = |walk: &Self| InvalidProblem::Outside { to: 0, size: walk.header.size };
-                let places = match self.reader.places(lookup, entry, at) {
-                    Ok(places) => places,
-                    Err(_) => return invalid(at, outside(self)),
-                };
-                if places.len() as u64 != len {
-                    let occupied = places.len() as u32;
-                    return invalid(at, InvalidProblem::WrongCount { len: len as u32, occupied });
+                if lookup == Lookup::Sorted || self.header.is_canonical {
+                    self.ascending(ty, &places, at)?;
                 }
                 self.behind(Self::entries(ty, places), row)
             }
@@ -867,11 +852,11 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The smallest number of slots of a hash table for `len` entries.
-fn slots_for(len: u32) -> u32 {
-    let mut slots: u32 = if len == 0 { 0 } else { 4 };
-    while u64::from(len) * 8 > u64::from(slots) * 7 && slots < 1 << 31 {
-        slots *= 2;
+/// The bytes behind the entries of a hash table, which has room for `cap` of them: padding, the seed and the words.
+fn index_of(cap: u64, entry: u64) -> u64 {
+    if cap <= 8 {
+        return 0;
     }
-    slots
+    let entries = cap * entry;
+    entries.next_multiple_of(4) - entries + 4 + 4 * (5 * cap / 3)
 }

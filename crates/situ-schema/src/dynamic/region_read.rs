@@ -18,7 +18,7 @@ use crate::schema::Schema;
 type Outcome<T> = Result<T, ReadError>;
 
 /// The version of the format that is read here.
-const VERSION: u16 = 2;
+pub(super) const VERSION: u16 = 2;
 /// Where the header says where the table of versions begins.
 const TABLE_AT: u64 = 60;
 /// Where the root begins.

@@ -25,7 +25,9 @@ pub enum ProtoError {
         file: String,
     },
     /// The bytes are not a set of descriptors.
-    #[error("the descriptors cannot be used: {reason}; make them with protoc --include_imports --descriptor_set_out")]
+    #[error(
+        "the descriptors cannot be used: {reason}; make them with protoc --include_imports --descriptor_set_out"
+    )]
     NoDescriptors {
         /// What is wrong.
         reason: String,

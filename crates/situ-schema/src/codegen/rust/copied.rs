@@ -72,8 +72,8 @@ fn compare(image: &[u8], at: u32, other: Self) -> ::core::cmp::Ordering {
     <i32 as REGION::Key>::compare(image, at, other.0)
 }
 
-fn hash(key: Self) -> u32 {
-    <i32 as REGION::Key>::hash(key.0)
+fn hash(key: Self, seed: u32) -> u64 {
+    <i32 as REGION::Key>::hash(key.0, seed)
 }
 
 fn put(
