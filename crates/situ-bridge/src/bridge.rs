@@ -23,6 +23,7 @@ use crate::local_types::LocalTypes;
 use crate::message_type::MessageType;
 use crate::outbound::Outbound;
 use crate::plan::{InName, Numbers, Plan, Planner, is_of_bridge};
+use crate::ros_types;
 use crate::rules::Rules;
 use crate::service_in::ServiceIn;
 use crate::service_out::{ServiceOut, ServiceTypes};
@@ -85,6 +86,8 @@ pub struct Bridge {
     /// Other bridges, by their tokens.
     bridges: BTreeMap<String, OtherBridge>,
     told: HashMap<WireType, ToldType>,
+    /// Types of ROS that were looked up.
+    looked_up: HashSet<WireType>,
     /// When types were last asked for.
     asked: HashMap<WireType, Instant>,
     /// How many were asked for since the last look.
@@ -157,6 +160,7 @@ impl Bridge {
             remote: HashMap::new(),
             bridges: BTreeMap::new(),
             told: HashMap::new(),
+            looked_up: HashSet::new(),
             asked: HashMap::new(),
             asks: 0,
             answers: Arc::default(),
@@ -217,6 +221,7 @@ impl Bridge {
             Event::Heard => {
                 let heard = self.shared.heard.lock().unwrap_or_else(PoisonError::into_inner).read();
                 let Some((remote, bridges)) = heard else { return false };
+                self.cancel_gone_clients(&remote);
                 (self.remote, self.bridges) = (remote, bridges);
             }
             Event::Matching(key, true) => return self.matching.insert(key),
@@ -232,6 +237,16 @@ impl Bridge {
             Event::Stop => return false,
         }
         true
+    }
+
+    /// Cancels the calls of clients on other machines that are not among the tokens any more.
+    fn cancel_gone_clients(&self, remote: &HashMap<String, Token>) {
+        let of_clients = self.remote.iter().filter(|(_, token)| token.kind == Kind::Client);
+        let gone = of_clients.filter(|(key, _)| !remote.contains_key(*key));
+        let gone: Vec<_> = gone.map(|(key, _)| gid_of(key)).collect();
+        if !gone.is_empty() {
+            self.services_out.values().for_each(|service| service.cancel_clients(&gone));
+        }
     }
 
     /// Warns once of each.
@@ -281,6 +296,7 @@ impl Bridge {
         let wires: HashSet<&WireType> =
             plan.in_topics.values().chain(plan.in_services.values()).map(|it| &it.wire).collect();
         self.told.retain(|wire, _| wires.contains(wire));
+        self.looked_up.retain(|wire| wires.contains(wire));
         self.asked.retain(|wire, _| wires.contains(wire));
         self.apply_inbound(&plan, &remote);
         self.apply_services_in(&plan, &graph, &remote);
@@ -419,8 +435,11 @@ impl Bridge {
     }
 
     fn make_inbound(&mut self, key: &str, wanted: &InName) -> Option<Inbound> {
-        let Some(message_type) = self.topic_type(&wanted.wire) else {
-            self.ask(&wanted.wire);
+        let known = self.topic_type(&wanted.wire).or_else(|| {
+            self.look_up(&wanted.wire);
+            self.topic_type(&wanted.wire)
+        });
+        let Some(message_type) = known else {
             self.untyped.push(wanted.name.clone());
             return None;
         };
@@ -473,6 +492,18 @@ impl Bridge {
             Some(ToldType::Service(found)) => Some(found.clone()),
             _ => None,
         }
+    }
+
+    /// Looks for a type that no program here uses: among those of ROS, then on other bridges. An answer comes
+    /// later, as an event.
+    fn look_up(&mut self, wire: &WireType) {
+        if self.told.len() < MAX_TOLD && self.looked_up.insert(wire.clone()) {
+            if let Some(found) = ros_types::find(wire) {
+                self.told.insert(wire.clone(), found);
+                return;
+            }
+        }
+        self.ask(wire);
     }
 
     /// Asks other bridges for a type.
@@ -554,8 +585,11 @@ impl Bridge {
                 self.refuse("services", text);
                 break;
             }
-            let Some(types) = self.service_types(&wanted.wire) else {
-                self.ask(&wanted.wire);
+            let known = self.service_types(&wanted.wire).or_else(|| {
+                self.look_up(&wanted.wire);
+                self.service_types(&wanted.wire)
+            });
+            let Some(types) = known else {
                 self.untyped.push(wanted.name.clone());
                 continue;
             };

@@ -13,6 +13,7 @@
 //!   inbound       a topic that comes: written once into loans
 //!   service_out   a service that is served here; service_in: one that is served elsewhere
 //!   local_types   the types of topics and services here
+//!   ros_types     common types of ROS, for topics that no program here uses
 //!   message_type  messages between the bus and the network
 //!   shared        the session, and what all parts know; counts, status, rules, config
 //!   wire          keys, tokens, attachments and hashes of types
@@ -32,6 +33,7 @@ mod local_types;
 mod message_type;
 mod outbound;
 mod plan;
+mod ros_types;
 mod rules;
 mod service_in;
 mod service_out;

@@ -26,7 +26,7 @@ use crate::counts::Counts;
 use crate::message_type::MessageType;
 use crate::rules::Crossing;
 use crate::shared::{Event, Shared};
-use crate::wire::attachment::Attachment;
+use crate::wire::attachment::{Attachment, ReplyPart};
 use crate::wire::token::Space;
 
 /// How long a wait is at most.
@@ -340,6 +340,7 @@ impl Sending {
             time_ns: self.shared.since_1970(sample.published_at_ns()),
             gid: self.shared.gid(publisher),
             origin: Some(self.shared.origin),
+            part: ReplyPart::Last,
         };
         let payload = match self.message_type.to_wire(self.space, sample) {
             Ok(payload) => payload,

@@ -1,11 +1,12 @@
 //! A service that a program on this machine serves, for clients on other machines.
 //!
 //! A queryable of Zenoh takes their requests. A thread with a client on the bus sends them to the server
-//! here, and answers with its replies.
+//! here, and answers with its replies, or with the parts of each. A client that cancels its call says so by a
+//! message of its own; a client whose token is gone needs no reply either.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -14,13 +15,17 @@ use situ_bus::{
     ServiceOptions, Wait as BusWait,
 };
 use zenoh::Wait;
+use zenoh::bytes::ZBytes;
+use zenoh::pubsub::Subscriber;
 use zenoh::query::{Query, Queryable};
-use zenoh::sample::Locality;
+use zenoh::sample::{Locality, Sample};
 
 use crate::counts::Counts;
 use crate::message_type::{MessageError, MessageType};
 use crate::shared::Shared;
-use crate::wire::attachment::{Attachment, AttachmentError};
+use crate::wire::attachment::{Attachment, AttachmentError, Gid, ReplyPart};
+use crate::wire::names::cancel_key;
+use crate::wire::reply_error::ReplyFailure;
 use crate::wire::token::Space;
 
 /// How long a wait is at most. Deadlines and dead servers are noticed that late.
@@ -66,6 +71,19 @@ enum RequestFailure {
     Call(#[from] CallError),
 }
 
+/// What other machines send.
+enum Job {
+    Request(Query),
+    /// The request with this client and number needs no reply.
+    Cancel(Gid, i64),
+}
+
+/// A request that is under way.
+struct Open {
+    query: Query,
+    attachment: Attachment,
+}
+
 /// Why a service is not offered.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
@@ -90,8 +108,11 @@ pub struct ServiceOut {
     pub key: String,
     /// The requests that came.
     pub counts: Arc<Counts>,
-    // First: the end of the queryable ends the thread's channel.
+    // First: the end of the queryable and the subscriber ends the thread's channel.
     queryable: Option<Queryable<()>>,
+    cancellations: Option<Subscriber<()>>,
+    /// Clients whose tokens are gone, until the thread has seen them.
+    gone: Arc<Mutex<HashSet<Gid>>>,
     interrupter: Interrupter,
     thread: Option<JoinHandle<()>>,
 }
@@ -110,7 +131,8 @@ impl ServiceOut {
         };
         let options = ServiceOptions { max_calls: MAX_CALLS, ..ServiceOptions::default() };
         let client = RawClient::create(node, service, &description, &options)?;
-        let (sender, queries) = sync_channel(MAX_WAITING);
+        let (sender, jobs) = sync_channel(MAX_WAITING);
+        let gone = Arc::<Mutex<HashSet<Gid>>>::default();
         let interrupter = Interrupter::new();
         let counts = Arc::<Counts>::default();
         let serving = Serving {
@@ -120,31 +142,51 @@ impl ServiceOut {
             types: types.clone(),
             counts: counts.clone(),
             open: HashMap::new(),
+            gone: gone.clone(),
             has_warned: false,
         };
         let interrupted = interrupter.clone();
         let thread = Builder::new().name("bridge-serve".into());
-        let thread = thread.spawn(move || serving.run(&client, &queries, &interrupted))?;
+        let thread = thread.spawn(move || serving.run(&client, &jobs, &interrupted))?;
         let mut made = Self {
             service: service.to_owned(),
             type_name: types.name(),
             key: key.to_owned(),
             counts,
             queryable: None,
+            cancellations: None,
+            gone,
             interrupter: interrupter.clone(),
             thread: Some(thread),
         };
         let lost = made.counts.clone();
+        let (cancelling, woken) = (sender.clone(), interrupter.clone());
+        let cancel = move |sample: Sample| {
+            let attachment = sample.attachment().map(|it| Attachment::from_bytes(&it.to_bytes()));
+            let Some(Ok(attachment)) = attachment else { return };
+            // Without room, the call goes on until its end: that costs time, and nothing else.
+            if cancelling.try_send(Job::Cancel(attachment.gid, attachment.sequence)).is_ok() {
+                woken.interrupt();
+            }
+        };
+        let cancellations = shared.session.declare_subscriber(cancel_key(key)).callback(cancel);
+        made.cancellations = Some(cancellations.allowed_origin(Locality::Remote).wait()?);
         let take = move |query: Query| accept(&sender, &interrupter, &lost, query);
         let queryable = shared.session.declare_queryable(key.to_owned()).complete(true);
         made.queryable = Some(queryable.callback(take).allowed_origin(Locality::Remote).wait()?);
         Ok(made)
     }
+
+    /// Cancels the calls of clients whose tokens are gone.
+    pub fn cancel_clients(&self, gids: &[Gid]) {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner).extend(gids);
+        self.interrupter.interrupt();
+    }
 }
 
 /// Hands a request to the thread. A callback of Zenoh does not wait.
-fn accept(sender: &SyncSender<Query>, interrupter: &Interrupter, counts: &Counts, query: Query) {
-    match sender.try_send(query) {
+fn accept(sender: &SyncSender<Job>, interrupter: &Interrupter, counts: &Counts, query: Query) {
+    match sender.try_send(Job::Request(query)) {
         Ok(()) => interrupter.interrupt(),
         Err(_) => counts.add_lost(1),
     }
@@ -152,7 +194,10 @@ fn accept(sender: &SyncSender<Query>, interrupter: &Interrupter, counts: &Counts
 
 impl Drop for ServiceOut {
     fn drop(&mut self) {
-        // With the queryable goes its callback, with that the channel, and with that the thread.
+        // With both go their callbacks, with those the channel, and with that the thread.
+        if let Some(cancellations) = self.cancellations.take() {
+            let _ = cancellations.undeclare().wait();
+        }
         if let Some(queryable) = self.queryable.take() {
             let _ = queryable.undeclare().wait();
         }
@@ -169,24 +214,42 @@ struct Serving {
     types: ServiceTypes,
     counts: Arc<Counts>,
     /// The requests that are under way, by their calls.
-    open: HashMap<u64, (Query, Attachment)>,
+    open: HashMap<u64, Open>,
+    gone: Arc<Mutex<HashSet<Gid>>>,
     has_warned: bool,
 }
 
 impl Serving {
-    fn run(mut self, client: &RawClient, queries: &Receiver<Query>, interrupter: &Interrupter) {
+    fn run(mut self, client: &RawClient, jobs: &Receiver<Job>, interrupter: &Interrupter) {
         loop {
             interrupter.reset();
             loop {
-                match queries.try_recv() {
-                    Ok(query) => self.request(client, query),
+                match jobs.try_recv() {
+                    Ok(Job::Request(query)) => self.request(client, query),
+                    Ok(Job::Cancel(gid, sequence)) => {
+                        self.cancel(client, |it| (it.gid, it.sequence) == (gid, sequence));
+                    }
                     Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => return,
                 }
             }
+            let gone = std::mem::take(&mut *self.gone.lock().unwrap_or_else(PoisonError::into_inner));
+            if !gone.is_empty() {
+                self.cancel(client, |it| gone.contains(&it.gid));
+            }
             while self.answer(client) {}
             let time = if self.open.is_empty() { Duration::from_millis(500) } else { SLICE };
             let _ = client.replies().wait_with(BusWait::at_most(time).until(interrupter));
+        }
+    }
+
+    /// Cancels calls. Their servers see it: see [`situ_bus::RequestHandle::is_cancelled`].
+    fn cancel(&mut self, client: &RawClient, is_it: impl Fn(&Attachment) -> bool) {
+        for (call, _) in self.open.extract_if(|_, open| is_it(&open.attachment)) {
+            if let Err(error) = client.cancel(call) {
+                self.has_warned = true;
+                self.shared.warn(format!("service {:?}: {error}", self.service));
+            }
         }
     }
 
@@ -200,7 +263,7 @@ impl Serving {
         match self.send(client, &query) {
             Ok(None) => {}
             Ok(Some((call, attachment))) => {
-                self.open.insert(call, (query, attachment));
+                self.open.insert(call, Open { query, attachment });
             }
             Err(error) => {
                 self.counts.add_refused();
@@ -240,33 +303,49 @@ impl Serving {
             Ok(None) => false,
             Ok(Some(reply)) => {
                 let call = reply.call();
-                let Some((query, attachment)) = self.open.remove(&call) else { return true };
-                if !reply.has_content() {
-                    return true;
-                }
-                let is_last = reply.is_last();
+                let Some(open) = self.open.remove(&call) else { return true };
+                let part = match (reply.has_content(), reply.is_last()) {
+                    (false, _) => ReplyPart::End,
+                    (true, true) => ReplyPart::Last,
+                    (true, false) => ReplyPart::More,
+                };
+                let payload = match part {
+                    ReplyPart::End => Ok(ZBytes::new()),
+                    _ => self.types.reply.to_wire(self.types.space, reply.into_sample()),
+                };
                 let attachment = Attachment {
                     time_ns: self.shared.since_1970(0),
                     origin: Some(self.shared.origin),
-                    ..attachment
+                    part,
+                    ..open.attachment
                 };
-                let sent = self.types.reply.to_wire(self.types.space, reply.into_sample());
-                let sent = sent.map_err(|error| error.to_string()).and_then(|payload| {
-                    let reply = query.reply(self.key.clone(), payload).attachment(attachment.to_bytes());
+                let sent = payload.map_err(|error| error.to_string()).and_then(|payload| {
+                    let reply = open.query.reply(self.key.clone(), payload).attachment(attachment.to_bytes());
                     reply.wait().map_err(|error| error.to_string())
                 });
-                if let Err(error) = sent {
-                    self.warn(&error);
-                    let _ = query.reply_err(error).wait();
-                } else if !is_last {
-                    self.open.insert(call, (query, attachment));
+                match sent {
+                    Err(error) => {
+                        self.warn(&error);
+                        let _ = open.query.reply_err(error).wait();
+                        // The server may have more parts, for which there is no client.
+                        let _ = client.cancel(call);
+                    }
+                    Ok(()) if part == ReplyPart::More => drop(self.open.insert(call, open)),
+                    Ok(()) => {}
                 }
                 true
             }
             Err(error) => {
                 let failed = error.call().and_then(|call| self.open.remove(&call));
-                if let Some((query, _)) = failed {
-                    let _ = query.reply_err(error.to_string()).wait();
+                if let Some(open) = failed {
+                    let (failure, text) = match &error {
+                        ReplyError::Refused { code, text, .. } => {
+                            (ReplyFailure::Refused(*code), text.clone())
+                        }
+                        ReplyError::ServerGone { .. } => (ReplyFailure::Gone, error.to_string()),
+                        _ => (ReplyFailure::Other, error.to_string()),
+                    };
+                    let _ = open.query.reply_err(text).encoding(failure.to_encoding()).wait();
                 }
                 !matches!(error, ReplyError::Take(_))
             }

@@ -6,6 +6,7 @@
 //!   16  u8    16, the length of what follows
 //!   17        the GID of its publisher
 //!   33        "SITU", then u64: the origin. Only bridges of Situ write it.
+//!   45  u8    of a reply: 1 if other parts follow, 2 if it is the end and has no content
 //! ```
 //!
 //! All numbers are little-endian. rmw_zenoh reads the first 33 bytes and ignores what follows. The origin is
@@ -24,6 +25,18 @@ const MAX_SIZE: usize = 1024;
 /// The GID of a publisher or client.
 pub type Gid = [u8; 16];
 
+/// What a reply is to its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReplyPart {
+    /// The only one, or the last part.
+    #[default]
+    Last,
+    /// A part that others follow.
+    More,
+    /// The end of the parts, without content.
+    End,
+}
+
 /// What is said beside a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attachment {
@@ -35,6 +48,8 @@ pub struct Attachment {
     pub gid: Gid,
     /// The root in which it was published, if a bridge of Situ sent it.
     pub origin: Option<u64>,
+    /// Of a reply, whether others follow. Written with an origin alone.
+    pub part: ReplyPart,
 }
 
 /// Why bytes are no attachment.
@@ -76,6 +91,11 @@ impl Attachment {
         if let Some(origin) = self.origin {
             bytes.extend_from_slice(MARK);
             bytes.extend_from_slice(&origin.to_le_bytes());
+            match self.part {
+                ReplyPart::Last => {}
+                ReplyPart::More => bytes.push(1),
+                ReplyPart::End => bytes.push(2),
+            }
         }
         bytes
     }
@@ -94,6 +114,11 @@ impl Attachment {
             time_ns: i64::from_le_bytes(array(bytes, 8)),
             gid: array(bytes, 17),
             origin: has_origin.then(|| u64::from_le_bytes(array(bytes, ROS_SIZE + MARK.len()))),
+            part: match bytes.get(SIZE).filter(|_| has_origin) {
+                Some(1) => ReplyPart::More,
+                Some(2) => ReplyPart::End,
+                _ => ReplyPart::Last,
+            },
         })
     }
 }
@@ -106,7 +131,8 @@ mod tests {
 
     #[test]
     fn the_bytes_are_those_of_rmw_zenoh() {
-        let attachment = Attachment { sequence: 7, time_ns: 0x0102_0304, gid: GID, origin: None };
+        let attachment =
+            Attachment { sequence: 7, time_ns: 0x0102_0304, gid: GID, origin: None, part: ReplyPart::Last };
         let mut expected = vec![7, 0, 0, 0, 0, 0, 0, 0, 4, 3, 2, 1, 0, 0, 0, 0, 16];
         expected.extend_from_slice(&GID);
         assert_eq!(attachment.to_bytes(), expected);
@@ -118,7 +144,8 @@ mod tests {
 
     #[test]
     fn an_origin_follows() {
-        let attachment = Attachment { sequence: -1, time_ns: 1, gid: GID, origin: Some(0x1122) };
+        let attachment =
+            Attachment { sequence: -1, time_ns: 1, gid: GID, origin: Some(0x1122), part: ReplyPart::Last };
         let bytes = attachment.to_bytes();
         assert_eq!(
             (bytes.len(), &bytes[33..]),
@@ -127,6 +154,14 @@ mod tests {
         assert_eq!(Attachment::from_bytes(&bytes), Ok(attachment));
         let cut = Attachment::from_bytes(&bytes[..44]).unwrap();
         assert_eq!(cut.origin, None);
+        for (number, part) in [(1, ReplyPart::More), (2, ReplyPart::End)] {
+            let attachment = Attachment { part, ..attachment };
+            let bytes = attachment.to_bytes();
+            assert_eq!((bytes.len(), bytes[45]), (46, number));
+            assert_eq!(Attachment::from_bytes(&bytes), Ok(attachment));
+        }
+        let unknown = [&bytes[..], &[3]].concat();
+        assert_eq!(Attachment::from_bytes(&unknown), Ok(attachment));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //!   token_qos    the quality of service in such a key
 //!   names        names of topics and types as ROS and as DDS write them, and keys of topics
 //!   type_hash    the hash of a type (RIHS01) from its schema
+//!   reply_error  why a call of another machine fails
 //!   schema_text  a type of Situ, as one bridge tells it another
 //! ```
 //!
@@ -14,6 +15,7 @@
 
 pub mod attachment;
 pub mod names;
+pub mod reply_error;
 pub mod schema_text;
 pub mod token;
 pub mod token_qos;

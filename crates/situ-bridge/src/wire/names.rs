@@ -68,6 +68,11 @@ pub fn topic_key(domain: u32, topic: &str, wire: &WireType) -> String {
     format!("{prefix}{domain}/{topic}/{}/{}", wire.name, wire.hash)
 }
 
+/// The key by which a client tells that it needs no reply any more, for the key of a service.
+pub fn cancel_key(service_key: &str) -> String {
+    format!("@situ_cancel/{service_key}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
-use situ_bus::{EndpointRole, PublisherQos, RawClient, RawServer, ServiceOptions};
+use situ_bus::{EndpointRole, PublisherQos, RawClient, RawServer, ServiceOptions, inspect};
 
 use crate::common::{Machine, PATIENCE, publish, string, take, until};
 use crate::services::{add_two_ints, answer, call, reply};
@@ -106,7 +106,9 @@ fn nodes_of_rmw_zenoh_exchange_messages_and_calls() {
     }
     publish(&from, &[], &string(&"x".repeat(3_000_000)));
     peer.line("\"length\": 3000000");
-    // To Situ: the node with its namespace, the publisher, and its messages.
+    // To Situ: its topic before a program here uses its type; the node with its namespace, the publisher, and
+    // its messages.
+    until("the topic", || inspect::topic(&a.root, "from_zenoh").unwrap().is_some());
     let to = a.subscriber("from_zenoh", STRING);
     let shown = || {
         let graph = a.node.graph().unwrap();

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::{Machine, Setup, publish, string, take, until};
-use situ_bus::{Durability, PublisherQos, SubscriberQos, inspect};
+use crate::services::{across, answer, call, reply, request};
+use situ_bus::{Durability, PublisherQos, ReplyError, SubscriberQos, inspect};
 use zenoh::Wait;
 
 const STRING: &str = "std_msgs::msg::String";
@@ -149,6 +150,68 @@ fn stranger(to: &Machine) -> zenoh::Session {
     config.insert_json5("scouting/multicast/enabled", "false").unwrap();
     config.insert_json5("connect/endpoints", &format!("[\"{}\"]", to.locators[0])).unwrap();
     zenoh::open(config).wait().unwrap()
+}
+
+#[test]
+fn types_of_ros_need_no_program_here() {
+    let a = Machine::listening();
+    let session = stranger(&a);
+    let zid = session.zid();
+    let tokens: Vec<_> = [
+        format!("@ros2_lv/0/{zid}/0/0/NN/%/%/talker"),
+        format!("@ros2_lv/0/{zid}/0/1/MP/%/%/talker/%chatter/{DDS}/{HASH}/::,10:,:,:,,"),
+        format!(
+            "@ros2_lv/0/{zid}/0/2/MP/%/%/talker/%other/{DDS}/{}/::,10:,:,:,,",
+            HASH.replace("df66", "df67")
+        ),
+    ]
+    .into_iter()
+    .map(|text| session.liveliness().declare_token(text).wait().unwrap())
+    .collect();
+    // Such a node does not tell its type. The bridge knows it, with this hash and with no other one.
+    let known = || inspect::topic(&a.root, "chatter").unwrap().map(|topic| topic.description);
+    until("the topic", || known().is_some());
+    let expected = crate::common::description(STRING);
+    let told = known().unwrap();
+    assert_eq!(
+        (told.name.as_str(), told.schema, told.schema_hash),
+        (STRING, expected.schema, expected.schema_hash)
+    );
+    until("the topic of a type that is not known", || a.status().untyped == ["/other"]);
+    assert!(inspect::topic(&a.root, "other").unwrap().is_none());
+    drop(tokens);
+}
+
+#[test]
+fn a_cut_cable_ends_calls() {
+    let a = Machine::listening();
+    let cable = Cable::to(&a.locators[0]);
+    let b = Machine::new(Setup {
+        listen: false,
+        connect: vec![cable.locator.clone()],
+        mode: Some("client"),
+        ..Setup::default()
+    });
+    let (there, back) = (across(&a, &b, "there"), across(&b, &a, "back"));
+    let calls = [&there, &back].map(|(_, client)| call(client, 1, 2));
+    let requests = [&there, &back].map(|(server, _)| request(server));
+    cable.cut();
+    for (((server, client), call), request) in [&there, &back].into_iter().zip(calls).zip(&requests) {
+        // For the client, its server has ended; for the server, its client.
+        let error = reply(client, call).unwrap_err();
+        assert!(matches!(error, ReplyError::ServerGone { .. }), "{error}");
+        until("the server sees it", || {
+            server.collect().unwrap();
+            request.is_cancelled()
+        });
+    }
+    cable.mend();
+    for (server, client) in [&there, &back] {
+        until("a server", || client.servers() == 1);
+        let again = call(client, 3, 4);
+        answer(server);
+        assert_eq!(reply(client, again).unwrap(), 7);
+    }
 }
 
 #[test]
