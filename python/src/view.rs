@@ -22,6 +22,9 @@ use crate::objects::{self, enum_object, wide_string};
 use crate::types::{Item, Kind, MemberPlan, Part};
 use crate::union::Union;
 
+/// Texts up to this size in bytes are copied without an allocation.
+const SHORT: usize = 256;
+
 /// Elements in place. It has the protocols of Python's sequences. In a loan, elements can be replaced.
 #[pyclass(frozen, sequence, module = "situ", name = "ListView")]
 pub struct ListView {
@@ -158,7 +161,21 @@ impl<'py> Access<'_, 'py> {
                 if zero != [0] {
                     return Err(self.malformed("no zero follows the text"));
                 }
-                PyString::from_bytes(py, text)
+                // Of a copy: Python's decoder reads bytes again after it has looked at them, and another process
+                // may change them meanwhile.
+                let mut short = [0; SHORT];
+                let long;
+                let copy: &[u8] = match short.get_mut(..text.len()) {
+                    Some(copy) => {
+                        copy.copy_from_slice(text);
+                        &*copy
+                    }
+                    None => {
+                        long = text.to_vec();
+                        &long
+                    }
+                };
+                PyString::from_bytes(py, copy)
                     .map(Bound::into_any)
                     .map_err(|_| self.malformed("the text is no UTF-8"))
             }
