@@ -138,7 +138,9 @@ bool Publisher::find_borrowed(void* message, situ_loan* loan) {
 rmw_ret_t Publisher::publish_borrowed(void* message) {
   if (!type.is_plain()) return loans_.publish(message);
   situ_loan loan;
-  return find_borrowed(message, &loan) ? send(&loan) : RMW_RET_INVALID_ARGUMENT;
+  if (!find_borrowed(message, &loan)) return RMW_RET_INVALID_ARGUMENT;
+  type.normalize_plain(loan.head);
+  return send(&loan);
 }
 
 rmw_ret_t Publisher::give_back(void* message) {

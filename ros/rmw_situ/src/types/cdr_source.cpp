@@ -41,22 +41,33 @@ void swap_numbers(std::byte* at, size_t count, size_t width) {
   }
 }
 
-}  // namespace
-
-bool are_bools_valid(const Block& block, const std::byte* elements, size_t count) {
-  std::byte seen{0};
+// Calls `visit(first, number)` for all bools in so many elements.
+template <class Byte, class Visit>
+void for_bools(const Block& block, Byte* elements, size_t count, Visit&& visit) {
   for (const Numbers& numbers : block.numbers) {
     if (!numbers.is_bool) continue;
     // Elements that are nothing but bools follow one another.
     bool is_dense = block.stride == numbers.count;
     size_t groups = is_dense ? 1 : count;
     size_t at_once = is_dense ? numbers.count * count : numbers.count;
-    for (size_t i = 0; i < groups; i++) {
-      const std::byte* at = elements + i * block.stride + numbers.offset;
-      for (size_t j = 0; j < at_once; j++) seen |= at[j];
-    }
+    for (size_t i = 0; i < groups; i++) visit(elements + i * block.stride + numbers.offset, at_once);
   }
+}
+
+}  // namespace
+
+bool are_bools_valid(const Block& block, const std::byte* elements, size_t count) {
+  std::byte seen{0};
+  for_bools(block, elements, count, [&seen](const std::byte* at, size_t bools) {
+    for (size_t i = 0; i < bools; i++) seen |= at[i];
+  });
   return seen <= std::byte{1};
+}
+
+void normalize_bools(const Block& block, std::byte* elements, size_t count) {
+  for_bools(block, elements, count, [](std::byte* at, size_t bools) {
+    for (size_t i = 0; i < bools; i++) at[i] = std::byte{at[i] != std::byte{0}};
+  });
 }
 
 // What is read only moves forward: bytes that were read are not copied again.

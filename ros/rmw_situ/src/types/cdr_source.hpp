@@ -16,6 +16,9 @@ constexpr size_t kEncapsulationSize = 4;
 
 // Whether all bools in so many elements are 0 or 1. Any other value is undefined behaviour for its readers.
 bool are_bools_valid(const Block& block, const std::byte* elements, size_t count);
+// Makes each bool in so many elements 0 or 1, before others read them. A program of C may publish a message
+// in which it has set no bool; as rmw_fastrtps, any value but 0 is sent as 1.
+void normalize_bools(const Block& block, std::byte* elements, size_t count);
 
 // Functions that return false or NULL have set rmw's error state.
 class CdrSource {

@@ -131,6 +131,7 @@ struct Writer {
     if (to == nullptr) return false;
     // A lent array lies there already.
     if (to != from) std::memcpy(to, from, size);
+    if (block.has_bools) normalize_bools(block, to, count);
     // What lies in padding is not for others to see.
     size_t tail = count > 1 ? block.stride - block.size : 0;
     if (block.gaps.empty() && tail == 0) return true;

@@ -103,6 +103,11 @@ class IntrospectedType final : public MessageType {
     return true;
   }
 
+  void normalize_plain(void* message) const override {
+    if (!plan_.has_bools) return;
+    for (const Op& op : plan_.ops) normalize_bools(op, static_cast<std::byte*>(message));
+  }
+
   size_t cdr_size(const void* message) const override { return measure_cdr(plan_, message); }
 
   bool write_cdr(const void* message, std::span<std::byte> to) const override {
@@ -157,6 +162,18 @@ class IntrospectedType final : public MessageType {
     }
     size_t count = op.container == Container::kArray ? op.length : 1;
     return rmw_situ::are_bools_valid(op.block, message + op.offset, count);
+  }
+
+  // In a plain struct.
+  static void normalize_bools(const Op& op, std::byte* message) {
+    if (op.element == Element::kStruct) {
+      for (size_t i = 0; i < op.length; i++) {
+        for (const Op& inner : op.nested->ops) normalize_bools(inner, message + op.offset + i * op.stride);
+      }
+      return;
+    }
+    size_t count = op.container == Container::kArray ? op.length : 1;
+    rmw_situ::normalize_bools(op.block, message + op.offset, count);
   }
 
   Description description_;

@@ -49,6 +49,9 @@ class MessageType {
   // with a plain type: with the copy of a message, or with the message itself before it is lent.
   virtual bool check_plain(std::span<const std::byte> head) const = 0;
 
+  // Makes each bool of a plain message 0 or 1, before it is published.
+  virtual void normalize_plain(void* message) const = 0;
+
   // The number of bytes of a message in CDR, with the four bytes of its encapsulation.
   virtual size_t cdr_size(const void* message) const = 0;
   // Writes `cdr_size` bytes: little-endian XCDR1. False, with rmw's error state set, if the message is not

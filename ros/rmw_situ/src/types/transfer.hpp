@@ -23,6 +23,7 @@ rmw_ret_t write_message(const MessageType& type, const void* message, Lend&& len
   }
   if (is_plain) {
     std::memcpy(loan->head, message, size);
+    type.normalize_plain(loan->head);
   } else if (!type.write_cdr(message, {static_cast<std::byte*>(loan->body), size})) {
     discard(loan);
     return RMW_RET_ERROR;

@@ -185,6 +185,7 @@ class HostileType final : public MessageType {
     shared_ = 2;
     return is_valid;
   }
+  void normalize_plain(void* message) const override { real_.normalize_plain(message); }
   size_t cdr_size(const void* message) const override { return real_.cdr_size(message); }
   bool write_cdr(const void* message, std::span<std::byte> to) const override {
     return real_.write_cdr(message, to);

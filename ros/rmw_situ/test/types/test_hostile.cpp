@@ -227,6 +227,22 @@ TEST(Hostile, BoolsThatAreNeitherZeroNorOneAreRefused) {
   EXPECT_NE(take_error().find("'bool_value'"), std::string::npos);
 }
 
+// A program of C may publish what lies in memory that it has not set.
+TEST(Hostile, BoolsThatWereNotSetArePublishedAsZeroOrOne) {
+  const MessageType& type = find("test_msgs::msg::BasicTypes");
+  test_msgs::msg::BasicTypes message;
+  auto* const bytes = reinterpret_cast<std::byte*>(&message);
+  constexpr size_t kBool = offsetof(test_msgs::msg::BasicTypes, bool_value);
+  bytes[kBool] = std::byte{0x80};
+  const Bytes written = write(type, message);
+  EXPECT_EQ(written[4], std::byte{1});
+  type.normalize_plain(&message);
+  EXPECT_EQ(bytes[kBool], std::byte{1});
+  bytes[kBool] = std::byte{0};
+  type.normalize_plain(&message);
+  EXPECT_EQ(bytes[kBool], std::byte{0});
+}
+
 TEST(Hostile, WideCharactersOfMoreThan16BitsAreRefused) {
   const MessageType& type = find("test_msgs::msg::WStrings");
   test_msgs::msg::WStrings message;
