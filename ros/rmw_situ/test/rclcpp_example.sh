@@ -4,13 +4,14 @@
 #
 # Usage: rclcpp_example.sh BUILD [LIBRARY [BYTES]]
 #
-#   BUILD    a folder with rclcpp: see rclcpp.sh
+#   BUILD    a folder with a built rclcpp: BUILD/cxx compiles and links a program with it, and BUILD/env sets the
+#            variables that such a program needs
 #   LIBRARY  rmw_situ (default: build/rmw/rmw_situ/librmw_situ.so)
 #   BYTES    of an image (default: 1048576)
 #
 # Prints a line for each run: the median of the times from a complete image to the callback of the viewer.
 set -euo pipefail
-[ $# -ge 1 ] || { sed -n '5,11p' "$0"; exit 2; }
+[ $# -ge 1 ] || { sed -n '5,12p' "$0"; exit 2; }
 build=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../../.."
 out=$PWD/build/rmw/rclcpp_example source=examples/ros/rclcpp
