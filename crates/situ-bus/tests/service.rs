@@ -690,6 +690,32 @@ fn a_killed_client_is_an_error_within_10_ms() {
     assert!(time < Duration::from_millis(10) + 10 * late, "{time:?}");
 }
 
+/// Also if it has not answered them yet, and if they end in order.
+#[test]
+fn open_requests_of_clients_that_were_not_answered_are_cancelled_with_them() {
+    let scratch = Scratch::new();
+    let server = server(&scratch.node("server"));
+    let mut child = Role::start(&scratch, "call");
+    child.wait_for("called");
+    let leaving = client(&scratch.node("client"));
+    call(&leaving, 2);
+    let requests = [take(&server), take(&server)];
+    std::thread::sleep(Duration::from_millis(20));
+    server.collect().unwrap();
+    assert!(requests.iter().all(|request| !request.is_cancelled()));
+    child.kill();
+    drop(leaving);
+    let start = Instant::now();
+    while !requests.iter().all(|request| request.is_cancelled()) {
+        assert!(start.elapsed() < LONG);
+        std::thread::sleep(Duration::from_millis(5));
+        server.collect().unwrap();
+    }
+    assert_eq!(server.answered_clients(), 0);
+    // Only the topic of requests is left.
+    assert_eq!(std::fs::read_dir(scratch.join("topics")).unwrap().count(), 1);
+}
+
 /// A server that only waits leaves the topics of dead clients, and open requests of theirs are cancelled.
 #[test]
 fn a_server_that_waits_forgets_dead_clients() {

@@ -102,23 +102,36 @@ impl Clients {
     ) -> Result<Rc<ReplyPublisher>, RegisterError> {
         let client = match self.known.get(&number) {
             Some(client) => client.clone(),
-            None => {
-                let publisher = create()?;
-                let client = Rc::new(ReplyPublisher {
-                    service: service.to_owned(),
-                    publisher,
-                    client: number,
-                    calls: calls.clone(),
-                    watch: RefCell::default(),
-                    presence: Presence::default(),
-                    alive_ns: Cell::new(0),
-                });
-                self.known.insert(number, client.clone());
-                client
-            }
+            None => self.add(service, calls, number, create()?),
         };
         self.last = Some((number, client.clone()));
         Ok(client)
+    }
+
+    /// Remembers a client that was not answered before.
+    pub(super) fn add(
+        &mut self,
+        service: &str,
+        calls: &Rc<RefCell<OpenCalls>>,
+        number: u64,
+        publisher: RawPublisher,
+    ) -> Rc<ReplyPublisher> {
+        let client = Rc::new(ReplyPublisher {
+            service: service.to_owned(),
+            publisher,
+            client: number,
+            calls: calls.clone(),
+            watch: RefCell::default(),
+            presence: Presence::default(),
+            alive_ns: Cell::new(0),
+        });
+        self.known.insert(number, client.clone());
+        client
+    }
+
+    /// Whether its end would be seen.
+    pub(super) fn knows(&self, number: u64) -> bool {
+        self.known.contains_key(&number)
     }
 
     fn forget(&mut self, number: u64) {
@@ -144,7 +157,7 @@ impl Clients {
         gone
     }
 
-    /// The number of clients that it has answered and that have not ended.
+    /// The number of clients that it knows and that have not ended.
     pub(super) fn len(&self) -> usize {
         self.known.len()
     }

@@ -132,7 +132,8 @@ impl RawServer {
         self.requests.publishers()
     }
 
-    /// The number of clients that it has answered and that have not ended, as far as it knows.
+    /// The number of clients that it has answered, or whose open requests it looks after, and that have not
+    /// ended, as far as it knows.
     pub fn answered_clients(&self) -> usize {
         self.clients.borrow().len()
     }
@@ -229,7 +230,7 @@ impl RawServer {
         if self.is_inherited() {
             return Err(LoanError::Forked { topic: self.requests.topic().to_owned() }.into());
         }
-        let create = || self.join_replies(request);
+        let create = || self.join_replies(request.client.number);
         let Some(client) = self.clients.borrow_mut().of(&self.service, &self.calls, request, create)? else {
             return Err(self.client_gone(request));
         };
@@ -248,10 +249,10 @@ impl RawServer {
     /// Joins the topic of a client's replies. If the client has left, this creates the topic, and leaving it
     /// removes it again.
     #[cold]
-    fn join_replies(&self, request: &RequestId) -> Result<RawPublisher, RegisterError> {
+    fn join_replies(&self, client: u64) -> Result<RawPublisher, RegisterError> {
         let publisher = RawPublisher::create_hidden(
             &self.node,
-            &names::of_replies(request.client.number),
+            &names::of_replies(client),
             &self.reply,
             qos::sending(&self.options),
             &self.options.replies,
@@ -322,17 +323,33 @@ impl RawServer {
     #[inline]
     pub(super) fn check_clients(&self) {
         let since = coarse_ns().saturating_sub(self.checked_ns.get());
-        if since < CHECK_OPEN_NS || self.clients.borrow().is_empty() {
+        if since < CHECK_OPEN_NS {
             return;
         }
-        if since >= CHECK_NS || self.calls.borrow().clients().next().is_some() {
+        let has_open = self.calls.borrow().clients().next().is_some();
+        if has_open || (since >= CHECK_NS && !self.clients.borrow().is_empty()) {
             self.forget_gone();
+        }
+    }
+
+    /// Joins the replies of clients that have open requests and that it has not answered, so that it sees their
+    /// end. If it cannot, it tries again later; an answer would report the error.
+    fn know_open_clients(&self) {
+        let calls = self.calls.borrow();
+        let mut clients = self.clients.borrow_mut();
+        for client in calls.clients() {
+            if !clients.knows(client)
+                && let Ok(publisher) = self.join_replies(client)
+            {
+                clients.add(&self.service, &self.calls, client, publisher);
+            }
         }
     }
 
     #[cold]
     fn forget_gone(&self) {
         self.checked_ns.set(coarse_ns());
+        self.know_open_clients();
         let gone = self.clients.borrow_mut().forget_gone();
         let calls = self.calls.borrow();
         gone.into_iter().for_each(|client| calls.cancel_all(client));
