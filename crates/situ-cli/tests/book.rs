@@ -172,8 +172,8 @@ fn code_in_the_book_is_that_of_the_files() {
 
 /// The lines between the comments that begin and end a part, without the indentation that all of them have.
 fn part_of(code: &str, name: &str) -> Option<String> {
-    let (_, from) = code.split_once(&format!("// ANCHOR: {name}\n"))?;
-    let (part, _) = from.split_once(&format!("// ANCHOR_END: {name}\n"))?;
+    let (_, from) = code.split_once(&format!(" ANCHOR: {name}\n"))?;
+    let (part, _) = from.split_once(&format!(" ANCHOR_END: {name}\n"))?;
     let (part, _) = part.rsplit_once('\n')?;
     let filled = part.lines().filter(|line| !line.is_empty());
     let indented = filled.map(|line| line.len() - line.trim_start().len()).min()?;
