@@ -60,15 +60,15 @@ pose: x = 2
 arrived
 ";
 
-const REGION: &str = "built: Hero, level 60, 5 items, 4 points, 2 equips, 2 skills, 70d12939edba191e
-written in place: Hero, level 61, 5 items, 4 points, 2 equips, 2 skills, afcd65c8ff7e5753
-grown: a hero with a name that does not fit into the string itself, level 61, 4 items, 1004 points, 2 equips, 3 skills, 86bdff6ab7de8e52
-nested: a hero with a name that does not fit into the string itself, level 61, 4 items, 1004 points, 2 equips, 3 skills, 71b31ee1b2738cc8
-assigned: a hero with a name that does not fit into the string itself, level 61, 2 items, 8 points, 2 equips, 3 skills, e4387a3fc8abb8a2
-compacted: a hero with a name that does not fit into the string itself, level 61, 2 items, 8 points, 2 equips, 3 skills, e4387a3fc8abb8a2
-moved on: Hero, level 60, 5 items, 4 points, 2 equips, 2 skills, 70d12939edba191e
-received: a hero with a name that does not fit into the string itself, level 62, 2 items, 8 points, 2 equips, 3 skills, 61d023a171a05efd
-appended: of last year, 1 tag, 7c743e458041fe3b
+const REGION: &str = "built: Hero, level 60, 5 items, 4 points, 2 equips, 2 skills, 4cf6651a11ac71d7
+written in place: Hero, level 61, 5 items, 4 points, 2 equips, 2 skills, c4c611dadccffeda
+grown: a hero with a name that does not fit into the string itself, level 61, 4 items, 1004 points, 2 equips, 3 skills, 169c57e3545dd173
+nested: a hero with a name that does not fit into the string itself, level 61, 4 items, 1004 points, 2 equips, 3 skills, bdaf3ef55f731f11
+assigned: a hero with a name that does not fit into the string itself, level 61, 2 items, 8 points, 2 equips, 3 skills, 35b71f86ce6539f3
+compacted: a hero with a name that does not fit into the string itself, level 61, 2 items, 8 points, 2 equips, 3 skills, 35b71f86ce6539f3
+moved on: Hero, level 60, 5 items, 4 points, 2 equips, 2 skills, 4cf6651a11ac71d7
+received: a hero with a name that does not fit into the string itself, level 62, 2 items, 8 points, 2 equips, 3 skills, e99f47276909844c
+appended: of last year, 1 tag, 14cc8f99cbcd4e6d
 refused: skills: offset 1048756 is not the canonical one, 576 (at offset 180)
 ";
 

@@ -68,6 +68,7 @@ const VARIABLES: &[&str] = &[
     "region",
     "response",
     "schema",
+    "seed",
     "selected",
     "size",
     "slide",
