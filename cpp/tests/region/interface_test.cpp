@@ -320,9 +320,12 @@ TEST(RegionInterface, parts_of_tables_are_erased) {
   }
   region<Forms> r;
   r->hash_map = {{"a", "b"}, {"c", "d"}};
-  EXPECT_EQ(r->hash_map.erase(r->hash_map.begin(), r->hash_map.end()), r->hash_map.end());
-  EXPECT_TRUE(r->hash_map.empty());
-  EXPECT_EQ(r->hash_map.erase(r->hash_map.begin(), r->hash_map.end()), r->hash_map.end());
+  for (int round = 0; round < 2; ++round) {
+    // The end moves with the number of entries, as that of a vector does.
+    const auto behind = r->hash_map.erase(r->hash_map.begin(), r->hash_map.end());
+    EXPECT_EQ(behind, r->hash_map.end());
+    EXPECT_TRUE(r->hash_map.empty());
+  }
 }
 
 TEST(RegionInterface, optionals) {
