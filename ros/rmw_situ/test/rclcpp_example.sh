@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Tests the camera and the viewer of examples/ros/rclcpp on rmw_situ and on rmw_fastrtps_cpp: all images arrive
-# as they were published, and on rmw_situ those that the camera borrows are published without a copy.
+# Tests the camera and the viewer of examples/ros/rclcpp on rmw_situ and on rmw_fastrtps_cpp: all images
+# arrive as they were published, and on rmw_situ those that the camera borrows are published without a copy.
 #
 # Usage: rclcpp_example.sh BUILD [LIBRARY [BYTES]]
 #
-#   BUILD    a folder with a built rclcpp: BUILD/cxx compiles and links a program with it, and BUILD/env sets the
-#            variables that such a program needs
+#   BUILD    a folder with a built rclcpp: BUILD/cxx compiles and links a program with it, and BUILD/env sets
+#            the variables that such a program needs
 #   LIBRARY  rmw_situ (default: build/rmw/rmw_situ/librmw_situ.so)
 #   BYTES    of an image (default: 1048576)
 #
