@@ -22,7 +22,7 @@ for sanitizer; do
   # for tests in which one process maps the same memory twice, because ThreadSanitizer compares addresses.
   # (Traces have a test of their own for it, over one mapping.)
   tests=(--package situ-memory --package situ-bus --package situ-trace --lib --test waiting --test rows --test topic --test repair --test pool
-    --test wait_set --test executor --test service --test service_sources)
+    --test wait_set --test executor --test service --test service_deaths --test service_sources)
   flags=-Zsanitizer=$sanitizer
   if [ "$sanitizer" = thread ]; then
     # System calls go through the C library, so that the sanitizer sees each unmapping. Otherwise it takes two

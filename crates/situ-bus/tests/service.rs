@@ -1,4 +1,4 @@
-//! Services: requests and replies, streams, cancellations, deadlines, and the deaths of either side.
+//! Services: requests and replies, streams, cancellations, deadlines, and clients and servers that leave.
 #![cfg(not(loom))]
 
 mod common;
@@ -6,85 +6,17 @@ mod common;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use common::{Scratch, numbers, role};
+use common::service::{
+    LONG, SERVICE, call, client, client_with, part, reply_to, server, server_with, sized, take, try_answer,
+    try_call, value, value_of,
+};
+use common::{Scratch, numbers};
 use situ_bus::{
-    AnswerError, CallError, LoanError, Node, Placement, PublishError, PublisherQos, RawClient, RawPublisher,
-    RawReply, RawRequest, RawSample, RawServer, RawSubscriber, RegisterError, ReplyError, RequestId,
-    ServiceDescription, ServiceOptions, SubscriberQos, TakeError, TypeDescription, WhenFull, inspect,
+    AnswerError, CallError, LoanError, Placement, PublishError, PublisherQos, RawClient, RawPublisher,
+    RawSample, RawServer, RawSubscriber, RegisterError, ReplyError, ServiceOptions, SubscriberQos, TakeError,
+    WhenFull, inspect,
 };
 use situ_memory::DomainId;
-use situ_testkit::process::{Role, say};
-
-const SERVICE: &str = "add";
-/// Long enough for a busy machine.
-const LONG: Duration = Duration::from_secs(20);
-
-fn sized(request: u32, reply: u32) -> ServiceDescription {
-    let one = |name: &str, fixed_size| TypeDescription { name: name.to_owned(), fixed_size, ..numbers() };
-    ServiceDescription { request: one("test::Request", request), reply: one("test::Reply", reply) }
-}
-
-fn client_with(node: &Node, options: &ServiceOptions) -> RawClient {
-    RawClient::create(node, SERVICE, &sized(8, 8), options).unwrap()
-}
-
-fn server_with(node: &Node, options: &ServiceOptions) -> RawServer {
-    RawServer::create(node, SERVICE, &sized(8, 8), options).unwrap()
-}
-
-fn client(node: &Node) -> RawClient {
-    client_with(node, &ServiceOptions::default())
-}
-
-fn server(node: &Node) -> RawServer {
-    server_with(node, &ServiceOptions::default())
-}
-
-fn try_call(client: &RawClient, value: u64, limit: Option<Duration>) -> Result<u64, CallError> {
-    let mut loan = client.loan(8, 8, 0)?;
-    loan.head_bytes().copy_from_slice(&value.to_le_bytes());
-    loan.send(limit)
-}
-
-fn call(client: &RawClient, value: u64) -> u64 {
-    try_call(client, value, None).unwrap()
-}
-
-fn number(bytes: &[u8]) -> u64 {
-    u64::from_le_bytes(bytes.try_into().unwrap())
-}
-
-fn value_of(request: &RawRequest) -> u64 {
-    number(request.sample().head_in_place())
-}
-
-fn value(reply: &RawReply) -> u64 {
-    number(reply.sample().head_in_place())
-}
-
-fn try_answer(server: &RawServer, request: &RequestId, value: u64) -> Result<(), AnswerError> {
-    let mut loan = server.loan(request, 8, 8, 0)?;
-    loan.head_bytes().copy_from_slice(&value.to_le_bytes());
-    loan.send()
-}
-
-fn part(server: &RawServer, request: &RequestId, value: u64) -> Result<(), AnswerError> {
-    let mut loan = server.loan(request, 8, 8, 0)?;
-    loan.head_bytes().copy_from_slice(&value.to_le_bytes());
-    loan.send_part()
-}
-
-fn take(server: &RawServer) -> RawRequest {
-    assert!(server.wait(Some(LONG)), "a request was sent");
-    server.take().unwrap().expect("a request was sent")
-}
-
-/// The reply to a call, which is there or comes soon.
-fn reply_to(client: &RawClient, call: u64) -> u64 {
-    let reply = client.receive_of(call, Some(LONG)).unwrap().expect("it was answered");
-    assert_eq!(reply.call(), call);
-    value(&reply)
-}
 
 /// Whether a sample lies in its publisher's pool, and not in a row.
 fn is_in_slot(sample: &RawSample) -> bool {
@@ -569,170 +501,6 @@ fn replies_may_lie_on_a_device() {
         let end = client.receive_of(call, Some(LONG));
         assert!(matches!(&end, Err(ReplyError::Refused { text, .. }) if text == "enough"), "{end:?}");
     }
-}
-
-#[test]
-#[ignore = "played by the children of the other tests"]
-fn child() {
-    let Some((role, scratch)) = role() else { return };
-    let node = scratch.node("child");
-    match role.as_str() {
-        "serve nothing" => {
-            let server = server(&node);
-            say("ready");
-            let _taken = take(&server);
-            say("taken");
-            std::thread::sleep(Duration::MAX);
-        }
-        "stream" => {
-            let server = server(&node);
-            say("ready");
-            let request = take(&server);
-            part(&server, &request.id(), 1).unwrap();
-            std::thread::sleep(Duration::MAX);
-        }
-        "call" => {
-            let client = client(&node);
-            call(&client, 1);
-            say("called");
-            while !client.wait(Some(LONG)) {}
-            std::thread::sleep(Duration::MAX);
-        }
-        other => panic!("no such role: {other}"),
-    }
-}
-
-/// How much too late a sleep of 3 ms ends, which a busy machine adds to every time.
-fn lateness() -> Duration {
-    let start = Instant::now();
-    std::thread::sleep(Duration::from_millis(3));
-    start.elapsed() - Duration::from_millis(3)
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
-}
-
-const DEATHS: usize = 15;
-
-/// A client that sleeps, and one that polls, learn within 10 ms that the server was killed.
-#[test]
-fn a_killed_server_is_an_error_within_10_ms() {
-    for (role, polls) in [("serve nothing", false), ("serve nothing", true), ("stream", false)] {
-        let (mut times, mut late) = (Vec::new(), Vec::new());
-        for _ in 0..DEATHS {
-            let scratch = Scratch::new();
-            let client = client(&scratch.node("client"));
-            let mut child = Role::start(&scratch, role);
-            child.wait_for("ready");
-            let call = call(&client, 1);
-            if role == "stream" {
-                assert_eq!(reply_to(&client, call), 1);
-            } else {
-                child.wait_for("taken");
-            }
-            assert!(client.receive_of(call, Some(Duration::from_millis(7))).unwrap().is_none());
-            child.kill();
-            let start = Instant::now();
-            let result = match polls {
-                false => client.receive_of(call, Some(LONG)),
-                true => loop {
-                    match client.take_of(call) {
-                        Ok(None) => assert!(start.elapsed() < LONG),
-                        other => break other,
-                    }
-                },
-            };
-            assert!(matches!(result, Err(ReplyError::ServerGone { .. })), "{result:?}");
-            times.push(start.elapsed());
-            assert!(matches!(try_call(&client, 2, None), Err(CallError::NoServer { .. })));
-            late.push(lateness());
-        }
-        let (time, late) = (median(times), median(late));
-        println!(
-            "{role} (polls: {polls}): ServerGone after {time:.1?} (median of {DEATHS}), sleeps are {late:.1?} late"
-        );
-        assert!(time < Duration::from_millis(10) + 10 * late, "{time:?}");
-    }
-}
-
-#[test]
-fn a_killed_client_is_an_error_within_10_ms() {
-    let mut times = Vec::new();
-    for _ in 0..DEATHS {
-        let scratch = Scratch::new();
-        let server = server(&scratch.node("server"));
-        let mut child = Role::start(&scratch, "call");
-        child.wait_for("called");
-        let request = take(&server);
-        part(&server, &request.id(), 1).unwrap();
-        std::thread::sleep(Duration::from_millis(7));
-        assert!(!request.is_cancelled());
-        child.kill();
-        let start = Instant::now();
-        let error = loop {
-            match part(&server, &request.id(), 2) {
-                Ok(()) | Err(AnswerError::Publish(PublishError::Full { .. })) => {
-                    assert!(start.elapsed() < LONG);
-                    std::thread::sleep(Duration::from_micros(300));
-                }
-                Err(error) => break error,
-            }
-        };
-        assert!(matches!(error, AnswerError::ClientGone { .. }), "{error}");
-        times.push(start.elapsed());
-        assert!(request.is_cancelled());
-        assert_eq!(server.answered_clients(), 0);
-    }
-    let (time, late) = (median(times), lateness());
-    println!("ClientGone after {time:.1?} (median of {DEATHS}), a sleep is {late:.1?} late");
-    assert!(time < Duration::from_millis(10) + 10 * late, "{time:?}");
-}
-
-/// Also if it has not answered them yet, and if they end in order.
-#[test]
-fn open_requests_of_clients_that_were_not_answered_are_cancelled_with_them() {
-    let scratch = Scratch::new();
-    let server = server(&scratch.node("server"));
-    let mut child = Role::start(&scratch, "call");
-    child.wait_for("called");
-    let leaving = client(&scratch.node("client"));
-    call(&leaving, 2);
-    let requests = [take(&server), take(&server)];
-    std::thread::sleep(Duration::from_millis(20));
-    server.collect().unwrap();
-    assert!(requests.iter().all(|request| !request.is_cancelled()));
-    child.kill();
-    drop(leaving);
-    let start = Instant::now();
-    while !requests.iter().all(|request| request.is_cancelled()) {
-        assert!(start.elapsed() < LONG);
-        std::thread::sleep(Duration::from_millis(5));
-        server.collect().unwrap();
-    }
-    assert_eq!(server.answered_clients(), 0);
-    // Only the topic of requests is left.
-    assert_eq!(std::fs::read_dir(scratch.join("topics")).unwrap().count(), 1);
-}
-
-/// A server that only waits leaves the topics of dead clients, and open requests of theirs are cancelled.
-#[test]
-fn a_server_that_waits_forgets_dead_clients() {
-    let scratch = Scratch::new();
-    let server = server(&scratch.node("server"));
-    let mut child = Role::start(&scratch, "call");
-    child.wait_for("called");
-    let request = take(&server);
-    part(&server, &request.id(), 1).unwrap();
-    child.kill();
-    let start = Instant::now();
-    while server.answered_clients() > 0 {
-        assert!(start.elapsed() < LONG);
-        server.wait(Some(Duration::from_millis(20)));
-    }
-    assert!(request.is_cancelled());
-    assert_eq!(std::fs::read_dir(scratch.join("topics")).unwrap().count(), 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Services whose messages carry no time stamps: calls work, and the death of a client is noticed all the same.
+//! Services whose messages carry no time stamps: calls work, and the death of a client is noticed as well.
 #![cfg(not(loom))]
 
 mod common;

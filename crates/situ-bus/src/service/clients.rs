@@ -1,4 +1,4 @@
-//! A server's publishers of replies: one for each client that it has answered.
+//! A server's publishers of replies: one for each client that it has answered, or that has an open request.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -139,20 +139,15 @@ impl Clients {
         self.known.remove(&number);
     }
 
-    /// Whether there are any.
-    pub(super) fn is_empty(&self) -> bool {
-        self.known.is_empty()
-    }
-
     /// The publishers of replies.
     pub(super) fn publishers(&self) -> impl Iterator<Item = &RawPublisher> {
         self.known.values().map(|client| &client.publisher)
     }
 
-    /// Leaves the topics of clients that have ended, and returns these clients.
-    pub(super) fn forget_gone(&mut self) -> Vec<u64> {
-        let gone = |(number, client): (&u64, &Rc<ReplyPublisher>)| client.is_gone(0).then_some(*number);
-        let gone: Vec<u64> = self.known.iter().filter_map(gone).collect();
+    /// Leaves the topics of clients that have ended, among those that are `due`, and returns these clients.
+    pub(super) fn forget_gone(&mut self, due: impl Fn(u64) -> bool) -> Vec<u64> {
+        let gone = self.known.iter().filter(|(number, client)| due(**number) && client.is_gone(0));
+        let gone: Vec<u64> = gone.map(|(number, _)| *number).collect();
         gone.iter().for_each(|number| self.forget(*number));
         gone
     }

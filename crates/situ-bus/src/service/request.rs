@@ -113,9 +113,10 @@ impl OpenCalls {
         of_it.for_each(|open| open.is_cancelled.store(true, Ordering::Relaxed));
     }
 
-    /// The clients of open requests.
+    /// The clients of open requests that are not cancelled.
     pub(super) fn clients(&self) -> impl Iterator<Item = u64> {
-        self.existing().map(|open| open.client.load(Ordering::Relaxed))
+        let waiting = self.existing().filter(|open| !open.is_cancelled.load(Ordering::Relaxed));
+        waiting.map(|open| open.client.load(Ordering::Relaxed))
     }
 }
 

@@ -1,7 +1,7 @@
 //! A server: takes requests, and sends the replies to them.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,8 +34,12 @@ use crate::wait_set::source::{Source, Waitable};
 const MAX_COLLECTED: usize = 64;
 /// How often a server that has nothing to do checks whether its clients have ended.
 pub(super) const CHECK_NS: u64 = 100_000_000;
-/// How often a server with open requests does.
+/// How often a server with open requests checks the clients of these.
 const CHECK_OPEN_NS: u64 = 5_000_000;
+/// How many topics of replies a check joins at most, so that it does not hold up the server of many clients.
+const MAX_JOINED: usize = 8;
+/// After this time, a server tries again to join topics of replies that it could not join.
+const JOIN_AGAIN_NS: u64 = 1_000_000_000;
 
 /// A server of a service whose types are known only at run time. One thread at a time; the requests may go to
 /// other threads, and come back to be answered.
@@ -53,7 +57,12 @@ pub struct RawServer {
     /// Ends the waits for clients that have no room.
     interrupter: RefCell<Option<Interrupter>>,
     expired: Cell<u64>,
+    /// When it last checked all clients that it knows.
     checked_ns: Cell<u64>,
+    /// When it last checked the clients of open requests, or found that there are none.
+    checked_open_ns: Cell<u64>,
+    /// Clients whose topics of replies it could not join, and since when it collects them.
+    not_joined: RefCell<(HashSet<u64>, u64)>,
     /// Its place in the graph.
     _listed: Listed,
     /// What it tells a wait set, if it was attached to one.
@@ -112,6 +121,8 @@ impl RawServer {
             interrupter: RefCell::default(),
             expired: Cell::new(0),
             checked_ns: Cell::new(0),
+            checked_open_ns: Cell::new(0),
+            not_joined: RefCell::default(),
             _listed,
             alarm: OnceCell::new(),
         })
@@ -132,8 +143,8 @@ impl RawServer {
         self.requests.publishers()
     }
 
-    /// The number of clients that it has answered, or whose open requests it looks after, and that have not
-    /// ended, as far as it knows.
+    /// The number of clients that have not ended, as far as it knows. It knows clients that it has answered,
+    /// and clients with open requests once it has checked them.
     pub fn answered_clients(&self) -> usize {
         self.clients.borrow().len()
     }
@@ -319,40 +330,58 @@ impl RawServer {
         }
     }
 
+    /// Whether the end of a client would have to be seen: of one that it knows, or that has an open request.
+    pub(super) fn has_clients_to_check(&self) -> bool {
+        self.answered_clients() > 0 || self.calls.borrow().clients().next().is_some()
+    }
+
     /// Leaves the topics of clients that have ended, from time to time.
     #[inline]
     pub(super) fn check_clients(&self) {
-        let since = coarse_ns().saturating_sub(self.checked_ns.get());
-        if since < CHECK_OPEN_NS {
-            return;
-        }
-        let has_open = self.calls.borrow().clients().next().is_some();
-        if has_open || (since >= CHECK_NS && !self.clients.borrow().is_empty()) {
-            self.forget_gone();
-        }
-    }
-
-    /// Joins the replies of clients that have open requests and that it has not answered, so that it sees their
-    /// end. If it cannot, it tries again later; an answer would report the error.
-    fn know_open_clients(&self) {
-        let calls = self.calls.borrow();
-        let mut clients = self.clients.borrow_mut();
-        for client in calls.clients() {
-            if !clients.knows(client)
-                && let Ok(publisher) = self.join_replies(client)
-            {
-                clients.add(&self.service, &self.calls, client, publisher);
-            }
+        let now = coarse_ns();
+        if now.saturating_sub(self.checked_open_ns.get()) >= CHECK_OPEN_NS {
+            self.forget_gone(now);
         }
     }
 
     #[cold]
-    fn forget_gone(&self) {
-        self.checked_ns.set(coarse_ns());
-        self.know_open_clients();
-        let gone = self.clients.borrow_mut().forget_gone();
+    fn forget_gone(&self, now: u64) {
+        self.checked_open_ns.set(now);
+        let open: HashSet<u64> = self.calls.borrow().clients().collect();
+        self.join_open_clients(&open, now);
+        let is_all_due = now.saturating_sub(self.checked_ns.get()) >= CHECK_NS;
+        if is_all_due {
+            self.checked_ns.set(now);
+        }
+        let gone = self.clients.borrow_mut().forget_gone(|client| is_all_due || open.contains(&client));
         let calls = self.calls.borrow();
         gone.into_iter().for_each(|client| calls.cancel_all(client));
+    }
+
+    /// Joins the replies of clients that have open requests and that it has not answered, so that it sees
+    /// their end. What it cannot join, it tries again a second later; an answer reports the error.
+    fn join_open_clients(&self, open: &HashSet<u64>, now: u64) {
+        let mut clients = self.clients.borrow_mut();
+        let mut not_joined = self.not_joined.borrow_mut();
+        let (failed, since) = &mut *not_joined;
+        if now.saturating_sub(*since) >= JOIN_AGAIN_NS {
+            failed.clear();
+            *since = now;
+        }
+        let mut joined = 0;
+        for &client in open {
+            if joined == MAX_JOINED {
+                break;
+            }
+            if clients.knows(client) || failed.contains(&client) {
+                continue;
+            }
+            joined += 1;
+            match self.join_replies(client) {
+                Ok(publisher) => drop(clients.add(&self.service, &self.calls, client, publisher)),
+                Err(_) => drop(failed.insert(client)),
+            }
+        }
     }
 
     #[cold]

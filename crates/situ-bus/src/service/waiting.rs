@@ -100,8 +100,11 @@ impl RawServer {
             if self.has_next() {
                 return Ok(true);
             }
-            let has_clients = self.answered_clients() > 0;
-            let slice = if has_clients { Duration::from_nanos(CHECK_NS) } else { Duration::from_secs(3600) };
+            let slice = if self.has_clients_to_check() {
+                Duration::from_nanos(CHECK_NS)
+            } else {
+                Duration::from_secs(3600)
+            };
             let Some(slice) = deadline.slice(slice) else { return Ok(false) };
             self.requests().wait_with(Wait { timeout: Some(slice), ..how })?;
             self.check_clients();

@@ -4,6 +4,7 @@
 pub mod messages;
 pub mod pattern;
 pub mod registered;
+pub mod service;
 pub mod watched;
 
 use std::ops::Deref;
