@@ -313,7 +313,10 @@ impl Calling {
 
     fn answer(&mut self, server: &RawServer, id: RequestId, answer: Answer) {
         let key = (id.client, id.call);
-        let Some(open) = self.open.get_mut(&key).filter(|open| open.refusal.is_none()) else { return };
+        // Zenoh ends the query when the time of the call is over. As all cancelled calls, it then ends in
+        // `look_after`, which tells the server.
+        let counts = |open: &&mut Open| open.refusal.is_none() && !open.handle.is_cancelled();
+        let Some(open) = self.open.get_mut(&key).filter(counts) else { return };
         match answer {
             // Of several servers, the one whose reply, or part of one, came first counts.
             Answer::Reply(_, _, origin) if open.replier.is_some_and(|replier| replier != origin) => {}

@@ -34,6 +34,8 @@ const SLICE: Duration = Duration::from_millis(50);
 const MAX_CALLS: usize = 1024;
 /// How many requests may wait for the thread. Others are dropped: their clients get no reply.
 const MAX_WAITING: usize = 256;
+/// How many cancellations may wait for the thread. It is more than there can be requests.
+const MAX_CANCELLED: usize = 2 * (MAX_CALLS + MAX_WAITING);
 /// How long a call may take. rmw_zenoh has no limit, and does not tell when its client gives up.
 pub const CALL_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
@@ -71,11 +73,19 @@ enum RequestFailure {
     Call(#[from] CallError),
 }
 
-/// What other machines send.
-enum Job {
-    Request(Query),
-    /// The request with this client and number needs no reply.
-    Cancel(Gid, i64),
+/// What needs no reply any more, until the thread has seen it.
+#[derive(Debug, Default)]
+struct Ended {
+    /// Requests, by their clients and numbers.
+    requests: HashSet<(Gid, i64)>,
+    /// Clients whose tokens are gone.
+    clients: HashSet<Gid>,
+}
+
+impl Ended {
+    fn has(&self, request: &Attachment) -> bool {
+        self.requests.contains(&(request.gid, request.sequence)) || self.clients.contains(&request.gid)
+    }
 }
 
 /// A request that is under way.
@@ -111,8 +121,7 @@ pub struct ServiceOut {
     // First: the end of the queryable and the subscriber ends the thread's channel.
     queryable: Option<Queryable<()>>,
     cancellations: Option<Subscriber<()>>,
-    /// Clients whose tokens are gone, until the thread has seen them.
-    gone: Arc<Mutex<HashSet<Gid>>>,
+    ended: Arc<Mutex<Ended>>,
     interrupter: Interrupter,
     thread: Option<JoinHandle<()>>,
 }
@@ -131,8 +140,8 @@ impl ServiceOut {
         };
         let options = ServiceOptions { max_calls: MAX_CALLS, ..ServiceOptions::default() };
         let client = RawClient::create(node, service, &description, &options)?;
-        let (sender, jobs) = sync_channel(MAX_WAITING);
-        let gone = Arc::<Mutex<HashSet<Gid>>>::default();
+        let (sender, queries) = sync_channel(MAX_WAITING);
+        let ended = Arc::<Mutex<Ended>>::default();
         let interrupter = Interrupter::new();
         let counts = Arc::<Counts>::default();
         let serving = Serving {
@@ -142,12 +151,12 @@ impl ServiceOut {
             types: types.clone(),
             counts: counts.clone(),
             open: HashMap::new(),
-            gone: gone.clone(),
+            ended: ended.clone(),
             has_warned: false,
         };
         let interrupted = interrupter.clone();
         let thread = Builder::new().name("bridge-serve".into());
-        let thread = thread.spawn(move || serving.run(&client, &jobs, &interrupted))?;
+        let thread = thread.spawn(move || serving.run(&client, &queries, &interrupted))?;
         let mut made = Self {
             service: service.to_owned(),
             type_name: types.name(),
@@ -155,17 +164,18 @@ impl ServiceOut {
             counts,
             queryable: None,
             cancellations: None,
-            gone,
+            ended: ended.clone(),
             interrupter: interrupter.clone(),
             thread: Some(thread),
         };
         let lost = made.counts.clone();
-        let (cancelling, woken) = (sender.clone(), interrupter.clone());
+        let woken = interrupter.clone();
         let cancel = move |sample: Sample| {
             let attachment = sample.attachment().map(|it| Attachment::from_bytes(&it.to_bytes()));
             let Some(Ok(attachment)) = attachment else { return };
-            // Without room, the call goes on until its end: that costs time, and nothing else.
-            if cancelling.try_send(Job::Cancel(attachment.gid, attachment.sequence)).is_ok() {
+            let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+            if ended.requests.len() < MAX_CANCELLED {
+                ended.requests.insert((attachment.gid, attachment.sequence));
                 woken.interrupt();
             }
         };
@@ -179,14 +189,14 @@ impl ServiceOut {
 
     /// Cancels the calls of clients whose tokens are gone.
     pub fn cancel_clients(&self, gids: &[Gid]) {
-        self.gone.lock().unwrap_or_else(PoisonError::into_inner).extend(gids);
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).clients.extend(gids);
         self.interrupter.interrupt();
     }
 }
 
 /// Hands a request to the thread. A callback of Zenoh does not wait.
-fn accept(sender: &SyncSender<Job>, interrupter: &Interrupter, counts: &Counts, query: Query) {
-    match sender.try_send(Job::Request(query)) {
+fn accept(sender: &SyncSender<Query>, interrupter: &Interrupter, counts: &Counts, query: Query) {
+    match sender.try_send(query) {
         Ok(()) => interrupter.interrupt(),
         Err(_) => counts.add_lost(1),
     }
@@ -215,28 +225,24 @@ struct Serving {
     counts: Arc<Counts>,
     /// The requests that are under way, by their calls.
     open: HashMap<u64, Open>,
-    gone: Arc<Mutex<HashSet<Gid>>>,
+    ended: Arc<Mutex<Ended>>,
     has_warned: bool,
 }
 
 impl Serving {
-    fn run(mut self, client: &RawClient, jobs: &Receiver<Job>, interrupter: &Interrupter) {
+    fn run(mut self, client: &RawClient, queries: &Receiver<Query>, interrupter: &Interrupter) {
         loop {
             interrupter.reset();
+            // Taken before the queries: those that have ended came earlier, and are among these or known.
+            let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
             loop {
-                match jobs.try_recv() {
-                    Ok(Job::Request(query)) => self.request(client, query),
-                    Ok(Job::Cancel(gid, sequence)) => {
-                        self.cancel(client, |it| (it.gid, it.sequence) == (gid, sequence));
-                    }
+                match queries.try_recv() {
+                    Ok(query) => self.request(client, query),
                     Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => return,
                 }
             }
-            let gone = std::mem::take(&mut *self.gone.lock().unwrap_or_else(PoisonError::into_inner));
-            if !gone.is_empty() {
-                self.cancel(client, |it| gone.contains(&it.gid));
-            }
+            self.cancel(client, &ended);
             while self.answer(client) {}
             let time = if self.open.is_empty() { Duration::from_millis(500) } else { SLICE };
             let _ = client.replies().wait_with(BusWait::at_most(time).until(interrupter));
@@ -244,11 +250,11 @@ impl Serving {
     }
 
     /// Cancels calls. Their servers see it: see [`situ_bus::RequestHandle::is_cancelled`].
-    fn cancel(&mut self, client: &RawClient, is_it: impl Fn(&Attachment) -> bool) {
-        for (call, _) in self.open.extract_if(|_, open| is_it(&open.attachment)) {
+    fn cancel(&mut self, client: &RawClient, ended: &Ended) {
+        let cancelled = self.open.extract_if(|_, open| ended.has(&open.attachment));
+        for call in cancelled.map(|(call, _)| call).collect::<Vec<_>>() {
             if let Err(error) = client.cancel(call) {
-                self.has_warned = true;
-                self.shared.warn(format!("service {:?}: {error}", self.service));
+                self.warn(&format!("a cancelled call goes on: {error}"));
             }
         }
     }

@@ -67,8 +67,8 @@ impl Cable {
     }
 }
 
-#[test]
-fn a_cut_cable_is_seen_and_mended() {
+/// Two machines, and the cable over which the second one connects to the first.
+fn over_a_cable() -> (Machine, Machine, Cable) {
     let a = Machine::listening();
     let cable = Cable::to(&a.locators[0]);
     let b = Machine::new(Setup {
@@ -77,6 +77,12 @@ fn a_cut_cable_is_seen_and_mended() {
         mode: Some("client"),
         ..Setup::default()
     });
+    (a, b, cable)
+}
+
+#[test]
+fn a_cut_cable_is_seen_and_mended() {
+    let (a, b, cable) = over_a_cable();
     let kept = PublisherQos { durability: Durability::TransientLocal, depth: 1, ..PublisherQos::default() };
     let (map, pose) =
         (a.publisher("map", STRING, kept), a.publisher("pose", STRING, PublisherQos::default()));
@@ -184,14 +190,7 @@ fn types_of_ros_need_no_program_here() {
 
 #[test]
 fn a_cut_cable_ends_calls() {
-    let a = Machine::listening();
-    let cable = Cable::to(&a.locators[0]);
-    let b = Machine::new(Setup {
-        listen: false,
-        connect: vec![cable.locator.clone()],
-        mode: Some("client"),
-        ..Setup::default()
-    });
+    let (a, b, cable) = over_a_cable();
     let (there, back) = (across(&a, &b, "there"), across(&b, &a, "back"));
     let calls = [&there, &back].map(|(_, client)| call(client, 1, 2));
     let requests = [&there, &back].map(|(server, _)| request(server));

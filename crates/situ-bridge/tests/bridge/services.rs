@@ -203,6 +203,17 @@ fn a_cancelled_call_is_cancelled_on_the_other_machine() {
         server.collect().unwrap();
         third.is_cancelled()
     });
+    // And one whose time is over.
+    let mut loan = client.loan(16, 8, 0).unwrap();
+    loan.head_bytes().fill(0);
+    let late = loan.send(Some(Duration::from_millis(300))).unwrap();
+    let fourth = request(&server);
+    let error = next(&client, late).unwrap_err();
+    assert!(matches!(error, ReplyError::Deadline { .. }), "{error}");
+    until("the server sees it", || {
+        server.collect().unwrap();
+        fourth.is_cancelled()
+    });
     // The first call goes on.
     assert!(!first.is_cancelled());
     send_part(&server, &first, 8);
