@@ -132,7 +132,8 @@ class hash_index {
   [[nodiscard]] std::uint32_t other_seed(std::uint32_t* to, std::uint32_t len,
                                          const Hash& hash) const noexcept {
     for (std::uint32_t i = 0; i < seeds; ++i) {
-      const std::uint32_t seed = random_seed();
+      // Without randomness, the seeds are different ones at least.
+      const std::uint32_t seed = random_seed() + i;
       if (fill(to, len, [&](std::uint32_t entry) { return hash(entry, seed); })) return seed;
     }
     return none;
