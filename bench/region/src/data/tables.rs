@@ -1,5 +1,5 @@
-//! `tables`: a hash map of items by number, and one of numbers by name. Reading looks up keys in a random order;
-//! half of them are missing.
+//! `tables`: a hash map of items by number, and one of numbers by name. Reading looks up keys in a random
+//! order; half of them are missing.
 
 use std::collections::HashMap;
 

@@ -248,7 +248,8 @@ impl<S: Stored, K: Key> WriteBehind for Keyed<S, K> {
         let Some(index) = new.index::<S>().filter(|index| writer.has(index.at())) else { return };
         let key = |entry: u32| K::view(image, keys.at(order.get(entry as usize).copied().unwrap_or(entry)));
         let mut words = index.memory().unwrap_or_default();
-        // A table could not be filled with keys for which there is no seed.
+        // Keys for which none of these seeds does are out of reach in practice: spec/region.md, *The
+        // canonical table*. A check refuses an image with them.
         let seed = index.least_seed(&mut words, len, SEEDS, |entry, seed| K::hash(key(entry), seed));
         writer.put_u32(index.at(), seed.unwrap_or(SEEDS));
         writer.put_words(index.at() + 4, &words);

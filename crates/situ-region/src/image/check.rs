@@ -76,8 +76,8 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         Self { shared: known, walks: true, ..Self::new(image, bits) }
     }
 
-    /// Searches a place in all that the shared value in a block leads to, as [`shared_value`] walks it. Returns
-    /// whether it is there, and the number of shared values that were visited.
+    /// Searches a place in all that the shared value in a block leads to, as [`shared_value`] walks it.
+    /// Returns whether it is there, and the number of shared values that were visited.
     ///
     /// [`shared_value`]: Self::shared_value
     pub(crate) fn search<T: 'static, B: CheckBehind>(

@@ -2,8 +2,9 @@
 //! without a walk through all that the value leads to.
 //!
 //! A value that a link shall lead to is walked once; its granules, and those of all that it leads to, are
-//! marked. If the new link lies in a granule that is not marked, no such value leads to the place, so there is
-//! no cycle.
+//! marked. If the new link lies in a granule that is not marked, no such value leads to the place, so there
+//! is no cycle.
+//!
 //! The marks stay a superset of what the walked values reach:
 //!
 //! * A new block is marked if its container lies in a marked granule, or if its container is not known.

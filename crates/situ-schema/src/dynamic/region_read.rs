@@ -24,8 +24,8 @@ const TABLE_AT: u64 = 60;
 /// Where the root begins.
 pub(super) const ROOT: u64 = 64;
 /// How many links may lead from one to the next. Values are read, printed and dropped by recursion; a
-/// [`RegionView`](super::RegionView) reads links of any number, one after the other. It is the limit of messages
-/// of all languages that are made from regions, and that of CDR.
+/// [`RegionView`](super::RegionView) reads links of any number, one after the other. It is the limit of
+/// messages of all languages that are made from regions, and that of CDR.
 const MAX_LINKS: u32 = 128;
 
 /// Reads a region. The layout must be the schema's: the hash in the image is not checked. The image says its

@@ -155,7 +155,8 @@ impl Collector {
     }
 
     /// Waits until a process requests the session's end ([`request_stop`](crate::request_stop)), writing the
-    /// trace fails, or a [`Trigger`](crate::Trigger) has written its last file, at most for `time` (`None`: without a limit). Returns whether that happened.
+    /// trace fails, or a [`Trigger`](crate::Trigger) has written its last file, at most for `time` (`None`:
+    /// without a limit). Returns whether that happened.
     pub fn wait(&self, time: Option<Duration>) -> bool {
         let deadline = time.map(|time| Instant::now() + time);
         let mut should_end = self.shared.should_end.lock().unwrap_or_else(PoisonError::into_inner);

@@ -301,7 +301,8 @@ class hash_table {
           words.data(), len_, hash_index::seeds, [this, &order](std::uint32_t entry, std::uint32_t tried) {
             return hash_of(key_at(order.empty() ? entry : order[entry]), tried);
           });
-      // A table could not be filled with keys for which there is no seed.
+      // Keys for which none of these seeds does are out of reach in practice: spec/region.md, *The canonical
+      // table*. A check refuses an image with them.
       writer.put_u32(index_at, std::min(seed, hash_index::seeds));
       writer.put_bytes(index_at + 4, words.data(), words.size() * 4);
     }
