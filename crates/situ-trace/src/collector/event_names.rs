@@ -86,8 +86,9 @@ impl EventNames {
             }
             let bytes = text.len() + OVERHEAD;
             if self.bytes + bytes <= MAX_BYTES {
-                (self.bytes, known.bytes) = (self.bytes + bytes, known.bytes + bytes);
-                table.insert(iid, text.into());
+                let replaced = table.insert(iid, text.into()).map_or(0, |old| old.len() + OVERHEAD);
+                self.bytes = self.bytes + bytes - replaced;
+                known.bytes = known.bytes + bytes - replaced;
             }
         }
     }

@@ -27,8 +27,9 @@ const SEQUENCE: u32 = u32::MAX;
 const BOOT_TIME: u32 = 6;
 /// The memory that a kept packet takes in addition to its bytes.
 const OVERHEAD: usize = 64;
-/// The number of tracks whose open slices and descriptions are remembered, and of open slices of one track.
+/// The maximum number of tracks with open slices, and of tracks with descriptions.
 const MAX_TRACKS: usize = 16_384;
+/// The maximum number of open slices of one track whose ends are kept.
 const MAX_OPEN: usize = 256;
 /// The largest description of a track that is kept, in bytes.
 const MAX_DESCRIPTION: usize = 1024;
@@ -63,13 +64,22 @@ struct Buffer {
     packets: VecDeque<(u64, Box<[u8]>)>,
 }
 
+/// The open slices of one track.
+#[derive(Debug, Default)]
+struct OpenSlices {
+    /// Their buffers, the outermost first; `None` for those of other categories.
+    buffers: Vec<Option<usize>>,
+    /// The number of slices within these, whose buffers are not noted.
+    deeper: u64,
+}
+
 /// The events of kept categories.
 #[derive(Debug, Default)]
 pub(super) struct KeptEvents {
     buffers: Vec<Buffer>,
     names: EventNames,
-    /// For each track, the buffers of its open slices; `None` for those of other categories.
-    open: HashMap<u64, Vec<Option<usize>>>,
+    /// The tracks with open slices.
+    open: HashMap<u64, OpenSlices>,
     /// The last description of each track, without its sequence.
     tracks: BTreeMap<u64, Box<[u8]>>,
     next: u64,
@@ -103,14 +113,16 @@ impl KeptEvents {
             Some(BEGIN) => {
                 if self.open.len() < MAX_TRACKS || self.open.contains_key(&track) {
                     let open = self.open.entry(track).or_default();
-                    if open.len() < MAX_OPEN {
-                        open.push(own);
+                    if open.buffers.len() < MAX_OPEN {
+                        open.buffers.push(own);
+                    } else {
+                        open.deeper += 1;
                     }
                 }
                 own
             }
             // Ends have no category: they go where their beginnings went.
-            Some(END) => self.open.get_mut(&track).and_then(Vec::pop).flatten(),
+            Some(END) => end_slice(&mut self.open, track),
             _ => own,
         };
         let Some(buffer) = buffer else { return 1 };
@@ -161,6 +173,20 @@ impl KeptEvents {
         });
         descriptions.chain(kept.into_iter().map(|(_, packet)| packet.to_vec())).collect()
     }
+}
+
+/// The innermost slice of a track ends. Returns the buffer of its beginning.
+fn end_slice(tracks: &mut HashMap<u64, OpenSlices>, track: u64) -> Option<usize> {
+    let open = tracks.get_mut(&track)?;
+    if open.deeper > 0 {
+        open.deeper -= 1;
+        return None;
+    }
+    let buffer = open.buffers.pop().flatten();
+    if open.buffers.is_empty() {
+        tracks.remove(&track);
+    }
+    buffer
 }
 
 /// The values of a field, which is a number: alone, or packed.
@@ -282,4 +308,47 @@ fn put_bytes(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
     put_varint(u64::from(number) << 3 | 2, out);
     put_varint(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet with the beginning of a slice of a category, or with an end.
+    fn slice(track: u64, category: Option<&str>) -> Vec<u8> {
+        let (mut event, mut packet) = (Vec::new(), Vec::new());
+        put_number(TYPE, if category.is_some() { BEGIN } else { END }, &mut event);
+        put_number(field::TRACK, track, &mut event);
+        if let Some(category) = category {
+            put_bytes(field::CATEGORY, category.as_bytes(), &mut event);
+        }
+        put_bytes(field::EVENT, &event, &mut packet);
+        packet
+    }
+
+    fn kept() -> KeptEvents {
+        KeptEvents::new(vec![KeptCategories { pattern: "rare".to_owned(), bytes: 1 << 20 }])
+    }
+
+    #[test]
+    fn the_end_of_a_slice_is_kept_also_behind_more_slices_than_are_noted() {
+        let mut events = kept();
+        events.packet_evicted(1, &slice(7, Some("rare")), Some(0));
+        let deep = MAX_OPEN + 50;
+        (0..deep).for_each(|_| assert_eq!(events.packet_evicted(1, &slice(7, Some("noise")), Some(0)), 1));
+        (0..deep).for_each(|_| assert_eq!(events.packet_evicted(1, &slice(7, None), Some(0)), 1));
+        assert_eq!(events.packet_evicted(1, &slice(7, None), Some(0)), 0);
+        assert_eq!(events.packets().len(), 2);
+    }
+
+    #[test]
+    fn tracks_without_open_slices_take_no_place() {
+        let mut events = kept();
+        for track in 0..MAX_TRACKS as u64 + 10 {
+            assert_eq!(events.packet_evicted(1, &slice(track, Some("rare")), Some(0)), 0, "{track}");
+            assert_eq!(events.packet_evicted(1, &slice(track, None), Some(0)), 0, "{track}");
+            events.buffers[0].packets.clear();
+            events.buffers[0].bytes = 0;
+        }
+    }
 }

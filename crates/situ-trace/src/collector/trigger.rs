@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::event_names::EventNames;
 
+/// A longer time after an event counts as this one: later times may not be representable.
+const MAX_AFTER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
 /// When the newest packets of a [`Sink::Ring`](crate::Sink::Ring) are written into a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trigger {
@@ -67,7 +70,7 @@ impl TriggerWatch {
             })
         });
         if fires == Some(true) {
-            self.due = Some(Instant::now() + self.trigger.after);
+            self.due = Some(Instant::now() + self.trigger.after.min(MAX_AFTER));
         }
     }
 
