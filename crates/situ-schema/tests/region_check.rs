@@ -1,4 +1,5 @@
-//! Checks of region images by their schemas, against the vectors that `spec/vectors/region_schema.py` computed.
+//! Checks of region images by their schemas, against the vectors that `spec/vectors/region_schema.py`
+//! computed.
 
 use std::path::PathBuf;
 
@@ -158,6 +159,32 @@ fn bytes_belong_to_the_members_that_hold_them() {
     assert!(error(80, 176 - 80).contains("text: the block at offset 176 is part of another one"));
     assert!(error(80, 190 - 80).contains("text: offset 190 is no multiple of 16"));
     assert!(error(83, 0x40).contains("outside the image of 256 bytes"));
+}
+
+/// A list of many links has one row, whatever its length is: the work and the memory do not grow with the
+/// square of it.
+#[test]
+fn values_within_values_of_their_own_type_have_one_row() {
+    const LENGTH: u32 = if cfg!(miri) { 200 } else { 200_000 };
+    let idl = "@region struct N { sequence<N> next; };";
+    let schema = Loader::new().sealed().text("n.idl", idl, Format::Idl).load().unwrap();
+    let id = schema.find("N").unwrap();
+    let size = 64 + 16 * (LENGTH + 1);
+    let mut image = vec![0u8; size as usize];
+    image[..8].copy_from_slice(&[0x53, 0x52, 0x47, 0x4e, 2, 0, 0, 0]);
+    image[8..16].copy_from_slice(&schema.schema_hash(id).to_le_bytes());
+    image[24..28].copy_from_slice(&size.to_le_bytes());
+    image[28..32].copy_from_slice(&64_u32.to_le_bytes());
+    for index in 0..=LENGTH {
+        let at = 64 + 16 * index;
+        let header = if index == LENGTH { [0_u32; 3] } else { [16, 1, 1] };
+        let header = [header[0], header[1], header[2], at.wrapping_neg()].map(u32::to_le_bytes);
+        image[at as usize..][..16].copy_from_slice(header.as_flattened());
+    }
+    let bytes = check_region(&schema, id, &image).unwrap();
+    let [next] = &bytes.members[..] else { panic!("{:?}", bytes.members) };
+    assert_eq!((next.path.as_str(), next.kind, next.blocks), ("next", "vector", u64::from(LENGTH)));
+    assert_eq!(sum(&bytes), u64::from(size));
 }
 
 /// Whatever byte is damaged, a check ends with a result, and a value can be read or not.

@@ -1,151 +1,28 @@
-//! Checks an image of a region by the schema of its type, and counts where its bytes go.
-//!
-//! The walk claims each block once, as compiled readers do: a canonical image with a cursor, a live one with a
-//! bitmap of its granules. Every byte of an image that passes therefore belongs to the header, to the root, to
-//! the table of versions, to one block, or to nothing.
-//!
-//! Compiled readers also check the layout hash, the indices of hash tables, the shape of trees in
-//! canonical images, and cycles of shared links that are longer than 64 links.
+//! The walk through an image: it claims blocks, and checks links, lengths, texts and keys.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use situ_layout::InvalidProblem;
 
-use super::error::Path;
-use super::flat_read::array_at;
-use super::region_read::{ROOT, Reader, VERSION, check, sized};
-use super::value::Value;
+use super::super::error::Path;
+use super::super::flat_read::array_at;
+use super::super::region_read::{ROOT, Reader};
+use super::super::value::Value;
+use super::counts::{RegionBytes, Rows, kind};
+use super::header::{ImageError, RegionHeader};
+use super::{GRANULE, TABLE_AT, has_versions, round_up};
 use crate::identity::signature::text_hash;
 use crate::layout::flat::Extent;
 use crate::layout::region::{RegionLayout, RegionType};
 use crate::model::{Kind, Lookup, Primitive, TypeId};
-use crate::schema::Schema;
 
-/// The size of a granule, in bytes.
-const GRANULE: u64 = 16;
-/// Where the header says where the table of versions begins.
-const TABLE_AT: u64 = 60;
 /// What is behind a link at this level is checked after everything else (`spec/region.md`, *Long chains*).
 const LEVELS: u32 = 64;
 /// The bytes of text in a string itself.
 const INLINE_TEXT: u64 = 11;
 /// The maximum number of levels of a tree.
 const MAX_TREE: u32 = 16;
-
-/// What the header of an image says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RegionHeader {
-    /// Whether the image is canonical; otherwise it is live.
-    pub is_canonical: bool,
-    /// The hash of the schema; 0 for types that can be appended to.
-    pub schema_hash: u64,
-    /// The hash of the layout.
-    pub layout_hash: u64,
-    /// The size of the image in bytes.
-    pub size: u32,
-}
-
-impl RegionHeader {
-    /// Reads the header of an image.
-    pub fn of(image: &[u8]) -> Result<Self, ImageError> {
-        let there = image.len() as u64;
-        let error = |offset, problem| ImageError { path: Path::default(), offset, problem };
-        if there < ROOT {
-            return Err(error(0, InvalidProblem::TooSmall { found: there, least: ROOT }));
-        }
-        let number = |at: usize| u64::from_le_bytes(image[at..at + 8].try_into().unwrap_or_default());
-        if image[..4] != *b"SRGN" {
-            return Err(error(0, InvalidProblem::NotARegion));
-        }
-        let (version, form) = (u16::from_le_bytes([image[4], image[5]]), image[6]);
-        if version != VERSION {
-            return Err(error(4, InvalidProblem::OtherFormat { found: version, here: VERSION }));
-        }
-        if form > 1 {
-            return Err(error(6, InvalidProblem::UnknownForm { form }));
-        }
-        let (size, root) = (number(24) as u32, (number(24) >> 32) as u32);
-        if u64::from(size) != there {
-            return Err(error(24, InvalidProblem::WrongSize { found: size, there }));
-        }
-        if u64::from(root) != ROOT {
-            return Err(error(28, InvalidProblem::Outside { to: root.into(), size }));
-        }
-        Ok(Self { is_canonical: form == 0, schema_hash: number(8), layout_hash: number(16), size })
-    }
-}
-
-/// An image is not one of the type.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {problem} (at offset {offset})", path.text())]
-pub struct ImageError {
-    path: Path,
-    /// The offset in the image, in bytes.
-    pub offset: u64,
-    /// What is wrong.
-    pub problem: InvalidProblem,
-}
-
-situ_layout::debug_as_text!(ImageError);
-
-/// The bytes that values of one member have in blocks of their own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MemberBytes {
-    /// The member, with `[]` for elements and entries: `gear[].value.name`.
-    pub path: String,
-    /// What it is: `string`, `vector`, `hash map`.
-    pub kind: &'static str,
-    /// The number of its blocks.
-    pub blocks: u64,
-    /// Bytes that hold data.
-    pub used: u64,
-    /// Bytes that are reserved for more elements.
-    pub room: u64,
-    /// Bytes that round blocks up to multiples of 16.
-    pub rounding: u64,
-}
-
-/// Where the bytes of an image are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RegionBytes {
-    /// The header of the image.
-    pub header: RegionHeader,
-    /// The bytes of the root, rounded up to a multiple of 16.
-    pub root: u64,
-    /// The bytes of the table of versions.
-    pub versions: u64,
-    /// Members with blocks, in the order in which the image was walked.
-    pub members: Vec<MemberBytes>,
-    /// Bytes in no block.
-    pub free: u64,
-    /// Whether the image has members that the schema does not know. Their blocks count as free.
-    pub is_newer: bool,
-}
-
-/// Checks an image, of which `image` has exactly the bytes, and counts its bytes.
-pub fn check_region(schema: &Schema, id: TypeId, image: &[u8]) -> Result<RegionBytes, ImageError> {
-    let header = RegionHeader::of(image)?;
-    let error = |offset, problem| ImageError { path: Path::default(), offset, problem };
-    let bad_versions = |at: u64| error(at, InvalidProblem::BadVersions { at: at as u32 });
-    let wanted = if has_versions(schema, id) { 0 } else { schema.schema_hash(id) };
-    if header.schema_hash != wanted {
-        let (name, found) = (schema.name(id).to_string(), header.schema_hash);
-        return Err(error(8, InvalidProblem::OtherType { name, which: "schema", found, wanted }));
-    }
-    let table = array_at(image, TABLE_AT).map_or(0, u32::from_le_bytes);
-    check(schema, id, image).map_err(|_| error(0, InvalidProblem::NotARegion))?;
-    let mut reader = Reader::new(schema, sized(image).unwrap_or(image), Arc::default());
-    reader.versions(id).map_err(|_| bad_versions(u64::from(table)))?;
-    let mut walk = Walk::new(reader, id, header);
-    walk.read_sizes(id).map_err(|()| bad_versions(u64::from(table)))?;
-    walk.run(id)
-}
-
-/// Whether images of a type have a table of versions.
-fn has_versions(schema: &Schema, id: TypeId) -> bool {
-    schema.closure_without_aliases(id).into_iter().any(|id| schema.is_appended_in_regions(id))
-}
 
 type Outcome<T> = Result<T, ImageError>;
 
@@ -179,7 +56,7 @@ enum KeyValue {
     Text(Vec<u8>),
 }
 
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     reader: Reader<'a>,
     header: RegionHeader,
     /// The place of the next block of a canonical image.
@@ -192,17 +69,12 @@ struct Walk<'a> {
     /// The sizes of structs that can be appended to, in this image.
     sizes: HashMap<TypeId, u64>,
     is_newer: bool,
-    rows: Vec<MemberBytes>,
-    row_of: HashMap<(usize, String), usize>,
+    rows: Rows,
     claimed: u64,
     /// The end of the root, rounded up.
     root_end: u64,
     /// The layouts of all structs and unions, which a schema computes anew each time.
     layouts: HashMap<TypeId, Arc<RegionLayout>>,
-}
-
-fn round_up(bytes: u64) -> u64 {
-    bytes.next_multiple_of(GRANULE)
 }
 
 fn invalid<T>(at: u64, problem: InvalidProblem) -> Outcome<T> {
@@ -223,23 +95,6 @@ fn in_element(index: u64) -> impl Fn(ImageError) -> ImageError {
     }
 }
 
-fn kind(ty: &RegionType) -> &'static str {
-    match ty {
-        RegionType::Text => "string",
-        RegionType::Vector(_) => "vector",
-        RegionType::Set(Lookup::Sorted, _) => "sorted set",
-        RegionType::Set(Lookup::Hash, _) => "hash set",
-        RegionType::Set(Lookup::Ordered, _) => "ordered set",
-        RegionType::Map(Lookup::Sorted, ..) => "sorted map",
-        RegionType::Map(Lookup::Hash, ..) => "hash map",
-        RegionType::Map(Lookup::Ordered, ..) => "ordered map",
-        RegionType::Unique(_) => "unique",
-        RegionType::Shared(_) => "shared",
-        RegionType::Optional(value) => kind(value),
-        _ => "value",
-    }
-}
-
 /// Whether every byte sequence is such a value.
 fn is_free_of_rules(ty: &RegionType) -> bool {
     match ty {
@@ -250,7 +105,7 @@ fn is_free_of_rules(ty: &RegionType) -> bool {
 }
 
 impl<'a> Walk<'a> {
-    fn new(reader: Reader<'a>, id: TypeId, header: RegionHeader) -> Self {
+    pub fn new(reader: Reader<'a>, id: TypeId, header: RegionHeader) -> Self {
         let granules = reader.image.len().div_ceil(GRANULE as usize);
         let schema = reader.schema;
         let layout = |id| Some((id, Arc::new(schema.region_layout(id)?)));
@@ -265,16 +120,7 @@ impl<'a> Walk<'a> {
             shared: BTreeMap::new(),
             sizes: HashMap::new(),
             is_newer: false,
-            // The root is the first row. It has no blocks.
-            rows: vec![MemberBytes {
-                path: String::new(),
-                kind: "root",
-                blocks: 0,
-                used: 0,
-                room: 0,
-                rounding: 0,
-            }],
-            row_of: HashMap::new(),
+            rows: Rows::new(),
             claimed: 0,
             root_end: 0,
             layouts,
@@ -282,7 +128,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads the sizes of structs in the table of versions, which was read before.
-    fn read_sizes(&mut self, id: TypeId) -> Result<(), ()> {
+    pub fn read_sizes(&mut self, id: TypeId) -> Result<(), ()> {
         let schema = self.reader.schema;
         let appended: HashMap<u64, TypeId> = schema
             .closure_without_aliases(id)
@@ -329,7 +175,7 @@ impl<'a> Walk<'a> {
         self.u32(at).or_else(|()| invalid(at, InvalidProblem::Outside { to: at as i64, size }))
     }
 
-    fn run(mut self, id: TypeId) -> Outcome<RegionBytes> {
+    pub fn run(mut self, id: TypeId) -> Outcome<RegionBytes> {
         let size = u64::from(self.header.size);
         let root = round_up(self.size_of(&RegionType::Struct(id)));
         if ROOT + root > size {
@@ -365,8 +211,7 @@ impl<'a> Walk<'a> {
         }
         let (header, is_newer) = (self.header, self.is_newer);
         let free = size - ROOT - root - self.claimed;
-        let mut members = self.rows;
-        members.retain(|row| row.blocks > 0);
+        let members = self.rows.with_blocks();
         Ok(RegionBytes { header, root, versions, members, free, is_newer })
     }
 
@@ -395,22 +240,6 @@ impl<'a> Walk<'a> {
         self.layouts.get(&id).map(Arc::clone)
     }
 
-    /// The row of a member or of elements.
-    fn row(&mut self, parent: usize, step: &str, kind: &'static str) -> usize {
-        if let Some(row) = self.row_of.get(&(parent, step.to_owned())) {
-            return *row;
-        }
-        let above = &self.rows[parent].path;
-        let path = match (above.is_empty(), step.starts_with('[')) {
-            (true, _) | (_, true) => format!("{above}{step}"),
-            _ => format!("{above}.{step}"),
-        };
-        self.rows.push(MemberBytes { path, kind, blocks: 0, used: 0, room: 0, rounding: 0 });
-        let row = self.rows.len() - 1;
-        self.row_of.insert((parent, step.to_owned()), row);
-        row
-    }
-
     fn back_link(&self, at: u64, link_at: u64) -> Outcome<()> {
         let found = self.number(link_at)?;
         if found == (at as u32).wrapping_neg() {
@@ -427,11 +256,7 @@ impl<'a> Walk<'a> {
     fn claim(&mut self, at: u64, bytes: u64, room: u64, row: usize) -> Outcome<u64> {
         let to = self.target(at)?;
         self.claim_at(at, to, bytes)?;
-        let row = &mut self.rows[row];
-        row.blocks += 1;
-        row.used += bytes - room;
-        row.room += room;
-        row.rounding += round_up(bytes) - bytes;
+        self.rows.count(row, bytes, room);
         Ok(to as u64)
     }
 
@@ -557,7 +382,7 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let size = self.size_of(element);
-        let row = self.row(row, "[]", kind(element));
+        let row = self.rows.row(row, "[]", kind(element));
         for index in 0..count {
             self.value(element, at + index * size, row).map_err(in_element(index))?;
         }
@@ -716,7 +541,7 @@ impl<'a> Walk<'a> {
             Behind::One(ty, at) => self.value(&ty, at, row),
             Behind::Values(ty, at, count) => self.values(&ty, at, count, row),
             Behind::Keys(key, places) => {
-                let row = self.row(row, "[]", kind(&key));
+                let row = self.rows.row(row, "[]", kind(&key));
                 for (index, at) in places.into_iter().enumerate() {
                     self.value(&key, at, row).map_err(in_element(index as u64))?;
                 }
@@ -733,9 +558,10 @@ impl<'a> Walk<'a> {
     }
 
     fn entry(&mut self, key: &RegionType, value: &RegionType, at: u64, row: usize) -> Outcome<()> {
-        let row = self.row(row, "[]", "entry");
+        let row = self.rows.row(row, "[]", "entry");
         let value_at = self.extent(key).size.next_multiple_of(self.extent(value).align);
-        let (key_row, value_row) = (self.row(row, "key", kind(key)), self.row(row, "value", kind(value)));
+        let (key_row, value_row) =
+            (self.rows.row(row, "key", kind(key)), self.rows.row(row, "value", kind(value)));
         self.value(key, at, key_row).map_err(in_member("key"))?;
         self.value(value, at + value_at, value_row).map_err(in_member("value"))
     }
@@ -796,7 +622,7 @@ impl<'a> Walk<'a> {
             let checked = match Self::entries(ty, vec![place]) {
                 Behind::Entries(key, value, _) => self.entry(&key, &value, place, row),
                 _ => {
-                    let row = self.row(row, "[]", kind(key));
+                    let row = self.rows.row(row, "[]", kind(key));
                     self.value(key, place, row)
                 }
             };
@@ -808,12 +634,13 @@ impl<'a> Walk<'a> {
 
     fn structure(&mut self, id: TypeId, at: u64, row: usize) -> Outcome<()> {
         let Some(layout) = self.layout(id) else { return Ok(()) };
+        let row = self.rows.of_type(row, id);
         let known = self.reader.known.get(&id).copied().unwrap_or(usize::MAX);
         let mut end = at;
         for member in layout.members.iter().take(known) {
             let place = at + member.offset;
             self.zero(end, place)?;
-            let row = self.row(row, &member.name, kind(&member.ty));
+            let row = self.rows.row(row, &member.name, kind(&member.ty));
             self.value(&member.ty, place, row).map_err(in_member(&member.name))?;
             end = place + self.size_of(&member.ty);
         }
@@ -829,6 +656,7 @@ impl<'a> Walk<'a> {
         let (Kind::Union(it), Some(layout)) = (&schema.definition(id).kind, self.layout(id)) else {
             return Ok(());
         };
+        let row = self.rows.of_type(row, id);
         let selector = layout.discriminator.as_ref().map_or(4, |ty| self.size_of(ty));
         let link = if selector > 4 { 8 } else { 4 };
         if let Some(RegionType::Primitive(Primitive::Bool)) = layout.discriminator {
@@ -844,7 +672,7 @@ impl<'a> Walk<'a> {
                 let place = at + member.offset;
                 self.zero(at + link + 4, place)?;
                 self.zero(place + self.size_of(&member.ty), whole)?;
-                let row = self.row(row, &member.name, kind(&member.ty));
+                let row = self.rows.row(row, &member.name, kind(&member.ty));
                 self.value(&member.ty, place, row).map_err(in_member(&member.name))
             }
             None => self.zero(at + link + 4, whole),
@@ -852,7 +680,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The bytes behind the entries of a hash table, which has room for `cap` of them: padding, the seed and the words.
+/// The bytes behind the entries of a hash table, which has room for `cap` of them: padding, the seed and the
+/// words.
 fn index_of(cap: u64, entry: u64) -> u64 {
     if cap <= 8 {
         return 0;
