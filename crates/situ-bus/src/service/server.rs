@@ -61,6 +61,8 @@ pub struct RawServer {
     checked_ns: Cell<u64>,
     /// When it last checked the clients of open requests, or found that there are none.
     checked_open_ns: Cell<u64>,
+    /// The clients of open requests at the last check. The memory is used again by the next one.
+    open_clients: RefCell<HashSet<u64>>,
     /// Clients whose topics of replies it could not join, and since when it collects them.
     not_joined: RefCell<(HashSet<u64>, u64)>,
     /// Its place in the graph.
@@ -122,6 +124,7 @@ impl RawServer {
             expired: Cell::new(0),
             checked_ns: Cell::new(0),
             checked_open_ns: Cell::new(0),
+            open_clients: RefCell::default(),
             not_joined: RefCell::default(),
             _listed,
             alarm: OnceCell::new(),
@@ -347,7 +350,9 @@ impl RawServer {
     #[cold]
     fn forget_gone(&self, now: u64) {
         self.checked_open_ns.set(now);
-        let open: HashSet<u64> = self.calls.borrow().clients().collect();
+        let mut open = self.open_clients.borrow_mut();
+        open.clear();
+        open.extend(self.calls.borrow().clients());
         self.join_open_clients(&open, now);
         let is_all_due = now.saturating_sub(self.checked_ns.get()) >= CHECK_NS;
         if is_all_due {
