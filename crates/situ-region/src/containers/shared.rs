@@ -179,7 +179,9 @@ fn reaches<T: Stored>(memory: &mut Memory, block: u32, place: u32) -> bool {
     let mut reached = memory.reached.take().unwrap_or_default();
     let size = memory.bytes().len() as u32;
     let before = reached.values.len();
-    reached.cover(size);
+    if !reached.cover(size) {
+        return true;
+    }
     let mut walk =
         Check::<false>::walk(memory.bytes(), &mut reached.bits, std::mem::take(&mut reached.values));
     let good = walk.shared_value::<T, One<T>>(block, Shared::<T>::bytes(T::SIZE), Shared::<T>::VALUE).is_ok();

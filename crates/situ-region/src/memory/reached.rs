@@ -38,11 +38,14 @@ pub(crate) struct Reached {
 }
 
 impl Reached {
-    /// Has a bit for each granule of an image of `size` bytes.
-    pub(crate) fn cover(&mut self, size: u32) {
-        if self.bits.len() < words(size) {
-            self.bits.resize(words(size), 0);
+    /// Has a bit for each granule of an image of `size` bytes. False if there is no memory for them.
+    pub(crate) fn cover(&mut self, size: u32) -> bool {
+        let missing = words(size).saturating_sub(self.bits.len());
+        if self.bits.try_reserve(missing).is_err() {
+            return false;
         }
+        self.bits.resize(self.bits.len() + missing, 0);
+        true
     }
 
     /// Whether the granule of a place is marked.
@@ -54,7 +57,11 @@ impl Reached {
     /// A block was taken, for a container in a marked granule or not.
     pub(crate) fn taken(&mut self, block: u32, bytes: u64, marked: bool) {
         let end = block + in_granules(bytes) as u32;
-        self.cover(end);
+        if !self.cover(end) {
+            // Without marks, values are walked again.
+            *self = Self::default();
+            return;
+        }
         for granule in block / GRANULE..end / GRANULE {
             let (word, bit) = (&mut self.bits[granule as usize / 64], 1 << (granule % 64));
             *word = if marked { *word | bit } else { *word & !bit };
