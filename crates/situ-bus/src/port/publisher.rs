@@ -122,6 +122,7 @@ impl RawPublisher {
             flags: SchemaFlags::read(&description.schema),
             terms: Terms::of_publisher(&qos),
             depth,
+            expected_depth: 0,
             publishes: true,
             domain: placement.domain,
             serialized_on_device: placement.serialized,

@@ -119,7 +119,7 @@ impl RawSubscriber {
     ) -> Result<Self, RegisterError> {
         names::check_given(topic)?;
         check_user_data(topic, &qos.user_data)?;
-        let mut made = Self::create_hidden(missing, node, topic, description, qos, placement)?;
+        let mut made = Self::create_hidden(missing, node, topic, description, qos, placement, 0)?;
         let (qos, data) = ((&made.qos).into(), &made.qos.user_data);
         let this = (made.id(), EndpointRole::Subscriber);
         let info = EndpointInfo::new(this, topic, description, placement.domain, qos, data);
@@ -127,7 +127,8 @@ impl RawSubscriber {
         Ok(made)
     }
 
-    /// The same for a topic of any name, also one that Situ keeps for itself.
+    /// The same for a topic of any name, also one that Situ keeps for itself. If it is created now, it has
+    /// rows for publishers of an expected depth.
     pub(crate) fn create_hidden(
         missing: MissingForms,
         node: &Node,
@@ -135,6 +136,7 @@ impl RawSubscriber {
         description: &TypeDescription,
         qos: SubscriberQos,
         placement: &Placement,
+        expected_depth: usize,
     ) -> Result<Self, RegisterError> {
         let inner = &node.inner;
         inner.check_process(topic)?;
@@ -151,6 +153,7 @@ impl RawSubscriber {
             flags: SchemaFlags::read(&description.schema),
             terms: Terms::of_subscriber(&qos),
             depth: keep_last as usize,
+            expected_depth,
             publishes: false,
             domain: placement.domain,
             serialized_on_device: placement.serialized,

@@ -137,6 +137,7 @@ impl RawClient {
             &description.of_replies(),
             qos::taking(options),
             &options.replies,
+            options.depth,
         )?;
         let this = (requests.id(), EndpointRole::Client);
         let (domain, qos) = (options.requests.domain, requests.qos().into());

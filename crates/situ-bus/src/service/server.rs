@@ -105,6 +105,7 @@ impl RawServer {
             &of_requests,
             qos::taking(options),
             &options.requests,
+            options.depth,
         )?;
         let calls = OpenCalls::new(requests.core().topic.clone(), requests.core().own.index);
         let this = (requests.id(), EndpointRole::Server);

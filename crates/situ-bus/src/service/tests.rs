@@ -139,3 +139,29 @@ fn replies_that_no_server_of_the_call_sends_are_ignored_or_errors() {
     let Err(ReplyError::Refused { text, .. }) = client.take() else { panic!() };
     assert_eq!(text, "\u{fffd}\u{fffd}");
 }
+
+#[test]
+fn topics_of_a_service_with_one_client_keep_the_rows_that_they_were_created_with() {
+    for server_is_first in [false, true] {
+        let scratch = Scratch::new("service");
+        let node = node(&scratch);
+        let options = ServiceOptions::default();
+        let client = || RawClient::create(&node, SERVICE, &described(), &options).unwrap();
+        let server = || RawServer::create(&node, SERVICE, &described(), &options).unwrap();
+        let (client, server) = if server_is_first {
+            let server = server();
+            (client(), server)
+        } else {
+            both(&node)
+        };
+        client.loan(8, 8, 0).unwrap().send(None).unwrap();
+        let request = server.take().unwrap().unwrap();
+        server.end(&request.id()).unwrap();
+        let files: Vec<_> = std::fs::read_dir(scratch.path().join("topics"))
+            .unwrap()
+            .flat_map(|topic| std::fs::read_dir(topic.unwrap().path()).unwrap())
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        assert!(!files.iter().any(|file| file.ends_with(".1")), "{files:?}");
+    }
+}

@@ -49,6 +49,9 @@ pub(crate) struct Registration<'a> {
     pub terms: Terms,
     /// The minimum number of rows that the participant needs.
     pub depth: usize,
+    /// How far publishers that come later are expected to run ahead. If the topic is created now, it has rows
+    /// for them, and no such publisher makes it grow.
+    pub expected_depth: usize,
     pub publishes: bool,
     /// The domain of its bodies, or the domain in which it takes.
     pub domain: DomainId,
@@ -127,7 +130,7 @@ impl Registration<'_> {
 
     /// The number of rows of a topic that is created for this participant, and the sizes of its messages.
     fn size(&self) -> (u32, MessageSizes) {
-        (rows(self.depth), sizes(self.description, self.flags))
+        (rows(self.depth.max(self.expected_depth)), sizes(self.description, self.flags))
     }
 
     /// How many messages have to be kept: by a subscriber its own, by a publisher those that present
