@@ -3,11 +3,13 @@
 
 mod common;
 
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use common::service::{LONG, call, client, part, reply_to, server, take, try_call};
 use common::{Scratch, role};
-use situ_bus::{AnswerError, CallError, Interrupter, PublishError, ReplyError, Wait};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use situ_bus::{AnswerError, CallError, Interrupter, PublishError, ReadySources, ReplyError, Wait, WaitSet};
 use situ_testkit::process::{Role, say};
 
 #[test]
@@ -186,6 +188,85 @@ fn a_server_that_waits_cancels_open_requests_of_dead_clients() {
         assert!(server.wait_with(Wait::limit(None).until(&interrupter)).is_err());
         assert!(working.join().unwrap());
     });
+}
+
+/// Only this server publishes its replies: another one of its node does not go on with the stream.
+#[test]
+fn a_stream_ends_with_its_server_although_another_one_of_its_node_remains() {
+    let scratch = Scratch::new();
+    let client = client(&scratch.node("client"));
+    let node = scratch.node("servers");
+    let (first, _second) = (server(&node), server(&node));
+    let call = call(&client, 1);
+    let request = take(&first);
+    part(&first, &request.id(), 7).unwrap();
+    assert_eq!(reply_to(&client, call), 7);
+    assert!(client.receive_of(call, Some(Duration::from_millis(20))).unwrap().is_none());
+    drop((request, first));
+    let gone = client.receive_of(call, Some(LONG));
+    assert!(matches!(gone, Err(ReplyError::ServerGone { .. })), "{gone:?}");
+}
+
+/// A client that never waits for room learns of it, too: a dead server needs no room.
+#[test]
+fn a_full_server_that_was_killed_is_no_server() {
+    let scratch = Scratch::new();
+    let client = client(&scratch.node("client"));
+    let mut child = Role::start(&scratch, "serve nothing");
+    child.wait_for("ready");
+    let send = || {
+        let loan = client.loan(8, 8, 0).unwrap();
+        loan.send_now(None).map(|call| client.cancel(call))
+    };
+    let full = loop {
+        if let Err(error) = send() {
+            break error;
+        }
+    };
+    assert!(matches!(full, CallError::Publish(PublishError::Full { .. })), "{full}");
+    child.kill();
+    let start = Instant::now();
+    while !matches!(send(), Err(CallError::NoServer { .. })) {
+        assert!(start.elapsed() < LONG);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A wait set reports the server although no request comes, until the open request is cancelled.
+#[test]
+fn a_server_in_a_wait_set_checks_the_clients_of_open_requests() {
+    for by_descriptor in [false, true] {
+        let scratch = Scratch::new();
+        let node = scratch.node("server");
+        let server = server(&node);
+        let mut child = Role::start(&scratch, "call");
+        child.wait_for("called");
+        let fd = by_descriptor.then(|| server.event_fd().unwrap());
+        let (set, mut ready) = (WaitSet::new(&node), ReadySources::new());
+        if fd.is_none() {
+            set.attach(&server).unwrap();
+        }
+        let request = take(&server);
+        // So many takes that they stop reading the clock.
+        for _ in 0..1000 {
+            assert!(server.take().unwrap().is_none());
+        }
+        child.kill();
+        let start = Instant::now();
+        while !request.is_cancelled() {
+            assert!(start.elapsed() < LONG);
+            match &fd {
+                None => assert!(set.wait(&mut ready, Some(LONG)).unwrap()),
+                Some(fd) => {
+                    let limit = Timespec { tv_sec: 20, tv_nsec: 0 };
+                    let mut polled = [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)];
+                    assert_eq!(poll(&mut polled, Some(&limit)).unwrap(), 1);
+                    fd.clear();
+                }
+            }
+            while server.take().unwrap().is_some() {}
+        }
+    }
 }
 
 /// A server that only waits leaves the topics of dead clients, and open requests of theirs are cancelled.

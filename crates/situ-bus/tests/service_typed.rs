@@ -5,6 +5,7 @@ mod common;
 
 use std::future::Future;
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -100,6 +101,39 @@ fn a_stream_of_parts_ends_with_none() {
     let call = client.call(&pose(1)).unwrap();
     server.end(&server.take().unwrap().unwrap()).unwrap();
     assert!(matches!(call.wait(), Err(ReceiveReplyError::Empty { .. })));
+}
+
+/// Two servers answer each call, so a client that has not begun to take has no room for all replies.
+#[test]
+fn a_server_that_answers_by_itself_waits_a_little_for_room() {
+    let is_complete = (0..5).any(|_| {
+        let scratch = Scratch::new();
+        let (client, server) = poses(&scratch);
+        let second: Server<Pose, Pose> = scratch.node("second").server("poses").create().unwrap();
+        let calls: Vec<_> = (0..64).map(|count| client.call(&pose(count)).unwrap().detach()).collect();
+        let (is_full, mut left) = (AtomicBool::new(false), calls.len());
+        std::thread::scope(|scope| {
+            let is_full = &is_full;
+            let serving = scope.spawn(move || {
+                while left > 0 {
+                    let served = server.serve(Some(LONG), |request| {
+                        let other = second.take().unwrap().unwrap();
+                        is_full.fetch_or(second.reply(&other, &pose(0)).is_err(), Ordering::SeqCst);
+                        Ok(pose(request.count))
+                    });
+                    left -= served.unwrap();
+                }
+                (server, second)
+            });
+            while !is_full.load(Ordering::SeqCst) && !serving.is_finished() {
+                std::hint::spin_loop();
+            }
+            let limit = Some(Duration::from_secs(1));
+            let has_reply = |call: &u64| client.raw().receive_of(*call, limit).unwrap().is_some();
+            calls.iter().all(has_reply)
+        })
+    });
+    assert!(is_complete, "a client that took its replies did not get all of them");
 }
 
 #[test]

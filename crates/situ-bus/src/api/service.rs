@@ -568,8 +568,8 @@ impl<Q: ServiceMessage, P: ServiceMessage> Server<Q, P> {
     }
 
     /// Waits for requests, at most for `timeout` (without a limit if `None`), and answers all that are there
-    /// with what `answer` returns. Returns their number. A client that has ended, or that has no room for its
-    /// reply, is passed over.
+    /// with what `answer` returns. Returns their number. A client that has ended is passed over, and so is one
+    /// that has no room for its reply and makes none within 50 ms. Its next replies do not wait then.
     pub fn serve(
         &self,
         timeout: Option<Duration>,
@@ -589,11 +589,16 @@ impl<Q: ServiceMessage, P: ServiceMessage> Server<Q, P> {
         let mut number = 0;
         while let Some(request) = next {
             number += 1;
-            // There is no client left to tell.
-            let _ = match answer(&request) {
-                Ok(reply) => self.reply(&request, &reply),
-                Err(refusal) => self.refuse(&request, &refusal).map_err(AnswerValueError::from),
+            let answered = match answer(&request) {
+                Ok(reply) => self
+                    .write(&request, &reply)
+                    .and_then(|loan| loan.send_patiently().map_err(AnswerValueError::from)),
+                Err(Refusal { code, text }) => {
+                    self.raw.refuse_patiently(&request.id(), code, &text).map_err(AnswerValueError::from)
+                }
             };
+            // There is no client that could be told of an error.
+            drop(answered);
             next = self.take()?;
         }
         Ok(number)

@@ -18,7 +18,7 @@ use crate::api::service_errors::{CallValueError, ReceiveReplyError, ReceiveReque
 use crate::api::service_form::ServiceMessage;
 use crate::api::write::lend_flat;
 use crate::service::client::{RawClient, RawRequestLoan};
-use crate::service::errors::CallError;
+use crate::service::errors::{CallError, ReplyError};
 use crate::wait::reactor::Watch;
 
 /// Why an awaited call has no reply.
@@ -245,6 +245,11 @@ impl<P: ServiceMessage> AsyncCall<P> {
                 Ok(Part::End) => Poll::Ready(None),
                 Err(error) => Poll::Ready(Some(Err(error))),
             },
+            // It may be of a server of another call: this one goes on.
+            Err(ReplyError::Malformed { .. }) => {
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
             Err(error) => Poll::Ready(Some(Err(error.into()))),
         };
         drop(client);
@@ -285,6 +290,7 @@ impl<Q: ServiceMessage, P: ServiceMessage> Server<Q, P> {
     pub fn into_stream(self) -> std::io::Result<Requests<Q, P>> {
         let requests = self.raw().requests();
         let watch = requests.core().node.reactor()?.watch(requests.watched())?;
+        self.raw().add_watch(Arc::downgrade(&watch));
         Ok(Requests { server: self, watch })
     }
 }

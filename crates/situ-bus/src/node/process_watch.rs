@@ -23,7 +23,9 @@ const ASK_NS: u64 = 5_000_000;
 /// How often an owner repairs the topic if it has no descriptors of some holders.
 const ASK_ALL_NS: u64 = 1_000_000_000;
 /// The maximum number of processes that a node has descriptors of.
-const MAX: usize = 64;
+const MAX: usize = 256;
+/// Of how many nodes without descriptors an owner asks the file that each of them locks.
+const MAX_UNWATCHED: usize = 16;
 /// How long a process that died may take to end. Until then a device may be working for it.
 const ENDING: Duration = Duration::from_millis(200);
 
@@ -65,7 +67,9 @@ pub(crate) struct ProcessWatch {
     /// The epoch of the registry that `processes` belongs to. `None` if it has to be rebuilt.
     epoch: Option<u64>,
     processes: Vec<Arc<OwnedFd>>,
-    /// Some process has no descriptor.
+    /// Nodes without a descriptor of their process: it belongs to another namespace, or there are too many.
+    unwatched: Vec<NodeId>,
+    /// There are more of them.
     others: bool,
 }
 
@@ -87,7 +91,8 @@ impl ProcessWatch {
             self.watch(topic, processes);
             self.epoch = Some(epoch);
         }
-        let ended = have_ended(&self.processes, Duration::ZERO);
+        let ended = have_ended(&self.processes, Duration::ZERO)
+            || self.unwatched.iter().any(|id| !is_alive(&topic.root, *id));
         let all = self.others && now.saturating_sub(self.asked_all_ns) > ASK_ALL_NS;
         if ended || all {
             self.asked_all_ns = now;
@@ -99,11 +104,14 @@ impl ProcessWatch {
 
     fn watch(&mut self, topic: &Topic, processes: &Processes) {
         self.processes.clear();
+        self.unwatched.clear();
         self.others = false;
         for id in used_places(topic).filter(|id| *id != processes.own) {
             match processes.of(topic, id) {
                 Some(process) if self.processes.iter().any(|known| Arc::ptr_eq(known, &process)) => {}
                 Some(process) => self.processes.push(process),
+                None if self.unwatched.contains(&id) => {}
+                None if self.unwatched.len() < MAX_UNWATCHED => self.unwatched.push(id),
                 None => self.others = true,
             }
         }

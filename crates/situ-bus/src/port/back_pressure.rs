@@ -102,7 +102,16 @@ impl RawPublisher {
         let start = now_ns();
         let full = |inner: &Inner| self.full(inner.window.slowest(), start);
         let deadline = match self.when_full.get() {
-            WhenFull::Fail => return Err(full(inner)),
+            WhenFull::Fail => {
+                // A subscriber that has died needs no room.
+                if self.has_removed_dead(inner, start) {
+                    match self.claim(inner, descriptor, row) {
+                        Err(ClaimError::Refused(())) => {}
+                        claimed => return claimed.map_err(|error| self.unclaimed(error)),
+                    }
+                }
+                return Err(full(inner));
+            }
             WhenFull::Block(limit) => Deadline::after(limit),
         };
         // A limit within the grace period always ends as `Full`, however late this thread checks, so that the
@@ -155,6 +164,16 @@ impl RawPublisher {
                 self.topic.repair_if_free();
             }
         }
+    }
+
+    /// Whether subscribers have died since the last look, which comes every few milliseconds at most.
+    fn has_removed_dead(&self, inner: &mut Inner, now: u64) -> bool {
+        let ended = inner.process_watch.noticed(&self.topic, &self.node.processes, now);
+        let removed = ended && self.topic.mark_dead_places() > 0;
+        if removed {
+            self.topic.repair_if_free();
+        }
+        removed
     }
 
     /// Whether only this thread, which is waiting, could make room: it used the subscriber last.

@@ -19,6 +19,9 @@ use crate::port::publish_error::PublishError;
 use crate::port::publisher::RawPublisher;
 use crate::qos::WhenFull;
 
+/// How long a server that answers for its program waits for a client that has no room.
+const PATIENCE: Duration = Duration::from_millis(50);
+
 /// A reply, or a part of one, under construction in the memory where the client will read it. Dropping it
 /// sends nothing. Its user header belongs to the service.
 pub struct RawReplyLoan<'s> {
@@ -103,7 +106,7 @@ impl<'s> RawReplyLoan<'s> {
     #[inline]
     pub fn detach(self) -> DetachedReplyLoan {
         let (loan, client, id) = self.into_parts();
-        DetachedReplyLoan { loan: loan.detach(), client, id }
+        DetachedReplyLoan { loan: loan.detach(), client: ManuallyDrop::new(client), id }
     }
 
     #[inline]
@@ -123,6 +126,24 @@ impl<'s> RawReplyLoan<'s> {
     ) -> Result<(), AnswerError> {
         let header = ReplyHeader { call: self.id.call, code: 0, kind };
         self.publish_with(header, when_full, on).map_err(|(error, _)| *error)
+    }
+
+    /// Sends it as the reply. A client that has no room gets some time to take its replies, unless it took
+    /// none when it got that time before.
+    pub(crate) fn send_patiently(self) -> Result<(), AnswerError> {
+        let header = ReplyHeader { call: self.id.call, code: 0, kind: ReplyKind::Reply };
+        self.publish_patiently(header)
+    }
+
+    pub(super) fn publish_patiently(self, header: ReplyHeader) -> Result<(), AnswerError> {
+        let client = self.client.clone();
+        let when_full = match client.is_slow.get() {
+            true => WhenFull::Fail,
+            false => WhenFull::Block(Some(PATIENCE)),
+        };
+        let published = self.publish_with(header, when_full, None).map_err(|(error, _)| *error);
+        client.is_slow.set(matches!(published, Err(AnswerError::Publish(PublishError::Full { .. }))));
+        published
     }
 
     #[inline]
@@ -179,7 +200,9 @@ build_in_place!(RawReplyLoan);
 #[must_use = "its slot stays lent until it is attached again"]
 pub struct DetachedReplyLoan {
     loan: DetachedLoan,
-    client: Rc<ReplyPublisher>,
+    /// Not released if this is dropped: the server may be on another thread by then, and counts without
+    /// atomic operations.
+    client: ManuallyDrop<Rc<ReplyPublisher>>,
     id: RequestId,
 }
 
@@ -189,12 +212,13 @@ impl DetachedReplyLoan {
         // SAFETY: the loan was detached from one of this publisher. An `Rc` does not move its content, and
         // the loan keeps it and is dropped before it.
         let loan = unsafe { (*Rc::as_ptr(&self.client)).publisher.attach(self.loan) };
-        RawReplyLoan { loan: ManuallyDrop::new(loan), client: self.client, id: self.id }
+        let client = ManuallyDrop::into_inner(self.client);
+        RawReplyLoan { loan: ManuallyDrop::new(loan), client, id: self.id }
     }
 
     /// The loan, and to which request and client it belongs, which keeps its publisher.
     pub(crate) fn split(self) -> (DetachedLoan, ReplyTarget) {
-        (self.loan, ReplyTarget { client: self.client, id: self.id })
+        (self.loan, ReplyTarget { client: ManuallyDrop::into_inner(self.client), id: self.id })
     }
 }
 
@@ -215,7 +239,7 @@ impl ReplyTarget {
     /// # Safety
     /// The loan was split from this target, and its server exists for longer than the result.
     pub(crate) unsafe fn join<'s>(self, loan: DetachedLoan) -> RawReplyLoan<'s> {
-        DetachedReplyLoan { loan, client: self.client, id: self.id }.attach()
+        DetachedReplyLoan { loan, client: ManuallyDrop::new(self.client), id: self.id }.attach()
     }
 }
 

@@ -1,13 +1,14 @@
 //! A client: sends requests, and takes the replies to them.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ops::Deref;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 use std::time::Duration;
 
 use situ_memory::Stream;
 
+use super::alarms::Alarms;
 use super::build_in_place::build_in_place;
 use super::calls::{Call, Calls};
 use super::description::ServiceDescription;
@@ -29,12 +30,13 @@ use crate::port::subscriber::RawSubscriber;
 use crate::qos::{BLOCK, WhenFull, nanoseconds};
 use crate::topic::{MissingForms, RegisterError, names};
 use crate::wait::reactor::{EventFd, Watch};
-use crate::wait_set::alarm::SourceAlarm;
 use crate::wait_set::source::{Source, Waitable};
 use crate::wake::SLICE;
 
 /// The coarse clock may be so far behind. Before a deadline, the exact clock is read.
 const COARSE_NS: u64 = 20_000_000;
+/// A client that always finds replies looks for late calls once in this many.
+const MANY: u32 = 64;
 
 /// A client of a service whose types are known only at run time. One thread at a time; the replies may go to
 /// other threads.
@@ -49,12 +51,12 @@ pub struct RawClient {
     servers: Servers,
     /// Whether the last check found a call that no server can answer.
     has_orphans: Cell<bool>,
-    /// The watches that report to a descriptor or a task, while they exist.
-    watches: RefCell<Vec<Weak<Watch>>>,
+    /// How many replies were taken since a take found none.
+    taken_in_a_row: Cell<u32>,
+    /// What reports it although no reply has come.
+    alarms: Alarms,
     /// Its place in the graph.
     _listed: Listed,
-    /// What it tells a wait set, if it was attached to one.
-    alarm: OnceCell<Arc<SourceAlarm>>,
 }
 
 /// A reply, or a part of one.
@@ -151,9 +153,9 @@ impl RawClient {
             arrived: RefCell::default(),
             servers: Servers::default(),
             has_orphans: Cell::new(false),
-            watches: RefCell::default(),
+            taken_in_a_row: Cell::new(0),
+            alarms: Alarms::default(),
             _listed,
-            alarm: OnceCell::new(),
         })
     }
 
@@ -282,6 +284,9 @@ impl RawClient {
     }
 
     fn take_next(&self) -> Result<Option<RawReply>, ReplyError> {
+        if let Some(late) = self.late_among_many(None) {
+            return Err(self.fail(late, Failure::Deadline));
+        }
         let arrived = self.arrived.borrow_mut().pop_front();
         if let Some(reply) = arrived {
             return self.deliver(reply).map(Some);
@@ -289,6 +294,7 @@ impl RawClient {
         if let Some(reply) = self.receive()? {
             return self.deliver(reply).map(Some);
         }
+        self.taken_in_a_row.set(0);
         let Some((call, failure)) = self.failure_now_and_then(None) else {
             self.set_alarm();
             return Ok(None);
@@ -320,7 +326,12 @@ impl RawClient {
         loop {
             match self.receive()? {
                 Some(reply) if reply.call == call => return self.deliver(reply).map(Some),
-                Some(reply) => self.arrived.borrow_mut().push_back(reply),
+                Some(reply) => {
+                    self.arrived.borrow_mut().push_back(reply);
+                    if let Some(late) = self.late_among_many(Some(call)) {
+                        return Err(self.fail(late, Failure::Deadline));
+                    }
+                }
                 None => match failed {
                     Some((call, failure)) => return Err(self.fail(call, failure)),
                     None => {
@@ -369,52 +380,36 @@ impl RawClient {
 
     /// Has a watch report while calls are under way.
     pub(crate) fn add_watch(&self, watch: Weak<Watch>) {
-        self.watches.borrow_mut().push(watch);
+        self.alarms.add(watch);
         self.set_alarm();
     }
 
     /// Sets the alarms of watches to the next check that is due.
     #[inline]
     fn set_alarm(&self) {
-        if !self.watches.borrow().is_empty() && !self.calls.borrow().is_empty() {
-            self.set_alarms();
+        if self.alarms.has_watches() && !self.calls.borrow().is_empty() {
+            self.alarms.report_after(self.next_check_ns());
         }
-    }
-
-    #[cold]
-    fn set_alarms(&self) {
-        let time_ns = now_ns().saturating_add(self.slice().as_nanos() as u64);
-        let is_there = |watch: &Weak<Watch>| match watch.upgrade() {
-            Some(watch) => {
-                watch.alarm_at(time_ns);
-                true
-            }
-            None => false,
-        };
-        self.watches.borrow_mut().retain(is_there);
     }
 
     /// Tells a wait set what it cannot see at the topic of replies: replies that are kept, and when the next
     /// check is due.
     #[inline]
     fn update_source(&self) {
-        if let Some(alarm) = self.alarm.get() {
-            self.update(alarm);
+        // In a forked child, a thread of the parent may hold the timer's lock for ever.
+        if self.alarms.has_source() && !self.is_inherited() {
+            let is_calling = !self.calls.borrow().is_empty();
+            let has_kept = !self.arrived.borrow().is_empty();
+            self.alarms.tell_source(has_kept, is_calling.then(|| self.next_check_ns()));
         }
     }
 
+    /// When the next check is due, in nanoseconds from now. The first take then makes it, however many takes
+    /// without the clock came before.
     #[cold]
-    fn update(&self, alarm: &SourceAlarm) {
-        // In a forked child, a thread of the parent may hold the timer's lock for ever.
-        if self.is_inherited() {
-            return;
-        }
-        alarm.set_kept(!self.arrived.borrow().is_empty());
-        if self.calls.borrow().is_empty() {
-            alarm.stop();
-        } else {
-            alarm.report_by(now_ns().saturating_add(self.slice().as_nanos() as u64));
-        }
+    fn next_check_ns(&self) -> u64 {
+        self.replies.empty.reset();
+        self.slice().as_nanos() as u64
     }
 
     /// The number of replies that wait for their calls to be asked for.
@@ -507,33 +502,49 @@ impl RawClient {
         if self.replies.empty.has_just_read() { self.failure(only) } else { None }
     }
 
-    /// A call that is over without a reply: this one, or any. Without a deadline that is near, it reads only
-    /// the coarse clock, which is no system call.
+    /// A call that is over without a reply: this one, or any.
     #[inline]
     fn failure(&self, only: Option<u64>) -> Option<(u64, Failure)> {
-        let mut calls = self.calls.borrow_mut();
-        if calls.is_empty() {
+        if self.calls.borrow().is_empty() {
             return None;
         }
-        if calls.earliest_ns() <= coarse_ns().saturating_add(COARSE_NS) {
-            let now = now_ns();
-            // Also finds the next deadline.
-            let any = calls.late(now);
-            let late = match only {
-                None => any,
-                Some(call) => {
-                    calls.get(call).filter(|call| call.deadline_ns <= now && !call.is_over).copied()
-                }
-            };
-            if let Some(late) = late {
-                return Some((late.number, Failure::Deadline));
-            }
+        if let Some(late) = self.late(only) {
+            return Some((late, Failure::Deadline));
         }
         if !self.has_orphans.get() && !self.servers.is_due() {
             return None;
         }
-        drop(calls);
         self.find_orphan(only)
+    }
+
+    /// A call whose time is over, this one or any, although replies to others keep coming. Looks once in
+    /// [`MANY`] replies.
+    #[inline]
+    fn late_among_many(&self, only: Option<u64>) -> Option<u64> {
+        self.taken_in_a_row.set(self.taken_in_a_row.get() + 1);
+        if self.taken_in_a_row.get() < MANY {
+            return None;
+        }
+        self.taken_in_a_row.set(0);
+        self.late(only)
+    }
+
+    /// A call whose time is over: this one, or any. Without a deadline that is near, it reads only the coarse
+    /// clock, which is no system call.
+    #[inline]
+    fn late(&self, only: Option<u64>) -> Option<u64> {
+        let mut calls = self.calls.borrow_mut();
+        if calls.earliest_ns() > coarse_ns().saturating_add(COARSE_NS) {
+            return None;
+        }
+        let now = now_ns();
+        // Also finds the next deadline.
+        let any = calls.late(now);
+        let late = match only {
+            None => any,
+            Some(call) => calls.get(call).filter(|call| call.deadline_ns <= now && !call.is_over).copied(),
+        };
+        late.map(|call| call.number)
     }
 
     /// A call that no server can answer any more.
@@ -543,7 +554,7 @@ impl RawClient {
             self.servers.check(&self.requests);
         }
         let calls = self.calls.borrow();
-        let is_orphan = |call: &&Call| !Servers::may_answer(&self.requests, call);
+        let is_orphan = |call: &&Call| !Servers::may_answer(&self.requests, &self.replies, call);
         let orphan = calls.waiting().find(is_orphan).map(|call| call.number);
         self.has_orphans.set(orphan.is_some());
         let found = match only {
@@ -595,7 +606,7 @@ impl Waitable for RawClient {
     /// is also ready every few milliseconds, so that the next take checks deadlines and servers: take until
     /// there is nothing.
     fn source(&self) -> Source {
-        let source = Source::with_alarm(&self.replies, self.alarm.get_or_init(SourceAlarm::new));
+        let source = Source::with_alarm(&self.replies, self.alarms.source());
         self.update_source();
         source
     }

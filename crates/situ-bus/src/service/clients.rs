@@ -1,16 +1,17 @@
 //! A server's publishers of replies: one for each client that it has answered, or that has an open request.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::errors::AnswerError;
 use super::request::{OpenCalls, RequestId};
 use crate::clock::{coarse_ns, now_ns};
+use crate::node::endpoint::EndpointId;
 use crate::node::process_watch::ProcessWatch;
 use crate::port::publisher::RawPublisher;
 use crate::protocol::presence::Presence;
-use crate::topic::RegisterError;
+use crate::topic::{PlaceView, RegisterError};
 
 /// A client that has shown a sign of life within this time counts as alive.
 const ALIVE_NS: u64 = 5_000_000;
@@ -20,10 +21,11 @@ const ALIVE_NS: u64 = 5_000_000;
 pub(super) struct ReplyPublisher {
     service: String,
     pub(super) publisher: RawPublisher,
-    /// The number of the client.
-    pub(super) client: u64,
+    pub(super) client: EndpointId,
     /// The requests that the server has taken.
     pub(super) calls: Rc<RefCell<OpenCalls>>,
+    /// Whether it had no room although a server waited for it.
+    pub(super) is_slow: Cell<bool>,
     watch: RefCell<ProcessWatch>,
     presence: Presence,
     /// When the client was last known to be alive.
@@ -48,7 +50,9 @@ impl ReplyPublisher {
             self.check(now);
         }
         let topic = &self.publisher.topic;
-        !self.presence.is_there(|| topic.changes(), || topic.places.active().next().is_some())
+        // Any participant may subscribe to the topic of replies; only the client's own place counts.
+        let is_client = |place: PlaceView<'_>| place.node() == self.client.node.0;
+        !self.presence.is_there(|| topic.changes(), || topic.places.active().any(is_client))
     }
 
     #[cold]
@@ -66,6 +70,9 @@ impl ReplyPublisher {
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     known: HashMap<u64, Rc<ReplyPublisher>>,
+    /// Which one is looked at next, in the order of the map, which changes when a client comes or goes. One
+    /// that is passed over then is looked at in the next round.
+    next: usize,
     /// The client that was answered last.
     last: Option<(u64, Rc<ReplyPublisher>)>,
 }
@@ -84,7 +91,7 @@ impl Clients {
         let number = request.client.number;
         let known = match &self.last {
             Some((last, client)) if *last == number => client.clone(),
-            _ => self.find(service, calls, number, create)?,
+            _ => self.find(service, calls, request.client, create)?,
         };
         if known.is_gone(request.sent_at_ns) {
             self.forget(number);
@@ -97,15 +104,15 @@ impl Clients {
         &mut self,
         service: &str,
         calls: &Rc<RefCell<OpenCalls>>,
-        number: u64,
+        client: EndpointId,
         create: impl FnOnce() -> Result<RawPublisher, RegisterError>,
     ) -> Result<Rc<ReplyPublisher>, RegisterError> {
-        let client = match self.known.get(&number) {
-            Some(client) => client.clone(),
-            None => self.add(service, calls, number, create()?),
+        let known = match self.known.get(&client.number) {
+            Some(known) => known.clone(),
+            None => self.add(service, calls, client, create()?),
         };
-        self.last = Some((number, client.clone()));
-        Ok(client)
+        self.last = Some((client.number, known.clone()));
+        Ok(known)
     }
 
     /// Remembers a client that was not answered before.
@@ -113,20 +120,21 @@ impl Clients {
         &mut self,
         service: &str,
         calls: &Rc<RefCell<OpenCalls>>,
-        number: u64,
+        client: EndpointId,
         publisher: RawPublisher,
     ) -> Rc<ReplyPublisher> {
-        let client = Rc::new(ReplyPublisher {
+        let made = Rc::new(ReplyPublisher {
             service: service.to_owned(),
             publisher,
-            client: number,
+            client,
             calls: calls.clone(),
+            is_slow: Cell::new(false),
             watch: RefCell::default(),
             presence: Presence::default(),
             alive_ns: Cell::new(0),
         });
-        self.known.insert(number, client.clone());
-        client
+        self.known.insert(client.number, made.clone());
+        made
     }
 
     /// Whether its end would be seen.
@@ -144,11 +152,16 @@ impl Clients {
         self.known.values().map(|client| &client.publisher)
     }
 
-    /// Leaves the topics of clients that have ended, among those that are `due`, and returns these clients.
-    pub(super) fn forget_gone(&mut self, due: impl Fn(u64) -> bool) -> Vec<u64> {
-        let gone = self.known.iter().filter(|(number, client)| due(**number) && client.is_gone(0));
-        let gone: Vec<u64> = gone.map(|(number, _)| *number).collect();
-        gone.iter().for_each(|number| self.forget(*number));
+    /// Leaves the topics of clients that have ended, and returns these clients. Looks at those with `open`
+    /// requests, and at some `others`, which are the next ones each time.
+    pub(super) fn forget_gone(&mut self, open: &HashSet<EndpointId>, others: usize) -> Vec<EndpointId> {
+        let next = if self.next < self.known.len() { self.next } else { 0 };
+        let due = next..next.saturating_add(others);
+        self.next = due.end;
+        let known = self.known.values().enumerate();
+        let due = known.filter(|(index, it)| due.contains(index) || open.contains(&it.client));
+        let gone: Vec<_> = due.filter(|(_, it)| it.is_gone(0)).map(|(_, it)| it.client).collect();
+        gone.iter().for_each(|client| self.forget(client.number));
         gone
     }
 

@@ -12,6 +12,7 @@
 //!   errors        why operations fail
 //!   qos           the quality of service of the topics
 //!   calls         the calls of a client that are under way
+//!   alarms        how clients and servers are made to look again although no message has come
 //!   servers       whether the servers of a call are alive
 //!   client        sends requests, and takes replies
 //!   build_in_place  what requests and replies under construction have in common
@@ -23,6 +24,7 @@
 //!   tracepoints   the events of calls for a tracer
 //! ```
 
+mod alarms;
 pub(crate) mod answer;
 mod build_in_place;
 mod calls;

@@ -7,6 +7,7 @@ use situ_memory::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::header::RequestHeader;
 use crate::clock::now_ns;
 use crate::node::endpoint::EndpointId;
+use crate::node::liveness::NodeId;
 use crate::observe::hook::{self, CallEnd};
 use crate::port::sample::RawSample;
 use crate::topic::Topic;
@@ -27,6 +28,8 @@ pub struct RequestId {
 /// request is gone, so that taking requests allocates nothing.
 #[derive(Debug)]
 pub(super) struct OpenCall {
+    /// The client's node and number.
+    node: AtomicU64,
     client: AtomicU64,
     call: AtomicU64,
     is_cancelled: AtomicBool,
@@ -40,14 +43,22 @@ pub(super) struct OpenCall {
 }
 
 impl OpenCall {
-    fn begin(&self, client: u64, call: u64) {
-        self.client.store(client, Ordering::Relaxed);
+    fn begin(&self, client: EndpointId, call: u64) {
+        self.node.store(client.node.0, Ordering::Relaxed);
+        self.client.store(client.number, Ordering::Relaxed);
         self.call.store(call, Ordering::Relaxed);
         self.is_cancelled.store(false, Ordering::Relaxed);
     }
 
-    fn is_of(&self, client: u64) -> bool {
-        self.client.load(Ordering::Relaxed) == client
+    fn client(&self) -> EndpointId {
+        EndpointId {
+            node: NodeId(self.node.load(Ordering::Relaxed)),
+            number: self.client.load(Ordering::Relaxed),
+        }
+    }
+
+    fn is_of(&self, client: EndpointId) -> bool {
+        self.client() == client
     }
 }
 
@@ -69,13 +80,14 @@ impl OpenCalls {
 
     /// Begins with a request.
     #[inline]
-    pub(super) fn begin(&mut self, client: u64, call: u64) -> Arc<OpenCall> {
+    pub(super) fn begin(&mut self, client: EndpointId, call: u64) -> Arc<OpenCall> {
         let number = self.calls.len();
         // Only the server clones them, so one that nothing else has stays its own.
         let is_free = |index: &usize| Arc::strong_count(&self.calls[*index]) == 1;
         let free = (self.hint..number).chain(0..self.hint).find(is_free);
         self.hint = free.unwrap_or_else(|| {
             self.calls.push(Arc::new(OpenCall {
+                node: AtomicU64::new(0),
                 client: AtomicU64::new(0),
                 call: AtomicU64::new(0),
                 is_cancelled: AtomicBool::new(false),
@@ -96,27 +108,27 @@ impl OpenCalls {
     }
 
     /// A request, if it is open.
-    pub(super) fn find(&self, client: u64, call: u64) -> Option<&OpenCall> {
+    pub(super) fn find(&self, client: EndpointId, call: u64) -> Option<&OpenCall> {
         self.existing().find(|open| open.is_of(client) && open.call.load(Ordering::Relaxed) == call)
     }
 
     /// Marks a request as cancelled, if it is open.
-    pub(super) fn cancel(&self, client: u64, call: u64) {
+    pub(super) fn cancel(&self, client: EndpointId, call: u64) {
         if let Some(open) = self.find(client, call) {
             open.is_cancelled.store(true, Ordering::Relaxed);
         }
     }
 
     /// Marks all requests of a client that has ended as cancelled.
-    pub(super) fn cancel_all(&self, client: u64) {
+    pub(super) fn cancel_all(&self, client: EndpointId) {
         let of_it = self.existing().filter(|open| open.is_of(client));
         of_it.for_each(|open| open.is_cancelled.store(true, Ordering::Relaxed));
     }
 
     /// The clients of open requests that are not cancelled.
-    pub(super) fn clients(&self) -> impl Iterator<Item = u64> {
+    pub(super) fn clients(&self) -> impl Iterator<Item = EndpointId> {
         let waiting = self.existing().filter(|open| !open.is_cancelled.load(Ordering::Relaxed));
-        waiting.map(|open| open.client.load(Ordering::Relaxed))
+        waiting.map(OpenCall::client)
     }
 }
 
@@ -173,7 +185,7 @@ impl RawRequest {
     pub(super) fn new(sample: RawSample, header: RequestHeader, calls: &mut OpenCalls) -> Self {
         let client = sample.publisher_id();
         let id = RequestId { client, call: header.call, sent_at_ns: sample.published_at_ns() };
-        let open = calls.begin(client.number, header.call);
+        let open = calls.begin(client, header.call);
         if let Some(watcher) = hook::watcher() {
             open.tell_taken(watcher, header.call, sample.sequence());
         }

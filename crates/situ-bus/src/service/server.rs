@@ -1,11 +1,12 @@
 //! A server: takes requests, and sends the replies to them.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::Weak;
 use std::time::Duration;
 
+use super::alarms::Alarms;
 use super::answer::{DetachedReplyLoan, RawReplyLoan};
 use super::clients::Clients;
 use super::description::ServiceDescription;
@@ -26,16 +27,17 @@ use crate::port::subscriber::RawSubscriber;
 use crate::qos::WhenFull;
 use crate::topic::{MissingForms, RegisterError, TypeDescription, names};
 use crate::wait::interrupt::Interrupter;
-use crate::wait::reactor::EventFd;
-use crate::wait_set::alarm::SourceAlarm;
+use crate::wait::reactor::{EventFd, Watch};
 use crate::wait_set::source::{Source, Waitable};
 
 /// How many requests a server collects before it stops to look for cancellations.
 const MAX_COLLECTED: usize = 64;
 /// How often a server that has nothing to do checks whether its clients have ended.
-pub(super) const CHECK_NS: u64 = 100_000_000;
+const CHECK_NS: u64 = 100_000_000;
 /// How often a server with open requests checks the clients of these.
 const CHECK_OPEN_NS: u64 = 5_000_000;
+/// Of how many clients without open requests a check looks whether they have ended.
+const MAX_CHECKED: usize = 64;
 /// How many topics of replies a check joins at most, so that it does not hold up the server of many clients.
 const MAX_JOINED: usize = 8;
 /// After this time, a server tries again to join topics of replies that it could not join.
@@ -62,13 +64,13 @@ pub struct RawServer {
     /// When it last checked the clients of open requests, or found that there are none.
     checked_open_ns: Cell<u64>,
     /// The clients of open requests at the last check. The memory is used again by the next one.
-    open_clients: RefCell<HashSet<u64>>,
+    open_clients: RefCell<HashSet<EndpointId>>,
     /// Clients whose topics of replies it could not join, and since when it collects them.
     not_joined: RefCell<(HashSet<u64>, u64)>,
     /// Its place in the graph.
     _listed: Listed,
-    /// What it tells a wait set, if it was attached to one.
-    alarm: OnceCell<Arc<SourceAlarm>>,
+    /// What reports it although no request has come.
+    alarms: Alarms,
 }
 
 // SAFETY: The publishers in `clients`, and `calls`, which they refer to, are shared with reply loans only.
@@ -128,7 +130,7 @@ impl RawServer {
             open_clients: RefCell::default(),
             not_joined: RefCell::default(),
             _listed,
-            alarm: OnceCell::new(),
+            alarms: Alarms::default(),
         })
     }
 
@@ -181,6 +183,10 @@ impl RawServer {
         if request.is_none() && self.requests.empty.has_just_read() {
             self.check_clients();
         }
+        if request.is_none() && self.alarms.has_watches() {
+            self.set_alarm();
+        }
+        self.update_source();
         Ok(request)
     }
 
@@ -204,9 +210,18 @@ impl RawServer {
     }
 
     /// A file descriptor for epoll and similar calls. It is readable when [`take`](Self::take) may return a
-    /// request.
+    /// request. While clients have to be watched it also becomes readable now and then, so that the next take
+    /// checks them: clear it, and take until there is nothing.
     pub fn event_fd(&self) -> std::io::Result<EventFd> {
-        self.requests.event_fd()
+        let fd = self.requests.event_fd()?;
+        self.add_watch(fd.watch());
+        Ok(fd)
+    }
+
+    /// Has a watch report while clients have to be watched.
+    pub(crate) fn add_watch(&self, watch: Weak<Watch>) {
+        self.alarms.add(watch);
+        self.set_alarm();
     }
 
     /// Whether [`take`](Self::take) may return a request.
@@ -306,10 +321,30 @@ impl RawServer {
     /// Refuses a request, with a number and a text of the program's choice. The client's call ends with an
     /// error that has both.
     pub fn refuse(&self, request: &RequestId, code: u64, text: &str) -> Result<(), AnswerError> {
+        let (loan, header) = self.refusal(request, code, text)?;
+        loan.publish_with(header, WhenFull::Fail, None).map_err(|(error, _)| *error)
+    }
+
+    /// The same, and a client that has no room gets some time: see [`RawReplyLoan::send_patiently`].
+    pub(crate) fn refuse_patiently(
+        &self,
+        request: &RequestId,
+        code: u64,
+        text: &str,
+    ) -> Result<(), AnswerError> {
+        let (loan, header) = self.refusal(request, code, text)?;
+        loan.publish_patiently(header)
+    }
+
+    fn refusal(
+        &self,
+        request: &RequestId,
+        code: u64,
+        text: &str,
+    ) -> Result<(RawReplyLoan<'_>, ReplyHeader), AnswerError> {
         let mut loan = self.loan(request, text.len(), 1, 0)?;
         loan.head_bytes().copy_from_slice(text.as_bytes());
-        let header = ReplyHeader { call: request.call, code, kind: ReplyKind::Refusal };
-        loan.publish_with(header, WhenFull::Fail, None).map_err(|(error, _)| *error)
+        Ok((loan, ReplyHeader { call: request.call, code, kind: ReplyKind::Refusal }))
     }
 
     /// The next request on the topic of requests. Cancellations and requests whose time is over are passed.
@@ -322,7 +357,7 @@ impl RawServer {
             };
             match header.kind {
                 RequestKind::Cancel => {
-                    self.calls.borrow().cancel(sample.publisher_id().number, header.call);
+                    self.calls.borrow().cancel(sample.publisher_id(), header.call);
                 }
                 RequestKind::Call if header.deadline_ns != 0 && header.deadline_ns <= now_ns() => {
                     self.expired.set(self.expired.get() + 1);
@@ -334,9 +369,29 @@ impl RawServer {
         }
     }
 
-    /// Whether the end of a client would have to be seen: of one that it knows, or that has an open request.
-    pub(super) fn has_clients_to_check(&self) -> bool {
-        self.answered_clients() > 0 || self.calls.borrow().clients().next().is_some()
+    /// How long it may sleep, in nanoseconds, before it checks whether clients have ended: those with open
+    /// requests, and those that it knows. `None` if there are none.
+    pub(super) fn check_every_ns(&self) -> Option<u64> {
+        let has_open = self.calls.borrow().clients().next().is_some();
+        let known = self.answered_clients();
+        let every = if has_open || known > MAX_CHECKED { CHECK_OPEN_NS } else { CHECK_NS };
+        (has_open || known > 0).then_some(every)
+    }
+
+    /// The same, for a sleep that begins now. The first take after it makes the check, however many takes
+    /// without the clock came before.
+    fn next_check_ns(&self) -> Option<u64> {
+        let every = self.check_every_ns()?;
+        self.requests.empty.reset();
+        Some(every)
+    }
+
+    /// Sets the alarms of watches to the next check that is due.
+    #[cold]
+    fn set_alarm(&self) {
+        if let Some(next_ns) = self.next_check_ns() {
+            self.alarms.report_after(next_ns);
+        }
     }
 
     /// Leaves the topics of clients that have ended, from time to time.
@@ -355,18 +410,22 @@ impl RawServer {
         open.clear();
         open.extend(self.calls.borrow().clients());
         self.join_open_clients(&open, now);
-        let is_all_due = now.saturating_sub(self.checked_ns.get()) >= CHECK_NS;
-        if is_all_due {
+        let mut clients = self.clients.borrow_mut();
+        // Of many clients, some at a time, so that no check takes long.
+        let every_ns = if clients.len() > MAX_CHECKED { CHECK_OPEN_NS } else { CHECK_NS };
+        let mut others = 0;
+        if now.saturating_sub(self.checked_ns.get()) >= every_ns {
             self.checked_ns.set(now);
+            others = MAX_CHECKED;
         }
-        let gone = self.clients.borrow_mut().forget_gone(|client| is_all_due || open.contains(&client));
+        let gone = clients.forget_gone(&open, others);
         let calls = self.calls.borrow();
         gone.into_iter().for_each(|client| calls.cancel_all(client));
     }
 
     /// Joins the replies of clients that have open requests and that it has not answered, so that it sees
     /// their end. What it cannot join, it tries again a second later; an answer reports the error.
-    fn join_open_clients(&self, open: &HashSet<u64>, now: u64) {
+    fn join_open_clients(&self, open: &HashSet<EndpointId>, now: u64) {
         let mut clients = self.clients.borrow_mut();
         let mut not_joined = self.not_joined.borrow_mut();
         let (failed, since) = &mut *not_joined;
@@ -379,30 +438,30 @@ impl RawServer {
             if joined == MAX_JOINED {
                 break;
             }
-            if clients.knows(client) || failed.contains(&client) {
+            if clients.knows(client.number) || failed.contains(&client.number) {
                 continue;
             }
             joined += 1;
-            match self.join_replies(client) {
+            match self.join_replies(client.number) {
                 Ok(publisher) => drop(clients.add(&self.service, &self.calls, client, publisher)),
-                Err(_) => drop(failed.insert(client)),
+                Err(_) => drop(failed.insert(client.number)),
             }
         }
     }
 
     #[cold]
     fn client_gone(&self, request: &RequestId) -> AnswerError {
-        self.calls.borrow().cancel_all(request.client.number);
+        self.calls.borrow().cancel_all(request.client);
         AnswerError::client_gone(&self.service, request)
     }
 
-    /// Tells a wait set whether requests are kept, which it cannot see at the topic.
+    /// Tells a wait set what it cannot see at the topic: whether requests are kept, and when clients are to be
+    /// checked.
+    #[inline]
     fn update_source(&self) {
         // In a forked child, a thread of the parent may hold the lock of the alarm's timer for ever.
-        if let Some(alarm) = self.alarm.get()
-            && !self.is_inherited()
-        {
-            alarm.set_kept(!self.collected.borrow().is_empty());
+        if self.alarms.has_source() && !self.is_inherited() {
+            self.alarms.tell_source(!self.collected.borrow().is_empty(), self.next_check_ns());
         }
     }
 
@@ -413,9 +472,10 @@ impl RawServer {
 }
 
 impl Waitable for RawServer {
-    /// It is ready when [`take`](RawServer::take) may return a request.
+    /// It is ready when [`take`](RawServer::take) may return a request. While clients have to be watched it is
+    /// also ready now and then, so that the next take checks them: take until there is nothing.
     fn source(&self) -> Source {
-        let source = Source::with_alarm(&self.requests, self.alarm.get_or_init(SourceAlarm::new));
+        let source = Source::with_alarm(&self.requests, self.alarms.source());
         self.update_source();
         source
     }

@@ -9,6 +9,7 @@ use super::calls::Call;
 use crate::clock::{coarse_ns, now_ns};
 use crate::node::process_watch::ProcessWatch;
 use crate::port::publisher::RawPublisher;
+use crate::port::subscriber::RawSubscriber;
 use crate::protocol::presence::Presence;
 use crate::topic::PlaceView;
 
@@ -52,12 +53,19 @@ impl Servers {
 
     /// Whether a server is present that may still answer a call: one that has the request, or, once a server
     /// has answered, that one.
-    pub(super) fn may_answer(requests: &RawPublisher, call: &Call) -> bool {
+    pub(super) fn may_answer(requests: &RawPublisher, replies: &RawSubscriber, call: &Call) -> bool {
         let mut places = present(requests);
         match call.server {
-            Some(server) => places.any(|place| place.node() == server.node.0),
-            // A server that joined later has not got the request.
-            None => places.any(|place| place.joined_at() <= call.request),
+            // Its node may have other servers of the service: only this one publishes this one's replies.
+            Some(server) => {
+                let is_its = |place: PlaceView<'_>| place.node() == server.node.0;
+                places.any(is_its) && replies.core().topic.has_publisher(server.number)
+            }
+            // A server that joined later has not got the request. One that is joining writes the time last.
+            None => places.any(|place| {
+                let joined_at = place.joined_at();
+                joined_at == u64::MAX || joined_at <= call.request
+            }),
         }
     }
 }

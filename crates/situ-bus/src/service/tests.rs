@@ -1,7 +1,8 @@
-//! Hostile participants: they publish on a service's topics what no client or server would.
+//! Hostile participants of a service's topics, and moments that a program cannot choose.
 
 use std::time::Duration;
 
+use situ_memory::sync::atomic::Ordering;
 use situ_testkit::Scratch;
 
 use super::client::RawClient;
@@ -16,8 +17,9 @@ use crate::node::endpoint::EndpointId;
 use crate::node::handle::Node;
 use crate::port::placement::Placement;
 use crate::port::publisher::RawPublisher;
+use crate::port::subscriber::RawSubscriber;
 use crate::root::Root;
-use crate::topic::{Encoding, TypeDescription, names};
+use crate::topic::{Encoding, MissingForms, TypeDescription, names};
 
 const SERVICE: &str = "hostile";
 
@@ -164,4 +166,76 @@ fn topics_of_a_service_with_one_client_keep_the_rows_that_they_were_created_with
             .collect();
         assert!(!files.iter().any(|file| file.ends_with(".1")), "{files:?}");
     }
+}
+
+#[test]
+fn a_server_that_is_joining_may_answer() {
+    let scratch = Scratch::new("service");
+    let node = node(&scratch);
+    let (client, server) = both(&node);
+    let call = client.loan(8, 8, 0).unwrap().send(None).unwrap();
+    // It is among the servers, and has not written yet since when.
+    let place = &server.requests().core().own;
+    let joined_at = place.joined_at.swap(u64::MAX, Ordering::Relaxed);
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(client.take_of(call).unwrap().is_none() && !client.has_next());
+    place.joined_at.store(joined_at, Ordering::Relaxed);
+    drop(server);
+    let limit = Some(Duration::from_secs(20));
+    assert!(matches!(client.receive_of(call, limit), Err(ReplyError::ServerGone { .. })));
+}
+
+#[test]
+fn a_stranger_on_the_topic_of_replies_is_not_the_client() {
+    let scratch = Scratch::new("service");
+    let (own, strange) = (node(&scratch), node(&scratch));
+    let (client, server) = both(&own);
+    client.loan(8, 8, 0).unwrap().send(None).unwrap();
+    let request = server.take().unwrap().unwrap();
+    let topic = names::of_replies(client.id().number);
+    let (qos, place) = (qos::taking(&ServiceOptions::default()), Placement::default());
+    let replies = described().of_replies();
+    let stranger =
+        RawSubscriber::create_hidden(MissingForms::default(), &strange, &topic, &replies, qos, &place, 0);
+    let stranger = stranger.unwrap();
+    server.loan(&request.id(), 8, 8, 0).unwrap().send_part().unwrap();
+    assert!(stranger.take().unwrap().is_some());
+    // The client has its own node: another client in the server's node would be taken for it.
+    drop(client);
+    let error = server.end(&request.id()).unwrap_err();
+    assert!(matches!(error, AnswerError::ClientGone { .. }), "{error}");
+}
+
+#[test]
+fn deadlines_are_found_among_replies_to_others() {
+    let scratch = Scratch::new("service");
+    let node = node(&scratch);
+    let (client, server) = both(&node);
+    let busy = client.loan(8, 8, 0).unwrap().send(None).unwrap();
+    let late = client.loan(8, 8, 0).unwrap().send(Some(Duration::from_millis(1))).unwrap();
+    let request = server.take().unwrap().unwrap();
+    std::thread::sleep(Duration::from_millis(30));
+    let mut results = (0..200).map(|_| {
+        server.loan(&request.id(), 8, 8, 0).unwrap().send_part().unwrap();
+        client.take()
+    });
+    let error = results.find_map(Result::err);
+    assert!(matches!(error, Some(ReplyError::Deadline { call, .. }) if call == late), "{error:?}");
+    assert!(client.is_under_way(busy));
+}
+
+#[test]
+fn an_alarm_finds_a_deadline_after_many_takes() {
+    let scratch = Scratch::new("service");
+    let node = node(&scratch);
+    let (client, _server) = both(&node);
+    let fd = client.event_fd().unwrap();
+    let call = client.loan(8, 8, 0).unwrap().send(Some(Duration::from_millis(30))).unwrap();
+    // So many that they stop reading the clock.
+    for _ in 0..1000 {
+        assert!(client.take_of(call).unwrap().is_none());
+    }
+    std::thread::sleep(Duration::from_millis(60));
+    fd.clear();
+    assert!(matches!(client.take_of(call), Err(ReplyError::Deadline { .. })));
 }

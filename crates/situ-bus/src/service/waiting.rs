@@ -6,7 +6,7 @@ use rustix::thread::{NanosleepRelativeResult, nanosleep};
 
 use super::client::{RawClient, RawReply};
 use super::errors::ReplyError;
-use super::server::{CHECK_NS, RawServer};
+use super::server::RawServer;
 use crate::clock::Deadline;
 use crate::wait::interrupt::{Interrupted, Interrupter, Wait};
 
@@ -100,11 +100,7 @@ impl RawServer {
             if self.has_next() {
                 return Ok(true);
             }
-            let slice = if self.has_clients_to_check() {
-                Duration::from_nanos(CHECK_NS)
-            } else {
-                Duration::from_secs(3600)
-            };
+            let slice = self.check_every_ns().map_or(Duration::from_secs(3600), Duration::from_nanos);
             let Some(slice) = deadline.slice(slice) else { return Ok(false) };
             self.requests().wait_with(Wait { timeout: Some(slice), ..how })?;
             self.check_clients();

@@ -20,6 +20,11 @@ pub(super) fn used_publishers(topic: &Topic) -> impl Iterator<Item = (usize, &Pu
 }
 
 impl Topic {
+    /// Whether a publisher, by the number of its pool, is present, as far as this participant knows.
+    pub(crate) fn has_publisher(&self, pool: u64) -> bool {
+        active_publishers(self).any(|entry| entry.tenure.pool() == pool)
+    }
+
     /// Whether the entry with this state word is that of a publisher that is present, as far as this
     /// participant knows.
     #[inline]
