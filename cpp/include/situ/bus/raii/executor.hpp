@@ -205,8 +205,8 @@ class executor {
   /// Answers the requests of a server, which the executor then owns. `answer` is called in one of two ways:
   ///
   ///   P answer(const request<Q>&)      returns the reply, a `result<P, situ::refusal>`, or the `Outcome` of
-  ///                                    an operation that raises exceptions. A client that has ended, or has
-  ///                                    no room, is passed over.
+  ///                                    an operation that raises exceptions. A client that has ended is
+  ///                                    passed over, and so is one that has no room for 50 ms.
   ///   void answer(server&, request<Q>) answers itself, now or later, in one or more parts; or returns
   ///                                    a `result<void, error>`.
   template <std::derived_from<any_server> Server, class Answer>

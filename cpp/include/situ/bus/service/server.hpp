@@ -204,18 +204,31 @@ class basic_server : public any_server {
                                detail::failed& why) { return lent.lend_growing(from, to, body, room, why); };
   }
   template <message M>
-  detail::failed send(const request_id& to, const M& value, bool is_last) {
+  detail::failed send(const request_id& to, const M& value, bool is_last,
+                      std::chrono::nanoseconds block = std::chrono::nanoseconds::zero()) {
     detail::failed why;
     if constexpr (region_message<P>) {
       reply_loan<P> lent(memory_);
       lent.begin(0, growing_lender(to), why);
-      if (!why && lent.store(value, why)) lent.send(is_last, std::chrono::nanoseconds::zero(), nullptr, why);
+      if (!why && lent.store(value, why)) lent.send(is_last, block, nullptr, why);
     } else {
       detail::raw_loan lent;
       if (detail::write_value<P>(lent, value, lender(to), why)) {
-        lent.reply(is_last, std::chrono::nanoseconds::zero(), nullptr, why);
+        lent.reply(is_last, block, nullptr, why);
       }
     }
+    return why;
+  }
+
+  /// Sends what a callback returned. A client that has no room gets some time to take its replies, unless it
+  /// took none when it got that time before.
+  template <message M>
+  detail::failed answer_patiently(const request_id& to, const M& value) {
+    constexpr std::chrono::milliseconds patience{50};
+    const bool was_slow = to.client == slow_client_;
+    detail::failed why = send(to, value, true, was_slow ? std::chrono::milliseconds::zero() : patience);
+    const bool is_slow = why && why->code() == errc::full;
+    if (is_slow || was_slow) slow_client_ = is_slow ? to.client : 0;
     return why;
   }
 
@@ -235,11 +248,11 @@ class basic_server : public any_server {
     } else {
       auto outcome = answer(std::as_const(taken));
       if constexpr (detail::sendable_as<std::remove_cvref_t<decltype(outcome)>, P>) {
-        why = send(taken, outcome, true);
+        why = answer_patiently(taken, outcome);
       } else if constexpr (detail::is_outcome<decltype(outcome), P>) {
-        why = send(taken, detail::operation_of<P>::respond(std::move(outcome)), true);
+        why = answer_patiently(taken, detail::operation_of<P>::respond(std::move(outcome)));
       } else {
-        why = outcome ? send(taken, *outcome, true) : refused(taken, outcome.error());
+        why = outcome ? answer_patiently(taken, *outcome) : refused(taken, outcome.error());
       }
       if (why && (why->code() == errc::client_gone || why->code() == errc::full)) why.reset();
     }
@@ -247,6 +260,8 @@ class basic_server : public any_server {
 
   /// What replies in regions keep from one to the next. Replies under construction may outlive the server.
   std::shared_ptr<detail::region_memory> memory_;
+  /// The last client that had no room although the server waited for it; 0: none.
+  std::uint64_t slow_client_ = 0;
   /// The bitmap of the last large request in a region, kept for its memory.
   std::vector<std::uint64_t> for_large_;
 };
