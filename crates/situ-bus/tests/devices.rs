@@ -12,10 +12,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use common::messages::{Scan, ScanBulkLengths};
+use common::service::{SERVICE, call, sized, take, value_of};
 use common::{Scratch, numbers, role};
 use situ_bus::{
-    IncompleteError, LoanError, Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber,
-    SubscriberQos, inspect,
+    IncompleteError, LoanError, Node, Placement, PublisherQos, RawClient, RawPublisher, RawSample, RawServer,
+    RawSubscriber, ServiceOptions, SubscriberQos, inspect,
 };
 use situ_memory::{AllocateError, DomainId, DomainKind, Fence, FenceState, HOST, Stream, StreamOrder, find};
 use situ_testkit::process::{Role, say};
@@ -106,6 +107,9 @@ fn child() {
     let (what, domain) = role.split_once(' ').unwrap();
     let domain: DomainId = domain.parse().unwrap();
     let node = node(&scratch, "publisher", domain);
+    if what == "serve" {
+        return serve(&node, domain);
+    }
     let (publisher, stream) = (publisher(&node, domain), find(domain).unwrap().stream().unwrap());
     while publisher.subscribers() < 2 {
         std::thread::sleep(Duration::from_millis(1));
@@ -123,6 +127,31 @@ fn child() {
         say("complete");
     }
     std::thread::sleep(Duration::MAX);
+}
+
+/// Replies that lie in a domain: made there by the server, or taken there by the client.
+fn replies_in(domain: DomainId) -> ServiceOptions {
+    let replies = Placement { domain, capacity: Some(16 << 20), ..Placement::default() };
+    ServiceOptions { replies, ..ServiceOptions::default() }
+}
+
+/// Answers requests with bodies on the device that are not complete when the replies are sent.
+fn serve(node: &Node, domain: DomainId) {
+    let server = RawServer::create(node, SERVICE, &sized(8, 8), &replies_in(domain)).unwrap();
+    let stream = find(domain).unwrap().stream().unwrap();
+    say("ready");
+    loop {
+        let request = take(&server);
+        let bytes = body(value_of(&request));
+        let mut loan = server.loan(&request.id(), 8, 8, BODY).unwrap();
+        assert_eq!(loan.span().memory().domain(), domain);
+        loan.head_bytes().copy_from_slice(&value_of(&request).to_ne_bytes());
+        let span = loan.span();
+        // SAFETY: the bytes live until the stream is synchronized.
+        unsafe { stream.copy_from_host(bytes.as_ptr(), span.memory(), span.offset(), BODY as u64) }.unwrap();
+        loan.send_on(stream.as_ref()).unwrap();
+        stream.synchronize(TIMEOUT).unwrap();
+    }
 }
 
 /// The publisher's process. This process has a subscriber on its device and one in host memory.
@@ -273,4 +302,30 @@ fn everything_again_on_an_emulated_cuda_driver() {
         return;
     }
     played::play();
+}
+
+#[test]
+fn replies_lie_on_every_device() {
+    for domain in devices() {
+        let scratch = Scratch::new();
+        let mut server = Role::start(&scratch, &format!("serve {domain}"));
+        server.wait_for("ready");
+        let node = node(&scratch, "clients", domain);
+        for into in [domain, HOST] {
+            let client = RawClient::create(&node, SERVICE, &sized(8, 8), &replies_in(into)).unwrap();
+            let stream = find(into).unwrap().stream().unwrap();
+            for value in 0..2 * DEPTH as u64 {
+                let call = call(&client, value);
+                let reply = client.receive_of(call, Some(TIMEOUT)).unwrap().expect("it is answered");
+                assert_eq!(reply.sample().domain(), into);
+                assert_eq!(read(reply.sample(), stream.as_ref()), (value, body(value)), "{domain} to {into}");
+            }
+        }
+        server.kill();
+        let client = RawClient::create(&node, SERVICE, &sized(8, 8), &replies_in(domain)).unwrap();
+        let begin = Instant::now();
+        while client.loan(8, 8, 0).unwrap().send(None).is_ok() {
+            assert!(begin.elapsed() < TIMEOUT, "the dead server is found");
+        }
+    }
 }
