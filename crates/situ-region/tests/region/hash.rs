@@ -6,6 +6,8 @@ use std::collections::HashMap as Model;
 use situ_region::region_struct;
 use situ_region::{HashMap, HashSet, Region, Text, view};
 
+use crate::{aligned, bytes};
+
 region_struct! { struct Crowd: CrowdRef, CrowdMut { known: HashMap<u64, u32> } }
 region_struct! { struct Names: NamesRef, NamesMut { names: HashMap<Text, Text>, bytes: HashSet<u8> } }
 
@@ -65,7 +67,14 @@ fn a_table_keeps_the_order_of_insertion_and_its_canonical_form_that_of_the_keys(
     assert!(up.root().known().iter().map(|(key, _)| key).eq(0..count));
     assert!(down.root().known().iter().map(|(key, _)| key).eq((0..count).rev()));
     assert!(up.canonical() == down.canonical());
-    assert!(view::<Crowd>(&down.canonical()).unwrap().known().iter().map(|(key, _)| key).eq(0..count));
+    assert!(
+        view::<Crowd>(bytes(&mut aligned(&down.canonical())))
+            .unwrap()
+            .known()
+            .iter()
+            .map(|(key, _)| key)
+            .eq(0..count)
+    );
     // The last entry takes the place of a removed one.
     assert!(down.root_mut().known().remove(count - 1));
     assert_eq!(down.root().known().iter().next().unwrap().0, 0);
@@ -101,7 +110,7 @@ fn keys_that_were_chosen_to_collide_get_another_seed() {
     view::<Crowd>(r.bytes()).unwrap();
     // Seed 0 does not do, and the next one does.
     let canonical = r.canonical();
-    view::<Crowd>(&canonical).unwrap();
+    view::<Crowd>(bytes(&mut aligned(&canonical))).unwrap();
     assert_eq!(index_of(&canonical).0, 1);
     for i in (0..count).step_by(2) {
         assert!(r.root_mut().known().remove(key(i)));
@@ -132,10 +141,10 @@ fn a_canonical_table_has_the_least_seed() {
         let word = hash as u32 & !mask | (i as u32 + 1);
         image[index + 4 + 4 * slot..][..4].copy_from_slice(&word.to_le_bytes());
     }
-    let refused = view::<Crowd>(&image).map(drop).unwrap_err().to_string();
+    let refused = view::<Crowd>(bytes(&mut aligned(&image))).map(drop).unwrap_err().to_string();
     assert_eq!(refused, "known: seed 1 is not the canonical one (at offset 64)");
     image[6] = 1;
-    view::<Crowd>(&image).unwrap();
+    view::<Crowd>(bytes(&mut aligned(&image))).unwrap();
 }
 
 #[test]
@@ -149,7 +158,8 @@ fn wrong_indices_are_refused() {
         let mut image = canonical.clone();
         image[at..at + 4].copy_from_slice(&number.to_le_bytes());
         image[6] = form;
-        view::<Crowd>(&image).map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
+        view::<Crowd>(bytes(&mut aligned(&image)))
+            .map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
     };
     let wrong = "known: entry 1 is not the one that its key finds (at offset 64)";
     assert_eq!(spoilt(entries, 0, 1), "accepted");
@@ -180,10 +190,10 @@ fn a_key_that_a_small_table_has_twice_is_refused() {
     }
     let mut image = r.canonical();
     image[6] = 1;
-    view::<Names>(&image).unwrap();
+    view::<Names>(bytes(&mut aligned(&image))).unwrap();
     let block = 80 + u32_at(&image, 80) as usize;
     image[block + 3] = 1;
-    let refused = view::<Names>(&image).map(drop).unwrap_err().to_string();
+    let refused = view::<Names>(bytes(&mut aligned(&image))).map(drop).unwrap_err().to_string();
     assert_eq!(refused, "bytes: entry 3 is not the one that its key finds (at offset 80)");
 }
 
@@ -209,7 +219,13 @@ fn a_table_of_text_is_like_a_standard_one() {
             assert!(all.keys().all(|key| root.names().get(key).is_some()));
             r.compact_in_place();
             view::<Names>(r.bytes()).unwrap();
-            assert!(view::<Names>(&r.canonical()).unwrap().names().iter().is_sorted_by_key(|(key, _)| key));
+            assert!(
+                view::<Names>(bytes(&mut aligned(&r.canonical())))
+                    .unwrap()
+                    .names()
+                    .iter()
+                    .is_sorted_by_key(|(key, _)| key)
+            );
         }
     }
 }
