@@ -5,14 +5,13 @@
 #   scripts/install.sh [PREFIX [DESTDIR]]      PREFIX is /usr/local by default
 #
 # The files go to DESTDIR/PREFIX, and work from PREFIX or wherever that folder is moved to. With
-# SITU_CARGO_PROFILE=dev nothing is optimized, and what the tests built is used.
+# SITU_CARGO_PROFILE=dev nothing is optimized, and the command is the one that SITU_COMMAND names, if set.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 absolute() { case $1 in "" | /*) echo "$1" ;; *) echo "$PWD/$1" ;; esac }
 prefix=$(absolute "${1:-/usr/local}") destdir=$(absolute "${2:-}")
 profile=${SITU_CARGO_PROFILE:-release}
-built=${CARGO_TARGET_DIR:-$PWD/target}/${profile/dev/debug}
 build=build/install
 to=$destdir$prefix
 say() { printf 'install: %s\n' "$*" >&2; }
@@ -20,9 +19,14 @@ say() { printf 'install: %s\n' "$*" >&2; }
 scripts/setup.sh rust cpp
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 say "builds the command and libsitu, profile $profile"
-cargo build --quiet --locked --profile "$profile" -p situ-cli
+if [ "$profile" = dev ]; then
+  command=$(scripts/command.sh)
+else
+  cargo build --quiet --locked --profile "$profile" -p situ-cli
+  command=${CARGO_TARGET_DIR:-$PWD/target}/$profile/situ
+fi
 cmake -S cpp -B $build -G Ninja -DCMAKE_INSTALL_PREFIX="$prefix" -DSITU_CARGO_PROFILE="$profile" \
-  -DCMAKE_BUILD_TYPE=Release -DSITU_TESTS=OFF -DSITU_EXAMPLES=ON -DSITU_COMMAND="$built/situ" >/dev/null
+  -DCMAKE_BUILD_TYPE=Release -DSITU_TESTS=OFF -DSITU_EXAMPLES=ON -DSITU_COMMAND="$command" >/dev/null
 # Of the examples only the filter of the demo is installed.
 cmake --build $build --target situ_cargo situ-demo-filter >/dev/null
 if ! mkdir -p "$to" || ! [ -w "$to" ]; then
@@ -36,10 +40,10 @@ library=$(readlink -f "$libraries/libsitu.so")
 strip --strip-unneeded "$library"
 strip --strip-debug "$libraries/libsitu.a"
 install -d "$to/bin"
-install -s "$built/situ" "$built/protoc-gen-situ" "$to/bin"
+install -s "$command" "$(dirname "$command")/protoc-gen-situ" "$to/bin"
 strip "$to/libexec/situ/situ-demo-filter"
-"$built/situ" man "$to/share/man/man1"
-completions() { install -d "$to/$2" && "$built/situ" completions "$1" >"$to/$2/$3"; }
+"$command" man "$to/share/man/man1"
+completions() { install -d "$to/$2" && "$command" completions "$1" >"$to/$2/$3"; }
 completions bash share/bash-completion/completions situ
 completions zsh share/zsh/site-functions _situ
 completions fish share/fish/vendor_completions.d situ.fish

@@ -11,7 +11,8 @@ venv=$PWD/build/venv out=$PWD/build/rclrs
 skip() { echo "SKIPPED: $*; the round trip between rclrs and rclpy did not run" >&2; exit 0; }
 [ -f "$venv/.ready" ] || skip "no ROS packages in build/venv (see above)"
 
-gen() { cargo run -q -p situ-cli --bin situ -- gen -I "$venv" "$@"; }
+situ=$(scripts/command.sh)
+gen() { "$situ" gen -I "$venv" "$@"; }
 gen --lang rclrs --out "$out/crates" --layout crates/situ-layout \
   --ros std_msgs --ros geometry_msgs --ros sensor_msgs --ros nav_msgs --ros test_msgs --ros action_msgs
 # The messages that rclrs itself uses.

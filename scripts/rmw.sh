@@ -53,8 +53,8 @@ if [ -z "${RMW_LIBRARY:-}" ]; then
   fi
   ctest --test-dir "$out/rmw_situ" --output-on-failure || failed=1
   # The demo and the command, for tests in Python.
-  cargo build -q -p situ-cli --bin situ
-  export SITU_COMMAND=${CARGO_TARGET_DIR:-$PWD/target}/debug/situ ROS_DEMO=$out/demo
+  SITU_COMMAND=$(scripts/command.sh)
+  export SITU_COMMAND ROS_DEMO=$out/demo
   project examples/ros demo -DSITU_COMMAND="$SITU_COMMAND" -DROS_ENVIRONMENT="$venv"
   # With the paths of the build: the installed one finds its libraries by the environment that ROS sets up.
   export RMW_LIBRARY=$out/rmw_situ/librmw_situ.so

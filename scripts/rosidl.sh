@@ -12,8 +12,7 @@ skip() { echo "SKIPPED: $*; the generator for rosidl was not tested" >&2; exit 0
 [ -f "$venv/.ready" ] || skip "no ROS packages in build/venv (see above)"
 cargo fetch --quiet --manifest-path tests/rclrs/Cargo.toml || skip "rclrs cannot be fetched (no package index?)"
 
-cargo build -q -p situ-cli --bin situ
-situ=${CARGO_TARGET_DIR:-$PWD/target}/debug/situ
+situ=$(scripts/command.sh)
 export ROS_DISTRO=kilted AMENT_PREFIX_PATH=$venv PATH=$venv/bin:$PATH
 rm -rf "$out/install"
 
