@@ -7,8 +7,9 @@
  *   situ_record_cursor_create(reader, NULL, &cursor, NULL);
  *   while (situ_record_cursor_next(cursor, &message, NULL) == SITU_OK) use(message.data, message.size);
  *
- * All times are nanoseconds since 1970. A libsitu that was built without the feature `record` of its crate
- * does not have these functions. */
+ * All times are nanoseconds since 1970. In a forked child, a writer of the parent writes nothing: its
+ * functions return FORKED, and destroy leaves the file to the parent. A libsitu that was built without the
+ * feature `record` of its crate does not have these functions. */
 #ifndef SITU_RECORD_H
 #define SITU_RECORD_H
 

@@ -51,6 +51,7 @@ impl From<WriteError> for Failure {
             WriteError::Exists(_) | WriteError::TooMany(_) | WriteError::TooLong(_) => {
                 situ_status::InvalidArgument
             }
+            WriteError::Forked(_) => situ_status::Forked,
             WriteError::Ended => situ_status::Internal,
             _ => situ_status::System,
         };

@@ -276,6 +276,25 @@ fn what_a_new_topic_published_before_it_was_joined_is_counted_and_told() {
 }
 
 #[test]
+fn losses_that_the_end_finds_are_counted_and_told() {
+    let place = Place::new();
+    let sensor = place.node("sensor");
+    let few = PublisherQos { depth: 4, ..PublisherQos::default() };
+    let few =
+        RawPublisher::create(&sensor, "few", &description("demo::msg::Note", Encoding::Xcdr1), few).unwrap();
+    let recorder = place.recorder(&place.node("recorder"), "end.mcap", WriterOptions::default());
+    (0..5_000).for_each(|number| publish(&few, &[], &note(number, "")));
+    let late = publisher(&sensor, "late", "demo::msg::Note", Encoding::Xcdr1);
+    (0..3).for_each(|number| publish(&late, &[], &note(number, "")));
+    let report = recorder.finish();
+    let [few, late] = report.topics.as_slice() else { panic!("{:?}", report.topics) };
+    assert!(few.lost > 0 && few.messages + few.lost == 5_000, "{few:?}");
+    assert_eq!((late.messages, late.lost, late.missed), (0, 3, 3));
+    let told = |topic: &str| report.warnings.iter().filter(|it| it.contains(&format!("{topic:?}"))).count();
+    assert_eq!((told("few"), told("late")), (1, 1), "{:?}", report.warnings);
+}
+
+#[test]
 fn each_publisher_has_a_channel_with_its_own_numbers() {
     let place = Place::new();
     let nodes = ["left", "right"].map(|name| place.node(name));

@@ -193,7 +193,9 @@ pub fn run(context: &Context, arguments: &RecordTopicsArgs) -> Result<(), CliErr
         live.draw(output, &file, begin.elapsed(), &recorder)?;
     }
     live.clear(output)?;
-    end(output, recorder.finish(), begin.elapsed())
+    let report = recorder.finish();
+    report.warnings.iter().for_each(complain);
+    end(output, report, begin.elapsed())
 }
 
 /// Shows the result. What is missing makes the command fail.

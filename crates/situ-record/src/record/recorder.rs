@@ -67,6 +67,8 @@ pub struct RecordReport {
     pub topics: Vec<TopicCounts>,
     /// The files.
     pub written: Written,
+    /// The warnings since the last call of [`Recorder::take_warnings`].
+    pub warnings: Vec<String>,
 }
 
 impl RecordReport {
@@ -356,6 +358,9 @@ impl Recorder {
 
     /// Takes what was published until now, and ends the file.
     pub fn finish(mut self) -> RecordReport {
+        // What was published on a topic that was not joined yet counts as lost. A topic that cannot be looked
+        // at has no count.
+        let _ = self.look();
         // A publisher that does not stop must not keep the recorder: each topic gets a bounded number of
         // turns.
         let mut error = None;
@@ -376,12 +381,13 @@ impl Recorder {
             // An error of the file is in the report of the writer.
             let _ = self.watch_services();
         }
+        self.warn_of_losses();
         let topics = self.counts();
         // The topics go first: they may hold memory that the file no longer needs.
         self.topics.clear();
         let mut written = self.writer.finish();
         written.unwritten += self.unwritten;
-        RecordReport { topics, written }
+        RecordReport { topics, written, warnings: self.warnings }
     }
 }
 

@@ -25,8 +25,8 @@ pub enum Job {
     Next(PathBuf),
     /// Writes a chunk.
     Plain(Encoded),
-    /// Writes a chunk as soon as it is compressed.
-    Compressed(Receiver<io::Result<Encoded>>, u64),
+    /// Writes a chunk of this many bytes and messages as soon as it is compressed.
+    Compressed(Receiver<io::Result<Encoded>>, u64, u64),
     /// Writes an attachment.
     Attachment(AttachmentIndex, Vec<u8>),
     /// Writes metadata.
@@ -364,27 +364,30 @@ impl FileThread {
                 Ok(())
             }
             Job::Plain(encoded) => self.chunk(&encoded, has_failed),
-            Job::Compressed(encoded, queued) => match encoded.recv() {
-                Ok(Ok(encoded)) => self.chunk(&encoded, has_failed),
-                Ok(Err(source)) => {
-                    self.shared.leave(queued);
-                    let (path, written) = self.place();
-                    Err(WriteError::Write { path, written, source: Arc::new(source) })
-                }
-                Err(_) => {
-                    self.shared.leave(queued);
-                    Err(WriteError::Ended)
-                }
-            },
-            _ if has_failed => Ok(()),
+            Job::Compressed(encoded, queued, messages) => {
+                let error = match encoded.recv() {
+                    Ok(Ok(encoded)) => return self.chunk(&encoded, has_failed),
+                    Ok(Err(source)) => {
+                        let (path, written) = self.place();
+                        WriteError::Write { path, written, source: Arc::new(source) }
+                    }
+                    Err(_) => WriteError::Ended,
+                };
+                self.written.unwritten += messages;
+                self.shared.leave(queued);
+                Err(error)
+            }
             Job::Attachment(index, data) => {
-                let written = self.output.as_mut().map(|output| output.attachment(index, &data));
+                let written = match &mut self.output {
+                    Some(output) if !has_failed => output.attachment(index, &data),
+                    _ => Ok(()),
+                };
                 self.shared.leave(data.len() as u64);
-                written.unwrap_or(Ok(()))
+                written
             }
             Job::Metadata(name, values) => match &mut self.output {
-                Some(output) => output.add_metadata(name, &values),
-                None => Ok(()),
+                Some(output) if !has_failed => output.add_metadata(name, &values),
+                _ => Ok(()),
             },
         }
     }
@@ -408,5 +411,35 @@ impl FileThread {
         }
         self.shared.leave(encoded.queued);
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use situ_testkit::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn messages_of_a_chunk_that_is_not_compressed_are_counted() {
+        let scratch = Scratch::created("not-compressed");
+        let how = (String::new(), Compression::Zstd, false);
+        let shared = Arc::new(Shared::default());
+        let file = FileThread::open(&scratch.path().join("file.mcap"), shared.clone(), how).unwrap();
+        let (jobs, receiver) = channel();
+        let (failed, ended) = (channel(), channel());
+        failed.0.send(Err(io::ErrorKind::OutOfMemory.into())).unwrap();
+        drop(ended.0);
+        shared.enter(30, 100);
+        shared.enter(20, 100);
+        jobs.send(Job::Compressed(failed.1, 30, 3)).unwrap();
+        jobs.send(Job::Compressed(ended.1, 20, 2)).unwrap();
+        drop(jobs);
+        let written = file.run(&receiver);
+        assert_eq!(written.unwritten, 5);
+        assert!(matches!(written.error, Some(WriteError::Write { .. })), "{written:?}");
+        shared.wait_until_empty();
     }
 }

@@ -25,6 +25,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
+use situ_memory::fork::Process;
+
 pub use chunk::{HELD_FROM, Piece};
 pub use file::{FileReport, Written};
 pub use options::{Compression, NoCompression, WriteError, WriterOptions};
@@ -79,6 +81,8 @@ pub struct Writer {
     jobs: Option<Sender<Job>>,
     compressors: Option<Compressors>,
     thread: Option<JoinHandle<Written>>,
+    /// A forked child has neither of the threads, and must not write into its parent's file.
+    process: Process,
 }
 
 /// The path of a file of a recording that is split: `drive.mcap` becomes `drive_0.mcap`.
@@ -121,6 +125,7 @@ impl Writer {
             jobs: Some(jobs),
             compressors,
             thread: Some(started.map_err(thread)?),
+            process: Process::this(),
         })
     }
 
@@ -192,6 +197,7 @@ impl Writer {
     /// Defines the channel of a message in the present file, if that is to be done.
     #[inline]
     fn announce(&mut self, head: &MessageHead) -> Result<(), WriteError> {
+        self.check_process()?;
         if self.shared.has_failed.load(Ordering::Relaxed) {
             return Err(self.shared.failure().unwrap_or(WriteError::Ended));
         }
@@ -217,15 +223,16 @@ impl Writer {
 
     /// Gives what there is to the file. It waits while too much waits for the file already.
     pub fn flush(&mut self) -> Result<(), WriteError> {
+        self.check_process()?;
         if self.chunk.is_empty() {
             return Ok(());
         }
         let next = self.chunk.next();
         let chunk = std::mem::replace(&mut self.chunk, next);
-        let (size, end) = (chunk.size, chunk.times.map(|(_, end)| end));
+        let (size, messages, end) = (chunk.size, chunk.messages, chunk.times.map(|(_, end)| end));
         self.shared.enter(size, self.options.queue_bytes);
         let job = match &self.compressors {
-            Some(compressors) => Job::Compressed(compressors.submit(chunk), size),
+            Some(compressors) => Job::Compressed(compressors.submit(chunk), size, messages),
             None => Job::Plain(Encoded::plain(chunk, self.options.checksums)),
         };
         self.send(job)?;
@@ -260,6 +267,10 @@ impl Writer {
         Ok(())
     }
 
+    fn check_process(&self) -> Result<(), WriteError> {
+        if self.process.is_this() { Ok(()) } else { Err(WriteError::Forked(self.path.clone())) }
+    }
+
     fn send(&self, job: Job) -> Result<(), WriteError> {
         let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
         if sent { Ok(()) } else { Err(self.shared.failure().unwrap_or(WriteError::Ended)) }
@@ -273,6 +284,7 @@ impl Writer {
         (log_time, create_time): (u64, u64),
         data: Vec<u8>,
     ) -> Result<(), WriteError> {
+        self.check_process()?;
         let (offset, length, data_size) = (0, 0, data.len() as u64);
         let (name, media_type) = (name.to_owned(), media_type.to_owned());
         self.shared.enter(data_size, self.options.queue_bytes);
@@ -282,6 +294,7 @@ impl Writer {
 
     /// Adds names with values.
     pub fn metadata(&mut self, name: &str, values: BTreeMap<String, String>) -> Result<(), WriteError> {
+        self.check_process()?;
         self.send(Job::Metadata(name.to_owned(), values))
     }
 
@@ -298,6 +311,9 @@ impl Writer {
     /// Writes the rest and the summary, and returns what was written.
     pub fn finish(mut self) -> Written {
         let rest = self.chunk.messages;
+        if let Err(error) = self.check_process() {
+            return Written { error: Some(error), ..Written::default() };
+        }
         let flushed = self.flush();
         self.jobs = None;
         let Some(thread) = self.thread.take() else { return Written::default() };
@@ -312,8 +328,13 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// A writer that was not finished writes the rest and the summary, too, but tells nobody what failed.
+    /// A writer that was not finished writes the rest and the summary, too, but cannot report what failed.
     fn drop(&mut self) {
+        if !self.process.is_this() {
+            // The parent's threads use all of this. One of them may have held a lock at the fork.
+            std::mem::forget((self.jobs.take(), self.compressors.take(), self.thread.take()));
+            return;
+        }
         if let Some(thread) = self.thread.take() {
             let _ = self.flush();
             self.jobs = None;

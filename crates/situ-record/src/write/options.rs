@@ -118,6 +118,9 @@ pub enum WriteError {
     /// A text is longer than a file can say.
     #[error("{0} has more than 4 GiB")]
     TooLong(&'static str),
+    /// The file belongs to the process that this one was forked from.
+    #[error("{0} is written by the process that this one was forked from: write another file")]
+    Forked(PathBuf),
     /// A thread ended by a panic, which is a defect of this library.
     #[error("the thread that writes has ended by a panic")]
     Ended,
