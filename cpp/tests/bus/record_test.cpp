@@ -23,6 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using situ::record::time;
+using situ::record::times;
 
 time at(std::int64_t nanoseconds) { return time(std::chrono::nanoseconds(nanoseconds)); }
 
@@ -122,6 +123,32 @@ TEST_F(Recording, MessagesOfAllStoragesComeBack) {
   ASSERT_TRUE(next);
   EXPECT_EQ(next->sequence(), 1U);
   EXPECT_FALSE(messages.next());
+}
+
+TEST_F(Recording, TimesBefore1970) {
+  {
+    situ::record::writer file(path("early.mcap"));
+    const auto poses = file.topic<examples::Pose>("poses");
+    for (const times& early : {times{.log = at(-1)}, times{.log = at(5), .publish = at(-2)}}) {
+      const auto written = file.try_write(poses, {}, early);
+      ASSERT_FALSE(written);
+      EXPECT_EQ(written.error().code(), situ::errc::invalid_argument);
+    }
+    file.write(poses, {}, {.log = at(0)});
+    file.write(poses, {}, {.log = at(10)});
+    EXPECT_EQ(file.finish().messages, 2U);
+  }
+  const situ::record::reader file(path("early.mcap"));
+  const auto count = [&](const situ::record::filter& wanted) {
+    int found = 0;
+    for ([[maybe_unused]] const auto& message : file.messages(wanted)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count({.start = at(-1'000'000'000)}), 2);
+  EXPECT_EQ(count({.start = at(1)}), 1);
+  EXPECT_EQ(count({.end = at(1)}), 1);
+  EXPECT_EQ(count({.end = at(0)}), 0);
+  EXPECT_EQ(count({.end = at(-1)}), 0);
 }
 
 TEST_F(Recording, AFilterSelectsTopicsAndTimes) {

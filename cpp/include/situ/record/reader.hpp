@@ -1,6 +1,7 @@
 // Reading recordings: what is in a file, and its messages in the order of their times.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -301,9 +302,11 @@ class reader {
     std::vector<const char*> topics;
     topics.reserve(wanted.topics.size());
     for (const std::string& topic : wanted.topics) topics.push_back(topic.c_str());
-    const situ_record_filter of_c{topics.empty() ? nullptr : topics.data(), topics.size(),
-                                  wanted.start ? nanoseconds(*wanted.start) : 0,
-                                  wanted.end ? nanoseconds(*wanted.end) : 0};
+    situ_record_filter of_c{topics.empty() ? nullptr : topics.data(), topics.size(),
+                            wanted.start ? nanoseconds(*wanted.start) : 0,
+                            wanted.end ? nanoseconds(*wanted.end) : 0};
+    // An end of 0 is no limit in C. No message is before 1970, so that none is before such an end.
+    if (wanted.end && of_c.end_time == 0) of_c.start_time = of_c.end_time = UINT64_MAX;
     cursor made;
     situ_record_cursor* handle = nullptr;
     if (detail::succeeded(situ_record_cursor_create(handle_.get(), &of_c, &handle, &raw), raw, why)) {
@@ -319,8 +322,9 @@ class reader {
   };
   reader() = default;
 
+  /// Times before 1970 are 0: no file has any.
   static std::uint64_t nanoseconds(time of) noexcept {
-    return static_cast<std::uint64_t>(of.time_since_epoch().count());
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(of.time_since_epoch().count(), 0));
   }
   static std::string text(const char* raw) { return raw == nullptr ? std::string() : std::string(raw); }
 

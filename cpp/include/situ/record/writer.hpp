@@ -50,7 +50,7 @@ struct written {
   std::uint64_t size = 0;
 };
 
-/// When a message was recorded and published: now, if nothing else is said.
+/// When a message was recorded and published: now, if nothing else is said. Not before 1970.
 struct times {
   std::optional<time> log{};
   /// The log time, if nothing else is said.
@@ -146,6 +146,9 @@ class writer {
   /// As `write`, without an exception.
   [[nodiscard]] result<void, error> try_write(std::uint32_t to, std::span<const std::byte> bytes,
                                               const times& when = {}) {
+    if (is_early(when.log) || is_early(when.publish)) {
+      return failure{error(errc::invalid_argument, "a message is written with a time before 1970")};
+    }
     situ_error raw;
     detail::failed why;
     const situ_status status =
@@ -194,6 +197,7 @@ class writer {
       return detail::type_description::of<T>();
     }
   }
+  static bool is_early(const std::optional<time>& of) noexcept { return of && *of < time(); }
   static std::uint64_t nanoseconds(const std::optional<time>& of) noexcept {
     return of ? static_cast<std::uint64_t>(of->time_since_epoch().count()) : SITU_RECORD_NOW;
   }
