@@ -77,6 +77,19 @@ fn names_that_python_reserves_get_underscores() {
 }
 
 #[test]
+fn packages_do_not_hide_modules_of_python() {
+    let of = |name: &str| {
+        let text = format!("module {name} {{ struct P {{ long x; }}; }};");
+        files(&Options::new(Language::Python), &text).remove(0).0
+    };
+    // Python itself imports the first ones, and numpy the others.
+    for name in ["copyreg", "genericpath", "posixpath", "contextvars", "difflib", "dis", "opcode", "trace"] {
+        assert_eq!(of(name), format!("{name}_/__init__.py"));
+    }
+    assert_eq!(of("position"), "position/__init__.py");
+}
+
+#[test]
 fn types_that_a_new_file_lacks_are_named() {
     let of = |text: &str| text_of(&files(&Options::new(Language::Python), text), "m/__init__.py");
     let (both, one) = (

@@ -53,121 +53,22 @@ const ENUMERATOR: &[&str] = &[
 ];
 
 /// Top-level modules of Python's standard library that a package of a schema must not hide, and `situ`.
-const MODULES: &[&str] = &[
-    "abc",
-    "array",
-    "ast",
-    "asyncio",
-    "atexit",
-    "base64",
-    "bisect",
-    "builtins",
-    "bz2",
-    "calendar",
-    "cmath",
-    "cmd",
-    "code",
-    "codecs",
-    "collections",
-    "concurrent",
-    "contextlib",
-    "copy",
-    "csv",
-    "ctypes",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "email",
-    "encodings",
-    "enum",
-    "errno",
-    "fcntl",
-    "fractions",
-    "functools",
-    "gc",
-    "getpass",
-    "gettext",
-    "glob",
-    "graphlib",
-    "gzip",
-    "hashlib",
-    "heapq",
-    "hmac",
-    "html",
-    "http",
-    "importlib",
-    "inspect",
-    "io",
-    "ipaddress",
-    "itertools",
-    "json",
-    "keyword",
-    "linecache",
-    "locale",
-    "logging",
-    "lzma",
-    "marshal",
-    "math",
-    "mmap",
-    "multiprocessing",
-    "numbers",
-    "numpy",
-    "operator",
-    "os",
-    "pathlib",
-    "pickle",
-    "platform",
-    "posix",
-    "pprint",
-    "profile",
-    "queue",
-    "random",
-    "re",
-    "reprlib",
-    "resource",
-    "sched",
-    "secrets",
-    "select",
-    "selectors",
-    "shutil",
-    "signal",
-    "site",
-    "situ",
-    "socket",
-    "sqlite3",
-    "ssl",
-    "stat",
-    "statistics",
-    "string",
-    "struct",
-    "subprocess",
-    "symtable",
-    "sys",
-    "syslog",
-    "tempfile",
-    "test",
-    "textwrap",
-    "threading",
-    "time",
-    "timeit",
-    "token",
-    "tokenize",
-    "traceback",
-    "types",
-    "typing",
-    "unicodedata",
-    "unittest",
-    "urllib",
-    "uuid",
-    "warnings",
-    "wave",
-    "weakref",
-    "xml",
-    "zipfile",
-    "zipimport",
-    "zlib",
-    "zoneinfo",
-];
+const MODULES: &str = "\
+    abc annotationlib argparse array ast asyncio atexit base64 bdb binascii bisect builtins bz2 calendar \
+    cmath cmd code codecs codeop collections colorsys compileall compression concurrent configparser \
+    contextlib contextvars copy copyreg cProfile csv ctypes curses dataclasses datetime dbm decimal \
+    difflib dis doctest email encodings ensurepip enum errno faulthandler fcntl filecmp fileinput \
+    fnmatch fractions ftplib functools gc genericpath getopt getpass gettext glob graphlib grp gzip \
+    hashlib heapq hmac html http imaplib importlib inspect io ipaddress itertools json keyword linecache \
+    locale logging lzma mailbox marshal math mimetypes mmap modulefinder multiprocessing netrc numbers \
+    numpy opcode operator optparse os pathlib pdb pickle pickletools pkgutil platform plistlib poplib \
+    posix posixpath pprint profile pstats pty pwd py_compile pyclbr pydoc pyexpat queue quopri random re \
+    readline reprlib resource rlcompleter runpy sched secrets select selectors shelve shlex shutil \
+    signal site situ smtplib socket socketserver sqlite3 ssl stat statistics string stringprep struct \
+    subprocess symtable sys sysconfig syslog tarfile tempfile termios test textwrap threading time \
+    timeit tkinter token tokenize tomllib trace traceback tracemalloc tty types typing unicodedata \
+    unittest urllib uuid venv warnings wave weakref webbrowser wsgiref xml xmlrpc zipapp zipfile \
+    zipimport zlib zoneinfo";
 
 /// Names that generated code uses itself (`_x`), that Python changes within classes (`__x`), or that mean
 /// something to it (`__x__`, and `_x_` in enums). With three underscores at the end, they are none of these.
@@ -202,7 +103,7 @@ fn packages(
     for (outer, names) in inner {
         let is_taken = |name: &str| match outer {
             // What lies outside of modules is in a file beside the packages.
-            "" => MODULES.contains(&name),
+            "" => MODULES.split_whitespace().any(|it| it == name),
             _ => scopes.get(outer).is_some_and(|it| it.is_taken(name)),
         };
         let reserved = |name: &str| is_keyword(name) || name.starts_with("__") || is_taken(name);
