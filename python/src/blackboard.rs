@@ -3,6 +3,8 @@
 //! A reader copies a value into private memory, and its members are checked when they are read, as those of
 //! messages are. A writer sets messages of any form; one that it has lent for editing is copied as it is.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use situ_bus::{
     BlackboardReaderError, BlackboardWriterError, Encoding, GetValueError, RawBlackboardReader,
@@ -140,10 +142,12 @@ impl BlackboardWriterHandle {
 
     /// Replaces the value of a key, and returns its new version.
     fn _set(&self, py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
-        // What `_edit` has lent has the bytes of a value, and is not converted.
+        // What `_edit` has lent has the bytes of a value, and is not converted. A struct within it is.
         if let Ok(message) = value.cast::<Struct>()
             && let Some((view, 0)) = message.get().view()
-            && std::sync::Arc::ptr_eq(&view.types, &self.types.types)
+            && let (types, plan) = message.get().plan(py)?
+            && Arc::ptr_eq(&types, &self.types.types)
+            && plan.id == self.types.id
         {
             let memory = view.hold.memory(py)?;
             if memory.writable

@@ -307,6 +307,11 @@ impl Converter<'_, '_> {
         let mut defaults = None;
         let mut values = Vec::with_capacity(plan.members.len());
         let dict = object.cast::<PyDict>().ok();
+        // An object that has none of the members is a mistake, and no message of defaults.
+        let expected = || {
+            wrong(&format!("a {} (a message, or a dict of its members)", self.types.schema.name(id)), object)
+        };
+        let mut has_one = dict.is_some() || plan.members.is_empty();
         if let Some(dict) = dict {
             for key in dict.keys() {
                 let name = key.extract::<String>().map_err(|_| wrong("the name of a member", &key))?;
@@ -314,12 +319,10 @@ impl Converter<'_, '_> {
                     return Err(Fail::new(no_member(self.types, id, &name)));
                 }
             }
-        } else if !object.is_instance_of::<Struct>() && !plan.members.is_empty() {
+        } else {
             let is_plain = object.is_instance_of::<PyInt>() || object.is_instance_of::<PyString>();
-            let has_one = plan.members.iter().any(|it| object.hasattr(&*it.name).unwrap_or(false));
-            if is_plain || object.is_none() || !has_one {
-                let name = self.types.schema.name(id);
-                return Err(wrong(&format!("a {name} (a message, or a dict of its members)"), object));
+            if !has_one && (is_plain || object.is_none()) {
+                return Err(expected());
             }
         }
         for (index, member) in plan.members.iter().enumerate() {
@@ -331,6 +334,7 @@ impl Converter<'_, '_> {
                     Err(_) => object.getattr_opt(&*member.name)?,
                 },
             };
+            has_one |= given.is_some();
             values.push(match given {
                 Some(given) => self.member(member, &given).map_err(|fail| fail.within(&member.name))?,
                 None => {
@@ -341,6 +345,9 @@ impl Converter<'_, '_> {
                     found.map(|(_, value)| value.clone()).ok_or_else(|| Fail::new("it has no default"))?
                 }
             });
+        }
+        if !has_one {
+            return Err(expected());
         }
         Ok(Value::Record(Record::new(plan.names.clone(), values)))
     }

@@ -126,3 +126,22 @@ def test_hostile_values_are_errors_of_their_members(node):
     with pytest.raises(situ.MalformedError, match="200"):
         reader["a"].text
     assert reader["a"].yes is False
+
+
+def test_what_is_lent_of_another_type_is_no_value(node):
+    text = "@flat struct A { double x; }; @flat struct B { double y; }; @flat struct C { A a; };"
+    schema = situ.Schema(text=text)
+    writers = {name: node.blackboard_writer(name, ["k"], type=schema.find(name)) for name in "ABC"}
+    writers["B"]["k"] = {"y": 2.0}
+    with writers["B"].edit("k") as lent:
+        with pytest.raises(situ.ConversionError):
+            writers["A"]["k"] = lent
+    with writers["C"].edit("k") as lent:
+        lent.a.x = 5.0
+        # A struct in it lies where the value begins, and is as large.
+        writers["A"]["k"] = lent.a
+        with pytest.raises(situ.ConversionError):
+            writers["C"]["k"] = lent.a
+        lent.a.x = 6.0
+    assert node.blackboard_reader("A")["k"].x == 5.0
+    assert node.blackboard_reader("C")["k"].a.x == 6.0
