@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import traceback
 import warnings
+import weakref
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _native
@@ -12,6 +15,41 @@ from ._node import Node, SchemaLike, TypeLike, find_type
 
 PathLike = Union[str, "os.PathLike[str]"]
 Topics = Union[str, Iterable[str], None]
+
+
+#: Files that a program writes. At the end of the interpreter not every object is deleted, and what it has not
+#: written would be lost.
+_open: "weakref.WeakSet[_Ending]" = weakref.WeakSet()
+
+
+class _Ending:
+    """What writes a file. One that is dropped, or that is there when the interpreter ends, is ended, and warns."""
+
+    _handle: Union[_native.RecordWriter, _native.Recorder]
+
+    def _end(self) -> None:
+        raise NotImplementedError
+
+    def _end_late(self) -> None:
+        # Without a handle, it could not be made. In a forked child, the file is its parent's.
+        handle = getattr(self, "_handle", None)
+        if handle is not None and handle.is_open():
+            try:
+                warnings.warn(f"{self!r} was dropped before its end", ResourceWarning, source=self)
+            finally:
+                self._end()
+
+    def __del__(self) -> None:
+        self._end_late()
+
+
+@atexit.register
+def _end_all() -> None:
+    for it in list(_open):
+        try:
+            it._end_late()
+        except Exception:
+            traceback.print_exc()
 
 
 def _patterns(topics: Topics) -> List[str]:
@@ -186,7 +224,7 @@ def open_record(path: PathLike) -> Record:
     return Record(path)
 
 
-class RecordWriter:
+class RecordWriter(_Ending):
     """Writes a recording of a program's own messages.
 
     >>> with situ.RecordWriter("numbers.mcap") as writer:      # doctest: +SKIP
@@ -194,12 +232,17 @@ class RecordWriter:
     ...     writer.write("numbers", Number(value=7))
 
     The end of the ``with`` block finishes the file, and raises RecordError if messages are missing in it.
+    Without it, call `finish`. A writer that is dropped finishes the file, too, and warns.
     """
+
+    _handle: _native.RecordWriter
 
     def __init__(
         self, path: PathLike, *, compression: str = "none", overwrite: bool = False, checksums: bool = False
     ) -> None:
-        self._writer = _native.RecordWriter(os.fspath(path), compression, overwrite, checksums)
+        self._path = os.fspath(path)
+        self._handle = _native.RecordWriter(self._path, compression, overwrite, checksums)
+        _open.add(self)
         self._topics: Dict[str, Tuple[int, _native.Type, bool]] = {}
 
     def add_topic(
@@ -220,7 +263,7 @@ class RecordWriter:
         if handle is None:
             raise SchemaError(f"the type of {topic} is not known: give a class of messages, or a name and its schema")
         chosen = storage or ("flat" if handle.is_flat else "cdr")
-        self._topics[topic] = (self._writer.add_topic(topic, handle, chosen), handle, chosen == "region")
+        self._topics[topic] = (self._handle.add_topic(topic, handle, chosen), handle, chosen == "region")
 
     def write(
         self, topic: str, message: Any, *, log_time_ns: Optional[int] = None, publish_time_ns: Optional[int] = None
@@ -239,15 +282,20 @@ class RecordWriter:
             raise RecordError(f"the messages of {topic} are regions: give the bytes of an image")
         else:
             data = handle.to_cdr(message)
-        self._writer.write(number, data, log_time_ns, publish_time_ns)
+        self._handle.write(number, data, log_time_ns, publish_time_ns)
 
     def flush(self) -> None:
         """Waits until all messages so far are in the file, not necessarily on the disk."""
-        self._writer.flush()
+        self._handle.flush()
 
     def finish(self) -> None:
         """Writes the rest and the summary. RecordError if messages are missing. Further calls do nothing."""
-        self._writer.finish()
+        self._handle.finish()
+
+    _end = finish
+
+    def __repr__(self) -> str:
+        return f"<RecordWriter of {self._path!r}>"
 
     def __enter__(self) -> "RecordWriter":
         return self
@@ -269,11 +317,14 @@ class TopicCounts(NamedTuple):
     unreadable: int
 
 
-class Recording:
+class Recording(_Ending):
     """A recording of topics, which runs on a thread of its own: see `record`."""
 
-    def __init__(self, handle: _native.Recorder, node: Optional[Node]) -> None:
-        self._handle, self._node = handle, node
+    _handle: _native.Recorder
+
+    def __init__(self, handle: _native.Recorder, node: Optional[Node], path: str) -> None:
+        self._handle, self._node, self._path = handle, node, path
+        _open.add(self)
         #: What was recorded, once it is stopped.
         self.topics: List[TopicCounts] = []
         self._unwritten = 0
@@ -293,17 +344,26 @@ class Recording:
 
         What is lost is warned of and counted. RecordError if writing failed. Further calls do nothing.
         """
-        ended = self._handle.stop()
-        for text in self._handle.warnings():
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
-        if self._node is not None:
-            self._node.close()
-        if ended is None:
-            return
-        topics, self._unwritten, error = ended
-        self.topics = [TopicCounts(*it) for it in topics]
-        if error is not None:
-            raise error
+        try:
+            ended = self._handle.stop()
+        finally:
+            if self._node is not None:
+                self._node.close()
+        error = None
+        if ended is not None:
+            topics, self._unwritten, error = ended
+            self.topics = [TopicCounts(*it) for it in topics]
+        try:
+            for text in self._handle.warnings():
+                warnings.warn(text, RuntimeWarning, stacklevel=2)
+        finally:
+            if error is not None:
+                raise error
+
+    _end = stop
+
+    def __repr__(self) -> str:
+        return f"<Recording into {self._path!r}>"
 
     def __enter__(self) -> "Recording":
         return self
@@ -335,18 +395,23 @@ def record(
     never wait for it: messages that are lost are counted, and warned of.
     """
     own = Node("recorder") if node is None else None
-    handle = _native.Recorder(
-        own or node,
-        os.fspath(path),
-        _patterns(topics),
-        _patterns(exclude),
-        services,
-        project,
-        compression,
-        overwrite,
-        checksums,
-    )
-    return Recording(handle, own)
+    try:
+        handle = _native.Recorder(
+            own or node,
+            os.fspath(path),
+            _patterns(topics),
+            _patterns(exclude),
+            services,
+            project,
+            compression,
+            overwrite,
+            checksums,
+        )
+    except BaseException:
+        if own is not None:
+            own.close()
+        raise
+    return Recording(handle, own, os.fspath(path))
 
 
 def play(

@@ -17,9 +17,11 @@
 //! ```
 //!
 //! All are sequentially consistent: either the thread sees that the interpreter ends, or the exit waits for
-//! it.
+//! it. The thread that ends the interpreter goes on: it runs what is registered for the exit, and `__del__`.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -64,33 +66,50 @@ pub fn after_fork_in_child() {
 
 static ENDS: AtomicBool = AtomicBool::new(false);
 static LEAVING: AtomicU64 = AtomicU64::new(0);
+/// The thread that ends the interpreter.
+static ENDING: OnceLock<ThreadId> = OnceLock::new();
 
 /// How long the end of the interpreter waits for threads that are about to take the GIL.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Announces that this thread is about to take the GIL. Does not return if the interpreter ends.
+fn announce() {
+    LEAVING.fetch_add(1, Ordering::SeqCst);
+    if ENDS.load(Ordering::SeqCst) && ENDING.get() != Some(&thread::current().id()) {
+        LEAVING.fetch_sub(1, Ordering::SeqCst);
+        loop {
+            thread::park();
+        }
+    }
+}
 
 /// Runs something that may wait without the GIL. It must hold no lock when it returns.
 pub fn detached<R: Send>(py: Python<'_>, run: impl FnOnce() -> R + Send) -> R {
     let result = py.detach(|| {
         let result = run();
-        LEAVING.fetch_add(1, Ordering::SeqCst);
-        if ENDS.load(Ordering::SeqCst) {
-            LEAVING.fetch_sub(1, Ordering::SeqCst);
-            loop {
-                std::thread::park();
-            }
-        }
+        announce();
         result
     });
     LEAVING.fetch_sub(1, Ordering::SeqCst);
     result
 }
 
+/// Runs something with the GIL, within `detached`. It must hold no lock that others need.
+pub fn attached<R>(run: impl FnOnce(Python<'_>) -> R) -> R {
+    announce();
+    Python::attach(|py| {
+        LEAVING.fetch_sub(1, Ordering::SeqCst);
+        run(py)
+    })
+}
+
 /// Called at the end of the interpreter, by its main thread.
 #[pyfunction]
 pub fn at_exit(py: Python<'_>) {
+    ENDING.get_or_init(|| thread::current().id());
     ENDS.store(true, Ordering::SeqCst);
     let begun = Instant::now();
     while LEAVING.load(Ordering::SeqCst) > 0 && begun.elapsed() < PATIENCE {
-        py.detach(|| std::thread::sleep(Duration::from_micros(200)));
+        py.detach(|| thread::sleep(Duration::from_micros(200)));
     }
 }

@@ -237,6 +237,11 @@ impl RecordWriter {
         added.map_err(|error| Error::Record.error(py, error))
     }
 
+    /// Whether it is a file of this process that is not finished.
+    fn is_open(&self, py: Python<'_>) -> bool {
+        self.process.is_this() && process::detached(py, || lock(&self.writer).is_some())
+    }
+
     /// Waits until all messages are in the file.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let flushed = self.with(py, |writer| writer.writer().flush_and_wait())?;
@@ -246,9 +251,12 @@ impl RecordWriter {
     /// Ends the file. Returns the number of messages, and the size of the file. Later calls return `None`.
     fn finish(&self, py: Python<'_>) -> PyResult<Option<(u64, u64)>> {
         self.process.check(py, "the recording")?;
-        let writer = lock(&self.writer).take();
-        let Some(writer) = writer else { return Ok(None) };
-        let written = process::detached(py, || writer.finish());
+        // Another thread may have the lock and wait for the disk.
+        let written = process::detached(py, || {
+            let writer = lock(&self.writer).take();
+            writer.map(TopicWriter::finish)
+        });
+        let Some(written) = written else { return Ok(None) };
         match written_error(py, &written) {
             Some(error) => Err(error),
             None => {

@@ -49,7 +49,9 @@ fn run(mut recorder: Recorder, shared: &Shared) -> Ended {
         failure = recorder.step(STEP).err().map(|error| error.to_string());
         lock(&shared.warnings).extend(recorder.take_warnings());
     }
-    (recorder.finish(), failure)
+    let mut report = recorder.finish();
+    lock(&shared.warnings).append(&mut report.warnings);
+    (report, failure)
 }
 
 #[pymethods]
@@ -95,8 +97,13 @@ impl RecorderHandle {
         lock(&self.thread).as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Ends the recording. Returns for each topic its name, type, and the numbers of messages, bytes, lost and
-    /// unreadable messages, and then the error, if there was one. Later calls return `None`.
+    /// Whether it is a recording of this process that was not stopped.
+    fn is_open(&self) -> bool {
+        self.process.is_this() && lock(&self.thread).is_some()
+    }
+
+    /// Ends the recording. Returns for each topic its name, type, and the numbers of messages, bytes, lost
+    /// and unreadable messages, and then the error, if there was one. Later calls return `None`.
     #[allow(clippy::type_complexity, reason = "a tuple for the half in Python")]
     fn stop(
         &self,
@@ -172,7 +179,7 @@ pub fn play_files(
         player.play(&mut |_| {
             if looked.elapsed() >= SIGNALS {
                 looked = Instant::now();
-                if let Err(raised) = Python::attach(|py| py.check_signals()) {
+                if let Err(raised) = process::attached(|py| py.check_signals()) {
                     signal = Some(raised);
                     return Command::Stop;
                 }

@@ -161,8 +161,8 @@ impl<'py> Access<'_, 'py> {
                 if zero != [0] {
                     return Err(self.malformed("no zero follows the text"));
                 }
-                // Of a copy: Python's decoder reads bytes again after it has looked at them, and another process
-                // may change them meanwhile.
+                // Of a copy: Python's decoder reads bytes again after it has looked at them, and another
+                // process may change them meanwhile.
                 let mut short = [0; SHORT];
                 let long;
                 let copy: &[u8] = match short.get_mut(..text.len()) {

@@ -244,3 +244,50 @@ def test_works_without_numpy(root):
     )
     expected = "[[1, 2], [3, 4]] [0.5] -1 2 2 {'x': [[1, 2], [3, 4]], 'few': [0.5], 'raw': [-1, 2]}"
     assert finish(process) == expected + " P(x=[[1, 2], [3, 4]], few=[0.5], raw=[-1, 2])"
+
+
+def test_what_runs_at_the_end_of_the_interpreter_may_close(root):
+    process = run(
+        """
+        import atexit
+
+        class Robot:
+            def __init__(self):
+                self.node = situ.Node("robot")
+
+            def __del__(self):
+                self.node.close()
+                print("deleted", flush=True)
+
+        def last():
+            node.close()
+            print("last", flush=True)
+
+        # What is registered before the import runs after what the import registers.
+        atexit.register(last)
+        import situ
+
+        node, robot = situ.Node("a"), Robot()
+        """
+    )
+    assert finish(process) == "last\ndeleted"
+
+
+def test_the_end_of_the_interpreter_ends_a_player(root, tmp_path):
+    process = run(
+        """
+        import sys, threading, time, situ
+        type = situ.Schema(text="struct P { long x; };").find("P")
+        with situ.RecordWriter(sys.argv[1]) as writer:
+            writer.add_topic("p", type)
+            writer.write("p", {"x": 1}, log_time_ns=0)
+            writer.write("p", {"x": 2}, log_time_ns=3600 * 10**9)
+        subscriber = situ.Node("a").subscriber("p", type=type)
+        threading.Thread(target=situ.play, args=[sys.argv[1]], daemon=True).start()
+        print(subscriber.recv(60).x)
+        time.sleep(0.1)
+        """,
+        tmp_path / "p.mcap",
+    )
+    out, err = process.communicate(timeout=100)
+    assert (out, err, process.returncode) == ("1\n", "", 0)

@@ -1,11 +1,15 @@
 """Recordings: what a program writes comes back; topics are recorded and played; what goes wrong."""
 
+import gc
+import os
 import pathlib
+import signal
 import struct
 import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -85,8 +89,6 @@ def test_play_ends_with_the_signal_of_the_program(path, node, schema):
         writer.add_topic("points", "t::Point", schema=schema)
         writer.write("points", {}, log_time_ns=0)
         writer.write("points", {}, log_time_ns=3600 * 10**9)
-    import signal
-
     timer = threading.Timer(0.3, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
@@ -154,6 +156,141 @@ def test_a_damaged_part_is_an_error_and_the_rest_is_read(path, schema):
     assert next(messages).value.x == 1
     with pytest.raises(StopIteration):
         next(messages)
+
+
+LIMITED = """
+import resource, signal, sys
+import situ
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+type = situ.Schema(text="struct P { sequence<octet> bytes; };").find("P")
+
+def write(path):
+    writer = situ.RecordWriter(path)
+    writer.add_topic("p", type)
+    for _ in range(10):
+        writer.write("p", {"bytes": bytes(1000)})
+    return writer
+"""
+
+
+def run(text, *arguments):
+    program = [sys.executable, "-X", "faulthandler", "-c", text, *map(str, arguments)]
+    environment = dict(os.environ, PYTHONPATH=str(pathlib.Path(situ.__file__).parents[1]))
+    return subprocess.run(program, capture_output=True, text=True, timeout=100, env=environment)
+
+
+def test_a_writer_that_is_dropped_finishes_its_file_and_warns(path, schema):
+    writer = situ.RecordWriter(path)
+    writer.add_topic("points", "t::Point", schema=schema)
+    writer.write("points", {"x": 1})
+    with pytest.warns(ResourceWarning, match="test.mcap"):
+        del writer
+        gc.collect()
+    assert situ.open_record(path).is_complete and len(situ.open_record(path)) == 1
+    with pytest.raises(situ.RecordError):
+        situ.RecordWriter(path)
+    gc.collect()
+
+
+def test_what_a_dropped_writer_could_not_write_is_told(path):
+    ran = run(LIMITED + "write(sys.argv[1])\nprint('on')", path)
+    assert ran.stdout == "on\n" and ran.returncode == 0
+    assert "RecordError: 10 messages are not in the file" in ran.stderr
+
+
+@pytest.mark.parametrize("keep", ["kept = write(path)", "def f(it): event.wait()\nimport threading; event = threading.Event(); "
+                                  "threading.Thread(target=f, args=[write(path)], daemon=True).start()"])  # fmt: skip
+def test_the_end_of_the_interpreter_finishes_files(path, keep):
+    ran = run(LIMITED + "path = sys.argv[1]\n" + keep, path)
+    assert "RecordError: 10 messages are not in the file" in ran.stderr
+    unlimited = LIMITED.replace("4096", "1 << 20")
+    path.unlink()
+    ran = run(unlimited + "path = sys.argv[1]\n" + keep, path)
+    assert ran.stderr == "" and situ.open_record(path).is_complete and len(situ.open_record(path)) == 10
+
+
+def test_the_end_of_the_interpreter_ends_recordings(path, root):
+    text = """
+import sys, threading, situ
+type = situ.Schema(text="struct P { long x; };").find("P")
+node = situ.Node("a")
+publisher = node.publisher("p", type=type)
+recording = situ.record(sys.argv[1], node=node)
+publisher.publish(x=1)
+threading.Thread(target=lambda it: threading.Event().wait(), args=[recording], daemon=True).start()
+"""
+    ran = run(text, path)
+    assert ran.returncode == 0 and ran.stderr == ""
+    assert situ.open_record(path).is_complete and len(situ.open_record(path)) == 1
+
+
+def test_a_forked_child_leaves_the_file_to_its_parent(path, schema):
+    writer = situ.RecordWriter(path)
+    writer.add_topic("points", "t::Point", schema=schema)
+    writer.write("points", {"x": 1})
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            try:
+                writer.write("points", {"x": 2})
+            except situ.ForkedError:
+                del writer
+                gc.collect()
+                code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    writer.finish()
+    assert len(situ.open_record(path)) == 1
+
+
+def test_other_threads_run_while_one_waits_for_the_disk(path, schema):
+    # A pipe that nobody reads is a slow disk.
+    text = """
+import os, sys, threading, time, situ
+type = situ.Schema(text="struct P { sequence<octet> bytes; };").find("P")
+reader = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
+os.set_blocking(reader, True)
+writer = situ.RecordWriter(sys.argv[1], overwrite=True)
+writer.add_topic("p", type)
+writer.write("p", {"bytes": bytes(2 << 20)})
+first = threading.Thread(target=writer.flush)
+first.start()
+time.sleep(0.2)
+second = threading.Thread(target=writer.finish)
+second.start()
+time.sleep(0.2)
+assert first.is_alive() and second.is_alive()
+size = 0
+while first.is_alive() or second.is_alive():
+    size += len(os.read(reader, 1 << 16))
+print(size > 1 << 20)
+"""
+    os.mkfifo(path)
+    ran = run(text, path)
+    assert ran.stdout == "True\n", ran.stderr
+
+
+def test_what_a_recording_counted_is_there_although_warnings_are_errors(root):
+    class Ended:
+        def stop(self):
+            return [("p", "P", 2, 10, 1, 0)], 0, situ.RecordError("the disk is full")
+
+        def warnings(self):
+            return ["topic p: messages are lost"]
+
+        def is_open(self):
+            return False
+
+    node = situ.Node("own")
+    recording = situ.Recording(Ended(), node, "x.mcap")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(situ.RecordError, match="the disk is full"):
+            recording.stop()
+    assert recording.missing == 1 and node.is_closed
 
 
 def test_the_books_code_runs(path):
