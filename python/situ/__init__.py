@@ -40,6 +40,7 @@ from ._errors import (
 )
 from ._native import (
     Array,
+    DeviceArray,
     Event,
     GuardCondition,
     ListView,
@@ -118,6 +119,7 @@ __all__ = [
     "CallError",
     "Client",
     "ConversionError",
+    "DeviceArray",
     "Error",
     "Event",
     "Executor",

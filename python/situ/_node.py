@@ -116,7 +116,7 @@ class Node(_native.Node, Closing):
         Quality of service: `reliable`, `durability` (`volatile`, `transient_local`), `depth`, `block` (how
         many seconds it waits for room; None: for ever; 0: never), `deadline`, `lifespan`, `liveliness`
         (`automatic`, `manual`), `lease`, `best_available`, `user_data`. `domain` is the memory domain of
-        bodies. Python writes bodies in the memory of the host only.
+        bodies, such as `cuda:0`. Bulk members of loans are then `DeviceArray`s, which other libraries fill.
         """
         _check(_PUBLISHER, qos)
         existing = self._topic(topic)
@@ -176,7 +176,8 @@ class Node(_native.Node, Closing):
 
         Quality of service: `reliable`, `durability`, `keep_last`, `deadline`, `liveliness`, `lease`,
         `best_available`, `max_held` (how many messages it may hold), `trust` (`same_user`, `everyone`,
-        `nobody`), `reception_times`, `user_data`. It takes messages in the memory of the host.
+        `nobody`), `reception_times`, `user_data`. `domain` is the memory domain where it takes messages, such as
+        `cuda:0`. Bulk members are `DeviceArray`s there.
         """
         _check(_SUBSCRIBER, qos)
         existing = self._topic(topic)

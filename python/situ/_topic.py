@@ -96,6 +96,7 @@ class Subscriber(_native.Subscriber, Stream[M], Generic[M]):
     if TYPE_CHECKING:
 
         def take(self) -> Optional[M]: ...
+        def take_on(self, stream: Any, /) -> Optional[M]: ...
 
     def recv(self, timeout: Optional[float] = None, *, spin: float = 0.0) -> M:
         """Waits for the next message.

@@ -246,19 +246,8 @@ impl Array {
                 "the memory is on the host, and is not copied to other devices",
             ));
         }
-        let code = match (this.typestr.as_bytes().get(1), &this.of) {
-            (Some(b'i'), None) => 0,
-            (Some(b'u'), None) => 1,
-            (Some(b'f'), None) => 2,
-            (Some(b'b'), None) => 6,
-            _ => {
-                return Err(PyBufferError::new_err(
-                    "structs have no form in DLPack: take one of their members",
-                ));
-            }
-        };
+        let form = Form::of(&this.typestr, this.of.is_some())?;
         let versioned = max_version.is_some_and(|version| version.0 >= 1);
-        let data_type = DataType { code, bits: (this.item_size * 8) as u8, lanes: 1 };
         let owned;
         let source = if copy == Some(true) {
             let memory = Memory::of_bytes(this.bytes(), &[], true)
@@ -284,21 +273,8 @@ impl Array {
         if !source.address.is_multiple_of(source.item_size.max(1) as usize) {
             return Err(PyBufferError::new_err("the elements are not aligned: copy them"));
         }
-        let mut shape: Vec<i64> = source.shape.iter().map(|it| *it as i64).collect();
-        let mut strides = vec![1i64; shape.len()];
-        for at in (0..shape.len().saturating_sub(1)).rev() {
-            strides[at] = strides[at + 1] * shape[at + 1].max(1);
-        }
-        let tensor = Tensor {
-            data: source.address as *mut c_void,
-            device: Device { kind: CPU, id: 0 },
-            ndim: shape.len() as i32,
-            data_type,
-            shape: shape.as_mut_ptr(),
-            strides: strides.as_mut_ptr(),
-            byte_offset: 0,
-        };
-        let kept = Kept { _memory: source.memory.clone(), _shape: shape, _strides: strides };
+        let (device, data_type) = (Device { kind: CPU, id: 0 }, form.data_type(this.item_size));
+        let (tensor, kept) = Kept::tensor(&source.memory, source.address, device, data_type, &source.shape);
         let flags = u64::from(!source.memory.writable) | if copy == Some(true) { 2 } else { 0 };
         capsule(py, tensor, kept, versioned, flags)
     }
@@ -324,26 +300,59 @@ impl Array {
 }
 
 /// `kDLCPU`.
-const CPU: i32 = 1;
+pub const CPU: i32 = 1;
 
 /// `DLDevice`.
 #[repr(C)]
-struct Device {
-    kind: i32,
-    id: i32,
+pub struct Device {
+    pub kind: i32,
+    pub id: i32,
+}
+
+/// `DLDataTypeCode`.
+pub struct Form(u8);
+
+impl Form {
+    /// That of numbers of this kind.
+    pub fn of(typestr: &str, is_struct: bool) -> PyResult<Self> {
+        let code = match typestr.as_bytes().get(1) {
+            Some(b'i') if !is_struct => 0,
+            Some(b'u') if !is_struct => 1,
+            Some(b'f') if !is_struct => 2,
+            Some(b'b') if !is_struct => 6,
+            _ => {
+                return Err(PyBufferError::new_err(
+                    "structs have no form in DLPack: take one of their members",
+                ));
+            }
+        };
+        Ok(Self(code))
+    }
+
+    /// Numbers of this size.
+    pub fn data_type(&self, size: u64) -> DataType {
+        DataType { code: self.0, bits: (size * 8) as u8, lanes: 1 }
+    }
 }
 
 /// `DLDataType`.
 #[repr(C)]
-struct DataType {
+pub struct DataType {
     code: u8,
     bits: u8,
     lanes: u16,
 }
 
+impl DataType {
+    /// Bytes.
+    pub fn bytes() -> Self {
+        Self { code: 1, bits: 8, lanes: 1 }
+    }
+}
+
 /// `DLTensor`.
 #[repr(C)]
-struct Tensor {
+pub struct Tensor {
     data: *mut c_void,
     device: Device,
     ndim: i32,
@@ -354,10 +363,37 @@ struct Tensor {
 }
 
 /// What a tensor keeps: the memory, and the lists that it points to.
-struct Kept {
+pub struct Kept {
     _memory: Arc<Memory>,
     _shape: Vec<i64>,
     _strides: Vec<i64>,
+}
+
+impl Kept {
+    /// A tensor of these lengths at an address in the memory, and what it keeps.
+    pub fn tensor(
+        memory: &Arc<Memory>,
+        address: usize,
+        device: Device,
+        data_type: DataType,
+        shape: &[u64],
+    ) -> (Tensor, Self) {
+        let mut shape: Vec<i64> = shape.iter().map(|it| *it as i64).collect();
+        let mut strides = vec![1i64; shape.len()];
+        for at in (0..shape.len().saturating_sub(1)).rev() {
+            strides[at] = strides[at + 1] * shape[at + 1].max(1);
+        }
+        let tensor = Tensor {
+            data: address as *mut c_void,
+            device,
+            ndim: shape.len() as i32,
+            data_type,
+            shape: shape.as_mut_ptr(),
+            strides: strides.as_mut_ptr(),
+            byte_offset: 0,
+        };
+        (tensor, Self { _memory: memory.clone(), _shape: shape, _strides: strides })
+    }
 }
 
 /// `DLManagedTensor`.
@@ -412,7 +448,8 @@ unsafe extern "C" fn destroy(capsule: *mut ffi::PyObject) {
     }
 }
 
-fn capsule(
+/// A capsule of a tensor.
+pub fn capsule(
     py: Python<'_>,
     tensor: Tensor,
     kept: Kept,

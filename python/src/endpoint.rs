@@ -77,11 +77,17 @@ impl<T: Send> Endpoint<T> {
     }
 
     /// As `with`, without the GIL.
-    pub fn with_detached<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&T) -> R + Send) -> PyResult<R> {
+    pub fn without_gil<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&T) -> R + Send) -> PyResult<R> {
         self.check(py)?;
         let used = process::detached(py, || lock(&self.raw).as_ref().map(with));
-        py.check_signals()?;
         used.ok_or_else(|| self.closed(py))
+    }
+
+    /// As `without_gil`. Then it looks for signals, whose exception takes the place of the result.
+    pub fn with_detached<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&T) -> R + Send) -> PyResult<R> {
+        let used = self.without_gil(py, with);
+        py.check_signals()?;
+        used
     }
 
     /// Uses the participant, or `None` if it is closed, without Python. In a forked child nothing is done: it

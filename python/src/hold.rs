@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use situ_bus::{DetachedLoan, RawSample};
 
+use crate::device::{DeviceBody, keep_until_passed};
 use crate::errors::Kind;
 use crate::port::Port;
 use crate::sync::lock;
@@ -34,6 +35,33 @@ pub enum Owner {
     /// Private bytes: one allocation, the body behind the head.
     Bytes(#[allow(dead_code, reason = "keeps the bytes")] Box<[u64]>),
 }
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        match self {
+            Self::Loan(port, loan) => {
+                if let Some(loan) = loan.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+                    port.take_back(loan);
+                }
+            }
+            Self::Service(loan) => {
+                if let Some(loan) = loan.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+                    loan.take_back();
+                }
+            }
+            Self::Sample(_) | Self::Bytes(_) => {}
+        }
+    }
+}
+
+/// An owner that streams keep.
+struct Kept(#[allow(dead_code, reason = "it is only kept")] Owner);
+
+// SAFETY: nobody uses it any more. What its end does takes the locks of the publisher, as the end of any
+// memory does, which arrays may bring about on any thread.
+unsafe impl Send for Kept {}
+// SAFETY: as above.
+unsafe impl Sync for Kept {}
 
 /// A loan of a client or a server.
 pub trait ServiceLoan: Send {
@@ -54,6 +82,8 @@ pub struct Memory {
     /// Whether this process may write it.
     pub writable: bool,
     pub owner: Owner,
+    /// The body, if it is in the memory of a device. Then there are no bytes of it here.
+    pub device: Option<Box<DeviceBody>>,
     /// Its number in the list of held samples, while such a list is kept.
     taken: Option<u64>,
 }
@@ -68,6 +98,8 @@ impl Memory {
     /// The memory of a message that was taken.
     pub fn of_sample(sample: RawSample, taken: Option<u64>) -> Arc<Self> {
         let (head, body) = (sample.head_in_place(), sample.body_in_place());
+        let is_elsewhere = body.is_empty() && sample.body_size() > 0;
+        let device = is_elsewhere.then(|| DeviceBody::of(&sample.span()));
         Arc::new(Self {
             head: head.as_ptr().cast_mut(),
             head_size: head.len(),
@@ -75,19 +107,21 @@ impl Memory {
             body_size: body.len(),
             writable: false,
             owner: Owner::Sample(sample),
+            device,
             taken,
         })
     }
 
-    /// The memory of a loan, whose head and body are these.
+    /// The memory of a loan, whose head and body are these. The body may be on a device instead.
     pub fn of_loan(
         port: Arc<Port>,
         loan: DetachedLoan,
         (head, head_size): (*mut u8, usize),
         (body, body_size): (*mut u8, usize),
+        device: Option<Box<DeviceBody>>,
     ) -> Arc<Self> {
         let owner = Owner::Loan(port, Mutex::new(Some(loan)));
-        Arc::new(Self { head, head_size, body, body_size, writable: true, owner, taken: None })
+        Arc::new(Self { head, head_size, body, body_size, writable: true, owner, device, taken: None })
     }
 
     /// The memory of a request or a reply that is lent.
@@ -97,7 +131,7 @@ impl Memory {
         (body, body_size): (*mut u8, usize),
     ) -> Arc<Self> {
         let owner = Owner::Service(Mutex::new(Some(loan)));
-        Arc::new(Self { head, head_size, body, body_size, writable: true, owner, taken: None })
+        Arc::new(Self { head, head_size, body, body_size, writable: true, owner, device: None, taken: None })
     }
 
     /// Whether it is a loan of a client or a server of this kind that `fits`.
@@ -128,6 +162,7 @@ impl Memory {
             body_size: body.len(),
             writable,
             owner: Owner::Bytes(bytes),
+            device: None,
             taken: None,
         }))
     }
@@ -175,15 +210,13 @@ impl Drop for Memory {
         if let Some(number) = self.taken {
             lock(&TAKEN).remove(&number);
         }
-        if let Owner::Loan(port, loan) = &mut self.owner
-            && let Some(loan) = loan.get_mut().unwrap_or_else(PoisonError::into_inner).take()
-        {
-            port.take_back(loan);
-        }
-        if let Owner::Service(loan) = &mut self.owner
-            && let Some(loan) = loan.get_mut().unwrap_or_else(PoisonError::into_inner).take()
-        {
-            loan.take_back();
+        // Work on a device may still use the body.
+        if let Some(device) = &self.device {
+            let streams = device.take_streams();
+            if !streams.is_empty() {
+                let owner = std::mem::replace(&mut self.owner, Owner::Bytes(Box::default()));
+                keep_until_passed(&streams, Kept(owner));
+            }
         }
     }
 }

@@ -15,6 +15,7 @@
 //!     convert        values from objects of Python; objects the other way; union the values of unions
 //!     content        where the content of a message is
 //!     array          numbers in a message's memory, for numpy and DLPack
+//!     device_array   numbers on a device; device bodies there, and the streams that use them
 //!     hold           the memory of messages, and what keeps it
 //!   schema         schemas and types
 //!     types          what the package knows of a type
@@ -30,6 +31,8 @@ mod array;
 mod blackboard;
 mod content;
 mod convert;
+mod device;
+mod device_array;
 mod encode;
 mod endpoint;
 mod errors;
@@ -77,6 +80,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     situ_trace::install();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<array::Array>()?;
+    module.add_class::<device_array::DeviceArray>()?;
     module.add_class::<blackboard::BlackboardReaderHandle>()?;
     module.add_class::<blackboard::BlackboardWriterHandle>()?;
     module.add_class::<events::EventHandle>()?;

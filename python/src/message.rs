@@ -13,6 +13,7 @@ use situ_schema::model::Type;
 use crate::array::Array;
 use crate::content::{Content, State, Struct, View, instantiate};
 use crate::convert::{default_record, no_member, to_member_value, to_struct_value};
+use crate::device::{adopted, handle_of};
 use crate::errors::Kind as Error;
 use crate::hold::{Hold, Memory, Owner};
 use crate::info::{Info, info_of};
@@ -298,6 +299,9 @@ impl Struct {
             Reach::Memory(view, at) => {
                 let memory = view.hold.memory(py)?;
                 let access = Access { py, view: &view, memory: &memory, name };
+                if let Some(array) = access.device_array(&plan.members[index], at)? {
+                    return Ok(Bound::new(py, array)?.into_any());
+                }
                 match access.array_of(&plan.members[index], at)? {
                     Some(array) => Ok(Bound::new(py, array)?.into_any()),
                     None => Err(Error::Conversion.error(py, format!("`{name}` has no numbers in an array"))),
@@ -333,7 +337,11 @@ impl Struct {
     }
 
     /// Publishes a loan, and returns the message's number.
-    fn publish(slf: &Bound<'_, Self>) -> PyResult<u64> {
+    ///
+    /// A body on a device is complete when a stream has passed the work that is enqueued on it by now:
+    /// `stream`, or else the one to which the loan's array was given.
+    #[pyo3(signature = (stream = None))]
+    fn publish(slf: &Bound<'_, Self>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
         let (py, this) = (slf.py(), slf.get());
         if let Some(lender) = this.lender(py) {
             let number = lender.bind(py).call_method1("publish", (slf,))?.extract()?;
@@ -348,11 +356,18 @@ impl Struct {
             let text = "the message was taken, and is no loan: `publisher.publish(message)` sends it again";
             return Err(Error::Publish.error(py, text));
         }
+        let on = match (&hold.memory(py)?.device, stream) {
+            (Some(device), Some(stream)) => Some(adopted(py, device.domain(), handle_of(stream)?)?),
+            (Some(device), None) => device.stream(py)?,
+            // The host has written the message by now.
+            (None, _) => None,
+        };
         match hold.take(PUBLISHED) {
             Ok(memory) => {
                 let Owner::Loan(port, loan) = &memory.owner else { return Ok(0) };
                 let loan = lock(loan).take();
-                loan.map_or(Ok(0), |loan| port.publish(py, loan))
+                drop(memory.device.as_ref().map(|device| device.take_streams()));
+                loan.map_or(Ok(0), |loan| port.publish(py, loan, on.as_deref().map(|it| it as _)))
             }
             Err(None) => hold.memory(py).map(|_| 0),
             Err(Some(arrays)) => {
@@ -380,7 +395,7 @@ impl Struct {
         let (py, this) = (slf.py(), slf.get());
         let is_open = this.lender(py).is_some() || this.is_loan();
         if is_open && kind.is_none() {
-            if let Err(error) = Self::publish(slf) {
+            if let Err(error) = Self::publish(slf, None) {
                 this.release();
                 return Err(error);
             }

@@ -4,11 +4,14 @@
 //! time uses it. A thread that waits for room gives the GIL away, and returns the lock before it takes the
 //! GIL again, so no two threads wait for each other.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use situ_bus::{DetachedLoan, LoanError, PublishError, RawLoan, RawPublisher, Reliability};
+
+use situ_memory::Stream;
 
 use crate::errors::Kind;
 use crate::process::{self, Process};
@@ -21,6 +24,9 @@ pub const SLICE: Duration = Duration::from_millis(50);
 /// A publisher that is shared by its loans.
 pub struct Port {
     raw: Mutex<Option<RawPublisher>>,
+    /// Loans that came back while a thread used the publisher, and whether there are some.
+    returned: Mutex<Vec<Sent>>,
+    has_returned: AtomicBool,
     process: Process,
     topic: String,
     may_wait: bool,
@@ -33,7 +39,16 @@ impl Port {
     pub fn new(raw: RawPublisher, limit: Option<Duration>) -> Self {
         let may_wait = raw.qos().reliability == Reliability::Reliable && limit != Some(Duration::ZERO);
         let topic = raw.topic().to_owned();
-        Self { raw: Mutex::new(Some(raw)), process: Process::this(), topic, may_wait, limit }
+        let (returned, has_returned) = (Mutex::default(), AtomicBool::new(false));
+        Self {
+            raw: Mutex::new(Some(raw)),
+            returned,
+            has_returned,
+            process: Process::this(),
+            topic,
+            may_wait,
+            limit,
+        }
     }
 
     /// Uses the publisher.
@@ -56,6 +71,7 @@ impl Port {
         fill: impl FnOnce(&mut RawLoan<'_>) + Send,
     ) -> PyResult<DetachedLoan> {
         let lent = self.with(py, |raw| {
+            self.drop_returned(raw);
             raw.loan(head.0, head.1, body).map(|mut loan| {
                 fill(&mut loan);
                 Sent(loan.detach())
@@ -64,17 +80,22 @@ impl Port {
         lent.map(Sent::into_inner).map_err(|error| loan_error(py, &error))
     }
 
-    /// Publishes a loan of this publisher.
-    pub fn publish(&self, py: Python<'_>, loan: DetachedLoan) -> PyResult<u64> {
+    /// Publishes a loan of this publisher. If a stream writes it, the stream completes it.
+    pub fn publish(&self, py: Python<'_>, loan: DetachedLoan, mut on: Option<&dyn Stream>) -> PyResult<u64> {
         let begun = Instant::now();
         let mut loan = Sent(loan);
         loop {
+            // Only the first attempt enqueues the completion.
+            let on = on.take();
             let send = |loan: Sent| {
                 self.with_lock(|raw| {
                     // SAFETY: the loan is one of this publisher, which `Memory` keeps together.
-                    unsafe { raw.attach(loan.into_inner()) }
-                        .publish_or_return()
-                        .map_err(|(error, loan)| (error, Sent(loan.detach())))
+                    let loan = unsafe { raw.attach(loan.into_inner()) };
+                    let published = match on {
+                        Some(stream) => loan.publish_on_or_return(stream),
+                        None => loan.publish_or_return(),
+                    };
+                    published.map_err(|(error, loan)| (error, Sent(loan.detach())))
                 })
             };
             self.process.check(py, &format!("the publisher of topic {:?}", self.topic))?;
@@ -103,14 +124,31 @@ impl Port {
         lock(&self.raw).as_ref().map(with)
     }
 
-    /// Returns a loan's memory to the publisher.
+    /// Returns a loan's memory to the publisher. If a thread uses the publisher, which may be this one, the
+    /// memory is free at the next loan.
     pub fn take_back(&self, loan: DetachedLoan) {
         // In a forked child the lock may be held for ever, and the memory is the parent's.
-        if self.process.is_this() {
-            self.with_lock(|raw| {
+        if !self.process.is_this() {
+            return;
+        }
+        lock(&self.returned).push(Sent(loan));
+        self.has_returned.store(true, Ordering::Release);
+        let raw = match self.raw.try_lock() {
+            Ok(raw) => raw,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        if let Some(raw) = raw.as_ref() {
+            self.drop_returned(raw);
+        }
+    }
+
+    fn drop_returned(&self, raw: &RawPublisher) {
+        if self.has_returned.load(Ordering::Relaxed) && self.has_returned.swap(false, Ordering::Acquire) {
+            for loan in std::mem::take(&mut *lock(&self.returned)) {
                 // SAFETY: as in `publish`.
-                drop(unsafe { raw.attach(loan) });
-            });
+                drop(unsafe { raw.attach(loan.into_inner()) });
+            }
         }
     }
 }

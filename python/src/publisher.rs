@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use situ_bus::{Encoding, RawPublisher};
+use situ_memory::HOST;
 
 use crate::array::helpers;
 use crate::content::{State, Struct, instantiate};
 use crate::convert::array_by_dlpack;
+use crate::device::{DeviceBody, release_passed};
 use crate::encode::encode;
 use crate::errors::Kind as Error;
 use crate::events::EventHandle;
@@ -30,6 +32,7 @@ pub struct PublisherHandle {
     encoding: Encoding,
     topic: String,
     user_header: usize,
+    is_on_device: bool,
     template: Option<Template>,
 }
 
@@ -78,7 +81,7 @@ impl PublisherHandle {
             );
             return Err(Error::Publish.error(py, text));
         }
-        port.publish(py, loan)
+        port.publish(py, loan, None)
     }
 }
 
@@ -108,6 +111,7 @@ impl PublisherHandle {
         };
         Ok(Self {
             user_header: raw.user_header_size(),
+            is_on_device: placement.domain != HOST,
             port: Mutex::new(Some(Arc::new(Port::new(raw, limit)))),
             types: handle.types.clone(),
             encoding: description.encoding,
@@ -213,18 +217,25 @@ impl PublisherHandle {
                 Error::Publish.error(py, format!("the messages of topic {:?} are not flat", self.topic))
             );
         };
+        if self.is_on_device {
+            release_passed();
+        }
         let header = self.header(py, user_header)?;
         let (descriptors, end) = template.lay_out(py, sizes)?;
         let port = self.port(py)?;
-        let (mut head, mut body) = ((0, 0), (0, 0));
+        let (mut head, mut body, mut device) = ((0, 0), (0, 0), None);
         let loan = port.lend(py, (template.head.len(), template.align), end as usize, |loan| {
             template.fill(loan.head_bytes(), &descriptors);
             loan.user_header_mut()[..header.len()].copy_from_slice(&header);
             let all = loan.body_bytes();
             body = (all.as_mut_ptr() as usize, all.len());
+            if all.is_empty() && loan.body_size() > 0 {
+                device = Some(DeviceBody::of(&loan.span()));
+            }
             head = (loan.head() as usize, loan.head_size());
         })?;
-        let memory = Memory::of_loan(port, loan, (head.0 as *mut u8, head.1), (body.0 as *mut u8, body.1));
+        let (head, body) = ((head.0 as *mut u8, head.1), (body.0 as *mut u8, body.1));
+        let memory = Memory::of_loan(port, loan, head, body, device);
         let state = State::View { hold: Hold::new(memory), at: 0 };
         instantiate(py, &self.types, self.types.root, state)
     }

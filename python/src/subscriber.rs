@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use situ_bus::{RawSubscriber, Source, TakeError, Waitable};
+use situ_bus::{RawSample, RawSubscriber, Source, TakeError, Waitable};
+use situ_memory::{DomainId, HOST};
 
 use crate::content::Struct;
+use crate::device::{adopted, handle_of, release_passed};
 use crate::endpoint::Endpoint;
 use crate::errors::Kind as Error;
 use crate::events::EventHandle;
@@ -37,11 +39,37 @@ pub fn notes_places() -> bool {
 #[pyclass(frozen, subclass, module = "situ", name = "Subscriber")]
 pub struct SubscriberHandle {
     endpoint: Endpoint<RawSubscriber>,
+    domain: DomainId,
     types: Arc<Types>,
     topic: String,
 }
 
 impl SubscriberHandle {
+    fn take_with(
+        &self,
+        py: Python<'_>,
+        take: impl FnOnce(&RawSubscriber) -> Result<Option<RawSample>, TakeError> + Send,
+    ) -> PyResult<Result<Option<RawSample>, TakeError>> {
+        self.endpoint.without_gil(py, |raw| {
+            release_passed();
+            take(raw)
+        })
+    }
+
+    fn taken_message<'py>(
+        &self,
+        py: Python<'py>,
+        taken: Result<Option<RawSample>, TakeError>,
+    ) -> PyResult<Option<Bound<'py, Struct>>> {
+        let sample = match taken {
+            Ok(Some(sample)) => sample,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(take_error(py, &error)),
+        };
+        let taken = notes_places().then(|| note_taken(&self.topic, place(py)));
+        received(py, &self.types, sample, taken).map(Some)
+    }
+
     /// The source by which a wait set waits for it.
     pub fn source(&self, py: Python<'_>) -> PyResult<Source> {
         self.endpoint.with(py, Waitable::source)
@@ -86,13 +114,18 @@ impl SubscriberHandle {
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let node = node.node(py)?;
-        let description = handle.describe_any_layout(user_header);
         let (qos, placement) = (qos::of_subscriber(options)?, qos::placement(options)?);
+        let description = match placement.domain {
+            HOST => handle.describe_any_layout(user_header),
+            // Only flat messages can be on a device.
+            _ => handle.describe(true, user_header),
+        };
         let raw =
             process::detached(py, || RawSubscriber::create_in(&node, topic, &description, qos, &placement));
         let raw = raw.map_err(|error| Error::Register.error(py, error))?;
         let endpoint = Endpoint::new(raw, format!("the subscriber of topic {topic:?}"));
-        Ok(Self { endpoint, types: handle.types.clone(), topic: topic.to_owned() })
+        let domain = placement.domain;
+        Ok(Self { endpoint, domain, types: handle.types.clone(), topic: topic.to_owned() })
     }
 
     /// The topic's name.
@@ -109,13 +142,24 @@ impl SubscriberHandle {
 
     /// Takes the next message, or `None` if there is none.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, Struct>>> {
-        let sample = match self.endpoint.with(py, RawSubscriber::take)? {
-            Ok(Some(sample)) => sample,
-            Ok(None) => return Ok(None),
-            Err(error) => return Err(take_error(py, &error)),
+        let taken = match self.domain {
+            HOST => self.endpoint.with(py, RawSubscriber::take)?,
+            // It may wait for a device.
+            _ => self.take_with(py, RawSubscriber::take)?,
         };
-        let taken = notes_places().then(|| note_taken(&self.topic, place(py)));
-        received(py, &self.types, sample, taken).map(Some)
+        self.taken_message(py, taken)
+    }
+
+    /// As `take`, in the order of a stream: work that is enqueued on it from now on runs after the work that
+    /// completes or copies the message. Nothing waits.
+    fn take_on<'py>(
+        &self,
+        py: Python<'py>,
+        stream: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, Struct>>> {
+        let stream = adopted(py, self.domain, handle_of(stream)?)?;
+        let taken = self.take_with(py, |raw| raw.take_on(&*stream))?;
+        self.taken_message(py, taken)
     }
 
     /// Waits until there is something to take. Returns whether there is.

@@ -16,6 +16,7 @@ use situ_schema::model::{self, Primitive};
 use crate::array::{Array, helpers, into_numpy};
 use crate::content::{State, View, instantiate};
 use crate::convert::{self, Fail, array_by_dlpack, integer, item_bytes, to_member_value};
+use crate::device_array::DeviceArray;
 use crate::errors::Kind as Error;
 use crate::hold::Memory;
 use crate::objects::{self, enum_object, wide_string};
@@ -78,6 +79,9 @@ impl<'py> Access<'_, 'py> {
     pub fn member(&self, member: &MemberPlan, base: u64) -> PyResult<Bound<'py, PyAny>> {
         let at = base + member.at;
         if member.bulk {
+            if let Some(array) = self.device_array(member, base)? {
+                return Ok(Bound::new(self.py, array)?.into_any());
+            }
             let array = self.bulk(member, at)?;
             return into_numpy(self.py, Bound::new(self.py, array)?);
         }
@@ -91,8 +95,21 @@ impl<'py> Access<'_, 'py> {
         self.value(&member.part, at)
     }
 
-    /// The numbers of a bulk member.
-    fn bulk(&self, member: &MemberPlan, at: u64) -> PyResult<Array> {
+    /// The numbers of a bulk member that are on a device.
+    pub fn device_array(&self, member: &MemberPlan, base: u64) -> PyResult<Option<DeviceArray>> {
+        let Some(device) = self.memory.device.as_ref().filter(|_| member.bulk) else { return Ok(None) };
+        let (offset, length, item) = self.descriptor(member, base + member.at)?;
+        let end = length.checked_mul(item.stride()).and_then(|size| size.checked_add(offset));
+        if end.is_none_or(|end| end > device.size) {
+            let text =
+                format!("{length} elements from byte {offset} on exceed the body of {} bytes", device.size);
+            return Err(self.malformed(text));
+        }
+        Ok(Some(DeviceArray::new(self.memory.clone(), offset, &self.view.types, item, length)))
+    }
+
+    /// Where the elements of a bulk member lie in the body, how many there are, and what they are.
+    fn descriptor<'m>(&self, member: &'m MemberPlan, at: u64) -> PyResult<(u64, u64, &'m Item)> {
         let (offset, length) =
             (u64::from_le_bytes(self.number(at)?), u64::from_le_bytes(self.number(at + 8)?));
         let Kind::Sequence { item: Some(item), bound, .. } = &member.part.kind else {
@@ -101,6 +118,12 @@ impl<'py> Access<'_, 'py> {
         if let Some(bound) = bound.filter(|bound| length > u64::from(*bound)) {
             return Err(self.malformed(format!("length {length} exceeds its bound {bound}")));
         }
+        Ok((offset, length, item))
+    }
+
+    /// The numbers of a bulk member.
+    fn bulk(&self, member: &MemberPlan, at: u64) -> PyResult<Array> {
+        let (offset, length, item) = self.descriptor(member, at)?;
         let place = length.checked_mul(item.stride()).and_then(|size| self.memory.place(true, offset, size));
         let Some(place) = place else {
             let body = self.memory.body().len();

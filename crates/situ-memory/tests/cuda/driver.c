@@ -242,7 +242,36 @@ static void* work_off(void* argument) {
   return NULL;
 }
 
-static Result enqueue(struct Stream* stream, struct Work work) {
+static struct Stream* make_stream(int device) {
+  struct Stream* stream = calloc(1, sizeof *stream);
+  stream->last = &stream->first;
+  stream->device = device;
+  pthread_mutex_init(&stream->lock, NULL);
+  pthread_cond_init(&stream->came, NULL);
+  pthread_mutex_lock(&streams_lock);
+  stream->next = streams;
+  streams = stream;
+  pthread_mutex_unlock(&streams_lock);
+  pthread_create(&stream->thread, NULL, work_off, stream);
+  pthread_detach(stream->thread);
+  return stream;
+}
+
+// The stream of a handle. 0 and 1 are the legacy default stream of the context's device, and 2 is that of the
+// thread. They are one here.
+static struct Stream* of_handle(struct Stream* handle) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static struct Stream* defaults[DEVICES];
+  if ((uintptr_t)handle > 2) return handle;
+  pthread_mutex_lock(&lock);
+  struct Stream** found = &defaults[stack[depth - 1]];
+  if (!*found) *found = make_stream(stack[depth - 1]);
+  pthread_mutex_unlock(&lock);
+  return *found;
+}
+
+static Result enqueue(struct Stream* handle, struct Work work) {
+  struct Stream* stream = of_handle(handle);
   struct Work* copy = malloc(sizeof work);
   *copy = work;
   pthread_mutex_lock(&stream->lock);
@@ -594,17 +623,7 @@ Result cuStreamCreate(struct Stream** stream, unsigned flags) {
   NEED_CONTEXT;
   MAKES_SOMETHING;
   if (flags != 1) return INVALID_VALUE;
-  *stream = calloc(1, sizeof **stream);
-  (*stream)->last = &(*stream)->first;
-  (*stream)->device = stack[depth - 1];
-  pthread_mutex_init(&(*stream)->lock, NULL);
-  pthread_cond_init(&(*stream)->came, NULL);
-  pthread_mutex_lock(&streams_lock);
-  (*stream)->next = streams;
-  streams = *stream;
-  pthread_mutex_unlock(&streams_lock);
-  pthread_create(&(*stream)->thread, NULL, work_off, *stream);
-  pthread_detach((*stream)->thread);
+  *stream = make_stream(stack[depth - 1]);
   return OK;
 }
 Result cuStreamDestroy_v2(struct Stream* stream) {
@@ -615,8 +634,9 @@ Result cuStreamDestroy_v2(struct Stream* stream) {
   pthread_mutex_unlock(&stream->lock);
   return OK;
 }
-Result cuStreamQuery(struct Stream* stream) {
+Result cuStreamQuery(struct Stream* handle) {
   NEED_CONTEXT;
+  struct Stream* stream = of_handle(handle);
   pthread_mutex_lock(&stream->lock);
   int busy = stream->now || stream->first;
   pthread_mutex_unlock(&stream->lock);

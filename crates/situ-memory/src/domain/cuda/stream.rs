@@ -169,6 +169,16 @@ impl CudaStream {
         self.raw.cast()
     }
 
+    /// Releases what functions of the host have reported as passed, such as messages that were released on
+    /// the stream. It makes no call of the driver; a call that enqueues work does the same first.
+    pub fn release_passed(&self) {
+        let is_passed =
+            |kept: &mut Kept| matches!(kept, Kept::Copy(passed, _) if passed.load(Ordering::Acquire));
+        let passed: Vec<Kept> = lock(&self.state).kept.extract_if(.., is_passed).collect();
+        // Without the lock: its end may use other streams.
+        drop(passed);
+    }
+
     /// The address of a range of this device's memory, for reading.
     fn source(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<u64, DomainError> {
         Ok(self.readable(memory, offset, len)?.device_pointer() + offset)
