@@ -17,25 +17,16 @@ M = TypeVar("M")
 class Publisher(_native.Publisher, Closing, Generic[M]):
     """A publisher of a topic. `Node.publisher` makes it."""
 
-    def loan(self, *, user_header: Optional[bytes] = None, **sizes: int) -> M:
-        """Lends a message that is written in place, in shared memory.
+    if TYPE_CHECKING:
 
-        `sizes` are the numbers of elements of bulk members. The message is published when a `with` block ends
-        well, and dropped when the block raises:
+        def loan(self, *, user_header: Optional[bytes] = None, **sizes: int) -> M: ...
 
-        >>> with publisher.loan() as out:
-        ...     out.x = 1.5
-
-        Arrays of the message must be gone when it is published. A name that keeps one is an error
-        (`BorrowedError`), because the array could change the message afterwards.
-        """
-        if self.encoding == "flat":
-            loan: M = self._loan(sizes, user_header)
-            return loan
+    def _loan_of_objects(self, sizes: Optional[Mapping[str, int]]) -> Any:
+        """A new message that is serialized when it is published."""
         if sizes:
             raise TypeError(f"messages of {self.topic!r} are serialized, and need no sizes: {', '.join(sizes)}")
         cls = self.type.cls
-        message: M = cls.__new__(cls)
+        message = cls.__new__(cls)
         _native.Struct._begin(cast(_native.Struct, message), self.type, {}, self)
         return message
 

@@ -240,6 +240,12 @@ impl Hold {
         }
     }
 
+    /// Asks for something of the body, if it is in the memory of a device.
+    pub fn of_device<R>(&self, of: impl FnOnce(&DeviceBody) -> R) -> Option<R> {
+        let memory = lock(&self.memory);
+        memory.as_ref().ok()?.device.as_deref().map(of)
+    }
+
     /// Whether the memory is still there.
     pub fn is_held(&self) -> bool {
         lock(&self.memory).is_ok()

@@ -356,11 +356,13 @@ impl Struct {
             let text = "the message was taken, and is no loan: `publisher.publish(message)` sends it again";
             return Err(Error::Publish.error(py, text));
         }
-        let on = match (&hold.memory(py)?.device, stream) {
-            (Some(device), Some(stream)) => Some(adopted(py, device.domain(), handle_of(stream)?)?),
-            (Some(device), None) => device.stream(py)?,
-            // The host has written the message by now.
-            (None, _) => None,
+        // Without a device, the host has written the message by now.
+        let on = match hold.of_device(|device| (device.domain(), device.stream(py))) {
+            Some((domain, by_use)) => match stream {
+                Some(stream) => Some(adopted(py, domain, handle_of(stream)?)?),
+                None => by_use?,
+            },
+            None => None,
         };
         match hold.take(PUBLISHED) {
             Ok(memory) => {

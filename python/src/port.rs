@@ -9,8 +9,7 @@ use std::sync::{Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use situ_bus::{DetachedLoan, LoanError, PublishError, RawLoan, RawPublisher, Reliability};
-
+use situ_bus::{DetachedLoan, LoanError, PublishError, RawLoan, RawPublisher, Reliability, WhenFull};
 use situ_memory::Stream;
 
 use crate::errors::Kind;
@@ -28,8 +27,10 @@ pub struct Port {
     returned: Mutex<Vec<Sent>>,
     has_returned: AtomicBool,
     process: Process,
-    topic: String,
+    /// What it is, for errors.
+    what: String,
     may_wait: bool,
+    when_full: WhenFull,
     /// How long it waits for room. `None`: for ever.
     limit: Option<Duration>,
 }
@@ -38,14 +39,16 @@ impl Port {
     /// Shares a publisher. `limit` is how long it waits for room.
     pub fn new(raw: RawPublisher, limit: Option<Duration>) -> Self {
         let may_wait = raw.qos().reliability == Reliability::Reliable && limit != Some(Duration::ZERO);
-        let topic = raw.topic().to_owned();
+        let what = format!("the publisher of topic {:?}", raw.topic());
+        let when_full = raw.qos().when_full;
         let (returned, has_returned) = (Mutex::default(), AtomicBool::new(false));
         Self {
             raw: Mutex::new(Some(raw)),
             returned,
             has_returned,
             process: Process::this(),
-            topic,
+            what,
+            when_full,
             may_wait,
             limit,
         }
@@ -53,7 +56,7 @@ impl Port {
 
     /// Uses the publisher.
     pub fn with<R: Send>(&self, py: Python<'_>, with: impl FnOnce(&RawPublisher) -> R + Send) -> PyResult<R> {
-        self.process.check(py, &format!("the publisher of topic {:?}", self.topic))?;
+        self.process.check(py, &self.what)?;
         let used = match self.raw.try_lock() {
             Ok(raw) => raw.as_ref().map(with),
             // Another thread waits for room.
@@ -84,22 +87,32 @@ impl Port {
     pub fn publish(&self, py: Python<'_>, loan: DetachedLoan, mut on: Option<&dyn Stream>) -> PyResult<u64> {
         let begun = Instant::now();
         let mut loan = Sent(loan);
+        let mut is_first = true;
         loop {
             // Only the first attempt enqueues the completion.
             let on = on.take();
-            let send = |loan: Sent| {
-                self.with_lock(|raw| {
-                    // SAFETY: the loan is one of this publisher, which `Memory` keeps together.
-                    let loan = unsafe { raw.attach(loan.into_inner()) };
-                    let published = match on {
-                        Some(stream) => loan.publish_on_or_return(stream),
-                        None => loan.publish_or_return(),
-                    };
-                    published.map_err(|(error, loan)| (error, Sent(loan.detach())))
-                })
+            let send = |raw: &RawPublisher, loan: Sent, when_full: WhenFull| {
+                if self.may_wait {
+                    raw.set_when_full(when_full);
+                }
+                // SAFETY: the loan is one of this publisher, which `Memory` keeps together.
+                let loan = unsafe { raw.attach(loan.into_inner()) };
+                let published = match on {
+                    Some(stream) => loan.publish_on_or_return(stream),
+                    None => loan.publish_or_return(),
+                };
+                published.map_err(|(error, loan)| (error, Sent(loan.detach())))
             };
-            self.process.check(py, &format!("the publisher of topic {:?}", self.topic))?;
-            let published = if self.may_wait { process::detached(py, || send(loan)) } else { send(loan) };
+            self.process.check(py, &self.what)?;
+            // Nearly always there is room. Then the GIL is not given away, which takes as long as publishing.
+            let at_once = if is_first || !self.may_wait { self.raw.try_lock().ok() } else { None };
+            is_first = false;
+            let published = match at_once {
+                Some(raw) => raw.as_ref().map(|raw| send(raw, loan, WhenFull::Fail)),
+                None => process::detached(py, || {
+                    lock(&self.raw).as_ref().map(|raw| send(raw, loan, self.when_full))
+                }),
+            };
             match published {
                 None => return Err(Kind::Released.error(py, "the publisher is closed")),
                 Some(Ok(number)) => return Ok(number),
@@ -118,10 +131,6 @@ impl Port {
                 }
             }
         }
-    }
-
-    fn with_lock<R>(&self, with: impl FnOnce(&RawPublisher) -> R) -> Option<R> {
-        lock(&self.raw).as_ref().map(with)
     }
 
     /// Returns a loan's memory to the publisher. If a thread uses the publisher, which may be this one, the

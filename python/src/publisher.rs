@@ -58,6 +58,41 @@ impl PublisherHandle {
         Ok(given)
     }
 
+    /// Lends a flat message, with these numbers of elements of bulk members.
+    fn lend<'py>(
+        &self,
+        py: Python<'py>,
+        sizes: Option<&Bound<'py, PyDict>>,
+        user_header: Option<Vec<u8>>,
+    ) -> PyResult<Bound<'py, Struct>> {
+        let Some(template) = &self.template else {
+            return Err(
+                Error::Publish.error(py, format!("the messages of topic {:?} are not flat", self.topic))
+            );
+        };
+        if self.is_on_device {
+            release_passed();
+        }
+        let header = self.header(py, user_header)?;
+        let (descriptors, end) = template.lay_out(py, sizes)?;
+        let port = self.port(py)?;
+        let (mut head, mut body, mut device) = ((0, 0), (0, 0), None);
+        let loan = port.lend(py, (template.head.len(), template.align), end as usize, |loan| {
+            template.fill(loan.head_bytes(), &descriptors);
+            loan.user_header_mut()[..header.len()].copy_from_slice(&header);
+            let all = loan.body_bytes();
+            body = (all.as_mut_ptr() as usize, all.len());
+            if all.is_empty() && loan.body_size() > 0 {
+                device = Some(DeviceBody::of(&loan.span()));
+            }
+            head = (loan.head() as usize, loan.head_size());
+        })?;
+        let (head, body) = ((head.0 as *mut u8, head.1), (body.0 as *mut u8, body.1));
+        let memory = Memory::of_loan(port, loan, head, body, device);
+        let state = State::View { hold: Hold::new(memory), at: 0 };
+        instantiate(py, &self.types, self.types.root, state)
+    }
+
     /// Copies a message that is encoded already.
     fn send(&self, py: Python<'_>, head: &[u8], align: usize, body: &[u8], header: &[u8]) -> PyResult<u64> {
         let port = self.port(py)?;
@@ -205,39 +240,37 @@ impl PublisherHandle {
         Ok(sizes)
     }
 
-    /// Lends a flat message, with these numbers of elements of bulk members.
+    /// Lends a message that is written in place, in shared memory.
+    ///
+    /// `sizes` are the numbers of elements of bulk members. The message is published when a `with` block ends
+    /// well, and dropped when the block raises:
+    ///
+    /// >>> with publisher.loan() as out:
+    /// ...     out.x = 1.5
+    ///
+    /// Arrays of the message must be gone when it is published. A name that keeps one is an error
+    /// (`BorrowedError`), because the array could change the message afterwards.
+    #[pyo3(signature = (*, user_header = None, **sizes))]
+    fn loan<'py>(
+        slf: &Bound<'py, Self>,
+        user_header: Option<Vec<u8>>,
+        sizes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        if this.encoding == Encoding::Flat {
+            return this.lend(py, sizes, user_header).map(Bound::into_any);
+        }
+        slf.call_method1("_loan_of_objects", (sizes,))
+    }
+
+    /// As `loan`, of a flat message.
     fn _loan<'py>(
         &self,
         py: Python<'py>,
         sizes: &Bound<'py, PyDict>,
         user_header: Option<Vec<u8>>,
     ) -> PyResult<Bound<'py, Struct>> {
-        let Some(template) = &self.template else {
-            return Err(
-                Error::Publish.error(py, format!("the messages of topic {:?} are not flat", self.topic))
-            );
-        };
-        if self.is_on_device {
-            release_passed();
-        }
-        let header = self.header(py, user_header)?;
-        let (descriptors, end) = template.lay_out(py, sizes)?;
-        let port = self.port(py)?;
-        let (mut head, mut body, mut device) = ((0, 0), (0, 0), None);
-        let loan = port.lend(py, (template.head.len(), template.align), end as usize, |loan| {
-            template.fill(loan.head_bytes(), &descriptors);
-            loan.user_header_mut()[..header.len()].copy_from_slice(&header);
-            let all = loan.body_bytes();
-            body = (all.as_mut_ptr() as usize, all.len());
-            if all.is_empty() && loan.body_size() > 0 {
-                device = Some(DeviceBody::of(&loan.span()));
-            }
-            head = (loan.head() as usize, loan.head_size());
-        })?;
-        let (head, body) = ((head.0 as *mut u8, head.1), (body.0 as *mut u8, body.1));
-        let memory = Memory::of_loan(port, loan, head, body, device);
-        let state = State::View { hold: Hold::new(memory), at: 0 };
-        instantiate(py, &self.types, self.types.root, state)
+        self.lend(py, Some(sizes), user_header)
     }
 
     /// Encodes a message and publishes it.

@@ -111,7 +111,7 @@ impl ClientHandle {
         sizes: &Bound<'py, PyDict>,
     ) -> PyResult<Option<Bound<'py, Struct>>> {
         let Some(template) = &self.template else { return Ok(None) };
-        let (descriptors, end) = template.lay_out(py, sizes)?;
+        let (descriptors, end) = template.lay_out(py, Some(sizes))?;
         let lent = self.endpoint.with(py, |raw| {
             raw.loan(template.head.len(), template.align, end as usize).map(|mut loan| {
                 template.fill(loan.head_bytes(), &descriptors);
@@ -373,7 +373,7 @@ impl RequestObject {
             }
             return server.reply.types.class(py, server.reply.id)?.call0();
         };
-        let (descriptors, end) = template.lay_out(py, &sizes)?;
+        let (descriptors, end) = template.lay_out(py, Some(&sizes))?;
         let id = self.handle.id();
         let lent = server.endpoint.with(py, |raw| {
             raw.loan(&id, template.head.len(), template.align, end as usize).map(|mut loan| {

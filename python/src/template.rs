@@ -62,9 +62,13 @@ impl Template {
 
     /// Where the elements of bulk members lie, for these numbers of elements: descriptors, and the size of
     /// the body.
-    pub fn lay_out(&self, py: Python<'_>, sizes: &Bound<'_, PyDict>) -> PyResult<(Vec<Descriptor>, u64)> {
+    pub fn lay_out(
+        &self,
+        py: Python<'_>,
+        sizes: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(Vec<Descriptor>, u64)> {
         let mut counts = vec![0u64; self.bulk.len()];
-        for (name, count) in sizes.iter() {
+        for (name, count) in sizes.into_iter().flatten() {
             let name: String = name.extract()?;
             let Some(index) = self.bulk.iter().position(|it| it.name == name) else {
                 let text = format!(

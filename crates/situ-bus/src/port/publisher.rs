@@ -217,6 +217,11 @@ impl RawPublisher {
         self
     }
 
+    /// Changes what a reliable publisher does from now on when the topic is full.
+    pub fn set_when_full(&self, when_full: WhenFull) {
+        self.when_full.set(when_full);
+    }
+
     /// The topic's name.
     pub fn topic(&self) -> &str {
         &self.topic.name
