@@ -20,6 +20,7 @@ use crate::error::BridgeError;
 use crate::heard::{OtherBridge, bridge_key, host_name};
 use crate::inbound::{Inbound, endpoint_data};
 use crate::local_types::LocalTypes;
+use crate::kept::Kept;
 use crate::message_type::MessageType;
 use crate::outbound::Outbound;
 use crate::plan::{InName, Numbers, Plan, Planner, is_of_bridge};
@@ -70,6 +71,14 @@ pub struct BridgeOptions {
     /// What crosses.
     pub rules: Rules,
 }
+    /// How many bytes topics of other machines that are transient local keep here for late subscribers, all
+    /// together. The default is [`DEFAULT_KEPT`](Self::DEFAULT_KEPT).
+    pub keep_bytes: u64,
+}
+
+impl BridgeOptions {
+    /// The default of [`keep_bytes`](Self::keep_bytes): 256 MiB.
+    pub const DEFAULT_KEPT: u64 = 256 << 20;
 
 /// A bridge.
 pub struct Bridge {
@@ -140,7 +149,7 @@ impl Bridge {
         let session = session.map_err(|error| BridgeError::Open { reason: reason(&error) })?;
         let domain = options.domain.unwrap_or_else(|| root.graph_domain());
         let (sender, events) = channel();
-        let shared = Arc::new(Shared::new(session, &root, domain, sender));
+        let shared = Arc::new(Shared::new(session, &root, domain, Kept::new(options.keep_bytes), sender));
         shared.own(node.id());
         watch_graph(&shared, &node)?;
         watch_tokens(&shared)?;
@@ -307,6 +316,8 @@ impl Bridge {
 
     fn apply_tokens(&mut self, plan: &Plan) {
         self.tokens.retain(|key, _| plan.tokens.contains(key));
+        self.inbound.values().for_each(Inbound::count_kept);
+        self.shared.kept.enforce(None);
         for key in &plan.tokens {
             if self.tokens.contains_key(key) {
                 continue;
@@ -663,6 +674,7 @@ impl Bridge {
     pub fn end(mut self) {
         self.tokens.clear();
         self.services_out.clear();
+            kept_bytes: self.shared.kept.total(),
         self.services_in.clear();
         self.inbound.clear();
         self.outbound.clear();

@@ -5,7 +5,7 @@
 //! subscriber exists only while a program here subscribes.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
 use situ_bus::{
@@ -18,6 +18,7 @@ use zenoh::sample::{Locality, Sample, SampleKind};
 use zenoh_ext::{AdvancedSubscriber, AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 
 use crate::counts::Counts;
+use crate::kept::{Forgot, Keeper};
 use crate::message_type::{MessageError, MessageType};
 use crate::shared::Shared;
 use crate::wire::attachment::{Attachment, AttachmentError, Gid};
@@ -49,7 +50,27 @@ struct Proxy {
     gid: Gid,
     publisher: RawPublisher,
     /// The number of its last message, if its messages may come again: from its cache, after an interruption.
+    /// Only such a publisher keeps messages for late subscribers.
     last: Option<i64>,
+    /// How many bytes it keeps.
+    kept: u64,
+}
+
+impl Proxy {
+    fn keeps(&self) -> bool {
+        self.last.is_some()
+    }
+}
+
+impl Drop for Proxy {
+    /// What a publisher keeps goes with it, as in ROS 2. Otherwise ever new publishers of other machines
+    /// would leave ever more memory.
+    fn drop(&mut self) {
+        if self.keeps() {
+            while self.publisher.forget_oldest() {}
+            self.publisher.trim();
+        }
+    }
 }
 
 /// What callbacks of Zenoh need.
@@ -61,6 +82,8 @@ struct Receiving {
     description: TypeDescription,
     counts: Arc<Counts>,
     proxies: Mutex<Proxies>,
+    /// Its number among the topics that keep messages.
+    keeper: u64,
 }
 
 #[derive(Default)]
@@ -68,6 +91,13 @@ struct Proxies {
     /// By their tokens.
     by_token: HashMap<String, Proxy>,
     has_warned: bool,
+    has_warned_of_limit: bool,
+}
+
+impl Proxies {
+    fn kept(&self) -> u64 {
+        self.by_token.values().map(|proxy| proxy.kept).sum()
+    }
 }
 
 /// A subscriber of Zenoh. Dropping it ends it.
@@ -133,7 +163,7 @@ impl Inbound {
         description: TypeDescription,
     ) -> Self {
         let counts = Arc::<Counts>::default();
-        let receiving = Receiving {
+        let receiving = Arc::new_cyclic(|this: &Weak<Receiving>| Receiving {
             shared: shared.clone(),
             topic: topic.to_owned(),
             message_type: message_type.clone(),
@@ -141,14 +171,9 @@ impl Inbound {
             description,
             counts: counts.clone(),
             proxies: Mutex::default(),
-        };
-        Self {
-            key: key.to_owned(),
-            topic: topic.to_owned(),
-            counts,
-            receiving: Arc::new(receiving),
-            subscription: None,
-        }
+            keeper: shared.kept.join(this.clone()),
+        });
+        Self { key: key.to_owned(), topic: topic.to_owned(), counts, receiving, subscription: None }
     }
 
     fn proxies(&self) -> std::sync::MutexGuard<'_, Proxies> {
@@ -173,7 +198,7 @@ impl Inbound {
         let keeps = qos.durability == Durability::TransientLocal;
         let publisher = RawPublisher::create(node, &self.topic, &self.receiving.description, qos)?;
         let last = keeps.then_some(i64::MIN);
-        self.proxies().by_token.insert(token.to_owned(), Proxy { gid, publisher, last });
+        self.proxies().by_token.insert(token.to_owned(), Proxy { gid, publisher, last, kept: 0 });
         Ok(())
     }
 
@@ -182,7 +207,14 @@ impl Inbound {
         let removed = self.proxies().by_token.remove(token);
         // Outside of the lock: leaving a topic takes a while.
         drop(removed);
-        !self.proxies().by_token.is_empty()
+        let proxies = self.proxies();
+        self.receiving.shared.kept.set(self.receiving.keeper, proxies.kept());
+        !proxies.by_token.is_empty()
+    }
+
+    /// Counts anew what it keeps for late subscribers.
+    pub fn count_kept(&self) {
+        self.receiving.count_kept();
     }
 
     /// The name of its type.
@@ -199,7 +231,7 @@ impl Inbound {
     pub fn set_active(&mut self, active: bool) -> zenoh::Result<()> {
         let depth = {
             let proxies = self.proxies();
-            let kept = proxies.by_token.values().filter(|proxy| proxy.last.is_some());
+            let kept = proxies.by_token.values().filter(|proxy| proxy.keeps());
             kept.map(|proxy| proxy.publisher.qos().depth).max()
         };
         let is_cached = depth.is_some();
@@ -245,6 +277,20 @@ impl Receiving {
                     .warn(format!("topic {:?}: a message that came is not published: {error}", self.topic));
             }
         }
+        if proxies.by_token.values().any(Proxy::keeps) {
+            self.shared.kept.set(self.keeper, proxies.kept());
+            drop(proxies);
+            self.shared.kept.enforce(Some(self.keeper));
+        }
+    }
+
+    /// Counts anew what it keeps: subscribers may have passed messages.
+    fn count_kept(&self) {
+        let mut proxies = self.proxies.lock().unwrap_or_else(PoisonError::into_inner);
+        for proxy in proxies.by_token.values_mut().filter(|proxy| proxy.keeps()) {
+            proxy.kept = proxy.publisher.kept_bytes();
+        }
+        self.shared.kept.set(self.keeper, proxies.kept());
     }
 
     fn publish(&self, proxies: &mut Proxies, sample: &Sample) -> Result<(), ArriveError> {
@@ -270,8 +316,47 @@ impl Receiving {
         let mut loan = proxy.publisher.loan(head, 64, body)?;
         arrived.fill(&mut loan);
         loan.publish()?;
+        if proxy.keeps() {
+            proxy.kept = proxy.publisher.kept_bytes();
+        }
         self.counts.add(payload.len());
         Ok(())
+    }
+}
+
+impl Keeper for Receiving {
+    fn forget_one(&self, gives_back: bool, set: &dyn Fn(u64)) -> Forgot {
+        let mut proxies = match self.proxies.try_lock() {
+            Ok(proxies) => proxies,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Forgot::Busy,
+        };
+        let mut keeping: Vec<&mut Proxy> =
+            proxies.by_token.values_mut().filter(|proxy| proxy.kept > 0).collect();
+        keeping.sort_by_key(|proxy| std::cmp::Reverse(proxy.kept));
+        let Some(proxy) = keeping.into_iter().find(|proxy| proxy.publisher.forget_oldest()) else {
+            return Forgot::Nothing;
+        };
+        if gives_back {
+            proxy.publisher.trim();
+        }
+        proxy.kept = proxy.publisher.kept_bytes();
+        set(proxies.kept());
+        if !std::mem::replace(&mut proxies.has_warned_of_limit, true) {
+            self.shared.warn(format!(
+                "topic {:?}: topics of other machines keep more than {} MiB for late subscribers. The oldest \
+                 messages are forgotten; a larger limit (--keep) keeps them",
+                self.topic,
+                self.shared.kept.limit() >> 20
+            ));
+        }
+        Forgot::One
+    }
+}
+
+impl Drop for Receiving {
+    fn drop(&mut self) {
+        self.shared.kept.leave(self.keeper);
     }
 }
 

@@ -11,6 +11,7 @@
 //!   plan          what should cross: decided from the graph, the tokens and the rules
 //!   outbound      a topic that leaves: a thread that sends held samples
 //!   inbound       a topic that comes: written once into loans
+//!   kept          what such topics keep for late subscribers, and its limit
 //!   service_out   a service that is served here; service_in: one that is served elsewhere
 //!   local_types   the types of topics and services here
 //!   ros_types     common types of ROS, for topics that no program here uses
@@ -31,6 +32,7 @@ mod heard;
 mod inbound;
 mod local_types;
 mod message_type;
+mod kept;
 mod outbound;
 mod plan;
 mod ros_types;

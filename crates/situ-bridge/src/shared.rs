@@ -12,6 +12,7 @@ use zenoh::Session;
 use zenoh::liveliness::LivelinessToken;
 
 use crate::heard::Heard;
+use crate::kept::Kept;
 use crate::wire::attachment::Gid;
 use crate::wire::names::WireType;
 
@@ -52,6 +53,8 @@ pub struct Shared {
     pub events: Sender<Event>,
     /// From the clock of messages to nanoseconds since 1970.
     offset_ns: u64,
+    /// What topics of other machines keep here.
+    pub kept: Kept,
     /// What tokens of others say. Callbacks of the session hold it, too.
     pub heard: Arc<Mutex<Heard>>,
     /// Nodes of this bridge, also former ones.
@@ -97,7 +100,7 @@ pub fn type_key(wire: &WireType) -> String {
 
 impl Shared {
     /// For a session and a root that exists.
-    pub fn new(session: Session, root: &Root, domain: u32, events: Sender<Event>) -> Self {
+    pub fn new(session: Session, root: &Root, domain: u32, kept: Kept, events: Sender<Event>) -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let origin = origin_of(root);
         Self {
@@ -107,6 +110,7 @@ impl Shared {
             domain,
             origin,
             events,
+            kept,
             offset_ns: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX).saturating_sub(now_ns()),
             own_nodes: RwLock::default(),
             gids: RwLock::default(),

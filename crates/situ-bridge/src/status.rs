@@ -50,6 +50,8 @@ pub struct Status {
     pub bridges: Vec<PeerStatus>,
     /// Nodes on other machines.
     pub remote_nodes: usize,
+    /// How many bytes topics of other machines keep here for late subscribers.
+    pub kept_bytes: u64,
     /// Topics and services.
     pub crossings: Vec<CrossingStatus>,
     /// Topics and services of other machines whose types are not known here.

@@ -128,6 +128,7 @@ pub struct Setup {
     pub connect: Vec<String>,
     pub mode: Option<&'static str>,
     pub rules: Rules,
+    pub keep_bytes: u64,
 }
 
 impl Default for Setup {
@@ -139,6 +140,7 @@ impl Default for Setup {
             connect: Vec::new(),
             mode: None,
             rules: Rules::default(),
+            keep_bytes: BridgeOptions::DEFAULT_KEPT,
         }
     }
 }
@@ -178,6 +180,7 @@ impl Machine {
             domain: Some(0),
             session,
             rules: setup.rules,
+            keep_bytes: setup.keep_bytes,
         };
         let (sender, receiver) = channel();
         let stop = Arc::new(AtomicBool::new(false));

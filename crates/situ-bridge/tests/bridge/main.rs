@@ -2,6 +2,7 @@
 
 mod common;
 mod interop;
+mod kept;
 mod loops;
 mod namespaces;
 mod network;

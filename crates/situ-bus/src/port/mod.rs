@@ -17,6 +17,7 @@
 //!   thread_number    detects a publisher that would wait for its own thread
 //!   reserve          memory before it is lent
 //!   trim             returning memory to the system
+//!   kept             what it keeps for late subscribers, and forgetting it
 //!
 //!   subscriber       joining and taking
 //!   empty_takes      which takes without a message read the clock
@@ -54,6 +55,7 @@ pub(crate) mod filling;
 pub(crate) mod growing;
 pub(crate) mod held;
 mod idle;
+mod kept;
 pub(crate) mod lend;
 pub(crate) mod loan;
 pub(crate) mod payload;

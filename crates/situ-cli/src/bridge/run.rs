@@ -27,6 +27,7 @@ struct Row<'s> {
     listen: &'s [String],
     bridges: Vec<&'s str>,
     remote_nodes: usize,
+    kept_bytes: u64,
     untyped: &'s [String],
     crossings: Vec<CrossingRow<'s>>,
 }
@@ -76,6 +77,7 @@ fn row<'s>(status: &'s Status, listen: &'s [String]) -> Row<'s> {
         listen,
         bridges: status.bridges.iter().map(|it| it.host.as_str()).collect(),
         remote_nodes: status.remote_nodes,
+        kept_bytes: status.kept_bytes,
         untyped: &status.untyped,
         crossings: crossings.collect(),
     }
@@ -103,6 +105,7 @@ pub fn run(context: &Context, arguments: &BridgeArgs) -> Result<(), CliError> {
             multicast: arguments.no_multicast.then_some(false),
         },
         rules: rules(arguments)?,
+        keep_bytes: arguments.keep,
     };
     let mut bridge = Bridge::start(options).map_err(failed)?;
     let output = &context.output;

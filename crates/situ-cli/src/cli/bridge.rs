@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::time;
+use super::{size, time};
 
 /// `situ bridge`.
 #[derive(Debug, Args)]
@@ -74,6 +74,10 @@ pub struct BridgeArgs {
     #[arg(long, value_name = "N")]
     pub domain: Option<u32>,
     /// End after this time (5s, 2min); otherwise at Ctrl-C
+    /// How much memory topics of other machines take at most for messages that they keep for late subscribers
+    /// (transient local), all together. Above it, the oldest messages are forgotten
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size)]
+    pub keep: u64,
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub duration: Option<Duration>,
 }
