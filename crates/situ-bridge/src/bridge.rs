@@ -24,7 +24,7 @@ use crate::kept::Kept;
 use crate::message_type::MessageType;
 use crate::outbound::Outbound;
 use crate::plan::{InName, Numbers, Plan, Planner, is_of_bridge};
-use crate::ros_types;
+use crate::ros_types::{Found, RosTypes};
 use crate::rules::Rules;
 use crate::service_in::ServiceIn;
 use crate::service_out::{ServiceOut, ServiceTypes};
@@ -95,7 +95,8 @@ pub struct Bridge {
     /// Other bridges, by their tokens.
     bridges: BTreeMap<String, OtherBridge>,
     told: HashMap<WireType, ToldType>,
-    /// Types of ROS that were looked up.
+    ros_types: RosTypes,
+    /// Types that are not among those of ROS.
     looked_up: HashSet<WireType>,
     /// When types were last asked for.
     asked: HashMap<WireType, Instant>,
@@ -172,6 +173,7 @@ impl Bridge {
             looked_up: HashSet::new(),
             asked: HashMap::new(),
             asks: 0,
+            ros_types: RosTypes::default(),
             answers: Arc::default(),
             untyped: Vec::new(),
             tokens: Tokens::new(),
@@ -508,10 +510,14 @@ impl Bridge {
     /// Looks for a type that no program here uses: among those of ROS, then on other bridges. An answer comes
     /// later, as an event.
     fn look_up(&mut self, wire: &WireType) {
-        if self.told.len() < MAX_TOLD && self.looked_up.insert(wire.clone()) {
-            if let Some(found) = ros_types::find(wire) {
-                self.told.insert(wire.clone(), found);
-                return;
+        if self.told.len() < MAX_TOLD && !self.looked_up.contains(wire) {
+            match self.ros_types.find(wire, Instant::now()) {
+                Found::Type(found) => {
+                    self.told.insert(wire.clone(), found);
+                    return;
+                }
+                Found::Nothing => drop(self.looked_up.insert(wire.clone())),
+                Found::Later => {}
             }
         }
         self.ask(wire);
