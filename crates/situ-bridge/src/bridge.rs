@@ -17,10 +17,11 @@ use zenoh::sample::Locality;
 use crate::config::{SessionOptions, reason};
 use crate::discovery::{TYPES, ToldType, answer_types, read_type, watch_graph, watch_tokens};
 use crate::error::BridgeError;
+use crate::exposure::Access;
 use crate::heard::{OtherBridge, bridge_key, host_name};
 use crate::inbound::{Inbound, endpoint_data};
-use crate::local_types::LocalTypes;
 use crate::kept::Kept;
+use crate::local_types::LocalTypes;
 use crate::message_type::MessageType;
 use crate::outbound::Outbound;
 use crate::plan::{InName, Numbers, Plan, Planner, is_of_bridge};
@@ -70,7 +71,6 @@ pub struct BridgeOptions {
     pub session: SessionOptions,
     /// What crosses.
     pub rules: Rules,
-}
     /// How many bytes topics of other machines that are transient local keep here for late subscribers, all
     /// together. The default is [`DEFAULT_KEPT`](Self::DEFAULT_KEPT).
     pub keep_bytes: u64,
@@ -79,6 +79,7 @@ pub struct BridgeOptions {
 impl BridgeOptions {
     /// The default of [`keep_bytes`](Self::keep_bytes): 256 MiB.
     pub const DEFAULT_KEPT: u64 = 256 << 20;
+}
 
 /// A bridge.
 pub struct Bridge {
@@ -142,6 +143,7 @@ impl Bridge {
     /// Opens a session, and joins the root.
     pub fn start(options: BridgeOptions) -> Result<Self, BridgeError> {
         let config = options.session.config()?;
+        let access = Access::of(&config);
         let root = options.root;
         let node_options =
             NodeOptions { root: Some(root.clone()), user_data: NODE_MARK.to_vec(), ..NodeOptions::default() };
@@ -159,6 +161,7 @@ impl Bridge {
         let own = shared.session.liveliness().declare_token(own).wait();
         let _own = own.map_err(BridgeError::declare("the token of a bridge"))?;
         let _types = answer_types(&shared)?;
+        let open = access.warning(&locators(&shared), &options.session.listen);
         Ok(Self {
             node,
             session: name,
@@ -170,10 +173,10 @@ impl Bridge {
             remote: HashMap::new(),
             bridges: BTreeMap::new(),
             told: HashMap::new(),
+            ros_types: RosTypes::default(),
             looked_up: HashSet::new(),
             asked: HashMap::new(),
             asks: 0,
-            ros_types: RosTypes::default(),
             answers: Arc::default(),
             untyped: Vec::new(),
             tokens: Tokens::new(),
@@ -184,7 +187,7 @@ impl Bridge {
             services_in: HashMap::new(),
             proxies: HashMap::new(),
             refused: HashSet::new(),
-            warnings: Vec::new(),
+            warnings: open.into_iter().collect(),
             shared,
             _own,
             _types,
@@ -198,7 +201,7 @@ impl Bridge {
 
     /// Endpoints on which it listens.
     pub fn locators(&self) -> Vec<String> {
-        self.shared.session.info().locators().wait().iter().map(ToString::to_string).collect()
+        locators(&self.shared)
     }
 
     /// Waits for a change, at most for `timeout`, and handles it.
@@ -313,13 +316,13 @@ impl Bridge {
         self.apply_services_in(&plan, &graph, &remote);
         remote.extend(hidden);
         self.remote = remote;
+        self.inbound.values().for_each(Inbound::count_kept);
+        self.shared.kept.enforce(None);
         Ok(())
     }
 
     fn apply_tokens(&mut self, plan: &Plan) {
         self.tokens.retain(|key, _| plan.tokens.contains(key));
-        self.inbound.values().for_each(Inbound::count_kept);
-        self.shared.kept.enforce(None);
         for key in &plan.tokens {
             if self.tokens.contains_key(key) {
                 continue;
@@ -671,6 +674,7 @@ impl Bridge {
             domain: self.shared.domain,
             bridges,
             remote_nodes: self.proxies.len(),
+            kept_bytes: self.shared.kept.total(),
             crossings,
             untyped: self.untyped.clone(),
         }
@@ -680,12 +684,16 @@ impl Bridge {
     pub fn end(mut self) {
         self.tokens.clear();
         self.services_out.clear();
-            kept_bytes: self.shared.kept.total(),
         self.services_in.clear();
         self.inbound.clear();
         self.outbound.clear();
         let _ = self.shared.session.close().wait();
     }
+}
+
+/// Endpoints on which a session listens.
+fn locators(shared: &Shared) -> Vec<String> {
+    shared.session.info().locators().wait().iter().map(ToString::to_string).collect()
 }
 
 /// Reserves room for a waiting answer. False if all waiting answers together would exceed [`MAX_ANSWERS`].

@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn reasons_name_no_lines_of_source() {
-        let text = "Can not listen on tcp/[::]:7447: [[::]:7447: in use (os error 98) at /a/b-1.2/tcp.rs:61.] at \
-                    /a/unicast.rs:338. - Caused by x at y at z.rs:7.";
+        let text = "Can not listen on tcp/[::]:7447: [[::]:7447: in use (os error 98) at /a/b-1.2/tcp.rs:61.] \
+                    at /a/unicast.rs:338. - Caused by x at y at z.rs:7.";
         let expected =
             "Can not listen on tcp/[::]:7447: [[::]:7447: in use (os error 98)] - Caused by x at y";
         assert_eq!(without_places(text), expected);

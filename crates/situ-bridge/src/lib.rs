@@ -17,6 +17,7 @@
 //!   ros_types     common types of ROS, for topics that no program here uses
 //!   message_type  messages between the bus and the network
 //!   shared        the session, and what all parts know; counts, status, rules, config
+//!   exposure      whether machines that nobody has allowed may connect
 //!   wire          keys, tokens, attachments and hashes of types
 //! ```
 //!
@@ -28,11 +29,12 @@ mod config;
 mod counts;
 mod discovery;
 mod error;
+mod exposure;
 mod heard;
 mod inbound;
+mod kept;
 mod local_types;
 mod message_type;
-mod kept;
 mod outbound;
 mod plan;
 mod ros_types;

@@ -54,6 +54,29 @@ fn a_topic_of_another_machine_is_seen_and_its_end_too() {
 }
 
 #[test]
+fn a_bridge_to_which_anyone_may_connect_warns() {
+    let sandbox = Sandbox::new();
+    let said = |endpoint: &str, more: &[&str]| {
+        let arguments = [&["bridge", "--no-multicast", "-l", endpoint, "--duration", "1ms"], more].concat();
+        let output = sandbox.run(&arguments);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let open = said("tcp/0.0.0.0:0", &[]);
+    for words in ["every machine that reaches tcp/", "-l tcp/127.0.0.1:7447", "--config", "Past one machine"]
+    {
+        assert!(open.contains(words), "{open}");
+    }
+    assert_eq!(said("tcp/127.0.0.1:0", &[]), "");
+    let rules = "{ access_control: { enabled: true, default_permission: \"deny\",
+        rules: [{ id: \"all\", permission: \"allow\", messages: [\"put\"], flows: [\"egress\", \"ingress\"],
+                  key_exprs: [\"**\"] }],
+        subjects: [{ id: \"any\" }], policies: [{ rules: [\"all\"], subjects: [\"any\"] }] } }";
+    let rules = sandbox.file("zenoh.json5", rules);
+    assert_eq!(said("tcp/0.0.0.0:0", &["--config", &rules]), "");
+}
+
+#[test]
 fn mistakes_are_told() {
     let sandbox = Sandbox::new();
     let rules = sandbox.file("rules.toml", "[[rule]]\ntopics = [\"a\"]\ndirection = \"up\"\n");

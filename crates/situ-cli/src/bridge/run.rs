@@ -108,6 +108,7 @@ pub fn run(context: &Context, arguments: &BridgeArgs) -> Result<(), CliError> {
         keep_bytes: arguments.keep,
     };
     let mut bridge = Bridge::start(options).map_err(failed)?;
+    bridge.take_warnings().iter().for_each(complain);
     let output = &context.output;
     if !output.is_json() {
         let listen = bridge.locators();

@@ -31,7 +31,8 @@ A file of rules, later ones win:
                                   # background
   express = true                  # do not wait for other messages to send with them
 
-Encryption and access control are Zenoh's, in its own configuration file (--config).")]
+Encryption and access control are Zenoh's, in its own configuration file (--config). A bridge that listens beyond
+this machine without them warns: any machine that reaches it may read and publish what crosses.")]
 pub struct BridgeArgs {
     /// Topics and services, or patterns of their names (`'lidar/*'`; `**` also stands for `/`); otherwise all
     #[arg(value_name = "NAME")]
@@ -73,11 +74,11 @@ pub struct BridgeArgs {
     /// The domain on the network: ROS_DOMAIN_ID of the others. By default that of this machine's graph
     #[arg(long, value_name = "N")]
     pub domain: Option<u32>,
-    /// End after this time (5s, 2min); otherwise at Ctrl-C
     /// How much memory topics of other machines take at most for messages that they keep for late subscribers
     /// (transient local), all together. Above it, the oldest messages are forgotten
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size)]
     pub keep: u64,
+    /// End after this time (5s, 2min); otherwise at Ctrl-C
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub duration: Option<Duration>,
 }
