@@ -13,6 +13,7 @@
 //!   inbound       a topic that comes: written once into loans
 //!   kept          what such topics keep for late subscribers, and its limit
 //!   service_out   a service that is served here; service_in: one that is served elsewhere
+//!   room          replies that wait in service_in
 //!   local_types   the types of topics and services here
 //!   ros_types     common types of ROS, for topics that no program here uses
 //!   message_type  messages between the bus and the network
@@ -37,6 +38,7 @@ mod local_types;
 mod message_type;
 mod outbound;
 mod plan;
+mod room;
 mod ros_types;
 mod rules;
 mod service_in;

@@ -177,6 +177,79 @@ fn replies_in_parts_cross_both_ways_at_once() {
 }
 
 #[test]
+fn parts_that_come_faster_than_they_are_taken_arrive() {
+    // More than the bridge holds back for a service.
+    const PARTS: i64 = 6000;
+    let a = Machine::listening();
+    let b = Machine::connected(&a);
+    let (server, client) = across(&a, &b, "count");
+    let call = call(&client, 1, 0);
+    let request = request(&server);
+    std::thread::scope(|scope| {
+        let server = scope.spawn(move || {
+            for step in 0..PARTS {
+                send_part(&server, &request, step);
+            }
+            let mut loan = server.loan(&request.id(), 8, 8, 0).unwrap();
+            loan.head_bytes().copy_from_slice(&PARTS.to_le_bytes());
+            loan.send_within(PATIENCE).unwrap();
+            server
+        });
+        for step in 0..PARTS {
+            if step < 60 {
+                // Slowly, but not so slowly that it counts as without room.
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            assert_eq!(next(&client, call).unwrap(), (Some(step), false));
+        }
+        assert_eq!(next(&client, call).unwrap(), (Some(PARTS), true));
+        drop(server.join());
+    });
+    assert!(b.warnings().is_empty(), "{:?}", b.warnings());
+}
+
+#[test]
+fn a_client_without_room_holds_up_no_other() {
+    let a = Machine::listening();
+    let b = Machine::connected(&a);
+    let (server, slow) = across(&a, &b, "count");
+    let quick = RawClient::create(&b.node, "count", &add_two_ints(), &ServiceOptions::default()).unwrap();
+    until("a server", || quick.servers() == 1);
+    let stuck = call(&slow, 1, 0);
+    let request = request(&server);
+    // It has room for some, and takes none.
+    for step in 0..500 {
+        send_part(&server, &request, step);
+    }
+    for number in 0..50 {
+        let call = call(&quick, number, 1);
+        answer(&server);
+        assert_eq!(reply(&quick, call).unwrap(), number + 1);
+    }
+    // The server learns that its parts are not wanted any more.
+    until("the server sees it", || {
+        server.collect().unwrap();
+        request.is_cancelled()
+    });
+    // The client gets what it had room for, in order, and then learns why there is no more.
+    let mut expected = 0;
+    let error = loop {
+        match next(&slow, stuck) {
+            Ok((content, false)) => assert_eq!(content, Some(expected)),
+            Ok(last) => panic!("{last:?}"),
+            Err(error) => break error,
+        }
+        expected += 1;
+    };
+    assert!(matches!(error, ReplyError::Refused { code: 1, .. }), "{error}");
+    assert!((1..500).contains(&expected), "{expected}");
+    // And its next call is as any other.
+    let again = call(&slow, 5, 6);
+    answer(&server);
+    assert_eq!(reply(&slow, again).unwrap(), 11);
+}
+
+#[test]
 fn a_cancelled_call_is_cancelled_on_the_other_machine() {
     let a = Machine::listening();
     let b = Machine::connected(&a);
