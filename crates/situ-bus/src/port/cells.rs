@@ -1,16 +1,15 @@
 //! Private memory for small messages that a subscriber copies out of rows.
 //!
-//! The cells are allocated with the subscriber, so taking allocates nothing. Each belongs to one of the
-//! subscriber's [records](super::sample_records), and is in use when that is. If all of them are in use, the
-//! subscriber takes the slots instead.
+//! Each cell belongs to one of the subscriber's [records](super::sample_records), is allocated with it, and is in
+//! use when that is. Only the first records have cells: if all of them are in use, the subscriber takes the slots
+//! instead.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem::offset_of;
 use std::os::fd::OwnedFd;
-use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use situ_memory::{DomainError, DomainId, HOST, Memory};
 
@@ -18,8 +17,8 @@ use crate::topic::Topic;
 use crate::topic::format::{DESCRIPTOR, Descriptor, MAX_COPIED, MAX_USER_HEADER, head_offset};
 use crate::trust::Limits;
 
-/// How many samples in cells a subscriber may hold.
-const CELLS: usize = 16;
+/// How many of the chunks of records have cells: so many that a batch of 64 messages fits, and one before it.
+const CHUNKS: usize = 3;
 
 /// The words of a cell behind its descriptor: room for a user header, and a message.
 const WORDS: usize = (MAX_USER_HEADER + MAX_COPIED) as usize / 8;
@@ -37,6 +36,10 @@ const MESSAGE: usize = MAX_USER_HEADER as usize / 8;
 
 /// The cells of a subscriber.
 pub(crate) struct Cells {
+    chunks: [OnceLock<Chunk>; CHUNKS],
+}
+
+struct Chunk {
     cells: Arc<Slab>,
     /// The same as memory of the host, for spans of samples.
     memory: Arc<dyn Memory>,
@@ -54,23 +57,24 @@ impl Cells {
     /// The cells of a subscriber; `None` if it copies no messages out of rows.
     pub(crate) fn of(topic: &Topic, domain: DomainId, limits: &Limits) -> Option<Self> {
         let size = topic.header.copied_size;
-        (size != 0 && domain == HOST && u64::from(size) <= limits.message).then(Self::new)
+        let copies = size != 0 && domain == HOST && u64::from(size) <= limits.message;
+        copies.then(|| Self { chunks: [const { OnceLock::new() }; CHUNKS] })
     }
 
-    fn new() -> Self {
-        let cell = || CopyCell { descriptor: Descriptor::default(), words: UnsafeCell::new([0; WORDS]) };
-        let cells = Arc::new(Slab((0..CELLS).map(|_| cell()).collect()));
-        Self { memory: cells.clone(), cells }
+    /// The cells of a chunk of so many records, which are made now. None for later chunks.
+    pub(crate) fn of_chunk(&self, chunk: usize, records: usize) -> Option<&[CopyCell]> {
+        let chunk = self.chunks.get(chunk)?.get_or_init(|| {
+            let cell = || CopyCell { descriptor: Descriptor::default(), words: UnsafeCell::new([0; WORDS]) };
+            let cells = Arc::new(Slab((0..records).map(|_| cell()).collect()));
+            Chunk { memory: cells.clone(), cells }
+        });
+        Some(&chunk.cells.0)
     }
 
-    /// One of the cells.
-    pub(crate) fn at(&self, index: usize) -> Option<NonNull<CopyCell>> {
-        self.cells.0.get(index).map(NonNull::from)
-    }
-
-    /// The cells as memory of the host.
-    pub(crate) fn memory(&self) -> &Arc<dyn Memory> {
-        &self.memory
+    /// The cells, as memory of the host, among which is one that has this address.
+    pub(crate) fn memory_at(&self, address: u64) -> Option<&Arc<dyn Memory>> {
+        let chunks = self.chunks.iter().filter_map(OnceLock::get);
+        chunks.map(|chunk| &chunk.memory).find(|memory| memory.offset_of(address).is_some())
     }
 }
 

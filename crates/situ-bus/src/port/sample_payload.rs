@@ -56,10 +56,9 @@ impl RawSample {
             return DeviceSpan::new(payload.mapped.view.bytes(), payload.offset, payload.len as usize);
         }
         let (begin, len) = self.host_payload();
-        let memory = match (self.is_in_cell(), &self.mapped().core.cells) {
-            (true, Some(cells)) => cells.memory(),
-            _ => self.mapped().view.bytes(),
-        };
+        let cells = self.mapped().core.cells.as_ref().filter(|_| self.is_in_cell());
+        let in_cell = cells.and_then(|cells| cells.memory_at(begin as u64));
+        let memory = in_cell.unwrap_or_else(|| self.mapped().view.bytes());
         // The payload was found there when the message was taken.
         let offset = memory.offset_of(begin as u64).unwrap_or_default();
         DeviceSpan::new(memory, offset, len)

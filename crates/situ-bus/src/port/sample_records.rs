@@ -175,8 +175,9 @@ impl SampleRecords {
     }
 
     fn chunk(index: usize, cells: Option<&Cells>) -> Box<[SampleRecord]> {
-        let cell = |at: usize| cells.filter(|_| index == 0).and_then(|cells| cells.at(at));
-        (0..FIRST << index).map(|at| SampleRecord::new(cell(at))).collect()
+        let count = FIRST << index;
+        let cells = cells.and_then(|cells| cells.of_chunk(index, count));
+        (0..count).map(|at| SampleRecord::new(cells.map(|cells| NonNull::from(&cells[at])))).collect()
     }
 
     fn all(&self) -> impl Iterator<Item = &SampleRecord> {
