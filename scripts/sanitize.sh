@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests of memory, bus and traces under AddressSanitizer and ThreadSanitizer. Those of containers and
-# regions have no threads, and run under the first, in C++ too. Those of rmw_situ run under both:
-# scripts/sanitize.sh [address] [thread] [cpp] [rmw]
+# regions have no threads, and run under the first, in C++ too. Those of rmw_situ run under both, and those of the
+# Python package under the first:
+# scripts/sanitize.sh [address] [thread] [cpp] [rmw] [python]
 #
 # The standard library is built with the sanitizer too, so that errors inside it are found.
 set -euo pipefail
@@ -11,9 +12,9 @@ scripts/setup.sh nightly vulkan
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 
 target=$(rustc -vV | sed -n 's/^host: //p')
-[ $# != 0 ] || set -- address thread cpp rmw
+[ $# != 0 ] || set -- address thread cpp rmw python
 for sanitizer; do
-  if [ "$sanitizer" = cpp ] || [ "$sanitizer" = rmw ]; then
+  if [ "$sanitizer" = cpp ] || [ "$sanitizer" = rmw ] || [ "$sanitizer" = python ]; then
     "scripts/sanitize-$sanitizer.sh"
     continue
   fi

@@ -147,7 +147,7 @@ impl Struct {
         let memory = view.hold.memory(py)?;
         let size = plan.size.unwrap_or(0);
         let head = memory.head().get(at as usize..(at + size) as usize).unwrap_or_default().to_vec();
-        let body = if types.schema.has_bulk(id) { memory.body().to_vec() } else { Vec::new() };
+        let body = if types.schema.has_bulk(id) { memory.body_on_host(py)?.into_owned() } else { Vec::new() };
         match dynamic::from_flat(&types.schema, id, &head, &body) {
             Ok(value) => Ok(Some(value)),
             Err(error) => Err(Error::Malformed.error(py, error)),

@@ -69,14 +69,7 @@ impl DeviceArray {
     }
 
     fn host_copy(&self, py: Python<'_>) -> PyResult<Array> {
-        let body = self.body(py)?;
-        let copied = process::detached(py, || {
-            if let Some(sample) = self.memory.sample() {
-                sample.synchronize(TIMEOUT).map_err(|error| error.to_string())?;
-            }
-            body.copy(self.at, self.size()).map_err(|error| error.to_string())
-        });
-        let bytes = copied.map_err(|text| Error::Take.error(py, text))?;
+        let bytes = self.memory.copy_of_device(py, self.body(py)?, self.at, self.size())?;
         let array = Array::of_bytes(&bytes, &self.types, &self.item, &self.shape[..1]);
         array.ok_or_else(|| Error::Take.error(py, "there is no memory for a copy"))
     }

@@ -12,6 +12,7 @@
 //! the memory: no array can then change the published message.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,9 +20,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use situ_bus::{DetachedLoan, RawSample};
 
-use crate::device::{DeviceBody, keep_until_passed};
+use crate::device::{DeviceBody, TIMEOUT, keep_until_passed};
 use crate::errors::Kind;
 use crate::port::Port;
+use crate::process;
 use crate::sync::lock;
 
 /// The owner of the bytes.
@@ -177,6 +179,32 @@ impl Memory {
     pub fn body(&self) -> &[u8] {
         // SAFETY: as for `head`; an absent body is empty.
         unsafe { std::slice::from_raw_parts(self.body, self.body_size) }
+    }
+
+    /// The body, or a copy of it if it is in the memory of a device. Then it waits until the message is
+    /// complete.
+    pub fn body_on_host(&self, py: Python<'_>) -> PyResult<Cow<'_, [u8]>> {
+        match &self.device {
+            Some(device) => self.copy_of_device(py, device, 0, device.size).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(self.body())),
+        }
+    }
+
+    /// A copy of a part of the body that is in the memory of a device, once it is complete.
+    pub fn copy_of_device(
+        &self,
+        py: Python<'_>,
+        device: &DeviceBody,
+        at: u64,
+        size: u64,
+    ) -> PyResult<Vec<u8>> {
+        let copied = process::detached(py, || {
+            if let Some(sample) = self.sample() {
+                sample.synchronize(TIMEOUT).map_err(|error| error.to_string())?;
+            }
+            device.copy(at, size).map_err(|error| error.to_string())
+        });
+        copied.map_err(|text| Kind::Take.error(py, text))
     }
 
     /// Copies bytes into the head. Returns whether they fit and may be written.

@@ -497,8 +497,8 @@ impl Struct {
     }
 }
 
-/// A member as an attribute of a class of messages. `situ/_types.py` makes `doc` the documentation that Python
-/// shows.
+/// A member as an attribute of a class of messages. `situ/_types.py` makes `doc` the documentation that
+/// Python shows.
 #[pyclass(frozen, subclass, module = "situ", name = "Member")]
 pub struct Member {
     index: usize,

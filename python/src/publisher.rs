@@ -291,7 +291,7 @@ impl PublisherHandle {
         {
             let memory = view.hold.memory(py)?;
             let align = self.template.as_ref().map_or(8, |it| it.align);
-            return self.send(py, memory.head(), align, memory.body(), &header);
+            return self.send(py, memory.head(), align, &memory.body_on_host(py)?, &header);
         }
         let encoded = encode(py, &self.r#type(), self.encoding == Encoding::Flat, message)?;
         self.send(py, &encoded.head, encoded.align, &encoded.body, &header)

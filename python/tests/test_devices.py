@@ -318,3 +318,16 @@ def test_devices_without_a_number_in_dlpack_are_copied(node, schema):
         np.asarray(array)
     with pytest.raises(situ.ConversionError, match="those of CUDA"):
         subscriber.take_on(1)
+
+
+def test_messages_on_a_device_are_copied_and_sent_on_with_one_copy(node, schema):
+    publisher = node.publisher("p", type="t::Image", schema=schema)
+    subscriber = node.subscriber("p", domain="emulated:0")
+    other = node.publisher("q", type="t::Image", schema=schema)
+    host = node.subscriber("q")
+    publisher.publish(width=3, pixels=b"abc")
+    message = subscriber.recv(60)
+    assert message.copy().pixels.tobytes() == b"abc"
+    assert message.to_dict()["pixels"] == list(b"abc")
+    other.publish(message)
+    assert host.recv(60).pixels.tobytes() == b"abc"
