@@ -49,7 +49,7 @@ class Publisher(_native.Publisher, Closing, Generic[M]):
             if members:
                 raise TypeError("give either a message or its members")
             return self._publish(message, user_header)
-        if self.encoding != "flat" or any("." in name for name in self.bulk_members):
+        if self.encoding != "flat" or self._is_on_device or any("." in name for name in self.bulk_members):
             return self._publish(members, user_header)
         loan = self._loan(self._sizes(members), user_header)
         try:

@@ -80,6 +80,21 @@ impl DeviceBody {
         }
     }
 
+    /// Fills a new body with these bytes, and waits until they are there.
+    pub fn fill(&self, bytes: &[u8]) -> Result<(), DomainError> {
+        let stream = stream_for_copies(self.memory.domain())?;
+        let owned = bytes.to_vec();
+        // SAFETY: the bytes live until the stream has passed the copy, or for ever. The body is that of a loan,
+        // which only the caller has.
+        let copied =
+            unsafe { stream.copy_from_host(owned.as_ptr(), &self.memory, self.offset, owned.len() as u64) };
+        let filled = copied.and_then(|()| stream.synchronize(TIMEOUT));
+        if filled.is_err() {
+            std::mem::forget(owned);
+        }
+        filled
+    }
+
     /// A copy of some bytes on the host, after the work that uses them.
     pub fn copy(&self, at: u64, size: u64) -> Result<Vec<u8>, DomainError> {
         for stream in &*lock(&self.streams) {

@@ -96,25 +96,21 @@ impl PublisherHandle {
     /// Copies a message that is encoded already.
     fn send(&self, py: Python<'_>, head: &[u8], align: usize, body: &[u8], header: &[u8]) -> PyResult<u64> {
         let port = self.port(py)?;
-        let mut has_body = true;
+        let mut device = None;
         let loan = port.lend(py, (head.len(), align), body.len(), |loan| {
             loan.head_bytes().copy_from_slice(head);
             // Empty if the bodies lie on a device.
-            let bytes = loan.body_bytes();
-            has_body = bytes.len() >= body.len();
-            if has_body {
-                bytes[..body.len()].copy_from_slice(body);
+            match loan.body_bytes().get_mut(..body.len()) {
+                Some(bytes) => bytes.copy_from_slice(body),
+                None => device = Some(DeviceBody::of(&loan.span())),
             }
             loan.user_header_mut()[..header.len()].copy_from_slice(header);
         })?;
-        if !has_body {
-            port.take_back(loan);
-            let text = format!(
-                "the bodies of topic {:?} are in the memory of a device, which Python does not write: publish without \
-                 `domain`, or without elements of bulk members",
-                self.topic
-            );
-            return Err(Error::Publish.error(py, text));
+        if let Some(device) = device
+            && let Err(error) = process::detached(py, || device.fill(body))
+        {
+            // The loan is not taken back: the device may still write it.
+            return Err(Error::Publish.error(py, error));
         }
         port.publish(py, loan, None)
     }
@@ -171,6 +167,12 @@ impl PublisherHandle {
     #[getter]
     fn encoding(&self) -> &'static str {
         encoding_name(self.encoding)
+    }
+
+    /// Whether the bodies of its messages are in the memory of a device.
+    #[getter]
+    fn _is_on_device(&self) -> bool {
+        self.is_on_device
     }
 
     /// How many subscribers match.

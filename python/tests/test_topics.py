@@ -302,15 +302,19 @@ def test_reliable_publishers_wait(node, schema):
             publisher.publish(height=index)
 
 
-def test_bodies_of_devices_are_not_written(node, schema):
+def test_bodies_of_devices_are_written_with_one_copy(node, schema):
     publisher = node.publisher("p", type="t::Image", schema=schema, domain="emulated:0")
     subscriber = node.subscriber("p")
-    with pytest.raises(situ.PublishError, match="memory of a device"):
-        publisher.publish(publisher.message(pixels=b"abc"))
-    with pytest.raises(situ.MalformedError, match="not in the memory of the host"):
-        publisher.publish(pixels=b"abc")
-    assert publisher.publish(publisher.message(height=3)) == 0
+    assert publisher.publish(publisher.message(pixels=b"abc")) == 0
+    assert publisher.publish(height=2, pixels=np.array([1, 2, 3], np.uint8)) == 1
+    assert publisher.publish(publisher.message(height=3)) == 2
+    assert subscriber.recv(5).pixels.tobytes() == b"abc"
+    assert subscriber.recv(5).pixels.tolist() == [1, 2, 3]
     assert subscriber.recv(5).height == 3 and subscriber.take() is None
+    with publisher.loan(pixels=3) as out:
+        assert isinstance(out.pixels, situ.DeviceArray) and not out.pixels.readonly
+        with pytest.raises(situ.MalformedError, match="not in the memory of the host"):
+            out.pixels = b"abc"
 
 
 def test_durability_and_user_headers(node, schema):
