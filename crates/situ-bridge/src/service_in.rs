@@ -3,8 +3,9 @@
 //! A thread with a server on the bus takes the requests of clients here, sends them as queries of Zenoh, and
 //! answers with the replies, or with the parts of each. A reply for which its client has no room waits for a
 //! moment, and holds up no other client. Replies that come faster than the thread takes them wait in the
-//! network, see [`Room`]; what ends a call, and its cancellation, never waits. The server exists as long as a token of a server on
-//! another machine does: with its end, the calls of clients here fail as those of a server here that ends.
+//! network, see [`Room`]; what ends a call, and its cancellation, never waits. The server exists as long as
+//! a token of a server on another machine does: with its end, the calls of clients here fail as those of a
+//! server here that ends.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -53,16 +53,18 @@ fn options(arguments: &FoxgloveArgs) -> Result<ServerOptions, CliError> {
     let rate = |(pattern, hertz): &(String, f64)| {
         Ok(Rate { topics: select(std::slice::from_ref(pattern), None, &[])?, hertz: *hertz })
     };
-    let publish = match arguments.publish.as_slice() {
-        [] => None,
-        patterns => Some(select(patterns, None, &[])?),
+    let allowed = |patterns: &[String]| match patterns {
+        [] => Ok(None),
+        patterns => select(patterns, None, &[]).map(Some),
     };
     Ok(ServerOptions {
         address: SocketAddr::new(arguments.host, arguments.port),
         name: "situ".to_owned(),
         selection: select(&arguments.topics, None, &arguments.exclude)?,
         rates: arguments.max_rate.iter().map(rate).collect::<Result<_, CliError>>()?,
-        publish,
+        publish: allowed(&arguments.publish)?,
+        call: allowed(&arguments.call)?,
+        set_parameters: allowed(&arguments.set_parameters)?,
         origins: arguments.origin.clone(),
     })
 }

@@ -11,10 +11,16 @@ use situ_bus::{AttachError, Descriptor, ReadySources, WaitError, WaitSet};
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Error, HandshakeError, Message, WebSocket, accept_hdr_with_config};
 
+use crate::caller::Place;
 use crate::channels::Channel;
 use crate::handshake;
 use crate::inbound::{ENCODINGS, Inbound};
-use crate::protocol::{ClientMessage, Level, ServerChannel, ServerMessage, SubscriptionRequest, client_data};
+use crate::protocol::{
+    ClientMessage, Level, ServerChannel, ServerMessage, ServerService, ServiceCall, ServiceSchema,
+    SubscriptionRequest, client_call, client_data,
+};
+use crate::requests::{Answer, Requests};
+use crate::services::{Service, Side};
 use crate::shared::{ClientState, Shared};
 use crate::stream::{Stall, Stream};
 use crate::subscription::{Subscription, Taken};
@@ -82,6 +88,10 @@ struct Connection<'s> {
     dropped_before: u64,
     told: Instant,
     inbound: Inbound,
+    /// The services that the client knows, and the state of the list that it knows.
+    services: BTreeMap<u32, Arc<Service>>,
+    services_version: u64,
+    requests: Requests,
     /// When something was heard of the client, and when it was asked last.
     heard: Instant,
     asked: Instant,
@@ -112,6 +122,9 @@ pub fn serve(shared: &Shared, state: &ClientState, stream: TcpStream) -> Result<
         dropped_before: 0,
         told: now,
         inbound: Inbound::default(),
+        services: BTreeMap::new(),
+        services_version: 0,
+        requests: Requests::default(),
         heard: now,
         asked: now,
         stall: Stall::default(),
@@ -175,6 +188,16 @@ fn reason(error: &Error) -> String {
     told.map_or_else(|| error.to_string(), |text| String::from_utf8_lossy(text).into_owned())
 }
 
+/// The type of one side of a service.
+fn schema(side: &Side) -> ServiceSchema<'_> {
+    ServiceSchema {
+        encoding: crate::channels::CDR,
+        schema_name: &side.shown.name,
+        schema_encoding: side.shown.encoding,
+        schema: &side.shown.text,
+    }
+}
+
 /// Obeys the parts of a message, until too many of them are refused. Returns why.
 fn refusals<T>(parts: Vec<T>, mut obey: impl FnMut(T) -> Result<(), String>) -> Vec<String> {
     let mut refused = Vec::new();
@@ -196,12 +219,15 @@ fn wait_for(stream: &TcpStream, what: PollFlags, time: Duration) {
 
 impl Connection<'_> {
     fn run(&mut self) -> Result<(), ConnectionError> {
-        let capabilities: &[&str] =
-            if self.shared.options.publish.is_some() { &["clientPublish"] } else { &[] };
-        let encodings: &[&str] = if capabilities.is_empty() { &[] } else { &ENCODINGS };
+        let options = &self.shared.options;
+        let mut capabilities = vec!["parameters", "parametersSubscribe"];
+        capabilities.extend(options.publish.as_ref().map(|_| "clientPublish"));
+        capabilities.extend(options.call.as_ref().map(|_| "services"));
+        let encodings: &[&str] =
+            if options.publish.is_some() || options.call.is_some() { &ENCODINGS } else { &[] };
         self.say(&ServerMessage::ServerInfo {
             name: &self.shared.options.name,
-            capabilities,
+            capabilities: &capabilities,
             supported_encodings: encodings,
             session_id: &self.shared.session,
         })?;
@@ -212,10 +238,12 @@ impl Connection<'_> {
                 continue;
             }
             self.tell_channels()?;
+            self.tell_services()?;
             let has_read = self.read_turn()?;
             let has_taken = self.take_turn()?;
+            let has_answered = self.answer_turn()?;
             self.look_after()?;
-            if !has_read && !has_taken && !self.stall.is_on() {
+            if !has_read && !has_taken && !has_answered && !self.stall.is_on() {
                 self.wait(&mut ready)?;
             }
         }
@@ -300,6 +328,70 @@ impl Connection<'_> {
         Ok(())
     }
 
+    /// Tells the client of services that are new or gone.
+    fn tell_services(&mut self) -> Result<(), ConnectionError> {
+        let Some((version, services)) = self.shared.services_since(self.services_version) else {
+            return Ok(());
+        };
+        self.services_version = version;
+        let present: HashSet<u32> = services.iter().map(|it| it.id).collect();
+        let gone: Vec<u32> = self.services.keys().copied().filter(|id| !present.contains(id)).collect();
+        if !gone.is_empty() {
+            self.services.retain(|id, _| present.contains(id));
+            self.say(&ServerMessage::UnadvertiseServices { service_ids: gone })?;
+        }
+        let new: Vec<_> = services.into_iter().filter(|it| !self.services.contains_key(&it.id)).collect();
+        for part in new.chunks(ADVERTISED) {
+            let services = part.iter().map(|it| ServerService {
+                id: it.id,
+                name: &it.name,
+                type_name: &it.type_name,
+                request: schema(&it.request),
+                response: schema(&it.reply),
+                request_schema: &it.request.shown.text,
+                response_schema: &it.reply.shown.text,
+            });
+            self.say(&ServerMessage::AdvertiseServices { services: services.collect() })?;
+        }
+        self.services.extend(new.into_iter().map(|it| (it.id, it)));
+        Ok(())
+    }
+
+    /// Gives the client what nodes have answered. Returns whether there was something.
+    fn answer_turn(&mut self) -> Result<bool, ConnectionError> {
+        for turn in 0..TURN {
+            if self.stall.is_on() {
+                return Ok(true);
+            }
+            let place = Place { node: &self.shared.node, set: &self.set };
+            let Some(answer) = self.requests.take(place, &self.shared.root) else {
+                return Ok(turn > 0);
+            };
+            match answer {
+                Answer::Reply(bytes) => self.send(Message::Binary(bytes.into()))?,
+                Answer::Failure { service, call, mut reason } => {
+                    reason.truncate(reason.floor_char_boundary(MAX_REFUSAL));
+                    let (service_id, call_id) = (service, call);
+                    self.say(&ServerMessage::ServiceCallFailure { service_id, call_id, message: &reason })?;
+                }
+                Answer::Values { parameters, id } => {
+                    let (parameters, id) = (parameters.as_slice(), id.as_deref());
+                    self.say(&ServerMessage::ParameterValues { parameters, id })?;
+                }
+                Answer::Refusal(why) => self.refuse(&why)?,
+            }
+        }
+        Ok(true)
+    }
+
+    /// Calls a service for the client.
+    fn call(&mut self, call: ServiceCall) {
+        let known = self.services.get(&call.service).cloned();
+        let known = known.ok_or_else(|| format!("there is no service {}", call.service));
+        let place = Place { node: &self.shared.node, set: &self.set };
+        self.requests.call(place, known, call);
+    }
+
     /// Reads what the client says. Returns whether it said something.
     fn read_turn(&mut self) -> Result<bool, ConnectionError> {
         for turn in 0..TURN {
@@ -335,7 +427,15 @@ impl Connection<'_> {
                     }
                     Err(error) => self.refuse(&error),
                 },
-                None => self.refuse(&"a binary message has the byte 1 and the number of a channel"),
+                None => match client_call(&bytes) {
+                    Some(call) => {
+                        self.call(call);
+                        Ok(())
+                    }
+                    None => self.refuse(
+                        &"a binary message is that of a channel (byte 1) or the call of a service (byte 2)",
+                    ),
+                },
             },
             // Pings are answered with the next write; the end of the connection follows a close.
             _ => Ok(()),
@@ -363,11 +463,31 @@ impl Connection<'_> {
             ClientMessage::Unadvertise { channel_ids } => {
                 refusals(channel_ids, |id| self.inbound.unadvertise(id).map_err(|error| error.to_string()))
             }
-            ClientMessage::Other => vec![
-                "the server offers topics, and publishing if it was started with --publish; no parameters, services, \
-                 assets or connection graph"
-                    .to_owned(),
-            ],
+            ClientMessage::GetParameters { parameter_names, id } => {
+                let place = Place { node: &self.shared.node, set: &self.set };
+                self.requests.get(place, &self.shared.root, &parameter_names, id);
+                Vec::new()
+            }
+            ClientMessage::SetParameters { parameters, id } => {
+                let place = Place { node: &self.shared.node, set: &self.set };
+                let allowed = self.shared.options.set_parameters.as_ref();
+                let may = |node: &str| allowed.is_some_and(|it| it.has(node));
+                self.requests.set(place, &self.shared.root, parameters, id, may);
+                Vec::new()
+            }
+            ClientMessage::SubscribeParameterUpdates { parameter_names } => {
+                self.requests.follow(parameter_names);
+                Vec::new()
+            }
+            ClientMessage::UnsubscribeParameterUpdates { parameter_names } => {
+                self.requests.unfollow(&parameter_names);
+                Vec::new()
+            }
+            ClientMessage::Other => {
+                vec![
+                    "the server has neither assets nor a connection graph, and no time of its own".to_owned(),
+                ]
+            }
         };
         refused.iter().try_for_each(|why| self.refuse(why))
     }

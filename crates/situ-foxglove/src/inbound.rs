@@ -18,14 +18,15 @@ use crate::protocol::ClientChannel;
 
 /// The encodings in which clients may publish.
 pub const ENCODINGS: [&str; 2] = [CDR, JSON];
-const JSON: &str = "json";
+/// The name of the second one.
+pub const JSON: &str = "json";
 /// The most channels of a client.
 const MAX_CHANNELS: usize = 64;
 /// The largest flat message of a new topic. Larger types are published as CDR, which has the size of its
 /// content.
 const MAX_FLAT: u64 = 16 << 20;
 /// The longest JSON text of a message.
-const MAX_JSON: usize = 1 << 20;
+pub const MAX_JSON: usize = 1 << 20;
 
 /// Why a client's channel or message is refused.
 #[derive(Debug, thiserror::Error)]

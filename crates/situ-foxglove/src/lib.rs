@@ -1,4 +1,4 @@
-//! A live server for Foxglove: topics as channels, and publishing from the screen.
+//! A live server for Foxglove: topics as channels, publishing from the screen, services, and parameters.
 //!
 //! ```text
 //!   server      accepts connections, looks for topics, and ends the threads
@@ -8,9 +8,12 @@
 //!      │
 //!      ├──▶ subscription   a subscriber on the bus, while a client looks at its topic
 //!      ├──▶ inbound        publishers on the bus, for what a client publishes
+//!      ├──▶ requests       what a client asks of nodes: calls, and parameters
+//!      │      ├──▶ caller       clients of services on the bus, and the calls under way
+//!      │      └──▶ parameters   parameters of nodes, as screens and as nodes have them; base64
 //!      ▼
 //!   shared      the options, the channels, and the counts of clients
-//!   channels    topics as Foxglove sees them: type, encoding, messages as CDR
+//!   channels    topics as Foxglove sees them: type, encoding, messages as CDR; services: the same of these
 //!   screen      Situ's own types as those of ROS, for panels that know only these
 //!   protocol    the messages of the protocol (`foxglove.websocket.v1`, `foxglove.sdk.v1`)
 //!   handshake   which clients may connect
@@ -26,13 +29,18 @@
 //! copies each message into the queue of each client, and does not count what it drops there. The protocol is
 //! small.
 
+mod base64;
+mod caller;
 mod channels;
 mod connection;
 mod handshake;
 mod inbound;
+mod parameters;
 mod protocol;
+mod requests;
 mod screen;
 mod server;
+mod services;
 mod shared;
 mod stream;
 mod subscription;

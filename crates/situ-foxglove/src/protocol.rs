@@ -3,11 +3,16 @@
 //! It is published as `foxglove.websocket.v1`. `foxglove.sdk.v1` has the same messages under another name.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 /// The names of the protocol that the server speaks.
 pub const SUBPROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
 /// The first byte of a message with the content of a topic, in both directions.
 const MESSAGE_DATA: u8 = 1;
+/// The first byte of a client's call of a service.
+const SERVICE_CALL: u8 = 2;
+/// The first byte of the reply to such a call.
+const SERVICE_RESPONSE: u8 = 3;
 /// The bytes before the content: that byte, the number of the subscription, the time.
 pub const HEADER: usize = 13;
 
@@ -36,6 +41,35 @@ pub enum ClientMessage {
     Unadvertise {
         /// Numbers that it chose for its channels.
         channel_ids: Vec<u32>,
+    },
+    /// It asks for parameters.
+    #[serde(rename_all = "camelCase")]
+    GetParameters {
+        /// Their names; if there are none, all.
+        parameter_names: Vec<String>,
+        /// What the answer repeats.
+        #[serde(default)]
+        id: Option<String>,
+    },
+    /// It sets parameters.
+    SetParameters {
+        /// The parameters.
+        parameters: Vec<Parameter>,
+        /// What the answer repeats. Without it there is none.
+        #[serde(default)]
+        id: Option<String>,
+    },
+    /// It wants to hear of changes of parameters.
+    #[serde(rename_all = "camelCase")]
+    SubscribeParameterUpdates {
+        /// Their names; if there are none, all.
+        parameter_names: Vec<String>,
+    },
+    /// It wants to hear no longer of them.
+    #[serde(rename_all = "camelCase")]
+    UnsubscribeParameterUpdates {
+        /// Their names; if there are none, all.
+        parameter_names: Vec<String>,
     },
     /// It asks for something that the server did not offer.
     #[serde(other)]
@@ -70,6 +104,19 @@ pub struct ClientChannel {
     /// The language of the definition.
     #[serde(default)]
     pub schema_encoding: Option<String>,
+}
+
+/// A parameter of a node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Its name, with that of its node: `/camera.exposure`.
+    pub name: String,
+    /// Its value. Without one, it is not set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Json>,
+    /// What the value does not say: `byte_array`, `float64`, `float64_array`.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
 }
 
 /// What the server says.
@@ -107,6 +154,35 @@ pub enum ServerMessage<'a> {
         /// Their numbers.
         channel_ids: Vec<u32>,
     },
+    /// Services that are new.
+    AdvertiseServices {
+        /// The services.
+        services: Vec<ServerService<'a>>,
+    },
+    /// Services that are gone.
+    #[serde(rename_all = "camelCase")]
+    UnadvertiseServices {
+        /// Their numbers.
+        service_ids: Vec<u32>,
+    },
+    /// A call that has no reply.
+    #[serde(rename_all = "camelCase")]
+    ServiceCallFailure {
+        /// The service.
+        service_id: u32,
+        /// The number that the client chose for the call.
+        call_id: u32,
+        /// Why.
+        message: &'a str,
+    },
+    /// Parameters that the client has asked for, or that have changed.
+    ParameterValues {
+        /// The parameters.
+        parameters: &'a [Parameter],
+        /// What the client gave with its question.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+    },
 }
 
 /// The importance of a status.
@@ -142,6 +218,41 @@ pub struct ServerChannel<'a> {
     pub schema_encoding: &'a str,
 }
 
+/// A service, as the server offers it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerService<'a> {
+    /// Its number.
+    pub id: u32,
+    /// Its name.
+    pub name: &'a str,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub type_name: &'a str,
+    /// The type of its requests.
+    pub request: ServiceSchema<'a>,
+    /// The type of its replies.
+    pub response: ServiceSchema<'a>,
+    /// The definition of requests once more, for clients that know no other place.
+    pub request_schema: &'a str,
+    /// The same of replies.
+    pub response_schema: &'a str,
+}
+
+/// The type of the requests or replies of a service.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceSchema<'a> {
+    /// How they are encoded.
+    pub encoding: &'a str,
+    /// Their type.
+    pub schema_name: &'a str,
+    /// The language of the definition.
+    pub schema_encoding: &'a str,
+    /// The definition.
+    pub schema: &'a str,
+}
+
 impl ServerMessage<'_> {
     /// As text.
     pub fn to_text(&self) -> String {
@@ -165,6 +276,42 @@ pub fn client_data(bytes: &[u8]) -> Option<(u32, &[u8])> {
     }
 }
 
+/// A client's call of a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServiceCall<'a> {
+    /// The service.
+    pub service: u32,
+    /// The number that the client chose.
+    pub call: u32,
+    /// How the request is encoded.
+    pub encoding: &'a str,
+    /// The request.
+    pub content: &'a [u8],
+}
+
+/// A client's call; `None` if the message is something else.
+pub fn client_call(bytes: &[u8]) -> Option<ServiceCall<'_>> {
+    let rest = bytes.strip_prefix(&[SERVICE_CALL])?;
+    let (service, rest) = rest.split_first_chunk()?;
+    let (call, rest) = rest.split_first_chunk()?;
+    let (length, rest) = rest.split_first_chunk()?;
+    let (encoding, content) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    let (service, call) = (u32::from_le_bytes(*service), u32::from_le_bytes(*call));
+    Some(ServiceCall { service, call, encoding: std::str::from_utf8(encoding).ok()?, content })
+}
+
+/// Writes the reply to a call.
+pub fn response(service: u32, call: u32, encoding: &str, content: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER + encoding.len() + content.len());
+    bytes.push(SERVICE_RESPONSE);
+    for number in [service, call, encoding.len() as u32] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    bytes.extend_from_slice(encoding.as_bytes());
+    bytes.extend_from_slice(content);
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,7 +329,18 @@ mod tests {
             "schemaName": "b/msg/C", "more": {}}]}"#;
         let ClientMessage::Advertise { channels } = parse(text).unwrap() else { panic!("{text}") };
         assert_eq!((channels[0].id, channels[0].schema_name.as_str()), (1, "b/msg/C"));
-        assert_eq!(parse(r#"{"op": "getParameters", "parameterNames": []}"#).unwrap(), ClientMessage::Other);
+        assert_eq!(
+            parse(r#"{"op": "fetchAsset", "uri": "a", "requestId": 1}"#).unwrap(),
+            ClientMessage::Other
+        );
+        let get = parse(r#"{"op": "getParameters", "parameterNames": ["/a.b"], "id": "7"}"#).unwrap();
+        let parameter_names = vec!["/a.b".to_owned()];
+        assert_eq!(get, ClientMessage::GetParameters { parameter_names, id: Some("7".into()) });
+        let set = parse(
+            r#"{"op": "setParameters", "parameters": [{"name": "/a.b", "value": 1, "type": "float64"}]}"#,
+        );
+        let value = Parameter { name: "/a.b".into(), value: Some(1.into()), kind: Some("float64".into()) };
+        assert_eq!(set.unwrap(), ClientMessage::SetParameters { parameters: vec![value], id: None });
         for bad in [
             "",
             "{}",
@@ -213,6 +371,13 @@ mod tests {
             ServerMessage::Unadvertise { channel_ids: vec![2] }.to_text(),
             r#"{"op":"unadvertise","channelIds":[2]}"#
         );
+        let failure = ServerMessage::ServiceCallFailure { service_id: 1, call_id: 2, message: "no" };
+        let expected = r#"{"op":"serviceCallFailure","serviceId":1,"callId":2,"message":"no"}"#;
+        assert_eq!(failure.to_text(), expected);
+        let parameters = [Parameter { name: "/a.b".into(), value: None, kind: None }];
+        let values = ServerMessage::ParameterValues { parameters: &parameters, id: Some("7") };
+        let expected = r#"{"op":"parameterValues","parameters":[{"name":"/a.b"}],"id":"7"}"#;
+        assert_eq!(values.to_text(), expected);
         let mut bytes = Vec::new();
         put_header(&mut bytes, 0x0201, 0x0403);
         assert_eq!(bytes, [1, 1, 2, 0, 0, 3, 4, 0, 0, 0, 0, 0, 0]);
@@ -226,5 +391,24 @@ mod tests {
         assert_eq!(client_data(&[1, 7, 0, 0]), None);
         assert_eq!(client_data(&[2, 7, 0, 0, 0, 0]), None);
         assert_eq!(client_data(&[]), None);
+    }
+
+    #[test]
+    fn calls_and_replies_have_the_bytes_of_the_protocol() {
+        let bytes = [2, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, b'c', b'd', b'r', 9, 8];
+        let call = ServiceCall { service: 1, call: 2, encoding: "cdr", content: &[9, 8] };
+        assert_eq!(client_call(&bytes), Some(call));
+        assert_eq!(client_call(&bytes[..16]), Some(ServiceCall { content: &[], ..call }));
+        for end in 0..16 {
+            assert_eq!(client_call(&bytes[..end]), None, "{end}");
+        }
+        for (at, byte) in [(0, 1), (9, 255), (12, 255), (13, 255)] {
+            let mut other = bytes;
+            other[at] = byte;
+            assert_eq!(client_call(&other), None, "{at}");
+        }
+        let mut reply = bytes;
+        reply[0] = 3;
+        assert_eq!(response(1, 2, "cdr", &[9, 8]), reply);
     }
 }

@@ -11,6 +11,7 @@ use situ_bus::{GuardCondition, Node, Root, now_ns};
 use situ_record::Selection;
 
 use crate::channels::Channel;
+use crate::services::Service;
 
 /// The warnings, and the clients that have left, that are kept until the caller asks.
 const MAX_WARNINGS: usize = 100;
@@ -37,6 +38,10 @@ pub struct ServerOptions {
     pub rates: Vec<Rate>,
     /// The topics on which clients may publish; without it, none.
     pub publish: Option<Selection>,
+    /// The services that clients may call; without it, none.
+    pub call: Option<Selection>,
+    /// The nodes whose parameters clients may set; without it, none. They may read those of all.
+    pub set_parameters: Option<Selection>,
     /// Web pages that may connect, beside those of this machine and of Foxglove: `https://example.org`.
     pub origins: Vec<String>,
 }
@@ -124,6 +129,7 @@ pub struct Shared {
     pub offset: u64,
     stop: AtomicBool,
     channels: Mutex<Channels>,
+    services: Mutex<Services>,
     clients: Mutex<BTreeMap<u64, Arc<ClientState>>>,
     warnings: Mutex<Vec<String>>,
     /// Clients that have left.
@@ -137,6 +143,16 @@ struct Channels {
     last_id: u32,
     all: Vec<Arc<Channel>>,
     /// Topics that cannot be shown. Each is reported once.
+    refused: HashSet<String>,
+}
+
+/// The services that clients may call, and how often they have changed.
+#[derive(Debug, Default)]
+struct Services {
+    version: u64,
+    last_id: u32,
+    all: Vec<Arc<Service>>,
+    /// Services that cannot be called. Each is reported once.
     refused: HashSet<String>,
 }
 
@@ -158,6 +174,7 @@ impl Shared {
             offset: now.saturating_sub(now_ns()),
             stop: AtomicBool::new(false),
             channels: Mutex::default(),
+            services: Mutex::default(),
             clients: Mutex::default(),
             warnings: Mutex::default(),
             ended: Mutex::default(),
@@ -215,6 +232,12 @@ impl Shared {
         (channels.version != version).then(|| (channels.version, channels.all.clone()))
     }
 
+    /// The services and the state of the list, if it has changed since another state.
+    pub fn services_since(&self, version: u64) -> Option<(u64, Vec<Arc<Service>>)> {
+        let services = lock(&self.services);
+        (services.version != version).then(|| (services.version, services.all.clone()))
+    }
+
     /// Keeps a warning for the person who runs the server.
     pub fn warn(&self, warning: String) {
         let mut warnings = lock(&self.warnings);
@@ -223,8 +246,47 @@ impl Shared {
         }
     }
 
-    /// Looks for topics that are new or gone.
+    /// Looks for topics and services that are new or gone.
     pub fn look(&self) -> Result<(), InspectError> {
+        self.look_for_topics()?;
+        self.look_for_services()
+    }
+
+    fn look_for_services(&self) -> Result<(), InspectError> {
+        let Some(selection) = &self.options.call else { return Ok(()) };
+        let mut found = inspect::services(&self.root)?;
+        found.retain(|it| selection.has(&it.name) && it.requests.subscribers.iter().any(|it| it.alive));
+        let mut services = lock(&self.services);
+        let before = services.all.len();
+        services.all.retain(|service| found.iter().any(|it| service.is(it)));
+        services.refused.retain(|name| found.iter().any(|it| it.name == *name));
+        let mut is_changed = services.all.len() != before;
+        for info in &found {
+            let is_known = services.all.iter().any(|service| service.service == info.name);
+            if is_known || services.refused.contains(&info.name) {
+                continue;
+            }
+            services.last_id += 1;
+            match Service::of(services.last_id, info) {
+                Ok(service) => {
+                    services.all.push(Arc::new(service));
+                    is_changed = true;
+                }
+                Err(error) => {
+                    services.refused.insert(info.name.clone());
+                    self.warn(format!("service {:?} is not shown: {error}", info.name));
+                }
+            }
+        }
+        if is_changed {
+            services.version += 1;
+            drop(services);
+            self.ring();
+        }
+        Ok(())
+    }
+
+    fn look_for_topics(&self) -> Result<(), InspectError> {
         let mut topics = inspect::topics(&self.root)?;
         // A topic without publishers has nothing to show, and clients that look at it would keep it for ever.
         topics.retain(|it| self.options.selection.has(&it.name) && !it.publishers.is_empty());

@@ -49,6 +49,8 @@ impl Place {
             selection: Selection::all(),
             rates: Vec::new(),
             publish: None,
+            call: None,
+            set_parameters: None,
             origins: Vec::new(),
         };
         change(&mut options);
@@ -489,8 +491,8 @@ fn hostile_clients_harm_only_themselves() {
     });
     let big = inspect::topic(&place.root, "big").unwrap().unwrap();
     assert_eq!((big.description.encoding, big.description.fixed_size), (Encoding::Xcdr1, 0));
-    bad.say(json!({"op": "getParameters", "parameterNames": []}));
-    assert!(bad.status().contains("no parameters"));
+    bad.say(json!({"op": "fetchAsset", "uri": "package://a", "requestId": 1}));
+    assert!(bad.status().contains("neither assets"));
     // A message that asks for a million things gets a few answers, and a long text is not sent back.
     let before = bad.statuses.len();
     bad.say(json!({"op": "unsubscribe", "subscriptionIds": vec![5; 1 << 20]}));

@@ -12,12 +12,13 @@ use super::rate;
   situ foxglove                               all topics, for programs of this machine
   situ foxglove 'camera/**' lidar/points --max-rate 'camera/**=10'
   situ foxglove --publish cmd_vel             the screen may publish on this topic
+  situ foxglove --call 'arm/**' --set-parameters camera
   situ foxglove --host 0.0.0.0                also for other machines
 
 In Foxglove, open a connection of the kind \"Foxglove WebSocket\" to the address that the command prints. A topic
 costs nothing as long as nobody looks at it. No publisher waits for a screen: what a slow connection misses is
-counted as dropped. There are no passwords: every program that reaches the port sees the topics, and with
---publish it may publish.")]
+counted as dropped. There are no passwords: every program that reaches the port sees the topics and the parameters
+of nodes of ROS, and with --publish, --call and --set-parameters it may do what these allow.")]
 pub struct FoxgloveArgs {
     /// Topics, or patterns of their names (`'lidar/*'`; `**` also stands for `/`) [default: all]. Those that
     /// appear later are added
@@ -34,6 +35,14 @@ pub struct FoxgloveArgs {
     /// be given several times
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "**")]
     pub publish: Vec<String>,
+    /// Let screens call these services, or those that match this pattern; without a pattern all. May be given
+    /// several times
+    #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "**")]
+    pub call: Vec<String>,
+    /// Let screens set parameters of these nodes of ROS, or of those that match this pattern; without a
+    /// pattern of all. May be given several times. They may read the parameters of all nodes
+    #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "**")]
+    pub set_parameters: Vec<String>,
     /// Port; 0 is any that is free
     #[arg(long, value_name = "NUMBER", default_value_t = 8765)]
     pub port: u16,

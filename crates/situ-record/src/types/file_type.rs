@@ -3,7 +3,7 @@
 use situ_schema::model::TypeId;
 use situ_schema::{Format, Loader, Schema, SchemaError};
 
-use super::ros_text::{SEPARATOR, package_and_name, ros_text};
+use super::ros_text::{SEPARATOR, any_text, package_and_name, ros_text};
 
 /// The largest definition of a type that is read.
 const MAX_TEXT: usize = 16 << 20;
@@ -65,6 +65,22 @@ impl FileType {
                 .is_ok_and(|(other, id)| other.schema_hash(id) == schema.schema_hash(root))
         };
         match ros_text(schema, root).filter(is_same) {
+            Some(text) => Self { name, encoding: "ros2msg", text },
+            None => Self { name, encoding: "ros2idl", text: schema.canonical(root) },
+        }
+    }
+
+    /// The type of the requests or the replies of a service, for instance `std_srvs/srv/SetBool_Request`. Its
+    /// text is `ros2msg` if that says the same.
+    pub fn of_service(schema: &Schema, root: TypeId) -> Self {
+        let name = schema.name(root).as_str().replace("::", "/");
+        // The text has no name: read as a message, it must be written again as it was.
+        let is_same = |text: &String| {
+            let read = read("ros2msg", "a/msg/A", text.as_bytes());
+            read.is_ok_and(|(other, id)| any_text(&other, id).as_ref() == Some(text))
+        };
+        let is_of_ros = name.contains("/srv/") || name.contains("/action/");
+        match any_text(schema, root).filter(|text| is_of_ros && is_same(text)) {
             Some(text) => Self { name, encoding: "ros2msg", text },
             None => Self { name, encoding: "ros2idl", text: schema.canonical(root) },
         }

@@ -18,6 +18,12 @@ pub fn package_and_name(type_name: &str) -> Option<(&str, &str)> {
 
 /// The text of a ROS message, with those that it uses. `None` if a part of it cannot be said in such a text.
 pub fn ros_text(schema: &Schema, root: TypeId) -> Option<String> {
+    package_and_name(schema.name(root).as_str())?;
+    any_text(schema, root)
+}
+
+/// The same for a type of any name, such as the requests of a service. The types that it uses are messages.
+pub fn any_text(schema: &Schema, root: TypeId) -> Option<String> {
     let mut text = definition(schema, root)?;
     for id in schema.closure(root) {
         if id == root || matches!(schema.definition(id).kind, Kind::Alias(_)) {
@@ -34,7 +40,6 @@ fn plain(it: &Struct) -> bool {
 }
 
 fn definition(schema: &Schema, id: TypeId) -> Option<String> {
-    package_and_name(schema.name(id).as_str())?;
     let it = schema.definition(id).kind.as_struct().filter(|it| plain(it))?;
     let mut text = String::new();
     for member in &it.members {
