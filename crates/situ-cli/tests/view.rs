@@ -54,6 +54,24 @@ fn read(path: &str) -> (usize, Vec<[u8; 3]>) {
     (info.width as usize, bytes.as_chunks().0.to_vec())
 }
 
+/// 16 x 8 pixels, red on the left and blue on the right: see `view/codec.rs`.
+const JPEG: &[u8] = include_bytes!("../src/view/red_and_blue.jpeg");
+
+#[test]
+fn compressed_images_are_decoded() {
+    let sandbox = Sandbox::new();
+    let bytes: Vec<String> = JPEG.iter().map(u8::to_string).collect();
+    let message = format!("{{format: jpeg, data: [{}]}}", bytes.join(", "));
+    let _publisher = publish(&sandbox, "camera/compressed", "situ::sensor::CompressedImage", &message);
+    let file = sandbox.path("jpeg.png");
+    let output = sandbox.run(&["topic", "view", "camera/compressed", "--png", &file]);
+    assert!(output.status.success(), "{output:?}");
+    let (width, pixels) = read(&file);
+    assert_eq!((width, pixels.len()), (16, 128));
+    assert!(pixels[0][0] > 250 && pixels[0][2] < 5, "{:?}", pixels[0]);
+    assert!(pixels[15][0] < 5 && pixels[15][2] > 250, "{:?}", pixels[15]);
+}
+
 #[test]
 fn files_have_the_pixels_of_the_message() {
     let sandbox = Sandbox::new();

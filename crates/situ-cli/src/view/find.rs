@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use situ_schema::dynamic::{Numbers, Record, Value};
 
 use super::cloud::{self, Cloud, CloudError};
+use super::codec::{self, CodecError};
 use super::image::{self, Image, ImageError};
 
 /// How deep an image may lie in a message.
@@ -25,19 +26,10 @@ pub enum FindError {
     /// Nothing in it looks like an image or a cloud.
     #[error(
         "the message has nothing that can be drawn. That are: images (`height`, `width`, `data`, and if it is not \
-         grey or RGB, `encoding`), point clouds (`fields`, `point_step`, `data`), and arrays of numbers [height][width], \
-         [height][width][3] or [height][width][4]; --field names one inside of the message"
+         grey or RGB, `encoding`), JPEG and PNG (`format`, `data`), point clouds (`fields`, `point_step`, `data`), \
+         and arrays of numbers [height][width], [height][width][3] or [height][width][4]; --field names one inside of the message"
     )]
     Nothing,
-    /// It is an image in the format of a codec.
-    #[error(
-        "the image is compressed ({format}), and codecs are not part of the command; publish it without compression, \
-         or see it with `situ foxglove`"
-    )]
-    Compressed {
-        /// The codec.
-        format: String,
-    },
     /// A size in it is not a size.
     #[error("the message is malformed: `{member}` is {value}, which is not a size")]
     Size {
@@ -58,6 +50,9 @@ pub enum FindError {
         /// The bytes that are there.
         bytes: usize,
     },
+    /// It is a compressed image that cannot be drawn.
+    #[error(transparent)]
+    Codec(#[from] CodecError),
     /// It is an image that cannot be drawn.
     #[error(transparent)]
     Image(#[from] ImageError),
@@ -109,7 +104,7 @@ fn of_record<'a>(record: &'a Record, by: Option<&str>) -> Result<Option<Drawable
     let Some(data) = data(record) else { return Ok(None) };
     let (Some(width), Some(height)) = (size(record, "width")?, size(record, "height")?) else {
         return match record.get("format") {
-            Some(Value::Text(format)) => Err(FindError::Compressed { format: format.clone() }),
+            Some(Value::Text(format)) => Ok(Some(Drawable::Image(codec::decode(format, data)?))),
             _ => Ok(None),
         };
     };
@@ -251,8 +246,8 @@ mod tests {
         assert!(matches!(error("long x;", "{}"), FindError::Nothing));
         assert!(matches!(error("sequence<uint8> data;", "{}"), FindError::Nothing));
         assert!(matches!(error("long p[2][3];", "{}"), FindError::Nothing));
-        let codec = error("string format; sequence<uint8> data;", "{format: jpeg}");
-        assert!(codec.to_string().starts_with("the image is compressed (jpeg)"), "{codec}");
+        let codec = error("string format; sequence<uint8> data;", "{format: h264}");
+        assert!(codec.to_string().starts_with("the image is compressed (h264)"), "{codec}");
         let sizes = "long height; long width; sequence<uint8> data;";
         assert!(matches!(error(sizes, "{height: -1}"), FindError::Size { member: "height", value: -1 }));
         assert!(matches!(error(sizes, "{height: 1, width: 1, data: [1, 2]}"), FindError::Channels { .. }));

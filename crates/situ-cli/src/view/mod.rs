@@ -3,6 +3,7 @@
 //! ```text
 //!   find       what of a message can be drawn
 //!      │
+//!      ├──▶ codec    JPEG and PNG, whose pixels are images
 //!      ├──▶ image    pixels of the usual encodings
 //!      └──▶ cloud    points, seen from above
 //!              │
@@ -16,6 +17,7 @@
 
 mod blocks;
 mod cloud;
+mod codec;
 mod display;
 mod find;
 mod image;
