@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Scratch, numbers, role};
@@ -39,6 +39,25 @@ fn service() -> ServiceDescription {
     ServiceDescription { request: numbers(), reply: numbers() }
 }
 
+/// Returns whether this process may open so many files.
+fn allow_files(number: u64) -> bool {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).unwrap();
+    limit.current.is_none_or(|files| files >= number)
+}
+
+/// How often this thread has slept so far.
+fn sleeps() -> i64 {
+    // SAFETY: all zeroes are a valid value, which the call overwrites.
+    unsafe {
+        let mut usage = std::mem::zeroed::<libc::rusage>();
+        assert_eq!(libc::getrusage(libc::RUSAGE_THREAD, &mut usage), 0);
+        usage.ru_nvcsw
+    }
+}
+
 /// The nodes of a graph, by name.
 fn names(graph: &Graph) -> Vec<String> {
     graph.nodes.iter().map(|node| node.info.full_name()).collect()
@@ -65,15 +84,23 @@ fn nodes_of_one_process_have_names_of_their_own() {
 }
 
 #[test]
-fn a_process_has_a_hundred_nodes() {
+fn a_process_has_a_thousand_nodes() {
+    // A node has some five files open.
+    let nodes = if allow_files(6_200) { 1000 } else { 100 };
     let scratch = Scratch::new();
-    let made: Vec<Node> = (0..100).map(|number| scratch.node(&format!("n{number:02}"))).collect();
+    let start = Instant::now();
+    let made: Vec<Node> = (0..nodes).map(|number| scratch.node(&format!("n{number:03}"))).collect();
     let publishers: Vec<_> = made.iter().map(|node| publisher(node, "shared")).collect();
+    let joined = start.elapsed();
     let graph = made[0].graph().unwrap();
-    let expected: Vec<String> = (0..100).map(|number| format!("/n{number:02}")).collect();
+    println!(
+        "{nodes} nodes joined within {joined:?}; their graph was read within {:?}",
+        start.elapsed() - joined
+    );
+    let expected: Vec<String> = (0..nodes).map(|number| format!("/n{number:03}")).collect();
     assert_eq!(names(&graph), expected);
     let topics = graph.topics();
-    assert_eq!((topics.len(), topics[0].publishers.len()), (1, 100));
+    assert_eq!((topics.len(), topics[0].publishers.len()), (1, nodes));
     let ids: BTreeSet<_> = publishers.iter().map(RawPublisher::id).collect();
     assert_eq!(topics[0].publishers.iter().map(|(_, it)| it.id).collect::<BTreeSet<_>>(), ids);
     drop(publishers);
@@ -301,6 +328,56 @@ fn a_watch_tells_of_every_kind_of_change() {
     told("a node is gone");
     assert_eq!(names(&watcher.graph().unwrap()), ["/watcher"]);
     assert!(matches!(watch.wait(Some(Duration::ZERO)), Ok(false)));
+}
+
+#[test]
+fn a_watch_sleeps_until_something_changes() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let watch = node.watch_graph().unwrap();
+    assert!(!watch.is_polling(), "this machine has no inotify instance left");
+    while watch.wait(Some(SHORT)).unwrap() {}
+    let before = sleeps();
+    assert!(!watch.wait(Some(Duration::from_millis(300))).unwrap());
+    let slept = sleeps() - before;
+    assert!((1..=2).contains(&slept), "it slept {slept} times in 300 ms without a change");
+    // When the watching thread saw something; 0: nothing since the last change began.
+    let (seen_ns, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    let mut delays = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                if watch.wait(Some(SHORT)).unwrap() {
+                    seen_ns.store(situ_bus::now_ns(), Ordering::SeqCst);
+                }
+            }
+        });
+        let other = scratch.node("changes");
+        let mut kept = Vec::new();
+        for _ in 0..200 {
+            // The reports of the change before.
+            std::thread::sleep(Duration::from_millis(2));
+            seen_ns.store(0, Ordering::SeqCst);
+            // The kernel reports a change while it is made, so the time includes the call.
+            let begun_ns = situ_bus::now_ns();
+            kept.push(publisher(&other, "numbers"));
+            while seen_ns.load(Ordering::SeqCst) == 0 {
+                assert!(situ_bus::now_ns() - begun_ns < LONG.as_nanos() as u64, "a change was not told");
+                std::thread::yield_now();
+            }
+            let seen_ns = seen_ns.load(Ordering::SeqCst);
+            delays.push(Duration::from_nanos(seen_ns.saturating_sub(begun_ns)));
+        }
+        is_over.store(true, Ordering::SeqCst);
+    });
+    delays.sort();
+    let at = |share: usize| delays[(delays.len() - 1) * share / 100];
+    println!(
+        "{} publishers were created and seen within {:?} (p50), {:?} (p99)",
+        delays.len(),
+        at(50),
+        at(99)
+    );
 }
 
 #[test]
