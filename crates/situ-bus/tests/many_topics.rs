@@ -4,14 +4,20 @@
 mod common;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use common::{Scratch, numbers, publish, role, take};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
-use situ_bus::{Node, PublisherQos, RawPublisher, RawSubscriber, RegisterError, SubscriberQos};
+use situ_bus::{
+    Node, PublisherQos, RawPublisher, RawSubscriber, ReadySources, RegisterError, SourceId, SubscriberQos,
+    WaitSet,
+};
 use situ_memory::MemoryError;
 use situ_testkit::process::{Role, say};
 
 const TOPICS: usize = 10_000;
+/// Longer than any step here.
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// A topic's files take up to 48 KiB when it has carried messages; most of these carry none.
 const MEMORY: u64 = TOPICS as u64 * (36 << 10);
 /// The mappings of a topic with a publisher and a subscriber in one process, when messages lie in slots.
@@ -135,6 +141,97 @@ fn a_process_joins_10_000_topics() {
         scope.spawn(move || drop(half));
         drop(topics);
     });
+}
+
+/// The ids of the sources that are ready now.
+fn ready(set: &WaitSet) -> Vec<SourceId> {
+    let mut ready = ReadySources::new();
+    set.wait(&mut ready, Some(Duration::ZERO)).unwrap();
+    let mut ids: Vec<_> = ready.iter().map(|source| source.id).collect();
+    ids.sort();
+    ids
+}
+
+/// Waits until these sources are ready, and no others.
+fn wait_for(set: &WaitSet, mut expected: Vec<SourceId>) {
+    expected.sort();
+    let start = Instant::now();
+    loop {
+        let found = ready(set);
+        if found == expected {
+            return;
+        }
+        assert!(start.elapsed() < TIMEOUT, "{} of {} are ready", found.len(), expected.len());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The shortest time that a wait needs to find what is ready already.
+fn shortest_wait(set: &WaitSet) -> Duration {
+    let mut buffer = ReadySources::new();
+    let times = (0..200).map(|_| {
+        let start = Instant::now();
+        assert!(set.wait(&mut buffer, Some(Duration::ZERO)).unwrap());
+        start.elapsed()
+    });
+    times.min().unwrap()
+}
+
+#[test]
+fn a_wait_set_finds_the_ready_ones_of_10_000_topics() {
+    /// More than the waiting thread sleeps on itself.
+    const FEW: usize = 200;
+    let scratch = Scratch::new();
+    let nodes: Vec<_> = (0..NODES).map(|node| scratch.node(&format!("n{node}"))).collect();
+    if let Some(hindrance) = hindrance(&scratch) {
+        return eprintln!("skipped: {hindrance}");
+    }
+    let start = Instant::now();
+    let subscribe = |topic: usize| {
+        let node = &nodes[topic % NODES];
+        RawSubscriber::create(node, &format!("t{topic}"), &numbers(), SubscriberQos::default()).unwrap()
+    };
+    let subscribers: Vec<_> = (0..TOPICS).map(subscribe).collect();
+    let joined = start.elapsed();
+    let (few, all) = (WaitSet::new(&nodes[0]), WaitSet::new(&nodes[0]));
+    subscribers[..FEW].iter().for_each(|subscriber| _ = few.attach(subscriber).unwrap());
+    let ids: Vec<_> = subscribers.iter().map(|subscriber| all.attach(subscriber).unwrap()).collect();
+    // The first waits hand topics to the node's threads, and look at each topic once.
+    while !(ready(&few).is_empty() && ready(&all).is_empty()) {}
+    println!(
+        "{TOPICS} topics were joined within {joined:?}, and attached within {:?}",
+        start.elapsed() - joined
+    );
+
+    // The set reports those that are ready and no others, whoever watches them.
+    let chosen = [0, 119, 120, 150, 777, 5_000, TOPICS - 1];
+    let publishers: Vec<_> = chosen
+        .iter()
+        .map(|topic| {
+            let name = format!("t{topic}");
+            RawPublisher::create(&nodes[0], &name, &numbers(), PublisherQos::default()).unwrap()
+        })
+        .collect();
+    for round in 0..5 {
+        publishers.iter().for_each(|publisher| _ = publish(publisher, round, 8));
+        wait_for(&all, chosen.map(|topic| ids[topic]).to_vec());
+        for topic in chosen {
+            assert_eq!(take(&subscribers[topic]), Some((round, round)));
+        }
+        wait_for(&all, Vec::new());
+    }
+
+    // One that is ready costs about the same among few and among all. A look at each topic would take
+    // fifty times as long.
+    publish(&publishers[3], 9, 8);
+    wait_for(&all, vec![ids[chosen[3]]]);
+    while ready(&few).is_empty() {
+        assert!(start.elapsed() < TIMEOUT);
+    }
+    let (of_few, of_all) = (shortest_wait(&few), shortest_wait(&all));
+    println!("one ready topic is found within {of_few:?} of {FEW} topics, and {of_all:?} of {TOPICS}");
+    assert!(of_all < of_few * 10, "{of_all:?}, and {of_few:?} with {FEW} topics");
+    println!("all of it took {:?}", start.elapsed());
 }
 
 /// Uses up the mappings of its process.
