@@ -9,6 +9,10 @@
 //! each model is known to be able to fail, and shows why each step is where it is.
 #![cfg(loom)]
 
+/// The calls of clients, which are no protocol of their own, and what they need of the bus.
+#[path = "../src/service/calls.rs"]
+#[allow(dead_code)]
+mod calls;
 #[path = "model/cells.rs"]
 mod cells;
 #[path = "model/enqueued.rs"]
@@ -21,6 +25,8 @@ mod fences;
 mod presence;
 #[path = "model/records.rs"]
 mod records;
+#[path = "model/replies.rs"]
+mod replies;
 #[path = "model/rows.rs"]
 mod rows;
 #[path = "model/sealing.rs"]
@@ -41,6 +47,17 @@ use situ_bus::wake::WakeWord;
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use situ_memory::sync::between_sequentially_consistent;
 use situ_memory::{SlotControl, short_generation};
+
+/// What the calls of clients need.
+mod node {
+    pub(crate) mod endpoint {
+        /// A server, by the number of its publisher of replies.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) struct EndpointId {
+            pub(crate) number: u64,
+        }
+    }
+}
 
 /// Explores a model with at most this many preemptions: most errors need two.
 fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
