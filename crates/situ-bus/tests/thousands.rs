@@ -7,10 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use common::{Scratch, numbers, publish, take};
-use situ_bus::{PublisherQos, RawPublisher, RawSubscriber, SubscriberQos, TypeDescription, inspect};
+use situ_bus::{
+    PublisherQos, RawPublisher, RawSubscriber, RegisterError, SubscriberQos, TypeDescription, inspect,
+};
 
-/// More than the first windows of the subscribers' file have. A topic has places for 4096, and entries for
-/// 8191; that many take a minute here.
+/// More than the first windows of the subscribers' file have.
 const MANY: usize = 1500;
 
 /// The bytes of memory that the files of a root's topics take.
@@ -18,6 +19,11 @@ fn memory(scratch: &Scratch) -> u64 {
     let of_topics = scratch.files().into_iter().filter(|path| path.starts_with(scratch.join("topics")));
     of_topics.map(|path| path.metadata().unwrap().blocks() * 512).sum()
 }
+
+/// The subscribers that a topic has places for. It has entries for 8191 publishers.
+const MOST: usize = 4096;
+/// The mappings of a publisher with messages.
+const MAPPINGS: usize = 4;
 
 /// Each publisher has a file open. Returns whether this process may open so many.
 fn allow_files(number: u64) -> bool {
@@ -113,4 +119,68 @@ fn thousands_of_publishers_share_one_order() {
         assert_eq!(take(&subscriber), Some((value, value)));
     }
     assert_eq!((take(&subscriber), subscriber.lost()), (None, 0));
+}
+
+/// Why this process cannot have all participants that a topic has places for.
+fn hindrance() -> Option<String> {
+    let files = MOST as u64 + 200;
+    if !allow_files(files) {
+        return Some(format!("this process may not open {files} files"));
+    }
+    let mappings = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
+    let mappings: usize = mappings.trim().parse().unwrap();
+    (mappings < MOST * MAPPINGS + 2000).then(|| format!("a process may have {mappings} mappings"))
+}
+
+/// As many publishers as a topic has places for subscribers, and all of these, at once.
+#[test]
+fn a_topic_has_4096_publishers_and_4096_subscribers_at_once() {
+    if let Some(hindrance) = hindrance() {
+        return eprintln!("skipped: {hindrance}");
+    }
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = |depth| {
+        let qos = PublisherQos { depth, ..Default::default() };
+        RawPublisher::create(&node, "tf", &numbers(), qos)
+    };
+    let subscriber = || RawSubscriber::create(&node, "tf", &numbers(), SubscriberQos::default());
+    let start = Instant::now();
+    let subscribers: Vec<_> = (0..MOST).map(|_| subscriber().unwrap()).collect();
+    let (subscribed, again) = (start.elapsed(), Instant::now());
+    let publishers: Vec<_> = (0..MOST).map(|_| publisher(1).unwrap()).collect();
+    println!(
+        "{MOST} subscribers joined within {subscribed:?}, {MOST} publishers within {:?}",
+        again.elapsed()
+    );
+    assert_eq!((publishers[0].subscribers(), subscribers[0].publishers()), (MOST, MOST));
+
+    let full = subscriber();
+    assert!(
+        matches!(full, Err(RegisterError::Full { role: "subscriber", most: 4096, .. })),
+        "one subscriber too many: {full:?}"
+    );
+    let further = publisher(1).unwrap();
+    assert_eq!(subscribers[0].publishers(), MOST + 1);
+
+    // A message of the first and of the last publisher to all subscribers.
+    for (number, publisher) in [&publishers[0], &further].into_iter().enumerate() {
+        let number = number as u64;
+        assert_eq!(publish(publisher, 100 + number, 100), number);
+        for subscriber in &subscribers {
+            assert_eq!(take(subscriber), Some((number, 100 + number)));
+        }
+        assert_eq!(take(&subscribers[MOST - 1]), None);
+    }
+    let topic = inspect::topic(&scratch.root(), "tf").unwrap().unwrap();
+    assert_eq!((topic.subscribers.len(), topic.publishers.len()), (MOST, MOST + 1));
+    // A place that becomes free is given to the next one.
+    let mut subscribers = subscribers;
+    subscribers.truncate(MOST - 1);
+    subscribers.push(subscriber().unwrap());
+    println!("all of it took {:?}", start.elapsed());
+    let leaving = Instant::now();
+    drop((subscribers, publishers, further));
+    println!("all left within {:?}", leaving.elapsed());
+    assert!(inspect::topic(&scratch.root(), "tf").unwrap().is_none());
 }
