@@ -13,13 +13,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::pattern::{HEAD, bytes, check};
-use common::watched::{Beats, kill_at_random, kills};
+use common::watched::{Beats, TIMEOUT, kill_at_random, kills};
 use common::{Scratch, numbers, role};
 use situ_bus::{
     AnswerError, CallError, PublishError, RawClient, RawReplyLoan, RawRequest, RawServer, ReplyError,
     RequestId, ServiceDescription, ServiceOptions, clean,
 };
 use situ_testkit::Random;
+use situ_testkit::process::{Role, say};
 
 /// The longest time of a call. A server may drop a request, or be stopped.
 const LIMIT: Duration = Duration::from_millis(300);
@@ -232,6 +233,9 @@ impl<'r> Answerer<'r> {
 #[ignore = "played by the children of the other tests"]
 fn child() {
     let Some((role, scratch)) = role() else { return };
+    if matches!(role.as_str(), "waits" | "serves") {
+        return hold_a_call(&scratch, &role);
+    }
     let index = std::env::var("SITU_TEST_INDEX").unwrap().parse().unwrap();
     let beats = Beats::open(scratch.with_extension("beats"));
     let beat = || _ = beats.of(index).fetch_add(1, Ordering::Relaxed);
@@ -284,6 +288,27 @@ fn child() {
         },
         other => panic!("no such role: {other}"),
     }
+}
+
+/// For the tests of recovery: takes a request, or sends one, and does no more until it is killed.
+fn hold_a_call(scratch: &Scratch, role: &str) {
+    let (node, options) = (scratch.node(role), ServiceOptions::default());
+    if role == "waits" {
+        let client = RawClient::create(&node, SMALL, &described(SMALL), &options).unwrap();
+        assert!(client.wait_for_server(Some(TIMEOUT)));
+        let mut loan = client.loan(64, 8, 0).unwrap();
+        loan.head_bytes().copy_from_slice(&small(1, 1));
+        loan.send(None).unwrap();
+        say("holds");
+        std::thread::sleep(TIMEOUT);
+        return;
+    }
+    let server = RawServer::create(&node, SMALL, &described(SMALL), &options).unwrap();
+    say("serves");
+    assert!(server.wait(Some(TIMEOUT)));
+    let _request = server.take().unwrap().unwrap();
+    say("holds");
+    std::thread::sleep(TIMEOUT);
 }
 
 /// Forks a child that has all that this process has, and that outlives it for a while if it is killed soon.
@@ -362,4 +387,88 @@ fn clients_and_servers_are_killed_at_random() {
     clean(&scratch.root()).unwrap();
     assert_eq!(scratch.files(), Vec::<PathBuf>::new(), "files leak");
     assert_eq!(std::fs::read_dir(scratch.join("topics")).unwrap().count(), 0, "directories leak");
+}
+
+/// Prints the median and the longest of some times.
+fn print_times(what: &str, mut times: Vec<Duration>) {
+    times.sort();
+    let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
+    println!("{what}: {median:?} (p50), {longest:?} (max) of {} kills", times.len());
+}
+
+/// Kills for a measurement of recovery.
+fn measured_kills() -> u64 {
+    (kills(150) / 10).clamp(10, 300)
+}
+
+/// A server is killed while it has a request: the client is told, and its next call is answered by a server
+/// that is created then.
+#[test]
+fn the_client_of_a_killed_server_goes_on() {
+    let scratch = Scratch::new();
+    let (node, options) = (scratch.node("client"), ServiceOptions::default());
+    let client = RawClient::create(&node, SMALL, &described(SMALL), &options).unwrap();
+    let call = |count| {
+        let mut loan = client.loan(64, 8, 0).unwrap();
+        loan.head_bytes().copy_from_slice(&small(1, count));
+        loan.send(None).unwrap()
+    };
+    let (mut told, mut answered) = (Vec::new(), Vec::new());
+    for count in 0..measured_kills() {
+        let mut child = Role::start(&scratch, "serves");
+        child.wait_for("serves");
+        let under_way = call(count);
+        child.wait_for("holds");
+        child.signal(rustix::process::Signal::KILL);
+        let start = Instant::now();
+        let gone = client.receive_of(under_way, Some(TIMEOUT));
+        told.push(start.elapsed());
+        assert!(matches!(gone, Err(ReplyError::ServerGone { call, .. }) if call == under_way), "{gone:?}");
+
+        let server = RawServer::create(&scratch.node("next"), SMALL, &described(SMALL), &options).unwrap();
+        assert!(client.wait_for_server(Some(TIMEOUT)));
+        let again = call(count);
+        assert!(server.wait(Some(TIMEOUT)));
+        let request = server.take().unwrap().unwrap();
+        assert_eq!(checked(SMALL, request.sample()), (1, count));
+        let mut loan = server.loan(&request.id(), 64, 8, 0).unwrap();
+        loan.head_bytes().copy_from_slice(&small(2, count));
+        loan.send().unwrap();
+        let reply = client.receive_of(again, Some(TIMEOUT)).unwrap().expect("a reply");
+        assert_eq!(checked(SMALL, reply.sample()), (2, count));
+        answered.push(start.elapsed());
+        drop((reply, request, server));
+        child.kill();
+    }
+    print_times("from the kill of a server until its client was told", told);
+    print_times("until a server that was created then had answered", answered);
+}
+
+/// A client is killed while a server has its request.
+#[test]
+fn the_server_of_a_killed_client_is_told() {
+    let scratch = Scratch::new();
+    let server =
+        RawServer::create(&scratch.node("server"), SMALL, &described(SMALL), &ServiceOptions::default())
+            .unwrap();
+    let mut told = Vec::new();
+    for _ in 0..measured_kills() {
+        let mut child = Role::start(&scratch, "waits");
+        child.wait_for("holds");
+        assert!(server.wait(Some(TIMEOUT)));
+        let request = server.take().unwrap().unwrap();
+        assert!(!request.is_cancelled());
+        child.signal(rustix::process::Signal::KILL);
+        let start = Instant::now();
+        while !request.is_cancelled() {
+            assert!(start.elapsed() < TIMEOUT, "the server is not told");
+            server.wait(Some(Duration::from_millis(1)));
+            server.collect().unwrap();
+        }
+        told.push(start.elapsed());
+        let answered = server.loan(&request.id(), 64, 8, 0).map(drop);
+        assert!(matches!(answered, Err(AnswerError::ClientGone { .. })), "{answered:?}");
+        child.kill();
+    }
+    print_times("from the kill of a client until its server was told", told);
 }
