@@ -81,6 +81,9 @@ pub use self::{
     api::service_form::{Regions, ServiceMessage},
     api::service_outcome::OperationError,
     api::service_region::{RegionReplyLoan, RegionRequestLoan},
+    api::service_rights::{
+        MakeServiceError, RemoveServiceError, ServiceRights, make_service, remove_service,
+    },
     api::stream::Messages,
     api::typed::{
         Loan, PublishValueError, Publisher, PublisherBuilder, ReceiveError, Sample, Subscriber,

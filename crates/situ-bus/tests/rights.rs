@@ -20,9 +20,10 @@ use rustix::io::Errno;
 use rustix::mm::{MprotectFlags, mprotect};
 use rustix::process::{Gid, Uid};
 use situ_bus::{
-    History, MakeTopicError, Node, Observer, PublishError, PublisherQos, RawPublisher, RawSubscriber,
-    RegisterError, Reliability, RemoveTopicError, Root, SubscriberQos, TopicRights, TypeDescription,
-    WhenFull, clean, inspect, make_topic, remove_topic,
+    History, MakeServiceError, MakeTopicError, Node, Observer, PublishError, PublisherQos, RawClient,
+    RawPublisher, RawServer, RawSubscriber, RegisterError, Reliability, RemoveServiceError, RemoveTopicError,
+    Root, ServiceDescription, ServiceOptions, ServiceRights, SubscriberQos, TopicRights, TypeDescription,
+    WhenFull, clean, inspect, make_service, make_topic, remove_service, remove_topic,
 };
 use situ_testkit::process::{Role, say};
 
@@ -282,6 +283,103 @@ fn groups_say_who_may_publish_and_who_may_subscribe() {
     assert!(remove_topic(&root(scratch), "points").unwrap());
     assert!(!remove_topic(&root(scratch), "points").unwrap());
     assert!(!topic.exists());
+}
+
+/// The client, the server and the administrator are three users. The kernel keeps each to its role.
+#[test]
+fn groups_say_who_may_call_a_service_and_who_may_answer() {
+    if !is_root() {
+        eprintln!("skipped: only the superuser can act as three users");
+        return;
+    }
+    const CALLERS: u32 = 54_405;
+    const SERVERS: u32 = 54_406;
+    let scratch = &Scratch::new();
+    let rights = ServiceRights { callers: CALLERS, servers: SERVERS };
+    let described = &ServiceDescription { request: numbers(), reply: numbers() };
+    let make = |root: &Root, name: &str| make_service(root, name, described, 100, rights);
+    let refused = make(&scratch.root(), "add");
+    assert!(matches!(refused, Err(MakeServiceError::NoGroup { .. })), "{refused:?}");
+    fs::remove_dir_all(scratch.path()).unwrap();
+    let reserved = make(&root(scratch), "situ:request/add");
+    assert!(matches!(reserved, Err(MakeServiceError::Register(RegisterError::ReservedName { .. }))));
+    make(&root(scratch), "add").unwrap();
+    let again = make(&root(scratch), "add");
+    assert!(matches!(again, Err(MakeServiceError::Exists { service }) if service == "add"));
+
+    let options = &ServiceOptions::default();
+    let client = |node: &Node| RawClient::create(node, "add", described, options);
+    let server = |node: &Node| RawServer::create(node, "add", described, options);
+    let is_denied = |refused: Option<RegisterError>, file: &str| match refused {
+        Some(RegisterError::Memory(error)) => {
+            let error = error.to_string();
+            assert!(
+                error.contains("add/") && error.contains(&format!("{file}: Permission denied")),
+                "{error}"
+            );
+        }
+        other => panic!("{other:?}"),
+    };
+    // A member of the root's group alone.
+    as_user(54_413, &[], || {
+        let node = Node::in_root("stranger", root(scratch)).unwrap();
+        is_denied(client(&node).err(), "topic");
+        is_denied(server(&node).err(), "subscribers");
+    });
+    let (ready, is_ready) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let serving = scope.spawn(|| {
+            as_user(54_412, &[SERVERS], move || {
+                let node = Node::in_root("server", root(scratch)).unwrap();
+                is_denied(client(&node).err(), "topic");
+                let server = server(&node).unwrap();
+                ready.send(()).unwrap();
+                assert!(server.wait(Some(TIMEOUT)));
+                let request = server.take().unwrap().unwrap();
+                let mut loan = server.loan(&request.id(), 8, 8, 0).unwrap();
+                loan.head_bytes().copy_from_slice(request.sample().head_in_place());
+                loan.send().unwrap();
+                // The client takes the reply before the server leaves.
+                assert!(server.wait(Some(TIMEOUT)));
+                assert!(server.take().unwrap().is_some());
+            });
+        });
+        is_ready.recv().unwrap();
+        let in_use = remove_service(&root(scratch), "add");
+        assert!(matches!(in_use, Err(RemoveServiceError::InUse { .. })), "{in_use:?}");
+        as_user(54_411, &[CALLERS], || {
+            let node = Node::in_root("client", root(scratch)).unwrap();
+            is_denied(server(&node).err(), "subscribers");
+            let client = client(&node).unwrap();
+            let send = |value: u64| {
+                let mut loan = client.loan(8, 8, 0).unwrap();
+                loan.head_bytes().copy_from_slice(&value.to_ne_bytes());
+                loan.send(None).unwrap()
+            };
+            let call = send(7);
+            let reply = client.receive_of(call, Some(TIMEOUT)).unwrap().expect("a reply");
+            assert_eq!(reply.sample().head_in_place(), 7u64.to_ne_bytes());
+            drop(reply);
+            send(8);
+            serving.join().unwrap();
+        });
+    });
+    // It stands, with its types.
+    as_user(54_411, &[CALLERS], || {
+        let node = Node::in_root("client", root(scratch)).unwrap();
+        let other = TypeDescription { schema_hash: 1, ..numbers() };
+        let other = ServiceDescription { reply: other, request: numbers() };
+        let refused = RawClient::create(&node, "add", &other, options);
+        assert!(matches!(refused, Err(RegisterError::TypeMismatch { .. })), "{refused:?}");
+        drop(client(&node).unwrap());
+    });
+    assert!(remove_service(&root(scratch), "add").unwrap());
+    assert!(!remove_service(&root(scratch), "add").unwrap());
+    // Then it is open to all.
+    as_user(54_413, &[], || {
+        let node = Node::in_root("stranger", root(scratch)).unwrap();
+        drop((client(&node).unwrap(), server(&node).unwrap()));
+    });
 }
 
 /// A publisher is killed. A subscriber that may not mark it sees that it is gone, and a later publisher

@@ -33,7 +33,7 @@ pub use record::{
     ConvertArgs, CutArgs, DumpArgs, FileArgs, FileCommand, FlashbackArgs, FlashbackCommand, KeepArgs,
     MergeArgs, PlayArgs, RangeArgs, RecordCommandArgs, RecordTopicsArgs, SelectionArgs,
 };
-pub use standing::CreateArgs;
+pub use standing::{CreateArgs, ServiceCreateArgs};
 pub use trace::{FlameArgs, RecordArgs, TraceCommand, ViewArgs};
 pub use view::{ProtocolKind, ViewTopicArgs};
 

@@ -85,6 +85,8 @@ fn run(cli: Cli) -> Result<(), CliError> {
             ServiceCommand::Info { service } => commands::service::info(&context, &service),
             ServiceCommand::Call(arguments) => commands::service_call::run(&context, &arguments),
             ServiceCommand::Echo(arguments) => commands::service_echo::run(&context, &arguments),
+            ServiceCommand::Create(arguments) => commands::standing::create_service(&context, &arguments),
+            ServiceCommand::Remove { service } => commands::standing::remove_service(&context, &service),
         },
         Command::Blackboard { command } => match command {
             BlackboardCommand::List => commands::blackboard::list(&context),

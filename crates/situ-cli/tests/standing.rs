@@ -1,4 +1,4 @@
-//! `situ topic create` and `situ topic remove`, as a user sees them.
+//! `situ topic create` and `remove`, `situ service create` and `remove`, as a user sees them.
 
 mod common;
 
@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 
 use common::{Sandbox, json, text};
 
+const ADD: &str = "interface Calculator { double add(in double a, in double b); };";
 const POSE: &str = "module demo { @flat struct Pose { double x; }; };";
 
 /// Runs the command in a root that is shared by a group.
@@ -67,4 +68,34 @@ fn a_topic_with_groups_stays_until_it_is_removed() {
 
     assert_eq!(text(&run_in_group(&sandbox, &group, &["topic", "remove", "pose"])), "removed topic pose\n");
     assert_eq!(run_in_group(&sandbox, &group, &["topic", "remove", "pose"]).status.code(), Some(3));
+}
+
+#[test]
+fn a_service_with_groups_stays_until_it_is_removed() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.file("calculator.idl", ADD);
+    let group = std::fs::metadata(&schema).unwrap().gid().to_string();
+    let create = |service_type| {
+        let start = ["service", "create", "sum", service_type, "--schema", &schema];
+        [start.as_slice(), &["--callers", &group, "--servers", &group]].concat()
+    };
+    let refused = sandbox.run(&create("Calculator_add"));
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(1) && error.contains("share it by SITU_GROUP"), "{error}");
+    let unknown = run_in_group(&sandbox, &group, &create("Calculator"));
+    let error = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(unknown.status.code() == Some(3) && error.contains("there are: Calculator_add"), "{error}");
+
+    let created = run_in_group(&sandbox, &group, &create("Calculator_add"));
+    assert_eq!(text(&created), format!("service sum: group {group} may call, group {group} may serve\n"));
+    let again = run_in_group(&sandbox, &group, &create("Calculator_add"));
+    let error = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(error.contains("service \"sum\" exists already"), "{error}");
+    // It has the types of clients and servers.
+    let call = run_in_group(&sandbox, &group, &["service", "call", "sum", "{a: 1, b: 2}", "--timeout", "1"]);
+    let error = String::from_utf8_lossy(&call.stderr).into_owned();
+    assert!(call.status.code() == Some(1) && error.contains("no server"), "{error}");
+
+    assert_eq!(text(&run_in_group(&sandbox, &group, &["service", "remove", "sum"])), "removed service sum\n");
+    assert_eq!(run_in_group(&sandbox, &group, &["service", "remove", "sum"]).status.code(), Some(3));
 }

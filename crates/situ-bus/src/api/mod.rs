@@ -12,6 +12,7 @@
 //!   service_errors  why they fail
 //!   service_form  the forms of requests and replies: messages, and regions
 //!   service_outcome  calls of operations that raise exceptions
+//!   service_rights  services that stand without members, with rights of groups
 //!   service_region  requests and replies that are built in regions
 //!   service_async, service_callbacks  clients and servers for async code, and with callbacks
 //!   stream  samples as an asynchronous stream
@@ -30,6 +31,7 @@ pub(crate) mod service_errors;
 pub(crate) mod service_form;
 pub(crate) mod service_outcome;
 pub(crate) mod service_region;
+pub(crate) mod service_rights;
 pub(crate) mod stream;
 pub(crate) mod typed;
 pub(crate) mod waitable;

@@ -98,6 +98,17 @@ pub fn make_topic(
     rights: TopicRights,
 ) -> Result<(), MakeTopicError> {
     names::check_given(name)?;
+    make_any_topic(root, name, description, depth, rights)
+}
+
+/// The same for a topic of any name, also one of those that services use.
+pub(crate) fn make_any_topic(
+    root: &Root,
+    name: &str,
+    description: &TypeDescription,
+    depth: usize,
+    rights: TopicRights,
+) -> Result<(), MakeTopicError> {
     description.check_lengths(name).map_err(RegisterError::from)?;
     let root = root.prepare().map_err(RegisterError::from)?;
     if root.group().is_none() {

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{seconds, seconds_or_none};
+use super::{ServiceCreateArgs, seconds, seconds_or_none};
 
 /// `situ node`.
 #[derive(Debug, Subcommand)]
@@ -76,6 +76,13 @@ counted; messages of at most 88 bytes stay longer. It also misses messages in th
 and went between two looks. The time of a reply is measured from publication
 to publication.")]
     Echo(ServiceEchoArgs),
+    /// Make a service that stands without members, with groups that may call it and serve it
+    Create(ServiceCreateArgs),
+    /// Remove a service that has no clients and no servers
+    Remove {
+        /// The service's name
+        service: String,
+    },
 }
 
 /// `situ service call`.

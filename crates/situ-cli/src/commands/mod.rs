@@ -3,7 +3,7 @@
 //! ```text
 //!   topic, node, service, domain   their lists and details: `list` and `info`
 //!   blackboard            blackboards: list, values, changes
-//!   standing              topics that stand without members, with rights of groups
+//!   standing              topics and services that stand without members, with rights of groups
 //!   service_call          calls a service; service_echo watches one; service_types reads its schemas
 //!   graph, endpoints      the whole graph; what the endpoints of a topic say about themselves
 //!   echo, measure         print and measure the messages of topics, by subscribers of `listen`

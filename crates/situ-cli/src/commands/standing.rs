@@ -1,12 +1,17 @@
-//! `situ topic create` and `situ topic remove`: topics that stand without members, with rights of groups.
+//! `situ topic create` and `remove`, `situ service create` and `remove`: topics and services that stand
+//! without members, with rights of groups.
 
 use serde::Serialize;
-use situ::bus::{TopicRights, make_topic, remove_topic};
+use situ::bus::{ServiceDescription, ServiceRights, TopicRights, make_service, make_topic, remove_topic};
 use situ::layout::foreign::Foreign;
 
 use super::{Context, publish, schema};
-use crate::cli::CreateArgs;
+use crate::cli::{CreateArgs, ServiceCreateArgs};
 use crate::error::CliError;
+
+fn group(name: &str) -> Result<u32, CliError> {
+    situ::memory::root::group_number(name).map_err(CliError::failed)
+}
 
 #[derive(Serialize)]
 struct Created<'a> {
@@ -22,7 +27,6 @@ pub fn create(context: &Context, arguments: &CreateArgs) -> Result<(), CliError>
     let CreateArgs { topic, type_name, schemas, include, .. } = arguments;
     let schema = schema::of_type(topic, type_name, schemas, include)?;
     let description = publish::describe(&schema, schema::find(&schema, type_name)?, None);
-    let group = |name: &str| situ::memory::root::group_number(name).map_err(CliError::failed);
     let rights = TopicRights {
         publishers: group(&arguments.publishers)?,
         subscribers: group(&arguments.subscribers)?,
@@ -62,4 +66,55 @@ pub fn remove(context: &Context, topic: &str) -> Result<(), CliError> {
         return Ok(output.record(&Removed { removed: topic })?);
     }
     Ok(output.line(format!("removed topic {}", Foreign(topic)))?)
+}
+
+#[derive(Serialize)]
+struct CreatedService<'a> {
+    service: &'a str,
+    #[serde(rename = "type")]
+    type_name: String,
+    callers: u32,
+    servers: u32,
+}
+
+/// `situ service create`.
+pub fn create_service(context: &Context, arguments: &ServiceCreateArgs) -> Result<(), CliError> {
+    let ServiceCreateArgs { service, type_name, schemas, include, .. } = arguments;
+    let schema = schema::of_type(service, type_name, schemas, include)?;
+    let wanted = type_name.replace('/', "::");
+    let found = schema.services().iter().find(|it| it.name.to_string() == wanted).ok_or_else(|| {
+        let names: Vec<String> = schema.services().iter().map(|it| it.name.to_string()).take(20).collect();
+        CliError::NotFound(format!("there is no service type `{type_name}`; there are: {}", names.join(", ")))
+    })?;
+    let description = ServiceDescription {
+        request: publish::describe(&schema, found.request, None),
+        reply: publish::describe(&schema, found.response, None),
+    };
+    let rights = ServiceRights { callers: group(&arguments.callers)?, servers: group(&arguments.servers)? };
+    make_service(&context.root, service, &description, arguments.depth as usize, rights)
+        .map_err(CliError::failed)?;
+    let output = &context.output;
+    if output.is_json() {
+        let ServiceRights { callers, servers } = rights;
+        return Ok(output.record(&CreatedService { service, type_name: wanted, callers, servers })?);
+    }
+    Ok(output.line(format!(
+        "service {}: group {} may call, group {} may serve",
+        Foreign(service),
+        Foreign(&arguments.callers),
+        Foreign(&arguments.servers)
+    ))?)
+}
+
+/// `situ service remove`.
+pub fn remove_service(context: &Context, service: &str) -> Result<(), CliError> {
+    if !situ::bus::remove_service(&context.root, service).map_err(CliError::failed)? {
+        let root = context.root.path().display();
+        return Err(CliError::NotFound(format!("there is no service `{}` in {root}", Foreign(service))));
+    }
+    let output = &context.output;
+    if output.is_json() {
+        return Ok(output.record(&Removed { removed: service })?);
+    }
+    Ok(output.line(format!("removed service {}", Foreign(service)))?)
 }
