@@ -7,9 +7,8 @@
 use crate::node::peer::Peer;
 use crate::root::Root;
 use crate::service::description::ServiceDescription;
-use crate::service::header::HEADER_SIZE;
 use crate::topic::standing::{MakeTopicError, RemoveTopicError, TopicRights, make_any_topic, remove_topic};
-use crate::topic::{RegisterError, SCHEMA_SEPARATOR, TypeDescription, names};
+use crate::topic::{RegisterError, names};
 
 /// The groups that may use a standing service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,24 +84,13 @@ pub fn make_service(
     names::check_given(name)?;
     let of_topic = TopicRights { publishers: rights.callers, subscribers: rights.servers };
     let service = name.to_owned();
-    make_any_topic(root, &names::of_requests(name), &of_requests(description), depth, of_topic).map_err(
+    make_any_topic(root, &names::of_requests(name), &description.of_requests(), depth, of_topic).map_err(
         |error| match error {
             MakeTopicError::NoGroup { .. } => MakeServiceError::NoGroup { service },
             MakeTopicError::Exists { .. } => MakeServiceError::Exists { service },
             MakeTopicError::Register(error) => error.into(),
         },
     )
-}
-
-/// The description with which clients and servers join the topic of requests.
-fn of_requests(ServiceDescription { request, reply }: &ServiceDescription) -> TypeDescription {
-    TypeDescription {
-        name: format!("{} -> {}", request.name, reply.name),
-        schema: format!("{}\n{SCHEMA_SEPARATOR}\n{}", request.schema, reply.schema),
-        schema_hash: request.schema_hash.wrapping_mul(31).wrapping_add(reply.schema_hash),
-        user_header_size: HEADER_SIZE,
-        ..request.clone()
-    }
 }
 
 /// Removes a service that has no clients and no servers, whether it stands or not. Returns whether there was

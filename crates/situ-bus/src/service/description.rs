@@ -15,7 +15,7 @@ pub struct ServiceDescription {
 impl ServiceDescription {
     /// The description with which clients and servers join the topic of requests. It names both types, so
     /// that participants that differ in either do not meet.
-    pub(super) fn of_requests(&self) -> TypeDescription {
+    pub(crate) fn of_requests(&self) -> TypeDescription {
         let Self { request, reply } = self;
         TypeDescription {
             name: format!("{} -> {}", request.name, reply.name),
