@@ -192,8 +192,10 @@ fn keep(context: &Context, arguments: &KeepArgs) -> Result<(), CliError> {
     let node = context.node()?;
     let KeepArgs { name, keep, memory, .. } = arguments;
     let options = FlashbackOptions { name: name.clone(), selection, keep: *keep, memory: *memory };
-    let mut flashback = Flashback::start(&node, &context.root, options).map_err(failed)?;
+    // First, because a program may publish a trigger as soon as a topic has this subscriber.
     let mut triggers = Triggers::new(context, arguments);
+    triggers.end_of_node();
+    let mut flashback = Flashback::start(&node, &context.root, options).map_err(failed)?;
     let output = &context.output;
     if !output.is_json() && !output.is_live() {
         output.line("keeping what goes by; `situ flashback dump` writes it, Ctrl-C ends this")?;
