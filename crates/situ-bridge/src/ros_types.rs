@@ -43,10 +43,13 @@ pub enum Found {
     Later,
 }
 
+/// Reads the file of `package/msg/Name`.
+type Load = Box<dyn FnMut(&str) -> Option<Schema> + Send>;
+
 /// Definitions by their names, whatever hash is asked for: a new hash reads no file again.
 pub struct RosTypes {
     named: HashMap<String, Named>,
-    load: Box<dyn FnMut(&str) -> Option<Schema> + Send>,
+    load: Load,
     /// When files were looked for first in this second, and how many.
     loads: (Option<Instant>, usize),
 }

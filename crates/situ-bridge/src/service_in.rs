@@ -271,7 +271,8 @@ impl Calling {
             self.interrupter.reset();
             // An end that came before the reset is seen here. Replies that came before the end still count.
             let is_stopped = stop.load(Ordering::Relaxed);
-            let turn = if is_stopped { usize::MAX } else { TURN };
+            // At the end all that has come, but not what peers go on to send.
+            let turn = if is_stopped { 2 * MAX_WAITING } else { TURN };
             let mut taken = 0;
             for (id, answer) in answers.try_iter().take(turn) {
                 taken += 1;

@@ -80,11 +80,14 @@ fn cdr(name: &str, value: &Value) -> Vec<u8> {
     to_cdr(&schema, root, &value, situ_wire::Encoding::Xcdr1).unwrap()
 }
 
+/// What a service answers to a request, or why it refuses it.
+type Answer = Box<dyn FnMut(&Value) -> Result<Value, &'static str> + Send>;
+
 /// A service of the node, and what it answers.
 struct Served {
     server: RawServer,
     type_name: &'static str,
-    answer: Box<dyn FnMut(&Value) -> Result<Value, &'static str> + Send>,
+    answer: Answer,
 }
 
 impl Served {
@@ -135,7 +138,7 @@ impl Robot {
             ("words".to_owned(), json!({"type": 9, "string_array_value": ["a", "b"]})),
         ])));
         let (list, get, set) = (parameters.clone(), parameters.clone(), parameters);
-        let mut all = vec![
+        let mut all = [
             Served::new(node, "switch", "std_srvs::srv::SetBool", |request| {
                 match request["data"].as_bool() {
                     Some(true) => Ok(json!({"success": true, "message": "on"})),
