@@ -11,7 +11,7 @@ use super::System;
 use super::iceoryx2::{Iceoryx2, wrap};
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::tables::service::{Client, SIZE, Server, Services};
+use crate::tables::service::{Client, DEPTH, SIZE, Server, Services, Way};
 
 type Service = ipc::Service;
 /// A request or a reply.
@@ -60,10 +60,18 @@ pub struct Iox2Server {
     events: Option<Events>,
 }
 
-fn service(system: &Iceoryx2, service: &str) -> Result<PortFactory<Service, Words, (), Words, ()>, Failure> {
+fn service(
+    system: &Iceoryx2,
+    service: &str,
+    way: Way,
+) -> Result<PortFactory<Service, Words, (), Words, ()>, Failure> {
     let name = ServiceName::new(service).map_err(wrap("ServiceName::new"))?;
     let builder = system.node().service_builder(&name).request_response::<Words, Words>();
     let builder = builder.max_clients(1).max_servers(1);
+    let builder = match way.streams {
+        true => builder.max_response_buffer_size(DEPTH).enable_safe_overflow_for_responses(false),
+        false => builder,
+    };
     builder.open_or_create().map_err(wrap("request_response::open_or_create"))
 }
 
@@ -76,15 +84,22 @@ impl Services for Iceoryx2 {
         <Self as System>::create(session)
     }
 
-    fn client(&self, name: &str, sleeps: bool) -> Result<Iox2Client, Failure> {
-        let events = sleeps.then(|| Events::new(self, name, ["client", "server"])).transpose()?;
-        let port = service(self, name)?.client_builder().create().map_err(wrap("client_builder::create"))?;
+    fn client(&self, name: &str, way: Way) -> Result<Iox2Client, Failure> {
+        let events = way.sleeps.then(|| Events::new(self, name, ["client", "server"])).transpose()?;
+        let port =
+            service(self, name, way)?.client_builder().create().map_err(wrap("client_builder::create"))?;
         Ok(Iox2Client { port, events })
     }
 
-    fn server(&self, name: &str, sleeps: bool) -> Result<Iox2Server, Failure> {
-        let events = sleeps.then(|| Events::new(self, name, ["server", "client"])).transpose()?;
-        let port = service(self, name)?.server_builder().create().map_err(wrap("server_builder::create"))?;
+    fn server(&self, name: &str, way: Way) -> Result<Iox2Server, Failure> {
+        let events = way.sleeps.then(|| Events::new(self, name, ["server", "client"])).transpose()?;
+        let service = service(self, name, way)?;
+        // Lossless, where a reply has many parts.
+        let builder = match way.streams {
+            true => service.server_builder().backpressure_strategy(BackpressureStrategy::RetryUntilDelivered),
+            false => service.server_builder(),
+        };
+        let port = builder.create().map_err(wrap("server_builder::create"))?;
         Ok(Iox2Server { port, events })
     }
 }
@@ -109,6 +124,27 @@ impl Client for Iox2Client {
             }
         }
     }
+
+    fn stream(
+        &self,
+        first: u64,
+        count: u64,
+        mut seen: impl FnMut(u64) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let request = self.port.loan_uninit().map_err(wrap("loan_uninit"))?;
+        // SAFETY: every byte of shared memory has a value, and any value is a number.
+        let mut request = unsafe { request.assume_init() };
+        request.payload_mut()[0] = first;
+        let pending = request.send().map_err(wrap("send"))?;
+        let mut left = count;
+        while left > 0 {
+            if let Some(response) = pending.receive().map_err(wrap("receive"))? {
+                seen(response.payload()[0])?;
+                left -= 1;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Server for Iox2Server {
@@ -128,5 +164,22 @@ impl Server for Iox2Server {
         response.payload_mut()[0] = request.payload()[0];
         response.send().map_err(wrap("send"))?;
         self.events.as_ref().map_or(Ok(()), Events::wake)
+    }
+
+    fn answer_in_parts(&self, count: u64) -> Result<(), Failure> {
+        let request = loop {
+            if let Some(request) = self.port.receive().map_err(wrap("receive"))? {
+                break request;
+            }
+        };
+        let first = request.payload()[0];
+        for number in first..first + count {
+            let response = request.loan_uninit().map_err(wrap("loan_uninit"))?;
+            // SAFETY: every byte of shared memory has a value, and any value is a number.
+            let mut response = unsafe { response.assume_init() };
+            response.payload_mut()[0] = number;
+            response.send().map_err(wrap("send"))?;
+        }
+        Ok(())
     }
 }

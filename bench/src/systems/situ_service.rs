@@ -9,7 +9,7 @@ use super::situ::wrap;
 use crate::failure::Failure;
 use crate::messages::bench::Small;
 use crate::session::Session;
-use crate::tables::service::{Client, SIZE, Server, Services};
+use crate::tables::service::{Client, DEPTH, SIZE, Server, Services, Way};
 
 const _: () = assert!(size_of::<Small>() == SIZE);
 
@@ -34,14 +34,16 @@ impl Services for SituServices {
         Ok(Self(bus::Node::new("bench").map_err(wrap("Node::new"))?))
     }
 
-    fn client(&self, service: &str, sleeps: bool) -> Result<SituClient, Failure> {
-        let client = self.0.client(service).without_stamps().create().map_err(wrap("ServiceBuilder::create"))?;
+    fn client(&self, service: &str, way: Way) -> Result<SituClient, Failure> {
+        let client =
+            self.0.client(service).without_stamps().create().map_err(wrap("ServiceBuilder::create"))?;
         client.wait_for_server(Some(PATIENCE));
-        Ok(SituClient(client, sleeps))
+        Ok(SituClient(client, way.sleeps))
     }
 
-    fn server(&self, service: &str, sleeps: bool) -> Result<SituServer, Failure> {
-        Ok(SituServer(self.0.server(service).without_stamps().create().map_err(wrap("ServiceBuilder::create"))?, sleeps))
+    fn server(&self, service: &str, way: Way) -> Result<SituServer, Failure> {
+        let server = self.0.server(service).without_stamps().depth(DEPTH);
+        Ok(SituServer(server.create().map_err(wrap("ServiceBuilder::create"))?, way.sleeps))
     }
 }
 
@@ -61,21 +63,57 @@ impl Client for SituClient {
             }
         }
     }
+
+    fn stream(
+        &self,
+        first: u64,
+        _count: u64,
+        mut seen: impl FnMut(u64) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut request = self.0.loan().map_err(wrap("loan"))?;
+        request.sequence_number = first;
+        let mut call = request.send().map_err(wrap("send"))?;
+        loop {
+            match call.poll().map_err(wrap("poll"))? {
+                Poll::Pending => {}
+                Poll::Ready(Some(part)) => seen(part.sequence_number)?,
+                Poll::Ready(None) => return Ok(()),
+            }
+        }
+    }
+}
+
+impl SituServer {
+    #[inline]
+    fn request(&self) -> Result<bus::Request<Small>, Failure> {
+        loop {
+            if let Some(request) = self.0.take().map_err(wrap("take"))? {
+                return Ok(request);
+            }
+            if self.1 {
+                self.0.raw().wait(None);
+            }
+        }
+    }
 }
 
 impl Server for SituServer {
     #[inline]
     fn answer(&self) -> Result<(), Failure> {
-        let request = loop {
-            if let Some(request) = self.0.take().map_err(wrap("take"))? {
-                break request;
-            }
-            if self.1 {
-                self.0.raw().wait(None);
-            }
-        };
+        let request = self.request()?;
         let mut reply = self.0.loan(&request).map_err(wrap("loan"))?;
         reply.sequence_number = request.sequence_number;
         reply.send().map_err(wrap("send"))
+    }
+
+    fn answer_in_parts(&self, count: u64) -> Result<(), Failure> {
+        let request = self.request()?;
+        let first = request.sequence_number;
+        for number in first..first + count {
+            let mut part = self.0.loan(&request).map_err(wrap("loan"))?;
+            part.sequence_number = number;
+            part.send_part_within(PATIENCE).map_err(wrap("send_part_within"))?;
+        }
+        self.0.end(&request).map_err(wrap("end"))
     }
 }

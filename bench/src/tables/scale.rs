@@ -3,22 +3,26 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use ::iceoryx2::config::Config;
 use ::iceoryx2::node::Node as Iox2Node;
 use ::iceoryx2::prelude::{CallbackProgression, Service, ipc};
+use ::situ::bus::GraphWatch;
 
 use crate::bench::Bench;
+use crate::clock::Clock;
 use crate::context::Context;
 use crate::driver::{Role, Team, Turns, alternate};
 use crate::failure::Failure;
 use crate::os;
+use crate::payload::{Found, Touch};
 use crate::protocol::{Duty, Params, serve};
 use crate::rows::Case;
 use crate::stats::percentile;
 use crate::systems::iceoryx2::{self, Iceoryx2};
 use crate::systems::situ::{self, Situ};
-use crate::systems::{Channel, Kind, System};
+use crate::systems::{Channel, Kind, Loan, Message, Receiver, Sender, System};
 use crate::tables::fanout;
 use crate::view::{Drawing, View};
 
@@ -38,10 +42,12 @@ const NODES_OF_TOPIC: usize = 10;
 pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let cpus = bench.cores(2)?;
     let systems = [Kind::Situ, Kind::Iceoryx2];
-    let start = |bench: &Bench, names: [&'static str; 2]| {
+    let start_of = |bench: &Bench, kind, names: [&'static str; 2]| {
         let roles = [0, 1].map(|at| Role { name: names[at], index: 0, cpu: cpus[at] });
-        let start = |kind| Team::start(bench.session(), TABLE, kind, &roles);
-        systems.into_iter().map(start).collect::<Result<Vec<_>, _>>()
+        Team::start(bench.session(), TABLE, kind, &roles)
+    };
+    let start = |bench: &Bench, names: [&'static str; 2]| {
+        systems.into_iter().map(|kind| start_of(bench, kind, names)).collect::<Result<Vec<_>, _>>()
     };
 
     for subscribers in [1, 64, 1000] {
@@ -116,6 +122,21 @@ pub fn run(bench: &mut Bench) -> Result<View, Failure> {
         )?;
         bench.latencies(TABLE, &case, &teams, samples);
     }
+
+    // iceoryx2 tells of no changes.
+    let mut teams = vec![start_of(bench, Kind::Situ, ["seer", "changer"])?];
+    let case = Case::named("graph change seen, the call that made it included");
+    let samples = alternate(
+        &mut teams,
+        &Turns {
+            open: &format!("open id={}", bench.next_id()),
+            warm: "run count=5",
+            run: "run count=20",
+            rounds: bench.scale(20, 100),
+            budget: bench.budget(),
+        },
+    )?;
+    bench.latencies(TABLE, &case, &teams, samples);
     Ok(View::of("Thousands of participants", Drawing::Bars { metric: "p50_ns", unit: "ns" }))
 }
 
@@ -151,13 +172,44 @@ pub trait Graph: System {
     /// Finds all nodes, and all topics, of which each node is on so many; Situ finds their participants, too.
     /// Returns the number of nodes.
     fn survey(&self, topics_of_node: usize) -> Result<usize, Failure>;
+    /// What waits for changes of the graph.
+    type Watch: Watch;
+    /// Begins to watch the graph.
+    fn watch(&self) -> Result<Self::Watch, Failure>;
     /// A channel's maximum of participants of both kinds.
     fn channel(name: String, members: usize) -> Channel {
         Channel { places: members, ..Channel::new(name, SIZE) }
     }
 }
 
+/// Waits for changes of the graph.
+pub trait Watch {
+    /// Waits until it has changed. Returns whether it has within this time.
+    fn wait(&self, limit: Duration) -> Result<bool, Failure>;
+}
+
+impl Watch for GraphWatch {
+    fn wait(&self, limit: Duration) -> Result<bool, Failure> {
+        GraphWatch::wait(self, Some(limit)).map_err(situ::wrap("GraphWatch::wait"))
+    }
+}
+
+/// Of a system that tells of no changes.
+pub struct NoWatch;
+
+impl Watch for NoWatch {
+    fn wait(&self, _limit: Duration) -> Result<bool, Failure> {
+        Ok(false)
+    }
+}
+
 impl Graph for Situ {
+    type Watch = GraphWatch;
+
+    fn watch(&self) -> Result<GraphWatch, Failure> {
+        self.node().watch_graph().map_err(situ::wrap("Node::watch_graph"))
+    }
+
     fn survey(&self, topics_of_node: usize) -> Result<usize, Failure> {
         let graph = self.node().graph().map_err(situ::wrap("Node::graph"))?;
         let (expected, got) = (NODES * topics_of_node * 2, graph.endpoints().count());
@@ -169,6 +221,12 @@ impl Graph for Situ {
 }
 
 impl Graph for Iceoryx2 {
+    type Watch = NoWatch;
+
+    fn watch(&self) -> Result<NoWatch, Failure> {
+        Ok(NoWatch)
+    }
+
     fn survey(&self, topics_of_node: usize) -> Result<usize, Failure> {
         let config: &Config = self.node().config();
         let (mut nodes, mut services) = (0, 0);
@@ -199,7 +257,8 @@ pub fn work<S: Graph>(context: Context) -> Result<(), Failure> {
     }
     let system = S::create(&context.session)?;
     let (crowd, systems) = (Vec::new(), Vec::new());
-    serve(&mut Player::<S> { system, context, crowd, systems, channel: None, topics_of_node: 0 })
+    let (channel, watched) = (None, None);
+    serve(&mut Player::<S> { system, context, crowd, systems, channel, topics_of_node: 0, watched, next: 0 })
 }
 
 /// A member of the crowd: a subscriber, a publisher, or both.
@@ -213,6 +272,82 @@ struct Player<S: Graph> {
     systems: Vec<S>,
     channel: Option<Channel>,
     topics_of_node: usize,
+    /// The watch, and what takes the times of changes.
+    watched: Option<(S::Watch, S::Receiver)>,
+    next: u64,
+}
+
+/// The time between two changes of the graph: all that one of them causes is over by then.
+const BETWEEN_CHANGES: Duration = Duration::from_millis(4);
+/// The longest time that a change is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl<S: Graph> Player<S> {
+    /// Changes the graph, and says when each change began.
+    fn change(&mut self, count: u64) -> Result<(), Failure> {
+        let Some((_, Some(times))) = self.crowd.first() else {
+            return Err(Failure::Protocol { line: "run".to_owned(), why: "nothing is open" });
+        };
+        let mut made = Vec::new();
+        for _ in 0..count {
+            std::thread::sleep(BETWEEN_CHANGES);
+            let start = self.context.clock.now();
+            let channel = S::channel(format!("{TABLE}-change-{}", self.next), 1);
+            made.push((Some(self.system.receiver(&channel)?), None));
+            let mut loan = times.loan(SIZE)?;
+            loan.write(self.next, start, Touch::Header)?;
+            loan.publish()?;
+            self.next += 1;
+        }
+        self.crowd.extend(made);
+        Ok(())
+    }
+
+    /// Waits for these changes. Returns how long after its begin each was seen.
+    fn see(&mut self, count: u64) -> Result<Vec<f64>, Failure> {
+        let clock = self.context.clock;
+        let Some((watch, times)) = &self.watched else {
+            return Err(Failure::Protocol { line: "run".to_owned(), why: "nothing is open" });
+        };
+        let mut samples = Vec::new();
+        for expected in self.next..self.next + count {
+            let (seen, found) = loop {
+                let seen = next_change::<S>(watch, clock)?;
+                // A change may be told in several steps, of which the first counts.
+                let Some(found) = self.next_time(times)? else { continue };
+                break match found.time > seen {
+                    // It was a later step of the change before.
+                    true => (next_change::<S>(watch, clock)?, found),
+                    false => (seen, found),
+                };
+            };
+            if found.sequence != expected {
+                return Err(Failure::Wrong { system: S::NAME, expected, got: found.sequence });
+            }
+            samples.push(clock.ns(seen.saturating_sub(found.time)));
+        }
+        self.next += count;
+        Ok(samples)
+    }
+
+    /// The message about a change that was just seen, if there is one.
+    fn next_time(&self, times: &S::Receiver) -> Result<Option<Found>, Failure> {
+        let start = Instant::now();
+        while start.elapsed() < BETWEEN_CHANGES / 2 {
+            if let Some(message) = times.take()? {
+                return message.read(Touch::Header).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Waits for a change, and returns when it was told.
+fn next_change<S: Graph>(watch: &S::Watch, clock: Clock) -> Result<u64, Failure> {
+    match watch.wait(PATIENCE)? {
+        true => Ok(clock.now()),
+        false => Err(Failure::Worker(format!("{}: no change was told for {PATIENCE:?}", S::NAME))),
+    }
 }
 
 impl<S: Graph> Duty for Player<S> {
@@ -233,6 +368,15 @@ impl<S: Graph> Duty for Player<S> {
                 }
             }
             "watcher" => self.topics_of_node = params.get("topics")?,
+            role @ ("seer" | "changer") => {
+                let times = S::channel(format!("{TABLE}-{id}-times"), 1);
+                self.next = 0;
+                if role == "changer" {
+                    self.crowd.push((None, Some(self.system.sender(&times)?)));
+                } else {
+                    self.watched = Some((self.system.watch()?, self.system.receiver(&times)?));
+                }
+            }
             _ => {
                 let members: usize = params.get("members")?;
                 let nodes: usize = params.get("nodes")?;
@@ -257,8 +401,13 @@ impl<S: Graph> Duty for Player<S> {
         Ok(())
     }
 
-    fn run(&mut self, _: &Params) -> Result<Vec<f64>, Failure> {
+    fn run(&mut self, params: &Params) -> Result<Vec<f64>, Failure> {
         let clock = self.context.clock;
+        match self.context.role.as_str() {
+            "seer" => return self.see(params.get("count")?),
+            "changer" => return self.change(params.get("count")?).map(|()| Vec::new()),
+            _ => {}
+        }
         match (self.context.role.as_str(), &self.channel) {
             ("newcomer", Some(channel)) => {
                 let start = clock.now();
@@ -290,5 +439,6 @@ impl<S: Graph> Duty for Player<S> {
         self.crowd.clear();
         self.systems.clear();
         self.channel = None;
+        self.watched = None;
     }
 }
