@@ -2,6 +2,7 @@
 
 import pathlib
 import shutil
+import signal
 import tempfile
 
 import pytest
@@ -44,6 +45,14 @@ module t {
   };
 };
 """
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interruptible():
+    """A shell starts the tests with this signal ignored when they run in its background, and so their children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -84,15 +84,7 @@ def test_topics_are_recorded_and_played(path, node, schema):
         assert played == [5]
 
 
-@pytest.fixture
-def interruptible():
-    # A shell starts the tests with this signal ignored when they run in its background.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_play_ends_with_the_signal_of_the_program(path, node, schema, interruptible):
+def test_play_ends_with_the_signal_of_the_program(path, node, schema):
     with situ.RecordWriter(path) as writer:
         writer.add_topic("points", "t::Point", schema=schema)
         writer.write("points", {}, log_time_ns=0)
