@@ -6,6 +6,9 @@ use libfuzzer_sys::fuzz_target;
 #[path = "../../crates/situ-cli/src/trace/picture.rs"]
 #[allow(dead_code)]
 mod picture;
+#[path = "../../crates/situ-cli/src/trace/svg.rs"]
+#[allow(dead_code)]
+mod svg;
 #[path = "../../crates/situ-trace/tests/common/readable.rs"]
 mod readable;
 
