@@ -28,9 +28,14 @@ cmake --build "$out/situ" --target install >/dev/null
 [ $# != 0 ] || set -- address thread
 for sanitizer in "$@"; do
   case $sanitizer in
-    address) flags="-fsanitize=address,undefined -fno-sanitize-recover=undefined" filter='*' ;;
+    # System calls cannot be counted: the sanitizers make some, which the counting would refuse. The stand-in for
+    # Lyrical has values that Kilted's enumeration lacks.
+    address)
+      flags="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+      filter='-HotPath.*:WaitCosts.*:ServiceEndpoints.*'
+      ;;
     # Churn counts descriptors, of which slow threads have more.
-    thread) flags="-fsanitize=thread" filter='-Churn.*' ;;
+    thread) flags="-fsanitize=thread" filter='-Churn.*:HotPath.*:WaitCosts.*' ;;
     *) echo "sanitize-rmw.sh: '$sanitizer' is neither 'address' nor 'thread'" >&2; exit 2 ;;
   esac
   echo "==> rmw_situ with the sanitizer '$sanitizer'"

@@ -53,7 +53,7 @@ rmw_ret_t WaitSet::attach_entries() {
     Waitable& waitable = *entry.waitable;
     distinct += waitable.set_ != this || waitable.wanted_ != round_;
     waitable.wanted_ = round_;
-    waitable.reported_ = false;
+    waitable.reported_.store(false, std::memory_order_relaxed);
     if (waitable.set_ == this) continue;
     if (waitable.set_ != nullptr) {
       situ_wait_set_detach(waitable.set_->set_.get(), waitable.id_);
@@ -83,8 +83,9 @@ rmw_ret_t WaitSet::attach_entries() {
 bool WaitSet::look() {
   for (const Entry& entry : entries) {
     Waitable& waitable = *entry.waitable;
-    if (waitable.reported_ ? waitable.confirm() : waitable.has_kept()) return true;
-    if (!entry.is_guard) waitable.reported_ = false;
+    if (waitable.reported_.load(std::memory_order_relaxed) ? waitable.confirm() : waitable.has_kept())
+      return true;
+    if (!entry.is_guard) waitable.reported_.store(false, std::memory_order_relaxed);
   }
   return false;
 }
@@ -117,7 +118,7 @@ rmw_ret_t WaitSet::wait(const rmw_time_t* timeout) {
       const std::lock_guard lock(attachments());
       for (size_t i = 0; i < count; ++i) {
         const auto found = attached_.find(ready_[i].id);
-        if (found != attached_.end()) found->second->reported_ = true;
+        if (found != attached_.end()) found->second->reported_.store(true, std::memory_order_relaxed);
       }
     }
     if (!any && status == SITU_EMPTY) break;
@@ -127,7 +128,8 @@ rmw_ret_t WaitSet::wait(const rmw_time_t* timeout) {
   any = false;
   for (const Entry& entry : entries) {
     Waitable& waitable = *entry.waitable;
-    const bool is_ready = waitable.reported_ ? waitable.confirm() : waitable.has_kept();
+    const bool is_ready =
+        waitable.reported_.load(std::memory_order_relaxed) ? waitable.confirm() : waitable.has_kept();
     if (!is_ready) *entry.place = nullptr;
     any = any || is_ready;
   }

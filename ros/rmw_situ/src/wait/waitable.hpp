@@ -4,6 +4,7 @@
 #include <situ.h>
 #include <situ/execute.h>
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -37,9 +38,10 @@ class Waitable {
   // Protected by `attachments`.
   WaitSet* set_ = nullptr;
   uint64_t id_ = 0;
-  // Of the thread that waits.
   uint64_t wanted_ = 0;
-  bool reported_ = false;
+  // Of the thread that waits. If the entity is in the sets of two threads, which ROS does not promise to
+  // work, one of them may wake in vain.
+  std::atomic<bool> reported_ = false;
 };
 
 }  // namespace rmw_situ
