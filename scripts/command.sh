@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Prints the path of a debug build of the command `situ`. Builds it, unless SITU_COMMAND names one: on its own it
-# is built with other features of its dependencies than with all tests, so almost all of them would be compiled
-# again.
+# Prints the path of a debug build of the command `situ`. Builds it, unless SITU_COMMAND names one: on its own
+# it is built with other features of its dependencies than with all tests, so almost all of them would be
+# compiled again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds and installs Situ: the command with completions, manual pages and the filter of its demo, libsitu, the
-# headers of C and C++, the CMake package and situ.pc, and the sources of the crates that Rust programs use.
+# Builds and installs Situ: the command with completions, manual pages and the filter of its demo, libsitu,
+# the headers of C and C++, the CMake package and situ.pc, and the sources of the crates that Rust programs
+# use.
 #
 #   scripts/install.sh [PREFIX [DESTDIR]]      PREFIX is /usr/local by default
 #

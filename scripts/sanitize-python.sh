@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the tests of the Python package with its library under AddressSanitizer. The interpreter is the usual one:
-# GCC's runtime of the sanitizer is loaded before it, and `PYTHONMALLOC=malloc` shows the sanitizer each object.
+# Runs the tests of the Python package with its library under AddressSanitizer. The interpreter is the usual
+# one: GCC's runtime of the sanitizer is loaded before it, and `PYTHONMALLOC=malloc` shows the sanitizer each
+# object.
 #
 # Usage: scripts/sanitize-python.sh [ARGUMENT OF pytest...]
 set -euo pipefail

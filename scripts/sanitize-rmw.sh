@@ -28,8 +28,8 @@ cmake --build "$out/situ" --target install >/dev/null
 [ $# != 0 ] || set -- address thread
 for sanitizer in "$@"; do
   case $sanitizer in
-    # System calls cannot be counted: the sanitizers make some, which the counting would refuse. The stand-in for
-    # Lyrical has values that Kilted's enumeration lacks.
+    # System calls cannot be counted: the sanitizers make some, which the counting would refuse. The stand-in
+    # for Lyrical has values that Kilted's enumeration lacks.
     address)
       flags="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
       filter='-HotPath.*:WaitCosts.*:ServiceEndpoints.*'

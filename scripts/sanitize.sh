@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of memory, bus and traces under AddressSanitizer and ThreadSanitizer. Those of containers and
-# regions have no threads, and run under the first, in C++ too. Those of rmw_situ run under both, and those of the
-# Python package under the first:
-# scripts/sanitize.sh [address] [thread] [cpp] [rmw] [python]
+# regions have no threads, and run under the first, in C++ too. Those of rmw_situ run under both, and those of
+# the Python package under the first: scripts/sanitize.sh [address] [thread] [cpp] [rmw] [python]
 #
 # The standard library is built with the sanitizer too, so that errors inside it are found.
 set -euo pipefail

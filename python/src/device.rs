@@ -84,8 +84,8 @@ impl DeviceBody {
     pub fn fill(&self, bytes: &[u8]) -> Result<(), DomainError> {
         let stream = stream_for_copies(self.memory.domain())?;
         let owned = bytes.to_vec();
-        // SAFETY: the bytes live until the stream has passed the copy, or for ever. The body is that of a loan,
-        // which only the caller has.
+        // SAFETY: the bytes live until the stream has passed the copy, or for ever. The body is that of a
+        // loan, which only the caller has.
         let copied =
             unsafe { stream.copy_from_host(owned.as_ptr(), &self.memory, self.offset, owned.len() as u64) };
         let filled = copied.and_then(|()| stream.synchronize(TIMEOUT));

@@ -1,4 +1,5 @@
-//! Services between machines: single replies, refusals, replies in parts, cancelled calls, and servers that end.
+//! Services between machines: single replies, refusals, replies in parts, cancelled calls, and servers that
+//! end.
 
 use std::time::{Duration, Instant};
 

@@ -568,8 +568,8 @@ impl<Q: ServiceMessage, P: ServiceMessage> Server<Q, P> {
     }
 
     /// Waits for requests, at most for `timeout` (without a limit if `None`), and answers all that are there
-    /// with what `answer` returns. Returns their number. A client that has ended is passed over, and so is one
-    /// that has no room for its reply and makes none within 50 ms. Its next replies do not wait then.
+    /// with what `answer` returns. Returns their number. A client that has ended is passed over, and so is
+    /// one that has no room for its reply and makes none within 50 ms. Its next replies do not wait then.
     pub fn serve(
         &self,
         timeout: Option<Duration>,

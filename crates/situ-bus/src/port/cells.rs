@@ -1,8 +1,8 @@
 //! Private memory for small messages that a subscriber copies out of rows.
 //!
-//! Each cell belongs to one of the subscriber's [records](super::sample_records), is allocated with it, and is in
-//! use when that is. Only the first records have cells: if all of them are in use, the subscriber takes the slots
-//! instead.
+//! Each cell belongs to one of the subscriber's [records](super::sample_records), is allocated with it, and
+//! is in use when that is. Only the first records have cells: if all of them are in use, the subscriber takes
+//! the slots instead.
 
 use std::any::Any;
 use std::cell::UnsafeCell;

@@ -4,8 +4,9 @@ use crate::port::publisher::RawPublisher;
 use crate::port::publisher_state::retire;
 
 impl RawPublisher {
-    /// The memory of the messages that it keeps for late subscribers only, in bytes: they are still available,
-    /// and all present subscribers have passed them. Bodies in another domain than the host count, too.
+    /// The memory of the messages that it keeps for late subscribers only, in bytes: they are still
+    /// available, and all present subscribers have passed them. Bodies in another domain than the host count,
+    /// too.
     pub fn kept_bytes(&self) -> u64 {
         if self.is_inherited() {
             return 0;

@@ -1,5 +1,5 @@
-//! How a client or a server is made to look again although no message has come: a deadline may be over, or the
-//! other side may have ended.
+//! How a client or a server is made to look again although no message has come: a deadline may be over, or
+//! the other side may have ended.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::{Arc, Weak};

@@ -455,8 +455,8 @@ impl RawServer {
         AnswerError::client_gone(&self.service, request)
     }
 
-    /// Tells a wait set what it cannot see at the topic: whether requests are kept, and when clients are to be
-    /// checked.
+    /// Tells a wait set what it cannot see at the topic: whether requests are kept, and when clients are to
+    /// be checked.
     #[inline]
     fn update_source(&self) {
         // In a forked child, a thread of the parent may hold the lock of the alarm's timer for ever.
@@ -472,8 +472,8 @@ impl RawServer {
 }
 
 impl Waitable for RawServer {
-    /// It is ready when [`take`](RawServer::take) may return a request. While clients have to be watched it is
-    /// also ready now and then, so that the next take checks them: take until there is nothing.
+    /// It is ready when [`take`](RawServer::take) may return a request. While clients have to be watched it
+    /// is also ready now and then, so that the next take checks them: take until there is nothing.
     fn source(&self) -> Source {
         let source = Source::with_alarm(&self.requests, self.alarms.source());
         self.update_source();

@@ -51,7 +51,8 @@ until `situ service remove`.")]
 pub struct ServiceCreateArgs {
     /// The service
     pub service: String,
-    /// The service type, for instance `example_interfaces::srv::AddTwoInts`, or of an operation `Calculator_add`
+    /// The service type, for instance `example_interfaces::srv::AddTwoInts`, or of an operation
+    /// `Calculator_add`
     #[arg(value_name = "TYPE")]
     pub type_name: String,
     /// The group whose members may send requests: a name or a number
