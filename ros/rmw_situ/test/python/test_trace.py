@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 import unittest
 
 import rmw_testing
@@ -14,20 +15,34 @@ from rmw_testing import role
 MESSAGES = 10
 
 
+class Probing:
+    """Publishes in place of an executor, so that a trace contains the topic as soon as it records."""
+
+    def __init__(self, publisher):
+        self.publisher = publisher
+
+    def spin_once(self, timeout_sec):
+        from std_msgs.msg import Empty
+        self.publisher.publish(Empty())
+        time.sleep(timeout_sec)
+
+
 @role
 def camera(parent):
     """A process with two nodes; the second one publishes."""
     import rclpy
     from sensor_msgs.msg import Image
+    from std_msgs.msg import Empty
     from test_msgs.srv import BasicTypes
     with rmw_testing.node(parent, 'driver') as driver:
         node = rclpy.create_node('camera', namespace='/' + parent.token, start_parameter_services=False, enable_rosout=False)
         publisher = node.create_publisher(Image, 'image', 10)
+        probe = node.create_publisher(Empty, 'probe', 10)
         client = driver.create_client(BasicTypes, 'check')
-        rmw_testing.require(lambda: publisher.get_subscription_count() == 1, 'the viewer')
+        rmw_testing.require(lambda: publisher.get_subscription_count() == probe.get_subscription_count() == 1, 'the viewer')
         rmw_testing.require(client.service_is_ready, 'the service')
         parent.tell('matched')
-        parent.wait('go')
+        parent.run_until('go', Probing(probe))
         image = Image(height=10, width=20, step=20, encoding='mono8', data=bytes(200))
         for _ in range(MESSAGES):
             publisher.publish(image)
@@ -40,10 +55,12 @@ def camera(parent):
 @role
 def viewer(parent):
     from sensor_msgs.msg import Image
+    from std_msgs.msg import Empty
     from test_msgs.srv import BasicTypes
     seen = []
     with rmw_testing.node(parent, 'viewer') as node:
         node.create_subscription(Image, 'image', seen.append, 100)
+        node.create_subscription(Empty, 'probe', lambda message: None, 10)
         node.create_service(BasicTypes, 'check', lambda request, response: response)
         rmw_testing.require(lambda: len(seen) == MESSAGES, 'the images', node.run)
         parent.tell('seen')
@@ -57,15 +74,20 @@ class Trace(rmw_testing.TestCase):
         variables.pop('LD_PRELOAD', None)
         return subprocess.Popen([os.environ['SITU_COMMAND'], *arguments], env=variables, text=True, **options)
 
+    def recorded(self, text):
+        """How many processes have recorded a text."""
+        return sum(text in ring.read_bytes() for ring in pathlib.Path(self.folder).rglob('*.ring'))
+
     def test_nodes_and_messages(self):
         viewing, publishing = self.start(viewer), self.start(camera)
         publishing.expect('matched')
         file = pathlib.Path(self.folder) / 'run.pftrace'
         recording = self.situ('trace', 'record', '-o', str(file), stdout=subprocess.PIPE)
         try:
-            # It says so when it records; then the programs have some moments to take part.
+            # It says so when it records. A program takes part some moments later, and then its trace memory
+            # contains the name of the topic of the probes.
             recording.stdout.readline()
-            self.assertTrue(rmw_testing.until(lambda: len(list(pathlib.Path(self.folder).rglob('*.ring'))) >= 2), 'both record')
+            self.assertTrue(rmw_testing.until(lambda: self.recorded(b'/probe') == 2), 'both record')
             publishing.tell('go')
             publishing.expect('published')
             viewing.expect('seen')
