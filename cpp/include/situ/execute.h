@@ -225,6 +225,10 @@ void situ_executor_on_error(situ_executor* executor,
                             int32_t (*handle)(void* context, uint64_t id, const situ_error* error),
                             void* context);
 
+/* Lets threads look for something to do for up to `limit_ns` before they sleep: see situ_wait_set_spin. 0, as
+ * at the beginning: they sleep at once. */
+void situ_executor_busy_wait(situ_executor* executor, uint64_t limit_ns);
+
 /* Runs callbacks on `threads` threads, one of which is the caller's, until the executor is stopped. The other
  * threads handle no signals. Errors: those of callbacks, INVALID_ARGUMENT, SYSTEM, FORKED, BUSY if the
  * executor spins already. */

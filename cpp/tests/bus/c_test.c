@@ -639,6 +639,8 @@ static void waits_and_runs(const situ_root* root) {
   CHECK(strcmp(error.text, "no room") == 0);
   int told = 0;
   situ_executor_on_error(executor, go_on, &told);
+  situ_executor_busy_wait(executor, 1000000);
+  situ_executor_busy_wait(NULL, 1000000);
   situ_guard_condition_trigger(condition);
   CHECK(situ_executor_spin_once(executor, SITU_FOREVER, &error) == SITU_OK && told == 1);
   CHECK(situ_executor_spin_once(executor, 0, &error) == SITU_EMPTY);

@@ -146,6 +146,43 @@ fn no_callback_starves_another() {
 }
 
 #[test]
+fn executors_that_look_before_they_sleep_miss_nothing() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    // All waits count as short, so both sides look after the first few.
+    let executor = || {
+        let executor = Executor::new(&node).unwrap();
+        executor.set_busy_wait(seconds(3600));
+        executor
+    };
+    let (asking, answering) = (executor(), executor());
+    let requests = node.publisher::<Pose>("requests").create().unwrap();
+    let answers = node.publisher::<Pose>("answers").create().unwrap();
+    let subscriber = node.subscriber::<Pose>("requests").create().unwrap();
+    answering.subscribe(subscriber, move |pose| publish_pose(&answers, pose.count)).unwrap();
+    let (seen, see) = log();
+    let (stopper, other) = (asking.stopper(), answering.stopper());
+    publish_pose(&requests, 0);
+    let next = move |pose: situ_bus::Sample<Pose>| {
+        see.lock().unwrap().push(pose.count);
+        if pose.count == 499 {
+            stopper.stop();
+            other.stop();
+        } else {
+            publish_pose(&requests, pose.count + 1);
+        }
+    };
+    asking.subscribe(node.subscriber::<Pose>("answers").create().unwrap(), next).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| answering.spin().unwrap());
+        asking.spin().unwrap();
+    });
+    assert_eq!(*seen.lock().unwrap(), (0..500).collect::<Vec<_>>());
+    // The limit of a wait holds, whether it looks or sleeps.
+    (0..10).for_each(|_| assert!(!asking.spin_once(Some(Duration::from_millis(20))).unwrap()));
+}
+
+#[test]
 fn an_executor_is_stopped_by_a_callback_a_thread_and_beforehand() {
     let scratch = Scratch::new();
     let node = scratch.node("n");

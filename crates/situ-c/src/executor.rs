@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::fmt;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use situ_bus::{
     CallbackError, CallbackFailure, CallbackGroup, Executor, IoReadiness, Permanent, Source, SourceId,
@@ -388,6 +389,18 @@ pub unsafe extern "C" fn situ_executor_on_error(
         // What an executor without a handler does.
         None => executor.executor.on_error(|_| ControlFlow::Break(())),
     });
+}
+
+/// Lets threads look for something to do for a time before they sleep.
+///
+/// # Safety
+/// `executor` is null or a live handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_executor_busy_wait(executor: *mut situ_executor, limit_ns: u64) {
+    // SAFETY: the caller's promise.
+    let executor = unsafe { executor.as_ref() };
+    let limit = Duration::from_nanos(limit_ns);
+    guard_value(|| executor.map_or((), |executor| executor.executor.set_busy_wait(limit)));
 }
 
 /// Runs callbacks until the executor is stopped.

@@ -202,6 +202,12 @@ impl Executor {
         *self.shared.handler.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(handler));
     }
 
+    /// Lets threads look for something to do for up to `limit` before they sleep: see [`WaitSet::set_spin`].
+    /// Zero, as at the beginning: they sleep at once.
+    pub fn set_busy_wait(&self, limit: Duration) {
+        self.shared.set.set_spin(limit);
+    }
+
     /// Runs callbacks on this thread until the executor is stopped.
     pub fn spin(&self) -> Result<(), SpinError> {
         self.spin_until(Until::Stopped, 1).map(|_| ())

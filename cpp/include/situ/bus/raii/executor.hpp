@@ -237,6 +237,12 @@ class executor {
     state_->handler = std::move(handler);
   }
 
+  /// Lets threads look for something to do for up to `limit` before they sleep. They look only if the last
+  /// waits were shorter than the limit. Zero, as at the beginning: they sleep at once.
+  void busy_wait(std::chrono::nanoseconds limit) noexcept {
+    situ_executor_busy_wait(handle_.get(), detail::limit_of(limit));
+  }
+
   /// Runs callbacks on this thread, and on `threads - 1` others, until the executor is stopped. The other
   /// threads handle no signals.
   void spin(std::size_t threads = 1) {
