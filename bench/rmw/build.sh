@@ -41,4 +41,13 @@ if [ -n "${BENCH_RCLCPP:-}" ]; then
     "$BENCH_RCLCPP/cxx" -Wall -Wextra "${flags[@]}" -I ros/rmw_situ/include bench/rmw/rclcpp_peer.cpp -o "$peer" \
       -Wl,--no-as-needed "${libraries[@]}" -Wl,--as-needed ||
     { echo "rmw: the rows of rclcpp are absent: its program cannot be built (see above)" >&2; rm -f "$peer"; }
+  # The same through Situ's own executor, on the library of the release profile.
+  situ=$PWD/build/demo-ros/install
+  if [ -d "$situ" ]; then
+    { cmake -S bench/rmw/situ_peer -B "$out/situ_peer" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$situ" \
+      -DSITU_COMMAND="$PWD/target/release/situ" && cmake --build "$out/situ_peer"; } >"$out/situ_peer.log" 2>&1 ||
+      { tail -n 20 "$out/situ_peer.log" >&2; echo "rmw: the rows of Situ's own executor are absent: see above" >&2; }
+  else
+    echo "rmw: the rows of Situ's own executor are absent: there is no $situ (make demo -- --ros installs it)" >&2
+  fi
 fi

@@ -6,7 +6,7 @@
 All processes of a case start first, and its systems take turns, A B C A B C. A system that fails is absent
 from the case, and standard error has the reason. The middleware of Situ is build/rmw/rmw_situ/librmw_situ.so,
 or what RMW_SITU names; without it, its rows are absent. So are those of rclcpp without BENCH_RCLCPP, a built
-rclcpp.
+rclcpp. Beside them runs Situ's own executor, where `make demo -- --ros` has installed Situ.
 """
 import argparse
 import json
@@ -14,6 +14,7 @@ import os
 import pathlib
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -29,9 +30,12 @@ PEER = BUILD / 'rmw-bench' / 'peer'
 FLOOR = BUILD / 'rmw-bench' / 'floor'
 RCLCPP = pathlib.Path(os.environ['BENCH_RCLCPP']).resolve() if os.environ.get('BENCH_RCLCPP') else None
 RCLCPP_PEER = BUILD / 'rmw-bench' / 'rclcpp_peer'
+SITU_PEER = BUILD / 'rmw-bench' / 'situ_peer' / 'situ_peer'
 SITU = pathlib.Path(os.environ.get('RMW_SITU', BUILD / 'rmw' / 'rmw_situ' / 'librmw_situ.so'))
 TIME_LIMIT = 120.0
-SYSTEMS = ['floor', 'rmw_situ', 'rmw_situ-sleeping', 'rmw_fastrtps_cpp', 'rmw_fastrtps_cpp-tuned']
+SYSTEMS = ['floor', 'situ', 'situ-sleeping', 'rmw_situ', 'rmw_situ-sleeping', 'rmw_fastrtps_cpp', 'rmw_fastrtps_cpp-tuned']
+# Situ's own executor.
+OWN = ('situ', 'situ-sleeping')
 OWN_NETWORK = 'SITU_BENCH_RMW_NETWORK'
 MEMBERS = 50
 CROWD = 100
@@ -49,7 +53,7 @@ PINGS = [
     ('Image 16 MiB, loaned take', 'image-loan:16777216', 10),
     ('Image 64 MiB, loaned take', 'image-loan:67108864', 4),
 ]
-# The same through rclcpp's executor.
+# The same through rclcpp's executor, and beside it through Situ's own.
 RCLCPP_PINGS = [
     ('rclcpp 64 B', 'plain:64', 1000),
     ('rclcpp 64 KiB', 'plain:65536', 500),
@@ -68,7 +72,8 @@ class Process(WorkerProcess):
         program = FLOOR if system == 'floor' else PEER
         name = f'{system} {" ".join(arguments[:2])}'
         if arguments[0].startswith('rclcpp-'):
-            program, arguments = RCLCPP_PEER, [arguments[0].removeprefix('rclcpp-'), *arguments[1:]]
+            program = SITU_PEER if system in OWN else RCLCPP_PEER
+            arguments = [arguments[0].removeprefix('rclcpp-'), *arguments[1:]]
         super().__init__(name, [program, *arguments], core, variables, TIME_LIMIT)
 
     def cpu(self):
@@ -125,6 +130,8 @@ def environment(system, folder):
         ROS_DOMAIN_ID=str(random.randint(1, 100)), SITU_ROOT=folder,
         ROS_AUTOMATIC_DISCOVERY_RANGE='SUBNET' if OWN_NETWORK in os.environ else 'LOCALHOST',
         ROS_LOG_DIR=folder, ROS_DISABLE_LOANED_MESSAGES='0')
+    if system == 'situ':
+        variables['BUSY_WAIT_US'] = '50'  # as long as rmw_situ
     if system == 'rmw_situ-sleeping':
         variables['RMW_SITU_SPIN_US'] = '0'
     if system.startswith('rmw_situ'):
@@ -157,7 +164,8 @@ class Table:
                               'value': round(value, 3)}, separators=(',', ':')), flush=True)
 
     def case(self, name, members, count, rounds=None):
-        """Runs rounds in turns. Returns the answers of each system. The floor has the ping-pongs alone."""
+        """Runs rounds in turns. Returns the answers of each system. The floor has the ping-pongs alone, and
+        Situ's own executor those through rclcpp's."""
         if self.options.only and self.options.only not in name:
             return {}
         print(f'rmw: {name}', file=sys.stderr)
@@ -165,7 +173,8 @@ class Table:
         try:
             for system in self.systems:
                 topic = f'/bench{random.getrandbits(32):08x}'
-                if system == 'floor' and members(topic)[0][0] != 'ping':
+                first = 'ping' if system == 'floor' else 'rclcpp-ping' if system in OWN else None
+                if first and members(topic)[0][0] != first:
                     continue
                 try:
                     teams[system] = Team(system, self.cores, members(topic))
@@ -233,7 +242,7 @@ class Table:
         print(f'rmw: {name}', file=sys.stderr)
         for system in self.systems:
             # As tuned, each process of Fast DDS has 512 MiB of shared memory.
-            if system == 'floor' or system.endswith('-tuned'):
+            if system in ('floor', *OWN) or system.endswith('-tuned'):
                 continue
             topic = f'/bench{random.getrandbits(32):08x}'
             team = None
@@ -260,7 +269,7 @@ class Table:
             print(f'rmw: {name}', file=sys.stderr)
             for system in self.systems:
                 # As tuned, each process of Fast DDS has 512 MiB of shared memory.
-                if system in ('floor', 'rmw_situ-sleeping') or (processes > 1 and system.endswith('-tuned')):
+                if system in ('floor', *OWN, 'rmw_situ-sleeping') or (processes > 1 and system.endswith('-tuned')):
                     continue
                 topic, share = f'/bench{random.getrandbits(32):08x}', CROWD // processes
                 before, team = shared_files(), None
@@ -338,7 +347,8 @@ def main():
     cores = options.cpus or sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         sys.exit('rmw: two cores are needed')
-    systems = [system for system in options.systems if not system.startswith('rmw_situ') or SITU.exists()]
+    systems = [system for system in options.systems
+               if (not system.startswith('rmw_situ') or SITU.exists()) and (system not in OWN or SITU_PEER.exists())]
     if 'rmw_situ' in options.systems and 'rmw_situ' not in systems:
         print(f'rmw: rmw_situ is absent: there is no {SITU} (scripts/rmw.sh builds it)', file=sys.stderr)
     # Keeps idle cores awake, as the other tables do.
