@@ -3,8 +3,10 @@
 //! ```text
 //!   source   a thread that reads ahead, and encodes messages as their topics need them
 //!   player   publishers, the clock, and when the next message is due
+//!   alarm    waits for a moment
 //! ```
 
+mod alarm;
 mod player;
 mod source;
 

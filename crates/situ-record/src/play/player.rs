@@ -11,6 +11,7 @@ use situ_bus::{
 };
 use situ_schema::Schema;
 
+use super::alarm::Alarm;
 use super::source::{Bytes, Next, Ready, Source, Topics};
 use crate::read::{ReadError, Reader};
 use crate::record::Selection;
@@ -297,7 +298,7 @@ impl Player {
         let mut progress =
             Progress { time: first, messages: 0, is_paused, rate: pace.rate, range: self.range };
         let (mut pending, mut step) = (None::<Ready>, false);
-        let mut clock_due = Instant::now();
+        let (mut clock_due, mut alarm) = (Instant::now(), Alarm::default());
         loop {
             match control(progress) {
                 Command::Go => {}
@@ -355,13 +356,13 @@ impl Player {
                 until = until.min(clock_due.max(now));
             }
             if until < due {
-                sleep_until(until);
+                std::thread::sleep(until.saturating_duration_since(now));
                 continue;
             }
             // The message is written before it is due, so that its size does not matter for when it comes.
             let publisher = &self.publishers[ready.topic];
             let loan = lend(publisher, ready)?;
-            sleep_until(due);
+            alarm.wait_until(due);
             let published = loan.publish();
             if let Err(source) = published {
                 let topic = publisher.topic().to_owned();
@@ -402,13 +403,6 @@ impl Player {
             std::thread::sleep(GLANCE);
         }
         Some(progress.is_paused)
-    }
-}
-
-fn sleep_until(due: Instant) {
-    let left = due.saturating_duration_since(Instant::now());
-    if !left.is_zero() {
-        std::thread::sleep(left);
     }
 }
 
