@@ -6,21 +6,22 @@ use std::ops::Range;
 use crate::containers::vector::{Vector, close, element, extent};
 use crate::error::Full;
 use crate::memory::blocks::{Memory, MemoryMut};
+use crate::value::element::{Element, Of};
 use crate::value::handle::{Mut, Ref};
 use crate::value::stored::Stored;
 
 /// Reorders `order.len()` elements. Each place gets the element whose index `order` gives.
-fn reorder<T: Stored>(memory: &mut Memory, first: u32, order: &[u32]) {
-    let size = T::SIZE as usize;
-    let bytes = &mut memory.bytes_mut()[first as usize..][..extent::<T>(order.len() as u32)];
+pub(crate) fn reorder<T: Element>(of: T, memory: &mut Memory, first: u32, order: &[u32]) {
+    let size = of.size() as usize;
+    let bytes = &mut memory.bytes_mut()[first as usize..][..extent(of, order.len() as u32)];
     let before = bytes.to_vec();
     for (place, from) in bytes.chunks_exact_mut(size).zip(order) {
         place.copy_from_slice(&before[*from as usize * size..][..size]);
     }
-    if T::LINKS {
+    if of.has_links() {
         for (to, from) in (0..).zip(order) {
-            let distance = from.wrapping_sub(to).wrapping_mul(T::SIZE);
-            T::moved(MemoryMut(memory), first + to * T::SIZE, distance);
+            let distance = from.wrapping_sub(to).wrapping_mul(of.size());
+            of.moved(memory, first + to * of.size(), distance);
         }
     }
 }
@@ -53,7 +54,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     pub fn remove_range(&mut self, indices: Range<usize>) -> bool {
         let there = indices.start <= indices.end && indices.end <= self.len();
         if there {
-            close(self, indices.start as u32, indices.end as u32);
+            close(Of::<T>::TYPE, self, indices.start as u32, indices.end as u32);
         }
         there
     }
@@ -84,7 +85,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         if first != last {
             let at = self.at();
             let [low, high] =
-                [first, last].map(|index| element::<T>(self.memory().bytes(), at, index as u32));
+                [first, last].map(|index| element(Of::<T>::TYPE, self.memory().bytes(), at, index as u32));
             let (head, tail) = self.memory().bytes_mut().split_at_mut(high as usize);
             head[low as usize..][..T::SIZE as usize].swap_with_slice(&mut tail[..T::SIZE as usize]);
             if T::LINKS {
@@ -105,8 +106,8 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         if order.is_empty() {
             return;
         }
-        let first = element::<T>(self.memory().bytes(), at, 0);
-        reorder::<T>(self.memory(), first, &order);
+        let first = element(Of::<T>::TYPE, self.memory().bytes(), at, 0);
+        reorder(Of::<T>::TYPE, self.memory(), first, &order);
     }
 }
 

@@ -16,8 +16,9 @@ use crate::memory::blocks::{Memory, MemoryMut, ReleaseBehind};
 use crate::memory::granule::{MAX_SIZE, in_granules, u32_at};
 use crate::memory::later::Place;
 use crate::memory::slide::{Slide, SlideBehind};
+use crate::value::element::{Element, Of, relocate};
 use crate::value::handle::Values;
-use crate::value::stored::{Stored, relocate};
+use crate::value::stored::Stored;
 
 /// Keys or entries in a hash table.
 #[doc(hidden)]
@@ -47,46 +48,51 @@ impl Table {
         Self { block: at.wrapping_add(link), len, cap }
     }
     #[inline]
-    fn index<S: Stored>(self) -> Option<Index> {
-        Index::of(self.block, self.cap, S::SIZE)
+    fn index<S: Element>(self, of: S) -> Option<Index> {
+        Index::of(self.block, self.cap, of.size())
     }
     #[inline]
-    fn keys<S: Stored>(self, image: &[u8]) -> Keys<'_> {
-        Keys { image, first: self.block, stride: S::SIZE }
+    fn keys<S: Element>(self, of: S, image: &[u8]) -> Keys<'_> {
+        Keys { image, first: self.block, stride: of.size() }
     }
     #[inline]
-    fn place<S: Stored>(self, entry: u32) -> u32 {
-        self.block.wrapping_add(entry.wrapping_mul(S::SIZE))
+    fn place<S: Element>(self, of: S, entry: u32) -> u32 {
+        self.block.wrapping_add(entry.wrapping_mul(of.size()))
     }
 
     /// The entry of a key. The error is `None` in a table without an index.
     #[inline]
-    fn find<S: Stored, K: Key>(self, image: &[u8], key: K::View<'_>) -> Result<u32, Option<Missing>> {
-        let keys = self.keys::<S>(image);
-        match self.index::<S>() {
+    fn find<S: Element, K: Key>(self, of: S, image: &[u8], key: K::View<'_>) -> Result<u32, Option<Missing>> {
+        let keys = self.keys(of, image);
+        match self.index(of) {
             Some(index) => index.find::<K>(keys, key).map_err(Some),
             None => (0..self.len).find(|entry| K::compare(image, keys.at(*entry), key).is_eq()).ok_or(None),
         }
     }
 }
 
+/// The size of a block for `cap` elements of `size` bytes.
+pub(crate) fn block_bytes(cap: u32, size: u32) -> u64 {
+    Index::block_bytes(cap, size)
+}
+
 /// Moves the entries to a block for `cap` of them.
-fn change_capacity<S: Stored, K: Key>(memory: &mut Memory, at: u32, cap: u32) -> Result<(), Full> {
-    let (old, bytes) = (Table::of(memory.bytes(), at), Index::block_bytes(cap, S::SIZE));
+fn change_capacity<S: Element, K: Key>(of: S, memory: &mut Memory, at: u32, cap: u32) -> Result<(), Full> {
+    let (old, bytes) = (Table::of(memory.bytes(), at), Index::block_bytes(cap, of.size()));
     if bytes > u64::from(MAX_SIZE) {
         return Err(memory.full());
     }
     let new = Table { block: memory.allocate_for(at, bytes)?, cap, ..old };
-    if let Some(index) = new.index::<S>() {
-        let seed = old.index::<S>().map_or(0, |index| index.seed(memory.bytes()));
-        if !index.fill::<K>(memory, (old.block, S::SIZE), old.len, seed) {
+    if let Some(index) = new.index(of) {
+        let seed = old.index(of).map_or(0, |index| index.seed(memory.bytes()));
+        if !index.fill::<K>(memory, (old.block, of.size()), old.len, seed) {
             memory.free(new.block, bytes);
             return Err(memory.full());
         }
     }
-    relocate::<S>(memory, old.block, new.block, old.len);
+    relocate(of, memory, old.block, new.block, old.len);
     if old.cap != 0 {
-        memory.free(old.block, Index::block_bytes(old.cap, S::SIZE));
+        memory.free(old.block, Index::block_bytes(old.cap, of.size()));
     }
     memory.set_u32(at, new.block.wrapping_sub(at));
     memory.set_u32(at + 8, cap);
@@ -96,59 +102,81 @@ fn change_capacity<S: Stored, K: Key>(memory: &mut Memory, at: u32, cap: u32) ->
 /// Makes room for one more entry.
 #[cold]
 #[inline(never)]
-fn grow<S: Stored, K: Key>(memory: &mut Memory, at: u32, cap: u32) -> Result<(), Full> {
+fn grow<S: Element, K: Key>(of: S, memory: &mut Memory, at: u32, cap: u32) -> Result<(), Full> {
     let wanted = memory.next_capacity(cap, cap + 1).max(FIRST);
-    change_capacity::<S, K>(memory, at, wanted).or_else(|_| change_capacity::<S, K>(memory, at, cap + 1))
+    change_capacity::<S, K>(of, memory, at, wanted)
+        .or_else(|_| change_capacity::<S, K>(of, memory, at, cap + 1))
+}
+
+/// The entry of a key.
+#[inline]
+pub(crate) fn find<S: Element, K: Key>(of: S, image: &[u8], at: u32, key: K::View<'_>) -> Option<u32> {
+    let table = Table::of(image, at);
+    table.find::<S, K>(of, image, key).ok().map(|entry| table.place(of, entry))
 }
 
 /// The place of a key's entry, and whether it is new. If there is no room, the set is unchanged.
-fn insert<S: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> Result<(u32, bool), Full> {
+pub(crate) fn insert<S: Element, K: Key>(
+    of: S,
+    memory: &mut Memory,
+    at: u32,
+    key: K::View<'_>,
+) -> Result<(u32, bool), Full> {
     let mut table = Table::of(memory.bytes(), at);
-    let mut missing = match table.find::<S, K>(memory.bytes(), key) {
-        Ok(entry) => return Ok((table.place::<S>(entry), false)),
+    let mut missing = match table.find::<S, K>(of, memory.bytes(), key) {
+        Ok(entry) => return Ok((table.place(of, entry), false)),
         Err(missing) => missing,
     };
     if table.len == table.cap {
-        grow::<S, K>(memory, at, table.cap)?;
+        grow::<S, K>(of, memory, at, table.cap)?;
         table = Table::of(memory.bytes(), at);
-        missing = table.find::<S, K>(memory.bytes(), key).err().flatten();
+        missing = table.find::<S, K>(of, memory.bytes(), key).err().flatten();
     }
-    let place = table.place::<S>(table.len);
-    memory.zero(place, S::SIZE);
-    S::begin(MemoryMut(memory), place);
+    let place = table.place(of, table.len);
+    memory.zero(place, of.size());
+    of.begin(memory, place);
     let mut made = K::put(MemoryMut(memory), place, key);
     if made.is_ok()
-        && let (Some(index), Some(missing)) = (table.index::<S>(), missing)
+        && let (Some(index), Some(missing)) = (table.index(of), missing)
         && !index.add(memory, &missing, table.len)
-        && !index.reseed::<K>(memory, (table.block, S::SIZE), table.len + 1)
+        && !index.reseed::<K>(memory, (table.block, of.size()), table.len + 1)
     {
         made = Err(memory.full());
     }
     if let Err(full) = made {
-        S::release(MemoryMut(memory), place);
-        memory.zero(place, S::SIZE);
+        of.release(memory, place);
+        memory.zero(place, of.size());
         return Err(full);
     }
     memory.set_u32(at + 4, table.len + 1);
     Ok((place, true))
 }
 
+/// Removes a key; false if it does not exist.
+pub(crate) fn remove<S: Element, K: Key>(of: S, memory: &mut Memory, at: u32, key: K::View<'_>) -> bool {
+    let found = Table::of(memory.bytes(), at).find::<S, K>(of, memory.bytes(), key).ok();
+    if let Some(entry) = found {
+        remove_entry::<S, K>(of, memory, at, entry);
+    }
+    found.is_some()
+}
+
 /// Removes an entry. The last one takes its place.
-fn remove<S: Stored, K: Key>(memory: &mut Memory, at: u32, entry: u32) {
+fn remove_entry<S: Element, K: Key>(of: S, memory: &mut Memory, at: u32, entry: u32) {
     let table = Table::of(memory.bytes(), at);
-    let (place, last) = (table.place::<S>(entry), table.len - 1);
-    if let Some(index) = table.index::<S>() {
-        let entries = (table.block, S::SIZE);
+    let (place, last) = (table.place(of, entry), table.len - 1);
+    if let Some(index) = table.index(of) {
+        let entries = (table.block, of.size());
         index.remove::<K>(memory, entries, entry);
         if entry != last {
             index.renumber::<K>(memory, entries, last, entry);
         }
     }
-    S::release(MemoryMut(memory), place);
+    of.release(memory, place);
     if entry != last {
-        relocate::<S>(memory, table.place::<S>(last), place, 1);
+        relocate(of, memory, table.place(of, last), place, 1);
     }
-    memory.zero(table.place::<S>(last), S::SIZE);
+    memory.zero(table.place(of, last), of.size());
     memory.set_u32(at + 4, last);
 }
 
@@ -163,6 +191,7 @@ fn release<S: Stored>(memory: &mut Memory, at: u32) {
 /// Makes the capacity the length, in the block as it is. The index takes memory from the heap meanwhile;
 /// without it, the table keeps its capacity.
 fn trim<S: Stored, K: Key>(memory: &mut Memory, at: u32) {
+    let of = Of::<S>::TYPE;
     let table = Table::of(memory.bytes(), at);
     if table.len == 0 {
         return release::<S>(memory, at);
@@ -172,20 +201,20 @@ fn trim<S: Stored, K: Key>(memory: &mut Memory, at: u32) {
     }
     let trimmed = Table { cap: table.len, ..table };
     let mut index = None;
-    if let Some(new) = trimmed.index::<S>() {
+    if let Some(new) = trimmed.index(of) {
         let Some(mut words) = new.memory() else { return };
-        let keys = table.keys::<S>(memory.bytes());
+        let keys = table.keys(of, memory.bytes());
         let hash = |entry, seed| K::hash(K::view(keys.image, keys.at(entry)), seed);
         let Some(seed) = new.least_seed(&mut words, table.len, SEEDS, hash) else { return };
         index = Some((new, seed, words));
     }
-    let bytes = Index::block_bytes(trimmed.cap, S::SIZE);
-    let end = table.place::<S>(table.len);
+    let bytes = Index::block_bytes(trimmed.cap, of.size());
+    let end = table.place(of, table.len);
     memory.zero(end, table.block + in_granules(bytes) as u32 - end);
     if let Some((new, seed, words)) = index {
         new.put(memory, seed, &words);
     }
-    memory.shorten(table.block, Index::block_bytes(table.cap, S::SIZE), bytes);
+    memory.shorten(table.block, Index::block_bytes(table.cap, of.size()), bytes);
     memory.set_u32(at + 8, table.len);
 }
 
@@ -194,11 +223,16 @@ struct Entries<S>(PhantomData<fn() -> S>);
 
 impl<S: Stored> ReleaseBehind for Entries<S> {
     fn release(memory: &mut Memory, [block, len, cap]: Place) {
-        for entry in (0..len).filter(|_| S::LINKS) {
-            S::release(MemoryMut(memory), block + entry * S::SIZE);
-        }
-        memory.free(block, Index::block_bytes(cap, S::SIZE));
+        release_entries(Of::<S>::TYPE, memory, [block, len, cap]);
     }
+}
+
+/// Releases the entries of a table, and frees its block.
+pub(crate) fn release_entries<S: Element>(of: S, memory: &mut Memory, [block, len, cap]: Place) {
+    for entry in (0..len).filter(|_| of.has_links()) {
+        of.release(memory, block + entry * of.size());
+    }
+    memory.free(block, Index::block_bytes(cap, of.size()));
 }
 
 impl<S: Stored> SlideBehind for Entries<S> {
@@ -221,7 +255,7 @@ fn write<S: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
     let len = vector::len(writer.image(), from);
     writer.container(to, len, len);
     if len != 0 {
-        let block = writer.place(to, Index::block_bytes(len, S::SIZE));
+        let block = writer.place(to, block_bytes(len, S::SIZE));
         writer.linked::<Keyed<S, K>>([from, block, 0]);
     }
 }
@@ -231,29 +265,34 @@ struct Keyed<S, K>(PhantomData<fn() -> (S, K)>);
 
 impl<S: Stored, K: Key> WriteBehind for Keyed<S, K> {
     fn write(writer: &mut Writer<'_>, [from, block, _]: Place) {
-        let image = writer.image();
-        let old = Table::of(image, from);
-        let (keys, len) = (old.keys::<S>(image), old.len);
-        let mut order = Vec::new();
-        if K::not_ascending(image, old.block, S::SIZE, len).is_none() {
-            writer.elements::<S>(old.block, block, len);
-        } else {
-            order.extend(0..len);
-            order.sort_unstable_by(|a, b| K::compare_in(image, keys.at(*a), keys.at(*b)));
-            for (to, from) in (0..).zip(&order) {
-                S::write(writer, keys.at(*from), block + to * S::SIZE);
-            }
-        }
-        let new = Table { block, len, cap: len };
-        let Some(index) = new.index::<S>().filter(|index| writer.has(index.at())) else { return };
-        let key = |entry: u32| K::view(image, keys.at(order.get(entry as usize).copied().unwrap_or(entry)));
-        let mut words = index.memory().unwrap_or_default();
-        // Keys for which none of these seeds does are out of reach in practice: spec/region.md, *The
-        // canonical table*. A check refuses an image with them.
-        let seed = index.least_seed(&mut words, len, SEEDS, |entry, seed| K::hash(key(entry), seed));
-        writer.put_u32(index.at(), seed.unwrap_or(SEEDS));
-        writer.put_words(index.at() + 4, &words);
+        write_table::<_, K>(Of::<S>::TYPE, writer, from, block);
     }
+}
+
+/// Writes the block of the table at `from`: the entries in the order of their keys, and the index.
+pub(crate) fn write_table<S: Element, K: Key>(of: S, writer: &mut Writer<'_>, from: u32, block: u32) {
+    let image = writer.image();
+    let old = Table::of(image, from);
+    let (keys, len) = (old.keys(of, image), old.len);
+    let mut order = Vec::new();
+    if K::not_ascending(image, old.block, of.size(), len).is_none() {
+        writer.elements(of, old.block, block, len);
+    } else {
+        order.extend(0..len);
+        order.sort_unstable_by(|a, b| K::compare_in(image, keys.at(*a), keys.at(*b)));
+        for (to, from) in (0..).zip(&order) {
+            of.write(writer, keys.at(*from), block + to * of.size());
+        }
+    }
+    let new = Table { block, len, cap: len };
+    let Some(index) = new.index(of).filter(|index| writer.has(index.at())) else { return };
+    let key = |entry: u32| K::view(image, keys.at(order.get(entry as usize).copied().unwrap_or(entry)));
+    let mut words = index.memory().unwrap_or_default();
+    // Keys for which none of these seeds does are out of reach in practice: spec/region.md, *The
+    // canonical table*. A check refuses an image with them.
+    let seed = index.least_seed(&mut words, len, SEEDS, |entry, seed| K::hash(key(entry), seed));
+    writer.put_u32(index.at(), seed.unwrap_or(SEEDS));
+    writer.put_words(index.at() + 4, &words);
 }
 
 fn check<S: Stored, K: Key, const CANONICAL: bool>(
@@ -274,20 +313,21 @@ impl<S: Stored, K: Key> CheckBehind for Keyed<S, K> {
         check: &mut Check<'_, CANONICAL>,
         [at, block, cap]: Place,
     ) -> Result<(), Invalid> {
+        let of = Of::<S>::TYPE;
         let image = check.image();
         let table = Table { block, len: vector::len(image, at), cap };
-        let (keys, len) = (table.keys::<S>(image), table.len);
+        let (keys, len) = (table.keys(of, image), table.len);
         check.elements::<S>(block, len)?;
         // All keys are valid here.
-        if CANONICAL && let Some(index) = K::not_ascending(image, block, S::SIZE, len) {
+        if CANONICAL && let Some(index) = K::not_ascending(image, block, of.size(), len) {
             return invalid(at, InvalidProblem::NotSorted { index });
         }
-        let Some(index) = table.index::<S>() else {
+        let Some(index) = table.index(of) else {
             let same = |a: u32, b: u32| K::compare_in(image, keys.at(a), keys.at(b)).is_eq();
             let twice = (1..len).find(|entry| !CANONICAL && (0..*entry).any(|other| same(other, *entry)));
             return twice.map_or(Ok(()), |entry| invalid(at, InvalidProblem::NotHashed { entry }));
         };
-        check.zero(table.place::<S>(cap), index.at())?;
+        check.zero(table.place(of, cap), index.at())?;
         match index.check::<K, CANONICAL>(keys, len) {
             Err(entry) => return invalid(at, InvalidProblem::NotHashed { entry }),
             Ok(occupied) if occupied != len => {
@@ -321,22 +361,17 @@ impl Engine for Hashed {
     }
     #[inline]
     fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32> {
-        let table = Table::of(image, at);
-        table.find::<E, K>(image, key).ok().map(|entry| table.place::<E>(entry))
+        find::<_, K>(Of::<E>::TYPE, image, at, key)
     }
     fn insert<E: Stored, K: Key>(
         MemoryMut(memory): MemoryMut<'_>,
         at: u32,
         key: K::View<'_>,
     ) -> Result<(u32, bool), Full> {
-        insert::<E, K>(memory, at, key)
+        insert::<_, K>(Of::<E>::TYPE, memory, at, key)
     }
     fn remove<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool {
-        let found = Table::of(memory.bytes(), at).find::<E, K>(memory.bytes(), key).ok();
-        if let Some(entry) = found {
-            remove::<E, K>(memory, at, entry);
-        }
-        found.is_some()
+        remove::<_, K>(Of::<E>::TYPE, memory, at, key)
     }
     fn clear<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         release::<E>(memory, at);
@@ -361,7 +396,7 @@ impl Engine for Hashed {
 impl Reserve for Hashed {
     fn reserve<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, count: u32) -> Result<(), Full> {
         if count > memory.u32(at + 8) {
-            change_capacity::<E, K>(memory, at, count)?;
+            change_capacity::<_, K>(Of::<E>::TYPE, memory, at, count)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use crate::containers::key::{Entry, Key};
 use crate::containers::keyed::{Map, Set};
 use crate::containers::node::Path;
 use crate::containers::tree::{Elements, Tree};
+use crate::value::element::Of;
 use crate::value::handle::Ref;
 use crate::value::stored::Stored;
 
@@ -13,14 +14,14 @@ use crate::value::stored::Stored;
 fn edge<E: Stored, K: Key>(image: &[u8], at: u32, bound: Bound<&K::View<'_>>, end: bool) -> Path {
     let (key, included) = match bound {
         Bound::Unbounded if end => return Path::end(image, at),
-        Bound::Unbounded => return Path::begin::<E>(image, at),
+        Bound::Unbounded => return Path::begin(Of::<E>::TYPE, image, at),
         Bound::Included(key) => (*key, true),
         Bound::Excluded(key) => (*key, false),
     };
-    let (mut path, found) = Path::to::<E, K>(image, at, key);
+    let (mut path, found) = Path::to::<_, K>(Of::<E>::TYPE, image, at, key);
     // At the start of a range, an included key is in the range; at its end, an excluded key is not.
     if found && included == end {
-        path.next::<E>(image);
+        path.next(Of::<E>::TYPE, image);
     }
     if found { path } else { path.settle(image) }
 }
@@ -36,7 +37,7 @@ fn range<'r, E: Stored, K: Key>(
     let turned = match (front.depth, behind.depth) {
         (0, _) => true,
         (_, 0) => false,
-        _ => !K::compare_in(image, front.place::<E>(), behind.place::<E>()).is_lt(),
+        _ => !K::compare_in(image, front.place(Of::<E>::TYPE), behind.place(Of::<E>::TYPE)).is_lt(),
     };
     Elements::new(image, at, front, if turned { front } else { behind })
 }

@@ -11,10 +11,11 @@ use crate::containers::vector::{self, Vector};
 use crate::error::{Full, invalid};
 use crate::image::check::{Check, CheckBehind};
 use crate::image::writer::Writer;
-use crate::memory::blocks::MemoryMut;
+use crate::memory::blocks::{Memory, MemoryMut};
 use crate::memory::later::Place;
 use crate::memory::slide::Slide;
 use crate::value::assign::Assign;
+use crate::value::element::{Element, Of};
 use crate::value::handle::{Mut, Ref, Values};
 use crate::value::stored::Stored;
 
@@ -33,6 +34,53 @@ pub type SortedMap<K, V> = Map<K, V, Sorted>;
 fn search<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Result<u32, u32> {
     let [link, count, _] = vector::header(image, at);
     K::search::<false>(image, at.wrapping_add(link), E::SIZE, count, key)
+}
+
+/// The element of a key.
+#[inline]
+pub(crate) fn find<E: Element, K: Key>(of: E, image: &[u8], at: u32, key: K::View<'_>) -> Option<u32> {
+    let [link, count, _] = vector::header(image, at);
+    let block = at.wrapping_add(link);
+    K::search::<false>(image, block, of.size(), count, key).ok().map(|index| block + index * of.size())
+}
+
+/// The element of a key, and whether it is new. If there is no room, the content is unchanged.
+#[inline]
+pub(crate) fn insert<E: Element, K: Key>(
+    of: E,
+    memory: &mut Memory,
+    at: u32,
+    key: K::View<'_>,
+) -> Result<(u32, bool), Full> {
+    // The type is only a name; all vectors begin with the same numbers.
+    let mut to = Mut::<Vector<K>>::new(memory, at);
+    let mut vector = to.open();
+    let [link, count] = vector.numbers();
+    let block = vector.target(link);
+    let index = match K::search::<true>(vector.image(), block, of.size(), count, key) {
+        Ok(index) => return Ok((block + index * of.size(), false)),
+        Err(index) => index,
+    };
+    let place = vector::open(of, &mut to, index)?;
+    if let Err(full) = K::put(MemoryMut(to.memory()), place, key) {
+        vector::close(of, &mut to, index, index + 1);
+        return Err(full);
+    }
+    Ok((place, true))
+}
+
+/// Removes a key; false if it does not exist.
+#[inline]
+pub(crate) fn remove<E: Element, K: Key>(of: E, memory: &mut Memory, at: u32, key: K::View<'_>) -> bool {
+    let mut within = Mut::<Vector<K>>::new(memory, at);
+    let mut vector = within.open();
+    let [link, count] = vector.numbers();
+    let block = vector.target(link);
+    let found = K::search::<false>(vector.image(), block, of.size(), count, key);
+    if let Ok(index) = found {
+        vector::close(of, &mut within, index, index + 1);
+    }
+    found.is_ok()
 }
 
 /// The elements of a sorted set or map, in a check.
@@ -62,8 +110,7 @@ impl Engine for Sorted {
     }
     #[inline]
     fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32> {
-        let index = search::<E, K>(image, at, key).ok()?;
-        Some(vector::element::<E>(image, at, index))
+        find::<_, K>(Of::<E>::TYPE, image, at, key)
     }
     #[inline]
     fn insert<E: Stored, K: Key>(
@@ -71,20 +118,7 @@ impl Engine for Sorted {
         at: u32,
         key: K::View<'_>,
     ) -> Result<(u32, bool), Full> {
-        let mut to = Mut::<Vector<E>>::new(memory, at);
-        let mut vector = to.open();
-        let [link, count] = vector.numbers();
-        let block = vector.target(link);
-        let index = match K::search::<true>(vector.image(), block, E::SIZE, count, key) {
-            Ok(index) => return Ok((block + index * E::SIZE, false)),
-            Err(index) => index,
-        };
-        let place = vector::open(&mut to, index)?;
-        if let Err(full) = K::put(MemoryMut(to.memory()), place, key) {
-            vector::close(&mut to, index, index + 1);
-            return Err(full);
-        }
-        Ok((place, true))
+        insert::<_, K>(Of::<E>::TYPE, memory, at, key)
     }
     #[inline]
     fn set<K: Key, V: Assign<X>, X>(
@@ -108,7 +142,12 @@ impl Engine for Sorted {
         let place = block + index * Entry::<K, V>::SIZE;
         if new {
             let gap = Entry::<K, V>::SIZE as usize;
-            vector::open_gap(vector.image(), place, gap, vector::extent::<Entry<K, V>>(count - index));
+            vector::open_gap(
+                vector.image(),
+                place,
+                gap,
+                vector::extent(Of::<Entry<K, V>>::TYPE, count - index),
+            );
             put_key(vector.image(), place, key);
             vector.set_number::<1>(count + 1);
         }
@@ -117,15 +156,7 @@ impl Engine for Sorted {
     }
     #[inline]
     fn remove<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool {
-        let mut of = Mut::<Vector<E>>::new(memory, at);
-        let mut vector = of.open();
-        let [link, count] = vector.numbers();
-        let block = vector.target(link);
-        let found = K::search::<false>(vector.image(), block, E::SIZE, count, key);
-        if let Ok(index) = found {
-            vector::close(&mut of, index, index + 1);
-        }
-        found.is_ok()
+        remove::<_, K>(Of::<E>::TYPE, memory, at, key)
     }
     fn clear<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         Mut::<Vector<E>>::new(memory, at).clear();
@@ -151,10 +182,10 @@ impl Engine for Sorted {
 
 impl Reserve for Sorted {
     fn reserve<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, count: u32) -> Result<(), Full> {
-        vector::reserve::<E>(memory, at, count, true)
+        vector::reserve(Of::<E>::TYPE, memory, at, count, true)
     }
     fn shrink<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32) -> Result<(), Full> {
-        vector::shrink::<E>(memory, at);
+        vector::shrink(Of::<E>::TYPE, memory, at);
         Ok(())
     }
 }
@@ -177,7 +208,7 @@ fn range<'r, E: Stored, K: Key>(
         }
     };
     let (first, end) = (edge(keys.start_bound(), false), edge(keys.end_bound(), true));
-    Values::new(image, vector::element::<E>(image, at, first), end.saturating_sub(first))
+    Values::new(image, vector::element(Of::<E>::TYPE, image, at, first), end.saturating_sub(first))
 }
 
 impl<'r, K: Key> Ref<'r, SortedSet<K>> {

@@ -13,9 +13,10 @@ use crate::memory::granule::{MAX_SIZE, in_granules, target, u32_at, zero};
 use crate::memory::later::Place;
 use crate::memory::slide::{Slide, SlideBehind};
 use crate::value::assign::Assign;
+use crate::value::element::{Element, Of, relocate};
 use crate::value::handle::{Mut, Ref, Values};
 use crate::value::plain::{Plain, plain_slice, plain_slice_mut};
-use crate::value::stored::{Stored, fixed, relocate};
+use crate::value::stored::{Stored, fixed};
 
 /// A vector. The type is only a name; see the methods of [`Ref`] and [`Mut`].
 pub struct Vector<T>(PhantomData<fn() -> T>);
@@ -53,132 +54,145 @@ fn close_gap(image: &mut [u8], place: u32, gap: usize, behind: usize) {
 
 /// The size of `count` elements as a `usize`.
 #[inline]
-pub(crate) fn extent<T: Stored>(count: u32) -> usize {
-    (count as usize).saturating_mul(T::SIZE as usize)
+pub(crate) fn extent<T: Element>(of: T, count: u32) -> usize {
+    (count as usize).saturating_mul(of.size() as usize)
 }
 
 /// The offset of an element.
 #[inline]
-pub(crate) fn element<T: Stored>(image: &[u8], at: u32, index: u32) -> u32 {
-    target(image, at) + index * T::SIZE
+pub(crate) fn element<T: Element>(of: T, image: &[u8], at: u32, index: u32) -> u32 {
+    target(image, at) + index * of.size()
 }
 
-fn bytes<T: Stored>(count: u32) -> u64 {
-    u64::from(count) * u64::from(T::SIZE)
+fn bytes<T: Element>(of: T, count: u32) -> u64 {
+    u64::from(count) * u64::from(of.size())
 }
 
 /// Reserves memory for `needed` elements. Unless `exact`, reserves what the growth policy says if there is
 /// memory for it.
 #[inline]
-pub(crate) fn reserve<T: Stored>(memory: &mut Memory, at: u32, needed: u32, exact: bool) -> Result<(), Full> {
+pub(crate) fn reserve<T: Element>(
+    of: T,
+    memory: &mut Memory,
+    at: u32,
+    needed: u32,
+    exact: bool,
+) -> Result<(), Full> {
     let cap = memory.u32(at + 8);
-    if needed <= cap { Ok(()) } else { enlarge::<T>(memory, at, cap, needed, exact) }
+    if needed <= cap { Ok(()) } else { enlarge(of, memory, at, cap, needed, exact) }
 }
 #[cold]
 #[inline(never)]
-fn enlarge<T: Stored>(memory: &mut Memory, at: u32, cap: u32, needed: u32, exact: bool) -> Result<(), Full> {
+fn enlarge<T: Element>(
+    of: T,
+    memory: &mut Memory,
+    at: u32,
+    cap: u32,
+    needed: u32,
+    exact: bool,
+) -> Result<(), Full> {
     let wanted = if exact { needed } else { memory.next_capacity(cap, needed) };
-    let made = grow::<T>(memory, at, cap, wanted);
-    if wanted == needed { made } else { made.or_else(|_| grow::<T>(memory, at, cap, needed)) }
+    let made = grow(of, memory, at, cap, wanted);
+    if wanted == needed { made } else { made.or_else(|_| grow(of, memory, at, cap, needed)) }
 }
 
 /// Grows the block of `cap` elements to at least `wanted` elements.
-fn grow<T: Stored>(memory: &mut Memory, at: u32, cap: u32, wanted: u32) -> Result<(), Full> {
-    const { assert!(T::SIZE != 0, "what lies in a region has at least one byte") };
-    let room = in_granules(bytes::<T>(wanted));
+fn grow<T: Element>(of: T, memory: &mut Memory, at: u32, cap: u32, wanted: u32) -> Result<(), Full> {
+    assert!(of.size() != 0, "what lies in a region has at least one byte");
+    let room = in_granules(bytes(of, wanted));
     if room > u64::from(MAX_SIZE) {
         return Err(memory.full());
     }
     let block = target(memory.bytes(), at);
-    if cap == 0 || !memory.extend(block, bytes::<T>(cap), room) {
+    if cap == 0 || !memory.extend(block, bytes(of, cap), room) {
         let fresh = memory.allocate_for(at, room)?;
         if cap != 0 {
             let count = len(memory.bytes(), at);
-            relocate::<T>(memory, block, fresh, count);
-            memory.free(block, bytes::<T>(cap));
+            relocate(of, memory, block, fresh, count);
+            memory.free(block, bytes(of, cap));
         }
         memory.set_u32(at, fresh.wrapping_sub(at));
     }
-    memory.set_u32(at + 8, (room / u64::from(T::SIZE)) as u32);
+    memory.set_u32(at + 8, (room / u64::from(of.size())) as u32);
     Ok(())
 }
 
 /// Releases unused memory.
-pub(crate) fn shrink<T: Stored>(memory: &mut Memory, at: u32) {
+pub(crate) fn shrink<T: Element>(of: T, memory: &mut Memory, at: u32) {
     let (count, cap) = (len(memory.bytes(), at), memory.u32(at + 8));
     let block = target(memory.bytes(), at);
     if cap == 0 {
         return;
     }
     if count == 0 {
-        memory.free(block, bytes::<T>(cap));
+        memory.free(block, bytes(of, cap));
         memory.zero(at, 12);
         return;
     }
-    let kept = in_granules(bytes::<T>(count));
-    memory.shorten(block, bytes::<T>(cap), kept);
-    let cap = cap.min((kept / u64::from(T::SIZE)) as u32);
+    let kept = in_granules(bytes(of, count));
+    memory.shorten(block, bytes(of, cap), kept);
+    let cap = cap.min((kept / u64::from(of.size())) as u32);
     memory.set_u32(at + 8, cap);
 }
 
 /// Increments the length of a full vector. Returns the place of the block, and the old length.
 #[cold]
 #[inline(never)]
-fn enlarge_by_one<T: Stored>(memory: &mut Memory, at: u32) -> Result<(u32, u32), Full> {
+fn enlarge_by_one<T: Element>(of: T, memory: &mut Memory, at: u32) -> Result<(u32, u32), Full> {
     let count = len(memory.bytes(), at);
-    reserve::<T>(memory, at, count + 1, false)?;
+    reserve(of, memory, at, count + 1, false)?;
     memory.set_u32(at + 4, count + 1);
     Ok((target(memory.bytes(), at), count))
 }
 
 /// Inserts a default element at an index, which is at most the length. Returns its place.
 #[inline]
-pub(crate) fn open<T: Stored>(to: &mut Mut<'_, Vector<T>>, index: u32) -> Result<u32, Full> {
+pub(crate) fn open<T: Element, V: Stored>(of: T, to: &mut Mut<'_, V>, index: u32) -> Result<u32, Full> {
     let at = to.at();
     let mut vector = to.open();
     let [link, mut count, cap] = vector.numbers();
-    let mut place = vector.target(link) + index * T::SIZE;
+    let mut place = vector.target(link) + index * of.size();
     if count < cap {
-        open_gap(vector.image(), place, T::SIZE as usize, extent::<T>(count - index));
+        open_gap(vector.image(), place, of.size() as usize, extent(of, count - index));
         vector.set_number::<1>(count + 1);
     } else {
         let block;
-        (block, count) = enlarge_by_one::<T>(to.memory(), at)?;
-        place = block + index * T::SIZE;
-        open_gap(to.memory().bytes_mut(), place, T::SIZE as usize, extent::<T>(count - index));
+        (block, count) = enlarge_by_one(of, to.memory(), at)?;
+        place = block + index * of.size();
+        open_gap(to.memory().bytes_mut(), place, of.size() as usize, extent(of, count - index));
     }
-    if T::LINKS {
+    if of.has_links() {
         (1..=count - index)
-            .for_each(|i| T::moved(MemoryMut(to.memory()), place + i * T::SIZE, T::SIZE.wrapping_neg()));
+            .for_each(|i| of.moved(to.memory(), place + i * of.size(), of.size().wrapping_neg()));
     }
-    T::begin(MemoryMut(to.memory()), place);
+    of.begin(to.memory(), place);
     Ok(place)
 }
 
 /// Appends elements for which there is room. Their bytes are zero, and the caller writes them. Returns their
 /// place.
-pub(crate) fn extend_zeroed<T: Stored>(memory: &mut Memory, at: u32, more: u32) -> u32 {
+pub(crate) fn extend_zeroed<T: Element>(of: T, memory: &mut Memory, at: u32, more: u32) -> u32 {
     let count = len(memory.bytes(), at);
     memory.set_u32(at + 4, count + more);
-    element::<T>(memory.bytes(), at, count)
+    element(of, memory.bytes(), at, count)
 }
 
-/// Removes elements.
+/// Removes elements of a vector.
 #[inline]
-pub(crate) fn close<T: Stored>(of: &mut Mut<'_, Vector<T>>, from: u32, to: u32) {
-    let mut vector = of.open();
+pub(crate) fn close<T: Element, V: Stored>(of: T, within: &mut Mut<'_, V>, from: u32, to: u32) {
+    let mut vector = within.open();
     let ([link, count], gone) = (vector.numbers(), to - from);
     let Some(left) = count.checked_sub(gone) else { return };
     vector.set_number::<1>(left);
-    let place = vector.target(link) + from * T::SIZE;
-    if T::LINKS {
-        (0..gone).for_each(|i| T::release(MemoryMut(of.memory()), place + i * T::SIZE));
-        vector = of.open();
+    let place = vector.target(link) + from * of.size();
+    if of.has_links() {
+        (0..gone).for_each(|i| of.release(within.memory(), place + i * of.size()));
+        vector = within.open();
     }
     let behind = count.saturating_sub(to);
-    close_gap(vector.image(), place, extent::<T>(gone), extent::<T>(behind));
-    if T::LINKS && gone != 0 {
-        (0..behind).for_each(|i| T::moved(MemoryMut(of.memory()), place + i * T::SIZE, gone * T::SIZE));
+    close_gap(vector.image(), place, extent(of, gone), extent(of, behind));
+    if of.has_links() && gone != 0 {
+        (0..behind).for_each(|i| of.moved(within.memory(), place + i * of.size(), gone * of.size()));
     }
 }
 
@@ -189,7 +203,7 @@ pub(crate) fn release<T: Stored>(memory: &mut Memory, at: u32) {
     if cap != 0 && T::LINKS {
         memory.release::<Elements<T>>([block, count, cap]);
     } else if cap != 0 {
-        memory.free(block, bytes::<T>(cap));
+        memory.free(block, bytes(Of::<T>::TYPE, cap));
     }
 }
 
@@ -207,7 +221,7 @@ impl<T: Stored> CheckBehind for Elements<T> {
 
 impl<T: Stored> WriteBehind for Elements<T> {
     fn write(writer: &mut Writer<'_>, [from, to, count]: Place) {
-        writer.elements::<T>(from, to, count);
+        writer.elements(Of::<T>::TYPE, from, to, count);
     }
 }
 
@@ -219,9 +233,16 @@ impl<T: Stored> SlideBehind for Elements<T> {
 
 impl<T: Stored> ReleaseBehind for Elements<T> {
     fn release(memory: &mut Memory, [block, count, cap]: Place) {
-        (0..count).for_each(|i| T::release(MemoryMut(memory), block + i * T::SIZE));
-        memory.free(block, bytes::<T>(cap));
+        release_elements(Of::<T>::TYPE, memory, [block, count, cap]);
     }
+}
+
+/// Releases the elements of a vector, and frees its block.
+pub(crate) fn release_elements<T: Element>(of: T, memory: &mut Memory, [block, count, cap]: Place) {
+    for i in (0..count).filter(|_| of.has_links()) {
+        of.release(memory, block + i * of.size());
+    }
+    memory.free(block, bytes(of, cap));
 }
 
 /// Updates a container of 16 bytes whose bytes came from `distance` further up.
@@ -241,7 +262,7 @@ pub(crate) fn begin(memory: &mut Memory, at: u32) {
 /// Visits a vector, or a container built on one, in a walk of a compaction.
 pub(crate) fn slide<T: Stored>(slide: &mut Slide<'_>, at: u32) {
     if let Some(memory) = slide.trims() {
-        shrink::<T>(memory, at);
+        shrink(Of::<T>::TYPE, memory, at);
         let count = len(memory.bytes(), at);
         memory.set_u32(at + 8, count);
     }
@@ -326,7 +347,7 @@ impl Writer<'_> {
             if T::LINKS {
                 self.linked::<Elements<T>>([old, block, len]);
             } else {
-                self.elements::<T>(old, block, len);
+                self.elements(Of::<T>::TYPE, old, block, len);
             }
         }
     }
@@ -384,7 +405,7 @@ impl<T: Assign<V>, V: Clone> Assign<&Vec<V>> for Vector<T> {
 fn assign_anew<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
     Mut::<Vector<T>>::new(memory, at).clear();
     let wanted = u32::try_from(values.len()).map_err(|_| memory.full())?;
-    reserve::<T>(memory, at, wanted, true)?;
+    reserve(Of::<T>::TYPE, memory, at, wanted, true)?;
     append::<T, V>(memory, at, values)
 }
 
@@ -398,7 +419,7 @@ fn append<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V]) ->
         return Ok(());
     }
     (count..).zip(values).try_for_each(|(index, value)| {
-        let place = open::<T>(&mut Mut::new(memory, at), index)?;
+        let place = open(Of::<T>::TYPE, &mut Mut::<Vector<T>>::new(memory, at), index)?;
         T::assign(MemoryMut(memory), place, value.clone())
     })
 }
@@ -471,7 +492,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     #[inline]
     pub fn push_default(&mut self) -> Result<Mut<'_, T>, Full> {
         let count = self.len() as u32;
-        let place = open(self, count)?;
+        let place = open(Of::<T>::TYPE, self, count)?;
         Ok(Mut::new(self.memory(), place))
     }
 
@@ -494,7 +515,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
             return Ok(());
         }
         let at = self.at();
-        let (block, count) = enlarge_by_one::<T>(self.memory(), at)?;
+        let (block, count) = enlarge_by_one(Of::<T>::TYPE, self.memory(), at)?;
         T::put_all(self.memory().bytes_mut(), block + count * T::SIZE, std::slice::from_ref(&value));
         Ok(())
     }
@@ -520,11 +541,11 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         let memory = self.memory();
         let all = u32::try_from(values.len()).ok().and_then(|more| count.checked_add(more));
         let needed = all.ok_or_else(|| memory.full())?;
-        reserve::<T>(memory, at, needed, false)?;
+        reserve(Of::<T>::TYPE, memory, at, needed, false)?;
         let appended = append::<T, V>(memory, at, values);
         if appended.is_err() {
             let end = self.len() as u32;
-            close(self, count, end);
+            close(Of::<T>::TYPE, self, count, end);
         }
         appended
     }
@@ -534,10 +555,10 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     where
         T: Assign<V>,
     {
-        let place = open(self, index)?;
+        let place = open(Of::<T>::TYPE, self, index)?;
         let assigned = T::assign(MemoryMut(self.memory()), place, value);
         if assigned.is_err() {
-            close(self, index, index + 1);
+            close(Of::<T>::TYPE, self, index, index + 1);
         }
         assigned
     }
@@ -547,7 +568,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     pub fn remove(&mut self, index: usize) -> bool {
         let there = index < self.len();
         if there {
-            close(self, index as u32, index as u32 + 1);
+            close(Of::<T>::TYPE, self, index as u32, index as u32 + 1);
         }
         there
     }
@@ -573,20 +594,20 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     /// Removes all elements; the capacity is kept.
     pub fn clear(&mut self) {
         let count = self.len() as u32;
-        close(self, 0, count);
+        close(Of::<T>::TYPE, self, 0, count);
     }
 
     /// Releases unused memory.
     pub fn shrink_to_fit(&mut self) {
         let at = self.at();
-        shrink::<T>(self.memory(), at);
+        shrink(Of::<T>::TYPE, self.memory(), at);
     }
 
     /// Reserves memory for `count` elements in total.
     pub fn reserve(&mut self, count: usize) -> Result<(), Full> {
         let at = self.at();
         let count = u32::try_from(count).map_err(|_| self.memory().full())?;
-        reserve::<T>(self.memory(), at, count, true)
+        reserve(Of::<T>::TYPE, self.memory(), at, count, true)
     }
 
     /// The elements as mutable Rust values.

@@ -27,6 +27,7 @@ use crate::containers::vector::{self, Vector};
 use crate::error::Full;
 use crate::memory::blocks::{Memory, MemoryMut};
 use crate::value::assign::Assign;
+use crate::value::element::Of;
 use crate::value::handle::{Mut, Ref};
 use crate::value::plain::{plain_values, put, put_plain};
 use crate::value::scalar::{Bool, Char};
@@ -463,7 +464,7 @@ fn store_slice<R: Copied<V>, V>(memory: &mut Memory, at: u32, from: &[V]) -> Res
     let mut to = Mut::<Vector<R>>::new(memory, at);
     to.clear();
     to.reserve(from.len())?;
-    let begin = vector::extend_zeroed::<R>(memory, at, count);
+    let begin = vector::extend_zeroed(Of::<R>::TYPE, memory, at, count);
     R::put_all(MemoryMut(memory), begin, from);
     Ok(())
 }
@@ -600,7 +601,7 @@ pub fn load_copies<R: Copied<V>, V: Value>(
         to.clear();
         return Ok(());
     }
-    let begin = vector::element::<R>(from.image(), from.at(), 0);
+    let begin = vector::element(Of::<R>::TYPE, from.image(), from.at(), 0);
     if let Some(values) = R::slice(from.image(), begin, from.len() as u32) {
         return Ok(to.try_assign(values)?);
     }
@@ -713,7 +714,7 @@ pub fn load_bulk<R: Copied<V>, V: situ_layout::BulkElement, B: BulkField<V>>(
     if from.is_empty() {
         return assign::bulk_elements(to, &[], bodies);
     }
-    let begin = vector::element::<R>(from.image(), from.at(), 0);
+    let begin = vector::element(Of::<R>::TYPE, from.image(), from.at(), 0);
     match R::slice(from.image(), begin, from.len() as u32) {
         Some(values) => assign::bulk_elements(to, values, bodies),
         None => {

@@ -6,8 +6,9 @@ use crate::memory::blocks::MemoryMut;
 use crate::memory::granule::in_granules;
 use crate::region::Region;
 use crate::value::assign::Assign;
+use crate::value::element::{Of, relocate};
 use crate::value::handle::Ref;
-use crate::value::stored::{Stored, relocate};
+use crate::value::stored::Stored;
 
 /// Panics because another process wrote to the image of a [`Ref`] while it was read.
 #[cold]
@@ -41,7 +42,7 @@ impl<T: Stored> Assign<Ref<'_, T>> for T {
             changed();
         }
         T::release(MemoryMut(memory), at);
-        relocate::<T>(memory, fresh, at, 1);
+        relocate(Of::<T>::TYPE, memory, fresh, at, 1);
         memory.zero(fresh, own);
         memory.free(fresh, u64::from(own));
         Ok(())

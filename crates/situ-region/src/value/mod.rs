@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   stored       the trait of types whose values lie in regions
+//!   element      what containers need to know of their elements
 //!   handle       references to values: an image or its memory, and an offset
 //!   layout       the layout of generated structs, from their members
 //!   plain        values that are accessible as Rust values in place
@@ -12,6 +13,7 @@
 
 pub(crate) mod assign;
 pub(crate) mod assign_copy;
+pub(crate) mod element;
 pub(crate) mod handle;
 pub(crate) mod layout;
 pub(crate) mod plain;

@@ -9,6 +9,7 @@ use crate::image::writer::Writer;
 use crate::memory::blocks::MemoryMut;
 use crate::memory::slide::Slide;
 use crate::value::assign::Assign;
+use crate::value::element::Of;
 use crate::value::handle::Ref;
 use crate::value::plain::{Plain, put};
 use crate::value::stored::{Stored, fixed};
@@ -172,7 +173,7 @@ impl<T: Stored, const N: usize> Stored for [T; N] {
     }
     #[inline]
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
-        writer.elements::<T>(from, to, N as u32);
+        writer.elements(Of::<T>::TYPE, from, to, N as u32);
     }
     #[inline]
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {

@@ -12,7 +12,7 @@ use crate::image::lines::{Facts, Lines};
 use crate::image::sha256::sha256_u64;
 use crate::image::versions::{table, twin};
 use crate::image::writer::Writer;
-use crate::memory::blocks::{Memory, MemoryMut};
+use crate::memory::blocks::MemoryMut;
 use crate::memory::slide::Slide;
 
 /// A type whose values lie in regions. All functions identify a value by its offset from the header.
@@ -79,17 +79,6 @@ pub trait Stored: Sized + 'static {
 #[doc(hidden)]
 pub const fn fixed<T: Stored>() {
     assert!(!T::APPENDABLE, "an appendable struct is a root, or lies behind a unique or shared link");
-}
-
-/// Moves values within the region. Their old bytes stay unchanged.
-#[inline]
-pub(crate) fn relocate<T: Stored>(memory: &mut Memory, from: u32, to: u32, count: u32) {
-    memory.copy_within(from, to, count * T::SIZE);
-    if T::LINKS {
-        for i in 0..count {
-            T::moved(MemoryMut(memory), to + i * T::SIZE, from.wrapping_sub(to));
-        }
-    }
 }
 
 impl Lines {
@@ -201,17 +190,6 @@ impl Writer<'_> {
         T::write(self, from, to);
         while let Some((write, place)) = self.later.next() {
             write(self, place);
-        }
-    }
-
-    /// Writes consecutive values.
-    pub(crate) fn elements<T: Stored>(&mut self, from: u32, to: u32, count: u32) {
-        if T::DENSE {
-            self.copy(from, to, count * T::SIZE);
-        } else {
-            for i in 0..count {
-                T::write(self, from + i * T::SIZE, to + i * T::SIZE);
-            }
         }
     }
 }
