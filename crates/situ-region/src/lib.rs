@@ -12,6 +12,7 @@
 //! | `memory` | the space that is edited, its allocator and backings, compaction in place |
 //! | `image` | header, check, canonical form, versions and layout of an image |
 //! | `region` | a value with its memory and its images |
+//! | `dynamic` | regions of types that are known only when the program runs |
 //! | `convert` | conversion between regions and messages of the other storages |
 //! | `members` | structs: their fields, and what is done with all of them |
 //! | `macros` | the macros that describe hand-written types |
@@ -19,6 +20,7 @@
 mod containers;
 #[doc(hidden)]
 pub mod convert;
+pub mod dynamic;
 mod error;
 mod image;
 mod macros;

@@ -399,7 +399,7 @@ fn memory_in(buffer: &mut [u8], size: u32, kept: bool, options: Options) -> Resu
 }
 
 /// Makes the memory of a backing, for an image of `size` bytes.
-fn memory_of<B: Backing>(
+pub(crate) fn memory_of<B: Backing>(
     mut backing: Box<B>,
     size: u32,
     kept: bool,

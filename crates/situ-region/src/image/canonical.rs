@@ -34,13 +34,23 @@ pub(crate) fn canonical_image<T: Stored, E>(
     versions: Option<&Versions>,
     make: impl Fn(usize) -> Result<Vec<u8>, E>,
 ) -> Result<Vec<u8>, E> {
-    let mut image = make(from.len())?;
-    let size = match write_canonical::<T>(from, versions, &mut image) {
+    image_of(from.len(), |to| write_canonical::<T>(from, versions, to), make)
+}
+
+/// The image that `write` writes, in zeroed memory that `make` returns, of `len` bytes if it fits. `write`
+/// returns the size of the image; if the buffer is smaller, the size is the error.
+pub(crate) fn image_of<E>(
+    len: usize,
+    write: impl Fn(&mut [u8]) -> Result<usize, usize>,
+    make: impl Fn(usize) -> Result<Vec<u8>, E>,
+) -> Result<Vec<u8>, E> {
+    let mut image = make(len)?;
+    let size = match write(&mut image) {
         Ok(size) => size,
         Err(size) => {
             image = make(size)?;
             // There is room here.
-            write_canonical::<T>(from, versions, &mut image).unwrap_or(size)
+            write(&mut image).unwrap_or(size)
         }
     };
     image.truncate(size);

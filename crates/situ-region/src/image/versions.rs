@@ -26,7 +26,7 @@ pub struct Version {
 impl Version {
     /// Starts the version of a struct, without members.
     pub fn of<T: 'static>(name: &'static str) -> Self {
-        let begin = sha256_u64(format!("region-appendable-v1 {name}\n").as_bytes());
+        let begin = history_of(name);
         Self { of: TypeId::of::<T>(), name, members: Vec::new(), history: vec![begin], sizes: vec![0] }
     }
 
@@ -38,14 +38,29 @@ impl Version {
     /// Adds the next member, whose lines in the layout are `lines`, and whose last byte lies before `end`.
     pub(crate) fn add(&mut self, name: &'static str, lines: &str, end: u32) {
         let before = self.history[self.members.len()];
-        self.history.push(sha256_u64(format!("{before:016x}\n{lines}").as_bytes()));
+        self.history.push(next_in_history(before, lines));
         self.sizes.push(end.next_multiple_of(8));
         self.members.push(name);
     }
 
     fn key(&self) -> u64 {
-        sha256_u64(format!("{}\n", self.name).as_bytes())
+        key_of(self.name)
     }
+}
+
+/// The history of a struct without members.
+pub(crate) fn history_of(name: &str) -> u64 {
+    sha256_u64(format!("region-appendable-v1 {name}\n").as_bytes())
+}
+
+/// The history with one more member, whose lines in the layout these are.
+pub(crate) fn next_in_history(before: u64, lines: &str) -> u64 {
+    sha256_u64(format!("{before:016x}\n{lines}").as_bytes())
+}
+
+/// The key of a struct in a table.
+pub(crate) fn key_of(name: &str) -> u64 {
+    sha256_u64(format!("{name}\n").as_bytes())
 }
 
 /// A name that two of these structs have.
@@ -57,21 +72,27 @@ pub(crate) fn twin(versions: &[Version]) -> Option<&'static str> {
 
 /// The table of versions of an image with these structs; empty if there are none.
 pub(crate) fn table(versions: &[Version]) -> Vec<u8> {
+    let entry = |version: &Version| {
+        (version.key(), version.sizes[version.members.len()], version.history[1..].to_vec())
+    };
+    table_with(versions.iter().map(entry).collect())
+}
+
+/// As [`table`], with the key, the size and the history of each struct.
+pub(crate) fn table_with(mut versions: Vec<(u64, u32, Vec<u64>)>) -> Vec<u8> {
     if versions.is_empty() {
         return Vec::new();
     }
-    let mut versions: Vec<_> = versions.iter().map(|version| (version.key(), version)).collect();
-    versions.sort_unstable_by_key(|(key, _)| *key);
-    let words: usize = versions.iter().map(|(_, version)| 2 + version.members.len()).sum();
+    versions.sort_unstable_by_key(|(key, ..)| *key);
+    let words: usize = versions.iter().map(|(_, _, history)| 2 + history.len()).sum();
     let mut table = Vec::with_capacity(8 + 8 * words);
     table.extend((versions.len() as u32).to_le_bytes());
     table.extend((words as u32).to_le_bytes());
-    for (key, version) in versions {
-        let members = version.members.len();
+    for (key, size, history) in versions {
         table.extend(key.to_le_bytes());
-        table.extend(version.sizes[members].to_le_bytes());
-        table.extend((members as u32).to_le_bytes());
-        version.history[1..].iter().for_each(|hash| table.extend(hash.to_le_bytes()));
+        table.extend(size.to_le_bytes());
+        table.extend((history.len() as u32).to_le_bytes());
+        history.iter().for_each(|hash| table.extend(hash.to_le_bytes()));
     }
     table
 }

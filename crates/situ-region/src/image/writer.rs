@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::dynamic::types::Types;
 use crate::image::versions::Versions;
 use crate::memory::granule::in_granules;
 use crate::memory::later::{Later, Place};
@@ -10,6 +11,11 @@ use crate::memory::later::{Later, Place};
 pub(crate) trait WriteBehind {
     fn write(writer: &mut Writer<'_>, place: Place);
 }
+
+/// Writes the target of a link to a value of the described type with a number; of other types, which the
+/// function knows, the number has no meaning.
+pub(crate) type Write = fn(&mut Writer<'_>, u32, Place);
+type Visit = (Write, u32);
 
 /// Copies from an image into a canonical one. Data that does not fit is counted but not written, so the end
 /// gives the needed size. Copying into an empty buffer measures.
@@ -21,7 +27,9 @@ pub struct Writer<'a> {
     pub(crate) shared: HashMap<u32, u32>,
     /// The versions, if the image has others than this program.
     pub(crate) versions: Option<&'a Versions>,
-    pub(crate) later: Later<fn(&mut Writer<'_>, Place)>,
+    /// The types of a region whose types are known only when the program runs.
+    pub(crate) types: Option<&'a Types>,
+    pub(crate) later: Later<Visit>,
 }
 
 impl<'a> Writer<'a> {
@@ -34,15 +42,30 @@ impl<'a> Writer<'a> {
 
     /// Copies from an image into another one. Blocks are placed from `end` on.
     pub(crate) fn behind(from: &'a [u8], to: &'a mut [u8], end: u32) -> Self {
-        Self { from, to, end, shared: HashMap::new(), versions: None, later: Later::default() }
+        Self { from, to, end, shared: HashMap::new(), versions: None, types: None, later: Later::default() }
     }
 
     /// Writes the target of a link: now, or after everything else.
     #[inline]
     pub(crate) fn linked<B: WriteBehind>(&mut self, place: Place) {
-        if self.later.enter(B::write, place) {
+        if self.later.enter((|writer, _, place| B::write(writer, place), 0), place) {
             B::write(self, place);
             self.later.leave();
+        }
+    }
+
+    /// As [`linked`](Self::linked), for the described type with a number.
+    pub(crate) fn linked_described(&mut self, write: Write, of: u32, place: Place) {
+        if self.later.enter((write, of), place) {
+            write(self, of, place);
+            self.later.leave();
+        }
+    }
+
+    /// Writes what was left for later.
+    pub(crate) fn rest(&mut self) {
+        while let Some(((write, of), place)) = self.later.next() {
+            write(self, of, place);
         }
     }
 

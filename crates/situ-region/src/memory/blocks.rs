@@ -2,7 +2,9 @@
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
+use crate::dynamic::types::Types;
 use crate::error::Full;
 use crate::memory::allocation::{Allocation, Granules};
 use crate::memory::backing::{Backing, Store, total_for};
@@ -29,6 +31,10 @@ pub(crate) trait ReleaseBehind {
     fn release(memory: &mut Memory, place: Place);
 }
 
+/// What is released later: values of the described type with a number; of other types, which the function
+/// knows, the number has no meaning.
+type Visit = (fn(&mut Memory, u32, Place), u32);
+
 /// The memory of a region that is edited: its space, and the blocks in it.
 ///
 /// The fields that handles read come first.
@@ -37,7 +43,9 @@ pub struct Memory {
     space: Space,
     allocation: Allocation,
     caches: [Cache; CACHED_SIZES],
-    later: Later<fn(&mut Memory, Place)>,
+    later: Later<Visit>,
+    /// The types of a region whose types are known only when the program runs.
+    pub(crate) types: Option<Arc<Types>>,
     /// What shared values reach, since the first link that could have made a cycle.
     pub(crate) reached: Option<Box<Reached>>,
     /// The number of shared values that were walked to find cycles.
@@ -99,7 +107,7 @@ impl Memory {
         // SAFETY: the caller's promise.
         let space = unsafe { Space::over(memory, size, kept, clean, growth, store) };
         let caches = [Cache::default(); CACHED_SIZES];
-        Self { space, allocation, caches, later: Later::default(), reached: None, walked: 0 }
+        Self { space, allocation, caches, later: Later::default(), types: None, reached: None, walked: 0 }
     }
 
     /// `size` bytes of zeros on the heap, all in use.
@@ -250,8 +258,19 @@ impl Memory {
     /// Releases the target of a link, and frees its block. The link no longer leads there.
     #[inline]
     pub(crate) fn release<B: ReleaseBehind>(&mut self, place: Place) {
-        if self.later.enter(B::release, place) {
+        if self.later.enter((|memory, _, place| B::release(memory, place), 0), place) {
             B::release(self, place);
+            self.later.leave();
+        }
+        if self.later.is_due() {
+            self.release_noted();
+        }
+    }
+
+    /// As [`release`](Self::release), for the described type with a number.
+    pub(crate) fn release_described(&mut self, release: fn(&mut Self, u32, Place), of: u32, place: Place) {
+        if self.later.enter((release, of), place) {
+            release(self, of, place);
             self.later.leave();
         }
         if self.later.is_due() {
@@ -262,10 +281,10 @@ impl Memory {
     #[cold]
     #[inline(never)]
     fn release_noted(&mut self) {
-        while let Some((release, place)) = self.later.next() {
+        while let Some(((release, of), place)) = self.later.next() {
             // One level deep, so that what is noted meanwhile is released here.
-            if self.later.enter(release, place) {
-                release(self, place);
+            if self.later.enter((release, of), place) {
+                release(self, of, place);
                 self.later.leave();
             }
         }

@@ -188,9 +188,7 @@ impl Writer<'_> {
     /// Writes a value with everything that it holds.
     pub(crate) fn whole<T: Stored>(&mut self, from: u32, to: u32) {
         T::write(self, from, to);
-        while let Some((write, place)) = self.later.next() {
-            write(self, place);
-        }
+        self.rest();
     }
 }
 

@@ -4,6 +4,7 @@ mod allocating;
 mod checking;
 mod compaction;
 mod depth;
+mod dynamic;
 mod editing;
 mod handles;
 mod hash;
