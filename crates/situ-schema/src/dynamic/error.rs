@@ -198,6 +198,12 @@ pub enum WriteProblem {
     /// No memory for the message.
     #[error("a message of {0} bytes does not fit the memory")]
     OutOfMemory(u64),
+    /// The type has no region form.
+    #[error("{0}")]
+    NoRegion(String),
+    /// What a region cannot hold.
+    #[error(transparent)]
+    Region(situ_region::dynamic::EditError),
     /// What CDR cannot write.
     #[error(transparent)]
     Cdr(EncodeProblem),

@@ -28,7 +28,9 @@ mod nested;
 mod print;
 mod region_check;
 mod region_read;
+mod region_types;
 mod region_view;
+mod region_write;
 mod text;
 mod tree;
 mod value;
@@ -42,7 +44,11 @@ pub use flat_write::{FlatMessage, part_to_flat, to_flat};
 pub use print::PrintOptions;
 pub use region_check::{ImageError, MemberBytes, RegionBytes, RegionHeader, check_region};
 pub use region_read::from_region;
+pub use region_types::{RegionTypes, RegionTypesError};
 pub use region_view::{Places, RegionPart, RegionVersions, RegionView, StructMember, region_members};
+pub use region_write::{
+    insert_in_region, key_of, region_number, set_in_region, set_key_in_region, to_region,
+};
 pub use text::from_text;
 pub use value::{Numbers, Record, Value};
 

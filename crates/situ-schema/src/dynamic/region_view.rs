@@ -8,6 +8,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use situ_region::dynamic::Step;
+
 use super::Budget;
 use super::defaults::Defaults;
 use super::error::ReadError;
@@ -47,6 +49,16 @@ pub struct StructMember {
     declared: (TypeId, usize),
     /// Its position as versions count it.
     position: usize,
+    /// How many bases lie around it.
+    bases: usize,
+}
+
+impl StructMember {
+    /// The steps that lead to it in a region of described types.
+    pub fn steps(&self) -> impl Iterator<Item = Step> + use<> {
+        let own = Step::Member(u32::try_from(self.position).unwrap_or(u32::MAX));
+        std::iter::repeat_n(Step::Member(0), self.bases).chain([own])
+    }
 }
 
 /// The members of a struct, those of its bases first. `None` if it has no region form.
@@ -55,9 +67,10 @@ pub fn region_members(schema: &Schema, id: TypeId) -> Option<Vec<StructMember>> 
     let own = layout.members.len() - it.members.len();
     // A base lies at the beginning.
     let mut members = it.base.map_or(Some(Vec::new()), |base| region_members(schema, base))?;
+    members.iter_mut().for_each(|member| member.bases += 1);
     for (index, place) in layout.members.into_iter().skip(own).enumerate() {
         let (offset, ty) = (place.offset, place.ty);
-        members.push(StructMember { offset, ty, declared: (id, index), position: own + index });
+        members.push(StructMember { offset, ty, declared: (id, index), position: own + index, bases: 0 });
     }
     Some(members)
 }

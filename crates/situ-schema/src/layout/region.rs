@@ -11,7 +11,7 @@ pub const MAX_REGION_SIZE: u64 = 0x7fff_fff0;
 const INLINE_TEXT: usize = 11;
 
 /// A value as it lies in a region.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RegionType {
     /// A number, boolean or character.
     Primitive(Primitive),
