@@ -1,5 +1,6 @@
-// Chains of links of any length: read, copied, compacted and released without recursion.
+// Chains of links of any length: read, copied, compared, compacted and released without recursion.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,22 @@ SITU_REGION(Mixed, number, sorted, table, tree, alone, shared)
 constexpr std::uint32_t length = 100'000;
 
 using image = std::vector<std::byte>;
+
+/// Calls a function on a thread with a stack on which chains of some thousand links overflow by recursion.
+template <class Function>
+void on_a_small_stack(Function function) {
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{256} << 10), 0);
+  pthread_t thread{};
+  const auto run = [](void* called) -> void* {
+    (*static_cast<Function*>(called))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, &function), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
 
 template <class T>
 situ::region<T> adopted(std::span<const std::byte> from) {
@@ -172,6 +189,159 @@ TEST(depth, containers_of_all_kinds_may_be_nested_deeply) {
   r->sorted.shrink_to_fit();
   r->alone.shrink_to_fit();
   EXPECT_EQ(r.canonical(), situ::region<Mixed>().canonical());
+}
+
+/// The last value of a chain.
+Chain& last_of(Chain& first) {
+  Chain* at = &first;
+  while (at->next) at = at->next.get();
+  return *at;
+}
+
+void make_chain(situ::region<Chain>& r, std::uint32_t count) {
+  Chain* last = r.get();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    last->number = i;
+    last = &last->next.emplace();
+  }
+}
+
+TEST(depth, a_chain_of_a_million_links_is_copied_and_compared) {
+  on_a_small_stack([] {
+    situ::region<Chain> r;
+    make_chain(r, 1'000'000);
+    const image canonical = goes_through_all(r);
+    situ::region<Chain> copy;
+    *copy = *r;
+    EXPECT_TRUE(copy.canonical() == canonical);
+    EXPECT_TRUE(copy->next == r->next);
+    last_of(*copy).number = 7;
+    EXPECT_FALSE(copy->next == r->next);
+    last_of(*copy).next.emplace();
+    EXPECT_FALSE(copy->next == r->next);
+    copy->next.reset();
+    expect_empty(copy);
+  });
+}
+
+TEST(depth, a_part_of_a_long_chain_is_copied_within_its_region) {
+  on_a_small_stack([] {
+    situ::region<Chain> r;
+    make_chain(r, length);
+    situ::assign(last_of(*r).next, r->next);
+    std::uint32_t count = 0;
+    for (const Chain* at = r.get(); at->next; at = at->next.get()) ++count;
+    EXPECT_EQ(count, 2 * length);
+    EXPECT_TRUE(adopted<Chain>(r.bytes()).canonical() == r.canonical());
+    r->next = r->next->next->next;
+    EXPECT_EQ(r->next->number, 3);
+    EXPECT_TRUE(adopted<Chain>(r.bytes()).canonical() == r.canonical());
+  });
+}
+
+TEST(depth, a_chain_of_vectors_is_copied_and_compared) {
+  on_a_small_stack([] {
+    situ::region<Lists> r;
+    Lists* last = r.get();
+    for (std::uint32_t i = 0; i < length; ++i) last = &last->inner.emplace_back();
+    situ::region<Lists> copy;
+    copy->inner = r->inner;
+    EXPECT_TRUE(copy->inner == r->inner);
+    EXPECT_TRUE(copy.canonical() == r.canonical());
+    last->number = 1;
+    EXPECT_FALSE(copy->inner == r->inner);
+  });
+}
+
+TEST(depth, a_copy_of_a_shared_chain_in_another_region_keeps_what_is_shared) {
+  on_a_small_stack([] {
+    situ::region<Graph> r;
+    lead_twice(r, length);
+    situ::region<Graph> copy;
+    copy->to = r->to;
+    EXPECT_EQ(copy->to.use_count(), 1);
+    EXPECT_EQ(copy->to->to.use_count(), 2);
+    copy->also = copy->to;
+    EXPECT_TRUE(copy.canonical() == r.canonical());
+  });
+}
+
+struct Marked {
+  situ::region_unique<Marked> next;
+  situ::region_shared<std::uint32_t> mark;
+};
+SITU_REGION(Marked, next, mark)
+
+TEST(depth, deep_copies_in_a_region_share_what_other_copies_share) {
+  situ::region<Marked> r;
+  r->mark.emplace(7);
+  Marked* last = r.get();
+  for (int i = 0; i < 100; ++i) {
+    last = &last->next.emplace();
+    last->mark.share(r->mark);
+  }
+  EXPECT_EQ(r->mark.use_count(), 101);
+  auto& copy = last->next.emplace();
+  copy.next = r->next->next;
+  // Of 98 links after the first two, each leads to the one value.
+  EXPECT_EQ(r->mark.use_count(), 101 + 99);
+  EXPECT_TRUE(adopted<Marked>(r.bytes()).canonical() == r.canonical());
+  r->next.reset();
+  EXPECT_EQ(r->mark.use_count(), 1);
+}
+
+struct Owning {
+  situ::region_unique<Owning> next;
+  situ::region_shared<Owning> also;
+};
+SITU_REGION(Owning, next, also)
+
+TEST(depth, deep_copies_in_a_region_make_no_links_that_could_be_cycles) {
+  situ::region<Owning> r;
+  Owning* last = r.get();
+  for (int i = 0; i < 100; ++i) last = &last->next.emplace();
+  last->also.emplace();
+  situ::region<Owning> copy;
+  EXPECT_TRUE(copy->next.try_assign(r->next)) << "another region";
+  const image before = r.canonical();
+  EXPECT_FALSE(r->also.emplace().next.try_assign(r->next));
+  r->also.reset();
+  EXPECT_TRUE(r.canonical() == before);
+}
+
+TEST(depth, a_long_chain_without_room_for_its_copy_changes_nothing) {
+  situ::region<Chain> r;
+  make_chain(r, 2000);
+  std::vector<std::byte> memory(16 * 1500);
+  situ::region<Chain> small{std::span<std::byte>(memory)};
+  small->number = 3;
+  small->next.emplace().number = 4;
+  const image before = small.canonical();
+  EXPECT_FALSE(small->next.try_assign(r->next->next));
+  EXPECT_TRUE(small.canonical() == before);
+  EXPECT_FALSE(situ::try_assign(*small, *r));
+  EXPECT_TRUE(small.canonical() == before);
+}
+
+struct Either {
+  std::uint32_t number;
+  situ::region_unique<Either> next;
+  /// Equal if one of the members is.
+  friend bool operator==(const Either& a, const Either& b) {
+    return a.number == b.number || a.next == b.next;
+  }
+};
+SITU_REGION(Either, number, next)
+
+TEST(depth, operators_of_structs_get_results_that_are_final) {
+  situ::region<Either> r;
+  Either* last = r.get();
+  for (std::uint32_t i = 0; i < 200; ++i) last = &last->next.emplace(i);
+  const situ::region<Either> copy(r);
+  for (Either* at = r.get(); at->next; at = at->next.get()) at->number += 1000;
+  last->number = 5000;
+  last->next.emplace();
+  EXPECT_FALSE(r->next == copy->next) << "no number is equal, and one chain is longer";
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ class region_shared {
       return true;
     }
     region_shared& source = const_cast<region_shared&>(other);
-    if (region() == nullptr || source.region() != region()) return try_emplace(*other);
+    if (region() == nullptr || source.region() != region()) return copy_of(other);
     std::byte* const to = source.block();
     if (may_hold_itself() && leads_here(to)) return refuse();
     ++*source.links();  // first: when this link leaves its value, the other link may go with it
@@ -210,6 +210,14 @@ class region_shared {
     const bool is_searched = search.template walk_shared<T>(block, offset());
     reached_marks::walked() += values.size();
     return !is_searched || search.found();
+  }
+  /// A value that several links lead to, also within the value of `other`, is copied once.
+  [[nodiscard]] bool copy_of(const region_shared& other) {
+    if constexpr (region_detail::has_links<T>) {
+      return region_detail::copy_whole(*this, other);
+    } else {
+      return try_emplace(*other);
+    }
   }
   bool refuse() noexcept {
     region()->refused = 1;

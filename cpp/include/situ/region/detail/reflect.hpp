@@ -15,11 +15,15 @@
 #include <type_traits>
 #include <utility>
 
+#include "situ/region/detail/later.hpp"
 #include "situ/region/error.hpp"
 #include "situ/region/image/format.hpp"
 #include "situ/region/memory/allocator.hpp"
 
 namespace situ {
+
+class region_string;
+
 namespace region_detail {
 
 template <auto Pointer>
@@ -289,11 +293,39 @@ consteval std::uint64_t schema_hash_of() {
   }
 }
 
+/// Containers that hold values, which may hold containers in turn.
+template <class T>
+concept holder = container<T> && !std::is_same_v<T, region_string>;
+
+/// In how many containers within each other the copies of this thread are.
+inline thread_local constinit std::uint32_t copy_depth = 0;
+/// How deep a copy goes by recursion.
+inline constexpr std::uint32_t max_copy_depth = 32;
+
+/// Copies a container with all that it holds, without recursion; see image/copy.hpp.
+template <holder T>
+[[nodiscard]] bool copy_whole(T& to, const T& from);
+
+/// Copies a container, by recursion unless it lies too deep.
+template <holder T>
+[[nodiscard]] bool store_deeper(T& to, const T& from) {
+  if (copy_depth == max_copy_depth) return copy_whole(to, from);
+  struct level {
+    level() noexcept { ++copy_depth; }
+    level(const level&) = delete;
+    level& operator=(const level&) = delete;
+    ~level() { --copy_depth; }
+  } deeper;
+  return to.situ_store(from);
+}
+
 /// Stores `from` as the value of `to`. Returns false if the region has no room; `to` then holds some valid
 /// value.
 template <class T, class U>
 [[nodiscard]] bool store(T& to, const U& from) {
-  if constexpr (container<T>) {
+  if constexpr (holder<T> && std::is_same_v<T, U>) {
+    return store_deeper(to, from);
+  } else if constexpr (container<T>) {
     return to.situ_store(from);
   } else if constexpr (array<T>) {
     std::size_t i = 0;
@@ -337,6 +369,32 @@ template <class T, class... Args>
   }
 }
 
+/// The comparison that this thread is in, with what it compares later. Null outside of comparisons.
+inline thread_local constinit later_visits* comparison = nullptr;
+
+/// The comparison of this thread becomes another one, until the end of a scope.
+class comparison_scope {
+ public:
+  explicit comparison_scope(later_visits* other) noexcept : before_(std::exchange(comparison, other)) {}
+  comparison_scope(const comparison_scope&) = delete;
+  comparison_scope& operator=(const comparison_scope&) = delete;
+  ~comparison_scope() { comparison = before_; }
+
+ private:
+  later_visits* before_;
+};
+
+/// Whether two containers are equal. What lies too deep in them counts as equal at first, and the comparison
+/// that began first compares it at its end.
+template <holder T>
+[[nodiscard]] bool equal_deeper(const T& a, const T& b) {
+  const auto compare = [&a, &b] { return a == b; };
+  if (comparison != nullptr) return comparison->run(compare);
+  walk_visits later;
+  const comparison_scope scope(&later);
+  return later.run(compare) && later.finish(1, [](std::uint32_t) {});
+}
+
 /// Whether two values are equal. Structs without an operator of their own compare by members.
 template <class T>
 [[nodiscard]] bool equal(const T& a, const T& b) {
@@ -345,6 +403,12 @@ template <class T>
                       [](const auto& x, const auto& y) { return equal(x, y); });
   } else if constexpr (described<T> && !std::equality_comparable<T>) {
     return for_each_member<T>([&a, &b](const auto& m) { return equal(m.of(a), m.of(b)); });
+  } else if constexpr (described<T> && has_links<T>) {
+    // The operator may use a result in any way, so all results within it are final.
+    const comparison_scope scope(nullptr);
+    return a == b;
+  } else if constexpr (holder<T>) {
+    return equal_deeper(a, b);
   } else {
     return a == b;
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "situ/region/detail/permute.hpp"
+#include "situ/region/image/copy.hpp"
 
 namespace situ::region_detail {
 

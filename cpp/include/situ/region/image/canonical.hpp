@@ -11,7 +11,12 @@
 #include "situ/region/detail/reflect.hpp"
 #include "situ/region/image/versions.hpp"
 
-namespace situ::region_detail {
+namespace situ {
+
+template <class T>
+class region_shared;
+
+namespace region_detail {
 
 /// Returns a new value in a region without memory. It needs none.
 template <class T>
@@ -36,9 +41,11 @@ class canonical_writer {
   static constexpr bool writes = Writes;
 
   /// `versions` describes a source with appendable structs in other versions than this program's. Otherwise
-  /// it is null.
-  canonical_writer(std::byte* image, std::uint64_t cursor, const image_versions* versions) noexcept
-      : image_(image), cursor_(cursor), versions_(versions) {}
+  /// it is null. If the copy becomes a part of the region of its source, `home` is that region: shared links
+  /// then lead to the values that are there.
+  canonical_writer(std::byte* image, std::uint64_t cursor, const image_versions* versions,
+                   header* home = nullptr) noexcept
+      : image_(image), cursor_(cursor), versions_(versions), home_(home) {}
 
   /// Writes a value with everything that it holds.
   template <class T>
@@ -57,6 +64,9 @@ class canonical_writer {
 
   /// The current end of the image.
   [[nodiscard]] std::uint64_t end() const noexcept { return cursor_; }
+  /// Whether there was a link to a value of its own region that may hold such links: `region_shared` refuses
+  /// to copy it.
+  [[nodiscard]] bool is_refused() const noexcept { return is_refused_; }
 
   void put_bytes(std::uint32_t at, const void* from, std::size_t count) noexcept {
     if (Writes && count != 0) std::memcpy(image_ + at, from, count);
@@ -92,6 +102,7 @@ class canonical_writer {
   /// Writes the value in a shared block. The first link to the block places it at the cursor.
   template <class T>
   void put_shared(std::uint32_t at, const void* block, std::uint32_t offset, const T& value) {
+    if (home_ != nullptr) return put_shared_at_home<T>(at, block);
     const auto [known, is_new] =
         shared_.try_emplace(block, shared_block{static_cast<std::uint32_t>(cursor_), 1});
     const std::uint32_t to = known->second.to;
@@ -153,9 +164,20 @@ class canonical_writer {
   }
 
  private:
+  template <class T>
+  void put_shared_at_home(std::uint32_t at, const void* block) {
+    is_refused_ = is_refused_ || has<T, only<region_shared<T>>>();
+    if (!Writes || is_refused_) return;
+    const auto to = static_cast<std::uint32_t>(bytes_of(block) - bytes_of(home_));
+    ++*reinterpret_cast<std::uint32_t*>(image_ + to);
+    put_u32(at, to - at);
+  }
+
   std::byte* image_;
   std::uint64_t cursor_;
   const image_versions* versions_;
+  header* home_;
+  bool is_refused_ = false;
   struct shared_block {
     std::uint32_t to;
     std::uint32_t links;
@@ -199,4 +221,5 @@ std::uint32_t write_canonical(const header* h, const T& root, std::byte* image,
   return front.size;
 }
 
-}  // namespace situ::region_detail
+}  // namespace region_detail
+}  // namespace situ
