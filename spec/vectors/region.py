@@ -26,6 +26,28 @@ class Scalar:
     def write(self, image, at, value):
         struct.pack_into("<" + self.code, image.bytes, at, value)
 
+    def bits(self, value):
+        """A floating-point number as a key: its bits."""
+        return int.from_bytes(struct.pack("<" + self.code, value), "little")
+
+    def order(self, value):
+        if self.code not in "fd":
+            return value
+        bits, sign = self.bits(value), 1 << 8 * self.size - 1
+        return bits + sign if bits < sign else 2 * sign - 1 - bits
+
+    def hash(self, value, seed):
+        return mix(SEED * (seed + 1) + (self.bits(value) if self.code in "fd" else value) & M64)
+
+
+def hash_parts(parts, seed):
+    """The hash of a struct or an array: `parts` are the types and values of its members or elements."""
+    parts = list(parts)
+    h = mix(SEED * (seed + 1) + len(parts) & M64)
+    for type, value in parts:
+        h = mix(h ^ type.hash(value, seed))
+    return h
+
 
 class Array:
     def __init__(self, element, count):
@@ -36,6 +58,12 @@ class Array:
     def write(self, image, at, values):
         for i, value in enumerate(values):
             self.element.write(image, at + i * self.element.size, value)
+
+    def order(self, values):
+        return [self.element.order(value) for value in values]
+
+    def hash(self, values, seed):
+        return hash_parts(((self.element, value) for value in values), seed)
 
 
 class Struct:
@@ -54,6 +82,12 @@ class Struct:
     def write(self, image, at, values):
         for name, offset, type in self.members:
             type.write(image, at + offset, values[name])
+
+    def order(self, values):
+        return [type.order(values[name]) for name, _, type in self.members]
+
+    def hash(self, values, seed):
+        return hash_parts(((type, values[name]) for name, _, type in self.members), seed)
 
 
 class Container:
@@ -80,6 +114,16 @@ class String(Container):
             image.bytes[at : at + len(text)] = text
             image.bytes[at + 11] = 0x80 | len(text)
 
+    def order(self, value):
+        return value.encode()
+
+    def hash(self, value, seed):
+        text = value.encode()
+        h = mix(SEED * (seed + 1) + len(text) & M64)
+        for i in range(0, len(text), 8):
+            h = mix(h ^ int.from_bytes(text[i : i + 8], "little"))
+        return h
+
 
 class Vector(Container):
     def __init__(self, element, kind="vector"):
@@ -96,12 +140,13 @@ class Vector(Container):
                 self.element.write(image, to + i * self.element.size, value)
 
 
-def order(key):
-    return key.encode() if isinstance(key, str) else key
-
-
 def entry_of(key, value):
     return Struct("entry", entry=True).define(("key", key), ("value", value))
+
+
+def entries(values):
+    """The entries of a map: a dict, or pairs where the keys are structs or lists."""
+    return [{"key": k, "value": v} for k, v in (values.items() if isinstance(values, dict) else values)]
 
 
 class FlatSet(Vector):
@@ -109,15 +154,16 @@ class FlatSet(Vector):
         super().__init__(key, "flat_set")
 
     def write(self, image, at, values):
-        super().write(image, at, sorted(values, key=order))
+        super().write(image, at, sorted(values, key=self.element.order))
 
 
 class FlatMap(Vector):
     def __init__(self, key, value):
         super().__init__(entry_of(key, value), "flat_map")
+        self.key = key
 
     def write(self, image, at, values):
-        super().write(image, at, [{"key": k, "value": values[k]} for k in sorted(values, key=order)])
+        super().write(image, at, sorted(entries(values), key=lambda entry: self.key.order(entry["key"])))
 
 
 def mix(x):
@@ -126,24 +172,13 @@ def mix(x):
     return x ^ x >> 31
 
 
-def hash64_of(key, seed):
-    begin = SEED * (seed + 1)
-    if isinstance(key, str):
-        text = key.encode()
-        h = mix(begin + len(text) & M64)
-        for i in range(0, len(text), 8):
-            h = mix(h ^ int.from_bytes(text[i : i + 8], "little"))
-        return h
-    return mix(begin + key & M64)
-
-
 class Hash(Container):
     """Entries in a row, in canonical images ascending by key; then, if there is room for more than 8, a seed and words."""
 
     farthest = 256
 
-    def __init__(self, slot, kind, key_of):
-        self.kind, self.slot, self.key_of = kind, slot, key_of
+    def __init__(self, slot, kind, key, key_of):
+        self.kind, self.slot, self.key, self.key_of = kind, slot, key, key_of
         self.inner = [("[]", 0, slot)]
 
     def index(self, keys, cap, seed):
@@ -151,7 +186,7 @@ class Hash(Container):
         count, mask = cap * 5 // 3, (1 << cap.bit_length()) - 1
         words = [0] * count
         for number, key in enumerate(keys, 1):
-            h = hash64_of(key, seed)
+            h = self.key.hash(key, seed)
             home = (h >> 32) * count >> 32
             free = next(d for d in range(count) if words[(home + d) % count] == 0)
             if free > self.farthest:
@@ -164,7 +199,7 @@ class Hash(Container):
         if not slots:
             return
         if not image.live:
-            slots = sorted(slots, key=lambda slot: order(self.key_of(slot)))
+            slots = sorted(slots, key=lambda slot: self.key.order(self.key_of(slot)))
         cap, keys = image.slack(len(slots), self.slot.size), [self.key_of(slot) for slot in slots]
         entries, words = cap * self.slot.size, []
         if cap > 8:
@@ -181,15 +216,15 @@ class Hash(Container):
 
 class HashSet(Hash):
     def __init__(self, key):
-        super().__init__(key, "hash_set", lambda slot: slot)
+        super().__init__(key, "hash_set", key, lambda slot: slot)
 
 
 class HashMap(Hash):
     def __init__(self, key, value):
-        super().__init__(entry_of(key, value), "hash_map", lambda slot: slot["key"])
+        super().__init__(entry_of(key, value), "hash_map", key, lambda slot: slot["key"])
 
     def write(self, image, at, values):
-        super().write(image, at, [{"key": k, "value": v} for k, v in values.items()])
+        super().write(image, at, entries(values))
 
 
 class Optional:
@@ -224,14 +259,14 @@ class Unique:
 class Ordered(Container):
     """A B-tree; in live images with more and roomier nodes than in canonical ones."""
 
-    def __init__(self, element, kind, key_of):
-        self.kind, self.element, self.key_of = kind, element, key_of
+    def __init__(self, element, kind, key, key_of):
+        self.kind, self.element, self.key, self.key_of = kind, element, key, key_of
         self.inner = [("[]", 0, element)]
 
     def write(self, image, at, elements):
         self.first = max(4, self.element.align)
         self.most = min(63, max(8, (256 - self.first) // self.element.size))
-        elements = sorted(elements, key=lambda element: order(self.key_of(element)))
+        elements = sorted(elements, key=lambda element: self.key.order(self.key_of(element)))
         levels = 0
         while len(elements) >= (self.most + 1) ** levels:
             levels += 1
@@ -264,15 +299,15 @@ class Ordered(Container):
 
 class OrderedSet(Ordered):
     def __init__(self, key):
-        super().__init__(key, "ordered_set", lambda key: key)
+        super().__init__(key, "ordered_set", key, lambda key: key)
 
 
 class OrderedMap(Ordered):
     def __init__(self, key, value):
-        super().__init__(entry_of(key, value), "ordered_map", lambda entry: entry["key"])
+        super().__init__(entry_of(key, value), "ordered_map", key, lambda entry: entry["key"])
 
     def write(self, image, at, values):
-        super().write(image, at, [{"key": k, "value": v} for k, v in values.items()])
+        super().write(image, at, entries(values))
 
 
 class Shared:
@@ -459,7 +494,7 @@ def layout_hash(root):
 
 BOOL, U8, I16, U16 = Scalar("boolean", "B"), Scalar("uint8", "B"), Scalar("int16", "h"), Scalar("uint16", "H")
 I32, U32, I64, U64 = Scalar("int32", "i"), Scalar("uint32", "I"), Scalar("int64", "q"), Scalar("uint64", "Q")
-F32, F64 = Scalar("float", "f"), Scalar("double", "d")
+F32, F64, CHAR, I8 = Scalar("float", "f"), Scalar("double", "d"), Scalar("char", "B"), Scalar("int8", "b")
 
 SKILL = Struct("Skill").define(("id", U32), ("level", U32))
 ITEM = Struct("Item").define(("id", U32), ("number", U32), ("uuid", U64), ("timestamp", U64))
@@ -492,6 +527,15 @@ MARKET = Struct("Market").define(
     ("flagged", FLAGGED), ("texture", Shared(TEXTURE)), ("textures", Vector(Shared(TEXTURE))), ("blade", BLADE),
     ("boxed", FlatMap(U8, Shared(ITEM))),
 )  # fmt: skip
+CELL = Struct("Cell").define(("x", I32), ("y", I16), ("z", I16))
+LABEL = Struct("Label").define(("area", String()), ("number", U8), ("is_old", BOOL))
+CABINET = Struct("Cabinet").define(
+    ("angles", FlatSet(F64)), ("weights", FlatMap(F32, U8)), ("doors", FlatSet(BOOL)), ("letters", OrderedSet(CHAR)),
+    ("sides", HashMap(I8, String())), ("grid", HashMap(CELL, String())), ("labels", FlatMap(LABEL, U16)),
+    ("marks", HashSet(F32)), ("digests", OrderedMap(Array(U8, 4), F64)), ("places", HashSet(LABEL)),
+    ("pairs", FlatSet(Array(CELL, 2))), ("shelves", OrderedMap(LABEL, CELL)),
+    ("many", HashSet(U16)), ("bytes", HashSet(U8)),
+)  # fmt: skip
 OLD_RECORD = Appendable("Record").define(("score", U32), ("when", U64))
 OLD_PROFILE = Appendable("Profile").define(("id", U64), ("name", String()), ("best", Unique(OLD_RECORD)))
 RECORD = Appendable("Record").define(("score", U32), ("when", U64), ("by", String()))
@@ -507,6 +551,14 @@ def item(id, number, uuid, timestamp):
 
 def node(value, children=(), next=None):
     return {"value": value, "children": list(children), "next": next}
+
+
+def cell(x, y, z=0):
+    return {"x": x, "y": y, "z": z}
+
+
+def label(area, number, is_old=0):
+    return {"area": area, "number": number, "is_old": is_old}
 
 
 WOOD = {"name": "wood", "base": None}
@@ -549,6 +601,20 @@ VALUES = {
         "textures": [WOOD, OAK, None, WOOD],
         "blade": {"base": {"base": item(1, 2, 3, 4), "level": 5, "attributes": [6]}, "edge": 7},
         "boxed": {3: ITEM_7, 1: ITEM_7},
+    }),
+    "cabinet": (CABINET, {
+        "angles": [1.5, float("nan"), -0.0, float("-inf"), 0.0, -2.5, float("inf"), -1e-310],
+        "weights": {0.5: 1, -0.5: 2, 1e30: 3},
+        "doors": [1, 0], "letters": [0x7A, 0xE9, 0x41], "sides": {-1: "left", 1: "right", 0: "the one in between"},
+        "grid": [(cell(i * 7 % 11 - 5, -i, i % 3), f"cell {i}") for i in range(11)],
+        "labels": [(label("kitchen", 2), 20), (label("kitchen", 1), 10), (label("an area of some length", 200, 1), 30),
+                   (label("kitchen", 1, 1), 11)],
+        "marks": [float("nan"), 0.0, -0.0] + [i * 0.25 - 1 for i in range(4)] + [i * 1.5 + 8 for i in range(5)],
+        "digests": [([i * 53 % 256, i, 255 - i, 7], i / 4) for i in range(40)],
+        "places": [label(("cellar", "the garden behind the house")[i % 2], i * 5 % 13, i % 3 == 0) for i in range(12)],
+        "pairs": [[cell(1, 2), cell(3, 4)], [cell(1, 2), cell(-3, 4)], [cell(-1, 2, 5), cell(0, 0)]],
+        "shelves": [(label(f"area {i * 7 % 25} of many", i % 4), cell(i, i)) for i in range(25)],
+        "many": [i * 257 % 65537 - 1 for i in range(1, 401)], "bytes": [i * i for i in range(11)],
     }),
     "profile.before": (OLD_PROFILE, {"id": 5, "name": "the name of this profile", "best": BEST}),
     "profile.after": (PROFILE, {

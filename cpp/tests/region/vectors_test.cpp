@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "region/cabinet.hpp"
 #include "region/market.hpp"
 #include "support/memory.hpp"
 
@@ -88,11 +89,12 @@ TEST(RegionVectors, invalid_ones_are_refused_with_the_texts_of_the_format) {
     for (std::size_t i = 0; i < bytes.size() / 2; ++i) {
       image.span()[at + i] = static_cast<std::byte>(std::stoul(bytes.substr(2 * i, 2), nullptr, 16));
     }
-    const bool of_market = name.starts_with("market.");
-    EXPECT_EQ(of_market ? why_not<situ_test::Market>(image.span())
-                        : why_not<situ_test::before::Profile>(image.span()),
-              error)
-        << line;
+    const std::string found = name.starts_with("market.")    ? why_not<situ_test::Market>(image.span())
+                              : name.starts_with("kitchen.") ? why_not<situ_test::Kitchen>(image.span())
+                              : name.starts_with("cabinet.")
+                                  ? why_not<situ_test::Cabinet>(image.span())
+                                  : why_not<situ_test::before::Profile>(image.span());
+    EXPECT_EQ(found, error) << line;
   }
   EXPECT_GE(count, 23);
 }
@@ -101,6 +103,7 @@ TEST(RegionVectors, market) { held_to<situ_test::Market>("market"); }
 TEST(RegionVectors, profile_before) { held_to<situ_test::before::Profile>("profile.before"); }
 TEST(RegionVectors, profile_after) { held_to<situ_test::after::Profile>("profile.after"); }
 TEST(RegionVectors, character) { held_to<situ_test::Character>("character"); }
+TEST(RegionVectors, cabinet) { held_to<situ_test::Cabinet>("cabinet"); }
 TEST(RegionVectors, kitchen) { held_to<situ_test::Kitchen>("kitchen"); }
 
 }  // namespace

@@ -32,6 +32,8 @@ mod value;
 #[doc(hidden)]
 pub use situ_layout as layout;
 
+#[doc(hidden)]
+pub use containers::composite_key::{hash_part, hash_parts, put_parts};
 pub use containers::entries::{Entries, EntryMut};
 pub use containers::hash::{HashMap, HashSet};
 pub use containers::key::{Entry, Key};

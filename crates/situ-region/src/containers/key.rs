@@ -15,7 +15,13 @@ use crate::value::handle::Ref;
 use crate::value::plain::{put, put_in};
 use crate::value::stored::{Stored, fixed};
 
-/// A type that can be the key of a set or map: an integer or text.
+/// A type that can be the key of a set or map: a number, a boolean, a character, an enum, text, and structs and
+/// arrays of these. Structs say so: `region_struct! { key struct ... }`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the key of a set or map in a region",
+    label = "keys are numbers, booleans, characters, enums, text, and arrays and structs of these",
+    note = "a struct of these is declared as a key: `region_struct! {{ key struct Name: NameRef, NameMut {{ ... }} }}`"
+)]
 pub trait Key: Stored {
     /// The type by which keys are looked up and returned.
     type View<'a>: Copy;

@@ -5,6 +5,7 @@
 //!   vector   vectors, and blocks of elements, which sorted sets and maps share
 //!   edit     operations that shorten vectors, remove elements and reorder them
 //!   key      keys, with the order and hash that the format fixes
+//!   composite_key  keys other than integers and text
 //!   keyed    what all kinds of sets and maps have in common
 //!   sorted   sorted sets and maps: vectors of keys or entries
 //!   hash     hash sets and maps: entries in a row, and an index
@@ -18,6 +19,7 @@
 //!   union    unions
 //! ```
 
+pub(crate) mod composite_key;
 pub(crate) mod edit;
 pub(crate) mod entries;
 pub(crate) mod hash;

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //!   structs  region_struct and region_plain
+//!   enums    region_enum
 //!   unions   region_union
 //! ```
 
+mod enums;
 mod structs;
 mod unions;
 

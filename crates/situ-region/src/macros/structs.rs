@@ -49,6 +49,27 @@
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// A struct written `key struct` can be the key of sets and maps, if all its members are keys. It has at most 12
+/// of them. Keys are looked up by tuples, and are compared member by member, in order.
+///
+/// ```
+/// use situ_region::{HashMap, Region, Text};
+/// use situ_region::region_struct;
+///
+/// region_struct! { key struct Place: PlaceRef, PlaceMut { area: Text, number: u8 } }
+/// region_struct! { struct Plan: PlanRef, PlanMut { places: HashMap<Place, f32> } }
+///
+/// let mut plan = Region::<Plan>::new();
+/// plan.root_mut().places().insert(("cellar", 3), 2.5_f32)?;
+/// assert_eq!(*plan.root().places().get(("cellar", 3)).unwrap(), 2.5);
+/// # Ok::<(), situ_region::Full>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use situ_region::{Maybe, region_struct};
+/// region_struct! { key struct Place: PlaceRef, PlaceMut { area: Maybe<u8> } }
+/// ```
+///
 /// A struct has at least one member, and an array at least one element: values without bytes could not be
 /// counted by bytes.
 ///
@@ -83,6 +104,49 @@ macro_rules! region_struct {
         $visible enum $name {}
         $crate::__region_accessors! { [$visible] $name $ref $mut $($member: $type),* }
         $crate::__region_stored! { appendable true $name $($member: $type),* }
+    };
+    ($(#[$attribute:meta])* $visible:vis key struct $name:ident: $ref:ident, $mut:ident {
+        $($member:ident: $type:ty),* $(,)?
+    }) => {
+        $crate::region_struct! { $(#[$attribute])* $visible struct $name: $ref, $mut { $($member: $type),* } }
+
+        const _: () = {
+            $crate::__region_members! { $($member: $type),* }
+
+            impl $crate::Key for $name {
+                type View<'a> = ($(<$type as $crate::Key>::View<'a>,)*);
+                fn view(image: &[u8], at: u32) -> Self::View<'_> {
+                    ($(<$type as $crate::Key>::view(image, at + PLACES[__Member::$member as usize]),)*)
+                }
+                fn of(key: $crate::Ref<'_, Self>) -> Self::View<'_> {
+                    ($(<$type as $crate::Key>::of(key.part(PLACES[__Member::$member as usize])),)*)
+                }
+                fn compare(image: &[u8], at: u32, ($($member,)*): Self::View<'_>) -> ::core::cmp::Ordering {
+                    ::core::cmp::Ordering::Equal$(.then_with(|| {
+                        <$type as $crate::Key>::compare(image, at + PLACES[__Member::$member as usize], $member)
+                    }))*
+                }
+                fn hash(($($member,)*): Self::View<'_>, seed: u32) -> u64 {
+                    let hash = $crate::hash_parts(COUNT, seed);
+                    $(let hash = $crate::hash_part(hash, <$type as $crate::Key>::hash($member, seed));)*
+                    hash
+                }
+                fn put(
+                    memory: $crate::MemoryMut<'_>,
+                    at: u32,
+                    ($($member,)*): Self::View<'_>,
+                ) -> ::core::result::Result<(), $crate::Full> {
+                    $crate::put_parts::<Self>(memory, at, |mut memory| {
+                        $(<$type as $crate::Key>::put(
+                            memory.reborrow(),
+                            at + PLACES[__Member::$member as usize],
+                            $member,
+                        )?;)*
+                        ::core::result::Result::Ok(())
+                    })
+                }
+            }
+        };
     };
 }
 
@@ -179,8 +243,55 @@ macro_rules! __region_members {
 /// ```compile_fail,E0080
 /// situ_region::region_plain! { #[repr(align(16))] struct Pair { first: u64, second: u64 } }
 /// ```
+///
+/// A struct written `key struct` can be the key of sets and maps, if all its members are keys. It is looked up by
+/// its value: `map.get(Cell { x: 1, y: 2 })`.
 #[macro_export]
 macro_rules! region_plain {
+    ($(#[$attribute:meta])* $visible:vis key struct $name:ident {
+        $($(#[$member_attribute:meta])* $member:ident: $type:ty),* $(,)?
+    }) => {
+        $crate::region_plain! {
+            $(#[$attribute])* $visible struct $name { $($(#[$member_attribute])* $member: $type),* }
+        }
+
+        const _: () = {
+            $crate::__region_members! { $($member: $type),* }
+
+            impl $crate::Key for $name {
+                type View<'a> = Self;
+                #[inline]
+                fn view(image: &[u8], at: u32) -> Self {
+                    Self { $($member: <$type as $crate::Key>::view(image, at + PLACES[__Member::$member as usize])),* }
+                }
+                #[inline]
+                fn of(key: $crate::Ref<'_, Self>) -> Self {
+                    *key
+                }
+                #[inline]
+                fn compare(image: &[u8], at: u32, other: Self) -> ::core::cmp::Ordering {
+                    ::core::cmp::Ordering::Equal$(.then_with(|| {
+                        <$type as $crate::Key>::compare(image, at + PLACES[__Member::$member as usize], other.$member)
+                    }))*
+                }
+                #[inline]
+                fn hash(key: Self, seed: u32) -> u64 {
+                    let hash = $crate::hash_parts(COUNT, seed);
+                    $(let hash = $crate::hash_part(hash, <$type as $crate::Key>::hash(key.$member, seed));)*
+                    hash
+                }
+                #[inline]
+                fn put(
+                    memory: $crate::MemoryMut<'_>,
+                    at: u32,
+                    key: Self,
+                ) -> ::core::result::Result<(), $crate::Full> {
+                    $crate::put_plain(memory, at, &[key]);
+                    ::core::result::Result::Ok(())
+                }
+            }
+        };
+    };
     ($(#[$attribute:meta])* $visible:vis struct $name:ident {
         $($(#[$member_attribute:meta])* $member:ident: $type:ty),* $(,)?
     }) => {

@@ -1,6 +1,7 @@
 //! Regions, compared with the vectors that every language writes and reads, and with standard containers.
 
 mod allocating;
+mod cabinet;
 mod checking;
 mod compaction;
 mod depth;
@@ -201,6 +202,8 @@ fn spoilt_vectors_are_refused_with_the_words_of_the_format() {
         }
         let found = match name.split('.').next() {
             Some("market") => Region::<Market>::adopt(&image).map(drop),
+            Some("kitchen") => Region::<Kitchen>::adopt(&image).map(drop),
+            Some("cabinet") => Region::<cabinet::Cabinet>::adopt(&image).map(drop),
             _ => Region::<versions::before::Profile>::adopt(&image).map(drop),
         };
         assert_eq!(found.unwrap_err().to_string(), error, "{line}");

@@ -2,12 +2,14 @@
 // of maps.
 #pragma once
 
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -39,23 +41,63 @@ constexpr auto situ_region_members(const region_entry<K, V>*) {
 
 namespace region_detail {
 
-/// The type by which a key is looked up, compared and hashed.
-template <class K>
-struct key_traits {
-  static_assert(scalar<K> && std::is_integral_v<number_of<K>> && !boolean<K> &&
-                    !std::is_same_v<number_of<K>, char>,
-                "the keys of sets and maps in a region are integers, enums of integers, and strings");
-  using view = K;
+/// A key that is looked up by a copy of it, which stays valid when the key's place moves.
+template <class K, class View>
+struct copied_key {
+  using view = View;
   static view of(const K& key) noexcept { return key; }
-  /// A copy of a key, which stays valid when the key's place moves.
   class kept {
    public:
     explicit kept(const K& key) noexcept : key_(key) {}
-    [[nodiscard]] K view() const noexcept { return key_; }
+    [[nodiscard]] view view_of() const noexcept { return key_; }
 
    private:
     K key_;
   };
+};
+
+/// A floating-point number or a character as a key. Two are equal if their bits are. Numbers are in the total
+/// order of IEEE 754, and characters in that of their bytes.
+template <class T>
+class ordered_number {
+ public:
+  using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint8_t>>;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): keys are looked up by numbers.
+  constexpr ordered_number(T number) noexcept : number_(number) {}
+  explicit constexpr operator T() const noexcept { return number_; }
+
+  [[nodiscard]] constexpr bits as_bits() const noexcept { return std::bit_cast<bits>(number_); }
+  friend constexpr bool operator==(ordered_number a, ordered_number b) noexcept {
+    return a.as_bits() == b.as_bits();
+  }
+  friend constexpr std::strong_ordering operator<=>(ordered_number a, ordered_number b) noexcept {
+    return a.rank() <=> b.rank();
+  }
+
+ private:
+  /// A number in whose order the keys are: negative numbers come first, the greatest of their bits first.
+  [[nodiscard]] constexpr bits rank() const noexcept {
+    if constexpr (sizeof(T) == 1) return as_bits();
+    constexpr bits sign = bits{1} << (sizeof(T) * 8 - 1);
+    return (as_bits() & sign) != 0 ? static_cast<bits>(~as_bits()) : static_cast<bits>(as_bits() | sign);
+  }
+
+  T number_;
+};
+
+/// The type by which a key is looked up, compared and hashed.
+template <class K>
+struct key_traits : copied_key<K, K> {
+  static_assert(
+      scalar<K>,
+      "the keys of sets and maps in a region are numbers, booleans, characters, enums, strings, and "
+      "structs and arrays of these");
+};
+template <class K>
+requires(std::is_floating_point_v<K> || std::is_same_v<number_of<K>, char>) struct key_traits<K>
+    : copied_key<K, ordered_number<K>> {
 };
 template <>
 struct key_traits<region_string> {
@@ -72,7 +114,7 @@ struct key_traits<region_string> {
     kept(const kept&) = delete;
     kept& operator=(const kept&) = delete;
     ~kept() = default;
-    [[nodiscard]] std::string_view view() const noexcept { return text_; }
+    [[nodiscard]] std::string_view view_of() const noexcept { return text_; }
 
    private:
     std::string_view text_;
@@ -82,17 +124,100 @@ struct key_traits<region_string> {
 template <class K>
 using key_view = typename key_traits<K>::view;
 
+/// The types of the views of a struct's or array's parts, and functions with these.
+template <class K>
+struct key_parts;
+template <described K>
+struct key_parts<K> {
+  static constexpr std::size_t count = member_count<K>;
+  template <std::size_t I>
+  using part = decltype(type_of(std::get<I>(members_of<K>)));
+  template <std::size_t I, class T>
+  static auto& get(T& key) noexcept {
+    return std::get<I>(members_of<K>).of(key);
+  }
+};
+template <array K>
+struct key_parts<K> {
+  static constexpr std::size_t count = std::tuple_size_v<K>;
+  template <std::size_t I>
+  using part = typename array_traits<K>::element;
+  template <std::size_t I, class T>
+  static auto& get(T& key) noexcept {
+    return std::get<I>(key);
+  }
+};
+
+/// A struct or an array as a key: the views of its parts, which are compared in order.
+template <class K, class Places = std::make_index_sequence<key_parts<K>::count>>
+class parts_key;
+template <class K, std::size_t... I>
+class parts_key<K, std::index_sequence<I...>> {
+  using parts = key_parts<K>;
+  template <std::size_t N>
+  using traits = key_traits<typename parts::template part<N>>;
+  using views = std::tuple<typename traits<I>::view...>;
+
+ public:
+  /// The struct or array that such a view can be stored in.
+  using situ_key = K;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): keys are looked up by keys.
+  parts_key(const K& key) noexcept : views_(traits<I>::of(parts::template get<I>(key))...) {}
+  /// From values of all members: `map.find({7, "name"})`.
+  template <class... Values>
+  requires(sizeof...(Values) == sizeof...(I) && sizeof...(I) > 1 &&
+           (std::is_convertible_v<const Values&, typename traits<I>::view> && ...))
+      parts_key(const Values&... values)
+  noexcept : views_(static_cast<typename traits<I>::view>(values)...) {}
+
+  /// Stores the key. Returns false if there is no room for a string in it.
+  [[nodiscard]] bool situ_put(K& key) const {
+    return (store(parts::template get<I>(key), std::get<I>(views_)) && ...);
+  }
+  /// Calls `visit` with the view of each part.
+  template <class Visit>
+  void situ_each(const Visit& visit) const {
+    (visit(std::get<I>(views_)), ...);
+  }
+  friend bool operator==(const parts_key&, const parts_key&) noexcept = default;
+  friend auto operator<=>(const parts_key&, const parts_key&) noexcept = default;
+
+  class kept {
+   public:
+    explicit kept(const K& key) noexcept : parts_(parts::template get<I>(key)...) {}
+    [[nodiscard]] parts_key view_of() const noexcept {
+      return parts_key(views(std::get<I>(parts_).view_of()...), nullptr);
+    }
+
+   private:
+    std::tuple<typename traits<I>::kept...> parts_;
+  };
+
+ private:
+  parts_key(const views& of, std::nullptr_t) noexcept : views_(of) {}
+
+  views views_;
+};
+template <class K>
+requires described<K> || array<K>
+struct key_traits<K> {
+  using view = parts_key<K>;
+  static view of(const K& key) noexcept { return view(key); }
+  using kept = typename view::kept;
+};
+
 /// Returns the index of the first of `count` elements whose key is not greater than the key before it, or
 /// `count` if all keys ascend. `KeyOf::of` finds the key of an element.
 template <class KeyOf, class T>
 std::size_t first_not_ascending(const T* elements, std::size_t count) noexcept {
   using K = std::remove_cvref_t<decltype(KeyOf::of(*elements))>;
   using traits = key_traits<K>;
-  if constexpr (!std::is_same_v<K, region_string>) {
+  if constexpr (scalar<K>) {
     // No branch per element, because nearly always all keys are in order.
     bool ascending = true;
     for (std::size_t i = 1; i < count; ++i) {
-      ascending &= KeyOf::of(elements[i - 1]) < KeyOf::of(elements[i]);
+      ascending &= traits::of(KeyOf::of(elements[i - 1])) < traits::of(KeyOf::of(elements[i]));
     }
     if (ascending) return count;
   }
@@ -123,6 +248,12 @@ std::uint64_t hash_of(const V& key, std::uint32_t seed) noexcept {
       std::memcpy(&word, key.data() + done, key.size() - done < 8 ? key.size() - done : 8);
       h = mix(h ^ word);
     }
+    return h;
+  } else if constexpr (requires { key.as_bits(); }) {
+    return mix(hash_start(seed) + key.as_bits());
+  } else if constexpr (requires { typename V::situ_key; }) {
+    std::uint64_t h = mix(hash_start(seed) + key_parts<typename V::situ_key>::count);
+    key.situ_each([&h, seed](const auto& part) { h = mix(h ^ hash_of(part, seed)); });
     return h;
   } else {
     return mix(hash_start(seed) + static_cast<std::uint64_t>(key));  // sign-extended

@@ -319,11 +319,19 @@ template <holder T>
   return to.situ_store(from);
 }
 
+/// Views of keys of type T, as which structs and arrays are looked up; see detail/key.hpp.
+template <class U, class T>
+concept view_of_key = requires {
+  requires std::is_same_v<typename U::situ_key, T>;
+};
+
 /// Stores `from` as the value of `to`. Returns false if the region has no room; `to` then holds some valid
 /// value.
 template <class T, class U>
 [[nodiscard]] bool store(T& to, const U& from) {
-  if constexpr (holder<T> && std::is_same_v<T, U>) {
+  if constexpr (view_of_key<U, T>) {
+    return from.situ_put(to);
+  } else if constexpr (holder<T> && std::is_same_v<T, U>) {
     return store_deeper(to, from);
   } else if constexpr (container<T>) {
     return to.situ_store(from);
@@ -358,7 +366,8 @@ template <class T, class... Args>
 [[nodiscard]] bool store_all(T& to, const Args&... from) {
   if constexpr (sizeof...(Args) == 0) {
     return true;
-  } else if constexpr (described<T> && !(sizeof...(Args) == 1 && (std::is_same_v<T, Args> && ...))) {
+  } else if constexpr (described<T> &&
+                       !(sizeof...(Args) == 1 && ((std::is_same_v<T, Args> || view_of_key<Args, T>)&&...))) {
     static_assert(
         sizeof...(Args) <= std::tuple_size_v<decltype(situ_region_members(static_cast<const T*>(nullptr)))>,
         "more arguments than the struct has members");

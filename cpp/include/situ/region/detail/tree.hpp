@@ -142,7 +142,7 @@ class tree {
     }
     const typename traits::kept key(KeyOf::of(*behind.slot()));
     erase(traits::of(KeyOf::of(*at.slot())));
-    return find(key.view());
+    return find(key.view_of());
   }
 
   /// Gives unused memory back to the region.
