@@ -631,6 +631,128 @@ def target(image, at):
     return at + number(image, at, "<i")
 
 
+class Table:
+    """A hash table with an index in an image, by the words of spec/region.md."""
+
+    def __init__(self, images, name, type, member):
+        self.name, self.image = name, bytearray(images[name])
+        self.at, self.type = next((64 + at, of) for each, at, of in type.members if each == member)
+        self.block = target(self.image, self.at)
+        self.len, self.cap = number(self.image, self.at + 4), number(self.image, self.at + 8)
+        self.words_at = self.block + up(self.cap * self.type.slot.size, 4) + 4
+        self.count, self.mask = self.cap * 5 // 3, (1 << self.cap.bit_length()) - 1
+        self.words = list(struct.unpack_from(f"<{self.count}I", self.image, self.words_at))
+        self.seed = number(self.image, self.words_at - 4)
+
+    def key_at(self, entry):
+        return self.block + entry * self.type.slot.size
+
+    def key(self, entry):
+        return number(self.image, self.key_at(entry), "<" + self.type.key.code)
+
+    def hash(self, entry):
+        return self.type.key.hash(self.key(entry), self.seed)
+
+    def home(self, entry):
+        return (self.hash(entry) >> 32) * self.count >> 32
+
+    def tag(self, entry):
+        return self.hash(entry) & 0xFFFFFFFF & ~self.mask
+
+    def slot(self, entry):
+        """Where the word of an entry is."""
+        return next(at for at in range(self.count) if self.words[at] & self.mask == entry + 1)
+
+    def wrong(self):
+        """The first entry that is not the one that its key finds."""
+        canonical = self.name.endswith("canonical")
+        for entry in range(self.len):
+            for away in range(self.count):
+                word = self.words[(self.home(entry) + away) % self.count]
+                if word == self.tag(entry) | entry + 1:
+                    break
+                other = (word & self.mask) - 1
+                if other < 0 or other >= self.len or away == 256:
+                    return entry
+                same = word & ~self.mask == self.tag(entry) and self.key(other) == self.key(entry)
+                if other >= entry if canonical else same:
+                    return entry
+        return None
+
+    def line(self, member, first, count, error=None):
+        """The line for other words, `count` from `first` on; the error, if it is not that of `wrong`."""
+        assert (self.wrong() is None) == (error is not None), (member, error, self.wrong())
+        error = error or f"entry {self.wrong()} is not the one that its key finds"
+        text = struct.pack(f"<{count}I", *self.words[first : first + count])
+        return self.name, self.words_at + 4 * first, text, f"{member}: {error} (at offset {self.at})"
+
+
+def refused_tables(images):
+    """Spoilt hash tables: a line or more for each sentence of *What a check proves*."""
+    lines = []
+    for form in ("canonical", "live"):
+        table = lambda: Table(images, f"kitchen.{form}", KITCHEN, "numbers")
+        # The word of an entry is not there.
+        it = table()
+        at = it.slot(9)
+        it.words[at] = 0
+        lines.append(it.line("numbers", at, 1))
+        # A word on the way has the number of no entry.
+        it = table()
+        at = it.slot(7)
+        it.words[at] = it.tag(7) | it.mask
+        lines.append(it.line("numbers", at, 1))
+        # A word that belongs to no entry.
+        it = table()
+        at = it.words.index(0)
+        it.words[at] = 1
+        lines.append(it.line("numbers", at, 1, "length 20, but 21 words of the index are in use"))
+        # A word is farther than 256 words from its home; the words between are those of other entries.
+        it = Table(images, f"cabinet.{form}", CABINET, "many")
+        entry = next(e for e in range(380, 400) if it.home(e) + 258 < it.count and it.slot(e) < it.home(e) + 200)
+        first, far = min(it.home(entry), it.slot(entry)), it.home(entry) + 257
+        own, it.words[it.slot(entry)] = it.words[it.slot(entry)], 0
+        for at in range(it.home(entry), far):
+            it.words[at] = it.words[at] or 1
+        it.words[far] = own
+        lines.append(it.line("many", first, far + 1 - first))
+    # An entry before has the same key.
+    it = Table(images, "kitchen.live", KITCHEN, "numbers")
+    it.image[it.key_at(5) : it.key_at(5) + 4] = it.image[it.key_at(3) : it.key_at(3) + 4]
+    at, text, error = it.key_at(5), bytes(it.image[it.key_at(3) : it.key_at(3) + 4]), it.wrong()
+    assert error == 5
+    lines.append(("kitchen.live", at, text, f"numbers: entry 5 is not the one that its key finds (at offset {it.at})"))
+    # The word of an entry is not at the first free place.
+    it = Table(images, "kitchen.canonical", KITCHEN, "numbers")
+    is_moved = lambda at: it.words[at + 1] and it.home((it.words[at + 1] & it.mask) - 1) <= at
+    at = next(at for at in range(it.count - 1) if it.words[at] and is_moved(at))
+    it.words[at], it.words[at + 1] = it.words[at + 1], it.words[at]
+    lines.append(it.line("numbers", at, 2))
+    # Another seed, with the words that follow from it.
+    for seed in (3, 64):
+        it = Table(images, "kitchen.canonical", KITCHEN, "numbers")
+        it.seed, it.words = seed, it.type.index([it.key(entry) for entry in range(it.len)], it.cap, seed)
+        name, at, text, error = it.line("numbers", 0, it.count, f"seed {seed} is not the canonical one")
+        lines.append((name, at - 4, struct.pack("<I", seed) + text, error))
+    # The entries are not in the order of their keys.
+    it = Table(images, "kitchen.canonical", KITCHEN, "numbers")
+    at, two = it.key_at(3), it.image[it.key_at(3) : it.key_at(5)]
+    error = f"numbers: key 4 is not greater than the key before it (at offset {it.at})"
+    lines.append((it.name, at, bytes(two[4:] + two[:4]), error))
+    # Bytes between the entries and the index.
+    it = Table(images, "cabinet.canonical", CABINET, "bytes")
+    at = it.words_at - 5
+    error = f"bytes: the byte at offset {at} belongs to nothing and is not zero (at offset {at})"
+    lines.append((it.name, at, b"\1", error))
+    # Without an index.
+    gear = next(64 + at for each, at, _ in KITCHEN.members if each == "gear")
+    block = target(images["kitchen.live"], gear)
+    third = block + 2 * entry_of(String(), EQUIP).size
+    lines.append(("kitchen.live", third, bytes(images["kitchen.live"][block : block + 12]),
+                  f"gear: entry 2 is not the one that its key finds (at offset {gear})"))  # fmt: skip
+    return lines
+
+
 def refused(images):
     """Spoilt images: which, where, the bytes written there, and the error that names it."""
     canonical, live = images["market.canonical"], images["market.live"]
@@ -685,6 +807,7 @@ def refused(images):
          "(at offset 60)"),
         ("profile.before.canonical", record + 12, u32(9), f"message: the table of versions at offset {table} is not good "
          "(at offset 60)"),
+        *refused_tables(images),
     ]  # fmt: skip
 
 

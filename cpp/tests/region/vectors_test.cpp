@@ -96,7 +96,7 @@ TEST(RegionVectors, invalid_ones_are_refused_with_the_texts_of_the_format) {
                                   : why_not<situ_test::before::Profile>(image.span());
     EXPECT_EQ(found, error) << line;
   }
-  EXPECT_GE(count, 23);
+  EXPECT_GE(count, 38);
 }
 
 TEST(RegionVectors, market) { held_to<situ_test::Market>("market"); }
