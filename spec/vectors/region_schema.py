@@ -48,6 +48,23 @@ BAZAAR = Struct("game::Bazaar").define(
     ("maybe", Optional(SHAPE)), ("far", Unique(SHAPE)), ("texture", Shared(TEXTURE)), ("textures", Vector(TEXTURE)),
     ("blade", BLADE),
 )  # fmt: skip
+CUPBOARD = Struct("game::Cupboard").define(
+    ("angles", FlatSet(F64)), ("marks", HashSet(F32)), ("letters", OrderedSet(CHAR)), ("doors", FlatSet(BOOL)),
+    ("runes", HashSet(U16)), ("signs", HashMap(BOOL, String())), ("prices", FlatMap(CHAR, F32)),
+)  # fmt: skip
+CUPBOARD_IDENTITY = """\
+module game {
+@final struct Cupboard {
+  sequence<double> angles;
+  sequence<float> marks;
+  sequence<char> letters;
+  sequence<boolean> doors;
+  sequence<wchar> runes;
+  map<boolean, string> signs;
+  map<char, float> prices;
+};
+};
+"""
 OLD_RECORD = Appendable("game::Record").define(("score", U32), ("when", U64))
 OLD_PROFILE = Appendable("game::Profile").define(("id", U64), ("name", String()), ("best", Unique(OLD_RECORD)))
 RECORD = Appendable("game::Record").define(("score", U32), ("when", U64), ("by", String()))
@@ -315,6 +332,12 @@ BAZAAR_VALUE = {
     "textures": [{"name": "wood", "grain": GRAIN}, {"name": "bare", "grain": None}],
     "blade": {"base": {"base": item(1, 2, 3, 4), "level": 5, "attributes": [6]}, "edge": 7},
 }  # fmt: skip
+CUPBOARD_VALUE = {
+    "angles": [1.5, float("nan"), -0.0, float("-inf"), 0.0, -2.5],
+    "marks": [float("nan"), 0.0, -0.0] + [i * 1.5 - 8 for i in range(9)],
+    "letters": [0x7A, 0xE9, 0x41], "doors": [1, 0], "runes": [0x20AC, 0x41], "signs": {1: "open", 0: "closed for today"},
+    "prices": {0x62: 0.5, 0xFC: -1.5, 0x61: 2},
+}
 BEST = {"score": 900, "when": 1700000000, "by": "somebody with a long name"}
 OLD_PROFILE_VALUE = {"id": 5, "name": "the name of this profile", "best": BEST}
 PROFILE_VALUE = OLD_PROFILE_VALUE | {
@@ -336,6 +359,7 @@ VALUES = {
     "pantry": (PANTRY, PANTRY_VALUE, schema_hash("game::Pantry", PANTRY_IDENTITY)),
     "thicket": (THICKET, THICKET_VALUE, schema_hash("kitchen::Thicket", THICKET_IDENTITY)),
     "bazaar": (BAZAAR, BAZAAR_VALUE, schema_hash("game::Bazaar", BAZAAR_IDENTITY)),
+    "cupboard": (CUPBOARD, CUPBOARD_VALUE, schema_hash("game::Cupboard", CUPBOARD_IDENTITY)),
     "game_profile.before": (OLD_PROFILE, OLD_PROFILE_VALUE, 0),
     "game_profile.after": (PROFILE, PROFILE_VALUE, 0),
 }

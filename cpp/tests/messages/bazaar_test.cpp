@@ -42,6 +42,26 @@ TEST(Bazaar, the_bytes_are_those_of_the_vectors) {
   EXPECT_THROW((void)b.flag.number(), situ::bad_union_access);
 }
 
+TEST(Cupboard, keys_of_all_kinds_have_the_bytes_of_the_vectors_and_are_converted) {
+  situ::region<game::Cupboard> r;
+  fill(*r);
+  const std::vector<situ_test::granule> canonical = vector_image("cupboard.canonical.bin").granules;
+  const auto bytes = std::as_bytes(std::span(canonical));
+  EXPECT_EQ(r.canonical(), std::vector<std::byte>(bytes.begin(), bytes.end()));
+  const std::vector<situ_test::granule> live = vector_image("cupboard.live.bin").granules;
+  const auto taken = situ::region<game::Cupboard>::adopt(std::as_bytes(std::span(live)));
+  ASSERT_TRUE(taken) << taken.error().message();
+  EXPECT_EQ(taken->canonical(), r.canonical());
+  situ::rebind<game::Cupboard, situ::heap> message;
+  ASSERT_TRUE(situ::convert(*r, message));
+  EXPECT_EQ(message.angles.size(), 6U);
+  EXPECT_EQ(message.letters[2], '\xE9');
+  EXPECT_EQ(message.signs.at(true), "open");
+  situ::region<game::Cupboard> back;
+  ASSERT_TRUE(situ::convert(message, *back));
+  EXPECT_EQ(back.canonical(), r.canonical());
+}
+
 TEST(Bazaar, unions_report_that_there_is_no_room) {
   std::vector<situ_test::granule> memory(200);
   situ::region<Bazaar> r(std::as_writable_bytes(std::span(memory)));

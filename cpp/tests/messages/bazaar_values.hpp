@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "bazaar.hpp"
@@ -56,6 +57,19 @@ inline void fill(game::Bazaar& b) {
   b.blade.base.level = 5;
   b.blade.base.attributes.push_back(6);
   b.blade.edge = 7;
+}
+
+/// The values of CUPBOARD_VALUE in spec/vectors/region_schema.py.
+inline void fill(game::Cupboard& c) {
+  using limits = std::numeric_limits<double>;
+  c.angles = {1.5, limits::quiet_NaN(), -0.0, -limits::infinity(), 0.0, -2.5};
+  c.marks = {std::numeric_limits<float>::quiet_NaN(), 0.0F, -0.0F};
+  for (int i = 0; i < 9; ++i) c.marks.insert(static_cast<float>(i) * 1.5F - 8);
+  c.letters = {'z', '\xE9', 'A'};
+  c.doors = {true, false};
+  c.runes = {u'\u20AC', u'A'};
+  c.signs = {{true, "open"}, {false, "closed for today"}};
+  c.prices = {{'b', 0.5F}, {'\xFC', -1.5F}, {'a', 2.0F}};
 }
 
 }  // namespace situ_test

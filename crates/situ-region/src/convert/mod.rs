@@ -394,7 +394,27 @@ macro_rules! key_of_self {
     )*};
 }
 
-key_of_self! { u8 u16 u32 u64 i8 i16 i32 i64 }
+key_of_self! { u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 }
+
+impl KeyOf<bool> for Bool {
+    fn view_of(key: &bool) -> bool {
+        *key
+    }
+    fn read(view: bool, to: &mut bool) -> Result<(), AssignError> {
+        *to = view;
+        Ok(())
+    }
+}
+
+impl KeyOf<u8> for Char {
+    fn view_of(key: &u8) -> Self {
+        Self(*key)
+    }
+    fn read(view: Self, to: &mut u8) -> Result<(), AssignError> {
+        *to = view.0;
+        Ok(())
+    }
+}
 
 impl<V: TextField> KeyOf<V> for Text {
     fn view_of(key: &V) -> &str {

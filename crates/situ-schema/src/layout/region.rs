@@ -81,8 +81,8 @@ situ_layout::debug_as_text!(RegionObstacle);
 /// Why a member cannot be in a region.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RegionReason {
-    /// A map whose keys are neither integers nor enums nor strings.
-    #[error("has keys that are neither integers nor enums nor strings")]
+    /// A map whose keys are neither numbers, booleans, characters, enums nor strings.
+    #[error("has keys that are neither numbers, booleans, characters, enums nor strings")]
     Key,
     /// A struct that can be appended to, in a place of fixed size.
     #[error("holds a struct in place that is `@region @appendable`, whose size can change")]
@@ -158,13 +158,7 @@ impl Schema {
     fn region_key(&self, key: &Type) -> Result<RegionType, RegionReason> {
         let key = self.region_value(key)?;
         match &key {
-            RegionType::Text | RegionType::Enum(_) => Ok(key),
-            RegionType::Primitive(of) => match of {
-                Primitive::Bool | Primitive::Char8 | Primitive::WChar | Primitive::F32 | Primitive::F64 => {
-                    Err(RegionReason::Key)
-                }
-                _ => Ok(key),
-            },
+            RegionType::Text | RegionType::Enum(_) | RegionType::Primitive(_) => Ok(key),
             _ => Err(RegionReason::Key),
         }
     }

@@ -516,9 +516,19 @@ impl<'a> Walk<'a> {
                 None => invalid(at, InvalidProblem::Outside { to: begin as i64, size }),
             };
         }
+        // Floating-point numbers are in the total order of IEEE 754.
+        let of_bits = |bits: u64, sign: u64| match bits & sign {
+            0 => i128::from(bits),
+            _ => -i128::from(bits & !sign) - 1,
+        };
         let mut reader = Reader::new(self.reader.schema, self.reader.image, Arc::default());
         let number = match reader.value(key, at) {
             Ok(Value::Enum { value, .. }) => i128::from(value),
+            Ok(Value::Float(value)) => of_bits(u64::from(value.to_bits()), 1 << 31),
+            Ok(Value::Double(value)) => of_bits(value.to_bits(), 1 << 63),
+            Ok(Value::Bool(value)) => i128::from(value),
+            Ok(Value::Char(value)) => i128::from(value),
+            Ok(Value::WChar(value)) => i128::from(value),
             Ok(value) => value.as_integer().unwrap_or_default(),
             Err(_) => 0,
         };

@@ -112,7 +112,7 @@ fn not_in_region(schema: &Schema, id: TypeId, definition: &Definition) -> Option
     }
     let obstacle = schema.region_obstacle(id)?;
     let help = match obstacle.reason {
-        RegionReason::Key => "keys in a region are integers, enums and strings",
+        RegionReason::Key => "keys in a region are numbers, booleans, characters, enums and strings",
         RegionReason::Appendable => "hold it behind a link, `@optional @external` or `@optional @shared`",
         RegionReason::Default => "delete the default, or give text one of at most 11 bytes",
         RegionReason::TooLarge => "make the arrays shorter, or sequences of them",
@@ -141,7 +141,7 @@ fn check_lookup(schema: &Schema, member: &Member, found: &mut Vec<Diagnostic>) {
     } else if member.set && schema.region_type(member) == Err(RegionReason::Key) {
         refuse(
             format!("the elements of the set `{name}` cannot be keys"),
-            "a set holds integers, enums or strings",
+            "a set holds numbers, booleans, characters, enums or strings",
         );
     } else if member.lookup != Lookup::Sorted && !member.set && !matches!(ty, Type::Map { .. }) {
         let word = if member.lookup == Lookup::Hash { "@hash" } else { "@ordered" };
@@ -275,7 +275,14 @@ fn check_type(schema: &Schema, ty: &Type, span: Span, found: &mut Vec<Diagnostic
             };
             if !fits {
                 let message = format!("{} cannot be the key of a map", schema.display(key));
-                let help = "keys are integers, booleans, characters, strings or enums";
+                let help = match schema.resolve(key) {
+                    // Not every storage has an order for them: NaN is not equal to itself.
+                    Type::Primitive(_) => {
+                        "keys are integers, booleans, characters, strings or enums; a `@set` may hold \
+                         floating-point numbers"
+                    }
+                    _ => "keys are integers, booleans, characters, strings or enums",
+                };
                 found.push(Diagnostic::new(message, span, "in this type").help(help));
             }
         }
