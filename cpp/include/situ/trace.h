@@ -202,8 +202,15 @@ typedef struct situ_trace_log_message {
  * Perfetto also shows the message in its list of logs. */
 void situ_trace_log(situ_trace_category* category, const situ_trace_log_message* message);
 
-/* Records a new value of a counter, if its category is on. */
+/* Records a new value of a counter, if its category is on. The second one records it from a time on; 0 is
+ * now. */
 void situ_trace_count(situ_trace_counter* counter, double value);
+void situ_trace_count_at(situ_trace_counter* counter, double value, uint64_t at_ns);
+
+/* The same for a counter with the name, number and parent of a track: its name may be computed, and it lies
+ * below other tracks. `unit` is as in situ_trace_counter. Slices of the same track lie beside it. */
+void situ_trace_count_on(situ_trace_category* category, const situ_trace_track* track, uint32_t unit,
+                         double value, uint64_t at_ns);
 
 #ifdef __cplusplus
 }

@@ -55,6 +55,9 @@ class category {
   situ_trace_category raw_;
 };
 
+/// The time of an event, by `now`; otherwise it is the current time.
+enum class at : std::uint64_t {};
+
 /// The unit of a counter.
 enum class unit : std::uint32_t { count = 0, bytes = 1, nanoseconds = 2 };
 
@@ -67,8 +70,10 @@ class counter {
   counter(const counter&) = delete;
   counter& operator=(const counter&) = delete;
 
-  /// Sets the counter's value from now on.
-  void set(double value) noexcept { situ_trace_count(&raw_, value); }
+  /// Sets the counter's value from now on, or from a given time on.
+  void set(double value, at when = at{0}) noexcept {
+    situ_trace_count_at(&raw_, value, static_cast<std::uint64_t>(when));
+  }
 
  private:
   situ_trace_counter raw_;
@@ -79,9 +84,6 @@ enum class flow : std::uint64_t {};
 
 /// A flow number whose arrow ends here.
 enum class last_flow : std::uint64_t {};
-
-/// The time of an event, by `now`; otherwise it is the current time.
-enum class at : std::uint64_t {};
 
 /// The time of the clock of traces, in nanoseconds.
 [[nodiscard]] inline std::uint64_t now() noexcept { return situ_trace_now(); }
@@ -300,6 +302,14 @@ template <std::ranges::input_range Range>
   return all;
 }
 
+/// Sets the value of a counter with the name, number and parent of a track: `count(arm, track(robot, joint),
+/// 0.5)`. Its name may be computed. Slices of the same track lie beside it.
+inline void count(category& of, const track& on, double value, at when = at{0},
+                  unit counted = unit::count) noexcept {
+  situ_trace_count_on(of.raw(), on.raw(), static_cast<std::uint32_t>(counted), value,
+                      static_cast<std::uint64_t>(when));
+}
+
 /// Writes a packet of the program's own type: encoded fields of Perfetto's TracePacket, usually an extension.
 /// Returns whether a recording runs and the bytes are whole fields; see `situ_trace_packet`.
 inline bool packet(std::span<const std::uint8_t> bytes, at when = at{0}) noexcept {
@@ -385,9 +395,11 @@ inline void log(severity how, std::string_view text, std::string_view file = {},
   SITU_TRACE_WRITE_(SITU_TRACE_KIND_INSTANT, category_, \
                     &::situ::trace::detail::name<name_> __VA_OPT__(, ) __VA_ARGS__)
 
-/// Sets a counter's value from now on. A `situ::trace::counter` does the same.
-#define SITU_TRACE_SET(category_, name_, value_)                                        \
-  do {                                                                                  \
-    static constinit ::situ::trace::counter situ_trace_counter_{category_, name_};      \
-    if ((category_).is_enabled()) situ_trace_counter_.set(static_cast<double>(value_)); \
+/// Sets a counter's value from now on, or from a time on: SITU_TRACE_SET(category, "name", value, at(ns)). A
+/// `situ::trace::counter` does the same.
+#define SITU_TRACE_SET(category_, name_, value_, ...)                                  \
+  do {                                                                                 \
+    static constinit ::situ::trace::counter situ_trace_counter_{category_, name_};     \
+    if ((category_).is_enabled())                                                      \
+      situ_trace_counter_.set(static_cast<double>(value_) __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)

@@ -91,6 +91,11 @@ void more(int round) {
   constexpr std::array<std::uint8_t, 8> own{0xa2, 0x38, 5, 0x0a, 3, 'o', 'w', 'n'};
   EXPECT_TRUE(trace::packet(own));
   EXPECT_FALSE(trace::packet(std::span(own).first(5))) << "cut off";
+  SITU_TRACE_SET(wanted, "given", round + 1, trace::at(begin + 500));
+  level.set(10 + round, trace::at(begin + 600));
+  const std::string joint = "joint " + std::to_string(round);
+  trace::count(wanted, trace::track(grasps, joint), 0.5 + round, trace::at(begin + 700), trace::unit::bytes);
+  trace::count(unwanted, trace::track("never counted"), 1);
   SITU_TRACE_INSTANT(slow, "asked for");
   SITU_TRACE_INSTANT(off, "not asked for");
 }
@@ -141,7 +146,10 @@ TEST_F(Bus, events_of_a_program_are_in_the_trace) {
         // The second ends with the first, not with the third.
         R"("name":"grasp the cup","count":3,"total_ns":3000)", R"("name":"second","count":3)",
         R"("name":"third","count":3)", R"("name":"rounds","samples":3,"min":0.0,"max":2.0)",
-        R"("name":"level","samples":1,"min":2.5)", R"("losses":0,"without_state":0,"malformed":0)"}) {
+        R"("name":"level","samples":6,"min":2.5,"max":12.0)",
+        R"("name":"given","samples":3,"min":1.0,"max":3.0)",
+        R"("name":"joint 2","samples":1,"min":2.5,"max":2.5)",
+        R"("losses":0,"without_state":0,"malformed":0)"}) {
     EXPECT_NE(view.find(expected), std::string::npos) << expected << " in " << view;
   }
   EXPECT_EQ(view.find("never"), std::string::npos);

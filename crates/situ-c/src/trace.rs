@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_void};
 use std::slice;
 
 use situ_trace::{
-    Argument, Category, Counter, Event, Kind, Label, Log, Name, Severity, SliceToken, Track, Value,
+    Argument, Category, Counter, Event, Kind, Label, Log, Name, Severity, SliceToken, Track, Unit, Value,
 };
 
 use crate::error::guard_value;
@@ -462,5 +462,49 @@ pub unsafe extern "C" fn situ_trace_count(counter: *mut situ_trace_counter, valu
         if let Some(counter) = counter {
             counter.set(value);
         }
+    });
+}
+
+/// Records the value of a counter from a time on; 0 is now.
+///
+/// # Safety
+/// As for `situ_trace_count`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_trace_count_at(counter: *mut situ_trace_counter, value: f64, at_ns: u64) {
+    guard_value(|| {
+        // SAFETY: the caller's promise; its layout is that of the header.
+        let counter: Option<&'static Counter> = unsafe { counter.as_ref() };
+        if let Some(counter) = counter {
+            counter.set_at(value, at_ns);
+        }
+    });
+}
+
+/// Records the value of a counter with the name, number and parent of a track, from a time on; 0 is now.
+///
+/// # Safety
+/// `category` is null, or lasts as long as the program. `track` and its parents are null, or last as long as
+/// the call; their names have their lengths.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_trace_count_on(
+    category: *mut situ_trace_category,
+    track: *const situ_trace_track,
+    unit: u32,
+    value: f64,
+    at_ns: u64,
+) {
+    guard_value(|| {
+        // SAFETY: the caller's promise; its layout is that of the header.
+        let Some(category): Option<&'static Category> = (unsafe { category.as_ref() }) else { return };
+        let mut tracks = [Track::new("", 0); MAX_TRACKS];
+        let mut room = Room { arguments: &mut [], values: &mut [], tracks: &mut tracks };
+        // SAFETY: the caller's promise.
+        let Some(track) = (unsafe { room.track(track) }) else { return };
+        let unit = match unit {
+            1 => Unit::Bytes,
+            2 => Unit::Nanoseconds,
+            _ => Unit::Count,
+        };
+        situ_trace::write_count(category, track, unit, value, at_ns);
     });
 }

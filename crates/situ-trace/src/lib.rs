@@ -66,6 +66,6 @@ pub use self::{
     shm::session::{Policy, Session},
     track_event::{
         Argument, Category, Counter, Event, Kind, Label, Log, Name, Severity, Slice, SliceToken, Track, Unit,
-        Value, install, is_traced, join, now_ns, write_event, write_packet,
+        Value, install, is_traced, join, now_ns, write_count, write_event, write_packet,
     },
 };

@@ -102,16 +102,39 @@ macro_rules! end {
     };
 }
 
-/// Sets a counter: `counter!(PLANNER, "candidates", 17);`. A fourth argument is its [`Unit`](crate::Unit).
+/// Sets a counter: `counter!(PLANNER, "candidates", 17);`. Then may follow its [`Unit`](crate::Unit), and a time
+/// by [`now_ns`](crate::now_ns) from which on it has the value: `counter!(PLANNER, "cost", 2.5, Unit::Count, at =
+/// ns)`. A counter whose name is computed, or that belongs to a track, is given as a
+/// [`Track`](crate::Track) in place of the name: `counter!(PLANNER, track = &Track::below(&ARM, &joint, 0), 0.5)`.
 #[macro_export]
 macro_rules! counter {
-    ($category:expr, $name:expr, $value:expr) => {
-        $crate::counter!($category, $name, $value, $crate::Unit::Count)
+    ($category:expr, track = $track:expr, $value:expr) => {
+        $crate::counter!($category, track = $track, $value, $crate::Unit::Count, at = 0)
     };
-    ($category:expr, $name:expr, $value:expr, $unit:expr) => {{
+    ($category:expr, track = $track:expr, $value:expr, at = $at:expr) => {
+        $crate::counter!($category, track = $track, $value, $crate::Unit::Count, at = $at)
+    };
+    ($category:expr, track = $track:expr, $value:expr, $unit:expr) => {
+        $crate::counter!($category, track = $track, $value, $unit, at = 0)
+    };
+    ($category:expr, track = $track:expr, $value:expr, $unit:expr, at = $at:expr) => {
+        if $category.is_enabled() {
+            $crate::write_count(&$category, $track, $unit, $value as f64, $at);
+        }
+    };
+    ($category:expr, $name:expr, $value:expr) => {
+        $crate::counter!($category, $name, $value, $crate::Unit::Count, at = 0)
+    };
+    ($category:expr, $name:expr, $value:expr, at = $at:expr) => {
+        $crate::counter!($category, $name, $value, $crate::Unit::Count, at = $at)
+    };
+    ($category:expr, $name:expr, $value:expr, $unit:expr) => {
+        $crate::counter!($category, $name, $value, $unit, at = 0)
+    };
+    ($category:expr, $name:expr, $value:expr, $unit:expr, at = $at:expr) => {{
         static COUNTER: $crate::Counter = $crate::Counter::new(&$category, $name, $unit);
         if $category.is_enabled() {
-            COUNTER.set($value as f64);
+            COUNTER.set_at($value as f64, $at);
         }
     }};
 }

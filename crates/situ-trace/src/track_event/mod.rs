@@ -46,7 +46,7 @@ pub use log::{Log, Severity};
 pub use names::{Label, Name};
 pub use open_slices::SliceToken;
 pub use process::{is_traced, now_ns};
-pub use record::Slice;
+pub use record::{Slice, write_count};
 pub use thread::{write as write_event, write_packet};
 pub use track::Track;
 pub use value::{Argument, Value};

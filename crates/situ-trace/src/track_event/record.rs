@@ -1,10 +1,12 @@
 //! Records slices, instants and the values of counters on the calling thread.
 
-use super::counter::Counter;
+use super::category::Category;
+use super::counter::{Counter, CounterTrack, Unit};
 use super::event::Event;
 use super::open_slices::SliceToken;
 use super::process::now_ns;
 use super::thread;
+use super::track::Track;
 
 impl SliceToken {
     /// Begins a slice of the calling thread. `None`: nothing is recorded, or the event has another track.
@@ -97,5 +99,15 @@ impl Counter {
         if self.category.is_enabled() {
             thread::count(self, if at_ns == 0 { now_ns() } else { at_ns }, value);
         }
+    }
+}
+
+/// Writes the value of a counter with the name, the number and the parent of a track, from a time on, by
+/// [`now_ns`](crate::now_ns); 0: now. Does nothing while the category is off. The name may be computed. The
+/// macro [`counter!`](crate::counter) calls it.
+pub fn write_count(category: &'static Category, track: &Track<'_>, unit: Unit, value: f64, at_ns: u64) {
+    if category.is_enabled() {
+        let at_ns = if at_ns == 0 { now_ns() } else { at_ns };
+        thread::count_on(&CounterTrack { category, track, unit }, at_ns, value);
     }
 }

@@ -12,7 +12,7 @@ use situ_wire::protobuf::{Fields, Message};
 
 use super::bus_topics::TopicCache;
 use super::call_track::CallTrack;
-use super::counter::Counter;
+use super::counter::{Counter, CounterTrack};
 use super::event::{Event, Kind, NEEDS_STATE};
 use super::names::{MAX_INTERNED, Sent, Table};
 use super::open_slices::{OpenSlices, SliceToken};
@@ -148,6 +148,11 @@ pub(super) fn count(counter: &'static Counter, at_ns: u64, value: f64) {
     with(|thread| thread.count(counter, at_ns, value));
 }
 
+/// Writes the value of a counter on a track of the program.
+pub(super) fn count_on(counter: &CounterTrack<'_>, at_ns: u64, value: f64) {
+    with(|thread| thread.count_on(counter, at_ns, value));
+}
+
 impl Thread {
     /// Prepares the state for a thread's first event.
     #[cold]
@@ -209,19 +214,22 @@ impl Thread {
     /// Writes an event on a track of the program.
     #[inline(never)]
     fn write_on(&mut self, event: &Event<'_>, track: &Track<'_>) {
-        if !self.is_ready() {
-            return;
+        if self.is_ready() && std::iter::once(track).chain(track.parents()).all(|it| self.describe_track(it))
+        {
+            self.write_to(event, Some(track.uuid(self.described.1.track())));
         }
-        for track in std::iter::once(track).chain(track.parents()) {
-            let uuid = track.uuid(self.described.1.track());
-            if !self.sent.has_track(uuid) {
-                if !self.describe(|message, thread| track.describe(message, thread.track())) {
-                    return;
-                }
-                self.sent.add_track(uuid);
+    }
+
+    /// Describes a track of the program, if that was not done. Returns whether no packet was lost.
+    fn describe_track(&mut self, track: &Track<'_>) -> bool {
+        let uuid = track.uuid(self.described.1.track());
+        if !self.sent.has_track(uuid) {
+            if !self.describe(|message, thread| track.describe(message, thread.track())) {
+                return false;
             }
+            self.sent.add_track(uuid);
         }
-        self.write_to(event, Some(track.uuid(self.described.1.track())));
+        true
     }
 
     /// Begins a slice. `None` if there is no session, or if it lies on another track.
@@ -285,6 +293,24 @@ impl Thread {
         let stamp = self.stamp(at_ns);
         if let Some(mut packet) = self.writer.packet() {
             counter.write(packet.message(), stamp, value, &mut self.sent);
+        }
+    }
+
+    fn count_on(&mut self, counter: &CounterTrack<'_>, at_ns: u64, value: f64) {
+        if !self.is_ready() || !counter.track.parents().all(|it| self.describe_track(it)) {
+            return;
+        }
+        let thread = self.described.1.track();
+        let uuid = counter.uuid(thread);
+        if !self.sent.has_track(uuid) {
+            if !self.describe(|message, thread| counter.describe(message, thread.track())) {
+                return;
+            }
+            self.sent.add_track(uuid);
+        }
+        let stamp = self.stamp(at_ns);
+        if let Some(mut packet) = self.writer.packet() {
+            counter.write(packet.message(), stamp, thread, value, &mut self.sent);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Tracks that a program names: for work that moves between threads, and for work that overlaps.
 
+use std::borrow::Cow;
+
 use situ_wire::protobuf::Message;
 
 use super::process::{mix, process_track};
@@ -82,6 +84,15 @@ impl<'a> Track<'a> {
         }
     }
 
+    /// Returns the number of the track that encloses it, or 0.
+    pub(super) fn parent_of(&self, thread: u64) -> u64 {
+        self.parent_uuid(thread, MAX_PARENTS)
+    }
+
+    pub(super) fn name(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.name)
+    }
+
     /// Returns the tracks that enclose it, the innermost first.
     pub(super) fn parents(&self) -> impl Iterator<Item = &Track<'a>> {
         let parent = |track: &Track<'a>| match track.parent {
@@ -97,11 +108,11 @@ impl<'a> Track<'a> {
         let mut packet = TracePacketWriter(message);
         let mut track = packet.set_track_descriptor();
         track.set_uuid(self.uuid(thread));
-        match self.parent_uuid(thread, MAX_PARENTS) {
+        match self.parent_of(thread) {
             0 => {}
             parent => track.set_parent_uuid(parent),
         }
-        track.set_name(&String::from_utf8_lossy(self.name));
+        track.set_name(&self.name());
     }
 }
 

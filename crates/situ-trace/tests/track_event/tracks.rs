@@ -2,7 +2,8 @@
 //! one's own type, and slices that end in another order than they began.
 
 use situ_trace::{
-    Track, Value as Given, array, begin, category, dictionary, end, instant, now_ns, slice, write_packet,
+    Track, Unit, Value as Given, array, begin, category, counter, dictionary, end, instant, now_ns, slice,
+    write_packet,
 };
 
 use super::perfetto::Value;
@@ -20,6 +21,40 @@ pub fn check(recording: &Recording) {
     arguments_nest_and_names_are_computed(recording);
     fields_and_packets_of_ones_own(recording);
     groups_and_tags_select(recording);
+    counters_have_given_times_and_tracks(recording);
+}
+
+fn counters_have_given_times_and_tracks(recording: &Recording) {
+    let before = now_ns();
+    let bytes = recording.record("", || {
+        let arm = Track::global("arm", 3);
+        for (index, joint) in ["elbow", "wrist"].iter().enumerate() {
+            let track = Track::below(&arm, joint, 0);
+            counter!(ARM, track = &track, 10 + index, Unit::Nanoseconds, at = before + 10);
+            counter!(ARM, track = &track, 10 + index, at = before + 20);
+            begin!(ARM, "turns", track = &track, at = before + 12);
+            end!(ARM, track = &track, at = before + 15);
+        }
+        counter!(ARM, track = &Track::of_thread("queue", 0), 1);
+        counter!(SLOW, track = &Track::new("never", 0), { unreachable!("its category is off") });
+        counter!(ARM, "force", 2.5, at = before + 30);
+        counter!(ARM, "size", 7, Unit::Bytes, at = before + 40);
+    });
+    let trace = Checked::read(&bytes);
+    let counter = |name: &str| {
+        let (uuid, (_, parent)) = trace.counters.iter().find(|(_, (other, _))| other == name).unwrap();
+        let of_it = trace.events.iter().filter(|event| event.track == *uuid);
+        let values: Vec<_> = of_it.map(|it| (it.at.wrapping_sub(before), it.value.unwrap())).collect();
+        (*parent, values)
+    };
+    let (arm, elbow) = counter("elbow");
+    assert_eq!(trace.tracks[&arm], ("arm".to_owned(), 0));
+    assert_eq!(elbow, [(10, 10.0), (20, 10.0)]);
+    assert_eq!(counter("wrist"), (arm, vec![(10, 11.0), (20, 11.0)]));
+    assert_eq!((counter("force").1, counter("size").1), (vec![(30, 2.5)], vec![(40, 7.0)]));
+    assert!(trace.threads.contains_key(&counter("queue").0));
+    assert_eq!(trace.named("turns").len(), 2, "slices of the tracks lie beside their counters");
+    assert!(!trace.counters.values().any(|(name, _)| name == "never"));
 }
 
 fn slices_of_tracks_overlap_and_end_in_other_threads(recording: &Recording) {
