@@ -30,7 +30,12 @@ class PublishError(Error):
 
 
 class BorrowedError(PublishError):
-    """A loan cannot be published, because arrays of it still exist and could change the message."""
+    """Arrays of a loan still exist. It cannot be published, because they could change the message, and a region
+    cannot be changed where the change would move or free what they show."""
+
+
+class RegionFullError(PublishError):
+    """The room of a loan's region is used up. The text says how much there is; ``loan(room=...)`` lends more."""
 
 
 class TakeError(Error):

@@ -111,7 +111,7 @@ class Node(_native.Node, Closing):
 
         `type` is a class of messages, or a name that `schema` defines (a `.idl` or `.msg` file, or a
         `situ.Schema`). Without `schema` the type is that of the topic, or of a package of ROS. `storage` is
-        `flat` or `cdr`; without it, the topic or the type decides.
+        `flat`, `region` or `cdr`; without it, the topic or the type decides.
 
         Quality of service: `reliable`, `durability` (`volatile`, `transient_local`), `depth`, `block` (how
         many seconds it waits for room; None: for ever; 0: never), `deadline`, `lifespan`, `liveliness`
@@ -121,15 +121,16 @@ class Node(_native.Node, Closing):
         _check(_PUBLISHER, qos)
         existing = self._topic(topic)
         handle = self._type(topic, type, schema, include, existing)
-        if storage not in (None, "flat", "cdr"):
-            raise ValueError(f"storage is `flat` or `cdr`, not {storage!r}")
-        flat = handle.is_flat if existing is None else existing[2] == "flat"
-        if storage is not None:
-            flat = storage == "flat"
+        if storage not in (None, "flat", "region", "cdr"):
+            raise ValueError(f"storage is `flat`, `region` or `cdr`, not {storage!r}")
         if storage == "flat" and not handle.is_flattable:
             raise SchemaError(f"{handle.name} has no flat form")
+        if storage is None and existing is not None:
+            storage = existing[2] if existing[2] in ("flat", "region") else "cdr"
+        elif storage is None:
+            storage = "flat" if handle.is_flat else "region" if handle.is_region else "cdr"
         header = user_header if user_header is not None else (existing[3] if existing else 0)
-        made: Publisher[Any] = Publisher(self, topic, handle, flat, header, qos)
+        made: Publisher[Any] = Publisher(self, topic, handle, storage, header, qos)
         self._endpoints.add(made)
         return made
 

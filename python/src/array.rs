@@ -14,6 +14,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyModule};
+use situ_region::dynamic::Pin;
 use situ_schema::model::TypeId;
 
 use crate::errors::{Kind, module};
@@ -29,6 +30,8 @@ pub struct Array {
     item_size: u64,
     shape: Vec<u64>,
     of: Option<(Arc<Types>, TypeId)>,
+    /// Keeps the numbers in their place, if they lie in a region that is written.
+    pin: Option<Pin>,
 }
 
 impl Array {
@@ -41,7 +44,20 @@ impl Array {
             item_size: item.size,
             shape: outer.iter().chain(&item.inner).copied().collect(),
             of: item.of.map(|id| (types.clone(), id)),
+            pin: None,
         }
+    }
+
+    /// As [`new`](Self::new), for numbers in a region that is written. The pin keeps them in their place.
+    pub fn pinned(
+        memory: Arc<Memory>,
+        address: usize,
+        types: &Arc<Types>,
+        item: &Item,
+        outer: &[u64],
+        pin: Pin,
+    ) -> Self {
+        Self { pin: Some(pin), ..Self::new(memory, address as *mut u8, types, item, outer) }
     }
 
     /// An array with a copy of these bytes. `None` if there is no memory, or if the number of bytes is not
@@ -259,6 +275,7 @@ impl Array {
                 typestr: this.typestr.clone(),
                 of: None,
                 shape: this.shape.clone(),
+                pin: None,
                 ..*this
             };
             &owned
@@ -274,7 +291,9 @@ impl Array {
             return Err(PyBufferError::new_err("the elements are not aligned: copy them"));
         }
         let (device, data_type) = (Device { kind: CPU, id: 0 }, form.data_type(this.item_size));
-        let (tensor, kept) = Kept::tensor(&source.memory, source.address, device, data_type, &source.shape);
+        let (tensor, mut kept) =
+            Kept::tensor(&source.memory, source.address, device, data_type, &source.shape);
+        kept.pin.clone_from(&source.pin);
         let flags = u64::from(!source.memory.writable) | if copy == Some(true) { 2 } else { 0 };
         capsule(py, tensor, kept, versioned, flags)
     }
@@ -294,6 +313,7 @@ impl Array {
             item_size: self.item_size,
             shape: inner.to_vec(),
             of: self.of.clone(),
+            pin: self.pin.clone(),
         };
         Ok(Bound::new(py, part)?.into_any())
     }
@@ -367,6 +387,7 @@ pub struct Kept {
     _memory: Arc<Memory>,
     _shape: Vec<i64>,
     _strides: Vec<i64>,
+    pin: Option<Pin>,
 }
 
 impl Kept {
@@ -392,7 +413,7 @@ impl Kept {
             strides: strides.as_mut_ptr(),
             byte_offset: 0,
         };
-        (tensor, Self { _memory: memory.clone(), _shape: shape, _strides: strides })
+        (tensor, Self { _memory: memory.clone(), _shape: shape, _strides: strides, pin: None })
     }
 }
 

@@ -6,6 +6,7 @@
 //!   Values     objects of Python: a new message, or one that was decoded
 //!   View       a flat message in shared memory: a sample, or a loan
 //!   Region     a struct of a region, or a region itself, in shared memory
+//!   Edit       a struct of a region that is being written, in shared memory
 //!   Encoded    a serialized message, which is decoded when a member is asked for
 //! ```
 
@@ -20,6 +21,7 @@ use situ_schema::model::TypeId;
 use crate::errors::Kind as Error;
 use crate::hold::Hold;
 use crate::info::Info;
+use crate::region_loan::Way;
 use crate::sync::lock;
 use crate::types::{StructPlan, Types};
 
@@ -39,6 +41,8 @@ pub enum State {
     View { hold: Arc<Hold>, at: u64 },
     /// A struct of a region, which begins at this byte of the image.
     Region { hold: Arc<Hold>, at: u64, versions: RegionVersions },
+    /// A struct of a region that is being written, or the region itself.
+    Edit { hold: Arc<Hold>, way: Way },
     /// A message that is not decoded yet.
     Encoded { hold: Arc<Hold> },
 }
@@ -129,9 +133,10 @@ impl Struct {
     /// The hold of the memory in which it lies, if it lies in one.
     pub fn hold(&self) -> Option<Arc<Hold>> {
         match &lock(&self.content).as_ref()?.state {
-            State::View { hold, .. } | State::Region { hold, .. } | State::Encoded { hold } => {
-                Some(hold.clone())
-            }
+            State::View { hold, .. }
+            | State::Region { hold, .. }
+            | State::Edit { hold, .. }
+            | State::Encoded { hold } => Some(hold.clone()),
             State::Values { .. } => None,
         }
     }

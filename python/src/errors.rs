@@ -21,6 +21,8 @@ pub enum Kind {
     Register,
     /// A message cannot be published.
     Publish,
+    /// The room of a region that is written is used up.
+    RegionFull,
     /// A message cannot be taken.
     Take,
     /// The subscriber holds as many messages as it may.
@@ -52,6 +54,7 @@ impl Kind {
             Self::Malformed => "MalformedError",
             Self::Register => "RegisterError",
             Self::Publish => "PublishError",
+            Self::RegionFull => "RegionFullError",
             Self::Take => "TakeError",
             Self::Held => "HeldError",
             Self::Released => "ReleasedError",

@@ -24,6 +24,7 @@ use crate::device::{DeviceBody, TIMEOUT, keep_until_passed};
 use crate::errors::Kind;
 use crate::port::Port;
 use crate::process;
+use crate::region_loan::RegionLoan;
 use crate::sync::lock;
 
 /// The owner of the bytes.
@@ -32,6 +33,8 @@ pub enum Owner {
     Sample(RawSample),
     /// A message that is being written. The loan is taken out when it is published.
     Loan(Arc<Port>, Mutex<Option<DetachedLoan>>),
+    /// A region that is being written. It is taken out when it is published.
+    Region(Mutex<Option<Box<RegionLoan>>>),
     /// A request or a reply that is being written. The loan is taken out when it is sent.
     Service(Mutex<Option<Box<dyn ServiceLoan>>>),
     /// Private bytes: one allocation, the body behind the head.
@@ -51,7 +54,8 @@ impl Drop for Owner {
                     loan.take_back();
                 }
             }
-            Self::Sample(_) | Self::Bytes(_) => {}
+            // A region gives its memory back itself.
+            Self::Sample(_) | Self::Region(_) | Self::Bytes(_) => {}
         }
     }
 }
@@ -126,6 +130,26 @@ impl Memory {
         Arc::new(Self { head, head_size, body, body_size, writable: true, owner, device, taken: None })
     }
 
+    /// The memory of a region that is lent. Its place and its size are the region's.
+    pub fn of_region(loan: RegionLoan) -> Arc<Self> {
+        let nothing = std::ptr::NonNull::dangling().as_ptr();
+        Arc::new(Self {
+            head: nothing,
+            head_size: 0,
+            body: nothing,
+            body_size: 0,
+            writable: true,
+            owner: Owner::Region(Mutex::new(Some(Box::new(loan)))),
+            device: None,
+            taken: None,
+        })
+    }
+
+    /// The region that is being written, if it is one.
+    pub fn region(&self) -> Option<&Mutex<Option<Box<RegionLoan>>>> {
+        if let Owner::Region(loan) = &self.owner { Some(loan) } else { None }
+    }
+
     /// The memory of a request or a reply that is lent.
     pub fn of_service(
         loan: Box<dyn ServiceLoan>,
@@ -177,6 +201,13 @@ impl Memory {
 
     /// The body.
     pub fn body(&self) -> &[u8] {
+        if let Owner::Region(loan) = &self.owner {
+            let extent = lock(loan).as_ref().map(|loan| (loan.bytes().as_ptr(), loan.bytes().len()));
+            let Some((image, size)) = extent else { return &[] };
+            // SAFETY: the region grows in place, and lives as long as the memory: who takes it out has the
+            // only reference to the memory. The GIL orders reads and changes of this process.
+            return unsafe { std::slice::from_raw_parts(image, size) };
+        }
         // SAFETY: as for `head`; an absent body is empty.
         unsafe { std::slice::from_raw_parts(self.body, self.body_size) }
     }

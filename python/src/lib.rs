@@ -12,6 +12,8 @@
 //!     encode         the bytes of messages that are sent
 //!     view           flat messages, read and written in place; list_view their sequences
 //!     region         regions, read in place
+//!     edit           regions, written in place; edit_list and edit_map their containers
+//!     region_loan    a region that is lent: where its parts are, and what views of them are stale
 //!     convert        values from objects of Python; objects the other way; union the values of unions
 //!     content        where the content of a message is
 //!     array          numbers in a message's memory, for numpy and DLPack
@@ -33,6 +35,9 @@ mod content;
 mod convert;
 mod device;
 mod device_array;
+mod edit;
+mod edit_list;
+mod edit_map;
 mod encode;
 mod endpoint;
 mod errors;
@@ -50,6 +55,7 @@ mod qos;
 mod record;
 mod record_bus;
 mod region;
+mod region_loan;
 mod schema;
 mod service;
 mod service_loan;
@@ -104,6 +110,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<region::RegionList>()?;
     module.add_class::<region::RegionMap>()?;
     region::register(module.py())?;
+    module.add_class::<edit::EditList>()?;
+    module.add_class::<edit::EditMap>()?;
+    module.add_class::<edit::EditSet>()?;
+    edit::register(module.py())?;
     module.add_class::<wait_set::GuardHandle>()?;
     module.add_class::<wait_set::TimerHandle>()?;
     module.add_class::<wait_set::WaitSetHandle>()?;

@@ -14,6 +14,7 @@ use crate::array::Array;
 use crate::content::{Content, State, Struct, View, instantiate};
 use crate::convert::{default_record, no_member, to_member_value, to_struct_value};
 use crate::device::{adopted, handle_of};
+use crate::edit::Spot;
 use crate::errors::Kind as Error;
 use crate::hold::{Hold, Memory, Owner};
 use crate::info::{Info, info_of};
@@ -65,6 +66,7 @@ enum Reach {
     Object(Py<PyAny>),
     Memory(View, u64),
     Region(Region, u64),
+    Edit(Spot),
 }
 
 impl Struct {
@@ -116,6 +118,11 @@ impl Struct {
                         let view = View { types: content.types.clone(), hold: hold.clone() };
                         return Ok((Reach::Region(Region { view, versions: versions.clone() }, *at), plan));
                     }
+                    State::Edit { hold, way } => {
+                        let view = View { types: content.types.clone(), hold: hold.clone() };
+                        let name = content.types.schema.name(plan.id).to_string();
+                        return Ok((Reach::Edit(Spot { view, way: way.clone(), name }), plan));
+                    }
                     State::Encoded { .. } => {}
                 }
             }
@@ -133,6 +140,7 @@ impl Struct {
                 Access { py, view: &view, memory: &memory, name: &member.name }.member(member, at)
             }
             Reach::Region(region, at) => region.member(py, plan.id, index, at),
+            Reach::Edit(spot) => spot.get_member(py, &plan, index),
             Reach::Object(object) => {
                 let object = object.into_bound(py);
                 if !object.is_instance_of::<Array>() {
@@ -166,6 +174,7 @@ impl Struct {
                     format!("`{}` lies in a region, which is read-only: change a `copy()`", member.name);
                 Err(Error::Conversion.error(py, text))
             }
+            Reach::Edit(spot) => spot.set_member(py, &plan, index, object),
             Reach::Object(_) => {
                 let (types, _) = self.plan(py)?;
                 let value = to_member_value(py, &types, member, object).map_err(|fail| fail.raise(py))?;
@@ -184,7 +193,11 @@ impl Struct {
     fn is_root(&self, py: Python<'_>) -> PyResult<bool> {
         let (types, plan) = self.plan(py)?;
         let is_first = self.view().is_none_or(|(_, at)| at == 0);
-        Ok(types.root == plan.id && is_first && self.region().is_none_or(|(_, at)| at == RegionView::ROOT))
+        if let Some(spot) = self.spot() {
+            return Ok(spot.way.steps.is_empty());
+        }
+        let is_first = is_first && self.region(py)?.is_none_or(|(_, at)| at == RegionView::ROOT);
+        Ok(types.root == plan.id && is_first)
     }
 
     fn lender(&self, py: Python<'_>) -> Option<Py<PyAny>> {
@@ -203,7 +216,9 @@ impl Struct {
 
     fn is_loan(&self) -> bool {
         let loan = |hold: Arc<Hold>| {
-            Python::attach(|py| hold.memory(py).is_ok_and(|it| matches!(it.owner, Owner::Loan(..))))
+            Python::attach(|py| {
+                hold.memory(py).is_ok_and(|it| matches!(it.owner, Owner::Loan(..) | Owner::Region(_)))
+            })
         };
         self.hold().is_some_and(loan)
     }
@@ -296,6 +311,7 @@ impl Struct {
         match reach {
             Reach::Object(object) => Ok(object.into_bound(py)),
             Reach::Region(region, at) => region.array(py, plan.id, index, at),
+            Reach::Edit(spot) => spot.array_of(py, &plan, index),
             Reach::Memory(view, at) => {
                 let memory = view.hold.memory(py)?;
                 let access = Access { py, view: &view, memory: &memory, name };
@@ -307,6 +323,49 @@ impl Struct {
                     None => Err(Error::Conversion.error(py, format!("`{name}` has no numbers in an array"))),
                 }
             }
+        }
+    }
+
+    /// A sequence or array of numbers in a region that is being written, as a list that can grow. As an
+    /// attribute it is an array.
+    fn list<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let index = self.find(py, name)?;
+        match self.reach(py, index)? {
+            (Reach::Edit(spot), plan) => spot.list_of(py, &plan, index),
+            _ => {
+                let text =
+                    "only loans of regions have lists that grow: `publisher.loan()` of an `@region` type";
+                Err(Error::Conversion.error(py, text))
+            }
+        }
+    }
+
+    /// A copy of the live image of the region in which it lies.
+    fn _image<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        match self.region(py)? {
+            Some((region, _)) => Ok(PyBytes::new(py, region.view.hold.memory(py)?.body())),
+            None => Err(Error::Conversion.error(py, "the message lies in no region")),
+        }
+    }
+
+    /// In a region that is being written: lets the shared link `name` lead to the value of the link
+    /// `other_name` of `other`, a struct of the same message. Both then show changes of it. Without
+    /// `other_name`, it is the member of the same name.
+    #[pyo3(signature = (name, other, other_name = None))]
+    fn share(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        other: &Bound<'_, Self>,
+        other_name: Option<&str>,
+    ) -> PyResult<()> {
+        let index = self.find(py, name)?;
+        let other_index = other.get().find(py, other_name.unwrap_or(name))?;
+        match (self.reach(py, index)?, other.get().reach(py, other_index)?) {
+            ((Reach::Edit(to), plan), (Reach::Edit(from), other_plan)) => {
+                to.share(py, (&plan, index), &from, (&other_plan, other_index))
+            }
+            _ => Err(Error::Conversion.error(py, "only loans of regions have links that share values")),
         }
     }
 
@@ -366,6 +425,11 @@ impl Struct {
         };
         match hold.take(PUBLISHED) {
             Ok(memory) => {
+                if let Some(region) = memory.region() {
+                    let region = lock(region).take();
+                    let Some((port, Some(loan))) = region.map(|region| region.finish()) else { return Ok(0) };
+                    return port.publish(py, loan, None);
+                }
                 let Owner::Loan(port, loan) = &memory.owner else { return Ok(0) };
                 let loan = lock(loan).take();
                 drop(memory.device.as_ref().map(|device| device.take_streams()));

@@ -4,7 +4,7 @@
 //! time uses it. A thread that waits for room gives the GIL away, and returns the lock before it takes the
 //! GIL again, so no two threads wait for each other.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ pub struct Port {
     process: Process,
     /// What it is, for errors.
     what: String,
+    /// The size with which the next region is lent: that of the last ones.
+    region_size: AtomicUsize,
     may_wait: bool,
     when_full: WhenFull,
     /// How long it waits for room. `None`: for ever.
@@ -46,6 +48,7 @@ impl Port {
             raw: Mutex::new(Some(raw)),
             returned,
             has_returned,
+            region_size: AtomicUsize::new(1024),
             process: Process::this(),
             what,
             when_full,
@@ -81,6 +84,55 @@ impl Port {
             })
         })?;
         lent.map(Sent::into_inner).map_err(|error| loan_error(py, &error))
+    }
+
+    /// Lends a region that grows in place up to `room` bytes, and fills it. `fill` must not call Python.
+    pub fn lend_growing(
+        &self,
+        py: Python<'_>,
+        room: usize,
+        fill: impl FnOnce(&mut RawLoan<'_>) + Send,
+    ) -> PyResult<DetachedLoan> {
+        let size = self.region_size.load(Ordering::Relaxed).min(room);
+        let lent = self.with(py, |raw| {
+            self.drop_returned(raw);
+            raw.loan_growing(size, room).map(|mut loan| {
+                fill(&mut loan);
+                Sent(loan.detach())
+            })
+        })?;
+        lent.map(Sent::into_inner).map_err(|error| loan_error(py, &error))
+    }
+
+    /// Notes how much memory a region needed. The next one gets as much, which shrinks by an eighth of the
+    /// difference.
+    pub fn learn(&self, needed: usize) {
+        let before = self.region_size.load(Ordering::Relaxed);
+        let next = if needed > before { needed } else { before - (before - needed) / 8 };
+        self.region_size.store(next.max(1024), Ordering::Relaxed);
+    }
+
+    /// Changes a loan of this publisher. `None` if the publisher is closed. The GIL may be held: a thread
+    /// that has the lock never waits for the GIL.
+    pub fn change<R>(
+        &self,
+        loan: DetachedLoan,
+        change: impl FnOnce(&mut RawLoan<'_>) -> R,
+    ) -> (DetachedLoan, Option<R>) {
+        match &*lock(&self.raw) {
+            Some(raw) => {
+                // SAFETY: the loan is one of this publisher, which its owner keeps together.
+                let mut loan = unsafe { raw.attach(loan) };
+                let changed = change(&mut loan);
+                (loan.detach(), Some(changed))
+            }
+            None => (loan, None),
+        }
+    }
+
+    /// An error in a forked child, where the memory is the parent's.
+    pub fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.process.check(py, &self.what)
     }
 
     /// Publishes a loan of this publisher. If a stream writes it, the stream completes it.

@@ -2,15 +2,20 @@
 
 use std::sync::{Arc, Mutex};
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use situ_bus::{Encoding, RawPublisher};
+use situ_bus::{Encoding, GROWING_ROOM, RawPublisher};
 use situ_memory::HOST;
+use situ_region::{MAX_SIZE, total_for};
+use situ_schema::dynamic::{RegionTypes, set_in_region};
+use situ_schema::model::Type;
 
 use crate::array::helpers;
 use crate::content::{State, Struct, instantiate};
-use crate::convert::array_by_dlpack;
+use crate::convert::{array_by_dlpack, to_struct_value};
 use crate::device::{DeviceBody, release_passed};
+use crate::edit::problem_error;
 use crate::encode::encode;
 use crate::errors::Kind as Error;
 use crate::events::EventHandle;
@@ -20,6 +25,7 @@ use crate::node::NodeHandle;
 use crate::port::{Port, loan_error};
 use crate::process;
 use crate::qos;
+use crate::region_loan::{PortMemory, RegionLoan};
 use crate::sync::lock;
 use crate::template::Template;
 use crate::types::{Kind, TypeHandle, Types};
@@ -34,7 +40,12 @@ pub struct PublisherHandle {
     user_header: usize,
     is_on_device: bool,
     template: Option<Template>,
+    /// The types of its regions, if it publishes them.
+    region: Option<Arc<RegionTypes>>,
 }
+
+/// The size up to which regions grow by default: their memory then has `GROWING_ROOM` bytes.
+const ROOM: u32 = (GROWING_ROOM / 129 * 128) as u32;
 
 impl PublisherHandle {
     /// The shared publisher, if it is open.
@@ -93,6 +104,79 @@ impl PublisherHandle {
         instantiate(py, &self.types, self.types.root, state)
     }
 
+    /// Begins a region in lent memory, which may have `room` bytes.
+    fn begin_region(
+        &self,
+        py: Python<'_>,
+        types: &Arc<RegionTypes>,
+        room: Option<u64>,
+        header: &[u8],
+    ) -> PyResult<RegionLoan> {
+        let port = self.port(py)?;
+        let limit = match room {
+            None => ROOM,
+            Some(room) => u32::try_from(room).ok().filter(|room| *room <= MAX_SIZE).ok_or_else(|| {
+                Error::Publish.error(py, format!("a region has at most {MAX_SIZE} bytes, not {room}"))
+            })?,
+        };
+        // A new region has room at least.
+        let first = types.types().size(types.types().root()).unwrap_or(0).saturating_add(4096);
+        let loan = port.lend_growing(py, total_for(limit.max(first).min(MAX_SIZE)), |loan| {
+            loan.user_header_mut()[..header.len()].copy_from_slice(header);
+        })?;
+        let memory = PortMemory { port, loan: Some(loan) };
+        RegionLoan::begin(&self.types.schema, self.types.root, types.clone(), memory, limit)
+            .map_err(|error| Error::Publish.error(py, error))
+    }
+
+    /// Lends a region that is written in place.
+    fn lend_region<'py>(
+        &self,
+        py: Python<'py>,
+        types: &Arc<RegionTypes>,
+        sizes: Option<&Bound<'py, PyDict>>,
+        user_header: Option<Vec<u8>>,
+    ) -> PyResult<Bound<'py, Struct>> {
+        let header = self.header(py, user_header)?;
+        let mut room = None;
+        for (name, value) in sizes.into_iter().flatten() {
+            if name.extract::<String>()? != "room" {
+                let text = format!(
+                    "messages of topic {:?} grow as they are written: only `room` is given",
+                    self.topic
+                );
+                return Err(PyTypeError::new_err(text));
+            }
+            room = Some(value.extract()?);
+        }
+        let region = self.begin_region(py, types, room, &header)?;
+        let way = region.root();
+        let state = State::Edit { hold: Hold::new(Memory::of_region(region)), way };
+        instantiate(py, &self.types, self.types.root, state)
+    }
+
+    /// Publishes a value as a region.
+    fn send_region(
+        &self,
+        py: Python<'_>,
+        types: &Arc<RegionTypes>,
+        message: &Bound<'_, PyAny>,
+        header: &[u8],
+    ) -> PyResult<u64> {
+        let value = to_struct_value(py, &self.types, self.types.root, message)?;
+        let mut region = self.begin_region(py, types, None, header)?;
+        let (ty, root) = (Type::Named(self.types.root), region.root());
+        let set = region
+            .edit(&root)
+            .and_then(|root| set_in_region(&self.types.schema, root, &ty, &value).map_err(Into::into));
+        let name = self.types.schema.name(self.types.root);
+        set.map_err(|problem| problem_error(py, name.as_str(), problem, region.bytes().len()))?;
+        match region.finish() {
+            (port, Some(loan)) => port.publish(py, loan, None),
+            (_, None) => Ok(0),
+        }
+    }
+
     /// Copies a message that is encoded already.
     fn send(&self, py: Python<'_>, head: &[u8], align: usize, body: &[u8], header: &[u8]) -> PyResult<u64> {
         let port = self.port(py)?;
@@ -118,20 +202,29 @@ impl PublisherHandle {
 
 #[pymethods]
 impl PublisherHandle {
-    /// Joins a topic. `flat`: publishes flat messages.
+    /// Joins a topic. `storage`: the form of its messages, `flat`, `region` or `cdr`.
     #[new]
-    #[pyo3(signature = (node, topic, handle, flat, user_header, options))]
+    #[pyo3(signature = (node, topic, handle, storage, user_header, options))]
     fn new(
         py: Python<'_>,
         node: &NodeHandle,
         topic: &str,
         handle: &TypeHandle,
-        flat: bool,
+        storage: &str,
         user_header: u32,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let node = node.node(py)?;
-        let description = handle.describe(flat, user_header);
+        let region = if storage == "region" {
+            let types = RegionTypes::of(&handle.types.schema, handle.id);
+            Some(Arc::new(types.map_err(|error| Error::Schema.error(py, error))?))
+        } else {
+            None
+        };
+        let description = match &region {
+            Some(types) => handle.describe_region(types, user_header),
+            None => handle.describe(storage == "flat", user_header),
+        };
         let ((qos, limit), placement) = (qos::of_publisher(options)?, qos::placement(options)?);
         let raw =
             process::detached(py, || RawPublisher::create_in(&node, topic, &description, qos, &placement));
@@ -148,6 +241,7 @@ impl PublisherHandle {
             encoding: description.encoding,
             topic: topic.to_owned(),
             template,
+            region,
         })
     }
 
@@ -163,7 +257,7 @@ impl PublisherHandle {
         TypeHandle::new(self.types.clone(), self.types.root)
     }
 
-    /// `flat`, or `xcdr1` for serialized messages.
+    /// `flat`, `region`, or `xcdr1` for serialized messages.
     #[getter]
     fn encoding(&self) -> &'static str {
         encoding_name(self.encoding)
@@ -250,6 +344,12 @@ impl PublisherHandle {
     /// >>> with publisher.loan() as out:
     /// ...     out.x = 1.5
     ///
+    /// A region grows as it is written, up to `room` bytes (about 254 MiB without it, of which only what is
+    /// used takes memory):
+    ///
+    /// >>> with regions.loan(room=1 << 20) as out:
+    /// ...     out.names.append("a name")
+    ///
     /// Arrays of the message must be gone when it is published. A name that keeps one is an error
     /// (`BorrowedError`), because the array could change the message afterwards.
     #[pyo3(signature = (*, user_header = None, **sizes))]
@@ -261,6 +361,9 @@ impl PublisherHandle {
         let (py, this) = (slf.py(), slf.get());
         if this.encoding == Encoding::Flat {
             return this.lend(py, sizes, user_header).map(Bound::into_any);
+        }
+        if let Some(types) = &this.region {
+            return this.lend_region(py, types, sizes, user_header).map(Bound::into_any);
         }
         slf.call_method1("_loan_of_objects", (sizes,))
     }
@@ -283,6 +386,9 @@ impl PublisherHandle {
         user_header: Option<Vec<u8>>,
     ) -> PyResult<u64> {
         let header = self.header(py, user_header)?;
+        if let Some(types) = &self.region {
+            return self.send_region(py, types, message, &header);
+        }
         let (types, id) = (&self.types, self.types.root);
         // A flat message of the same type is copied as it is.
         if self.encoding == Encoding::Flat

@@ -199,22 +199,28 @@ impl Region {
 }
 
 impl Struct {
-    /// The region in which it lies, and where it begins.
-    pub fn region(&self) -> Option<(Region, u64)> {
+    /// The region in which it lies, and where it begins. Of a region that is being written, these are its
+    /// present bytes.
+    pub fn region(&self, py: Python<'_>) -> PyResult<Option<(Region, u64)>> {
+        if let Some(spot) = self.spot() {
+            let (at, versions) =
+                spot.with(py, |loan| Ok((loan.place(&spot.way)?, loan.versions().clone())))?;
+            return Ok(Some((Region { view: spot.view, versions }, at)));
+        }
         let content = lock(&self.content);
-        let content = content.as_ref()?;
-        match &content.state {
+        let Some(content) = content.as_ref() else { return Ok(None) };
+        Ok(match &content.state {
             State::Region { hold, at, versions } => {
                 let view = View { types: content.types.clone(), hold: hold.clone() };
                 Some((Region { view, versions: versions.clone() }, *at))
             }
             _ => None,
-        }
+        })
     }
 
     /// Its content as a value, if it is a struct of this type in a region.
     pub fn region_value(&self, py: Python<'_>, types: &Arc<Types>, id: TypeId) -> PyResult<Option<Value>> {
-        let Some((region, at)) = self.region() else { return Ok(None) };
+        let Some((region, at)) = self.region(py)? else { return Ok(None) };
         let (own, plan) = self.plan(py)?;
         let is_same = Arc::ptr_eq(&own, types) && plan.id == id;
         if is_same { region.decode(py, id, at).map(Some) } else { Ok(None) }
@@ -223,7 +229,7 @@ impl Struct {
     /// All of a struct of a region as objects. Regions may have cycles; reading a whole one has limits, and
     /// the objects have none.
     pub fn of_region<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some((region, at)) = self.region() else { return Ok(None) };
+        let Some((region, at)) = self.region(py)? else { return Ok(None) };
         let (types, plan) = self.plan(py)?;
         let value = region.decode(py, plan.id, at)?;
         to_object(py, &types, &types.part(&Type::Named(plan.id)), &value).map(Some)

@@ -10,7 +10,7 @@ use situ_schema::dynamic::{RegionVersions, RegionView};
 use situ_schema::model::{Interface, Kind, Literal, Primitive, Type, TypeId};
 use situ_schema::{Format, Loader, Schema, dynamic};
 
-use crate::content::{State, instantiate};
+use crate::content::{State, Struct, instantiate};
 use crate::convert::to_struct_value;
 use crate::errors::Kind as Error;
 use crate::hold::{Hold, Memory};
@@ -82,6 +82,42 @@ impl TypeHandle {
     #[getter]
     fn is_flat(&self) -> bool {
         self.types.schema.is_flat(self.id)
+    }
+
+    /// Whether it is marked `@region`: its messages are regions by default.
+    #[getter]
+    fn is_region(&self) -> bool {
+        let schema = &self.types.schema;
+        schema.definition(self.id).kind.as_struct().is_some_and(|it| it.region) && schema.has_region(self.id)
+    }
+
+    /// Whether it has a region form.
+    #[getter]
+    fn has_region(&self) -> bool {
+        self.types.schema.has_region(self.id)
+    }
+
+    /// Checks the image of a region, every byte of it. Raises `MalformedError`.
+    fn check_region(&self, py: Python<'_>, image: &[u8]) -> PyResult<()> {
+        let checked = dynamic::check_region(&self.types.schema, self.id, image);
+        checked.map(drop).map_err(|error| Error::Malformed.error(py, error))
+    }
+
+    /// The canonical image of a message's region: equal values have equal bytes. Of a region that is being
+    /// written, its links keep sharing their values.
+    fn to_region<'py>(&self, py: Python<'py>, message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        if let Ok(message) = message.cast::<Struct>()
+            && let Some(spot) = message.get().spot()
+            && spot.way.steps.is_empty()
+            && Arc::ptr_eq(&spot.view.types, &self.types)
+        {
+            let image = spot.with(py, |loan| Ok(loan.canonical()))?;
+            return Ok(PyBytes::new(py, &image));
+        }
+        let value = to_struct_value(py, &self.types, self.id, message)?;
+        let image = dynamic::to_region(&self.types.schema, self.id, &value)
+            .map_err(|error| Error::Conversion.error(py, error))?;
+        Ok(PyBytes::new(py, &image))
     }
 
     /// The size of the head of a flat message; `None` if there is none.

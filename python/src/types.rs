@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyModule, PyType};
 use situ_bus::{Encoding, TypeDescription};
-use situ_schema::dynamic::{StructMember, region_members};
+use situ_schema::dynamic::{RegionTypes, StructMember, region_members};
 use situ_schema::model::{self, Member, Primitive, Type, TypeId};
 use situ_schema::{Extent, Schema};
 
@@ -53,6 +53,16 @@ impl TypeHandle {
             encoding: if flat { Encoding::Flat } else { Encoding::Xcdr1 },
             fixed_size: size.and_then(|it| it.extent.size.try_into().ok()).unwrap_or_default(),
             user_header_size,
+        }
+    }
+
+    /// The type as a participant registers it that publishes regions.
+    pub fn describe_region(&self, types: &RegionTypes, user_header_size: u32) -> TypeDescription {
+        TypeDescription {
+            encoding: Encoding::Region,
+            layout_hash: types.types().layout_hash(),
+            fixed_size: 0,
+            ..self.describe(false, user_header_size)
         }
     }
 

@@ -346,7 +346,7 @@ pub struct DetachedLoan {
 impl DetachedLoan {
     /// The body and its size if it lies in the slot, otherwise null and 0.
     #[inline]
-    pub(crate) fn body_in_slot(&self) -> (*mut u8, usize) {
+    pub fn body_in_slot(&self) -> (*mut u8, usize) {
         if self.body_pool == BODY_IN_SLOT {
             (self.memory.wrapping_add(self.body_offset), self.body_size)
         } else {

@@ -20,14 +20,7 @@ pub(crate) fn first<E: Element>(of: E) -> u32 {
 
 /// The greatest number of elements of a node.
 pub(crate) fn most<E: Element>(of: E) -> u32 {
-    let count = (256 - first(of)) / of.size();
-    if count < 8 {
-        8
-    } else if count > 63 {
-        63
-    } else {
-        count
-    }
+    ((256 - first(of)) / of.size()).clamp(8, 63)
 }
 
 /// The smallest capacity of a node other than the root, and the fewest elements that remain in a node if

@@ -256,9 +256,14 @@ impl<'a> RegionView<'a> {
         Ok(Places::Listed(self.reader.places(lookup, entry, at)?.into()))
     }
 
-    fn whole(&mut self, schema_type: &Type, ty: &RegionType, at: u64) -> Outcome<RegionPart> {
+    /// All of a value of a type of the schema, which is `ty` in regions, at a place.
+    pub fn value(&mut self, schema_type: &Type, ty: &RegionType, at: u64) -> Outcome<Value> {
         let value = self.reader.value(ty, at)?;
-        Ok(RegionPart::Value(self.reader.as_schema_has_it(schema_type, value)))
+        Ok(self.reader.as_schema_has_it(schema_type, value))
+    }
+
+    fn whole(&mut self, schema_type: &Type, ty: &RegionType, at: u64) -> Outcome<RegionPart> {
+        Ok(RegionPart::Value(self.value(schema_type, ty, at)?))
     }
 
     fn union(&mut self, id: TypeId, at: u64) -> Outcome<RegionPart> {
