@@ -15,7 +15,26 @@ M = TypeVar("M")
 
 
 class Publisher(_native.Publisher, Closing, Generic[M]):
-    """A publisher of a topic. `Node.publisher` makes it."""
+    """A publisher of a topic. `Node.publisher` makes it.
+
+    Messages of `@region` types grow as they are written, in the memory where they are read:
+
+    >>> with teams.loan() as out:
+    ...     out.names.extend(["Adam", "Eve"])
+    ...     out.ages.update(Adam=41, Eve=42)
+    ...     del out.ages["Adam"]
+    ...     out.names.insert(0, "a name of any length")
+    ...     out
+    Team(name='', names=['a name of any length', 'Adam', 'Eve'], ages={'Eve': 42})
+
+    `room` limits how large a message may become:
+
+    >>> with teams.loan(room=4096) as out:
+    ...     out.names.extend(["a name of some length"] * 1000)
+    Traceback (most recent call last):
+    ...
+    situ._errors.RegionFullError: `names`: the loan's region is full: it may have 4096 bytes, ...
+    """
 
     if TYPE_CHECKING:
 

@@ -87,9 +87,11 @@ def test_docstrings(module, root):
     with situ.Node("documented") as node:
         publisher = node.publisher("p", type="t::Point", schema=schema)
         subscriber = node.subscriber("p")
+        team = situ.Schema(text="@region struct Team { string name; sequence<string> names; map<string, long> ages; };")
+        teams = node.publisher("teams", type="Team", schema=team)
         waits = situ.WaitSet(node)
         waits.attach(subscriber)
-        names = dict(situ=situ, node=node, publisher=publisher, subscriber=subscriber, waits=waits, Point=schema.find("t/Point").cls)
+        names = dict(situ=situ, node=node, teams=teams, publisher=publisher, subscriber=subscriber, waits=waits, Point=schema.find("t/Point").cls)
         finder = doctest.DocTestFinder()
         for test in finder.find(module, module.__name__, extraglobs=names):
             while (message := subscriber.take()) is not None:
@@ -118,8 +120,8 @@ def test_the_page_of_the_book(root, tmp_path, monkeypatch):
         found = re.search(r"`([\w./]+\.(?:py|idl|srv))`:$", lines[-1]) if lines else None
         if found:
             files[found.group(1)] = code.partition("\n")[2]
-    programs = {"publisher.py", "subscriber.py", "server.py", "client.py", "till_server.py", "till_client.py"}
-    assert set(files) == programs | {"robot.idl", "calc/srv/Add.srv", "typed.py", "till.idl"}
+    programs = {"publisher.py", "subscriber.py", "server.py", "client.py", "till_server.py", "till_client.py", "board.py"}
+    assert set(files) == programs | {"robot.idl", "calc/srv/Add.srv", "typed.py", "till.idl", "team.idl"}
     for name, body in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(body)
@@ -134,6 +136,8 @@ def test_the_page_of_the_book(root, tmp_path, monkeypatch):
             process.wait()
 
     assert "1080 rays" in output("publisher.py", "subscriber.py")
+    board = subprocess.run([sys.executable, "board.py"], cwd=tmp_path, timeout=100, capture_output=True, text=True, check=True)
+    assert board.stdout == "draw [1.0, 2.5] {'Adam': 0, 'Eve': 3} 101\n"
     assert output("server.py", "client.py") == "3\n"
     assert output("till_server.py", "till_client.py") == "1.5 3.5\nClosedError Adam is too late\n"
     if COMMAND:
