@@ -218,3 +218,14 @@ fn interfaces_are_classes_with_clients() {
         assert!(stub.contains(lines), "{lines}\n{stub}");
     }
 }
+
+#[test]
+fn containers_of_regions_can_be_changed() {
+    let text = "module m { @region struct R { sequence<string> names; map<string, long> ages; }; };";
+    let stub = text_of(&files(&Options::new(Language::Python), text), "m/__init__.pyi");
+    assert!(stub.contains("names: _generated.Field[_t.MutableSequence[str], _t.Iterable[str]]"), "{stub}");
+    assert!(
+        stub.contains("ages: _generated.Field[_t.MutableMapping[str, int], _t.Mapping[str, int]]"),
+        "{stub}"
+    );
+}

@@ -139,7 +139,12 @@ impl<'a, 's> Words<'a, 's> {
             Type::Sequence { element, .. } => self.sequence(element, storage),
             Type::Map { key, value, .. } => {
                 let (key, value) = (self.value(key, storage), self.value(value, storage));
-                let kind = if storage == Storage::Heap { "_t.Dict" } else { "_t.Mapping" };
+                let kind = match storage {
+                    Storage::Heap => "_t.Dict",
+                    Storage::Flat => "_t.Mapping",
+                    // In loans they can be changed.
+                    Storage::Region => "_t.MutableMapping",
+                };
                 Seen::of(
                     format!("{kind}[{}, {}]", key.read, value.read),
                     format!("_t.Mapping[{}, {}]", self.key(&key.written), value.written),
@@ -188,7 +193,7 @@ impl<'a, 's> Words<'a, 's> {
         let kind = match storage {
             Storage::Heap => "_t.List",
             Storage::Flat => "_situ.ListView",
-            Storage::Region => "_t.Sequence",
+            Storage::Region => "_t.MutableSequence",
         };
         Seen::of(format!("{kind}[{}]", element.read), format!("_t.Iterable[{}]", element.written))
     }
