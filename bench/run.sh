@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the benchmark quietly and runs it. Environment:
-#   TABLE  hop, inprocess, fanout, scale, wake, executor, service, throughput, setup, bounded, domains, graphs, region,
-#          protobuf, conversion, conversion-ros, record, rmw or python; empty: all of them but record, rmw and python
+#   TABLE  hop, inprocess, fanout, scale, wake, executor, service, bridge, throughput, setup, bounded, domains, graphs,
+#          region, protobuf, conversion, conversion-ros, record, rmw or python; empty: all of them but bridge, record,
+#          rmw and python
 #   JSON   not empty: one JSON object a line and nothing else on standard output
 #   FULL   not empty: measure longer
 # All other output goes to standard error.
@@ -41,6 +42,7 @@ case $table in
       echo "protobuf: cannot build perfetto-sdk; builds without it" >&2
       cargo build --release --quiet >&2
     } ;;
+  bridge) cargo build --release --quiet --features bridge >&2 ;;
   *) cargo build --release --quiet >&2 ;;
 esac
 case $table in

@@ -139,6 +139,8 @@ def environment(system, folder):
     else:
         # The program is linked with rcl, and rcl with no middleware: this one comes with the packages.
         variables.update(RMW_IMPLEMENTATION='rmw_fastrtps_cpp')
+    if system == 'rmw_fastrtps_cpp-udp':
+        variables['FASTDDS_BUILTIN_TRANSPORTS'] = 'UDPv4'
     if system == 'rmw_fastrtps_cpp-tuned':
         profiles = str(FOLDER / 'tuned.xml')
         variables.update(FASTDDS_DEFAULT_PROFILES_FILE=profiles, FASTRTPS_DEFAULT_PROFILES_FILE=profiles,

@@ -6,6 +6,8 @@ mod clock;
 mod context;
 mod driver;
 mod failure;
+#[cfg(feature = "bridge")]
+mod network;
 #[allow(dead_code, reason = "not all of the generated code is used")]
 mod messages {
     //! Generated from messages.idl.
@@ -65,6 +67,9 @@ enum Command {
     Executor(RunArgs),
     /// Requests and replies between two processes.
     Service(RunArgs),
+    /// Messages to another machine, through two bridges and by plain Zenoh.
+    #[cfg(feature = "bridge")]
+    Bridge(RunArgs),
     /// Lossless messages a second, one way.
     Throughput(RunArgs),
     /// Time to create node, topic and ports; open files.
@@ -137,7 +142,7 @@ fn run_with(tables: &[Table], args: RunArgs, graphs: Graphs) -> Result<(), Failu
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::All(args) => run(&Table::ALL, args),
+        Command::All(args) => run(Table::ALL, args),
         Command::Hop(args) => run(&[Table::Hop], args),
         Command::Inprocess(args) => run(&[Table::Inprocess], args),
         Command::Fanout(args) => run(&[Table::Fanout], args),
@@ -145,6 +150,8 @@ fn main() -> ExitCode {
         Command::Wake(args) => run(&[Table::Wake], args),
         Command::Executor(args) => run(&[Table::Executor], args),
         Command::Service(args) => run(&[Table::Service], args),
+        #[cfg(feature = "bridge")]
+        Command::Bridge(args) => run(&[Table::Bridge], args),
         Command::Throughput(args) => run(&[Table::Throughput], args),
         Command::Setup(args) => run(&[Table::Setup], args),
         Command::Bounded(args) => run(&[Table::Bounded], args),

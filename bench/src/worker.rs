@@ -16,6 +16,8 @@ use crate::systems::situ::Situ;
 use crate::systems::situ_serialized::SituSerialized;
 use crate::systems::situ_service::SituServices;
 use crate::systems::{Kind, System};
+#[cfg(feature = "bridge")]
+use crate::tables::bridge;
 use crate::tables::{
     bounded, domains, executor, fanout, graphs, hop, inprocess, scale, service, setup, throughput, wake,
 };
@@ -54,6 +56,8 @@ pub fn main(args: &WorkerArgs) -> Result<(), Failure> {
         clock: Clock::new(),
     };
     match Kind::parse(&args.system) {
+        #[cfg(feature = "bridge")]
+        Some(kind @ (Kind::Situ | Kind::Zenoh)) if args.table == "bridge" => bridge::work(kind, context),
         Some(Kind::SituEmulated | Kind::SituVulkan | Kind::SituCuda) => match args.table.as_str() {
             "domains" => domains::play(InDomain::new(context.session.clone()), context),
             "graphs" => graphs::play(InDomain::new(context.session.clone()), context),

@@ -61,5 +61,6 @@ pub fn colour(system: Kind) -> RGBColor {
         Kind::RosidlRuntimeRsRmw => RGBColor(100, 50, 130),
         Kind::Rclcpp => RGBColor(60, 130, 60),
         Kind::Rclpy => RGBColor(44, 110, 180),
+        Kind::Zenoh => RGBColor(120, 90, 170),
     }
 }

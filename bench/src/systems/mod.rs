@@ -5,6 +5,8 @@ pub mod floor;
 pub mod iceoryx;
 pub mod iceoryx2;
 pub mod iceoryx2_service;
+#[cfg(feature = "bridge")]
+pub mod links;
 pub mod situ;
 pub mod situ_serialized;
 pub mod situ_service;
@@ -117,10 +119,12 @@ pub enum Kind {
     Rclcpp,
     /// rclpy.
     Rclpy,
+    /// Plain Zenoh.
+    Zenoh,
 }
 
 impl Kind {
-    const ALL: [Self; 49] = [
+    const ALL: [Self; 50] = [
         Self::Floor,
         Self::Situ,
         Self::SituSerialized,
@@ -170,6 +174,7 @@ impl Kind {
         Self::RosidlRuntimeRsRmw,
         Self::Rclcpp,
         Self::Rclpy,
+        Self::Zenoh,
     ];
 
     /// The name in tables and JSON.
@@ -224,6 +229,7 @@ impl Kind {
             Self::RosidlRuntimeRsRmw => "rosidl_runtime_rs-rmw",
             Self::Rclcpp => "rclcpp",
             Self::Rclpy => "rclpy",
+            Self::Zenoh => "zenoh",
         }
     }
 
@@ -281,6 +287,7 @@ impl Kind {
             | Self::RosidlRuntimeRsRmw
             | Self::Rclcpp
             | Self::Rclpy
+            | Self::Zenoh
             | Self::Iceoryx2 => None,
             Self::Iceoryx => Some("peer-iceoryx"),
             Self::CycloneDds => Some("peer-cyclonedds"),
@@ -330,6 +337,7 @@ impl Kind {
                 | Self::RosidlRuntimeRsRmw
                 | Self::Rclcpp
                 | Self::Rclpy
+                | Self::Zenoh
         )
     }
 

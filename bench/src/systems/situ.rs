@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 use std::ops::Range;
+#[cfg(feature = "bridge")]
+use std::time::Duration;
 
 use situ::bus::{Loan as BusLoan, Node, Publisher, Sample, Subscriber};
 use situ::layout::{BoundError, FlatMessage, Message as BusMessage, SequenceField};
@@ -20,6 +22,12 @@ pub struct Situ {
 }
 
 impl Situ {
+    /// On this node.
+    #[cfg(feature = "bridge")]
+    pub fn on(node: Node) -> Self {
+        Self { node }
+    }
+
     /// The node.
     pub fn node(&self) -> &Node {
         &self.node
@@ -295,6 +303,19 @@ impl Message for SituMessage {
             Self::Frame(sample) => sample.bulk(|frame| &frame.data),
             Self::Bounded(sample) => &sample.data,
         }
+    }
+}
+
+#[cfg(feature = "bridge")]
+impl SituReceiver {
+    /// Sleeps until there may be a message, at most for this time.
+    pub fn wait_at_most(&self, limit: Duration) {
+        match self {
+            Self::Tiny(subscriber) => subscriber.wait(Some(limit)),
+            Self::Small(subscriber) => subscriber.wait(Some(limit)),
+            Self::Frame(subscriber) => subscriber.wait(Some(limit)),
+            Self::Bounded(subscriber) => subscriber.wait(Some(limit)),
+        };
     }
 }
 

@@ -1,6 +1,8 @@
 //! The tables, one file each: the driver's side, and the workers'.
 
 pub mod bounded;
+#[cfg(feature = "bridge")]
+pub mod bridge;
 pub mod conversion;
 pub mod conversion_ros;
 pub mod domains;
@@ -38,6 +40,9 @@ pub enum Table {
     Executor,
     /// See [`service`].
     Service,
+    /// See [`bridge`].
+    #[cfg(feature = "bridge")]
+    Bridge,
     /// See [`throughput`].
     Throughput,
     /// See [`setup`].
@@ -60,7 +65,7 @@ pub enum Table {
 
 impl Table {
     /// All of them, in the order of printing.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: &[Self] = &[
         Self::Hop,
         Self::Inprocess,
         Self::Fanout,
@@ -68,6 +73,8 @@ impl Table {
         Self::Wake,
         Self::Executor,
         Self::Service,
+        #[cfg(feature = "bridge")]
+        Self::Bridge,
         Self::Throughput,
         Self::Setup,
         Self::Bounded,
@@ -89,6 +96,8 @@ impl Table {
             Self::Wake => ("wake", "64 B to a sleeping process, one way"),
             Self::Executor => ("executor", "64 B to a callback of an executor in another process, one way"),
             Self::Service => ("service", "a request to another process and its reply, 64 B each"),
+            #[cfg(feature = "bridge")]
+            Self::Bridge => ("bridge", "from a program on one machine to one on another, over loopback"),
             Self::Throughput => ("throughput", "lossless messages from one process to another"),
             Self::Setup => ("setup", "creating node, topic and ports in a fresh process"),
             Self::Bounded => {
@@ -121,6 +130,8 @@ impl Table {
             Self::Wake => wake::run(bench),
             Self::Executor => executor::run(bench),
             Self::Service => service::run(bench),
+            #[cfg(feature = "bridge")]
+            Self::Bridge => bridge::run(bench),
             Self::Throughput => throughput::run(bench),
             Self::Setup => setup::run(bench),
             Self::Bounded => bounded::run(bench),
