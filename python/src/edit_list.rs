@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PySequence, PySlice, PyTuple};
 use situ_region::dynamic::Step;
 use situ_schema::dynamic::{Value, insert_in_region};
+use situ_schema::model::Primitive;
 
 use crate::convert::{Fail, item_bytes, to_value};
 use crate::edit::{EditList, Spot};
@@ -148,7 +149,8 @@ impl EditList {
     fn extend(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<()> {
         self.grows(py)?;
         let item = match &self.element.kind {
-            // Only numbers that need no other check than that of their bytes.
+            // Characters may be given as text.
+            Kind::Primitive(Primitive::Char8 | Primitive::WChar) => None,
             Kind::Primitive(it) => Some(Item::number(*it)),
             _ => None,
         };

@@ -33,6 +33,7 @@ module r {
     string words[2][2];
     sequence<float> ranges;
     sequence<boolean> bits;
+    sequence<char> letters;
     sequence<Color> colors;
     sequence<Point> points;
     sequence<string> names;
@@ -285,6 +286,11 @@ def test_numbers_are_writable_arrays_of_the_loan(loan):
     assert loan.grid.tolist() == [[0, 0, 0], [0, 0, 6]]
     loan.bits, loan.colors = [True, False], [7, 1]
     assert loan.bits.tolist() == [True, False] and loan.colors.tolist() == [7, 1]
+    loan.bits |= numpy.array([False, True])
+    loan.colors[:] = [1, 0]
+    loan.letters = b"ab"
+    loan.list("letters").extend("cd")
+    assert loan.bits.tolist() == [True, True] and loan.colors.tolist() == [1, 0] and bytes(loan.letters) == b"abcd"
     # While an array of it exists, a sequence can neither move nor end.
     numbers = loan.list("ranges")
     for change in (

@@ -46,9 +46,7 @@ pub use region_check::{ImageError, MemberBytes, RegionBytes, RegionHeader, check
 pub use region_read::from_region;
 pub use region_types::{RegionTypes, RegionTypesError};
 pub use region_view::{Places, RegionPart, RegionVersions, RegionView, StructMember, region_members};
-pub use region_write::{
-    insert_in_region, key_of, region_number, set_in_region, set_key_in_region, to_region,
-};
+pub use region_write::{insert_in_region, key_of, set_in_region, set_key_in_region, to_region};
 pub use text::from_text;
 pub use value::{Numbers, Record, Value};
 

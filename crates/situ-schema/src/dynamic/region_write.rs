@@ -166,17 +166,24 @@ impl Writer<'_> {
     ) -> Outcome<()> {
         let length = check_length(value, bound)?;
         let is_number = matches!(self.schema.resolve(element), Type::Primitive(_));
+        // As many numbers are written in place, so that pinned ones can be assigned.
+        let is_same_length = |part: &PartMut<'_>| part.as_part().len() == Some(length as u32);
         match value {
             Value::Numbers(numbers)
                 if is_number && super::number(self.schema, element) == Some(numbers.primitive()) =>
             {
                 let bytes = numbers.to_bytes();
-                if part.as_part().len() == Some(length as u32) {
-                    // The same number of elements is written in place.
-                    return in_place(&mut part, &bytes);
+                if is_same_length(&part) {
+                    return Ok(part.set_elements(0, &bytes)?);
                 }
                 part.clear()?;
                 Ok(part.insert_bytes(0, &bytes)?)
+            }
+            _ if is_same_length(&part) && region_number(self.schema, element).is_some() => {
+                each(value, |index, value| {
+                    let place = part.reborrow().part(&Step::Element(index))?;
+                    self.value(place, element, value)
+                })
             }
             _ => {
                 part.clear()?;
@@ -274,11 +281,6 @@ impl Writer<'_> {
     }
 }
 
-/// Overwrites all elements of a vector of numbers, which has as many.
-fn in_place(part: &mut PartMut<'_>, bytes: &[u8]) -> Outcome<()> {
-    Ok(part.set_elements(0, bytes)?)
-}
-
 /// Calls a function with each element of a list.
 fn each(value: &Value, mut call: impl FnMut(u32, &Value) -> Outcome<()>) -> Outcome<()> {
     match value {
@@ -301,9 +303,9 @@ impl From<EditError> for WriteError {
     }
 }
 
-/// The number that elements are, if arrays of numbers show them: numbers, characters, booleans, enums and
+/// The number that elements are, if they are stored as numbers: numbers, characters, booleans, enums and
 /// bitmasks.
-pub fn region_number(schema: &Schema, element: &Type) -> Option<Primitive> {
+fn region_number(schema: &Schema, element: &Type) -> Option<Primitive> {
     match schema.resolve(element) {
         Type::Primitive(of) => Some(*of),
         Type::Named(id) => match &schema.definition(*id).kind {
