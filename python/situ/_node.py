@@ -125,10 +125,13 @@ class Node(_native.Node, Closing):
             raise ValueError(f"storage is `flat`, `region` or `cdr`, not {storage!r}")
         if storage == "flat" and not handle.is_flattable:
             raise SchemaError(f"{handle.name} has no flat form")
-        if storage is None and existing is not None:
-            storage = existing[2] if existing[2] in ("flat", "region") else "cdr"
-        elif storage is None:
+        if storage is None:
             storage = "flat" if handle.is_flat else "region" if handle.is_region else "cdr"
+            # A topic that has had no publisher yet says `flat`.
+            if existing is not None and existing[2] == "flat" and handle.is_flattable and not handle.is_region:
+                storage = "flat"
+            elif existing is not None and existing[2] != "flat":
+                storage = "region" if existing[2] == "region" else "cdr"
         header = user_header if user_header is not None else (existing[3] if existing else 0)
         made: Publisher[Any] = Publisher(self, topic, handle, storage, header, qos)
         self._endpoints.add(made)

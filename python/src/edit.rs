@@ -45,10 +45,11 @@ impl Spot {
         let memory = self.view.hold.memory(py)?;
         let gone = || Error::Released.error(py, "the loan is published, and cannot be changed any more");
         let Some(region) = memory.region() else { return Err(gone()) };
+        let port = lock(region).as_ref().map(|region| region.port().clone());
+        port.ok_or_else(gone)?.check(py)?;
         let (result, used) = {
             let mut region = lock(region);
             let Some(region) = region.as_mut() else { return Err(gone()) };
-            region.port().clone().check(py)?;
             let result = with(region);
             (result, region.bytes().len())
         };

@@ -3,6 +3,7 @@ images with the vectors of `spec/vectors` and with the check of every byte."""
 
 import collections.abc
 import gc
+import os
 import threading
 
 import pytest
@@ -597,6 +598,48 @@ def test_threads_change_one_loan(topic):
     out.publish()
 
 
+def test_a_loan_grows_while_another_thread_waits_for_room(node, scene_type):
+    """The thread that waits has the publisher, and the one that grows has the GIL."""
+    subscriber = node.subscriber("full", type=scene_type, reliable=True, capacity=2)
+    with node.publisher("full", type=scene_type, reliable=True, depth=1, block=30) as publisher:
+        publisher.wait_for_subscribers(1, 30)
+        out = publisher.loan()
+        sent = []
+
+        def send():
+            for number in range(6):
+                sent.append(publisher.publish(title=str(number)))
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        for i in range(40):
+            out.list("ranges").extend(range(4096))
+        assert len(sent) < 6 and len(out.ranges) == 40 * 4096
+        titles = []
+        while len(titles) < 6:
+            with subscriber.recv(30) as scene:
+                titles.append(scene.title)
+        thread.join()
+        assert titles == [str(number) for number in range(6)] and len(sent) == 6
+        out.release()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_child_does_not_write_the_loan_of_its_parent(loan):
+    loan.title = "the parent's"
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            loan.title = "the child's"
+        except situ.ForkedError:
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert loan.title == "the parent's"
+
+
 def test_code_that_runs_meanwhile_may_use_the_loan(loan):
     """Iterators, `__eq__` and such run before the region is locked."""
 
@@ -629,6 +672,18 @@ def test_code_that_runs_meanwhile_may_use_the_loan(loan):
     assert loan.ranges.tolist() == [0, 1, 2]
     assert Nasty() not in loan.names and len(loan.items) == 0
     check(loan)
+
+
+def test_the_topic_or_the_type_decides_the_form(node, scene_type):
+    subscriber = node.subscriber("first", type=scene_type)
+    with node.publisher("first", type=scene_type) as publisher:
+        assert publisher.encoding == "region"
+        assert node.publisher("first").encoding == "region"
+        publisher.publish(names=["a"])
+    with subscriber.recv(5) as scene:
+        assert scene.names == ["a"] and scene.info.encoding == "region"
+    with node.publisher("others", type=scene_type, storage="cdr"):
+        assert node.publisher("others", type=scene_type).encoding == "xcdr1"
 
 
 def test_cdr_of_the_same_type_is_still_there(node, scene_type):
