@@ -79,8 +79,8 @@ pub struct RecordArgs {
     /// so that frequent events of others do not displace them. May be given several times
     #[arg(long, value_name = "PATTERN=SIZE", value_parser = kept, requires = "ring")]
     pub keep: Vec<KeptCategories>,
-    /// Write the ring when an event with this name, or with this beginning (`lost *`), comes; then end. May be
-    /// given several times
+    /// Write the ring when an event with this name, or with this beginning (`lost *`), comes; then end. May
+    /// be given several times
     #[arg(long, value_name = "EVENT", requires = "ring")]
     pub trigger: Vec<String>,
     /// How long to record after the event of a trigger
@@ -90,6 +90,10 @@ pub struct RecordArgs {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "trigger",
         value_parser = clap::value_parser!(u32).range(1..))]
     pub files: u32,
+    /// Also record the kernel's scheduling: which thread ran on which processor, and what woke it. The
+    /// superuser may do this, and users who may write in tracefs
+    #[arg(long)]
+    pub scheduling: bool,
     /// Record only this category, or those with this beginning (`plan*`); a leading `-` excludes it. May be
     /// given several times
     #[arg(short, long = "category", value_name = "PATTERN", allow_hyphen_values = true)]

@@ -33,6 +33,9 @@ pub struct Report {
     pub lost: u64,
     /// Packets that a ring in memory discarded.
     pub evicted: u64,
+    /// Scheduling events of the kernel, and how many of them the kernel lost.
+    pub scheduling_events: u64,
+    pub scheduling_lost: u64,
     /// The files that were written.
     pub files: Vec<String>,
     /// The processes that took part.
@@ -73,6 +76,8 @@ impl Report {
             bytes: summary.bytes,
             lost: summary.lost().packets,
             evicted: summary.evicted,
+            scheduling_events: summary.scheduling_events,
+            scheduling_lost: summary.scheduling_lost,
             files: summary.files.iter().map(|file| file.display().to_string()).collect(),
             processes: processes.collect(),
         }
@@ -88,6 +93,7 @@ pub fn run(context: &Context, arguments: &RecordArgs) -> Result<(), CliError> {
     };
     options.ring_bytes = arguments.buffer as usize;
     options.kept.clone_from(&arguments.keep);
+    options.scheduling = arguments.scheduling;
     options.trigger = (!arguments.trigger.is_empty()).then(|| Trigger {
         events: arguments.trigger.clone(),
         after: arguments.after,
@@ -142,6 +148,12 @@ fn show(context: &Context, report: &Report) -> Result<(), CliError> {
         bytes(report.bytes),
         duration(report.duration_ns)
     ))?;
+    if report.scheduling_lost > 0 {
+        output.line(format!(
+            "The kernel lost {} scheduling events, and {} are in the trace.",
+            report.scheduling_lost, report.scheduling_events
+        ))?;
+    }
     if report.processes.is_empty() {
         output.line(
             "No process took part: no program with a node of this root ran, or all were started with SITU_TRACE=0, or by other \

@@ -10,6 +10,8 @@
 //!       kept_categories  events of categories with memory of their own
 //!       trigger    the events at which the memory is written
 //!       event_names  names of events, for both
+//!     scheduling     the kernel's scheduling events, by ftrace
+//!       sched_pages  pages of the kernel's ring buffers -> Perfetto's events
 //!     clocks         snapshots of the clocks
 //!     damage         how many parts of rings were damaged
 //! options summary    the settings and the result of a session
@@ -28,6 +30,8 @@ mod fuzz;
 mod kept_categories;
 mod options;
 mod ring_reader;
+mod sched_pages;
+mod scheduling;
 mod session;
 mod sink;
 mod summary;

@@ -56,6 +56,9 @@ pub struct CollectorOptions {
     /// Categories whose events have memory of their own, beside that of a [`Sink::Ring`]: other events do not
     /// evict them. The first pattern that fits counts. Has no effect with other sinks.
     pub kept: Vec<KeptCategories>,
+    /// Whether the trace also has the kernel's scheduling events: which thread ran on which processor, and
+    /// what woke it. Only users who may write in tracefs can record these, usually the superuser.
+    pub scheduling: bool,
     /// When the memory of a [`Sink::Ring`] is written. Without a trigger, it is written at the end. Has no
     /// effect with other sinks.
     pub trigger: Option<Trigger>,
@@ -72,6 +75,7 @@ impl CollectorOptions {
             policy: Policy::Drop,
             period: Duration::from_millis(20),
             kept: Vec::new(),
+            scheduling: false,
             trigger: None,
         }
     }

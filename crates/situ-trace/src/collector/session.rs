@@ -17,6 +17,7 @@ use crate::system;
 
 use super::cleanup::remove_leftovers;
 use super::options::{CollectorOptions, Sink};
+use super::scheduling::{Failed, Scheduling};
 use super::sink::TraceOutput;
 use super::summary::Summary;
 use super::worker::{SharedSession, Worker};
@@ -47,6 +48,17 @@ pub enum StartError {
         /// The system's error.
         source: io::Error,
     },
+    /// The kernel's scheduling events cannot be recorded.
+    #[error(
+        "cannot record the kernel's scheduling: {path}: {source}; this needs tracefs, and the right to write there, which \
+         the superuser has"
+    )]
+    Scheduling {
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// A system call failed.
     #[error("cannot {action} {path}: {source}")]
     System {
@@ -60,6 +72,12 @@ pub enum StartError {
 }
 
 situ_layout::debug_as_text!(StartError);
+
+impl From<Failed> for StartError {
+    fn from(Failed { path, source }: Failed) -> Self {
+        Self::Scheduling { path, source }
+    }
+}
 
 /// The reason that a trace is incomplete.
 #[derive(thiserror::Error)]
@@ -104,6 +122,7 @@ impl Collector {
             }
         };
         remove_leftovers(&control);
+        let scheduling = if options.scheduling { Some(Scheduling::begin()?) } else { None };
         let output = match options.sink {
             Sink::File(path) => {
                 TraceOutput::to_file(&path).map_err(|source| StartError::Output { path, source })?
@@ -134,7 +153,7 @@ impl Collector {
             should_end: Mutex::new(false),
             ended: Condvar::new(),
         });
-        let worker = Worker::new(shared.clone(), directory.clone(), output, options.period);
+        let worker = Worker::new(shared.clone(), directory.clone(), output, options.period, scheduling);
         let thread =
             situ_memory::thread::spawn("situ-collector", move || worker.run()).map_err(|source| {
                 shared.control.conclude(&shared.session);

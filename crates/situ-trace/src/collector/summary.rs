@@ -15,6 +15,10 @@ pub struct Summary {
     pub evicted: u64,
     /// The files that were written: one, or with a trigger as many as events fired.
     pub files: Vec<PathBuf>,
+    /// The kernel's scheduling events.
+    pub scheduling_events: u64,
+    /// Scheduling events that the kernel lost because they came faster than they were read.
+    pub scheduling_lost: u64,
     /// All producers, in the order of arrival.
     pub producers: Vec<ProducerSummary>,
 }

@@ -18,6 +18,7 @@ use super::cleanup::remove_rings;
 use super::clocks;
 use super::damage;
 use super::ring_reader::{Drained, RingReader};
+use super::scheduling::Scheduling;
 use super::sink::TraceOutput;
 use super::summary::{ProducerSummary, Summary};
 
@@ -48,6 +49,7 @@ pub(super) struct Worker {
     directory: Beneath,
     output: TraceOutput,
     period: Duration,
+    scheduling: Option<Scheduling>,
     rings: Vec<RingReader>,
     /// The names of rings that were opened.
     known: HashSet<OsString>,
@@ -63,6 +65,7 @@ impl Worker {
         directory: Beneath,
         output: TraceOutput,
         period: Duration,
+        scheduling: Option<Scheduling>,
     ) -> Self {
         let period = period.max(Duration::from_micros(100));
         Self {
@@ -70,6 +73,7 @@ impl Worker {
             directory,
             output,
             period,
+            scheduling,
             rings: Vec::new(),
             known: HashSet::new(),
             arrivals: None,
@@ -86,6 +90,9 @@ impl Worker {
             let announced = self.shared.control.work().announce();
             self.open_new_rings();
             let everything = self.drain_all();
+            if let Some(scheduling) = &mut self.scheduling {
+                scheduling.read(&mut self.output);
+            }
             if checked.elapsed() >= LIVENESS_INTERVAL {
                 self.check_liveness();
                 checked = Instant::now();
@@ -207,6 +214,11 @@ impl Worker {
             let is_dead = !ring.is_alive();
             Self::drain_to_the_end(&mut ring, is_dead, &mut self.sequences, &mut self.output);
             self.summary.producers.push(ring.finish(is_dead, &mut self.output));
+        }
+        if let Some(mut scheduling) = self.scheduling.take() {
+            scheduling.finish(&mut self.output);
+            self.summary.scheduling_events = scheduling.events;
+            self.summary.scheduling_lost = scheduling.lost;
         }
         clocks::snapshot(false, &mut self.output);
         damage::report(self.summary.damaged(), &mut self.output);
