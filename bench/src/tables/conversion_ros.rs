@@ -386,7 +386,7 @@ pub fn run(bench: &mut Bench) -> Result<View, Failure> {
     let mut present = Program::ALL.to_vec();
     if !places.file(Program::Rclcpp).is_file() {
         present.retain(|&it| it != Program::Rclcpp);
-        bench.remark(format!("{TABLE}: rclcpp is absent (bench/rclrs/rclcpp.sh prints what is missing)"));
+        bench.remark(format!("{TABLE}: rclcpp is absent (bench/rclrs/build.sh prints what is missing)"));
     }
     let starts = bench.scale(4, 20);
     let round = Duration::from_millis(bench.scale(30, 50) as u64);
