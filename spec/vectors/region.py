@@ -3,12 +3,14 @@
 
 <name>.canonical.bin is the canonical image of a value, <name>.live.bin a live image of the same value as a program might
 have left it: places not in use, gaps with rubbish in them, and a header whose working part says something.
-<name>.compacted.bin is what compaction in place makes of that, its working part zero.
+<name>.compacted.bin is what compaction in place makes of that, its working part zero. <name>.packed.bin is the packed
+image of the value: see packed.py.
 """
 
 import hashlib
 import pathlib
 import struct
+import sys
 
 M64 = (1 << 64) - 1
 SEED = 0x9E3779B97F4A7C15
@@ -812,12 +814,16 @@ def refused(images):
 
 
 if __name__ == "__main__":
+    sys.modules["region"] = sys.modules["__main__"]
+    import packed
+
     folder = pathlib.Path(__file__).parent / "region"
     folder.mkdir(exist_ok=True)
     images = {}
     for name, (type, value) in VALUES.items():
         for form in ("canonical", "live", "compacted"):
             images[f"{name}.{form}"] = Image(type, value, form).bytes
+        images[f"{name}.packed"] = packed.PackedImage(type, value).bytes
     for name, image in images.items():
         (folder / f"{name}.bin").write_bytes(image)
     lines = [f"{name} {at} {text.hex()} {error}\n" for name, at, text, error in refused(images)]

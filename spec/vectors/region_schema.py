@@ -7,6 +7,7 @@ import pathlib
 import struct
 
 import kitchen
+import packed
 from region import (
     BOOL, F32, F64, I16, I32, U8, U16, U32, U64, Appendable, Array, FlatMap, FlatSet, HashMap, HashSet, Image, Optional,
     OrderedMap, OrderedSet, Scalar, Shared, String, Struct, Union, Unique, Vector,
@@ -371,3 +372,6 @@ if __name__ == "__main__":
             image = Image(type, value, form).bytes
             struct.pack_into("<Q", image, 8, schema)
             (folder / f"{name}.{form}.bin").write_bytes(image)
+        image = packed.PackedImage(type, value).bytes
+        struct.pack_into("<Q", image, 8, schema)
+        (folder / f"{name}.packed.bin").write_bytes(image)

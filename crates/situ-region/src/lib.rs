@@ -11,6 +11,7 @@
 //! | `containers` | text, vectors, sets, maps, optional values, links, unions |
 //! | `memory` | the space that is edited, its allocator and backings, compaction in place |
 //! | `image` | header, check, canonical form, versions and layout of an image |
+//! | `packed` | the packed form of an image: written, checked, read, unpacked |
 //! | `region` | a value with its memory and its images |
 //! | `dynamic` | regions of types that are known only when the program runs |
 //! | `convert` | conversion between regions and messages of the other storages |
@@ -26,6 +27,7 @@ mod image;
 mod macros;
 mod members;
 mod memory;
+mod packed;
 mod region;
 mod value;
 
@@ -34,11 +36,10 @@ pub use situ_layout as layout;
 
 #[doc(hidden)]
 pub use containers::composite_key::{hash_part, hash_parts, put_parts};
+pub use containers::engine::{Engine, Reserve};
 pub use containers::entries::{Entries, EntryMut};
 pub use containers::hash::{HashMap, HashSet};
 pub use containers::key::{Entry, Key};
-#[doc(hidden)]
-pub use containers::keyed::{Engine, Reserve};
 pub use containers::keyed::{Map, Set};
 pub use containers::maybe::{Maybe, Unique};
 pub use containers::shared::{Link, Shared};
@@ -73,14 +74,19 @@ pub use memory::blocks::MemoryMut;
 pub use memory::granule::{GRANULE, MAX_SIZE};
 pub use memory::options::{DEFAULT_LIMIT, Options};
 pub use memory::slide::Slide;
+pub use packed::handle::{Access, Packed, PackedValues};
+pub use packed::image::view_packed;
+#[doc(hidden)]
+pub use packed::unions::{packed_discriminator, packed_member, union_check_packed, union_pack, union_unpack};
+pub use packed::unpack::Unpacker;
 #[doc(hidden)]
 pub use region::checked_root;
-pub use region::{Region, view};
+pub use region::{Region, pack, view};
 pub use situ_layout::{Invalid, InvalidPlace, InvalidProblem};
 pub use value::assign::Assign;
 pub use value::handle::{Mut, Ref};
 #[doc(hidden)]
-pub use value::layout::{Field, Member, StructLayout};
+pub use value::layout::{Field, Member, PackedUnion, StructLayout};
 pub use value::plain::Plain;
 #[doc(hidden)]
 pub use value::plain::{plain_values, put_plain};

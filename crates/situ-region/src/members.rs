@@ -8,14 +8,17 @@ use std::convert::Infallible;
 use situ_layout::{Invalid, Message};
 
 use crate::convert::{BeginWith, Copied, LoadInto, StoreFrom};
+use crate::error::Full;
 use crate::image::check::Check;
 use crate::image::lines::{Facts, Lines};
 use crate::image::versions::Version;
 use crate::image::writer::Writer;
 use crate::memory::blocks::MemoryMut;
 use crate::memory::slide::Slide;
+use crate::packed::handle::Packed;
+use crate::packed::unpack::Unpacker;
 use crate::value::handle::Ref;
-use crate::value::layout::{Field, StructLayout};
+use crate::value::layout::{Field, PackedPlaces, StructLayout};
 use crate::value::plain::Plain;
 use crate::value::stored::Stored;
 
@@ -69,6 +72,15 @@ impl<T: Stored> Field<T> {
         if let (Some(from), Some(to)) = (from, to) {
             *to = T::get(from);
         }
+    }
+}
+
+impl<'r, S: Struct> Packed<'r, S> {
+    /// A member of the struct, for the accessors that [`region_struct`](crate::region_struct) makes.
+    #[doc(hidden)]
+    #[inline]
+    pub fn member<M: Stored, const INDEX: usize>(self) -> Packed<'r, M> {
+        Packed::new(self.image(), self.at() + const { S::LAYOUT.packed_place(INDEX) })
     }
 }
 
@@ -263,6 +275,74 @@ impl<const CANONICAL: bool> MemberVisitor for CheckFirst<'_, '_, CANONICAL> {
     }
 }
 
+/// Writes the members into a packed image.
+struct Pack<'a, 'w> {
+    writer: &'a mut Writer<'w>,
+    from: u32,
+    to: u32,
+    places: PackedPlaces,
+}
+impl MemberVisitor for Pack<'_, '_> {
+    type Error = Infallible;
+    #[inline(always)]
+    fn member<T: Stored>(&mut self, field: Field<T>) -> Result<(), Infallible> {
+        let to = self.to + self.places.next(T::PACKED_SIZE, T::PACKED_ALIGN);
+        T::pack(self.writer, self.from + field.offset, to);
+        Ok(())
+    }
+}
+
+/// Checks the first members of a struct of a packed image.
+struct CheckPacked<'a, 'c, const CANONICAL: bool> {
+    check: &'a mut Check<'c, CANONICAL>,
+    at: u32,
+    places: PackedPlaces,
+    /// How many members the image has, and how many were visited.
+    members: u32,
+    visited: u32,
+    /// The size of all members that were visited, if there is no padding between them; else their end.
+    end: u32,
+    is_appendable: bool,
+}
+impl<const CANONICAL: bool> MemberVisitor for CheckPacked<'_, '_, CANONICAL> {
+    type Error = Invalid;
+    #[inline(always)]
+    fn member<T: Stored>(&mut self, field: Field<T>) -> Result<(), Invalid> {
+        self.visited += 1;
+        if self.visited > self.members {
+            return Ok(());
+        }
+        let place = self.places.next(T::PACKED_SIZE, T::PACKED_ALIGN);
+        if self.is_appendable {
+            self.check.zero(self.at + self.end, self.at + place)?;
+            self.end = place;
+        }
+        self.end += T::PACKED_SIZE;
+        T::check_packed(self.check, self.at + place).map_err(|error| error.in_member(field.name))
+    }
+}
+
+/// Reads the first members of a struct of a packed image.
+struct Unpack<'a, 'i, 'm> {
+    unpacker: &'a mut Unpacker<'i>,
+    memory: MemoryMut<'m>,
+    at: u32,
+    from: u32,
+    places: PackedPlaces,
+    /// How many members are still to be read.
+    members: u32,
+}
+impl MemberVisitor for Unpack<'_, '_, '_> {
+    type Error = Full;
+    #[inline(always)]
+    fn member<T: Stored>(&mut self, field: Field<T>) -> Result<(), Full> {
+        let Some(left) = self.members.checked_sub(1) else { return Ok(()) };
+        self.members = left;
+        let from = self.from + self.places.next(T::PACKED_SIZE, T::PACKED_ALIGN);
+        T::unpack(self.unpacker, self.memory.reborrow(), self.at + field.offset, from)
+    }
+}
+
 /// Visits all members of `S`.
 #[inline(always)]
 fn visit<S: Struct>(mut visitor: impl MemberVisitor<Error = Infallible>) {
@@ -278,6 +358,8 @@ impl<S: Struct> Stored for S {
     const SCHEMA_HASH: u64 = S::HASH;
     const APPENDABLE: bool = S::IS_APPENDABLE;
     const NAMED: bool = true;
+    const PACKED_SIZE: u32 = S::LAYOUT.packed_size;
+    const PACKED_ALIGN: u32 = S::LAYOUT.packed_align;
 
     fn facts() -> &'static Facts {
         S::own_facts()
@@ -349,5 +431,54 @@ impl<S: Struct> Stored for S {
         } else {
             Ok(())
         }
+    }
+
+    #[inline]
+    fn pack(writer: &mut Writer<'_>, from: u32, to: u32) {
+        if !Self::LINKS {
+            return Self::write(writer, from, to);
+        }
+        visit::<S>(Pack { writer, from, to, places: PackedPlaces::of(&S::LAYOUT) });
+    }
+
+    #[inline]
+    fn check_packed<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
+        if !Self::LINKS {
+            return Self::check(check, at);
+        }
+        let (members, size) =
+            if Self::APPENDABLE { check.packed_version::<S>(at)? } else { (u32::MAX, Self::PACKED_SIZE) };
+        let mut all = CheckPacked {
+            check,
+            at,
+            places: PackedPlaces::of(&S::LAYOUT),
+            members,
+            visited: 0,
+            end: 0,
+            is_appendable: Self::APPENDABLE,
+        };
+        S::visit_members(&mut all)?;
+        // The image may have other members after those that this program knows.
+        if members <= all.visited || size == Self::PACKED_SIZE {
+            all.check.zero(at + all.end, at + size)
+        } else {
+            Ok(())
+        }
+    }
+
+    #[inline]
+    fn unpack(
+        unpacker: &mut Unpacker<'_>,
+        MemoryMut(memory): MemoryMut<'_>,
+        at: u32,
+        from: u32,
+    ) -> Result<(), Full> {
+        if !Self::LINKS {
+            unpacker.copy(memory, from, at, Self::SIZE);
+            return Ok(());
+        }
+        let members = if Self::APPENDABLE { unpacker.members_of::<S>() } else { u32::MAX };
+        let (memory, places) = (MemoryMut(memory), PackedPlaces::of(&S::LAYOUT));
+        S::visit_members(&mut Unpack { unpacker, memory, at, from, places, members })
     }
 }

@@ -9,7 +9,7 @@ use situ_layout::{Invalid, InvalidProblem};
 use crate::convert::{StoreError, StoreFrom};
 use crate::error::{AdoptError, BufferError, Full, invalid};
 use crate::image::canonical::{canonical_image, no_memory, rewritten, write_canonical, zeros};
-use crate::image::checked::{Bitmap, Checked, check_image};
+use crate::image::checked::{Bitmap, Checked, check_image, is_aligned, refuse};
 use crate::image::header::{first_size, table_place, write_header};
 use crate::image::versions::TABLE_AT;
 use crate::memory::backing::{Backing, Buffer, HeapMemory, Store, total_for};
@@ -17,6 +17,7 @@ use crate::memory::blocks::{Memory, MemoryMut};
 use crate::memory::compact::compact;
 use crate::memory::granule::{GRANULE, MAX_SIZE, ROOT};
 use crate::memory::options::Options;
+use crate::packed::image::{check_packed, is_packed, packed_image, packed_into, write_packed};
 use crate::value::handle::{Mut, Ref};
 use crate::value::stored::Stored;
 
@@ -72,13 +73,16 @@ impl<T: Stored> Region<T> {
     }
 
     /// A region that begins as a copy of an image at any address, canonical or live. The image is checked
-    /// first; nothing is decoded.
+    /// first; nothing is decoded. A packed image is unpacked.
     pub fn adopt(image: &[u8]) -> Result<Self, Invalid> {
         Self::adopt_with(image, Options::default())
     }
 
     /// As [`adopt`](Self::adopt), with options.
     pub fn adopt_with(image: &[u8], options: Options) -> Result<Self, Invalid> {
+        if is_packed(image) {
+            return Self::unpacked(image, options);
+        }
         let mut bitmap = Bitmap::default();
         let checked = check_image::<T>(image, &mut bitmap)?;
         let rewritten = rewritten::<T>(&checked)?;
@@ -89,6 +93,18 @@ impl<T: Stored> Region<T> {
         let mut region = Self { memory, of: PhantomData };
         region.memory.bytes_mut().copy_from_slice(image);
         region.adopted(checked.bits.filter(|_| rewritten.is_none()));
+        Ok(region)
+    }
+
+    /// A region with the value of a packed image. As for other images, the limit is at least its size.
+    fn unpacked(image: &[u8], options: Options) -> Result<Self, Invalid> {
+        let checked = check_packed::<T>(image)?;
+        let mut region = Self::with_options(Options { limit: MAX_SIZE, ..options });
+        if checked.unpack::<T>(&mut region.memory).is_err() {
+            return no_memory(MAX_SIZE as usize);
+        }
+        let limit = options.limit.max(region.memory.size());
+        region.memory.set_limit(limit);
         Ok(region)
     }
 }
@@ -159,6 +175,13 @@ impl<T: Stored, B: Backing> Region<T, B> {
 
     /// As [`adopt_into`](Self::adopt_into), for a boxed backing.
     pub fn adopt_into_boxed(backing: Box<B>, image: &[u8], options: Options) -> Result<Self, AdoptError> {
+        if is_packed(image) {
+            let made = Region::<T>::adopt_with(
+                image,
+                Options { allocation: options.allocation, ..Options::default() },
+            )?;
+            return Self::adopt_into_boxed(backing, made.bytes(), options);
+        }
         let mut bitmap = Bitmap::default();
         let checked = check_image::<T>(image, &mut bitmap)?;
         let rewritten = rewritten::<T>(&checked)?;
@@ -280,6 +303,24 @@ impl<T: Stored, B> Region<T, B> {
         write_canonical::<T>(self.memory.bytes(), None, &mut []).unwrap_or_else(|needed| needed)
     }
 
+    /// The packed image, the smallest one, which [`view_packed`](crate::view_packed) reads: equal values have
+    /// equal bytes.
+    pub fn packed(&self) -> Vec<u8> {
+        let Ok(image) = packed_image::<T, _>(self.memory.bytes(), |len| Ok::<_, Infallible>(vec![0; len]));
+        image
+    }
+
+    /// Writes the packed image to the front of a buffer, and returns its size in bytes. An error gives the
+    /// needed size.
+    pub fn packed_into(&self, buffer: &mut [u8]) -> Result<usize, BufferError> {
+        packed_into::<T>(self.memory.bytes(), buffer)
+    }
+
+    /// The size of the packed image in bytes.
+    pub fn packed_size(&self) -> usize {
+        write_packed::<T>(self.memory.bytes(), &mut []).unwrap_or_else(|needed| needed)
+    }
+
     /// Rearranges the region into its canonical form, without free memory. The size of the memory does not
     /// change.
     ///
@@ -361,23 +402,18 @@ pub fn view<T: Stored>(image: &[u8]) -> Result<Ref<'_, T>, Invalid> {
     Ok(Ref::new(checked.image, ROOT))
 }
 
+/// The packed image of a canonical or live one, which must begin at a multiple of 16. It is checked first.
+/// A region has [`packed`](crate::Region::packed) for this.
+pub fn pack<T: Stored>(image: &[u8]) -> Result<Vec<u8>, Invalid> {
+    let from = view::<T>(image)?.image();
+    packed_image::<T, _>(from, zeros)
+}
+
 /// The value of an image that was checked before. Its writer may have changed it since; reading it then
 /// returns other values or panics, but never leaves the image.
 #[doc(hidden)]
 pub fn checked_root<T: Stored>(image: &[u8]) -> Ref<'_, T> {
     Ref::new(image, ROOT)
-}
-
-fn is_aligned(image: &[u8]) -> bool {
-    image.as_ptr().addr().is_multiple_of(GRANULE as usize)
-}
-
-/// Returns an error for an image in an unsuitable version.
-fn refuse(version: Option<(&'static str, u32, u32)>) -> Result<(), Invalid> {
-    match version {
-        None => Ok(()),
-        Some((name, found, here)) => invalid(0, InvalidProblem::OtherVersion { name, found, here }),
-    }
 }
 
 /// Makes a memory over a buffer, for an image of `size` bytes.

@@ -2,7 +2,7 @@
 //! specification says.
 
 use situ::layout::{Flat, Heap, Message};
-use situ::region::{Char, Region, layout_text, view};
+use situ::region::{Char, Region, layout_text, view, view_packed};
 use situ_generated::region::game::{
     Bounded, BoundedBulkLengths, BoundedMut, BoundedRef, BoundedRegion, Character, CharacterMut,
     CharacterRef, CharacterRegion, Colour, EquipMut, EquipRef, Flagged, FlaggedMut, FlaggedRef, Inner,
@@ -183,6 +183,27 @@ fn the_bytes_are_those_of_the_vectors() {
     let live = Region::<PantryRegion>::adopt(&vector("live")).unwrap();
     assert_eq!(live.canonical(), canonical);
     assert_eq!(live.root().to_message::<Pantry>().unwrap(), pantry());
+    let packed = vector("packed");
+    assert_eq!(live.packed(), packed);
+    let unpacked = Region::<PantryRegion>::adopt(&packed).unwrap();
+    assert_eq!(unpacked.canonical(), canonical);
+    // Copied to a multiple of 16.
+    let mut words = vec![0_u128; packed.len().div_ceil(16)];
+    for (word, bytes) in words.iter_mut().zip(packed.chunks(16)) {
+        let mut sixteen = [0; 16];
+        sixteen[..bytes.len()].copy_from_slice(bytes);
+        *word = u128::from_ne_bytes(sixteen);
+    }
+    // SAFETY: numbers are bytes, and the words are borrowed.
+    let image = unsafe { std::slice::from_raw_parts(words.as_ptr().cast::<u8>(), packed.len()) };
+    let p = view_packed::<PantryRegion>(image).unwrap();
+    assert_eq!((p.flagged().on().get(), *p.several().get(0).unwrap().count()), (true, 1));
+    assert_eq!(p.inners().get(1).unwrap().numbers().as_slice(), [7]);
+    assert_eq!(p.by_number().get(1000).unwrap().as_str(), "a thousand and more");
+    assert_eq!(*p.by_colour().get(Colour::BLUE).unwrap(), 2);
+    assert!(p.set_of_words().contains("mango") && p.set_of_colours().contains(Colour::GREEN));
+    assert_eq!(p.linked().get().unwrap().text().as_str(), "far away");
+    assert_eq!(p.cloud().as_slice(), [Position { x: 1.0, y: 2.0, z: 3.0 }]);
 }
 
 #[test]

@@ -110,6 +110,9 @@ fn the_bytes_are_those_of_the_vectors() {
     assert_eq!(bazaar().canonical(), canonical);
     let live = Region::<BazaarRegion>::adopt(&vector("bazaar.live")).unwrap();
     assert_eq!(live.canonical(), canonical);
+    assert_eq!(live.packed(), vector("bazaar.packed"));
+    let unpacked = Region::<BazaarRegion>::adopt(&vector("bazaar.packed")).unwrap();
+    assert_eq!(unpacked.canonical(), canonical);
     let b = live.root();
     assert!(b.index().iter().is_sorted() && b.index().len() == b.index().iter().count());
     assert_eq!((b.prices().get("price 42").unwrap().uuid, b.nothing().len()), (42, 0));
@@ -283,6 +286,16 @@ fn versions_have_the_bytes_of_the_vectors() {
     assert_eq!(adopted.canonical(), profile().canonical());
     let adopted = Region::<before::ProfileRegion>::adopt(&vector("game_profile.before.live")).unwrap();
     assert_eq!(adopted.canonical(), old_profile().canonical());
+    assert_eq!(profile().packed(), vector("game_profile.after.packed"));
+    assert_eq!(old_profile().packed(), vector("game_profile.before.packed"));
+    for name in ["after", "before"] {
+        let packed = vector(&format!("game_profile.{name}.packed"));
+        let live = vector(&format!("game_profile.{name}.live"));
+        let unpacked = Region::<after::ProfileRegion>::adopt(&packed).unwrap();
+        assert_eq!(unpacked.canonical(), Region::<after::ProfileRegion>::adopt(&live).unwrap().canonical());
+        let unpacked = Region::<before::ProfileRegion>::adopt(&packed).unwrap();
+        assert_eq!(unpacked.canonical(), Region::<before::ProfileRegion>::adopt(&live).unwrap().canonical());
+    }
 }
 
 #[test]

@@ -683,25 +683,23 @@ pub mod test {
     /// [`Scan`] as it lies in a region: a type that names it.
     pub enum ScanRegion {}
 
-    /// Read access to the members of the struct in a region.
+    /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
-    pub trait ScanRef<'r> {
+    pub trait ScanRef<'r>: crate::common::messages::situ::region::Access<'r> {
         /// `count`.
-        fn count(self) -> crate::common::messages::situ::region::Ref<'r, u64>;
+        fn count(self) -> <Self as crate::common::messages::situ::region::Access<'r>>::Of<u64>;
 
         /// `frame`.
         fn frame(
             self,
-        ) -> crate::common::messages::situ::region::Ref<
-            'r,
+        ) -> <Self as crate::common::messages::situ::region::Access<'r>>::Of<
             crate::common::messages::situ::region::Text,
         >;
 
         /// `ranges`.
         fn ranges(
             self,
-        ) -> crate::common::messages::situ::region::Ref<
-            'r,
+        ) -> <Self as crate::common::messages::situ::region::Access<'r>>::Of<
             crate::common::messages::situ::region::Vector<f32>,
         >;
     }
@@ -753,6 +751,33 @@ pub mod test {
             crate::common::messages::situ::region::Vector<f32>,
         > {
             self.part(24)
+        }
+    }
+
+    impl<'r> ScanRef<'r> for crate::common::messages::situ::region::Packed<'r, ScanRegion> {
+        #[inline]
+        fn count(self) -> crate::common::messages::situ::region::Packed<'r, u64> {
+            self.member::<_, 0>()
+        }
+
+        #[inline]
+        fn frame(
+            self,
+        ) -> crate::common::messages::situ::region::Packed<
+            'r,
+            crate::common::messages::situ::region::Text,
+        > {
+            self.member::<_, 1>()
+        }
+
+        #[inline]
+        fn ranges(
+            self,
+        ) -> crate::common::messages::situ::region::Packed<
+            'r,
+            crate::common::messages::situ::region::Vector<f32>,
+        > {
+            self.member::<_, 2>()
         }
     }
 
@@ -1139,17 +1164,16 @@ pub mod test {
     /// [`Note`] as it lies in a region: a type that names it.
     pub enum NoteRegion {}
 
-    /// Read access to the members of the struct in a region.
+    /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
-    pub trait NoteRef<'r> {
+    pub trait NoteRef<'r>: crate::common::messages::situ::region::Access<'r> {
         /// `count`.
-        fn count(self) -> crate::common::messages::situ::region::Ref<'r, u64>;
+        fn count(self) -> <Self as crate::common::messages::situ::region::Access<'r>>::Of<u64>;
 
         /// `text`.
         fn text(
             self,
-        ) -> crate::common::messages::situ::region::Ref<
-            'r,
+        ) -> <Self as crate::common::messages::situ::region::Access<'r>>::Of<
             crate::common::messages::situ::region::Vector<u8>,
         >;
     }
@@ -1183,6 +1207,23 @@ pub mod test {
             crate::common::messages::situ::region::Vector<u8>,
         > {
             self.part(8)
+        }
+    }
+
+    impl<'r> NoteRef<'r> for crate::common::messages::situ::region::Packed<'r, NoteRegion> {
+        #[inline]
+        fn count(self) -> crate::common::messages::situ::region::Packed<'r, u64> {
+            self.member::<_, 0>()
+        }
+
+        #[inline]
+        fn text(
+            self,
+        ) -> crate::common::messages::situ::region::Packed<
+            'r,
+            crate::common::messages::situ::region::Vector<u8>,
+        > {
+            self.member::<_, 1>()
         }
     }
 
@@ -1607,22 +1648,20 @@ pub mod test {
     /// [`Letter`] as it lies in a region: a type that names it.
     pub enum LetterRegion {}
 
-    /// Read access to the members of the struct in a region.
+    /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
-    pub trait LetterRef<'r> {
+    pub trait LetterRef<'r>: crate::common::messages::situ::region::Access<'r> {
         /// `text`.
         fn text(
             self,
-        ) -> crate::common::messages::situ::region::Ref<
-            'r,
+        ) -> <Self as crate::common::messages::situ::region::Access<'r>>::Of<
             crate::common::messages::situ::region::Text,
         >;
 
         /// `flags`.
         fn flags(
             self,
-        ) -> crate::common::messages::situ::region::Ref<
-            'r,
+        ) -> <Self as crate::common::messages::situ::region::Access<'r>>::Of<
             [crate::common::messages::situ::region::Bool; 512],
         >;
     }
@@ -1666,6 +1705,28 @@ pub mod test {
             [crate::common::messages::situ::region::Bool; 512],
         > {
             self.part(16)
+        }
+    }
+
+    impl<'r> LetterRef<'r> for crate::common::messages::situ::region::Packed<'r, LetterRegion> {
+        #[inline]
+        fn text(
+            self,
+        ) -> crate::common::messages::situ::region::Packed<
+            'r,
+            crate::common::messages::situ::region::Text,
+        > {
+            self.member::<_, 0>()
+        }
+
+        #[inline]
+        fn flags(
+            self,
+        ) -> crate::common::messages::situ::region::Packed<
+            'r,
+            [crate::common::messages::situ::region::Bool; 512],
+        > {
+            self.member::<_, 1>()
         }
     }
 

@@ -44,6 +44,18 @@ pub enum InvalidProblem {
         /// The form found.
         form: u8,
     },
+    /// The image is to be read in place as a packed one, and has another form.
+    #[error("the image has form {form}, and is not a packed one (form 2)")]
+    NotPacked {
+        /// The form found.
+        form: u8,
+    },
+    /// A length of a packed image is not the shortest one, or not allowed there.
+    #[error("the length at offset {at} is not a good one")]
+    BadLength {
+        /// The offset of the length.
+        at: u32,
+    },
     /// The image holds another type. The image has hashes and no name, so the name of the other type is not
     /// known.
     #[error(

@@ -418,28 +418,36 @@ pub mod test {
     /// [`Scan`] as it lies in a region: a type that names it.
     pub enum ScanRegion {}
 
-    /// Read access to the members of the struct in a region.
+    /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
-    pub trait ScanRef<'r> {
+    pub trait ScanRef<'r>: crate::messages::situ::region::Access<'r> {
         /// `frame`.
         fn frame(
             self,
-        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Text>;
+        ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+            crate::messages::situ::region::Text,
+        >;
 
         /// `dense`.
         fn dense(
             self,
-        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Bool>;
+        ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+            crate::messages::situ::region::Bool,
+        >;
 
         /// `ring`.
         fn ring(
             self,
-        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u16>>;
+        ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+            crate::messages::situ::region::Vector<u16>,
+        >;
 
         /// `ranges`.
         fn ranges(
             self,
-        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<f32>>;
+        ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+            crate::messages::situ::region::Vector<f32>,
+        >;
     }
 
     /// Mutable access to the members of the struct in a region.
@@ -495,6 +503,40 @@ pub mod test {
         ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<f32>>
         {
             self.part(36)
+        }
+    }
+
+    impl<'r> ScanRef<'r> for crate::messages::situ::region::Packed<'r, ScanRegion> {
+        #[inline]
+        fn frame(
+            self,
+        ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Text>
+        {
+            self.member::<_, 0>()
+        }
+
+        #[inline]
+        fn dense(
+            self,
+        ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Bool>
+        {
+            self.member::<_, 1>()
+        }
+
+        #[inline]
+        fn ring(
+            self,
+        ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Vector<u16>>
+        {
+            self.member::<_, 2>()
+        }
+
+        #[inline]
+        fn ranges(
+            self,
+        ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Vector<f32>>
+        {
+            self.member::<_, 3>()
         }
     }
 
@@ -893,17 +935,16 @@ pub mod test {
     /// [`Tree`] as it lies in a region: a type that names it.
     pub enum TreeRegion {}
 
-    /// Read access to the members of the struct in a region.
+    /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
-    pub trait TreeRef<'r> {
+    pub trait TreeRef<'r>: crate::messages::situ::region::Access<'r> {
         /// `weight`.
-        fn weight(self) -> crate::messages::situ::region::Ref<'r, i32>;
+        fn weight(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<i32>;
 
         /// `branches`.
         fn branches(
             self,
-        ) -> crate::messages::situ::region::Ref<
-            'r,
+        ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
             crate::messages::situ::region::Vector<TreeRegion>,
         >;
     }
@@ -937,6 +978,23 @@ pub mod test {
             crate::messages::situ::region::Vector<TreeRegion>,
         > {
             self.part(4)
+        }
+    }
+
+    impl<'r> TreeRef<'r> for crate::messages::situ::region::Packed<'r, TreeRegion> {
+        #[inline]
+        fn weight(self) -> crate::messages::situ::region::Packed<'r, i32> {
+            self.member::<_, 0>()
+        }
+
+        #[inline]
+        fn branches(
+            self,
+        ) -> crate::messages::situ::region::Packed<
+            'r,
+            crate::messages::situ::region::Vector<TreeRegion>,
+        > {
+            self.member::<_, 1>()
         }
     }
 
@@ -1590,20 +1648,24 @@ pub mod test {
         ::core::assert!(::core::mem::offset_of!(Plain, ok) == 9);
     };
 
-    /// Read access to the members of the struct in a region.
+    /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
-    pub trait PlainRef<'r> {
+    pub trait PlainRef<'r>: crate::messages::situ::region::Access<'r> {
         /// `color`.
-        fn color(self) -> crate::messages::situ::region::Ref<'r, Color>;
+        fn color(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<Color>;
 
         /// `x`.
-        fn x(self) -> crate::messages::situ::region::Ref<'r, [u16; 2]>;
+        fn x(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<[u16; 2]>;
 
         /// `flags`.
-        fn flags(self) -> crate::messages::situ::region::Ref<'r, Flags>;
+        fn flags(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<Flags>;
 
         /// `ok`.
-        fn ok(self) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Bool>;
+        fn ok(
+            self,
+        ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+            crate::messages::situ::region::Bool,
+        >;
     }
 
     /// Mutable access to the members of the struct in a region.
@@ -1643,6 +1705,31 @@ pub mod test {
         #[inline]
         fn ok(self) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Bool> {
             self.part(9)
+        }
+    }
+
+    impl<'r> PlainRef<'r> for crate::messages::situ::region::Packed<'r, Plain> {
+        #[inline]
+        fn color(self) -> crate::messages::situ::region::Packed<'r, Color> {
+            self.member::<_, 0>()
+        }
+
+        #[inline]
+        fn x(self) -> crate::messages::situ::region::Packed<'r, [u16; 2]> {
+            self.member::<_, 1>()
+        }
+
+        #[inline]
+        fn flags(self) -> crate::messages::situ::region::Packed<'r, Flags> {
+            self.member::<_, 2>()
+        }
+
+        #[inline]
+        fn ok(
+            self,
+        ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Bool>
+        {
+            self.member::<_, 3>()
         }
     }
 
@@ -2047,9 +2134,9 @@ pub mod test {
     /// [`Choice`] as it lies in a region: a type that names it.
     pub enum ChoiceRegion {}
 
-    /// Read access to the members of the union in a region.
+    /// Read access to the members of the union in a region or a packed image.
     #[allow(dead_code)]
-    pub trait ChoiceRef<'r> {
+    pub trait ChoiceRef<'r>: crate::messages::situ::region::Access<'r> {
         /// What selects the case.
         fn discriminator(self) -> <Color as crate::messages::situ::region::Discriminator>::Value;
 
@@ -2057,14 +2144,18 @@ pub mod test {
         fn text(
             self,
         ) -> ::core::option::Option<
-            crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Text>,
+            <Self as crate::messages::situ::region::Access<'r>>::Of<
+                crate::messages::situ::region::Text,
+            >,
         >;
 
         /// `plains`.
         fn plains(
             self,
         ) -> ::core::option::Option<
-            crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<Plain>>,
+            <Self as crate::messages::situ::region::Access<'r>>::Of<
+                crate::messages::situ::region::Vector<Plain>,
+            >,
         >;
     }
 
@@ -2114,6 +2205,28 @@ pub mod test {
         }
     }
 
+    impl<'r> ChoiceRef<'r> for crate::messages::situ::region::Packed<'r, ChoiceRegion> {
+        fn discriminator(self) -> <Color as crate::messages::situ::region::Discriminator>::Value {
+            crate::messages::situ::region::packed_discriminator(self)
+        }
+
+        fn text(
+            self,
+        ) -> ::core::option::Option<
+            crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Text>,
+        > {
+            crate::messages::situ::region::packed_member(self, 0)
+        }
+
+        fn plains(
+            self,
+        ) -> ::core::option::Option<
+            crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Vector<Plain>>,
+        > {
+            crate::messages::situ::region::packed_member(self, 1)
+        }
+    }
+
     impl ChoiceMut for crate::messages::situ::region::Mut<'_, ChoiceRegion> {
         fn select(
             &mut self,
@@ -2148,6 +2261,8 @@ pub mod test {
         const MEMBERS: &[crate::messages::situ::region::Member] = &[M0.member(), M1.member()];
         const LAYOUT: (u32, u32, u32) =
             crate::messages::situ::region::union_layout::<Color>(MEMBERS);
+        const PACKED: crate::messages::situ::region::PackedUnion =
+            crate::messages::situ::region::PackedUnion::of::<Color>(MEMBERS);
 
         impl crate::messages::situ::region::Stored for ChoiceRegion {
             const SIZE: u32 = LAYOUT.1;
@@ -2156,6 +2271,8 @@ pub mod test {
             const DENSE: bool = false;
             const ANY: bool = false;
             const NAMED: bool = true;
+            const PACKED_SIZE: u32 = PACKED.size;
+            const PACKED_ALIGN: u32 = PACKED.align;
 
             fn facts() -> &'static crate::messages::situ::region::Facts {
                 static FACTS: ::std::sync::OnceLock<crate::messages::situ::region::Facts> =
@@ -2210,11 +2327,32 @@ pub mod test {
             ) -> ::core::result::Result<(), crate::messages::situ::region::Invalid> {
                 crate::messages::situ::region::union_check::<Self, __CANONICAL>(check, at)
             }
+
+            fn pack(writer: &mut crate::messages::situ::region::Writer<'_>, from: u32, to: u32) {
+                crate::messages::situ::region::union_pack::<Self>(writer, from, to);
+            }
+
+            fn check_packed<const __CANONICAL: bool>(
+                check: &mut crate::messages::situ::region::Check<'_, __CANONICAL>,
+                at: u32,
+            ) -> ::core::result::Result<(), crate::messages::situ::region::Invalid> {
+                crate::messages::situ::region::union_check_packed::<Self, __CANONICAL>(check, at)
+            }
+
+            fn unpack(
+                unpacker: &mut crate::messages::situ::region::Unpacker<'_>,
+                memory: crate::messages::situ::region::MemoryMut<'_>,
+                at: u32,
+                from: u32,
+            ) -> ::core::result::Result<(), crate::messages::situ::region::Full> {
+                crate::messages::situ::region::union_unpack::<Self>(unpacker, memory, at, from)
+            }
         }
 
         impl crate::messages::situ::region::Union for ChoiceRegion {
             type Discriminator = Color;
             const VALUE: u32 = LAYOUT.0;
+            const PACKED: crate::messages::situ::region::PackedUnion = PACKED;
             const INITIAL: i128 = 0;
 
             fn case(selected: crate::messages::situ::region::Selected<Self>) -> u32 {
@@ -2759,33 +2897,30 @@ pub mod test {
     /// [`Station`] as it lies in a region: a type that names it.
     pub enum StationRegion {}
 
-    /// Read access to the members of the struct in a region.
+    /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
-    pub trait StationRef<'r> {
+    pub trait StationRef<'r>: crate::messages::situ::region::Access<'r> {
         /// `base`.
-        fn base(self) -> crate::messages::situ::region::Ref<'r, ScanRegion>;
+        fn base(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<ScanRegion>;
 
         /// `choices`.
         fn choices(
             self,
-        ) -> crate::messages::situ::region::Ref<
-            'r,
+        ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
             crate::messages::situ::region::Vector<ChoiceRegion>,
         >;
 
         /// `plains`.
         fn plains(
             self,
-        ) -> crate::messages::situ::region::Ref<
-            'r,
+        ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
             crate::messages::situ::region::SortedMap<crate::messages::situ::region::Text, Plain>,
         >;
 
         /// `note`.
         fn note(
             self,
-        ) -> crate::messages::situ::region::Ref<
-            'r,
+        ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
             crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>,
         >;
     }
@@ -2855,6 +2990,43 @@ pub mod test {
             crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>,
         > {
             self.part(84)
+        }
+    }
+
+    impl<'r> StationRef<'r> for crate::messages::situ::region::Packed<'r, StationRegion> {
+        #[inline]
+        fn base(self) -> crate::messages::situ::region::Packed<'r, ScanRegion> {
+            self.member::<_, 0>()
+        }
+
+        #[inline]
+        fn choices(
+            self,
+        ) -> crate::messages::situ::region::Packed<
+            'r,
+            crate::messages::situ::region::Vector<ChoiceRegion>,
+        > {
+            self.member::<_, 1>()
+        }
+
+        #[inline]
+        fn plains(
+            self,
+        ) -> crate::messages::situ::region::Packed<
+            'r,
+            crate::messages::situ::region::SortedMap<crate::messages::situ::region::Text, Plain>,
+        > {
+            self.member::<_, 2>()
+        }
+
+        #[inline]
+        fn note(
+            self,
+        ) -> crate::messages::situ::region::Packed<
+            'r,
+            crate::messages::situ::region::Maybe<crate::messages::situ::region::Text>,
+        > {
+            self.member::<_, 3>()
         }
     }
 
@@ -3258,14 +3430,14 @@ pub mod test {
             ::core::assert!(::core::mem::offset_of!(Part, kind) == 4);
         };
 
-        /// Read access to the members of the struct in a region.
+        /// Read access to the members of the struct in a region or a packed image.
         #[allow(dead_code)]
-        pub trait PartRef<'r> {
+        pub trait PartRef<'r>: crate::messages::situ::region::Access<'r> {
             /// `x`.
-            fn x(self) -> crate::messages::situ::region::Ref<'r, f32>;
+            fn x(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<f32>;
 
             /// `kind`.
-            fn kind(self) -> crate::messages::situ::region::Ref<'r, u8>;
+            fn kind(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<u8>;
         }
 
         /// Mutable access to the members of the struct in a region.
@@ -3287,6 +3459,18 @@ pub mod test {
             #[inline]
             fn kind(self) -> crate::messages::situ::region::Ref<'r, u8> {
                 self.part(4)
+            }
+        }
+
+        impl<'r> PartRef<'r> for crate::messages::situ::region::Packed<'r, Part> {
+            #[inline]
+            fn x(self) -> crate::messages::situ::region::Packed<'r, f32> {
+                self.member::<_, 0>()
+            }
+
+            #[inline]
+            fn kind(self) -> crate::messages::situ::region::Packed<'r, u8> {
+                self.member::<_, 1>()
             }
         }
 
@@ -3867,31 +4051,36 @@ pub mod test {
         /// [`Piece`] as it lies in a region: a type that names it.
         pub enum PieceRegion {}
 
-        /// Read access to the members of the struct in a region.
+        /// Read access to the members of the struct in a region or a packed image.
         #[allow(dead_code)]
-        pub trait PieceRef<'r> {
+        pub trait PieceRef<'r>: crate::messages::situ::region::Access<'r> {
             /// `name`.
             fn name(
                 self,
-            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Text>;
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+                crate::messages::situ::region::Text,
+            >;
 
             /// `samples`.
             fn samples(
                 self,
-            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u16>>;
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+                crate::messages::situ::region::Vector<u16>,
+            >;
 
             /// `parts`.
             fn parts(
                 self,
-            ) -> crate::messages::situ::region::Ref<
-                'r,
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
                 crate::messages::situ::region::Vector<Part>,
             >;
 
             /// `wide`.
             fn wide(
                 self,
-            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u16>>;
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+                crate::messages::situ::region::Vector<u16>,
+            >;
         }
 
         /// Mutable access to the members of the struct in a region.
@@ -3952,6 +4141,46 @@ pub mod test {
             ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u16>>
             {
                 self.part(48)
+            }
+        }
+
+        impl<'r> PieceRef<'r> for crate::messages::situ::region::Packed<'r, PieceRegion> {
+            #[inline]
+            fn name(
+                self,
+            ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Text>
+            {
+                self.member::<_, 0>()
+            }
+
+            #[inline]
+            fn samples(
+                self,
+            ) -> crate::messages::situ::region::Packed<
+                'r,
+                crate::messages::situ::region::Vector<u16>,
+            > {
+                self.member::<_, 1>()
+            }
+
+            #[inline]
+            fn parts(
+                self,
+            ) -> crate::messages::situ::region::Packed<
+                'r,
+                crate::messages::situ::region::Vector<Part>,
+            > {
+                self.member::<_, 2>()
+            }
+
+            #[inline]
+            fn wide(
+                self,
+            ) -> crate::messages::situ::region::Packed<
+                'r,
+                crate::messages::situ::region::Vector<u16>,
+            > {
+                self.member::<_, 3>()
             }
         }
 
@@ -4538,38 +4767,40 @@ pub mod test {
         /// [`Whole`] as it lies in a region: a type that names it.
         pub enum WholeRegion {}
 
-        /// Read access to the members of the struct in a region.
+        /// Read access to the members of the struct in a region or a packed image.
         #[allow(dead_code)]
-        pub trait WholeRef<'r> {
+        pub trait WholeRef<'r>: crate::messages::situ::region::Access<'r> {
             /// `first`.
-            fn first(self) -> crate::messages::situ::region::Ref<'r, u8>;
+            fn first(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<u8>;
 
             /// `one`.
-            fn one(self) -> crate::messages::situ::region::Ref<'r, PieceRegion>;
+            fn one(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<PieceRegion>;
 
             /// `pieces`.
             fn pieces(
                 self,
-            ) -> crate::messages::situ::region::Ref<
-                'r,
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
                 crate::messages::situ::region::Vector<PieceRegion>,
             >;
 
             /// `names`.
             fn names(
                 self,
-            ) -> crate::messages::situ::region::Ref<'r, [crate::messages::situ::region::Text; 2]>;
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+                [crate::messages::situ::region::Text; 2],
+            >;
 
             /// `more`.
             fn more(
                 self,
-            ) -> crate::messages::situ::region::Ref<
-                'r,
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
                 crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
             >;
 
             /// `matrix`.
-            fn matrix(self) -> crate::messages::situ::region::Ref<'r, [[f32; 2]; 2]>;
+            fn matrix(
+                self,
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<[[f32; 2]; 2]>;
         }
 
         /// Mutable access to the members of the struct in a region.
@@ -4648,6 +4879,51 @@ pub mod test {
             #[inline]
             fn matrix(self) -> crate::messages::situ::region::Ref<'r, [[f32; 2]; 2]> {
                 self.part(132)
+            }
+        }
+
+        impl<'r> WholeRef<'r> for crate::messages::situ::region::Packed<'r, WholeRegion> {
+            #[inline]
+            fn first(self) -> crate::messages::situ::region::Packed<'r, u8> {
+                self.member::<_, 0>()
+            }
+
+            #[inline]
+            fn one(self) -> crate::messages::situ::region::Packed<'r, PieceRegion> {
+                self.member::<_, 1>()
+            }
+
+            #[inline]
+            fn pieces(
+                self,
+            ) -> crate::messages::situ::region::Packed<
+                'r,
+                crate::messages::situ::region::Vector<PieceRegion>,
+            > {
+                self.member::<_, 2>()
+            }
+
+            #[inline]
+            fn names(
+                self,
+            ) -> crate::messages::situ::region::Packed<'r, [crate::messages::situ::region::Text; 2]>
+            {
+                self.member::<_, 3>()
+            }
+
+            #[inline]
+            fn more(
+                self,
+            ) -> crate::messages::situ::region::Packed<
+                'r,
+                crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+            > {
+                self.member::<_, 4>()
+            }
+
+            #[inline]
+            fn matrix(self) -> crate::messages::situ::region::Packed<'r, [[f32; 2]; 2]> {
+                self.member::<_, 5>()
             }
         }
 
@@ -5284,40 +5560,42 @@ pub mod test {
         /// [`Blob`] as it lies in a region: a type that names it.
         pub enum BlobRegion {}
 
-        /// Read access to the members of the struct in a region.
+        /// Read access to the members of the struct in a region or a packed image.
         #[allow(dead_code)]
-        pub trait BlobRef<'r> {
+        pub trait BlobRef<'r>: crate::messages::situ::region::Access<'r> {
             /// `kind`.
-            fn kind(self) -> crate::messages::situ::region::Ref<'r, u8>;
+            fn kind(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<u8>;
 
             /// `data`.
             fn data(
                 self,
-            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>;
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+                crate::messages::situ::region::Vector<u8>,
+            >;
 
             /// `name`.
             fn name(
                 self,
-            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Text>;
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+                crate::messages::situ::region::Text,
+            >;
 
             /// `tags`.
             fn tags(
                 self,
-            ) -> crate::messages::situ::region::Ref<
-                'r,
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
                 crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
             >;
 
             /// `parts`.
             fn parts(
                 self,
-            ) -> crate::messages::situ::region::Ref<
-                'r,
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
                 crate::messages::situ::region::Vector<Part>,
             >;
 
             /// `end`.
-            fn end(self) -> crate::messages::situ::region::Ref<'r, f64>;
+            fn end(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<f64>;
         }
 
         /// Mutable access to the members of the struct in a region.
@@ -5399,6 +5677,56 @@ pub mod test {
             #[inline]
             fn end(self) -> crate::messages::situ::region::Ref<'r, f64> {
                 self.part(72)
+            }
+        }
+
+        impl<'r> BlobRef<'r> for crate::messages::situ::region::Packed<'r, BlobRegion> {
+            #[inline]
+            fn kind(self) -> crate::messages::situ::region::Packed<'r, u8> {
+                self.member::<_, 0>()
+            }
+
+            #[inline]
+            fn data(
+                self,
+            ) -> crate::messages::situ::region::Packed<
+                'r,
+                crate::messages::situ::region::Vector<u8>,
+            > {
+                self.member::<_, 1>()
+            }
+
+            #[inline]
+            fn name(
+                self,
+            ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Text>
+            {
+                self.member::<_, 2>()
+            }
+
+            #[inline]
+            fn tags(
+                self,
+            ) -> crate::messages::situ::region::Packed<
+                'r,
+                crate::messages::situ::region::Vector<crate::messages::situ::region::Text>,
+            > {
+                self.member::<_, 3>()
+            }
+
+            #[inline]
+            fn parts(
+                self,
+            ) -> crate::messages::situ::region::Packed<
+                'r,
+                crate::messages::situ::region::Vector<Part>,
+            > {
+                self.member::<_, 4>()
+            }
+
+            #[inline]
+            fn end(self) -> crate::messages::situ::region::Packed<'r, f64> {
+                self.member::<_, 5>()
             }
         }
 
@@ -6062,23 +6390,29 @@ pub mod test {
         /// [`Frame`] as it lies in a region: a type that names it.
         pub enum FrameRegion {}
 
-        /// Read access to the members of the struct in a region.
+        /// Read access to the members of the struct in a region or a packed image.
         #[allow(dead_code)]
-        pub trait FrameRef<'r> {
+        pub trait FrameRef<'r>: crate::messages::situ::region::Access<'r> {
             /// `pixels`.
             fn pixels(
                 self,
-            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>;
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+                crate::messages::situ::region::Vector<u8>,
+            >;
 
             /// `few`.
             fn few(
                 self,
-            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>;
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+                crate::messages::situ::region::Vector<u8>,
+            >;
 
             /// `more`.
             fn more(
                 self,
-            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>;
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
+                crate::messages::situ::region::Vector<u8>,
+            >;
         }
 
         /// Mutable access to the members of the struct in a region.
@@ -6123,6 +6457,38 @@ pub mod test {
             ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<u8>>
             {
                 self.part(32)
+            }
+        }
+
+        impl<'r> FrameRef<'r> for crate::messages::situ::region::Packed<'r, FrameRegion> {
+            #[inline]
+            fn pixels(
+                self,
+            ) -> crate::messages::situ::region::Packed<
+                'r,
+                crate::messages::situ::region::Vector<u8>,
+            > {
+                self.member::<_, 0>()
+            }
+
+            #[inline]
+            fn few(
+                self,
+            ) -> crate::messages::situ::region::Packed<
+                'r,
+                crate::messages::situ::region::Vector<u8>,
+            > {
+                self.member::<_, 1>()
+            }
+
+            #[inline]
+            fn more(
+                self,
+            ) -> crate::messages::situ::region::Packed<
+                'r,
+                crate::messages::situ::region::Vector<u8>,
+            > {
+                self.member::<_, 2>()
             }
         }
 
@@ -6510,14 +6876,13 @@ pub mod test {
         /// [`Film`] as it lies in a region: a type that names it.
         pub enum FilmRegion {}
 
-        /// Read access to the members of the struct in a region.
+        /// Read access to the members of the struct in a region or a packed image.
         #[allow(dead_code)]
-        pub trait FilmRef<'r> {
+        pub trait FilmRef<'r>: crate::messages::situ::region::Access<'r> {
             /// `frames`.
             fn frames(
                 self,
-            ) -> crate::messages::situ::region::Ref<
-                'r,
+            ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
                 crate::messages::situ::region::Vector<FrameRegion>,
             >;
         }
@@ -6543,6 +6908,18 @@ pub mod test {
                 crate::messages::situ::region::Vector<FrameRegion>,
             > {
                 self.part(0)
+            }
+        }
+
+        impl<'r> FilmRef<'r> for crate::messages::situ::region::Packed<'r, FilmRegion> {
+            #[inline]
+            fn frames(
+                self,
+            ) -> crate::messages::situ::region::Packed<
+                'r,
+                crate::messages::situ::region::Vector<FrameRegion>,
+            > {
+                self.member::<_, 0>()
             }
         }
 

@@ -135,6 +135,16 @@ impl<K: Key, const N: usize> Key for [K; N] {
         orders.fold(Ordering::Equal, Ordering::then)
     }
     #[inline]
+    fn packed(image: &[u8], at: u32) -> Self::View<'_> {
+        std::array::from_fn(|i| K::packed(image, at + i as u32 * K::PACKED_SIZE))
+    }
+    #[inline]
+    fn compare_packed(image: &[u8], at: u32, other: Self::View<'_>) -> Ordering {
+        let orders =
+            (0..).zip(other).map(|(i, part)| K::compare_packed(image, at + i * K::PACKED_SIZE, part));
+        orders.fold(Ordering::Equal, Ordering::then)
+    }
+    #[inline]
     fn hash(key: Self::View<'_>, seed: u32) -> u64 {
         key.into_iter().fold(hash_parts(N, seed), |hash, part| hash_part(hash, K::hash(part, seed)))
     }

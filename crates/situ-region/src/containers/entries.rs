@@ -1,7 +1,8 @@
 //! Visits the entries of a map to change their values.
 
+use crate::containers::engine::Engine;
 use crate::containers::key::{Entry, Key};
-use crate::containers::keyed::{Engine, Map};
+use crate::containers::keyed::Map;
 use crate::value::handle::{Mut, Ref};
 use crate::value::stored::Stored;
 

@@ -5,9 +5,10 @@ use std::marker::PhantomData;
 
 use situ_layout::{Invalid, InvalidProblem};
 
+use crate::containers::engine::{Engine, Reserve};
 use crate::containers::hash_index::{Index, Keys, Missing, SEEDS};
 use crate::containers::key::Key;
-use crate::containers::keyed::{Engine, Map, Reserve, Set};
+use crate::containers::keyed::{Map, Set};
 use crate::containers::vector;
 use crate::error::{Full, invalid};
 use crate::image::check::{Check, CheckBehind};
@@ -352,6 +353,7 @@ impl<S: Stored, K: Key> CheckBehind for Keyed<S, K> {
 
 impl Engine for Hashed {
     const KINDS: [&'static str; 2] = ["hash_set", "hash_map"];
+    const HASHED: bool = true;
     type Elements<'a, E: Stored> = Values<'a, E>;
 
     #[inline]
@@ -369,6 +371,9 @@ impl Engine for Hashed {
         key: K::View<'_>,
     ) -> Result<(u32, bool), Full> {
         insert::<_, K>(Of::<E>::TYPE, memory, at, key)
+    }
+    fn make_room<E: Stored, K: Key>(memory: MemoryMut<'_>, at: u32, count: u32) -> Result<(), Full> {
+        Self::reserve::<E, K>(memory, at, count)
     }
     fn remove<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool {
         remove::<_, K>(Of::<E>::TYPE, memory, at, key)

@@ -32,6 +32,18 @@ pub trait Key: Stored {
     /// The key at an offset.
     #[doc(hidden)]
     fn view(image: &[u8], at: u32) -> Self::View<'_>;
+    /// The key at an offset of a packed image.
+    #[doc(hidden)]
+    #[inline]
+    fn packed(image: &[u8], at: u32) -> Self::View<'_> {
+        Self::view(image, at)
+    }
+    /// Compares the key at an offset of a packed image with another.
+    #[doc(hidden)]
+    #[inline]
+    fn compare_packed(image: &[u8], at: u32, other: Self::View<'_>) -> Ordering {
+        Self::compare(image, at, other)
+    }
     /// The key of a handle, which is known to lie in its image.
     #[doc(hidden)]
     #[inline]

@@ -1,80 +1,25 @@
-//! The common part of sets and maps, whether a sorted vector, a hash table or a tree holds their keys.
+//! Sets and maps, whether a sorted vector, a hash table or a tree holds their keys.
 
 use std::marker::PhantomData;
 
 use situ_layout::Invalid;
 
+use crate::containers::engine::{Engine, Reserve};
 use crate::containers::key::{Entry, Key};
 use crate::containers::vector;
 use crate::error::Full;
 use crate::image::check::Check;
 use crate::image::lines::Lines;
 use crate::image::writer::Writer;
-use crate::memory::blocks::{Memory, MemoryMut};
+use crate::memory::blocks::MemoryMut;
 use crate::memory::slide::Slide;
+use crate::packed::keyed as packed_keyed;
+use crate::packed::keyed::NoValue;
+use crate::packed::unpack::Unpacker;
 use crate::value::assign::Assign;
 use crate::value::handle::{Mut, Ref};
+use crate::value::layout::LINK;
 use crate::value::stored::Stored;
-
-/// How a container of 16 bytes holds keys, or entries that begin with their keys.
-#[doc(hidden)]
-pub trait Engine: 'static {
-    /// The kind names of a set and of a map.
-    const KINDS: [&'static str; 2];
-    /// The elements, in their order.
-    type Elements<'a, E: Stored>: Iterator<Item = Ref<'a, E>>;
-
-    fn elements<E: Stored>(image: &[u8], at: u32) -> Self::Elements<'_, E>;
-    /// The element of a key.
-    fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32>;
-    /// The element of a key, and whether it is new. If there is no room, the content is unchanged.
-    fn insert<E: Stored, K: Key>(
-        memory: MemoryMut<'_>,
-        at: u32,
-        key: K::View<'_>,
-    ) -> Result<(u32, bool), Full>;
-    /// Sets the value of a key. If there is no room, a missing key is still missing.
-    #[inline]
-    fn set<K: Key, V: Assign<X>, X>(
-        MemoryMut(memory): MemoryMut<'_>,
-        at: u32,
-        key: K::View<'_>,
-        value: X,
-    ) -> Result<(), Full> {
-        set_in::<Self, K, V, X>(memory, at, key, value)
-    }
-    fn remove<E: Stored, K: Key>(memory: MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool;
-    fn clear<E: Stored>(memory: MemoryMut<'_>, at: u32);
-    fn slide<E: Stored, K: Key>(slide: &mut Slide<'_>, at: u32);
-    fn release<E: Stored>(memory: MemoryMut<'_>, at: u32);
-    fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32);
-    fn check<E: Stored, K: Key, const CANONICAL: bool>(
-        check: &mut Check<'_, CANONICAL>,
-        at: u32,
-    ) -> Result<(), Invalid>;
-}
-
-/// Sets the value of a key, if key or value may need memory.
-pub(crate) fn set_in<H: Engine + ?Sized, K: Key, V: Assign<X>, X>(
-    memory: &mut Memory,
-    at: u32,
-    key: K::View<'_>,
-    value: X,
-) -> Result<(), Full> {
-    let (place, new) = H::insert::<Entry<K, V>, K>(MemoryMut(memory), at, key)?;
-    let assigned = V::assign(MemoryMut(memory), place + Entry::<K, V>::VALUE, value);
-    if assigned.is_err() && new {
-        H::remove::<Entry<K, V>, K>(MemoryMut(memory), at, key);
-    }
-    assigned
-}
-
-/// An engine that can reserve memory and release it.
-#[doc(hidden)]
-pub trait Reserve: Engine {
-    fn reserve<E: Stored, K: Key>(memory: MemoryMut<'_>, at: u32, count: u32) -> Result<(), Full>;
-    fn shrink<E: Stored, K: Key>(memory: MemoryMut<'_>, at: u32) -> Result<(), Full>;
-}
 
 /// A set within a region. The type is only a name; see the methods of [`Ref`] and [`Mut`].
 pub struct Set<K, H>(PhantomData<(K, H)>);
@@ -83,13 +28,16 @@ pub struct Set<K, H>(PhantomData<(K, H)>);
 pub struct Map<K, V, H>(PhantomData<(K, V, H)>);
 
 macro_rules! keyed {
-    ($name:ident<$($parameter:ident),*>, $element:ty, $kind:literal) => {
+    ($name:ident<$($parameter:ident),*>, $element:ty, $value:ty, $kind:literal) => {
         impl<$($parameter: Stored,)* H: Engine> Stored for $name<$($parameter,)* H> where K: Key {
             const SIZE: u32 = 16;
             const ALIGN: u32 = 4;
             const LINKS: bool = true;
             const DENSE: bool = false;
             const ANY: bool = false;
+            const PACKED_SIZE: u32 = LINK;
+            const PACKED_ALIGN: u32 = 1;
+            const IS_PACKED_LINK: bool = true;
 
             fn kind() -> String {
                 H::KINDS[$kind].to_owned()
@@ -117,6 +65,26 @@ macro_rules! keyed {
             }
             fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
                 H::check::<$element, K, CANONICAL>(check, at)
+            }
+            fn is_empty(image: &[u8], at: u32) -> bool {
+                vector::len(image, at) == 0
+            }
+            fn pack(writer: &mut Writer<'_>, from: u32, to: u32) {
+                packed_keyed::pack::<H, K, $value>(writer, from, to);
+            }
+            fn check_packed<const CANONICAL: bool>(
+                check: &mut Check<'_, CANONICAL>,
+                at: u32,
+            ) -> Result<(), Invalid> {
+                packed_keyed::check::<H, K, $value, CANONICAL>(check, at)
+            }
+            fn unpack(
+                unpacker: &mut Unpacker<'_>,
+                MemoryMut(memory): MemoryMut<'_>,
+                at: u32,
+                from: u32,
+            ) -> Result<(), Full> {
+                packed_keyed::unpack::<H, K, $value>(unpacker, memory, at, from)
             }
         }
 
@@ -184,8 +152,8 @@ macro_rules! keyed {
     };
 }
 
-keyed!(Set<K>, K, 0);
-keyed!(Map<K, V>, Entry<K, V>, 1);
+keyed!(Set<K>, K, NoValue, 0);
+keyed!(Map<K, V>, Entry<K, V>, V, 1);
 
 impl<'r, K: Key, H: Engine> Ref<'r, Set<K, H>> {
     /// The keys: ascending; those of a hash set in the order of insertion, until one is removed.

@@ -13,8 +13,12 @@ use crate::memory::blocks::{Memory, MemoryMut, ReleaseBehind};
 use crate::memory::granule::{target, u32_at};
 use crate::memory::later::Place;
 use crate::memory::slide::{Slide, SlideBehind};
+use crate::packed::handle::Packed;
+use crate::packed::links::{self, Optional};
+use crate::packed::unpack::Unpacker;
 use crate::value::assign::Assign;
 use crate::value::handle::{Mut, Ref};
+use crate::value::layout::LINK;
 use crate::value::stored::{Stored, fixed};
 
 /// A value or none, in place. The type is only a name; see the methods of [`Ref`] and [`Mut`].
@@ -34,6 +38,8 @@ impl<T: Stored> Stored for Maybe<T> {
     const LINKS: bool = true;
     const DENSE: bool = false;
     const ANY: bool = false;
+    const PACKED_SIZE: u32 = Optional::<T>::SIZE;
+    const PACKED_ALIGN: u32 = Optional::<T>::ALIGN;
 
     fn kind() -> String {
         "optional".to_owned()
@@ -71,6 +77,32 @@ impl<T: Stored> Stored for Maybe<T> {
         if writer.image()[from as usize] != 0 {
             writer.put_byte(to, 1);
             T::write(writer, from + Self::VALUE, to + Self::VALUE);
+        }
+    }
+    fn pack(writer: &mut Writer<'_>, from: u32, to: u32) {
+        if writer.image()[from as usize] != 0 {
+            links::pack_maybe::<T>(writer, from + Self::VALUE, to);
+        }
+    }
+    fn check_packed<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
+        links::check_maybe::<T, CANONICAL>(check, at)
+    }
+    fn unpack(
+        unpacker: &mut Unpacker<'_>,
+        MemoryMut(memory): MemoryMut<'_>,
+        at: u32,
+        from: u32,
+    ) -> Result<(), Full> {
+        let mut maybe = Mut::<Self>::new(memory, at);
+        match links::value_of::<T>(unpacker.image(), from) {
+            Some(value) => {
+                let place = maybe.fill().at();
+                T::unpack(unpacker, MemoryMut(memory), place, value)
+            }
+            None => {
+                maybe.clear();
+                Ok(())
+            }
         }
     }
     #[inline]
@@ -122,6 +154,14 @@ impl<'r, T: Stored> Ref<'r, Maybe<T>> {
     }
 }
 
+impl<'r, T: Stored> Packed<'r, Maybe<T>> {
+    /// The value, if there is one.
+    #[inline]
+    pub fn get(self) -> Option<Packed<'r, T>> {
+        links::value_of::<T>(self.image(), self.at()).map(|at| Packed::new(self.image(), at))
+    }
+}
+
 impl<T: Stored> Mut<'_, Maybe<T>> {
     /// The value, if there is one, as a mutable handle.
     #[inline]
@@ -159,6 +199,8 @@ impl<T: Stored> Stored for Unique<T> {
     const LINKS: bool = true;
     const DENSE: bool = false;
     const ANY: bool = false;
+    const PACKED_SIZE: u32 = LINK;
+    const PACKED_ALIGN: u32 = 1;
 
     fn kind() -> String {
         "unique".to_owned()
@@ -199,6 +241,25 @@ impl<T: Stored> Stored for Unique<T> {
             let block = writer.place(to, u64::from(T::SIZE));
             writer.linked::<One<T>>([value, block, 0]);
         }
+    }
+    fn pack(writer: &mut Writer<'_>, from: u32, to: u32) {
+        links::pack_unique::<T>(writer, from, to);
+    }
+    fn check_packed<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
+        links::check_unique::<T, CANONICAL>(check, at)
+    }
+    fn unpack(
+        unpacker: &mut Unpacker<'_>,
+        MemoryMut(memory): MemoryMut<'_>,
+        at: u32,
+        from: u32,
+    ) -> Result<(), Full> {
+        let value = target(unpacker.image(), from);
+        if value == from {
+            return Ok(());
+        }
+        let place = Mut::<Self>::new(memory, at).fill()?.at();
+        unpacker.value::<T>(memory, value, place)
     }
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         check.back_link(at, at + 4)?;
@@ -248,6 +309,14 @@ impl<'r, T: Stored> Ref<'r, Unique<T>> {
     pub fn get(self) -> Option<Ref<'r, T>> {
         let at = target(self.image(), self.at());
         (at != self.at()).then(|| Ref::new(self.image(), at))
+    }
+}
+
+impl<'r, T: Stored> Packed<'r, Unique<T>> {
+    /// The value, if there is one.
+    #[inline]
+    pub fn get(self) -> Option<Packed<'r, T>> {
+        links::linked(self.image(), self.at())
     }
 }
 

@@ -6,7 +6,8 @@
 //!   edit     operations that shorten vectors, remove elements and reorder them
 //!   key      keys, with the order and hash that the format fixes
 //!   composite_key  keys other than integers and text
-//!   keyed    what all kinds of sets and maps have in common
+//!   engine   what a sorted vector, a hash table and a tree of keys have in common
+//!   keyed    sets and maps, over an engine
 //!   sorted   sorted sets and maps: vectors of keys or entries
 //!   hash     hash sets and maps: entries in a row, and an index
 //!   hash_index  which entry has a key: words found by the hash of the key
@@ -21,6 +22,7 @@
 
 pub(crate) mod composite_key;
 pub(crate) mod edit;
+pub(crate) mod engine;
 pub(crate) mod entries;
 pub(crate) mod hash;
 mod hash_index;

@@ -12,7 +12,11 @@ use crate::image::writer::Writer;
 use crate::memory::blocks::{Memory, MemoryMut};
 use crate::memory::granule::{target, u32_at};
 use crate::memory::slide::Slide;
+use crate::packed::handle::Packed;
+use crate::packed::links;
+use crate::packed::unpack::Unpacker;
 use crate::value::handle::{Mut, Ref};
+use crate::value::layout::LINK;
 use crate::value::stored::Stored;
 
 /// A link to a value to which other links may lead as well, or to none. The value is released with its last
@@ -21,7 +25,7 @@ pub struct Shared<T>(PhantomData<fn() -> T>);
 
 impl<T: Stored> Shared<T> {
     /// The offset of the value in its block, after the count.
-    const VALUE: u32 = if T::ALIGN > 4 { T::ALIGN } else { 4 };
+    pub(crate) const VALUE: u32 = if T::ALIGN > 4 { T::ALIGN } else { 4 };
 
     fn bytes(size: u32) -> u64 {
         u64::from(Self::VALUE) + u64::from(size)
@@ -34,6 +38,8 @@ impl<T: Stored> Stored for Shared<T> {
     const LINKS: bool = true;
     const DENSE: bool = false;
     const ANY: bool = false;
+    const PACKED_SIZE: u32 = LINK;
+    const PACKED_ALIGN: u32 = 1;
 
     fn kind() -> String {
         "shared".to_owned()
@@ -92,6 +98,32 @@ impl<T: Stored> Stored for Shared<T> {
         writer.count_link(new);
         writer.linked::<One<T>>([old + Self::VALUE, new + Self::VALUE, 0]);
     }
+    fn pack(writer: &mut Writer<'_>, from: u32, to: u32) {
+        links::pack_shared::<T>(writer, from, to, Self::VALUE);
+    }
+    fn check_packed<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
+        links::check_shared::<T, CANONICAL>(check, at)
+    }
+    fn unpack(
+        unpacker: &mut Unpacker<'_>,
+        MemoryMut(memory): MemoryMut<'_>,
+        at: u32,
+        from: u32,
+    ) -> Result<(), Full> {
+        let value = target(unpacker.image(), from);
+        if value == from {
+            return Ok(());
+        }
+        if let Some(block) = unpacker.shared.get(&value).copied() {
+            let links = memory.u32(block);
+            memory.set_u32(block, links + 1);
+            memory.set_u32(at, block.wrapping_sub(at));
+            return Ok(());
+        }
+        let place = Mut::<Self>::new(memory, at).fill()?.at();
+        unpacker.shared.insert(value, place - Self::VALUE);
+        unpacker.value::<T>(memory, value, place)
+    }
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         check.back_link(at, at + 4)?;
         let block = target(check.image(), at);
@@ -101,7 +133,8 @@ impl<T: Stored> Stored for Shared<T> {
         let bytes = Self::bytes(check.size_of::<T>(at)?);
         let block = check.claim(at, bytes, bytes)?;
         check.zero(block + 4, block + Self::VALUE)?;
-        check.shared_first::<T, One<T>>(at, block, [block + Self::VALUE, 0, 0])
+        let count = u32_at(check.image(), block);
+        check.shared_first::<T, One<T>>(at, (block, count), [block + Self::VALUE, 0, 0])
     }
 }
 
@@ -116,6 +149,20 @@ impl<'r, T: Stored> Ref<'r, Shared<T>> {
     pub fn links(self) -> usize {
         let block = target(self.image(), self.at());
         if block == self.at() { 0 } else { u32_at(self.image(), block) as usize }
+    }
+
+    /// Whether both links lead to the same value, or both to none.
+    pub fn is_same(self, other: Self) -> bool {
+        let leads = |link: Self| link.get().map(|value| (link.image().as_ptr(), value.at()));
+        leads(self) == leads(other)
+    }
+}
+
+impl<'r, T: Stored> Packed<'r, Shared<T>> {
+    /// The value, if there is one.
+    #[inline]
+    pub fn get(self) -> Option<Packed<'r, T>> {
+        links::linked(self.image(), self.at())
     }
 
     /// Whether both links lead to the same value, or both to none.

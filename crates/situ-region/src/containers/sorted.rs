@@ -5,8 +5,9 @@ use std::ops::{Bound, RangeBounds};
 
 use situ_layout::{Invalid, InvalidProblem};
 
+use crate::containers::engine::{Engine, Reserve, set_in};
 use crate::containers::key::{Entry, Key};
-use crate::containers::keyed::{Engine, Map, Reserve, Set, set_in};
+use crate::containers::keyed::{Map, Set};
 use crate::containers::vector::{self, Vector};
 use crate::error::{Full, invalid};
 use crate::image::check::{Check, CheckBehind};
@@ -153,6 +154,9 @@ impl Engine for Sorted {
         }
         V::put_all(vector.image(), place + Entry::<K, V>::VALUE, std::slice::from_ref(&value));
         Ok(())
+    }
+    fn make_room<E: Stored, K: Key>(memory: MemoryMut<'_>, at: u32, count: u32) -> Result<(), Full> {
+        Self::reserve::<E, K>(memory, at, count)
     }
     #[inline]
     fn remove<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool {

@@ -16,8 +16,12 @@ use crate::memory::granule::{
     target, u32_at,
 };
 use crate::memory::slide::Slide;
+use crate::packed::handle::Packed;
+use crate::packed::text as packed_text;
+use crate::packed::unpack::Unpacker;
 use crate::value::assign::Assign;
 use crate::value::handle::{Mut, Ref};
+use crate::value::layout::LINK;
 use crate::value::stored::Stored;
 
 /// The longest text without a block.
@@ -177,6 +181,9 @@ impl Stored for Text {
     const LINKS: bool = true;
     const DENSE: bool = false;
     const ANY: bool = false;
+    const PACKED_SIZE: u32 = LINK;
+    const PACKED_ALIGN: u32 = 1;
+    const IS_PACKED_LINK: bool = true;
 
     fn kind() -> String {
         "string".to_owned()
@@ -225,6 +232,24 @@ impl Stored for Text {
                 writer.put_byte(to + INLINE as u32, TAG | len as u8);
             }
         }
+    }
+    #[inline]
+    fn is_empty(image: &[u8], at: u32) -> bool {
+        bytes_at(image, at).is_empty()
+    }
+    fn pack(writer: &mut Writer<'_>, from: u32, to: u32) {
+        packed_text::pack(writer, bytes_at(writer.image(), from), to);
+    }
+    fn check_packed<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
+        packed_text::check(check, at)
+    }
+    fn unpack(
+        unpacker: &mut Unpacker<'_>,
+        MemoryMut(memory): MemoryMut<'_>,
+        at: u32,
+        from: u32,
+    ) -> Result<(), Full> {
+        assign(memory, at, packed_text::str_at(unpacker.image(), from))
     }
     #[inline]
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
@@ -343,6 +368,14 @@ impl Key for Text {
         bytes_at(image, at).cmp(other.as_bytes())
     }
     #[inline]
+    fn packed(image: &[u8], at: u32) -> &str {
+        packed_text::str_at(image, at)
+    }
+    #[inline]
+    fn compare_packed(image: &[u8], at: u32, other: &str) -> Ordering {
+        packed_text::bytes_at(image, at).cmp(other.as_bytes())
+    }
+    #[inline]
     fn hash(key: &str, seed: u32) -> u64 {
         let begin = mix(start(seed).wrapping_add(key.len() as u64));
         key.as_bytes().chunks(8).fold(begin, |h, chunk| {
@@ -418,5 +451,45 @@ impl Mut<'_, Text> {
     pub fn clear(&mut self) {
         let at = self.at();
         clear(self.memory(), at);
+    }
+}
+
+impl<'r> Packed<'r, Text> {
+    /// The text.
+    #[inline]
+    pub fn as_str(self) -> &'r str {
+        packed_text::str_at(self.image(), self.at())
+    }
+}
+
+impl Deref for Packed<'_, Text> {
+    type Target = str;
+    #[inline]
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Display for Packed<'_, Text> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+impl fmt::Debug for Packed<'_, Text> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl PartialEq<str> for Packed<'_, Text> {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for Packed<'_, Text> {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
     }
 }

@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 
 use situ_layout::{Invalid, InvalidProblem};
 
+use crate::containers::engine::Engine;
 use crate::containers::key::Key;
-use crate::containers::keyed::{Engine, Map, Set};
+use crate::containers::keyed::{Map, Set};
 use crate::containers::node::{
     MAX_LEVELS, Node, Path, Shape, least, least_levels, most, node_bytes, node_problem, set_link,
 };

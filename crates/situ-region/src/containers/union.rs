@@ -9,7 +9,7 @@ use crate::image::writer::Writer;
 use crate::memory::blocks::{Memory, MemoryMut};
 use crate::memory::slide::Slide;
 use crate::value::handle::{Mut, Ref};
-use crate::value::layout::{Field, Member};
+use crate::value::layout::{Field, Member, PackedUnion};
 use crate::value::plain::put;
 use crate::value::scalar::{Bool, Char};
 use crate::value::stored::Stored;
@@ -113,6 +113,8 @@ pub trait Union: Stored {
     type Discriminator: Discriminator;
     /// The offset of the members.
     const VALUE: u32;
+    /// The layout in packed images.
+    const PACKED: PackedUnion;
     /// The discriminator of a new union.
     const INITIAL: i128;
 

@@ -12,9 +12,14 @@ use crate::memory::blocks::{Memory, MemoryMut, ReleaseBehind};
 use crate::memory::granule::{MAX_SIZE, in_granules, target, u32_at, zero};
 use crate::memory::later::Place;
 use crate::memory::slide::{Slide, SlideBehind};
+use crate::packed::handle::{Packed, PackedValues};
+use crate::packed::place::elements_at;
+use crate::packed::unpack::Unpacker;
+use crate::packed::vector as packed_vector;
 use crate::value::assign::Assign;
 use crate::value::element::{Element, Of, relocate};
 use crate::value::handle::{Mut, Ref, Values};
+use crate::value::layout::LINK;
 use crate::value::plain::{Plain, plain_slice, plain_slice_mut};
 use crate::value::stored::{Stored, fixed};
 
@@ -282,6 +287,9 @@ impl<T: Stored> Stored for Vector<T> {
     const LINKS: bool = true;
     const DENSE: bool = false;
     const ANY: bool = false;
+    const PACKED_SIZE: u32 = LINK;
+    const PACKED_ALIGN: u32 = 1;
+    const IS_PACKED_LINK: bool = true;
 
     fn kind() -> String {
         "vector".to_owned()
@@ -308,6 +316,30 @@ impl<T: Stored> Stored for Vector<T> {
     }
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
         writer.vector::<T>(from, to);
+    }
+    fn is_empty(image: &[u8], at: u32) -> bool {
+        len(image, at) == 0
+    }
+    fn pack(writer: &mut Writer<'_>, from: u32, to: u32) {
+        let [link, count, _] = header(writer.image(), from);
+        packed_vector::pack::<T>(writer, from.wrapping_add(link), count, to);
+    }
+    fn check_packed<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
+        packed_vector::check::<T, CANONICAL>(check, at)
+    }
+    fn unpack(
+        unpacker: &mut Unpacker<'_>,
+        MemoryMut(memory): MemoryMut<'_>,
+        at: u32,
+        from: u32,
+    ) -> Result<(), Full> {
+        let (first, count) = elements_at::<T>(unpacker.image(), from);
+        if count == 0 {
+            return Ok(());
+        }
+        reserve(Of::<T>::TYPE, memory, at, count, true)?;
+        let place = extend_zeroed(Of::<T>::TYPE, memory, at, count);
+        unpacker.vector::<T>(memory, first, place, count)
     }
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         let (block, len) = check.vector::<T>(at)?;
@@ -621,5 +653,51 @@ impl<T: Stored> Mut<'_, Vector<T>> {
             return &mut [];
         }
         plain_slice_mut(self.memory().bytes_mut(), at.wrapping_add(link), count)
+    }
+}
+
+impl<'r, T: Stored> Packed<'r, Vector<T>> {
+    /// The number of elements.
+    #[inline]
+    pub fn len(self) -> usize {
+        elements_at::<T>(self.image(), self.at()).1 as usize
+    }
+
+    /// Whether there are no elements.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The element at an index, if it exists.
+    #[inline]
+    pub fn get(self, index: usize) -> Option<Packed<'r, T>> {
+        let (first, count) = elements_at::<T>(self.image(), self.at());
+        (index < count as usize).then(|| Packed::new(self.image(), first + index as u32 * T::PACKED_SIZE))
+    }
+
+    /// The elements.
+    #[inline]
+    pub fn iter(self) -> PackedValues<'r, T> {
+        let (first, count) = elements_at::<T>(self.image(), self.at());
+        PackedValues::new(self.image(), first, count)
+    }
+
+    /// The elements as Rust values.
+    #[inline]
+    pub fn as_slice(self) -> &'r [T]
+    where
+        T: Plain,
+    {
+        let (first, count) = elements_at::<T>(self.image(), self.at());
+        if count == 0 { &[] } else { plain_slice(self.image(), first, count) }
+    }
+}
+
+impl<'r, T: Stored> IntoIterator for Packed<'r, Vector<T>> {
+    type Item = Packed<'r, T>;
+    type IntoIter = PackedValues<'r, T>;
+    fn into_iter(self) -> PackedValues<'r, T> {
+        self.iter()
     }
 }

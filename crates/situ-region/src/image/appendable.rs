@@ -22,7 +22,7 @@ impl Version {
         lines.named(of, own_name); // the first of this name
         lines.member::<M>(own_name, name, offset);
         M::needed(&mut lines);
-        self.add(name, lines.text(), offset + M::SIZE);
+        self.add(name, lines.text(), offset + M::SIZE, (M::PACKED_SIZE, M::PACKED_ALIGN));
     }
 }
 

@@ -107,7 +107,8 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
             return Ok(());
         }
         self.claim_at(block, i64::from(block), bytes, bytes)?;
-        self.shared_first::<T, B>(block, block, [block + offset, 0, 0])?;
+        let count = u32_at(self.image, block);
+        self.shared_first::<T, B>(block, (block, count), [block + offset, 0, 0])?;
         self.finish()
     }
     #[inline]
@@ -388,15 +389,15 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         Ok(true)
     }
 
-    /// Checks a shared value that is reached for the first time, through the link at `at`.
+    /// Checks a shared value that is reached for the first time, through the link at `at`: its block, the
+    /// number of links that it states, and the place of the value.
     pub(crate) fn shared_first<T: 'static, B: CheckBehind>(
         &mut self,
         at: u32,
-        block: u32,
+        (block, count): (u32, u32),
         place: Place,
     ) -> Result<(), Invalid> {
         self.links_to(at, block)?;
-        let count = u32_at(self.image, block);
         let met = Met { of: TypeId::of::<T>(), links: 1, count, open: true };
         self.shared.insert(block, met);
         let outer = std::mem::replace(&mut self.within, block);

@@ -124,7 +124,7 @@ fn read_versions(
 ) -> Result<(u32, u32), Invalid> {
     let (at, bytes) = table_of(image)?;
     if image[at as usize..(at + bytes) as usize] != facts.table {
-        *versions = Some(compare(image, (at, bytes), &facts.versions)?);
+        *versions = Some(compare::<false>(image, (at, bytes), &facts.versions)?);
     }
     Ok((at, bytes))
 }
@@ -169,4 +169,17 @@ fn check_form<T: Stored, const CANONICAL: bool>(
     }
     check.links_are_counted()?;
     Ok(versions)
+}
+
+/// Whether an image begins at a multiple of 16.
+pub(crate) fn is_aligned(image: &[u8]) -> bool {
+    image.as_ptr().addr().is_multiple_of(GRANULE as usize)
+}
+
+/// Returns an error for an image in an unsuitable version.
+pub(crate) fn refuse(version: Option<(&'static str, u32, u32)>) -> Result<(), Invalid> {
+    match version {
+        None => Ok(()),
+        Some((name, found, here)) => invalid(0, InvalidProblem::OtherVersion { name, found, here }),
+    }
 }

@@ -75,4 +75,6 @@ pub struct Facts {
     pub(crate) versions: Vec<Version>,
     /// The table of versions in its images.
     pub(crate) table: Vec<u8>,
+    /// As `table`, with the sizes of packed images.
+    pub(crate) packed_table: Vec<u8>,
 }

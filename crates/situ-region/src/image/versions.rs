@@ -21,13 +21,25 @@ pub struct Version {
     /// Element `i` is the hash of the first `i` members.
     history: Vec<u64>,
     sizes: Vec<u32>,
+    /// As `sizes`, in packed images.
+    packed_sizes: Vec<u32>,
+    /// The end of the last member in packed images.
+    packed_end: u32,
 }
 
 impl Version {
     /// Starts the version of a struct, without members.
     pub fn of<T: 'static>(name: &'static str) -> Self {
         let begin = history_of(name);
-        Self { of: TypeId::of::<T>(), name, members: Vec::new(), history: vec![begin], sizes: vec![0] }
+        Self {
+            of: TypeId::of::<T>(),
+            name,
+            members: Vec::new(),
+            history: vec![begin],
+            sizes: vec![0],
+            packed_sizes: vec![0],
+            packed_end: 0,
+        }
     }
 
     /// The struct.
@@ -36,11 +48,19 @@ impl Version {
     }
 
     /// Adds the next member, whose lines in the layout are `lines`, and whose last byte lies before `end`.
-    pub(crate) fn add(&mut self, name: &'static str, lines: &str, end: u32) {
+    /// `packed` is its size and alignment in packed images.
+    pub(crate) fn add(&mut self, name: &'static str, lines: &str, end: u32, packed: (u32, u32)) {
         let before = self.history[self.members.len()];
         self.history.push(next_in_history(before, lines));
         self.sizes.push(end.next_multiple_of(8));
+        self.packed_end = self.packed_end.next_multiple_of(packed.1) + packed.0;
+        self.packed_sizes.push(self.packed_end.next_multiple_of(8));
         self.members.push(name);
+    }
+
+    /// The sizes of the struct with its first members, in packed images or in others.
+    fn sizes(&self, packed: bool) -> &[u32] {
+        if packed { &self.packed_sizes } else { &self.sizes }
     }
 
     fn key(&self) -> u64 {
@@ -71,9 +91,9 @@ pub(crate) fn twin(versions: &[Version]) -> Option<&'static str> {
 }
 
 /// The table of versions of an image with these structs; empty if there are none.
-pub(crate) fn table(versions: &[Version]) -> Vec<u8> {
+pub(crate) fn table(versions: &[Version], packed: bool) -> Vec<u8> {
     let entry = |version: &Version| {
-        (version.key(), version.sizes[version.members.len()], version.history[1..].to_vec())
+        (version.key(), version.sizes(packed)[version.members.len()], version.history[1..].to_vec())
     };
     table_with(versions.iter().map(entry).collect())
 }
@@ -133,20 +153,29 @@ fn u64_at(image: &[u8], at: u32) -> u64 {
 pub(crate) fn table_of(image: &[u8]) -> Result<(u32, u32), Invalid> {
     let at = u32_at(image, TABLE_AT);
     let bad = || invalid(TABLE_AT, InvalidProblem::BadVersions { at });
-    let size = image.len() as u64;
-    if at < ROOT || !at.is_multiple_of(GRANULE) || u64::from(at) + 8 > size {
+    if at < ROOT || !at.is_multiple_of(GRANULE) {
         return bad();
     }
+    match table_size(image, at) {
+        Some(bytes) => Ok((at, bytes)),
+        None => bad(),
+    }
+}
+
+/// The size in bytes of the table at `at`, if it lies within the image.
+pub(crate) fn table_size(image: &[u8], at: u32) -> Option<u32> {
+    let left = image.len().checked_sub(at as usize).filter(|left| *left >= 8)? as u64;
     let bytes = 8 + 8 * u64::from(u32_at(image, at + 4));
-    if u64::from(at) + bytes > size {
-        return bad();
-    }
-    Ok((at, bytes as u32))
+    (bytes <= left).then_some(bytes as u32)
 }
 
 /// Reads the table at `at` of `bytes` bytes, which differs from the one that this program would write.
-pub(crate) fn compare(image: &[u8], (at, bytes): (u32, u32), own: &[Version]) -> Result<Versions, Invalid> {
-    let bad = || invalid(TABLE_AT, InvalidProblem::BadVersions { at });
+pub(crate) fn compare<const PACKED: bool>(
+    image: &[u8],
+    (at, bytes): (u32, u32),
+    own: &[Version],
+) -> Result<Versions, Invalid> {
+    let bad = || invalid(if PACKED { at } else { TABLE_AT }, InvalidProblem::BadVersions { at });
     let end = at + bytes;
     let mut versions = Versions::default();
     let (mut entry, mut before) = (at + 8, None);
@@ -176,7 +205,7 @@ pub(crate) fn compare(image: &[u8], (at, bytes): (u32, u32), own: &[Version]) ->
                 },
             );
         }
-        let own_size = version.sizes[common as usize];
+        let own_size = version.sizes(PACKED)[common as usize];
         let fits =
             if members <= here { size == own_size } else { size >= own_size && size.is_multiple_of(8) };
         if !fits || u64::from(size) > image.len() as u64 {

@@ -87,7 +87,7 @@ impl<'a> Writer<'a> {
         self.from
     }
     #[inline]
-    fn zero(&mut self, at: u32, count: u32) {
+    pub(crate) fn zero(&mut self, at: u32, count: u32) {
         if let Some(to) = self.to.get_mut(at as usize..at as usize + count as usize) {
             to.fill(0);
         }

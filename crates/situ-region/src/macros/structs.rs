@@ -113,6 +113,19 @@ macro_rules! region_struct {
         const _: () = {
             $crate::__region_members! { $($member: $type),* }
 
+            #[inline]
+            fn packed_place(member: __Member) -> u32 {
+                const ALL: [u32; COUNT] = {
+                    let (mut all, mut i) = ([0; COUNT], 0);
+                    while i < COUNT {
+                        all[i] = <$name as $crate::Struct>::LAYOUT.packed_place(i);
+                        i += 1;
+                    }
+                    all
+                };
+                ALL[member as usize]
+            }
+
             impl $crate::Key for $name {
                 type View<'a> = ($(<$type as $crate::Key>::View<'a>,)*);
                 fn view(image: &[u8], at: u32) -> Self::View<'_> {
@@ -124,6 +137,19 @@ macro_rules! region_struct {
                 fn compare(image: &[u8], at: u32, ($($member,)*): Self::View<'_>) -> ::core::cmp::Ordering {
                     ::core::cmp::Ordering::Equal$(.then_with(|| {
                         <$type as $crate::Key>::compare(image, at + PLACES[__Member::$member as usize], $member)
+                    }))*
+                }
+                fn packed(image: &[u8], at: u32) -> Self::View<'_> {
+                    ($(<$type as $crate::Key>::packed(image, at + packed_place(__Member::$member)),)*)
+                }
+                fn compare_packed(
+                    image: &[u8],
+                    at: u32,
+                    ($($member,)*): Self::View<'_>,
+                ) -> ::core::cmp::Ordering {
+                    ::core::cmp::Ordering::Equal$(.then_with(|| {
+                        let place = at + packed_place(__Member::$member);
+                        <$type as $crate::Key>::compare_packed(image, place, $member)
                     }))*
                 }
                 fn hash(($($member,)*): Self::View<'_>, seed: u32) -> u64 {
@@ -155,10 +181,10 @@ macro_rules! region_struct {
 #[doc(hidden)]
 macro_rules! __region_accessors {
     ([$visible:vis] $name:ident $ref:ident $mut:ident $($member:ident: $type:ty),*) => {
-        /// Read access to the members of the struct in a region.
+        /// Read access to the members of the struct in a region or a packed image.
         #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
-        $visible trait $ref<'r> {
-            $(fn $member(self) -> $crate::Ref<'r, $type>;)*
+        $visible trait $ref<'r>: $crate::Access<'r> {
+            $(fn $member(self) -> <Self as $crate::Access<'r>>::Of<$type>;)*
         }
 
         /// Mutable access to the members of the struct in a region.
@@ -174,6 +200,13 @@ macro_rules! __region_accessors {
                 $(#[inline]
                 fn $member(self) -> $crate::Ref<'r, $type> {
                     self.part(PLACES[__Member::$member as usize])
+                })*
+            }
+
+            impl<'r> $ref<'r> for $crate::Packed<'r, $name> {
+                $(#[inline]
+                fn $member(self) -> $crate::Packed<'r, $type> {
+                    self.member::<$type, { __Member::$member as usize }>()
                 })*
             }
 
@@ -194,9 +227,10 @@ macro_rules! __region_stored {
     ($layout:ident $is_appendable:literal $name:ident $($member:ident: $type:ty),*) => {
         const _: () = {
             $crate::__region_members! { $($member: $type),* }
-            const LAYOUT: $crate::StructLayout = $crate::StructLayout::$layout(&[$(
+            const MEMBERS: &[$crate::Member] = &[$(
                 $crate::Field::<$type>::new("", PLACES[__Member::$member as usize]).member()
-            ),*]);
+            ),*];
+            const LAYOUT: $crate::StructLayout = $crate::StructLayout::$layout(MEMBERS);
 
             impl $crate::Struct for $name {
                 const NAME: &'static str = stringify!($name);

@@ -37,11 +37,11 @@ macro_rules! region_union {
         $(#[$attribute])*
         $visible enum $name {}
 
-        /// Read access to the members of the union in a region.
+        /// Read access to the members of the union in a region or a packed image.
         #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
-        $visible trait $ref<'r> {
+        $visible trait $ref<'r>: $crate::Access<'r> {
             fn discriminator(self) -> <$discriminator as $crate::Discriminator>::Value;
-            $(fn $member(self) -> ::core::option::Option<$crate::Ref<'r, $type>>;)*
+            $(fn $member(self) -> ::core::option::Option<<Self as $crate::Access<'r>>::Of<$type>>;)*
         }
 
         /// Mutable access to the members of the union in a region.
@@ -56,8 +56,9 @@ macro_rules! region_union {
             enum __Case { $($member,)* __Nothing }
 
             /// The offset of the members, the size and the alignment.
-            const LAYOUT: (u32, u32, u32) =
-                $crate::union_layout::<$discriminator>(&[$($crate::Field::<$type>::new("", 0).member()),*]);
+            const LAYOUT: (u32, u32, u32) = $crate::union_layout::<$discriminator>(MEMBERS);
+            const MEMBERS: &[$crate::Member] = &[$($crate::Field::<$type>::new("", 0).member()),*];
+            const PACKED: $crate::PackedUnion = $crate::PackedUnion::of::<$discriminator>(MEMBERS);
 
             #[allow(unreachable_code, unused_variables)]
             fn case(value: $crate::Selected<$name>) -> __Case {
@@ -79,6 +80,8 @@ macro_rules! region_union {
                 const DENSE: bool = false;
                 const ANY: bool = false;
                 const NAMED: bool = true;
+                const PACKED_SIZE: u32 = PACKED.size;
+                const PACKED_ALIGN: u32 = PACKED.align;
 
                 fn facts() -> &'static $crate::Facts {
                     static FACTS: ::std::sync::OnceLock<$crate::Facts> = ::std::sync::OnceLock::new();
@@ -117,11 +120,21 @@ macro_rules! region_union {
                 fn check<const __CANONICAL: bool>(check: &mut $crate::Check<'_, __CANONICAL>, at: u32) -> ::core::result::Result<(), $crate::Invalid> {
                     $crate::union_check::<Self, __CANONICAL>(check, at)
                 }
+                fn pack(writer: &mut $crate::Writer<'_>, from: u32, to: u32) {
+                    $crate::union_pack::<Self>(writer, from, to);
+                }
+                fn check_packed<const __CANONICAL: bool>(check: &mut $crate::Check<'_, __CANONICAL>, at: u32) -> ::core::result::Result<(), $crate::Invalid> {
+                    $crate::union_check_packed::<Self, __CANONICAL>(check, at)
+                }
+                fn unpack(unpacker: &mut $crate::Unpacker<'_>, memory: $crate::MemoryMut<'_>, at: u32, from: u32) -> ::core::result::Result<(), $crate::Full> {
+                    $crate::union_unpack::<Self>(unpacker, memory, at, from)
+                }
             }
 
             impl $crate::Union for $name {
                 type Discriminator = $discriminator;
                 const VALUE: u32 = LAYOUT.0;
+                const PACKED: $crate::PackedUnion = PACKED;
                 const INITIAL: i128 = 0;
 
                 fn case(selected: $crate::Selected<Self>) -> u32 {
@@ -146,6 +159,15 @@ macro_rules! region_union {
                 }
                 $(fn $member(self) -> ::core::option::Option<$crate::Ref<'r, $type>> {
                     $crate::union_member(self, __Case::$member as u32)
+                })*
+            }
+
+            impl<'r> $ref<'r> for $crate::Packed<'r, $name> {
+                fn discriminator(self) -> $crate::Selected<$name> {
+                    $crate::packed_discriminator(self)
+                }
+                $(fn $member(self) -> ::core::option::Option<$crate::Packed<'r, $type>> {
+                    $crate::packed_member(self, __Case::$member as u32)
                 })*
             }
 

@@ -167,6 +167,10 @@ impl Space {
     pub(crate) fn zero_on_free(&self) -> bool {
         self.zero_on_free
     }
+    /// Sets the limit, which is at least the present size.
+    pub(crate) fn set_limit(&mut self, limit: u32) {
+        self.limit = limit.min(MAX_SIZE) / GRANULE * GRANULE;
+    }
     #[inline]
     pub(crate) fn full(&self) -> Full {
         Full { limit: if matches!(self.store, Store::Borrowed) { self.room } else { self.limit } }

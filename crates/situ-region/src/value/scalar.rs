@@ -8,6 +8,7 @@ use crate::image::lines::Lines;
 use crate::image::writer::Writer;
 use crate::memory::blocks::MemoryMut;
 use crate::memory::slide::Slide;
+use crate::packed::unpack::Unpacker;
 use crate::value::assign::Assign;
 use crate::value::element::Of;
 use crate::value::handle::Ref;
@@ -150,6 +151,8 @@ impl<T: Stored, const N: usize> Stored for [T; N] {
     const LINKS: bool = T::LINKS;
     const DENSE: bool = T::DENSE;
     const ANY: bool = T::ANY;
+    const PACKED_SIZE: u32 = T::PACKED_SIZE * N as u32;
+    const PACKED_ALIGN: u32 = T::PACKED_ALIGN;
     fn kind() -> String {
         format!("array[{N}]")
     }
@@ -174,6 +177,20 @@ impl<T: Stored, const N: usize> Stored for [T; N] {
     #[inline]
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
         writer.elements(Of::<T>::TYPE, from, to, N as u32);
+    }
+    fn pack(writer: &mut Writer<'_>, from: u32, to: u32) {
+        writer.packed_elements::<T>(from, to, N as u32);
+    }
+    fn check_packed<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
+        check.packed_elements::<T>(at, N as u32)
+    }
+    fn unpack(
+        unpacker: &mut Unpacker<'_>,
+        MemoryMut(memory): MemoryMut<'_>,
+        at: u32,
+        from: u32,
+    ) -> Result<(), Full> {
+        unpacker.elements::<T>(memory, from, at, N as u32)
     }
     #[inline]
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {

@@ -7,6 +7,7 @@ use std::sync::{PoisonError, RwLock};
 
 use situ_layout::Invalid;
 
+use crate::error::Full;
 use crate::image::check::Check;
 use crate::image::lines::{Facts, Lines};
 use crate::image::sha256::sha256_u64;
@@ -14,6 +15,7 @@ use crate::image::versions::{table, twin};
 use crate::image::writer::Writer;
 use crate::memory::blocks::MemoryMut;
 use crate::memory::slide::Slide;
+use crate::packed::unpack::Unpacker;
 
 /// A type whose values lie in regions. All functions identify a value by its offset from the header.
 pub trait Stored: Sized + 'static {
@@ -36,6 +38,16 @@ pub trait Stored: Sized + 'static {
     /// Whether the type has its own lines in the layout under its name, which is its kind.
     #[doc(hidden)]
     const NAMED: bool = false;
+
+    /// The size in a packed image, a multiple of the alignment there.
+    #[doc(hidden)]
+    const PACKED_SIZE: u32 = Self::SIZE;
+    /// The alignment in a packed image.
+    #[doc(hidden)]
+    const PACKED_ALIGN: u32 = Self::ALIGN;
+    /// Whether a value in a packed image is a link, which is 0 if the value is empty.
+    #[doc(hidden)]
+    const IS_PACKED_LINK: bool = false;
 
     /// The facts of the type as a root.
     #[doc(hidden)]
@@ -62,6 +74,39 @@ pub trait Stored: Sized + 'static {
     fn write(writer: &mut Writer<'_>, from: u32, to: u32);
     /// Checks the value at `at`.
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid>;
+    /// Whether the container at an offset of a region is empty.
+    #[doc(hidden)]
+    fn is_empty(_image: &[u8], _at: u32) -> bool {
+        false
+    }
+    /// Copies a value into a packed image, where its bytes are zero. Without links, it has the same bytes in
+    /// all forms.
+    #[doc(hidden)]
+    #[inline]
+    fn pack(writer: &mut Writer<'_>, from: u32, to: u32) {
+        const { assert!(!Self::LINKS, "links have another form in packed images") };
+        Self::write(writer, from, to);
+    }
+    /// Checks the value at `at` of a packed image.
+    #[doc(hidden)]
+    #[inline]
+    fn check_packed<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
+        const { assert!(!Self::LINKS, "links have another form in packed images") };
+        Self::check(check, at)
+    }
+    /// Copies the value at `from` of a packed image to `at` of a region, where a default value is.
+    #[doc(hidden)]
+    #[inline]
+    fn unpack(
+        unpacker: &mut Unpacker<'_>,
+        MemoryMut(memory): MemoryMut<'_>,
+        at: u32,
+        from: u32,
+    ) -> Result<(), Full> {
+        const { assert!(!Self::LINKS, "links have another form in packed images") };
+        unpacker.copy(memory, from, at, Self::SIZE);
+        Ok(())
+    }
     /// Checks `count` consecutive values. An error gives the index of the value.
     #[doc(hidden)]
     #[inline]
@@ -154,7 +199,8 @@ impl Facts {
         Self {
             layout: sha256_u64(layout_text::<T>().as_bytes()),
             shares: lines.shares,
-            table: table(&versions),
+            table: table(&versions, false),
+            packed_table: table(&versions, true),
             versions,
         }
     }

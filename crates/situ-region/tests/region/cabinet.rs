@@ -3,10 +3,11 @@
 
 use situ_region::{
     Bool, Char, Full, HashMap, HashSet, OrderedMap, OrderedSet, Region, SortedMap, SortedSet, Text,
+    view_packed,
 };
 use situ_region::{region_enum, region_plain, region_struct};
 
-use crate::held_to;
+use crate::{Aligned, held_to};
 
 region_enum! { enum Side: i8 { LEFT = -1, RIGHT = 1 } }
 region_plain! { key struct Cell { x: i32, y: i16, z: i16 } }
@@ -95,6 +96,46 @@ fn cabinet() -> Result<Region<Cabinet>, Full> {
 #[test]
 fn the_vector_is_written_and_read() {
     held_to("cabinet", &cabinet().unwrap());
+}
+
+#[test]
+fn a_packed_image_has_all_kinds_of_keys() {
+    let made = cabinet().unwrap();
+    let packed = Aligned::of(&made.packed());
+    let (there, c) = (view_packed::<Cabinet>(&packed).unwrap(), made.root());
+    // Those that are sorted.
+    assert!(there.angles().iter().map(f64::to_bits).eq(c.angles().iter().map(f64::to_bits)));
+    assert!(there.doors().iter().eq(c.doors().iter()) && there.letters().iter().eq(c.letters().iter()));
+    assert!(there.labels().iter().map(|(key, _)| key).eq(c.labels().iter().map(|(key, _)| key)));
+    assert!(there.pairs().iter().eq(c.pairs().iter()));
+    assert!(
+        there
+            .shelves()
+            .iter()
+            .map(|(key, cell)| (key, *cell))
+            .eq(c.shelves().iter().map(|(key, cell)| (key, *cell)))
+    );
+    // Each key is found, and no other.
+    assert!(c.angles().iter().all(|key| there.angles().contains(key)) && !there.angles().contains(7.0));
+    assert!(c.marks().iter().all(|key| there.marks().contains(key)));
+    assert!(!there.marks().contains(f32::from_bits(0x7fc0_0001)), "another NaN");
+    assert!(c.places().iter().all(|key| there.places().contains(key)));
+    assert!(!there.places().contains(("cellar", 10, true)));
+    for (key, value) in c.grid().iter() {
+        assert_eq!(there.grid().get(key).unwrap().as_str(), value.as_str());
+    }
+    for (key, value) in c.sides().iter() {
+        assert_eq!(there.sides().get(key).unwrap().as_str(), value.as_str());
+    }
+    for (key, value) in c.digests().iter() {
+        assert_eq!(*there.digests().get(key).unwrap(), *value);
+    }
+    assert_eq!(there.labels().get(("kitchen", 1, true)).map(|value| *value), Some(11));
+    assert!(there.labels().get(("kitchen", 3, true)).is_none());
+    assert!(c.many().iter().all(|key| there.many().contains(key)));
+    // And back.
+    let back = Region::<Cabinet>::adopt(&packed).unwrap();
+    assert!(back.canonical() == made.canonical() && back.packed() == made.packed());
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use situ_region::{
     HashMap, InvalidProblem, Maybe, Mut, OrderedMap, Region, Shared, SortedMap, Stored, Unique, Vector, view,
+    view_packed,
 };
 use situ_region::{region_struct, region_union};
 
-use crate::{aligned, bytes};
+use crate::{Aligned, aligned, bytes};
 
 region_struct! { struct Chain: ChainRef, ChainMut { number: u32, next: Unique<Chain> } }
 region_struct! { struct Lists: ListsRef, ListsMut { number: u32, inner: Vector<Lists> } }
@@ -52,6 +53,10 @@ fn goes_through_all<T: Stored>(canonical: &[u8], release: impl FnOnce(Mut<'_, T>
     view::<T>(r.bytes()).unwrap();
     assert!(r.canonical() == canonical);
     assert!(r.root().to_region().unwrap().canonical() == canonical);
+    let packed = r.packed();
+    view_packed::<T>(&Aligned::of(&packed)).unwrap();
+    let unpacked = Region::<T>::adopt(&packed).unwrap();
+    assert!(unpacked.canonical() == canonical && unpacked.packed() == packed);
     r.compact_in_place();
     assert!(r.canonical() == canonical);
     r.compact().unwrap();

@@ -15,6 +15,7 @@ mod market;
 mod market_program;
 mod memory;
 mod model;
+mod packed;
 mod sharing;
 mod signature;
 mod source;
@@ -61,6 +62,32 @@ fn bytes(words: &mut [u128]) -> &mut [u8] {
     let count = size_of_val(words);
     // SAFETY: any bytes are numbers, and the reverse; the words are borrowed exclusively.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), count) }
+}
+
+/// An image of any size, at a multiple of 16.
+struct Aligned(Vec<u128>, usize);
+
+impl Aligned {
+    fn of(image: &[u8]) -> Self {
+        let mut words = vec![0; image.len().div_ceil(16)];
+        bytes(&mut words)[..image.len()].copy_from_slice(image);
+        Self(words, image.len())
+    }
+}
+
+impl std::ops::Deref for Aligned {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: any bytes are numbers, and the reverse; the words are borrowed.
+        let all = unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), size_of_val(&*self.0)) };
+        &all[..self.1]
+    }
+}
+
+impl std::ops::DerefMut for Aligned {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut bytes(&mut self.0)[..self.1]
+    }
 }
 
 #[test]

@@ -188,6 +188,9 @@ fn a_backing_grows_unnoticed_up_to_its_end() {
     let image = kitchen().unwrap().canonical();
     let r = Region::<Kitchen, Growing>::adopt_into(growing(1 << 16), &image, Options::default()).unwrap();
     assert_eq!(r.canonical(), image);
+    let packed = r.packed();
+    let r = Region::<Kitchen, Growing>::adopt_into(growing(1 << 16), &packed, Options::default()).unwrap();
+    assert_eq!((r.canonical(), r.packed()), (image.clone(), packed));
     let bad = Region::<Kitchen, Growing>::adopt_into(growing(0), &image[..60], Options::default()).map(drop);
     assert!(matches!(bad, Err(AdoptError::Invalid(_))));
     let tight = Options { reserve: 1 << 20, ..Options::default() };

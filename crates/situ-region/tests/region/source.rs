@@ -81,4 +81,7 @@ pub fn travels<T: Stored>(r: &Region<T>) {
     for image in [r.bytes(), &canonical] {
         assert!(Region::<T>::adopt(image).expect("the image is good").canonical() == canonical);
     }
+    let packed = r.packed();
+    let unpacked = Region::<T>::adopt(&packed).expect("the packed image is good");
+    assert!(unpacked.canonical() == canonical && unpacked.packed() == packed);
 }

@@ -1,8 +1,10 @@
 //! Appendable structs: images of older and newer programs, compared with the vectors.
 
-use situ_region::{Buffer, Full, InvalidProblem, Region, Stored, layout_hash, layout_text, view};
+use situ_region::{
+    Buffer, Full, InvalidProblem, Region, Stored, layout_hash, layout_text, view, view_packed,
+};
 
-use crate::{aligned, bytes, held_to, vector};
+use crate::{Aligned, aligned, bytes, held_to, packed, vector};
 
 /// The program before members were appended.
 pub mod before {
@@ -102,6 +104,57 @@ fn problem<T: Stored>(image: &[u8]) -> String {
 fn the_vectors_are_written_and_read() {
     held_to("profile.before", &before().unwrap());
     held_to("profile.after", &after().unwrap());
+    packed::held_to("profile.before", &before().unwrap());
+    packed::held_to("profile.after", &after().unwrap());
+}
+
+#[test]
+fn packed_images_have_versions_too() {
+    use after::{ProfileRef, RecordRef};
+    let (old, new) = (before().unwrap(), after().unwrap());
+    // An older image: adopted with the defaults of the other members, and not read in place.
+    let image = Aligned::of(&old.packed());
+    let taken = Region::<after::Profile>::adopt(&image).unwrap();
+    assert_eq!(taken.canonical(), Region::<after::Profile>::adopt(old.bytes()).unwrap().canonical());
+    let p = taken.root();
+    assert_eq!((*p.id(), p.name().as_str(), *p.level()), (5, "the name of this profile", 0));
+    assert_eq!(p.best().get().unwrap().by().as_str(), "");
+    assert_eq!(
+        view_packed::<after::Profile>(&image).map(drop).unwrap_err().to_string(),
+        "message: the image has 3 members of Profile, this program 6; adopt a copy (at offset 0)"
+    );
+    // A newer one: what is known is read, and all of it is adopted.
+    let image = Aligned::of(&new.packed());
+    let p = view_packed::<before::Profile>(&image).unwrap();
+    assert_eq!(before::ProfileRef::name(p).as_str(), "the name of this profile");
+    assert_eq!(*before::RecordRef::when(before::ProfileRef::best(p).get().unwrap()), 1_700_000_000);
+    let taken = Region::<before::Profile>::adopt(&image).unwrap();
+    assert_eq!(taken.canonical(), old.canonical());
+    assert_eq!(taken.packed(), old.packed());
+    let p = view_packed::<after::Profile>(&image).unwrap();
+    assert_eq!(p.rival().get().unwrap().by().as_str(), "me");
+    assert!(p.tags().contains("quick") && *p.level() == 3);
+    let refused = Region::<changed::Profile>::adopt(&image).map(drop).unwrap_err().to_string();
+    assert!(refused.starts_with("message: the image has another Record: member 2, here moment"), "{refused}");
+}
+
+#[test]
+fn every_spoilt_byte_of_a_packed_image_is_refused_or_harmless() {
+    let new = after().unwrap().packed();
+    for at in (0..new.len()).step_by(if cfg!(miri) { 31 } else { 1 }) {
+        for flip in [1, 0x80, 0xff] {
+            let mut bad = Aligned::of(&new);
+            bad[at] ^= flip;
+            if let Ok(taken) = Region::<after::Profile>::adopt(&bad) {
+                assert!(taken.packed() == *bad, "{at}");
+            }
+            if let Ok(taken) = Region::<before::Profile>::adopt(&bad) {
+                view_packed::<before::Profile>(&bad).unwrap();
+                let packed = taken.packed();
+                assert_eq!(Region::<before::Profile>::adopt(&packed).unwrap().packed(), packed);
+            }
+        }
+    }
 }
 
 #[test]

@@ -48,6 +48,26 @@ fn check<const __CANONICAL: bool>(
     at: u32,
 ) -> ::core::result::Result<(), REGION::Invalid> {
     REGION::union_check::<Self, __CANONICAL>(check, at)
+}
+
+fn pack(writer: &mut REGION::Writer<'_>, from: u32, to: u32) {
+    REGION::union_pack::<Self>(writer, from, to);
+}
+
+fn check_packed<const __CANONICAL: bool>(
+    check: &mut REGION::Check<'_, __CANONICAL>,
+    at: u32,
+) -> ::core::result::Result<(), REGION::Invalid> {
+    REGION::union_check_packed::<Self, __CANONICAL>(check, at)
+}
+
+fn unpack(
+    unpacker: &mut REGION::Unpacker<'_>,
+    memory: REGION::MemoryMut<'_>,
+    at: u32,
+    from: u32,
+) -> ::core::result::Result<(), REGION::Full> {
+    REGION::union_unpack::<Self>(unpacker, memory, at, from)
 }";
 
 /// The accessors for reading or for changing: the trait, and the reference that has them.
@@ -59,13 +79,11 @@ struct Side {
     receiver: &'static str,
     /// The type of references, up to the type that they refer to.
     handle: String,
-    /// The kind of access, in the documentation.
-    what: &'static str,
-    /// The function that finds the case of a union.
-    member: &'static str,
+    /// The functions that find the discriminator and the case of a union.
+    union: [&'static str; 2],
 }
 
-/// What an accessor returns.
+/// What an accessor returns, given the handle up to the type that it refers to.
 fn accessed(handle: &str, part: &Part, is_case: bool) -> String {
     let reference = format!("{handle}{}>", part.ty);
     if is_case { format!("::core::option::Option<{reference}>") } else { reference }
@@ -93,28 +111,16 @@ impl Generator<'_> {
     ) {
         let value =
             discriminator.map(|it| format!("<{it} as {}>::Value", self.region_crate("Discriminator")));
-        let sides = [
-            Side {
-                generic: "<'r>",
-                of: format!("{reader}<'r>"),
-                receiver: "self",
-                handle: self.region_crate("Ref<'r, "),
-                what: "Read",
-                member: "union_member",
-            },
-            Side {
-                generic: "",
-                of: writer.to_owned(),
-                receiver: "&mut self",
-                handle: self.region_crate("Mut<'_, "),
-                what: "Mutable",
-                member: "union_member_mut",
-            },
+        let access = self.region_crate("Access<'r>");
+        let traits = [
+            (format!("{reader}<'r>: {access}"), "self", format!("<Self as {access}>::Of<"), "Read"),
+            (writer.to_owned(), "&mut self", self.region_crate("Mut<'_, "), "Mutable"),
         ];
-        for Side { of, receiver, handle, what, .. } in &sides {
+        for (of, receiver, handle, what) in &traits {
             let kind = if value.is_some() { "union" } else { "struct" };
             code.gap();
-            code.line(format!("/// {what} access to the members of the {kind} in a region."));
+            let image = if *receiver == "self" { " or a packed image" } else { "" };
+            code.line(format!("/// {what} access to the members of the {kind} in a region{image}."));
             code.line("#[allow(dead_code)]");
             code.block(format!("pub trait {of}"), |code| {
                 if let Some(value) = &value {
@@ -134,20 +140,45 @@ impl Generator<'_> {
                 }
             });
         }
-        for Side { generic, of, receiver, handle, member, .. } in &sides {
+        let sides = [
+            Side {
+                generic: "<'r>",
+                of: format!("{reader}<'r>"),
+                receiver: "self",
+                handle: self.region_crate("Ref<'r, "),
+                union: ["union_discriminator", "union_member"],
+            },
+            Side {
+                generic: "<'r>",
+                of: format!("{reader}<'r>"),
+                receiver: "self",
+                handle: self.region_crate("Packed<'r, "),
+                union: ["packed_discriminator", "packed_member"],
+            },
+            Side {
+                generic: "",
+                of: writer.to_owned(),
+                receiver: "&mut self",
+                handle: self.region_crate("Mut<'_, "),
+                union: ["union_select", "union_member_mut"],
+            },
+        ];
+        for Side { generic, of, receiver, handle, union: [discriminator, member] } in &sides {
             let names = (&*format!("impl{generic}"), &**of, &*format!("{handle}{form}>"));
+            let is_packed = *member == "packed_member";
             self.implement_stored(code, names, |code| {
                 if let Some(value) = &value {
+                    let function = self.region_crate(discriminator);
                     if *receiver == "self" {
                         code.function("fn discriminator", &["self"], value);
-                        code.line(format!("    {}(self)", self.region_crate("union_discriminator")));
+                        code.line(format!("    {function}(self)"));
                     } else {
                         code.procedure("fn select", &[receiver, &format!("discriminator: {value}")]);
-                        code.line(format!("    {}(self, discriminator);", self.region_crate("union_select")));
+                        code.line(format!("    {function}(self, discriminator);"));
                     }
                     code.line("}");
                 }
-                for (case, part) in parts.iter().enumerate() {
+                for (index, part) in parts.iter().enumerate() {
                     code.gap();
                     let result = accessed(handle, part, value.is_some());
                     if value.is_none() {
@@ -155,7 +186,8 @@ impl Generator<'_> {
                     }
                     code.function(&format!("fn {}", part.accessor), &[receiver], &result);
                     code.line(match value {
-                        Some(_) => format!("    {}(self, {case})", self.region_crate(member)),
+                        Some(_) => format!("    {}(self, {index})", self.region_crate(member)),
+                        None if is_packed => format!("    self.member::<_, {index}>()"),
                         None => format!("    self.part({})", part.offset),
                     });
                     code.line("}");
@@ -246,6 +278,9 @@ impl Generator<'_> {
         code.closed("const _: () =", "};", |code| {
             let layout = format!("{}::<{discriminator}>", self.region_crate("union_layout"));
             self.fields(code, parts, "(u32, u32, u32)", &layout);
+            let packed = self.region_crate("PackedUnion");
+            let value = format!("{packed}::of::<{discriminator}>(MEMBERS)");
+            code.assign(&format!("const PACKED: {packed}"), &value, ";");
             self.implement_stored(code, ("impl", &self.region_crate("Stored"), form), |code| {
                 code.line("const SIZE: u32 = LAYOUT.1;");
                 code.line("const ALIGN: u32 = LAYOUT.2;");
@@ -253,6 +288,8 @@ impl Generator<'_> {
                 code.line("const DENSE: bool = false;");
                 code.line("const ANY: bool = false;");
                 code.line("const NAMED: bool = true;");
+                code.line("const PACKED_SIZE: u32 = PACKED.size;");
+                code.line("const PACKED_ALIGN: u32 = PACKED.align;");
                 self.facts(code, "facts");
                 code.gap();
                 code.block("fn kind() -> ::std::string::String", |code| {
@@ -266,6 +303,8 @@ impl Generator<'_> {
             self.implement_stored(code, ("impl", &self.region_crate("Union"), form), |code| {
                 code.assign("type Discriminator", discriminator, ";");
                 code.line("const VALUE: u32 = LAYOUT.0;");
+                let packed = self.region_crate("PackedUnion");
+                code.line(format!("const PACKED: {packed} = PACKED;"));
                 code.line(format!("const INITIAL: i128 = {};", self.schema.default_discriminator(it)));
                 self.union_cases(code, it);
             });

@@ -1,0 +1,21 @@
+//! The packed form of a region's image: the smallest, to be stored, sent and read in place (`spec/region.md`).
+//!
+//! ```text
+//!   place    links and lengths, and the next block of a writer and a check
+//!   handle   handles to read values of a packed image
+//!   text, vector, keyed, links, unions    each kind of container: written, checked, read, unpacked
+//!   unpack   rebuilds a region from a packed image
+//!   keyed_read    the accessors of sets and maps
+//!   image    the header, and the image as a whole
+//! ```
+
+pub(crate) mod handle;
+pub(crate) mod image;
+pub(crate) mod keyed;
+mod keyed_read;
+pub(crate) mod links;
+pub(crate) mod place;
+pub(crate) mod text;
+pub(crate) mod unions;
+pub(crate) mod unpack;
+pub(crate) mod vector;
