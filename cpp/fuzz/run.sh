@@ -11,7 +11,7 @@ clang=$(command -v clang++ || command -v clang++-14) || {
   echo "fuzz: libFuzzer comes with Clang; install clang and try again" >&2
   exit 1
 }
-targets=(fuzz_cdr fuzz_validate fuzz_protobuf fuzz_region_image fuzz_region_program)
+targets=(fuzz_cdr fuzz_validate fuzz_protobuf fuzz_region_image fuzz_region_packed fuzz_region_program)
 sanitizers=address,undefined
 built=build/fuzz/cpp/built
 entropic=1
@@ -46,6 +46,14 @@ for file in spec/vectors/region/market.*.bin; do seed fuzz_region_image 1 "$file
 for file in spec/vectors/region/profile.*.bin; do
   seed fuzz_region_image 2 "$file"
   seed fuzz_region_image 3 "$file"
+done
+
+# Without the header, which the target adds.
+mkdir -p build/fuzz/cpp/fuzz_region_packed/corpus
+cases=(kitchen market character)
+for choice in "${!cases[@]}"; do
+  { printf "\\x0$choice"; tail -c +33 "spec/vectors/region/${cases[choice]}.packed.bin"; } \
+    >"build/fuzz/cpp/fuzz_region_packed/corpus/$choice-${cases[choice]}"
 done
 
 # For libFuzzer, 0 means no limit.

@@ -206,3 +206,66 @@ class PackedImage:
         self.put_all(key_type, at, keys)
         if is_map:
             self.put_all(value_type, value_at, [values[key] for key in keys])
+
+
+def refused(images):
+    """Spoilt packed images: which, where, the bytes written there, and the error that names it."""
+    name, image = "market.packed", images["market.packed"]
+    at = {name: 32 + place for name, place, _ in places(region.MARKET)}
+    word = lambda at: struct.unpack_from("<I", image, at)[0]
+    target = lambda at: (at + word(at)) % 2**32
+    u32 = lambda n: struct.pack("<I", n % 2**32)
+    index, words, shapes, texture, textures, boxed = (
+        at[name] for name in ("index", "words", "shapes", "texture", "textures", "boxed")
+    )
+    size = len(image)
+    # The keys of `index` lie behind a length of two bytes; those of `words` behind one of one byte.
+    price = target(at["prices"]) + 1
+    keys, first_word = up(target(index) + 2, 4), target(words) + 1
+    shape = up(target(shapes) + 1, 4)
+    oak = target(texture)
+    wood = target(oak + 4)
+    box = target(boxed) + 1 + 2
+    profile = images["profile.before.packed"]
+    record = next(
+        at for at in range(40, 120, 8) if struct.unpack_from("<Q", profile, at)[0] == region.hash64("Record\n")
+    )
+    root = struct.unpack_from("<I", profile, 28)[0]
+    return [
+        (name, 7, b"\1", "message: the byte at offset 7 belongs to nothing and is not zero (at offset 7)"),
+        (name, 24, u32(size + 1), f"message: the header says {size + 1} bytes, but there are {size} (at offset 24)"),
+        (name, 28, u32(36), f"message: offset 36 outside the image of {size} bytes (at offset 28)"),
+        (name, index, u32(word(index) + 1), f"index: offset {target(index) + 1} is not the canonical one, "
+         f"{target(index)} (at offset {index})"),
+        (name, target(index), b"\xff\xff\xff\xff\x07", f"index: offset {up(target(index) + 5, 4) + 4 * (2**31 - 1)} outside "
+         f"the image of {size} bytes (at offset {index})"),
+        (name, target(index), b"\x81\x00", f"index: the length at offset {target(index)} is not a good one "
+         f"(at offset {target(index)})"),
+        (name, target(index), b"\x00", f"index: the length at offset {target(index)} is not a good one "
+         f"(at offset {target(index)})"),
+        (name, keys + 4, u32(0), f"index: key 1 is not greater than the key before it (at offset {index})"),
+        (name, first_word + 4, u32(word(first_word + 4) + 1), f"words[1]: offset {target(first_word + 4) + 1} is not the "
+         f"canonical one, {target(first_word + 4)} (at offset {first_word + 4})"),
+        (name, first_word, b"\0\0\0\x84", f"words[0]: the length at offset {first_word + 3} is not a good one "
+         f"(at offset {first_word})"),
+        (name, target(first_word) + 1, b"\xff", f"words[0]: the text is not UTF-8 from byte 0 on (at offset {first_word})"),
+        (name, target(first_word), b"\3", f"words[0]: the length at offset {target(first_word)} is not a good one "
+         f"(at offset {target(first_word)})"),
+        (name, price, u32(0), f"prices[1].key: offset {target(price + 4)} is not the canonical one, {target(price)} "
+         f"(at offset {price + 4})"),
+        (name, shape + 8 + 4, b"\1", f"shapes[1].label: offset {shape + 13} is not the canonical one, {target(shape + 12)} "
+         f"(at offset {shape + 12})"),
+        (name, at["flagged"], b"\2", f"flagged.discriminator: 2 is not a boolean; only 0 and 1 are (at offset {at['flagged']})"),
+        (name, wood + 4, u32(oak - wood - 4), f"texture.base.base: the shared value at offset {oak} holds this link to itself "
+         f"(at offset {wood + 4})"),
+        (name, box, u32(oak - box), f"boxed[0].value: the shared value at offset {oak} is of another type "
+         f"(at offset {box})"),
+        (name, target(textures) + 9, u32(9), f"textures[2]: offset {target(textures) + 18} is not the canonical one, "
+         f"{target(textures) + 17} (at offset {target(textures) + 9})"),
+        ("profile.before.packed", record + 24, b"\0", "message: the image has another Record: member 2, here when, differs "
+         f"(at offset {record + 24})"),
+        ("profile.before.packed", record + 12, u32(9), "message: the table of versions at offset 32 is not good (at offset 32)"),
+        ("profile.before.packed", 36, u32(4000), "message: the table of versions at offset 32 is not good (at offset 32)"),
+        ("profile.before.packed", 28, u32(root + 8), f"message: offset {root + 8} outside the image of {len(profile)} bytes "
+         "(at offset 28)"),
+    ]  # fmt: skip

@@ -826,5 +826,5 @@ if __name__ == "__main__":
         images[f"{name}.packed"] = packed.PackedImage(type, value).bytes
     for name, image in images.items():
         (folder / f"{name}.bin").write_bytes(image)
-    lines = [f"{name} {at} {text.hex()} {error}\n" for name, at, text, error in refused(images)]
+    lines = [f"{name} {at} {text.hex()} {error}\n" for name, at, text, error in refused(images) + packed.refused(images)]
     (folder / "refused.txt").write_text("".join(lines))

@@ -6,6 +6,7 @@
 //   to_std.hpp   copies as types of the standard library
 //   containers/  string, vector, optional, unique, shared, union, and the maps and sets
 //   memory/      the allocator, compaction in place, and the address windows in which regions grow
+//   packed.hpp packed/   packed images; include packed.hpp to use them, as this header does not
 //   image/       the format of spec/region.md: header, checks, canonical images, versions, layout hashes
 //   detail/      reflection, and the parts of the containers: B-tree, hash table, staging, swapping
 #pragma once

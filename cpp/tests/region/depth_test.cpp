@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "situ/region.hpp"
+#include "situ/region/packed.hpp"
 
 namespace {
 
@@ -76,6 +77,8 @@ image goes_through_all(situ::region<T>& r) {
   EXPECT_TRUE(adopted<T>(r.bytes()).canonical() == canonical);
   const situ::region<T> copy(r);
   EXPECT_TRUE(copy.canonical() == canonical);
+  const auto unpacked = situ::adopt_packed<T>(situ::packed(r));
+  EXPECT_TRUE(unpacked && unpacked->canonical() == canonical);
   r.compact_in_place();
   EXPECT_TRUE(r.canonical() == canonical);
   r.compact();

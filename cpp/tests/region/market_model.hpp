@@ -420,7 +420,10 @@ inline bool run(program steps, situ::region<Market>& r, bool full_is_good) {
   }
   aligned_bytes sent(r.bytes());
   const auto taken = situ::region<Market>::adopt(sent.span());
-  return good && same(*r, model) && taken && same(**taken, model) && taken->canonical() == r.canonical();
+  const std::vector<std::byte> packed = situ::packed(r);
+  const auto unpacked = situ::adopt_packed<Market>(packed);
+  return good && same(*r, model) && taken && same(**taken, model) && taken->canonical() == r.canonical() &&
+         unpacked && unpacked->canonical() == r.canonical() && situ::packed(*unpacked) == packed;
 }
 
 }  // namespace situ_test

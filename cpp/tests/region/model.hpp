@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "region/character.hpp"
+#include "situ/region/packed.hpp"
 #include "support/memory.hpp"
 
 namespace situ_test {
@@ -161,7 +162,9 @@ inline bool travels(const situ::region<Kitchen>& r) {
     const auto taken = situ::region<Kitchen>::adopt(aligned_bytes(image).span());
     if (!taken || taken->canonical() != r.canonical()) return false;
   }
-  return true;
+  const std::vector<std::byte> packed = situ::packed(r);
+  const auto taken = situ::adopt_packed<Kitchen>(packed);
+  return taken && taken->canonical() == r.canonical() && situ::packed(*taken) == packed;
 }
 
 /// Returns a position in a range of this size, and a length from there.

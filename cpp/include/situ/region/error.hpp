@@ -62,6 +62,8 @@ enum class region_problem {
   not_a_region,     ///< the header begins with `found`
   wrong_version,    ///< the image has version `found` of the format, this program `limit`
   wrong_form,       ///< the form is `found`, which is not known
+  not_packed,       ///< the form is `found`, but a packed image is wanted
+  bad_length,       ///< the length at offset `found` is not the shortest one, or not allowed there
   wrong_schema,     ///< the schema hash is `found`; that of the type `name` is `limit`
   wrong_layout,     ///< the layout hash is `found`; that of the type `name` is `limit`
   wrong_size,       ///< the header has the size `found`, but there are `limit` bytes
@@ -141,6 +143,10 @@ struct region_invalid {
         return "the image has version " + f + " of the format, and this program reads version " + l;
       case region_problem::wrong_form:
         return "the image has form " + f + ", but only 0 (canonical) and 1 (live) are known";
+      case region_problem::not_packed:
+        return "the image has form " + f + ", and is not a packed one (form 2)";
+      case region_problem::bad_length:
+        return "the length at offset " + f + " is not a good one";
       case region_problem::wrong_schema:
         return other_type("schema", "");
       case region_problem::wrong_layout:

@@ -141,6 +141,13 @@ class region_shared {
   }
   void situ_release() noexcept { reset(); }
   [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
+  /// The block of the value, and a new link's way to the block of another one of this region, which is known
+  /// to make no cycle.
+  [[nodiscard]] void* situ_block() noexcept { return block(); }
+  void situ_link(void* to) noexcept {
+    lead_to(static_cast<std::byte*>(to), false);
+    ++*links();
+  }
   template <class U>
   [[nodiscard]] bool situ_store(const U& from) {
     if constexpr (std::is_same_v<U, region_shared>) {

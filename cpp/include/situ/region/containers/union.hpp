@@ -219,6 +219,11 @@ class basic_region_union {
         },
         [&check, begin, end] { return check.zero(begin, end); });
   }
+  /// The number of the member that a discriminator selects, and its name.
+  static constexpr std::size_t situ_index_of(D discriminator) noexcept {
+    return Cases::index_of(discriminator);
+  }
+  static constexpr std::string_view situ_name_of(std::size_t index) noexcept { return Cases::names[index]; }
   static std::string situ_kind() { return std::string(Cases::name); }
   template <class Lines>
   static void situ_lines(Lines& /*lines*/, const std::string& /*path*/) {}

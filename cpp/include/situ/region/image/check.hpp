@@ -15,6 +15,7 @@
 #include "situ/region/detail/reflect.hpp"
 #include "situ/region/image/versions.hpp"
 #include "situ/region/memory/reached.hpp"
+#include "situ/region/packed/place.hpp"
 
 namespace situ::region_detail {
 
@@ -235,6 +236,79 @@ class checker {
     note_not_zero(from);
     return false;
   }
+  // Packed images, whose blocks are not whole granules.
+
+  /// Begins behind the header and the table of versions.
+  void begin_packed(std::uint32_t cursor) noexcept { cursor_ = cursor; }
+  /// Follows the link at `at`, which must lead to the next place at a multiple of `align`.
+  [[nodiscard]] bool packed_link(std::uint32_t at, std::uint32_t align, std::uint32_t& place) {
+    std::uint32_t link = 0;
+    std::memcpy(&link, image_ + at, sizeof(link));
+    place = at + link;
+    const std::uint32_t wanted = (cursor_ + (align - 1)) / align * align;
+    // Blocks that this program does not know may come before it.
+    if (place != wanted && !(is_newer() && place > wanted && place % align == 0))
+      return fail(region_problem::misplaced, at, place, wanted);
+    if (place > size_) return outside(at, place);
+    if (!is_newer() && !zero(cursor_, place)) return false;
+    cursor_ = place;
+    return true;
+  }
+  /// Takes the next `bytes` from a multiple of `align` on, for the container at `at`.
+  [[nodiscard]] bool packed_room(std::uint32_t at, std::uint64_t bytes, std::uint32_t align,
+                                 std::uint32_t& place) {
+    const std::uint64_t begin = (std::uint64_t{cursor_} + (align - 1)) / align * align;
+    if (begin + bytes > size_) return outside(at, begin + bytes);
+    place = static_cast<std::uint32_t>(begin);
+    if (!zero(cursor_, place)) return false;
+    cursor_ = place + static_cast<std::uint32_t>(bytes);
+    return true;
+  }
+  /// Takes the next length, which is at least `least`.
+  [[nodiscard]] bool packed_length(std::uint32_t least, std::uint32_t& length) {
+    const auto [found, behind] = read_packed_length(image_ + cursor_, image_ + size_);
+    if (behind == nullptr || found < least) return fail(region_problem::bad_length, cursor_, cursor_);
+    length = found;
+    cursor_ = static_cast<std::uint32_t>(behind - image_);
+    return true;
+  }
+  /// The number of members of an appendable struct in the image, and its size there, if they are others than
+  /// this program's.
+  template <class T>
+  [[nodiscard]] bool packed_version(std::uint32_t at, std::uint32_t& members, std::uint32_t& size) {
+    if (versions_ == nullptr) return true;
+    const auto* const known = versions_->of<T>();
+    if (known == nullptr) return fail(region_problem::bad_versions, at, packed_first);
+    members = known->members;
+    size = known->size;
+    return true;
+  }
+  /// Takes the value to which the link at `at` leads.
+  template <class T, class Form>
+  [[nodiscard]] bool packed_value(std::uint32_t at, std::uint32_t& place) {
+    std::uint32_t bytes = Form::size;
+    if constexpr (appendable<T>) {
+      std::uint32_t members = 0;
+      if (!packed_version<T>(at, members, bytes)) return false;
+    }
+    return packed_link(at, Form::align, place) && packed_room(at, bytes, 1, place);
+  }
+  /// Checks the shared value at `to`, to which the link at `at` leads. The first link takes it.
+  template <class T, class Form>
+  [[nodiscard]] bool packed_shared(std::uint32_t at, std::uint32_t to) {
+    if (const auto known = met().find(to); known != met().end())
+      return shared_again<T>(known->second, at, to);
+    std::uint32_t place = 0;
+    if (!packed_value<T, Form>(at, place)) return false;
+    note_edge(place);
+    met_value& first = met().try_emplace(place, met_value{&type_mark<T>, 0, 1, true}).first->second;
+    const std::uint32_t outer = std::exchange(within_, place);
+    const bool good = deeper([this, place] { return Form::check(*this, place); });
+    within_ = outer;
+    first.open = false;
+    return good;
+  }
+
   /// Checks the target of a link with `inner()`: now, or after everything else.
   template <class Inner>
   [[nodiscard]] bool deeper(const Inner& inner) {
@@ -250,12 +324,7 @@ class checker {
     std::uint32_t block = 0;
     if (!peek(at, link, block)) return false;
     if (const auto known = met().find(block); known != met().end()) {
-      met_value& to = known->second;
-      if (to.type != &type_mark<T>) return fail(region_problem::shared_type, at, block);
-      if (to.open) return fail(region_problem::holds_itself, at, block);
-      ++to.found;
-      note_edge(block);
-      return true;
+      return shared_again<T>(known->second, at, block);
     }
     if (!claim(at, link, std::uint64_t{offset} + bytes, std::uint64_t{offset} + bytes, block)) return false;
     note_edge(block);
@@ -338,6 +407,15 @@ class checker {
   /// Notes a link from the shared value that is being checked.
   void note_edge(std::uint32_t block) {
     if (within_ != 0 && known_ == nullptr) edges_.emplace_back(within_, block);
+  }
+  /// Checks another link, at `at`, to a shared value.
+  template <class T>
+  [[nodiscard]] bool shared_again(met_value& to, std::uint32_t at, std::uint32_t block) {
+    if (to.type != &type_mark<T>) return fail(region_problem::shared_type, at, block);
+    if (to.open) return fail(region_problem::holds_itself, at, block);
+    ++to.found;
+    note_edge(block);
+    return true;
   }
   /// Checks the shared value `offset` bytes into a block, which is met for the first time.
   template <class T>

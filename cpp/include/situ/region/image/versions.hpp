@@ -102,29 +102,29 @@ const std::vector<struct_version>& versions_of() {
   return versions;
 }
 
-/// The table of versions in images of a type. Empty if there are no appendable structs.
+/// The table of versions in images of a type with these structs. Empty if there are none.
+inline std::vector<std::byte> table_of(const std::vector<struct_version>& versions) {
+  std::vector<std::byte> bytes;
+  const auto put = [&bytes]<class Word>(Word word) {
+    const auto* const from = bytes_of(&word);
+    bytes.insert(bytes.end(), from, from + sizeof(word));
+  };
+  if (versions.empty()) return bytes;
+  std::size_t words = 0;
+  for (const struct_version& each : versions) words += 2 + each.members.size();
+  put(static_cast<std::uint32_t>(versions.size()));
+  put(static_cast<std::uint32_t>(words));
+  for (const struct_version& each : versions) {
+    put(each.key);
+    put(each.sizes.back());
+    put(static_cast<std::uint32_t>(each.members.size()));
+    for (std::size_t i = 1; i < each.history.size(); ++i) put(each.history[i]);
+  }
+  return bytes;
+}
 template <class T>
 const std::vector<std::byte>& version_table() {
-  static const std::vector<std::byte> table = [] {
-    std::vector<std::byte> bytes;
-    const auto put = [&bytes]<class Word>(Word word) {
-      const auto* const from = bytes_of(&word);
-      bytes.insert(bytes.end(), from, from + sizeof(word));
-    };
-    const auto& versions = versions_of<T>();
-    if (versions.empty()) return bytes;
-    std::size_t words = 0;
-    for (const struct_version& each : versions) words += 2 + each.members.size();
-    put(static_cast<std::uint32_t>(versions.size()));
-    put(static_cast<std::uint32_t>(words));
-    for (const struct_version& each : versions) {
-      put(each.key);
-      put(each.sizes.back());
-      put(static_cast<std::uint32_t>(each.members.size()));
-      for (std::size_t i = 1; i < each.history.size(); ++i) put(each.history[i]);
-    }
-    return bytes;
-  }();
+  static const std::vector<std::byte> table = table_of(versions_of<T>());
   return table;
 }
 
@@ -193,7 +193,20 @@ class version_reader {
   [[nodiscard]] bool read(const std::vector<struct_version>& own, const std::vector<std::byte>& own_table,
                           image_versions& found) {
     std::memcpy(&at_, image_ + offsetof(header, versions), sizeof(at_));
-    if (at_ < root_offset || at_ % granule != 0 || std::uint64_t{at_} + 8 > size_) return bad();
+    if (at_ < root_offset || at_ % granule != 0) return bad();
+    return read_here(own, own_table, found);
+  }
+  /// The same, for a table at `at`, to which no link leads.
+  [[nodiscard]] bool read_at(std::uint32_t at, const std::vector<struct_version>& own,
+                             const std::vector<std::byte>& own_table, image_versions& found) {
+    at_ = link_at_ = at;
+    return read_here(own, own_table, found);
+  }
+
+ private:
+  [[nodiscard]] bool read_here(const std::vector<struct_version>& own,
+                               const std::vector<std::byte>& own_table, image_versions& found) {
+    if (std::uint64_t{at_} + 8 > size_) return bad();
     const std::uint64_t whole = 8 + std::uint64_t{get<std::uint32_t>(at_ + 4)} * 8;
     if (at_ + whole > size_) return bad();
     bytes_ = static_cast<std::uint32_t>(whole);
@@ -201,8 +214,6 @@ class version_reader {
       return true;
     return compare(own, found);
   }
-
- private:
   template <class Word>
   [[nodiscard]] Word get(std::uint32_t at) const noexcept {
     Word word;
@@ -211,7 +222,7 @@ class version_reader {
   }
   bool bad() {
     error_.problem = region_problem::bad_versions;
-    error_.offset = offsetof(header, versions);
+    error_.offset = link_at_;
     error_.found = at_;
     return false;
   }
@@ -268,6 +279,7 @@ class version_reader {
   std::uint32_t size_;
   region_invalid& error_;
   std::uint32_t at_ = 0;
+  std::uint32_t link_at_ = offsetof(header, versions);
   std::uint32_t bytes_ = 0;
 };
 
