@@ -50,11 +50,31 @@ pub(crate) fn pack(writer: &mut Writer<'_>, text: &[u8], to: u32) {
     }
 }
 
+#[inline]
 pub(crate) fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
     let link = u32_at(check.image(), at);
     if link == 0 {
         return Ok(());
     }
+    let before = check.cursor;
+    if link >> 31 == 0
+        && let Some((begin, len)) = check.packed_few(at, 1, 1)
+        && len as usize > SHORT
+        && any_bits(&check.image()[begin as usize..][..len as usize]) & HIGHEST_BITS == 0
+    {
+        return Ok(());
+    }
+    check.cursor = before;
+    check_other(check, at, link)
+}
+
+/// Checks text that is short, long, not ASCII, or none.
+#[inline(never)]
+fn check_other<const CANONICAL: bool>(
+    check: &mut Check<'_, CANONICAL>,
+    at: u32,
+    link: u32,
+) -> Result<(), Invalid> {
     let last = (link >> 24) as u8;
     let (begin, len) = if last & TAG != 0 {
         let len = u32::from(last & !TAG);
@@ -69,9 +89,6 @@ pub(crate) fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at:
         (check.packed_room(at, u64::from(len), 1)?, len)
     };
     let bytes = &check.image()[begin as usize..][..len as usize];
-    if any_bits(bytes) & HIGHEST_BITS == 0 {
-        return Ok(());
-    }
     match std::str::from_utf8(bytes) {
         Ok(_) => Ok(()),
         Err(error) => invalid(at, InvalidProblem::NotUtf8 { valid_up_to: error.valid_up_to() }),

@@ -114,6 +114,20 @@ pub(crate) fn pack<T: Stored>(writer: &mut Writer<'_>, from: u32, count: u32, to
     }
 }
 
+/// Takes a block of any number of elements.
+#[cold]
+#[inline(never)]
+fn many<T: Stored, const CANONICAL: bool>(
+    check: &mut Check<'_, CANONICAL>,
+    at: u32,
+) -> Result<(u32, u32), Invalid> {
+    check.packed_link(at, 1)?;
+    let count = check.packed_length(1)?;
+    let bytes = u64::from(count) * u64::from(T::PACKED_SIZE);
+    Ok((check.packed_room(at, bytes, T::PACKED_ALIGN)?, count))
+}
+
+#[inline]
 pub(crate) fn check<T: Stored, const CANONICAL: bool>(
     check: &mut Check<'_, CANONICAL>,
     at: u32,
@@ -121,10 +135,10 @@ pub(crate) fn check<T: Stored, const CANONICAL: bool>(
     if u32_at(check.image(), at) == 0 {
         return Ok(());
     }
-    check.packed_link(at, 1)?;
-    let count = check.packed_length(1)?;
-    let bytes = u64::from(count) * u64::from(T::PACKED_SIZE);
-    let place = check.packed_room(at, bytes, T::PACKED_ALIGN)?;
+    let (place, count) = match check.packed_few(at, T::PACKED_SIZE, T::PACKED_ALIGN) {
+        Some(few) => few,
+        None => many::<T, CANONICAL>(check, at)?,
+    };
     if T::LINKS {
         check.behind::<Elements<T>>(at, [place, count, 0])
     } else {
