@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         pin(cpu).map_err(|error| format!("cannot bind to core {cpu}: {error}"))?;
         let suite = match *arguments.get("--system").ok_or("missing --system")? {
             "situ-rust" => systems::situ::suite(),
+            "situ-packed" => systems::situ_sets::packed_suite(),
             "std-rust" => systems::native::suite(),
             "rkyv" => systems::rkyv::suite(),
             "flatbuffers-rust" => systems::flatbuffers::suite(),

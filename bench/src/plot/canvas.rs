@@ -28,6 +28,7 @@ pub fn colour(system: Kind) -> RGBColor {
         Kind::SituClang => RGBColor(235, 120, 110),
         Kind::SituCanonical => RGBColor(240, 160, 120),
         Kind::SituRust => RGBColor(170, 40, 60),
+        Kind::SituPacked => RGBColor(205, 90, 40),
         Kind::Std => RGBColor(140, 140, 140),
         Kind::StdRust => RGBColor(110, 110, 110),
         Kind::Boost => RGBColor(170, 170, 170),

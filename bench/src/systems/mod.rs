@@ -53,6 +53,8 @@ pub enum Kind {
     SituCanonical,
     /// Situ in Rust.
     SituRust,
+    /// Situ's regions in their packed form, in Rust.
+    SituPacked,
     /// Containers of the C++ standard library: no messages.
     Std,
     /// Containers of Rust's standard library: no messages.
@@ -141,6 +143,7 @@ impl Kind {
         Self::SituClang,
         Self::SituCanonical,
         Self::SituRust,
+        Self::SituPacked,
         Self::Std,
         Self::StdRust,
         Self::Boost,
@@ -196,6 +199,7 @@ impl Kind {
             Self::SituClang => "situ-clang",
             Self::SituCanonical => "situ-canonical",
             Self::SituRust => "situ-rust",
+            Self::SituPacked => "situ-packed",
             Self::Std => "std",
             Self::StdRust => "std-rust",
             Self::Boost => "boost",
@@ -262,6 +266,7 @@ impl Kind {
             | Self::SituCuda
             | Self::SituHost
             | Self::SituRust
+            | Self::SituPacked
             | Self::StdRust
             | Self::Rkyv
             | Self::FlatBuffersRust
@@ -346,6 +351,7 @@ impl Kind {
         matches!(
             self,
             Self::SituRust
+                | Self::SituPacked
                 | Self::StdRust
                 | Self::Rkyv
                 | Self::FlatBuffersRust

@@ -38,7 +38,7 @@ const OF_DATA_SETS: [(&str, &str); 4] = [
     ("update", "update_ns"),
 ];
 
-const SYSTEMS: [Kind; 17] = [
+const SYSTEMS: [Kind; 18] = [
     Kind::Situ,
     Kind::SituClang,
     Kind::SituCanonical,
@@ -51,6 +51,7 @@ const SYSTEMS: [Kind; 17] = [
     Kind::MessagePack,
     Kind::Protobuf,
     Kind::SituRust,
+    Kind::SituPacked,
     Kind::StdRust,
     Kind::Rkyv,
     Kind::FlatBuffersRust,

@@ -8,7 +8,7 @@ pub mod native;
 pub mod prost;
 pub mod rkyv;
 pub mod situ;
-mod situ_sets;
+pub mod situ_sets;
 
 use std::hint::black_box;
 

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::rc::Rc;
 
-use situ_region::{Bool, Full, HashMap, Maybe, Mut, Ref, Region, Stored, Text, Vector, view};
-use situ_region::{region_plain, region_struct};
+use situ_region::{Bool, Full, HashMap, Maybe, Mut, Packed, Ref, Region, Stored, Text, Vector};
+use situ_region::{region_plain, region_struct, view, view_packed};
 
 use crate::data::{log, mesh, minecraft, mk48, tables};
 use crate::suite::{Aligned, Outcome, Suite, sizes, timed_whole};
@@ -354,6 +354,89 @@ fn add_set<T: Stored, D: 'static>(
         })
     });
     Ok(())
+}
+
+/// Adds one data set in its packed form, which is measured, checked and read.
+fn add_packed_set<T: Stored, D: 'static>(
+    suite: &mut Suite,
+    (name, data, sum): (&'static str, D, u64),
+    fill: fn(Mut<'_, T>, &D) -> Result<(), Full>,
+    read: impl Fn(Packed<'_, T>) -> u64 + 'static,
+) -> Outcome<()> {
+    let mut region = Region::<T>::new();
+    fill(region.root_mut(), &data)?;
+    let packed = Rc::new(Aligned::new(&region.packed()));
+    let found = read(view_packed::<T>((*packed).as_ref())?);
+    if found != sum {
+        return Err(format!("{name} adds up to {found}, not {sum}").into());
+    }
+    let whole = Rc::clone(&packed);
+    suite.add(&format!("{name}/sizes"), move |_| sizes([(*whole).as_ref()].into_iter()));
+    let mut buffer = vec![0; region.bytes().len()];
+    suite.add(&format!("{name}/serialize"), move |parameters| {
+        timed_whole(parameters, || {
+            let mut region = Region::<T>::new();
+            fill(region.root_mut(), black_box(&data))?;
+            black_box(region.packed_into(&mut buffer)?);
+            Ok(())
+        })
+    });
+    let whole = Rc::clone(&packed);
+    suite.add(&format!("{name}/validate"), move |parameters| {
+        timed_whole(parameters, || {
+            black_box(view_packed::<T>(black_box((*whole).as_ref()))?);
+            Ok(())
+        })
+    });
+    suite.add(&format!("{name}/read"), move |parameters| {
+        let root = view_packed::<T>((*packed).as_ref())?;
+        timed_whole(parameters, || {
+            black_box(read(black_box(root)));
+            Ok(())
+        })
+    });
+    Ok(())
+}
+
+/// The data sets in their packed form.
+pub fn packed_suite() -> Outcome<Suite> {
+    let mut suite = Suite::default();
+    let data = log::make();
+    let sum = log::sum(&data);
+    let read = |of: Packed<'_, Logs>| {
+        let part = |log: Packed<'_, Log>| {
+            let a = *log.address();
+            log::part([a.x0, a.x1, a.x2, a.x3], *log.code(), *log.size())
+        };
+        of.logs().iter().map(part).sum()
+    };
+    add_packed_set::<Logs, _>(&mut suite, ("log", data, sum), fill_logs, read)?;
+    let data = mesh::make();
+    let sum = mesh::sum(&data);
+    let read = |of: Packed<'_, Mesh>| {
+        of.triangles().as_slice().iter().map(|t| mesh::part(t.normal.x, t.normal.y, t.normal.z)).sum()
+    };
+    add_packed_set::<Mesh, _>(&mut suite, ("mesh", data, sum), fill_mesh, read)?;
+    let data = minecraft::make();
+    let sum = minecraft::sum(&data);
+    let read =
+        |of: Packed<'_, Players>| of.players().iter().map(|player| u64::from(*player.game_type())).sum();
+    add_packed_set::<Players, _>(&mut suite, ("minecraft_savedata", data, sum), fill_players, read)?;
+    let data = mk48::make();
+    let sum = mk48::sum(&data);
+    let read = |of: Packed<'_, Updates>| of.updates().iter().map(|update| u64::from(*update.score())).sum();
+    add_packed_set::<Updates, _>(&mut suite, ("mk48", data, sum), fill_updates, read)?;
+    let (data, wanted) = (tables::make(), tables::wanted());
+    let sum = tables::sum(&data);
+    let read = move |of: Packed<'_, Tables>| {
+        let (by_number, by_name) = (of.by_number(), of.by_name());
+        let id = |key: &u64| by_number.get(*key).map_or(0, |item| item.id);
+        let number = |name: &String| by_name.get(name).map_or(0, |number| *number);
+        let ids: u64 = wanted.numbers.iter().map(|key| u64::from(id(key))).sum();
+        ids + wanted.names.iter().map(|name| u64::from(number(name))).sum::<u64>()
+    };
+    add_packed_set::<Tables, _>(&mut suite, ("tables", data, sum), fill_tables, read)?;
+    Ok(suite)
 }
 
 /// Adds the data sets.
