@@ -36,6 +36,11 @@ fn an_image_is_checked_printed_and_counted() {
         let words = parts.iter().find(|part| part["part"] == "words").unwrap();
         assert_eq!(words["kind"], "ordered set", "{counted}");
     }
+    let packed = vector("bazaar.packed");
+    let checked = json(&run("check", &packed));
+    assert_eq!((&checked["type"], &checked["form"]), (&"game::Bazaar".into(), &"packed".into()));
+    assert_eq!(json(&run("print", &packed)), printed);
+    assert_eq!(json(&run("stat", &packed))["form"], "packed");
     // Without a schema there is the header.
     let header = text(&sandbox.run(&["image", "stat", &canonical]));
     assert!(header.contains("a canonical image, ") && header.contains("schema hash "), "{header}");
@@ -48,6 +53,7 @@ fn equal_values_are_equal_and_others_differ_in_their_members() {
     let diff = |one: &str, other: &str| sandbox.run(&["image", "diff", one, other, "--schema", &schema]);
     let (canonical, live) = (vector("pantry.canonical"), vector("pantry.live"));
     assert!(text(&diff(&canonical, &live)).contains("are equal"));
+    assert!(text(&diff(&canonical, &vector("pantry.packed"))).contains("are equal"));
     let message = json(&sandbox.run(&["--json", "image", "print", &canonical, "--schema", &schema]));
     // A text of the message, with one letter changed.
     let mut bytes = std::fs::read(&canonical).unwrap();

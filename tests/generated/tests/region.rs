@@ -284,6 +284,19 @@ fn regions_are_read_by_their_schema() {
     assert_eq!(dynamic::from_region(&schema, id, region.bytes()).unwrap(), expected);
     assert_eq!(dynamic::from_region(&schema, id, &region.canonical()).unwrap(), expected);
 
+    // A packed image has the same value. What a compiled reader takes, the schema reads.
+    let packed = region.packed();
+    assert_eq!(dynamic::from_region(&schema, id, &packed).unwrap(), expected);
+    for at in 32..packed.len() {
+        for change in [1, 0x40, 0xff] {
+            let mut bytes = packed.clone();
+            bytes[at] ^= change;
+            let Ok(taken) = Region::<PantryRegion>::adopt(&bytes) else { continue };
+            let read = dynamic::from_region(&schema, id, &bytes);
+            assert_eq!(read, dynamic::from_region(&schema, id, &taken.canonical()), "{at}");
+        }
+    }
+
     // No bytes make it panic.
     for at in 0..region.bytes().len() {
         for change in [1, 0x40, 0xff] {

@@ -39,8 +39,8 @@ impl Image {
 /// `situ image check`.
 pub fn check(context: &Context, arguments: &ImageArgs) -> Result<(), CliError> {
     let image = open(context, &arguments.file, &arguments.of)?;
-    let header = image.counted.header;
-    let form = if header.is_canonical { "canonical" } else { "live" };
+    let (header, form) = (image.header, image.form());
+    let is_newer = image.counted.as_ref().is_some_and(|counted| counted.is_newer);
     let output = &context.output;
     if output.is_json() {
         return Ok(output.record(&serde_json::json!({
@@ -48,11 +48,11 @@ pub fn check(context: &Context, arguments: &ImageArgs) -> Result<(), CliError> {
             "type": image.type_name(),
             "form": form,
             "bytes": header.size,
-            "newer": image.counted.is_newer,
+            "newer": is_newer,
         }))?);
     }
     output.line(format!("{}: a {form} image of {}, {} bytes", image.file, image.type_name(), header.size))?;
-    if image.counted.is_newer {
+    if is_newer {
         output.line("It has members that this schema does not know. They were not checked.")?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use situ_schema::Schema;
-use situ_schema::dynamic::{ImageError, RegionBytes, RegionHeader, check_region};
+use situ_schema::dynamic::{RegionBytes, RegionHeader, check_region, from_region};
 use situ_schema::model::TypeId;
 
 use crate::cli::{ImageTypeArgs, SourceArgs};
@@ -20,13 +20,29 @@ pub struct Image {
     pub bytes: Vec<u8>,
     pub schema: Schema,
     pub id: TypeId,
-    pub counted: RegionBytes,
+    pub header: RegionHeader,
+    /// Where its bytes go; `None` of a packed image, which has no bytes to spare.
+    pub counted: Option<RegionBytes>,
 }
 
 impl Image {
+    /// The name of its form.
+    pub fn form(&self) -> &'static str {
+        form(self.header)
+    }
+
     /// The name of its type.
     pub fn type_name(&self) -> String {
         self.schema.name(self.id).to_string()
+    }
+}
+
+/// The name of the form of an image.
+pub fn form(header: RegionHeader) -> &'static str {
+    match (header.is_packed, header.is_canonical) {
+        (true, _) => "packed",
+        (false, true) => "canonical",
+        (false, false) => "live",
     }
 }
 
@@ -68,16 +84,29 @@ pub fn open(context: &Context, file: &Path, of: &ImageTypeArgs) -> Result<Image,
     let (id, checked) = match &of.type_name {
         Some(wanted) => {
             let id = schema::find(&schema, wanted)?;
-            (id, check_region(&schema, id, &bytes))
+            (id, check(&schema, id, header, &bytes))
         }
         None => find(&schema, header, &bytes)
             .ok_or_else(|| CliError::NotFound(format!("{name}: {}", unknown(&schema, header))))?,
     };
     let counted = checked.map_err(|error| CliError::Failed(format!("{name}: {error}")))?;
-    Ok(Image { file: name, bytes, schema, id, counted })
+    Ok(Image { file: name, bytes, schema, id, header, counted })
 }
 
-type Found = (TypeId, Result<RegionBytes, ImageError>);
+/// Checks an image. Of one that is not packed, says where its bytes go.
+fn check(
+    schema: &Schema,
+    id: TypeId,
+    header: RegionHeader,
+    bytes: &[u8],
+) -> Result<Option<RegionBytes>, String> {
+    if header.is_packed {
+        return from_region(schema, id, bytes).map(|_| None).map_err(|error| error.to_string());
+    }
+    check_region(schema, id, bytes).map(Some).map_err(|error| error.to_string())
+}
+
+type Found = (TypeId, Result<Option<RegionBytes>, String>);
 
 /// Finds the type of an image: the one with its schema hash. Types that can be appended to have none, so the
 /// image itself decides.
@@ -85,9 +114,9 @@ fn find(schema: &Schema, header: RegionHeader, bytes: &[u8]) -> Option<Found> {
     let with_region = || schema.definitions().map(|(id, _)| id).filter(|id| schema.has_region(*id));
     if header.schema_hash != 0 {
         let id = with_region().find(|id| schema.schema_hash(*id) == header.schema_hash)?;
-        return Some((id, check_region(schema, id, bytes)));
+        return Some((id, check(schema, id, header, bytes)));
     }
-    let mut fitting = with_region().map(|id| (id, check_region(schema, id, bytes)));
+    let mut fitting = with_region().map(|id| (id, check(schema, id, header, bytes)));
     fitting.find(|(_, checked)| checked.is_ok())
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use situ_schema::dynamic::{MemberBytes, RegionHeader};
 
-use super::open::{open, read};
+use super::open::{form, open, read};
 use crate::cli::ImageArgs;
 use crate::commands::Context;
 use crate::error::CliError;
@@ -57,7 +57,10 @@ pub fn stat(context: &Context, arguments: &ImageArgs) -> Result<(), CliError> {
         (read(&arguments.file)?.1, None, Vec::new())
     } else {
         let image = open(context, &arguments.file, &arguments.of)?;
-        let counted = image.counted.clone();
+        let Some(counted) = image.counted.clone() else {
+            // All bytes of a packed image are data.
+            return show(context, file, image.header, Some(image.type_name()), Vec::new());
+        };
         let mut parts = vec![Part::of("(header)", "header", 64), Part::of("(root)", "root", counted.root)];
         if counted.versions > 0 {
             parts.push(Part::of("(versions)", "table of versions", counted.versions));
@@ -87,7 +90,7 @@ fn show(
     let report = Report {
         file,
         type_name,
-        form: if header.is_canonical { "canonical" } else { "live" },
+        form: form(header),
         schema_hash: format!("{:016x}", header.schema_hash),
         layout_hash: format!("{:016x}", header.layout_hash),
         bytes: u64::from(header.size),

@@ -50,6 +50,14 @@ pub enum ReadProblem {
     /// The image does not say which members of a struct it has.
     #[error("the image has no version of {0} in its table")]
     NoVersion(String),
+    /// A packed image of a region breaks a rule of its form.
+    #[error("{problem} (at offset {offset})")]
+    Packed {
+        /// The offset in the image, in bytes.
+        offset: u64,
+        /// What is wrong.
+        problem: situ_layout::InvalidProblem,
+    },
     /// There is no memory for a private copy.
     #[error(transparent)]
     NoMemory(#[from] situ_layout::NoMemory),

@@ -28,19 +28,6 @@ pub(super) const ROOT: u64 = 64;
 /// messages of all languages that are made from regions, and that of CDR.
 const MAX_LINKS: u32 = 128;
 
-/// Reads a region. The layout must be the schema's: the hash in the image is not checked. The image says its
-/// size, and how many members its writer knew of each struct that can be appended to. Members that the writer
-/// did not know get their defaults. Members that the schema does not know are skipped.
-///
-/// The bytes should be a snapshot or be held: if another process changes them, the value mixes old and new
-/// data.
-pub fn from_region(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<Value> {
-    check(schema, id, image)?;
-    let mut reader = Reader::new(schema, sized(image)?, Arc::default());
-    reader.versions(id)?;
-    reader.definition(id, ROOT)
-}
-
 /// Checks that a type has a region form, and the beginning of an image.
 pub(super) fn check(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<()> {
     if let Some(obstacle) = schema.region_obstacle(id) {
@@ -80,7 +67,11 @@ impl<'a> Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn charge(&mut self, count: u64) -> Outcome<()> {
+    pub fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    pub fn charge(&mut self, count: u64) -> Outcome<()> {
         Ok(self.budget.take(count)?)
     }
 
@@ -279,7 +270,7 @@ impl Reader<'_> {
         }
     }
 
-    fn elements(&mut self, element: &RegionType, at: u64, length: u64) -> Outcome<Value> {
+    pub fn elements(&mut self, element: &RegionType, at: u64, length: u64) -> Outcome<Value> {
         let size = self.extent(element).size;
         if let RegionType::Primitive(of) = element
             && !matches!(of, Primitive::Bool | Primitive::Char8 | Primitive::WChar)

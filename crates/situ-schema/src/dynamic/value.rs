@@ -145,6 +145,12 @@ impl Numbers {
         self.len() == 0
     }
 
+    /// The first number that is not greater than the one before it.
+    pub(super) fn not_ascending(&self) -> Option<u32> {
+        let index = each!(self, it => it.windows(2).position(|pair| pair[0] >= pair[1]));
+        index.map(|index| index as u32 + 1)
+    }
+
     /// The kind of a single number.
     pub fn primitive(&self) -> Primitive {
         match self {

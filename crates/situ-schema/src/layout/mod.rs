@@ -3,7 +3,9 @@
 //! ```text
 //!   flat    the flat form: fixed sizes, alignments and offsets
 //!   region  how types are represented and laid out in regions
+//!   packed  the same in packed images of regions
 //! ```
 
 pub(crate) mod flat;
+pub(crate) mod packed;
 pub(crate) mod region;

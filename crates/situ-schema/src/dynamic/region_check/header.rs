@@ -3,13 +3,16 @@
 use situ_layout::InvalidProblem;
 
 use super::super::error::Path;
+use super::super::packed_read;
 use super::super::region_read::{ROOT, VERSION};
 
 /// What the header of an image says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegionHeader {
-    /// Whether the image is canonical; otherwise it is live.
+    /// Whether the image is canonical.
     pub is_canonical: bool,
+    /// Whether the image is packed.
+    pub is_packed: bool,
     /// The hash of the schema; 0 for types that can be appended to.
     pub schema_hash: u64,
     /// The hash of the layout.
@@ -23,8 +26,10 @@ impl RegionHeader {
     pub fn of(image: &[u8]) -> Result<Self, ImageError> {
         let there = image.len() as u64;
         let error = |offset, problem| ImageError { path: Path::default(), offset, problem };
-        if there < ROOT {
-            return Err(error(0, InvalidProblem::TooSmall { found: there, least: ROOT }));
+        let is_packed = packed_read::is_packed(image);
+        let least = if is_packed { packed_read::FIRST } else { ROOT };
+        if there < least {
+            return Err(error(0, InvalidProblem::TooSmall { found: there, least }));
         }
         let number = |at: usize| u64::from_le_bytes(image[at..at + 8].try_into().unwrap_or_default());
         if image[..4] != *b"SRGN" {
@@ -34,17 +39,17 @@ impl RegionHeader {
         if version != VERSION {
             return Err(error(4, InvalidProblem::OtherFormat { found: version, here: VERSION }));
         }
-        if form > 1 {
+        if form > packed_read::FORM {
             return Err(error(6, InvalidProblem::UnknownForm { form }));
         }
         let (size, root) = (number(24) as u32, (number(24) >> 32) as u32);
         if u64::from(size) != there {
             return Err(error(24, InvalidProblem::WrongSize { found: size, there }));
         }
-        if u64::from(root) != ROOT {
+        if u64::from(root) != ROOT && !is_packed {
             return Err(error(28, InvalidProblem::Outside { to: root.into(), size }));
         }
-        Ok(Self { is_canonical: form == 0, schema_hash: number(8), layout_hash: number(16), size })
+        Ok(Self { is_canonical: form == 0, is_packed, schema_hash: number(8), layout_hash: number(16), size })
     }
 }
 

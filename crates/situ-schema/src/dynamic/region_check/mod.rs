@@ -34,10 +34,13 @@ fn round_up(bytes: u64) -> u64 {
     bytes.next_multiple_of(GRANULE)
 }
 
-/// Checks an image, of which `image` has exactly the bytes, and counts its bytes.
+/// Checks an image that is not packed, of which `image` has exactly the bytes, and counts its bytes.
 pub fn check_region(schema: &Schema, id: TypeId, image: &[u8]) -> Result<RegionBytes, ImageError> {
     let header = RegionHeader::of(image)?;
     let error = |offset, problem| ImageError { path: Path::default(), offset, problem };
+    if header.is_packed {
+        return Err(error(6, InvalidProblem::UnknownForm { form: image[6] }));
+    }
     let bad_versions = |at: u64| error(at, InvalidProblem::BadVersions { at: at as u32 });
     let wanted = if has_versions(schema, id) { 0 } else { schema.schema_hash(id) };
     if header.schema_hash != wanted {
