@@ -159,67 +159,80 @@ impl Reader<'_> {
             },
             RegionType::Struct(id) | RegionType::Union(id) => self.definition(*id, at),
             RegionType::Text => self.text(at),
-            RegionType::Array(element, count) => {
-                let (mut element, mut dimensions) = (element, vec![*count]);
-                while let RegionType::Array(inner, times) = &**element {
-                    element = inner;
-                    dimensions.push(*times);
-                }
-                let elements = self.elements(element, at, super::count(&dimensions))?;
-                nested::nest(elements, &dimensions, &mut self.budget)
-            }
+            RegionType::Array(element, count) => self.array(element, *count, at),
             RegionType::Vector(element) => {
                 let (block, length) = self.container(at, self.extent(element).size)?;
                 self.deeper(|reader| reader.elements(element, block, length))
             }
-            RegionType::Set(lookup, key) => {
-                let places = self.places(*lookup, self.extent(key), at)?;
-                if let RegionType::Primitive(of) = &**key {
-                    let size = of.size();
-                    let mut bytes = Vec::new();
-                    for at in &places {
-                        let key = part(self.image, *at, size)?;
-                        memory::extend(&mut bytes, key)?;
-                    }
-                    if let Some(numbers) = Numbers::from_bytes(*of, &bytes, false)? {
-                        return Ok(Value::Numbers(numbers));
-                    }
-                }
-                let keys = self.deeper(|reader| {
-                    let mut keys = Vec::new();
-                    for (index, at) in places.into_iter().enumerate() {
-                        let key = reader.value(key, at).map_err(|error| error.in_element(index));
-                        memory::push(&mut keys, key?)?;
-                    }
-                    Ok(keys)
-                })?;
-                Ok(Value::List(keys))
+            RegionType::Set(lookup, key) => self.set(*lookup, key, at),
+            RegionType::Map(lookup, key, value) => self.map(ty, (*lookup, key, value), at),
+            RegionType::Optional(_) | RegionType::Unique(_) | RegionType::Shared(_) => self.optional(ty, at),
+        }
+    }
+
+    // Functions of their own, so that the stack has the variables of one kind of value for each level.
+    fn array(&mut self, element: &RegionType, count: u32, at: u64) -> Outcome<Value> {
+        let (mut element, mut dimensions) = (element, vec![count]);
+        while let RegionType::Array(inner, times) = element {
+            element = &**inner;
+            dimensions.push(*times);
+        }
+        let elements = self.elements(element, at, super::count(&dimensions))?;
+        nested::nest(elements, &dimensions, &mut self.budget)
+    }
+
+    fn set(&mut self, lookup: Lookup, key: &RegionType, at: u64) -> Outcome<Value> {
+        let places = self.places(lookup, self.extent(key), at)?;
+        if let RegionType::Primitive(of) = key {
+            let size = of.size();
+            let mut bytes = Vec::new();
+            for at in &places {
+                let key = part(self.image, *at, size)?;
+                memory::extend(&mut bytes, key)?;
             }
-            RegionType::Map(lookup, key, value) => {
-                let value_at = self.extent(key).size.next_multiple_of(self.extent(value).align);
-                let entry = self.entry(ty);
-                let places = self.places(*lookup, entry, at)?;
-                let entries = self.deeper(|reader| {
-                    let mut entries = Vec::new();
-                    for (index, at) in places.into_iter().enumerate() {
-                        let entry = reader
-                            .value(key, at)
-                            .and_then(|key| Ok((key, reader.value(value, at + value_at)?)));
-                        memory::push(&mut entries, entry.map_err(|error| error.in_element(index))?)?;
-                    }
-                    Ok(entries)
-                })?;
-                Ok(Value::Map(entries))
-            }
-            RegionType::Optional(_) | RegionType::Unique(_) | RegionType::Shared(_) => {
-                let Some((value, place)) = self.present(ty, at)? else { return Ok(Value::Optional(None)) };
-                let value = match ty {
-                    RegionType::Optional(_) => self.value(value, place)?,
-                    _ => self.deeper(|reader| reader.value(value, place))?,
-                };
-                Ok(Value::Optional(Some(Box::new(value))))
+            if let Some(numbers) = Numbers::from_bytes(*of, &bytes, false)? {
+                return Ok(Value::Numbers(numbers));
             }
         }
+        let keys = self.deeper(|reader| {
+            let mut keys = Vec::new();
+            for (index, at) in places.into_iter().enumerate() {
+                let key = reader.value(key, at).map_err(|error| error.in_element(index));
+                memory::push(&mut keys, key?)?;
+            }
+            Ok(keys)
+        })?;
+        Ok(Value::List(keys))
+    }
+
+    fn map(
+        &mut self,
+        ty: &RegionType,
+        (lookup, key, value): (Lookup, &RegionType, &RegionType),
+        at: u64,
+    ) -> Outcome<Value> {
+        let value_at = self.extent(key).size.next_multiple_of(self.extent(value).align);
+        let entry = self.entry(ty);
+        let places = self.places(lookup, entry, at)?;
+        let entries = self.deeper(|reader| {
+            let mut entries = Vec::new();
+            for (index, at) in places.into_iter().enumerate() {
+                let entry =
+                    reader.value(key, at).and_then(|key| Ok((key, reader.value(value, at + value_at)?)));
+                memory::push(&mut entries, entry.map_err(|error| error.in_element(index))?)?;
+            }
+            Ok(entries)
+        })?;
+        Ok(Value::Map(entries))
+    }
+
+    fn optional(&mut self, ty: &RegionType, at: u64) -> Outcome<Value> {
+        let Some((value, place)) = self.present(ty, at)? else { return Ok(Value::Optional(None)) };
+        let value = match ty {
+            RegionType::Optional(_) => self.value(value, place)?,
+            _ => self.deeper(|reader| reader.value(value, place))?,
+        };
+        Ok(Value::Optional(Some(Box::new(value))))
     }
 
     /// The type and the place of an optional value, in place or behind a link; `None` if it is absent.
