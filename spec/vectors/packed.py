@@ -190,22 +190,24 @@ class PackedImage:
             return
         element = type.slot if isinstance(type, region.Hash) else type.element
         is_map = getattr(element, "entry", False)
-        keys = sorted(values, key=region.order)
-        self.counted(at, len(keys))
-        if isinstance(type, region.Hash) and len(keys) > 8:
-            count = (len(keys) + 3) // 4
-            bucket = lambda key: (region.hash64_of(key, 0) >> 32) * count >> 32
-            keys.sort(key=bucket)
-            starts = [sum(bucket(key) < each for key in keys) for each in range(count)]
-            struct.pack_into(f"<{count}I", self.bytes, self.room(4 * count, 4), *starts)
         key_type = element.members[0][2] if is_map else element
+        pairs = [(it["key"], it["value"]) for it in region.entries(values)] if is_map else [(key, None) for key in values]
+        pairs.sort(key=lambda pair: key_type.order(pair[0]))
+        self.counted(at, len(pairs))
+        if isinstance(type, region.Hash) and len(pairs) > 8:
+            count = (len(pairs) + 3) // 4
+            bucket = lambda pair: (key_type.hash(pair[0], 0) >> 32) * count >> 32
+            pairs.sort(key=bucket)
+            starts = [sum(bucket(pair) < each for pair in pairs) for each in range(count)]
+            struct.pack_into(f"<{count}I", self.bytes, self.room(4 * count, 4), *starts)
+        keys = [key for key, _ in pairs]
         at = self.elements(key_type, keys)
         if is_map:
             value_type = element.members[1][2]
             value_at = self.elements(value_type, keys)
         self.put_all(key_type, at, keys)
         if is_map:
-            self.put_all(value_type, value_at, [values[key] for key in keys])
+            self.put_all(value_type, value_at, [value for _, value in pairs])
 
 
 def refused(images):

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "region/cabinet.hpp"
 #include "region/market.hpp"
 #include "support/memory.hpp"
 #include "support/vectors.hpp"
@@ -55,6 +56,7 @@ TEST(PackedRegion, market) { held_to<situ_test::Market>("market"); }
 TEST(PackedRegion, profile_before) { held_to<situ_test::before::Profile>("profile.before"); }
 TEST(PackedRegion, profile_after) { held_to<situ_test::after::Profile>("profile.after"); }
 TEST(PackedRegion, character) { held_to<situ_test::Character>("character"); }
+TEST(PackedRegion, cabinet) { held_to<situ_test::Cabinet>("cabinet"); }
 TEST(PackedRegion, kitchen) { held_to<situ_test::Kitchen>("kitchen"); }
 
 TEST(PackedRegion, values_are_read_where_they_lie) {

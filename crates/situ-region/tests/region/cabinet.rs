@@ -101,6 +101,7 @@ fn the_vector_is_written_and_read() {
 #[test]
 fn a_packed_image_has_all_kinds_of_keys() {
     let made = cabinet().unwrap();
+    crate::packed::held_to("cabinet", &made);
     let packed = Aligned::of(&made.packed());
     let (there, c) = (view_packed::<Cabinet>(&packed).unwrap(), made.root());
     // Those that are sorted.
