@@ -2,6 +2,9 @@
 # Builds ROS 2's middleware on Situ as a package of ROS, and runs its tests: those in C++, and those in which
 # programs with rclpy talk over it, with each other, with rclrs and with programs of Situ (the ROS demo).
 # Everything goes to build/rmw. Without the Python environment with ROS the script prints so and succeeds.
+# Nodes in rclcpp take part where BENCH_RCLCPP names a built rclcpp: a folder with the program `cxx`, which
+# compiles and links with rclcpp (and rclcpp_action, if it is there), and the file `env`, which sets
+# LD_LIBRARY_PATH.
 #
 # Usage: scripts/rmw.sh [TEST...]   names of files in ros/rmw_situ/test/python, without .py; otherwise all
 #        scripts/rmw.sh chaos     only kills processes of ROS: in C++ ROS_KILLS times, with rclpy a tenth as
@@ -34,6 +37,20 @@ project() {
     return 1
   fi
 }
+
+# The programs with which test_languages.py and test_kills.py run other languages.
+if [ -n "${BENCH_RCLCPP:-}" ]; then
+  export ROS_RCLCPP_NODES=$out/rclcpp/nodes
+  mkdir -p "$out/rclcpp"
+  [ "$ROS_RCLCPP_NODES" -nt "$tests/rclcpp/nodes.cpp" ] ||
+    "$BENCH_RCLCPP/cxx" -Wall -Wextra "$tests/rclcpp/nodes.cpp" -o "$ROS_RCLCPP_NODES" -lsensor_msgs__rosidl_typesupport_cpp \
+      -lstd_msgs__rosidl_typesupport_cpp -ltest_msgs__rosidl_typesupport_cpp
+  ROS_RCLCPP_LIBRARIES=$(. "$BENCH_RCLCPP/env" && echo "$LD_LIBRARY_PATH")
+  export ROS_RCLCPP_LIBRARIES
+fi
+if [ -x build/rclrs/target/debug/situ-rclrs-nodes ]; then
+  export ROS_RCLRS_NODES=$PWD/build/rclrs/target/debug/situ-rclrs-nodes
+fi
 
 failed=0
 if [ -z "${RMW_LIBRARY:-}" ]; then

@@ -65,14 +65,12 @@ def is_situ():
 class Child:
     """A role that runs in a process of its own."""
 
-    def __init__(self, function, variables, arguments):
-        self.name = function.__name__
-        script = sys.modules[function.__module__].__file__
+    def __init__(self, name, command, variables, folder=None):
+        self.name = name
         self.errors = tempfile.TemporaryFile('w+')
         self.process = subprocess.Popen(
-            [sys.executable, '-X', 'faulthandler', script, '--role', self.name, json.dumps(arguments)], env=variables,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-            cwd=pathlib.Path(script).parent)
+            command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
+            cwd=folder)
         self.lines = queue.Queue()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -88,19 +86,24 @@ class Child:
 
     def expect(self, word, limit=TIME_LIMIT):
         """Waits for the role to tell this word, and returns what it told with it."""
+        return self.expect_one_of([word], limit)[1]
+
+    def expect_one_of(self, words, limit=TIME_LIMIT):
+        """Waits for the role to tell one of these words, and returns the word and what it told with it."""
+        expected = ' or '.join(f'"{word}"' for word in words)
         try:
             line = self.lines.get(timeout=limit)
         except queue.Empty:
-            self._fail(f'did not tell "{word}" within {limit} s')
+            self._fail(f'did not tell {expected} within {limit} s')
         if line is None:
-            self._fail(f'ended with {self.process.wait()} instead of telling "{word}"')
+            self._fail(f'ended with {self.process.wait()} instead of telling {expected}')
         try:
             told, values = json.loads(line)
         except ValueError:
-            self._fail(f'printed {line!r} instead of telling "{word}"')
-        if told != word:
-            self._fail(f'told "{told}" {values} instead of "{word}"')
-        return values
+            self._fail(f'printed {line!r} instead of telling {expected}')
+        if told not in words:
+            self._fail(f'told "{told}" {values} instead of {expected}')
+        return told, values
 
     def tell(self, word):
         self.process.stdin.write(word + '\n')
@@ -152,12 +155,20 @@ class TestCase(unittest.TestCase):
             child.close()
 
     def start(self, function, variables=None, **arguments):
+        script = sys.modules[function.__module__].__file__
+        arguments = json.dumps(dict(arguments, token=self.token))
+        return self.start_program(
+            function.__name__, [sys.executable, '-X', 'faulthandler', script, '--role', function.__name__, arguments],
+            variables, pathlib.Path(script).parent)
+
+    def start_program(self, name, command, variables=None, folder=None):
+        """Starts a role in another language, which tells and waits as those in Python do."""
         child_variables = environment()
         child_variables['ROS_DOMAIN_ID'] = str(self.domain)
         child_variables['SITU_ROOT'] = self.folder
         child_variables['ROS_LOG_DIR'] = self.folder
         child_variables.update(variables or {})
-        child = Child(function, child_variables, dict(arguments, token=self.token))
+        child = Child(name, command, child_variables, folder)
         self.children.append(child)
         return child
 
@@ -169,6 +180,22 @@ class TestCase(unittest.TestCase):
         for child in self.children:
             if child.process.poll() is None:
                 child.finish()
+
+
+class Program:
+    """The program with the roles of another language: ROS_..._NODES names it, ROS_..._LIBRARIES the folders of its
+    libraries, with the name of the language in between."""
+
+    def __init__(self, language):
+        self.path = os.environ.get(f'ROS_{language.upper()}_NODES')
+        folders = [os.environ.get(f'ROS_{language.upper()}_LIBRARIES'), environment()['LD_LIBRARY_PATH']]
+        self.variables = {'LD_LIBRARY_PATH': ':'.join(folder for folder in folders if folder)}
+
+    def roles(self):
+        if not self.path:
+            return []
+        return subprocess.run([self.path, '--roles'], env={**environment(), **self.variables}, stdout=subprocess.PIPE,
+                              text=True, check=True).stdout.split()
 
 
 class Parent:
