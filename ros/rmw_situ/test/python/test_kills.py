@@ -1,6 +1,6 @@
 """Kills processes with rclpy at random: talkers, listeners, servers, clients, action servers and action
-clients. After each kill no other process may hang, and the list of nodes must be right; what is received is
-whole.
+clients; with rclcpp too, where ROS_RCLCPP_NODES names its program (rclcpp/nodes.cpp). After each kill no other
+process may hang, and the list of nodes must be right; what is received is whole.
 
 ROS_KILLS says how many are killed, SITU_CHAOS_SEED in which order. scripts/rmw.sh chaos kills more.
 """
@@ -97,6 +97,7 @@ def server(parent, **place):
 
     def double(request, response):
         response.int64_value = 2 * request.int64_value
+        response.string_value = request.string_value
         return response
 
     def begin(here):
@@ -179,21 +180,29 @@ class Kills(rmw_testing.TestCase):
     @unittest.skipUnless(rmw_testing.is_situ(), 'DDS notices the death of a process after 20 seconds')
     def test_others_go_on(self):
         import random
-        print(f'{KILLS} kills, seed {SEED}')
         order = random.Random(SEED)
-        roles = [talker, listener, server, client, action_server, action_client]
+        rclcpp = rmw_testing.Program('rclcpp')
+        # Functions of this file, and names of the roles in rclcpp.
+        roles = [talker, listener, server, client, action_server, action_client, *rclcpp.roles()]
+        killed = dict.fromkeys(('rclpy', 'rclcpp'), 0)
+        print(f'{KILLS} kills, seed {SEED}, {len(roles)} processes')
         path = str(pathlib.Path(self.folder) / 'beats')
         beats = beats_of(path, len(roles))
         observing = self.start(observer)
         observing.expect('ready')
-        names = [function.__name__ for function in roles]
+        names = [''] * len(roles)
         started = 0
 
         def start(index):
             nonlocal started
             started += 1
-            names[index] = f'{roles[index].__name__}{started}'
-            return self.start(roles[index], name=names[index], beats=path, index=index, count=len(roles))
+            role = roles[index]
+            if isinstance(role, str):
+                names[index] = f'{role}_rclcpp{started}'
+                command = [rclcpp.path, role, '/' + self.token, names[index], path, str(index)]
+                return self.start_program(names[index], command, rclcpp.variables)
+            names[index] = f'{role.__name__}{started}'
+            return self.start(role, name=names[index], beats=path, index=index, count=len(roles))
 
         def listed():
             observing.tell('list')
@@ -215,6 +224,9 @@ class Kills(rmw_testing.TestCase):
             rmw_testing.until(lambda: False, limit=order.random() / 50)
             self.assertIsNone(children[index].process.poll(), names[index])
             children[index].kill()
+            children[index].close()
+            self.children.remove(children[index])
+            killed['rclcpp' if isinstance(roles[index], str) else 'rclpy'] += 1
             gone = names[index]
             rmw_testing.require(lambda: gone not in listed(), f'{gone} leaves the list of nodes')
             children[index] = start(index)
@@ -225,6 +237,7 @@ class Kills(rmw_testing.TestCase):
             child.kill()
         rmw_testing.require(lambda: listed() == ['observer'], 'all leave the list of nodes')
         observing.kill()
+        print('killed: ' + ', '.join(f'{count} with {language}' for language, count in killed.items()))
 
 
 if __name__ == '__main__':
