@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "types/buffer.hpp"
 #include "types/cdr_source.hpp"
 #include "types/in_place.hpp"
 #include "types/layout.hpp"
@@ -212,8 +213,26 @@ bool write_text(const Op& op, const std::byte* at, Sink& sink) {
   return sink.number(static_cast<uint32_t>(text.size + 1)) && sink.bytes(text.data, text.size + 1);
 }
 
+#if RMW_SITU_HAS_BUFFERS
+// Writes the bytes of a buffer. To measure it, they need not be on the host.
+template <class Sink>
+bool write_buffer(const Op& op, const BufferImpl& buffer, Sink& sink) {
+  if constexpr (Sink::kChecks) {
+    const HostBytes bytes(buffer);
+    if (!is_valid_length(op, sink.ros_name, "elements", bytes.size(), op.length)) return false;
+    return sink.number(static_cast<uint32_t>(bytes.size())) && sink.bytes(bytes.data(), bytes.size());
+  } else {
+    return sink.number(0) && sink.bytes(nullptr, buffer.size());
+  }
+}
+#endif
+
 template <class Sink>
 bool write_container(const Op& op, const std::byte* at, Sink& sink) {
+#if RMW_SITU_HAS_BUFFERS
+  if (const auto* const buffer = buffer_of(*op.member, op.language, at))
+    return write_buffer(op, *buffer, sink);
+#endif
   if (op.element == Element::kBits) {
     const auto& bits = *reinterpret_cast<const std::vector<bool>*>(at);
     if constexpr (Sink::kChecks) {
