@@ -95,13 +95,11 @@ TEST(RegionVectors, invalid_ones_are_refused_with_the_texts_of_the_format) {
       image.span()[at + i] = static_cast<std::byte>(std::stoul(bytes.substr(2 * i, 2), nullptr, 16));
     }
     const bool is_packed = name.ends_with(".packed");
-    const std::string found = name.starts_with("market.")
-                                  ? why_not<situ_test::Market>(image.span(), is_packed)
-                              : name.starts_with("kitchen.")
-                                  ? why_not<situ_test::Kitchen>(image.span(), is_packed)
-                              : name.starts_with("cabinet.")
-                                  ? why_not<situ_test::Cabinet>(image.span(), is_packed)
-                                  : why_not<situ_test::before::Profile>(image.span(), is_packed);
+    const std::string found =
+        name.starts_with("market.")    ? why_not<situ_test::Market>(image.span(), is_packed)
+        : name.starts_with("kitchen.") ? why_not<situ_test::Kitchen>(image.span(), is_packed)
+        : name.starts_with("cabinet.") ? why_not<situ_test::Cabinet>(image.span(), is_packed)
+                                       : why_not<situ_test::before::Profile>(image.span(), is_packed);
     EXPECT_EQ(found, error) << line;
   }
   EXPECT_GE(count, 60);

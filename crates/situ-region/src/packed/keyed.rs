@@ -179,7 +179,7 @@ impl<H: Engine, K: Key, V: Stored> CheckBehind for Entries<H, K, V> {
     ) -> Result<(), Invalid> {
         let (parts, _) = Parts::<H, K, V>::at(begin, count);
         let is_map = V::SIZE != 0;
-        if K::LINKS {
+        if K::LINKS || !(K::ANY && K::DENSE) {
             for i in 0..count {
                 K::check_packed(check, parts.key_at(i)).map_err(|error| {
                     let error = if is_map { error.in_member("key") } else { error };

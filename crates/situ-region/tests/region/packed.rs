@@ -208,7 +208,7 @@ fn all_kinds_come_back() {
 }
 
 /// Whatever byte of a packed image is changed: it is refused, or it is the only image of another value.
-fn spoil<T: Stored>(r: &Region<T>) {
+pub fn spoil<T: Stored>(r: &Region<T>) {
     let good = r.packed();
     let (step, flips) = if cfg!(miri) { (97, &[0xff][..]) } else { (1, &[1, 2, 0x80, 0xff][..]) };
     let mut image = Aligned::of(&good);

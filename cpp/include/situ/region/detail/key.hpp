@@ -171,6 +171,10 @@ class parts_key<K, std::index_sequence<I...>> {
       parts_key(const Values&... values)
   noexcept : views_(static_cast<typename traits<I>::view>(values)...) {}
 
+  /// From the views of all parts.
+  [[nodiscard]] static parts_key situ_of(const typename traits<I>::view&... of) noexcept {
+    return parts_key(views(of...), nullptr);
+  }
   /// Stores the key. Returns false if there is no room for a string in it.
   [[nodiscard]] bool situ_put(K& key) const {
     return (store(parts::template get<I>(key), std::get<I>(views_)) && ...);

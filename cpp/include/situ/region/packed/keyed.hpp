@@ -58,15 +58,31 @@ concept packed_set_or_map = requires {
   typename packed_keyed<C>::key;
 };
 
+/// The place of a part of a struct or array.
+template <class K>
+constexpr std::uint32_t packed_part_place(std::size_t part) noexcept {
+  if constexpr (array<K>) {
+    return static_cast<std::uint32_t>(part) * packed_form<typename array_traits<K>::element>::size;
+  } else {
+    return packed_places<K>::all.places[part];
+  }
+}
+
 /// The key at a place of a checked image.
 template <class K>
 key_view<K> packed_key(const std::byte* at) noexcept {
   if constexpr (std::is_same_v<K, region_string>) {
     return packed_text(at);
-  } else {
+  } else if constexpr (packed_same<K>) {
     K key;
-    std::memcpy(&key, at, sizeof(key));
-    return key;
+    std::memcpy(static_cast<void*>(&key), at, sizeof(key));
+    return key_traits<K>::of(key);
+  } else {
+    return [at]<std::size_t... I>(std::index_sequence<I...>) {
+      return key_view<K>::situ_of(
+          packed_key<typename key_parts<K>::template part<I>>(at + packed_part_place<K>(I))...);
+    }
+    (std::make_index_sequence<key_parts<K>::count>());
   }
 }
 
@@ -251,33 +267,27 @@ struct packed_form<C> : packed_linked_form<C> {
  private:
   struct entry {
     std::uint32_t bucket;
-    key_view<K> key;
+    const K* key;
     const void* value;
+    [[nodiscard]] key_view<K> view() const noexcept { return key_traits<K>::of(*key); }
   };
-  static void put_key(packed_writer& writer, std::uint64_t at, const key_view<K>& key) {
-    if constexpr (std::is_same_v<K, region_string>) {
-      put_packed_text(writer, static_cast<std::uint32_t>(at), key);
-    } else {
-      writer.put_bytes(at, &key, sizeof(key));
-    }
-  }
   static void put_entries(packed_writer& writer, std::uint64_t begin, const C& from) {
     const parts of(begin, static_cast<std::uint32_t>(from.size()));
     std::vector<entry> entries;
     entries.reserve(from.size());
     for (auto&& each : from) {
       if constexpr (is_map) {
-        entries.push_back({0, key_traits<K>::of(each.first), &each.second});
+        entries.push_back({0, &each.first, &each.second});
       } else {
-        entries.push_back({0, key_traits<K>::of(each), nullptr});
+        entries.push_back({0, &each, nullptr});
       }
     }
     if constexpr (parts::is_hashed) {
       if (of.buckets != 0) {
-        for (entry& each : entries) each.bucket = of.bucket(each.key);
+        for (entry& each : entries) each.bucket = of.bucket(each.view());
       }
       std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) {
-        return a.bucket != b.bucket ? a.bucket < b.bucket : a.key < b.key;
+        return a.bucket != b.bucket ? a.bucket < b.bucket : a.view() < b.view();
       });
       std::uint32_t start = 0;
       for (std::uint32_t bucket = 0; bucket < of.buckets; ++bucket) {
@@ -285,7 +295,9 @@ struct packed_form<C> : packed_linked_form<C> {
         while (start < of.count && entries[start].bucket == bucket) ++start;
       }
     }
-    for (std::uint32_t i = 0; i < of.count; ++i) put_key(writer, of.key_at(i), entries[i].key);
+    for (std::uint32_t i = 0; i < of.count; ++i) {
+      packed_form<K>::put(writer, static_cast<std::uint32_t>(of.key_at(i)), *entries[i].key);
+    }
     if constexpr (is_map) {
       for (std::uint32_t i = 0; i < of.count; ++i) {
         packed_form<V>::put(writer, static_cast<std::uint32_t>(of.value_at(i)),
@@ -297,7 +309,7 @@ struct packed_form<C> : packed_linked_form<C> {
   [[nodiscard]] static bool check_entries(checker<true>& check, std::uint32_t at, std::uint32_t begin,
                                           std::uint32_t count) {
     const parts of(begin, count);
-    if constexpr (has_links<K>) {
+    if constexpr (!(packed_same<K> && is_plain<K> && is_dense<K>)) {
       for (std::uint32_t i = 0; i < count; ++i) {
         if (packed_form<K>::check(check, static_cast<std::uint32_t>(of.key_at(i)))) continue;
         if constexpr (is_map) check.enter_member("key");
