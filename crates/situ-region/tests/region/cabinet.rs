@@ -134,7 +134,9 @@ fn a_packed_image_has_all_kinds_of_keys() {
     assert_eq!(there.labels().get(("kitchen", 1, true)).map(|value| *value), Some(11));
     assert!(there.labels().get(("kitchen", 3, true)).is_none());
     assert!(c.many().iter().all(|key| there.many().contains(key)));
-    crate::packed::spoil(&made);
+    if !cfg!(miri) {
+        crate::packed::spoil(&made);
+    }
     // And back.
     let back = Region::<Cabinet>::adopt(&packed).unwrap();
     assert!(back.canonical() == made.canonical() && back.packed() == made.packed());
