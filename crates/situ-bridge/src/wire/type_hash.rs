@@ -22,6 +22,9 @@ const BYTE: u32 = 16;
 const ARRAY: u32 = 48;
 const BOUNDED: u32 = 96;
 const UNBOUNDED: u32 = 144;
+/// What the event of each service begins with.
+const EVENT_INFO: &str = "service_msgs/msg/ServiceEventInfo";
+
 /// For up to this many bytes, all combinations of `uint8` and `byte` are tried.
 const MAX_BYTES: u32 = 6;
 
@@ -166,7 +169,8 @@ fn put_message(name: &str, fields: &Fields, bytes: &mut Bytes, to: &mut String) 
         to.push_str(if index == 0 { "{\"name\": " } else { ", {\"name\": " });
         put_text(&field.name, to);
         let mut id = field.id;
-        if id % ARRAY == UINT8 {
+        // Those of the event of a service are known.
+        if id % ARRAY == UINT8 && name != EVENT_INFO {
             let is_byte = bytes.seen < 32 && bytes.mask >> bytes.seen & 1 == 1;
             id += if is_byte { BYTE - UINT8 } else { 0 };
             bytes.seen += 1;
@@ -271,19 +275,18 @@ impl Subject<'_> {
 
 /// Adds what services have for introspection.
 fn add_event(service: &str, (request, reply): (&str, &str), to: &mut BTreeMap<String, Fields>) {
-    const INFO: &str = "service_msgs/msg/ServiceEventInfo";
     const TIME: &str = "builtin_interfaces/msg/Time";
     let plain = |name: &str, id, capacity| Field { name: name.into(), id, capacity, ..Field::default() };
     to.insert(
         format!("{service}_Event"),
         vec![
-            nested("info", INFO, 0, 0),
+            nested("info", EVENT_INFO, 0, 0),
             nested("request", request, BOUNDED, 1),
             nested("response", reply, BOUNDED, 1),
         ],
     );
     to.insert(
-        INFO.into(),
+        EVENT_INFO.into(),
         vec![
             plain("event_type", UINT8, 0),
             nested("stamp", TIME, 0, 0),
@@ -341,6 +344,22 @@ mod tests {
         assert!(texts.iter().all(|text| Subject::Message(&schema, root).has_hash(text)));
         assert!(texts[0] != texts[1] && texts[1] != texts[2] && texts[2] != texts[3]);
         assert!(!Subject::Message(&schema, root).has_hash("RIHS01_00"));
+    }
+
+    /// A service with a `byte`, a `char` and a `uint8` on both sides. The hash is the one that ROS 2 Kilted
+    /// installs with the package.
+    #[test]
+    fn a_service_with_bytes_of_both_kinds_has_its_hash() {
+        let part = "bool bool_value\nbyte byte_value\nchar char_value\nfloat32 float32_value\nfloat64 float64_value\n\
+            int8 int8_value\nuint8 uint8_value\nint16 int16_value\nuint16 uint16_value\nint32 int32_value\n\
+            uint32 uint32_value\nint64 int64_value\nuint64 uint64_value\nstring string_value\n";
+        let schema = load(&[("test_msgs/srv/BasicTypes.srv", &format!("{part}---\n{part}"))]);
+        let of = |name| (&schema, schema.find(name).unwrap());
+        let (request, reply) =
+            (of("test_msgs::srv::BasicTypes_Request"), of("test_msgs::srv::BasicTypes_Response"));
+        let subject = Subject::Service(request, reply);
+        assert!(subject.has_hash("RIHS01_da348697437c103cc9a9322ac1bdbdcf8eb11a85de22f7f2492ca1df416e1a5f"));
+        assert!(!subject.has_hash("RIHS01_da348697437c103cc9a9322ac1bdbdcf8eb11a85de22f7f2492ca1df416e1a50"));
     }
 
     #[test]
