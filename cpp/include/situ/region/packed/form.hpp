@@ -55,6 +55,12 @@ struct packed_linked_form {
   static view see(const std::byte* at) noexcept { return view(at); }
 };
 
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC considers the target of a link to be part of the member that contains the link, and warns that the
+// member is too small.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
 template <class T>
 requires packed_same<T>
 struct packed_form<T> {
@@ -88,6 +94,9 @@ struct packed_form<T> {
     return true;
   }
 };
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 /// Writes, checks and reads consecutive values.
 template <class T>

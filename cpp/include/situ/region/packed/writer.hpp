@@ -25,7 +25,8 @@ class packed_writer {
   [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
 
   void put_bytes(std::uint64_t at, const void* from, std::uint64_t count) noexcept {
-    if (count != 0 && at + count <= capacity_) std::memcpy(image_ + at, from, count);
+    if (count == 0 || count > capacity_ || at > capacity_ - count) return;
+    std::memcpy(image_ + at, from, count);
   }
   void put_byte(std::uint64_t at, std::uint8_t byte) noexcept { put_bytes(at, &byte, 1); }
   void put_u32(std::uint64_t at, std::uint32_t word) noexcept { put_bytes(at, &word, sizeof(word)); }

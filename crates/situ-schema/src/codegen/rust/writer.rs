@@ -137,13 +137,16 @@ impl CodeWriter {
         parameters.iter().for_each(|parameter| self.line(format!("{parameter},")));
         self.dedent();
         let last = format!("){end}");
+        // The bracket and the space before an arrow do not count.
+        let is_short = |result: &str| self.fits(result.len().saturating_sub(") ".len()));
         match last.strip_suffix(" {") {
             // The indentation counts twice.
-            Some(result) if self.fits(result.len()) && !self.fits(last.len() + self.indentation()) => {
+            Some(result) if is_short(result) && !self.fits(last.len() + self.indentation()) => {
                 self.line(result);
                 self.line("{");
             }
             Some(result) => self.ty(result, " {"),
+            None if is_short(&last) => self.line(last),
             None => self.ty(last.trim_end_matches(';'), &last[last.trim_end_matches(';').len()..]),
         }
     }
