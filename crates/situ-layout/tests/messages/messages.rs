@@ -973,10 +973,8 @@ pub mod test {
         #[inline]
         fn branches(
             self,
-        ) -> crate::messages::situ::region::Ref<
-            'r,
-            crate::messages::situ::region::Vector<TreeRegion>,
-        > {
+        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<TreeRegion>>
+        {
             self.part(4)
         }
     }
@@ -1007,10 +1005,8 @@ pub mod test {
         #[inline]
         fn branches(
             &mut self,
-        ) -> crate::messages::situ::region::Mut<
-            '_,
-            crate::messages::situ::region::Vector<TreeRegion>,
-        > {
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<TreeRegion>>
+        {
             self.part(4)
         }
     }
@@ -4099,10 +4095,7 @@ pub mod test {
             /// `parts`.
             fn parts(
                 &mut self,
-            ) -> crate::messages::situ::region::Mut<
-                '_,
-                crate::messages::situ::region::Vector<Part>,
-            >;
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Part>>;
 
             /// `wide`.
             fn wide(
@@ -4156,10 +4149,8 @@ pub mod test {
             #[inline]
             fn samples(
                 self,
-            ) -> crate::messages::situ::region::Packed<
-                'r,
-                crate::messages::situ::region::Vector<u16>,
-            > {
+            ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Vector<u16>>
+            {
                 self.member::<_, 1>()
             }
 
@@ -4176,10 +4167,8 @@ pub mod test {
             #[inline]
             fn wide(
                 self,
-            ) -> crate::messages::situ::region::Packed<
-                'r,
-                crate::messages::situ::region::Vector<u16>,
-            > {
+            ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Vector<u16>>
+            {
                 self.member::<_, 3>()
             }
         }
@@ -5625,10 +5614,7 @@ pub mod test {
             /// `parts`.
             fn parts(
                 &mut self,
-            ) -> crate::messages::situ::region::Mut<
-                '_,
-                crate::messages::situ::region::Vector<Part>,
-            >;
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Part>>;
 
             /// `end`.
             fn end(&mut self) -> crate::messages::situ::region::Mut<'_, f64>;
@@ -5689,10 +5675,8 @@ pub mod test {
             #[inline]
             fn data(
                 self,
-            ) -> crate::messages::situ::region::Packed<
-                'r,
-                crate::messages::situ::region::Vector<u8>,
-            > {
+            ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Vector<u8>>
+            {
                 self.member::<_, 1>()
             }
 
@@ -6464,30 +6448,24 @@ pub mod test {
             #[inline]
             fn pixels(
                 self,
-            ) -> crate::messages::situ::region::Packed<
-                'r,
-                crate::messages::situ::region::Vector<u8>,
-            > {
+            ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Vector<u8>>
+            {
                 self.member::<_, 0>()
             }
 
             #[inline]
             fn few(
                 self,
-            ) -> crate::messages::situ::region::Packed<
-                'r,
-                crate::messages::situ::region::Vector<u8>,
-            > {
+            ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Vector<u8>>
+            {
                 self.member::<_, 1>()
             }
 
             #[inline]
             fn more(
                 self,
-            ) -> crate::messages::situ::region::Packed<
-                'r,
-                crate::messages::situ::region::Vector<u8>,
-            > {
+            ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Vector<u8>>
+            {
                 self.member::<_, 2>()
             }
         }
