@@ -7,5 +7,6 @@
 //! ```
 
 pub(crate) mod flat;
+#[cfg(feature = "dynamic")]
 pub(crate) mod packed;
 pub(crate) mod region;
