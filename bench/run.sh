@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the benchmark quietly and runs it. Environment:
-#   TABLE  hop, inprocess, fanout, scale, wake, executor, service, bridge, throughput, setup, bounded, domains, graphs,
-#          region, protobuf, conversion, conversion-ros, record, rmw or python; empty: all of them but bridge, record,
-#          rmw and python
+#   TABLE  hop, inprocess, fanout, scale, wake, executor, service, bridge, throughput, setup, bounded, domains,
+#          graphs, region, protobuf, conversion, conversion-ros, record, rmw or python; empty: all of them but
+#          bridge, record, rmw and python
 #   JSON   not empty: one JSON object a line and nothing else on standard output
 #   FULL   not empty: measure longer
 # All other output goes to standard error.

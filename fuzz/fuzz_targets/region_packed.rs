@@ -1,5 +1,5 @@
-//! Bytes are a packed image or an error. It is the only image of its value, and becomes a region with the same
-//! value. The header is corrected first, because it is checked before everything else.
+//! Bytes are a packed image or an error. It is the only image of its value, and becomes a region with the
+//! same value. The header is corrected first, because it is checked before everything else.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -5,9 +5,10 @@
 //!   zenoh   program            ~~>            program      two processes
 //! ```
 //!
-//! The machines are two roots on this one, and the link between them is TCP, over loopback or between two network
-//! namespaces with a pair of virtual cables (veth). All processes of a machine are bound to one core. Both systems write and read all bytes of a
-//! message, sleep while there is none, send small messages at once, and lose none.
+//! The machines are two roots on this one, and the link between them is TCP, over loopback or between two
+//! network namespaces with a pair of virtual cables (veth). All processes of a machine are bound to one core.
+//! Both systems write and read all bytes of a message, sleep while there is none, send small messages at
+//! once, and lose none.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

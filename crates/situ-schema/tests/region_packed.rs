@@ -1,5 +1,5 @@
-//! Packed images of regions, read by their schemas: the vectors that `spec/vectors/packed.py` computed have the
-//! values of the canonical ones, and nothing panics.
+//! Packed images of regions, read by their schemas: the vectors that `spec/vectors/packed.py` computed have
+//! the values of the canonical ones, and nothing panics.
 
 use std::path::PathBuf;
 

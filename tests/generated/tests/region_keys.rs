@@ -1,5 +1,5 @@
-//! Keys that are not integers or strings, in the region forms of generated types: compared with the vectors of
-//! `spec/vectors/region_schema.py`, converted from and to the heap, and checked by their schema alone.
+//! Keys that are not integers or strings, in the region forms of generated types: compared with the vectors
+//! of `spec/vectors/region_schema.py`, converted from and to the heap, and checked by their schema alone.
 
 use situ::region::{Char, Region};
 use situ_generated::bazaar::game::{Cupboard, CupboardMut, CupboardRef, CupboardRegion};

@@ -1,5 +1,5 @@
-//! Keys other than integers and text: floating-point numbers, booleans, characters, arrays, and what the macros
-//! need for structs and enums.
+//! Keys other than integers and text: floating-point numbers, booleans, characters, arrays, and what the
+//! macros need for structs and enums.
 
 use std::cmp::Ordering;
 
@@ -13,8 +13,8 @@ use crate::value::stored::Stored;
 
 macro_rules! float {
     ($($type:ty)*) => {$(
-        /// Keys are in the total order of IEEE 754, [`total_cmp`](f64::total_cmp): two are equal if their bits
-        /// are. So -0.0 comes before 0.0, and a NaN can be found again.
+        /// Keys are in the total order of IEEE 754, [`total_cmp`](f64::total_cmp): two are equal if their
+        /// bits are. So -0.0 comes before 0.0, and a NaN can be found again.
         impl Key for $type {
             type View<'a> = $type;
             const PUT: Option<PutKey<Self>> = Some(|image, at, key| put_in(image, at, std::slice::from_ref(&key)));

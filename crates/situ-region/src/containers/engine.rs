@@ -1,4 +1,5 @@
-//! How sets and maps hold their keys: the operations that a sorted vector, a hash table and a tree have in common.
+//! How sets and maps hold their keys: the operations that a sorted vector, a hash table and a tree have in
+//! common.
 
 use situ_layout::Invalid;
 

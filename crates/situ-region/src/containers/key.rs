@@ -15,8 +15,8 @@ use crate::value::handle::Ref;
 use crate::value::plain::{put, put_in};
 use crate::value::stored::{Stored, fixed};
 
-/// A type that can be the key of a set or map: a number, a boolean, a character, an enum, text, and structs and
-/// arrays of these. Structs say so: `region_struct! { key struct ... }`.
+/// A type that can be the key of a set or map: a number, a boolean, a character, an enum, text, and structs
+/// and arrays of these. Structs say so: `region_struct! { key struct ... }`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the key of a set or map in a region",
     label = "keys are numbers, booleans, characters, enums, text, and arrays and structs of these",

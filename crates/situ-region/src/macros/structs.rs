@@ -49,8 +49,8 @@
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A struct written `key struct` can be the key of sets and maps, if all its members are keys. It has at most 12
-/// of them. Keys are looked up by tuples, and are compared member by member, in order.
+/// A struct written `key struct` can be the key of sets and maps, if all its members are keys. It has at most
+/// 12 of them. Keys are looked up by tuples, and are compared member by member, in order.
 ///
 /// ```
 /// use situ_region::{HashMap, Region, Text};
@@ -278,8 +278,8 @@ macro_rules! __region_members {
 /// situ_region::region_plain! { #[repr(align(16))] struct Pair { first: u64, second: u64 } }
 /// ```
 ///
-/// A struct written `key struct` can be the key of sets and maps, if all its members are keys. It is looked up by
-/// its value: `map.get(Cell { x: 1, y: 2 })`.
+/// A struct written `key struct` can be the key of sets and maps, if all its members are keys. It is looked
+/// up by its value: `map.get(Cell { x: 1, y: 2 })`.
 #[macro_export]
 macro_rules! region_plain {
     ($(#[$attribute:meta])* $visible:vis key struct $name:ident {

@@ -1,4 +1,5 @@
-//! The packed form of a region's image: the smallest, to be stored, sent and read in place (`spec/region.md`).
+//! The packed form of a region's image (`spec/region.md`): the smallest one, to be stored, sent and read in
+//! place.
 //!
 //! ```text
 //!   place    links and lengths, and the next block of a writer and a check

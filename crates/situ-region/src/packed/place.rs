@@ -102,8 +102,8 @@ impl<const CANONICAL: bool> Check<'_, CANONICAL> {
         Ok(to)
     }
 
-    /// Takes the block to which the link at `at` leads: the first of its values of `size` bytes, and their number,
-    /// if it has nothing wrong and has 1 to 127 values. Nearly always it has.
+    /// Takes the block to which the link at `at` leads: the first of its values of `size` bytes, and their
+    /// number, if it has nothing wrong and has 1 to 127 values. Nearly always it has.
     #[inline]
     pub(crate) fn packed_few(&mut self, at: u32, size: u32, align: u32) -> Option<(u32, u32)> {
         let (image, block) = (self.image(), self.cursor);

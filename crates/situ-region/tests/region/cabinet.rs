@@ -1,5 +1,5 @@
-//! Keys that are not integers or text: floating-point numbers, booleans, characters, enums, structs and arrays.
-//! Types and values are those of `spec/vectors/region.py`.
+//! Keys that are not integers or text: floating-point numbers, booleans, characters, enums, structs and
+//! arrays. Types and values are those of `spec/vectors/region.py`.
 
 use situ_region::{
     Bool, Char, Full, HashMap, HashSet, OrderedMap, OrderedSet, Region, SortedMap, SortedSet, Text,

@@ -1,5 +1,5 @@
-//! Regions of described types, beside the same types known when the program is compiled: the same changes give
-//! the same bytes, live and canonical.
+//! Regions of described types, beside the same types known when the program is compiled: the same changes
+//! give the same bytes, live and canonical.
 
 use std::sync::Arc;
 

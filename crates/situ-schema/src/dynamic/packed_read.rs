@@ -1,8 +1,8 @@
 //! Reads a packed image of a region by the schema of its type, and checks it.
 //!
-//! Each link must lead to the end of what was read before, as compiled readers demand it. Chains of more than 64
-//! links have another order; where one is met, only its bounds are checked. Compiled readers also check the
-//! layout hash and the buckets of hash tables.
+//! Each link must lead to the end of what was read before, as compiled readers demand it. Chains of more than
+//! 64 links have another order; where one is met, only its bounds are checked. Compiled readers also check
+//! the layout hash and the buckets of hash tables.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -9,9 +9,10 @@ use super::value::Value;
 use crate::model::TypeId;
 use crate::schema::Schema;
 
-/// Reads a region, or a packed image of one. The layout must be the schema's: the hash in the image is not checked. The image says its
-/// size, and how many members its writer knew of each struct that can be appended to. Members that the writer
-/// did not know get their defaults. Members that the schema does not know are skipped.
+/// Reads a region, or a packed image of one. The layout must be the schema's: the hash in the image is not
+/// checked. The image says its size, and how many members its writer knew of each struct that can be appended
+/// to. Members that the writer did not know get their defaults. Members that the schema does not know are
+/// skipped.
 ///
 /// The bytes should be a snapshot or be held: if another process changes them, the value mixes old and new
 /// data.

@@ -69,8 +69,8 @@ impl Counter {
     }
 }
 
-/// A counter whose name is computed, or that belongs to a track of the program. It has the name, the number and
-/// the parent of a [`Track`], and is another track than that one: the same `Track` may also have slices.
+/// A counter whose name is computed, or that belongs to a track of the program. It has the name, the number
+/// and the parent of a [`Track`], and is another track than that one: the same `Track` may also have slices.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CounterTrack<'a> {
     pub(super) category: &'static Category,

@@ -102,10 +102,11 @@ macro_rules! end {
     };
 }
 
-/// Sets a counter: `counter!(PLANNER, "candidates", 17);`. Then may follow its [`Unit`](crate::Unit), and a time
-/// by [`now_ns`](crate::now_ns) from which on it has the value: `counter!(PLANNER, "cost", 2.5, Unit::Count, at =
-/// ns)`. A counter whose name is computed, or that belongs to a track, is given as a
-/// [`Track`](crate::Track) in place of the name: `counter!(PLANNER, track = &Track::below(&ARM, &joint, 0), 0.5)`.
+/// Sets a counter: `counter!(PLANNER, "candidates", 17);`. Then may follow its [`Unit`](crate::Unit), and a
+/// time by [`now_ns`](crate::now_ns) from which on it has the value: `counter!(PLANNER, "cost", 2.5,
+/// Unit::Count, at = ns)`. A counter whose name is computed, or that belongs to a track, is given as a
+/// [`Track`](crate::Track) in place of the name: `counter!(PLANNER, track = &Track::below(&ARM, &joint, 0),
+/// 0.5)`.
 #[macro_export]
 macro_rules! counter {
     ($category:expr, track = $track:expr, $value:expr) => {
