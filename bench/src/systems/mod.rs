@@ -126,7 +126,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 50] = [
+    const ALL: &[Self] = &[
         Self::Floor,
         Self::Situ,
         Self::SituSerialized,
@@ -239,7 +239,7 @@ impl Kind {
 
     /// The system with this name.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
     /// The program of a peer that is not Rust, for this table.
