@@ -30,12 +30,15 @@ const PASSES: f64 = 100_000.0;
 const METHODS: [&str; 4] = ["exception", "longjmp", "error code", "reserved window"];
 const GROWTHS: [u32; 4] = [100, 125, 150, 200];
 const PREALLOCATED: [u32; 3] = [0, 4096, 8192];
-const DATA_SETS: [&str; 5] = ["log", "mesh", "minecraft_savedata", "mk48", "tables"];
-const OF_DATA_SETS: [(&str, &str); 4] = [
+const DATA_SETS: [&str; 7] = ["log", "mesh", "minecraft_savedata", "mk48", "tables", "words", "world"];
+const OF_DATA_SETS: [(&str, &str); 7] = [
     ("serialize", "serialize_ns"),
     ("validate", "validate_ns"),
     ("read", "read_ns"),
     ("update", "update_ns"),
+    ("validate_live", "validate_live_ns"),
+    ("look_up", "look_up_ns"),
+    ("send", "send_ns"),
 ];
 
 const SYSTEMS: [Kind; 18] = [
@@ -220,6 +223,12 @@ fn data_sets(bench: &mut Bench, teams: &mut [Team], sampling: &Sampling) -> Resu
                 bench.record(TABLE, &case, team.kind, "zlib_bytes", compressed);
             }
         }
+        let live = once(teams, &format!("op=live_sizes set={set}"))?;
+        for (team, sizes) in teams.iter().zip(&live) {
+            if let [bytes, ..] = sizes[..] {
+                bench.record(TABLE, &case, team.kind, "live_bytes", bytes);
+            }
+        }
         for (operation, metric) in OF_DATA_SETS {
             let command = format!("set={set} op={operation} image={image}");
             let samples = in_turns(teams, &command, sampling)?;
@@ -267,13 +276,28 @@ fn targets(bench: &mut Bench) {
         let name = format!("{}: validate log, beside rkyv", own.name());
         say(&name, ratio("log", "validate_ns", own, Kind::Rkyv), 0.7, "x");
     }
+    for (set, metric, own, what, limit) in [
+        ("world", "bytes", Kind::SituPacked, "packed: bytes", 1.0),
+        ("world", "validate_ns", Kind::SituPacked, "packed: validate", 1.0),
+        ("world", "validate_ns", Kind::SituRust, "canonical: validate", 1.0),
+        ("world", "look_up_ns", Kind::SituRust, "look up", 1.2),
+        ("world", "look_up_ns", Kind::SituPacked, "packed: look up", 1.2),
+        ("world", "read_ns", Kind::SituRust, "walk", 1.2),
+        ("world", "read_ns", Kind::SituPacked, "packed: walk", 1.2),
+        ("words", "bytes", Kind::SituPacked, "packed: bytes", 1.05),
+    ] {
+        say(&format!("{set}, {what}, beside rkyv"), ratio(set, metric, own, Kind::Rkyv), limit, "x");
+    }
+    let live = of("world", Kind::SituRust, "validate_live_ns");
+    let to_rkyv = live.zip(of("world", Kind::Rkyv, "validate_ns")).map(|(own, rkyv)| own / rkyv);
+    say("world, live: validate, beside rkyv", to_rkyv, 1.5, "x");
     for line in lines {
         bench.remark(line);
     }
 }
 
 /// The printed parts.
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 17] = [
     Part {
         title: "a character: build until it can be sent; read all; validate; receive, validate, change and send; bytes",
         columns: &[
@@ -434,6 +458,29 @@ const PARTS: [Part; 15] = [
             ("tables", "serialize_ns", "serialize"),
             ("tables", "validate_ns", "validate"),
             ("tables", "read_ns", "look up"),
+        ],
+    ),
+    records(
+        "words: 100,000 texts of 12 to 19 letters",
+        &[
+            ("words", "bytes", "bytes"),
+            ("words", "zlib_bytes", "zlib"),
+            ("words", "serialize_ns", "serialize"),
+            ("words", "validate_ns", "validate"),
+            ("words", "read_ns", "read"),
+        ],
+    ),
+    records(
+        "world: a save file of 100,000 entities; look up 100,000 names; receive, validate, change 1,000 and send",
+        &[
+            ("world", "bytes", "bytes"),
+            ("world", "live_bytes", "live"),
+            ("world", "serialize_ns", "serialize"),
+            ("world", "validate_ns", "validate"),
+            ("world", "validate_live_ns", "live"),
+            ("world", "read_ns", "walk"),
+            ("world", "look_up_ns", "look up"),
+            ("world", "send_ns", "change+send"),
         ],
     ),
 ];

@@ -184,6 +184,14 @@ TEST(RegionMaps, hash_as_the_format_says) {
   EXPECT_EQ(situ::region_detail::hash_of(std::uint64_t{0}, 0), 0xe220a8397b1dcdafU);
   EXPECT_EQ(situ::region_detail::hash_of(std::int32_t{-1}, 7),
             situ::region_detail::hash_of(std::int64_t{-1}, 7));
+  const std::pair<std::size_t, std::uint64_t> texts[] = {
+      {0, 0xc584133ac916ab3cU},  {1, 0xbe03c54295fba9bfU},  {2, 0xdc4b636288cae328U},
+      {3, 0x66f9d140ff544956U},  {4, 0x87adc34a5fc74b1aU},  {7, 0xa7cf9a2426a6b7abU},
+      {8, 0x24151ecad2ab18a0U},  {9, 0xcfa1b053eed93aeeU},  {13, 0xb3d92d125830a885U},
+      {15, 0xb7684be3aab60fb8U}, {16, 0x58fb1e1d6cbb577fU}, {17, 0xf5042f4588cac498U}};
+  const std::string_view letters = "abcdefghijklmnopqrstuvwxyz";
+  for (const auto& [length, hash] : texts)
+    EXPECT_EQ(situ::region_detail::hash_of(letters.substr(0, length), 7), hash) << length;
 }
 
 TEST(RegionMaps, a_table_iterates_in_the_order_of_insertion) {

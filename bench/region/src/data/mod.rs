@@ -6,6 +6,8 @@ pub mod mesh;
 pub mod minecraft;
 pub mod mk48;
 pub mod tables;
+pub mod words;
+pub mod world;
 
 use crate::random::Random;
 

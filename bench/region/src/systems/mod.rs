@@ -7,8 +7,10 @@ pub mod flatbuffers;
 pub mod native;
 pub mod prost;
 pub mod rkyv;
+mod rkyv_world;
 pub mod situ;
 pub mod situ_sets;
+mod situ_world;
 
 use std::hint::black_box;
 

@@ -10,11 +10,11 @@ use rkyv::ser::allocator::Arena;
 use rkyv::util::AlignedVec;
 use rkyv::vec::ArchivedVec;
 
-use super::Set;
 use super::native::{ArchivedCharacter, ArchivedItem, Character, change, made};
+use super::{Set, rkyv_world};
 use crate::character::{changes, expect_sum, sources};
 use crate::character::{sum_f32, sum_item, sum_text};
-use crate::data::{log, mesh, minecraft, mk48, tables};
+use crate::data::{log, mesh, minecraft, mk48, tables, words, world};
 use crate::suite::{Aligned, MESSAGES, Outcome, Suite, sizes, timed};
 
 fn read(c: &ArchivedCharacter) -> u64 {
@@ -44,17 +44,19 @@ fn read(c: &ArchivedCharacter) -> u64 {
 }
 
 /// A reused writer and arena.
-struct Encoder {
+pub struct Encoder {
     bytes: AlignedVec,
     arena: Arena,
 }
 
 impl Encoder {
-    fn new() -> Self {
+    /// An encoder without memory.
+    pub fn new() -> Self {
         Self { bytes: AlignedVec::new(), arena: Arena::new() }
     }
 
-    fn encode<T>(&mut self, value: &T) -> Outcome<&[u8]>
+    /// The archive of a value.
+    pub fn encode<T>(&mut self, value: &T) -> Outcome<&[u8]>
     where
         T: for<'a> Serialize<
             rkyv::api::high::HighSerializer<AlignedVec, rkyv::ser::allocator::ArenaHandle<'a>, Error>,
@@ -299,5 +301,14 @@ pub fn suite() -> Outcome<Suite> {
         },
         |_: rkyv::seal::Seal<'_, tables::ArchivedTables>| {}
     );
+    data_set!(
+        suite,
+        "words",
+        words,
+        words::ArchivedWords,
+        |data: &words::ArchivedWords| -> u64 { data.words.iter().map(|word| world::text(word)).sum() },
+        |_: rkyv::seal::Seal<'_, words::ArchivedWords>| {}
+    );
+    rkyv_world::add(&mut suite)?;
     Ok(suite)
 }

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use situ_region::{Bool, Full, HashMap, Maybe, Mut, Packed, Ref, Region, Stored, Text, Vector};
 use situ_region::{region_plain, region_struct, view, view_packed};
 
-use crate::data::{log, mesh, minecraft, mk48, tables};
+use super::situ_world;
+use crate::data::{log, mesh, minecraft, mk48, tables, words, world};
 use crate::suite::{Aligned, Outcome, Suite, sizes, timed_whole};
 
 region_plain! { struct Address { x0: u8, x1: u8, x2: u8, x3: u8 } }
@@ -75,6 +76,8 @@ region_struct! {
     struct Tables: TablesRef, TablesMut { by_number: HashMap<u64, Thing>, by_name: HashMap<Text, u32> }
 }
 
+region_struct! { struct Words: WordsRef, WordsMut { words: Vector<Text> } }
+
 fn fill_tables(mut to: Mut<'_, Tables>, from: &tables::Tables) -> Result<(), Full> {
     let mut by_number = to.by_number();
     by_number.reserve(from.by_number.len())?;
@@ -138,6 +141,10 @@ fn fill_items(mut to: Mut<'_, Vector<Item>>, from: &[minecraft::Item]) -> Result
 fn fill_texts(mut to: Mut<'_, Vector<Text>>, from: &[String]) -> Result<(), Full> {
     to.reserve(from.len())?;
     from.iter().try_for_each(|text| to.push(text.as_str()))
+}
+
+fn fill_words(mut to: Mut<'_, Words>, from: &words::Words) -> Result<(), Full> {
+    fill_texts(to.words(), &from.words)
 }
 
 fn fill_entity(mut to: Mut<'_, Entity>, from: &minecraft::Entity) -> Result<(), Full> {
@@ -436,6 +443,11 @@ pub fn packed_suite() -> Outcome<Suite> {
         ids + wanted.names.iter().map(|name| u64::from(number(name))).sum::<u64>()
     };
     add_packed_set::<Tables, _>(&mut suite, ("tables", data, sum), fill_tables, read)?;
+    let data = words::make();
+    let sum = words::sum(&data);
+    let read = |of: Packed<'_, Words>| of.words().iter().map(|word| world::text(&word)).sum();
+    add_packed_set::<Words, _>(&mut suite, ("words", data, sum), fill_words, read)?;
+    situ_world::add_packed(&mut suite)?;
     Ok(suite)
 }
 
@@ -463,5 +475,10 @@ pub fn add(suite: &mut Suite) -> Outcome<()> {
         let ids: u64 = wanted.numbers.iter().map(|key| u64::from(id(key))).sum();
         ids + wanted.names.iter().map(|name| u64::from(number(name))).sum::<u64>()
     };
-    add_set::<Tables, _>(suite, ("tables", data, sum), fill_tables, read, |_| {})
+    add_set::<Tables, _>(suite, ("tables", data, sum), fill_tables, read, |_| {})?;
+    let data = words::make();
+    let sum = words::sum(&data);
+    let read = |of: Ref<'_, Words>| of.words().iter().map(|word| world::text(&word)).sum();
+    add_set::<Words, _>(suite, ("words", data, sum), fill_words, read, |_| {})?;
+    situ_world::add(suite)
 }

@@ -66,6 +66,19 @@ pub(crate) fn str_at(image: &[u8], at: u32) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
+/// One to seven bytes as a number. Two reads that may overlap, because a copy of so few bytes is a call.
+#[inline]
+fn few(bytes: &[u8]) -> u64 {
+    let at = 8 * (bytes.len() as u32);
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << (at - 32);
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return u64::from(u16::from_le_bytes(*first)) | u64::from(u16::from_le_bytes(*last)) << (at - 16);
+    }
+    bytes.first().map_or(0, |byte| u64::from(*byte))
+}
+
 /// Makes the text empty; its block is kept.
 fn clear(memory: &mut Memory, at: u32) {
     if !has_block(memory.bytes(), at) {
@@ -378,11 +391,14 @@ impl Key for Text {
     #[inline]
     fn hash(key: &str, seed: u32) -> u64 {
         let begin = mix(start(seed).wrapping_add(key.len() as u64));
-        key.as_bytes().chunks(8).fold(begin, |h, chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            mix(h ^ u64::from_le_bytes(word))
-        })
+        let (words, rest) = key.as_bytes().as_chunks::<8>();
+        let hash = words.iter().fold(begin, |h, word| mix(h ^ u64::from_le_bytes(*word)));
+        match (rest.len(), key.as_bytes().last_chunk::<8>()) {
+            (0, _) => hash,
+            // The last eight bytes, without those of the word before.
+            (count, Some(last)) => mix(hash ^ (u64::from_le_bytes(*last) >> (64 - 8 * count))),
+            (_, None) => mix(hash ^ few(rest)),
+        }
     }
     #[inline]
     fn put(MemoryMut(memory): MemoryMut<'_>, at: u32, key: &str) -> Result<(), Full> {

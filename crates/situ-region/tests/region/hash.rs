@@ -4,7 +4,7 @@
 use std::collections::HashMap as Model;
 
 use situ_region::region_struct;
-use situ_region::{HashMap, HashSet, Region, Text, view};
+use situ_region::{HashMap, HashSet, Key, Region, Text, view};
 
 use crate::{aligned, bytes};
 
@@ -30,6 +30,33 @@ fn mix(x: u64) -> u64 {
 
 fn u32_at(image: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(image[at..at + 4].try_into().unwrap())
+}
+
+/// Computed in Python from the text of spec/region.md.
+#[test]
+fn the_hash_of_texts_of_all_lengths() {
+    let letters = "abcdefghijklmnopqrstuvwxyz";
+    for (length, hash) in [
+        (0, 0xc584_133a_c916_ab3c),
+        (1, 0xbe03_c542_95fb_a9bf),
+        (2, 0xdc4b_6362_88ca_e328),
+        (3, 0x66f9_d140_ff54_4956),
+        (4, 0x87ad_c34a_5fc7_4b1a),
+        (7, 0xa7cf_9a24_26a6_b7ab),
+        (8, 0x2415_1eca_d2ab_18a0),
+        (9, 0xcfa1_b053_eed9_3aee),
+        (13, 0xb3d9_2d12_5830_a885),
+        (15, 0xb768_4be3_aab6_0fb8),
+        (16, 0x58fb_1e1d_6cbb_577f),
+        (17, 0xf504_2f45_88ca_c498),
+    ] {
+        assert_eq!(<Text as Key>::hash(&letters[..length], 7), hash, "{length}");
+    }
+    // The exclusive or of the hashes of all lengths, each by a number of its own.
+    let all = (0..27_u32).fold(0, |all, n| {
+        all ^ <Text as Key>::hash(&letters[..n as usize], n).wrapping_mul(u64::from(2 * n + 1))
+    });
+    assert_eq!(all, 0xb661_bef4_6c0e_9f1e);
 }
 
 /// The seed of the table in a `Crowd`, and the greatest distance of a word from its home.

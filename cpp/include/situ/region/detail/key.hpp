@@ -241,18 +241,37 @@ constexpr std::uint64_t hash_start(std::uint32_t seed) noexcept {
   return 0x9E37'79B9'7F4A'7C15U * (std::uint64_t{seed} + 1);
 }
 
+/// A number at any address.
+template <class N>
+N read_as(const char* at) noexcept {
+  N number;
+  std::memcpy(&number, at, sizeof(N));
+  return number;
+}
+/// One to seven bytes as a number.
+inline std::uint64_t few(const char* at, unsigned count) noexcept {
+  const auto both = [at, count]<class N>(N first) {
+    const auto last = std::uint64_t{read_as<N>(at + (count - sizeof(N)))};
+    return first | last << (8 * (count - sizeof(N)));
+  };
+  if (count >= 4) return both(read_as<std::uint32_t>(at));
+  if (count >= 2) return both(read_as<std::uint16_t>(at));
+  return static_cast<unsigned char>(*at);
+}
+
 /// Returns the hash of a key, with the seed of a table.
 template <class V>
 std::uint64_t hash_of(const V& key, std::uint32_t seed) noexcept {
   if constexpr (std::is_same_v<V, std::string_view>) {
     std::uint64_t h = mix(hash_start(seed) + key.size());
-    std::size_t done = 0;
-    for (; done < key.size(); done += 8) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, key.data() + done, key.size() - done < 8 ? key.size() - done : 8);
-      h = mix(h ^ word);
-    }
-    return h;
+    const char* const end = key.data() + key.size();
+    const char* at = key.data();
+    for (; end - at >= 8; at += 8) h = mix(h ^ read_as<std::uint64_t>(at));
+    const auto rest = static_cast<unsigned>(end - at);
+    if (rest == 0) return h;
+    // Reads that may overlap, because a copy of so few bytes is a call. In longer text: the last eight bytes,
+    // without those of the word before.
+    return mix(h ^ (key.size() >= 8 ? read_as<std::uint64_t>(end - 8) >> (64 - 8 * rest) : few(at, rest)));
   } else if constexpr (requires { key.as_bits(); }) {
     return mix(hash_start(seed) + key.as_bits());
   } else if constexpr (requires { typename V::situ_key; }) {
