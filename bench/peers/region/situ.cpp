@@ -6,6 +6,7 @@
 
 #include "native.hpp"
 #include "situ_sets.hpp"
+#include "situ_world.hpp"
 #include "suite.hpp"
 
 namespace region_bench {
@@ -315,6 +316,7 @@ int main(int count, char** values) {
   if (!region_bench::canonical) {
     region_bench::add_live_only(suite);
     region_bench::sets::add_all(suite);
+    region_bench::sets::add_world(suite);
   }
   return suite.serve(count, values);
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "situ/region.hpp"
+#include "situ/region/packed.hpp"
 #include "suite.hpp"
 
 namespace region_bench::sets {
@@ -152,6 +153,11 @@ struct Updates {
 };
 SITU_REGION(Updates, updates)
 
+struct Words {
+  Vector<Text> words;
+};
+SITU_REGION(Words, words)
+
 // Reads an image from a file, aligned to 64 bytes.
 class Image {
  public:
@@ -175,6 +181,11 @@ class Image {
   std::size_t size_ = 0;
 };
 
+// The part of a text in a sum: its length, and its last byte.
+inline std::uint64_t of_text(std::string_view text) {
+  return text.size() + (text.empty() ? 0 : static_cast<unsigned char>(text.back()));
+}
+
 template <class Body>
 Samples timed_whole(const Parameters& parameters, Body body) {
   Samples samples;
@@ -184,6 +195,46 @@ Samples timed_whole(const Parameters& parameters, Body body) {
     samples.push_back(static_cast<double>(bench::monotonic_ns() - begin));
   }
   return samples;
+}
+
+template <class T>
+situ::region<T> adopted(std::span<const std::byte> image, const situ::region_options& options) {
+  auto made = situ::region<T>::adopt(image, options);
+  if (!made) bench::fail(made.error().message());
+  return std::move(*made);
+}
+
+// The operations on the packed form of a set: written from a region, checked, and made a region again.
+// `bytes(parameters)` is the canonical image.
+template <class T, class Bytes>
+void add_packed(Suite& suite, const std::string& name, Bytes bytes,
+                const situ::region_options& options = {}) {
+  const auto packed = std::make_shared<std::vector<std::byte>>();
+  const auto made = [=](const Parameters& parameters) -> std::span<const std::byte> {
+    if (packed->empty()) *packed = situ::packed(adopted<T>(bytes(parameters), options));
+    return *packed;
+  };
+  suite.add(name + "/pack", [=](const Parameters& parameters) {
+    const auto region = adopted<T>(bytes(parameters), options);
+    std::vector<std::byte> to(region.size());
+    return timed_whole(parameters, [&] { keep(situ::packed_to(region, to)); });
+  });
+  suite.add(name + "/validate_packed", [=](const Parameters& parameters) {
+    const auto image = made(parameters);
+    return timed_whole(parameters, [&] {
+      const auto seen = situ::view_packed<T>(image);
+      if (!seen) bench::fail(seen.error().message());
+      keep(*seen);
+    });
+  });
+  suite.add(name + "/unpack", [=](const Parameters& parameters) {
+    const auto image = made(parameters);
+    return timed_whole(parameters, [&] {
+      const auto region = situ::adopt_packed<T>(image, options);
+      if (!region) bench::fail(region.error().message());
+      keep(region->bytes());
+    });
+  });
 }
 
 // The operations on one set. `read` returns a sum of the values, `update` changes numbers in place.
@@ -216,6 +267,7 @@ void add_set(Suite& suite, const std::string& name, Read read, Update update) {
       keep(*of);
     });
   });
+  add_packed<T>(suite, name, bytes);
 }
 
 inline void add_all(Suite& suite) {
@@ -270,6 +322,14 @@ inline void add_all(Suite& suite) {
       [](Updates& data) {
         for (Update& each : data.updates) each.score *= 2;
       });
+  add_set<Words>(
+      suite, "words",
+      [](const Words& data) {
+        std::uint64_t total = 0;
+        for (const Text& each : data.words) total += of_text(each.view());
+        return total;
+      },
+      [](Words&) {});
 }
 
 }  // namespace region_bench::sets

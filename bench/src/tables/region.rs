@@ -31,7 +31,7 @@ const METHODS: [&str; 4] = ["exception", "longjmp", "error code", "reserved wind
 const GROWTHS: [u32; 4] = [100, 125, 150, 200];
 const PREALLOCATED: [u32; 3] = [0, 4096, 8192];
 const DATA_SETS: [&str; 7] = ["log", "mesh", "minecraft_savedata", "mk48", "tables", "words", "world"];
-const OF_DATA_SETS: [(&str, &str); 7] = [
+const OF_DATA_SETS: [(&str, &str); 10] = [
     ("serialize", "serialize_ns"),
     ("validate", "validate_ns"),
     ("read", "read_ns"),
@@ -39,6 +39,9 @@ const OF_DATA_SETS: [(&str, &str); 7] = [
     ("validate_live", "validate_live_ns"),
     ("look_up", "look_up_ns"),
     ("send", "send_ns"),
+    ("validate_packed", "validate_packed_ns"),
+    ("pack", "pack_ns"),
+    ("unpack", "unpack_ns"),
 ];
 
 const SYSTEMS: [Kind; 18] = [
@@ -297,7 +300,7 @@ fn targets(bench: &mut Bench) {
 }
 
 /// The printed parts.
-const PARTS: [Part; 17] = [
+const PARTS: [Part; 20] = [
     Part {
         title: "a character: build until it can be sent; read all; validate; receive, validate, change and send; bytes",
         columns: &[
@@ -483,7 +486,27 @@ const PARTS: [Part; 17] = [
             ("world", "send_ns", "change+send"),
         ],
     ),
+    packed("packed images: written from a region, by data set", &OF_PACKED[0]),
+    packed("packed images: checked (in Rust: the rows above)", &OF_PACKED[1]),
+    packed("packed images: made a region again", &OF_PACKED[2]),
 ];
+
+/// A column of one operation for each data set.
+const fn by_set(metric: &'static str) -> [Column; 6] {
+    [
+        ("log", metric, "log"),
+        ("mesh", metric, "mesh"),
+        ("minecraft_savedata", metric, "minecraft"),
+        ("mk48", metric, "mk48"),
+        ("words", metric, "words"),
+        ("world", metric, "world"),
+    ]
+}
+const OF_PACKED: [[Column; 6]; 3] = [by_set("pack_ns"), by_set("validate_packed_ns"), by_set("unpack_ns")];
+
+const fn packed(title: &'static str, columns: &'static [Column]) -> Part {
+    Part { title, columns, own: Kind::SituPacked, to: None }
+}
 
 const fn growth(title: &'static str, columns: &'static [Column]) -> Part {
     Part { title, columns, own: Kind::Situ, to: None }

@@ -395,6 +395,20 @@ fn add_packed_set<T: Stored, D: 'static>(
             Ok(())
         })
     });
+    let mut to = vec![0; region.bytes().len()];
+    suite.add(&format!("{name}/pack"), move |parameters| {
+        timed_whole(parameters, || {
+            black_box(region.packed_into(black_box(&mut to))?);
+            Ok(())
+        })
+    });
+    let whole = Rc::clone(&packed);
+    suite.add(&format!("{name}/unpack"), move |parameters| {
+        timed_whole(parameters, || {
+            black_box(Region::<T>::adopt(black_box((*whole).as_ref()))?.bytes());
+            Ok(())
+        })
+    });
     suite.add(&format!("{name}/read"), move |parameters| {
         let root = view_packed::<T>((*packed).as_ref())?;
         timed_whole(parameters, || {

@@ -216,6 +216,11 @@ pub fn add(suite: &mut Suite) -> Outcome<()> {
     let canonical = Rc::new(Aligned::new(&region.canonical()));
     let of = Rc::clone(&canonical);
     suite.add("world/sizes", move |_| sizes([(*of).as_ref()].into_iter()));
+    let of = Rc::clone(&canonical);
+    suite.add("world/export", move |parameters| {
+        std::fs::write(parameters.text("image"), (*of).as_ref())?;
+        Ok(Vec::new())
+    });
     let of = Rc::clone(&region);
     suite.add("world/live_sizes", move |_| sizes([of.bytes()].into_iter()));
     suite.add("world/serialize", move |parameters| {
@@ -273,7 +278,8 @@ pub fn add_packed(suite: &mut Suite) -> Outcome<()> {
     expect(&data, walk_packed(root), look_up_packed(root, &wanted))?;
     let of = Rc::clone(&packed);
     suite.add("world/sizes", move |_| sizes([(*of).as_ref()].into_iter()));
-    let mut buffer = vec![0; region.bytes().len()];
+    let room = region.bytes().len();
+    let mut buffer = vec![0; room];
     suite.add("world/serialize", move |parameters| {
         timed_whole(parameters, || {
             let region = built(black_box(&data))?;
@@ -304,7 +310,21 @@ pub fn add_packed(suite: &mut Suite) -> Outcome<()> {
             Ok(())
         })
     });
-    let (changed, mut buffer) = (world::changed(), vec![0; region.bytes().len()]);
+    let mut to = vec![0; room];
+    suite.add("world/pack", move |parameters| {
+        timed_whole(parameters, || {
+            black_box(region.packed_into(black_box(&mut to))?);
+            Ok(())
+        })
+    });
+    let of = Rc::clone(&packed);
+    suite.add("world/unpack", move |parameters| {
+        timed_whole(parameters, || {
+            black_box(Region::<World>::adopt_with(black_box((*of).as_ref()), OPTIONS())?.bytes());
+            Ok(())
+        })
+    });
+    let (changed, mut buffer) = (world::changed(), vec![0; room]);
     suite.add("world/send", move |parameters| {
         timed_whole(parameters, || {
             let mut region = Region::<World>::adopt_with(black_box((*packed).as_ref()), OPTIONS())?;
