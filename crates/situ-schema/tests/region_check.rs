@@ -122,7 +122,11 @@ fn bytes_belong_to_the_members_that_hold_them() {
     let mistakes: [(usize, &[u8], &str); 16] = [
         (0, b"X", "the message: no region: the bytes do not begin with SRGN"),
         (4, &[1], "the image has version 1 of the format, and this program reads version 2"),
-        (6, &[2], "the image has form 2, but only 0 (canonical) and 1 (live) are known"),
+        (
+            6,
+            &[2],
+            "the image has form 2; here it is 0 (canonical) or 1 (live), and packed images (2) have functions of their own",
+        ),
         (8, &[1, 2, 3], "the image is not of M: its schema hash is"),
         (24, &[0, 2], "the header says 512 bytes, but there are 256"),
         (64, &[80], "poses: offset 144 is not the canonical one, 128 (at offset 64)"),

@@ -7,6 +7,7 @@ pub mod flatbuffers;
 pub mod native;
 pub mod prost;
 pub mod rkyv;
+mod rkyv_encoder;
 mod rkyv_world;
 pub mod situ;
 pub mod situ_sets;

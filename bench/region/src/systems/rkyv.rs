@@ -3,14 +3,12 @@
 
 use std::hint::black_box;
 
-use rkyv::Serialize;
 use rkyv::munge::munge;
 use rkyv::rancor::Error;
-use rkyv::ser::allocator::Arena;
-use rkyv::util::AlignedVec;
 use rkyv::vec::ArchivedVec;
 
 use super::native::{ArchivedCharacter, ArchivedItem, Character, change, made};
+use super::rkyv_encoder::Encoder;
 use super::{Set, rkyv_world};
 use crate::character::{changes, expect_sum, sources};
 use crate::character::{sum_f32, sum_item, sum_text};
@@ -41,32 +39,6 @@ fn read(c: &ArchivedCharacter) -> u64 {
         add(u64::from(each.id.to_native()) + u64::from(each.level.to_native()));
     }
     total
-}
-
-/// A reused writer and arena.
-pub struct Encoder {
-    bytes: AlignedVec,
-    arena: Arena,
-}
-
-impl Encoder {
-    /// An encoder without memory.
-    pub fn new() -> Self {
-        Self { bytes: AlignedVec::new(), arena: Arena::new() }
-    }
-
-    /// The archive of a value.
-    pub fn encode<T>(&mut self, value: &T) -> Outcome<&[u8]>
-    where
-        T: for<'a> Serialize<
-            rkyv::api::high::HighSerializer<AlignedVec, rkyv::ser::allocator::ArenaHandle<'a>, Error>,
-        >,
-    {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        bytes.clear();
-        self.bytes = rkyv::api::high::to_bytes_in_with_alloc(value, bytes, self.arena.acquire())?;
-        Ok(&self.bytes)
-    }
 }
 
 fn characters(suite: &mut Suite) -> Outcome<()> {

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use rkyv::access_unchecked;
 use rkyv::rancor::Error;
 
-use super::rkyv::Encoder;
+use super::rkyv_encoder::Encoder;
 use crate::data::world::{self, ArchivedKind, ArchivedSite, ArchivedWorld, World, text};
 use crate::suite::{Aligned, Outcome, Suite, sizes, timed_whole};
 

@@ -142,7 +142,8 @@ struct region_invalid {
       case region_problem::wrong_version:
         return "the image has version " + f + " of the format, and this program reads version " + l;
       case region_problem::wrong_form:
-        return "the image has form " + f + ", but only 0 (canonical) and 1 (live) are known";
+        return "the image has form " + f +
+               "; here it is 0 (canonical) or 1 (live), and packed images (2) have functions of their own";
       case region_problem::not_packed:
         return "the image has form " + f + ", and is not a packed one (form 2)";
       case region_problem::bad_length:

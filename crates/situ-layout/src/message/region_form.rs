@@ -39,7 +39,9 @@ pub enum InvalidProblem {
         here: u16,
     },
     /// The form of the image is not known.
-    #[error("the image has form {form}, but only 0 (canonical) and 1 (live) are known")]
+    #[error(
+        "the image has form {form}; here it is 0 (canonical) or 1 (live), and packed images (2) have functions of their own"
+    )]
     UnknownForm {
         /// The form found.
         form: u8,
