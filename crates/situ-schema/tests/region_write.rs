@@ -154,3 +154,37 @@ fn what_does_not_fit_leaves_the_region_whole() {
     let mut words = region.edit(&[member(&schema, id, "set_of_words").0]).unwrap();
     assert!(words.insert_key(Key::Text("word")).unwrap().1);
 }
+
+/// Elements of sequences and values of maps whose struct gets more members: each lies behind a link in a
+/// struct of its own.
+#[test]
+fn elements_behind_links_may_be_of_another_version() {
+    let with = |members: &str| {
+        let text = format!(
+            "@region @appendable struct Skill {{ long id; {members} }};
+             struct SkillPlace {{ @optional @external Skill skill; }};
+             @region struct Hero {{ sequence<SkillPlace> skills; map<string, SkillPlace> by_name; }};"
+        );
+        let schema = Schema::from_idl(&text).unwrap();
+        let id = schema.find("Hero").unwrap();
+        (schema, id)
+    };
+    let (old, new) = (with(""), with("string note; @default(7) long level;"));
+    let written = |(schema, id): &(Schema, TypeId), text: &str| {
+        let value = from_text(schema, *id, text).unwrap();
+        to_region(schema, *id, &value).unwrap()
+    };
+    let read =
+        |(schema, id): &(Schema, TypeId), image: &[u8]| from_region(schema, *id, image).unwrap().to_json();
+    let newer = "{skills: [{skill: {id: 1, note: a note that is long enough, level: 3}}, {}], \
+                 by_name: {jump: {skill: {id: 2}}}}";
+    assert_eq!(
+        read(&old, &written(&new, newer)),
+        r#"{"skills":[{"skill":{"id":1}},{"skill":null}],"by_name":{"jump":{"skill":{"id":2}}}}"#
+    );
+    let older = "{skills: [{skill: {id: 5}}], by_name: {}}";
+    assert_eq!(
+        read(&new, &written(&old, older)),
+        r#"{"skills":[{"skill":{"id":5,"note":"","level":7}}],"by_name":{}}"#
+    );
+}

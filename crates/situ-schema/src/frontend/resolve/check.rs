@@ -113,7 +113,9 @@ fn not_in_region(schema: &Schema, id: TypeId, definition: &Definition) -> Option
     let obstacle = schema.region_obstacle(id)?;
     let help = match obstacle.reason {
         RegionReason::Key => "keys in a region are numbers, booleans, characters, enums and strings",
-        RegionReason::Appendable => "hold it behind a link, `@optional @external` or `@optional @shared`",
+        RegionReason::Appendable => {
+            "hold it behind a link, `@optional @external` or `@optional @shared`; for elements and values of maps, put that link into a struct of its own"
+        }
         RegionReason::Default => "delete the default, or give text one of at most 11 bytes",
         RegionReason::TooLarge => "make the arrays shorter, or sequences of them",
     };
