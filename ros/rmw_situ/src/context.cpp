@@ -7,6 +7,7 @@
 #include <rmw/init_options.h>
 #include <rmw/rmw.h>
 #include <rmw/security_options.h>
+#include <situ/execute.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -36,6 +37,19 @@ situ_status rmw_context_impl_s::create_wait_set(situ_wait_set** set, situ_error*
   situ_status status = get_own_node(&node, error);
   if (status == SITU_OK) status = situ_wait_set_create(node, set, error);
   if (status == SITU_OK) situ_wait_set_spin(*set, spin_ns);
+  return status;
+}
+
+situ_status rmw_context_impl_s::start_events(const situ_event* event, situ_error* error) {
+  if (looks_for_events) return SITU_OK;
+  situ_wait_set* made;
+  situ_status status = create_wait_set(&made, error);
+  if (status != SITU_OK) return status;
+  const Handle<situ_wait_set, situ_wait_set_destroy> set(made);
+  uint64_t id;
+  status = situ_wait_set_attach_event(set.get(), event, &id, error);
+  // The threads belong to the context's own node, and stay.
+  if (status == SITU_OK) looks_for_events = true;
   return status;
 }
 

@@ -3,6 +3,7 @@
 
 #include <rmw/init.h>
 #include <situ.h>
+#include <situ/events.h>
 
 #include <atomic>
 #include <memory>
@@ -38,8 +39,12 @@ struct rmw_context_impl_s {
   // has destroyed it. Other contexts do not show it.
   situ_status get_own_node(const situ_node** node, situ_error* error);
   situ_status create_wait_set(situ_wait_set** set, situ_error* error);
+  // Starts the threads that look for events, unless they run: otherwise the first wait would start them. The
+  // event is any of this context.
+  situ_status start_events(const situ_event* event, situ_error* error);
 
   std::mutex nodes_mutex;
   std::unordered_map<uint64_t, situ_node*> nodes;
   rmw_situ::NodeHandle own_node;
+  std::atomic<bool> looks_for_events = false;
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "context.hpp"
 #include "topic/publisher.hpp"
 #include "topic/subscription.hpp"
 
@@ -245,7 +246,12 @@ Event* Events::get(rmw_event_type_t type) {
       failed("cannot make", "event", error);
       return nullptr;
     }
-    event = std::make_unique<Event>(type, handle, listener_);
+    auto made = std::make_unique<Event>(type, handle, context_.listener);
+    if (handle != nullptr && context_.start_events(handle, &error) != SITU_OK) {
+      failed("cannot look for", "events", error);
+      return nullptr;
+    }
+    event = std::move(made);
   }
   return event.get();
 }

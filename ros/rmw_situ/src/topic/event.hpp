@@ -14,6 +14,8 @@
 #include "wait/listener.hpp"
 #include "wait/waitable.hpp"
 
+struct rmw_context_impl_s;
+
 namespace rmw_situ {
 
 // One event of an endpoint. All threads may use it at once.
@@ -57,8 +59,8 @@ class Events {
  public:
   using Make = std::function<situ_status(uint32_t kind, situ_event** event, situ_error* error)>;
 
-  Events(Make make, bool is_publisher, Listener& listener)
-      : make_(std::move(make)), is_publisher_(is_publisher), listener_(listener) {}
+  Events(Make make, bool is_publisher, rmw_context_impl_s& context)
+      : make_(std::move(make)), is_publisher_(is_publisher), context_(context) {}
 
   // NULL, with rmw's error state set, if the endpoint has no such event.
   Event* get(rmw_event_type_t type);
@@ -67,7 +69,7 @@ class Events {
  private:
   const Make make_;
   const bool is_publisher_;
-  Listener& listener_;
+  rmw_context_impl_s& context_;
   std::mutex mutex_;
   // By type. Jazzy has no RMW_EVENT_TYPE_MAX, but the last type is the same in all releases.
   std::array<std::unique_ptr<Event>, RMW_EVENT_PUBLICATION_MATCHED + 1> events_;

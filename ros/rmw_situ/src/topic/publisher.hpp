@@ -27,7 +27,7 @@ struct Publisher {
         handle(std::move(handle_)),
         events([this](uint32_t kind, situ_event** event,
                       situ_error* error) { return situ_publisher_event(handle.get(), kind, event, error); },
-               true, context.listener),
+               true, context),
         loans_(type, slot_lender()) {}
   ~Publisher();
 

@@ -49,7 +49,7 @@ Subscription::Subscription(rmw_context_impl_s& context, const MessageType& type_
       handle(std::move(handle_)),
       events([this](uint32_t kind, situ_event** event,
                     situ_error* error) { return situ_subscriber_event(handle.get(), kind, event, error); },
-             false, context.listener),
+             false, context),
       context_(context),
       ignores_own_(ignores_own) {}
 

@@ -1,8 +1,10 @@
 // Waiting makes no system call besides the sleep: neither with a wait set that is made anew, nor with one
-// that is used again.
+// that is used again. And it starts no thread.
 #include <gtest/gtest.h>
 #include <rmw/event.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <test_msgs/msg/basic_types.hpp>
 #include <test_msgs/srv/empty.hpp>
 
@@ -14,8 +16,15 @@ using test_msgs::msg::BasicTypes;
 
 namespace {
 
+// Waits that look for long before they sleep: these tests poll more often than a program does.
+struct Patient {
+  Patient() { setenv("RMW_SITU_SPIN_US", "1000000", 1); }
+  ~Patient() { unsetenv("RMW_SITU_SPIN_US"); }
+};
+
 // One entity of each kind.
 struct Entities {
+  const Patient patient;
   Session session;
   Session::Publisher publisher = session.publisher<BasicTypes>("/topic");
   Session::Subscription subscription = session.subscription<BasicTypes>("/topic");
@@ -100,6 +109,22 @@ TEST(WaitCosts, AWaitSetThatIsUsedAgainMakesNoSystemCall) {
   });
   EXPECT_TRUE(all_right);
   EXPECT_EQ(made, 0) << "the last is number " << last_call;
+  check(rmw_destroy_wait_set(set));
+}
+
+size_t threads() {
+  size_t number = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) number += thread.exists();
+  return number;
+}
+
+// Threads that are started take the core from the one that waits, for milliseconds on a machine that is busy.
+TEST(WaitCosts, TheFirstWaitStartsNoThread) {
+  Entities entities;
+  rmw_wait_set_t* const set = check(rmw_create_wait_set(&entities.session.context, 8));
+  const size_t before = threads();
+  std::ignore = entities.wait(set);
+  EXPECT_EQ(threads(), before);
   check(rmw_destroy_wait_set(set));
 }
 
