@@ -29,6 +29,8 @@ void Waitable::detach() {
   set_ = nullptr;
 }
 
+WaitSet::WaitSet(rmw_context_t* context) : context_(context), polling_(context->impl->spin_ns) {}
+
 WaitSet::~WaitSet() {
   const std::lock_guard lock(attachments());
   for (auto& [id, waitable] : attached_) {
@@ -94,11 +96,12 @@ rmw_ret_t WaitSet::wait(const rmw_time_t* timeout) {
   const rmw_ret_t ret = attach_entries();
   if (ret != RMW_RET_OK) return ret;
 
-  const uint64_t limit = timeout == nullptr
-                             ? SITU_FOREVER
-                             : static_cast<uint64_t>(std::max<int64_t>(rmw_time_total_nsec(*timeout), 0));
+  uint64_t limit = timeout == nullptr
+                       ? SITU_FOREVER
+                       : static_cast<uint64_t>(std::max<int64_t>(rmw_time_total_nsec(*timeout), 0));
   const bool is_limited = limit < static_cast<uint64_t>(INT64_MAX) / 2;
   const uint64_t begin = situ_now_ns();
+  if (limit < Polling::longest_poll_ns) limit = std::max(limit, polling_.begin(begin));
   bool any = false;
   for (const Entry& entry : entries) any = any || entry.waitable->has_kept();
   do {
@@ -133,6 +136,7 @@ rmw_ret_t WaitSet::wait(const rmw_time_t* timeout) {
     if (!is_ready) *entry.place = nullptr;
     any = any || is_ready;
   }
+  if (any || limit >= Polling::longest_poll_ns) polling_.end();
   return any ? RMW_RET_OK : RMW_RET_TIMEOUT;
 }
 

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "support/check.hpp"
+#include "wait/polling.hpp"
 #include "wait/waitable.hpp"
 
 namespace rmw_situ {
 
 class WaitSet {
  public:
-  explicit WaitSet(rmw_context_t* context) : context_(context) {}
+  explicit WaitSet(rmw_context_t* context);
   ~WaitSet();
 
   // A place of rmw's arrays, which becomes NULL if its waitable is not ready.
@@ -40,6 +41,7 @@ class WaitSet {
   // Protected by `attachments`.
   std::unordered_map<uint64_t, Waitable*> attached_;
   std::vector<situ_ready> ready_;
+  Polling polling_;
   uint64_t round_ = 0;
 };
 
