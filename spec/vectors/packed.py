@@ -77,13 +77,17 @@ def length(n):
 
 class PackedImage:
     def __init__(self, type, value):
-        self.shared, self.bytes = {}, bytearray(32)
+        self.shared, self.weak, self.bytes = {}, [], bytearray(32)
         self.live = self.gaps = False  # as the types without links ask
         versions = region.versions_of(type)
         if versions:
             self.bytes += self.table(versions)
         root = self.room(*extent(type))
         self.put(type, root, value)
+        for at, target in self.weak:
+            # A value that begins with the link to itself is not at distance 0, which means none.
+            to = self.shared[target]
+            self.link(at, at + 1 if to == at else to)
         struct.pack_into(
             "<IHBBQQII", self.bytes, 0, 0x4E475253, 2, 2, 0, 0, region.layout_hash(type), len(self.bytes), root
         )
@@ -178,6 +182,10 @@ class PackedImage:
     def put_linked(self, type, at, value):
         if isinstance(type, Unique):
             return self.put_behind(type.inner[0][2], at, value)
+        if type.kind == "weak":
+            if not getattr(value, "is_gone", False):
+                self.weak.append((at, id(value)))
+            return
         assert isinstance(type, Shared)
         if id(value) in self.shared:
             return self.link(at, self.shared[id(value)])

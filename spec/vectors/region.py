@@ -313,7 +313,7 @@ class OrderedMap(Ordered):
 
 
 class Shared:
-    """The same Python object is the same value."""
+    """The same Python object is the same value. Its block begins with the numbers of links and of weak links."""
 
     kind, size, align = "shared", 8, 4
 
@@ -322,7 +322,7 @@ class Shared:
 
     @property
     def inner(self):
-        return [("&", max(4, self.value.align), self.value)]
+        return [("&", max(8, self.value.align), self.value)]
 
     def write(self, image, at, value):
         struct.pack_into("<ii", image.bytes, at, 0, -at)
@@ -330,12 +330,12 @@ class Shared:
             return
         new = id(value) not in image.shared
         if new:
-            image.shared[id(value)] = image.block(max(4, self.value.align) + self.value.size)
+            image.shared[id(value)] = image.block(max(8, self.value.align) + self.value.size)
         to = image.shared[id(value)]
         struct.pack_into("<i", image.bytes, at, to - at)
         struct.pack_into("<I", image.bytes, to, struct.unpack_from("<I", image.bytes, to)[0] + 1)
         if new:
-            self.value.write(image, to + max(4, self.value.align), value)
+            self.value.write(image, to + max(8, self.value.align), value)
 
 
 class Union:
@@ -382,13 +382,17 @@ class Image:
     def __init__(self, type, value, form):
         # Compacted images have the order and the shapes of live ones, and none of their room.
         live, self.gaps = form != "canonical", form == "live"
-        self.live, self.bytes, self.shared = live, bytearray(64 + up(type.size)), {}
+        self.live, self.bytes, self.shared, self.weak = live, bytearray(64 + up(type.size)), {}, []
         table, versions = 0, versions_of(type)
         if versions and not live:
             table = self.table(versions)
         type.write(self, 64, value)
         if versions and live:
             table = self.table(versions)
+        for at, value in self.weak:
+            to = self.shared[value]
+            struct.pack_into("<i", self.bytes, at, to - at)
+            struct.pack_into("<I", self.bytes, to + 4, struct.unpack_from("<I", self.bytes, to + 4)[0] + 1)
         struct.pack_into(
             "<IHBBQQII", self.bytes, 0, 0x4E475253, 2, live, 0, 0, layout_hash(type), len(self.bytes), 64
         )
@@ -763,7 +767,7 @@ def refused(images):
     index, words, shapes, flagged, texture, textures, boxed = 64, 80, 152, 216, 240, 248, 320
     node, oak, first = target(canonical, index), target(canonical, texture), target(canonical, target(canonical, textures))
     leaf = target(canonical, node + 4 + 4 * 7)
-    wood = target(canonical, oak + 4 + 16)
+    wood = target(canonical, oak + 8 + 16)
     shape = target(canonical, shapes)
     table = number(profile, 60)
     record = next(
@@ -799,8 +803,8 @@ def refused(images):
          f"(at offset {flagged})"),
         ("market.canonical", oak, u32(3), f"message: the shared value counts 3 links, but 2 lead to it (at offset {oak})"),
         ("market.canonical", oak, u32(1), f"message: the shared value counts 1 links, but 2 lead to it (at offset {oak})"),
-        ("market.canonical", wood + 4 + 16, i32(oak - wood - 20), f"texture.base.base: the shared value at offset {oak} holds "
-         f"this link to itself (at offset {wood + 20})"),
+        ("market.canonical", wood + 8 + 16, i32(oak - wood - 24), f"texture.base.base: the shared value at offset {oak} holds "
+         f"this link to itself (at offset {wood + 24})"),
         ("market.canonical", target(canonical, boxed) + 4, i32(oak - target(canonical, boxed) - 4), "boxed[0].value: the shared "
          f"value at offset {oak} is of another type (at offset {target(canonical, boxed) + 4})"),
         ("profile.before.canonical", record + 24, b"\0", "message: the image has another Record: member 2, here when, differs "
@@ -816,15 +820,17 @@ def refused(images):
 if __name__ == "__main__":
     sys.modules["region"] = sys.modules["__main__"]
     import packed
+    import weak
 
     folder = pathlib.Path(__file__).parent / "region"
     folder.mkdir(exist_ok=True)
     images = {}
-    for name, (type, value) in VALUES.items():
+    for name, (type, value) in (VALUES | weak.VALUES).items():
         for form in ("canonical", "live", "compacted"):
             images[f"{name}.{form}"] = Image(type, value, form).bytes
         images[f"{name}.packed"] = packed.PackedImage(type, value).bytes
     for name, image in images.items():
         (folder / f"{name}.bin").write_bytes(image)
-    lines = [f"{name} {at} {text.hex()} {error}\n" for name, at, text, error in refused(images) + packed.refused(images)]
+    spoilt = refused(images) + packed.refused(images) + weak.refused(images)
+    lines = [f"{name} {at} {text.hex()} {error}\n" for name, at, text, error in spoilt]
     (folder / "refused.txt").write_text("".join(lines))

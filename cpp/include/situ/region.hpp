@@ -4,7 +4,7 @@
 //
 //   region.hpp movable.hpp policy.hpp convert.hpp error.hpp   the types that users hold, and their errors
 //   to_std.hpp   copies as types of the standard library
-//   containers/  string, vector, optional, unique, shared, union, and the maps and sets
+//   containers/  string, vector, optional, unique, shared, weak, union, and the maps and sets
 //   memory/      the allocator, compaction in place, and the address windows in which regions grow
 //   packed.hpp packed/   packed images; include packed.hpp to use them, as this header does not
 //   image/       the format of spec/region.md: header, checks, canonical images, versions, layout hashes
@@ -23,6 +23,7 @@
 #include "situ/region/containers/union.hpp"
 #include "situ/region/containers/unique.hpp"
 #include "situ/region/containers/vector.hpp"
+#include "situ/region/containers/weak.hpp"
 #include "situ/region/convert.hpp"
 #include "situ/region/movable.hpp"
 #include "situ/region/policy.hpp"

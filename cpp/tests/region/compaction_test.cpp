@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "region/family.hpp"
 #include "region/market.hpp"
 #include "support/memory.hpp"
 #include "support/vectors.hpp"
@@ -84,6 +85,7 @@ void held_to(const std::string& name) {
 
 TEST(RegionCompaction, is_held_to_the_vectors) {
   held_to<situ_test::Market>("market");
+  held_to<situ_test::Family>("family");
   held_to<situ_test::Character>("character");
   held_to<situ_test::Kitchen>("kitchen");
   held_to<situ_test::before::Profile>("profile.before");

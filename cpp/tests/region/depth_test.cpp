@@ -149,7 +149,7 @@ TEST(depth, a_long_cycle_of_shared_links_is_refused) {
   lead_twice(r, 1000);
   image bytes = r.canonical();
   // The last value leads to the second one, at 112, which then has three links.
-  const std::int32_t last = 80 + 32 * 999 + 4;
+  const std::int32_t last = 80 + 32 * 999 + 8;
   const std::int32_t link = 112 - last;
   std::memcpy(bytes.data() + last, &link, sizeof(link));
   ASSERT_EQ(word(bytes, 112), 2);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "region/cabinet.hpp"
+#include "region/family.hpp"
 #include "region/market.hpp"
 #include "support/memory.hpp"
 #include "support/vectors.hpp"
@@ -53,6 +54,7 @@ void held_to(const std::string& name) {
 }
 
 TEST(PackedRegion, market) { held_to<situ_test::Market>("market"); }
+TEST(PackedRegion, family) { held_to<situ_test::Family>("family"); }
 TEST(PackedRegion, profile_before) { held_to<situ_test::before::Profile>("profile.before"); }
 TEST(PackedRegion, profile_after) { held_to<situ_test::after::Profile>("profile.after"); }
 TEST(PackedRegion, character) { held_to<situ_test::Character>("character"); }

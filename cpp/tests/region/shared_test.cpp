@@ -142,7 +142,7 @@ TEST(RegionShared, wrong_counts_types_and_cycles_are_found) {
   const auto at = [&r](const void* object) {
     return static_cast<std::size_t>(static_cast<const std::byte*>(object) - r.bytes().data());
   };
-  const std::size_t stone = at(r->first.get()) - 4;
+  const std::size_t stone = at(r->first.get()) - 8;
   counted.span()[stone] = std::byte{2};
   EXPECT_EQ(
       refused<Scene>(counted.span()),
@@ -155,7 +155,7 @@ TEST(RegionShared, wrong_counts_types_and_cycles_are_found) {
   };
   EXPECT_EQ(redirected(&r->steps, stone), "steps: the shared value at offset " + std::to_string(stone) +
                                               " is of another type (at offset 88)");
-  const std::size_t steps = at(r->steps.get()) - 4;
+  const std::size_t steps = at(r->steps.get()) - 8;
   EXPECT_EQ(redirected(&r->steps->next[1]->next[0], steps),
             "steps.next[1].next[0]: the shared value at offset " + std::to_string(steps) +
                 " holds this link to itself (at offset " + std::to_string(at(&r->steps->next[1]->next[0])) +

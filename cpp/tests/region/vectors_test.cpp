@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "region/cabinet.hpp"
+#include "region/family.hpp"
 #include "region/market.hpp"
 #include "situ/region/packed.hpp"
 #include "support/memory.hpp"
@@ -97,6 +98,7 @@ TEST(RegionVectors, invalid_ones_are_refused_with_the_texts_of_the_format) {
     const bool is_packed = name.ends_with(".packed");
     const std::string found =
         name.starts_with("market.")    ? why_not<situ_test::Market>(image.span(), is_packed)
+        : name.starts_with("family.")  ? why_not<situ_test::Family>(image.span(), is_packed)
         : name.starts_with("kitchen.") ? why_not<situ_test::Kitchen>(image.span(), is_packed)
         : name.starts_with("cabinet.") ? why_not<situ_test::Cabinet>(image.span(), is_packed)
                                        : why_not<situ_test::before::Profile>(image.span(), is_packed);
@@ -106,6 +108,7 @@ TEST(RegionVectors, invalid_ones_are_refused_with_the_texts_of_the_format) {
 }
 
 TEST(RegionVectors, market) { held_to<situ_test::Market>("market"); }
+TEST(RegionVectors, family) { held_to<situ_test::Family>("family"); }
 TEST(RegionVectors, profile_before) { held_to<situ_test::before::Profile>("profile.before"); }
 TEST(RegionVectors, profile_after) { held_to<situ_test::after::Profile>("profile.after"); }
 TEST(RegionVectors, character) { held_to<situ_test::Character>("character"); }

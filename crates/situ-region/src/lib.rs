@@ -54,6 +54,7 @@ pub use containers::union::{
     union_select, union_slide, union_write,
 };
 pub use containers::vector::Vector;
+pub use containers::weak::Weak;
 #[doc(hidden)]
 pub use convert::read::read_region;
 pub use convert::{Copied, Holds, KeyOf, LoadInto, Maps, StoreError, StoreFrom};

@@ -87,6 +87,8 @@ enum class region_problem {
   holds_itself,     ///< a link leads to the shared value at `found`, which contains the link
   shared_type,      ///< a link leads to the shared value at `found`, which is of another type
   shared_count,     ///< a shared value counts `found` links, but `limit` lead to it
+  weak_target,      ///< a weak link leads to offset `found`, where no shared value is
+  weak_count,       ///< a shared value counts `found` weak links, but `limit` lead to it
   bad_versions,     ///< the table of versions at `found` is not valid
   other_history,    ///< member number `found` of `name`, here `member`, differs
   other_version,    ///< the image has `found` members of `name`, this program `limit`
@@ -193,6 +195,10 @@ struct region_invalid {
         return "the shared value at offset " + f + " is of another type";
       case region_problem::shared_count:
         return "the shared value counts " + f + " links, but " + l + " lead to it";
+      case region_problem::weak_target:
+        return "the weak link leads to offset " + f + ", where no shared value is";
+      case region_problem::weak_count:
+        return "the shared value counts " + f + " weak links, but " + l + " lead to it";
       case region_problem::bad_versions:
         return "the table of versions at offset " + f + " is not good";
       case region_problem::other_history:

@@ -162,7 +162,7 @@ bool check_packed(std::span<const std::byte> bytes, image_versions& versions, st
   bool good = true;
   if constexpr (appendable<T>) good = check.template packed_version<T>(root, members, root_size);
   good = good && check.packed_room(root, root_size, packed_form<T>::align, place) &&
-         packed_form<T>::check(check, root) && check.finish() &&
+         packed_form<T>::check(check, root) && check.finish() && check.weak_targets() &&
          (check.is_newer() || check.cursor() == h.size ||
           check.fail(region_problem::left_over, check.cursor(), h.size, check.cursor()));
   if (!good) error = check.take_error();

@@ -220,6 +220,20 @@ pub enum InvalidProblem {
         /// The number of links found.
         found: u32,
     },
+    /// A weak link leads to a place without a shared value.
+    #[error("the weak link leads to offset {to}, where no shared value is")]
+    WeakTarget {
+        /// The offset to which it leads.
+        to: u32,
+    },
+    /// The weak link count of a shared value is wrong.
+    #[error("the shared value counts {count} weak links, but {found} lead to it")]
+    WrongWeakLinks {
+        /// What it counts.
+        count: u32,
+        /// The number of weak links found.
+        found: u32,
+    },
     /// An appendable struct is neither an extension nor a prefix of this program's struct.
     #[error("the image has another {name}: member {number}, here {member}, differs")]
     OtherHistory {

@@ -17,6 +17,7 @@
 //!   entries  visits the entries of a map to change their values
 //!   maybe    a value that may be absent, in place or behind a link that owns it
 //!   shared   several links to one value, with a count of the links
+//!   weak     a link to a shared value that does not own it
 //!   union    unions
 //! ```
 
@@ -37,3 +38,4 @@ pub(crate) mod text;
 pub(crate) mod tree;
 pub(crate) mod union;
 pub(crate) mod vector;
+pub(crate) mod weak;

@@ -1,4 +1,4 @@
-//! Several links to one value, with a count of the links.
+//! Several links to one value, with a count of the links. Weak links to it are in `weak`.
 
 use std::marker::PhantomData;
 
@@ -9,8 +9,9 @@ use crate::error::{Full, ShareError};
 use crate::image::check::Check;
 use crate::image::lines::Lines;
 use crate::image::writer::Writer;
-use crate::memory::blocks::{Memory, MemoryMut};
-use crate::memory::granule::{target, u32_at};
+use crate::memory::blocks::{Memory, MemoryMut, ReleaseBehind};
+use crate::memory::granule::{GRANULE, target, u32_at};
+use crate::memory::later::Place;
 use crate::memory::slide::Slide;
 use crate::packed::handle::Packed;
 use crate::packed::links;
@@ -24,8 +25,8 @@ use crate::value::stored::Stored;
 pub struct Shared<T>(PhantomData<fn() -> T>);
 
 impl<T: Stored> Shared<T> {
-    /// The offset of the value in its block, after the count.
-    pub(crate) const VALUE: u32 = if T::ALIGN > 4 { T::ALIGN } else { 4 };
+    /// The offset of the value in its block, after the numbers of links and of weak links.
+    pub(crate) const VALUE: u32 = if T::ALIGN > 8 { T::ALIGN } else { 8 };
 
     fn bytes(size: u32) -> u64 {
         u64::from(Self::VALUE) + u64::from(size)
@@ -79,7 +80,7 @@ impl<T: Stored> Stored for Shared<T> {
         if links > 1 {
             memory.set_u32(block, links - 1);
         } else {
-            memory.release::<One<T>>([block, Self::VALUE, 0]);
+            memory.release::<Counted<T>>([block, 0, 0]);
         }
     }
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
@@ -132,9 +133,31 @@ impl<T: Stored> Stored for Shared<T> {
         }
         let bytes = Self::bytes(check.size_of::<T>(at)?);
         let block = check.claim(at, bytes, bytes)?;
-        check.zero(block + 4, block + Self::VALUE)?;
-        let count = u32_at(check.image(), block);
-        check.shared_first::<T, One<T>>(at, (block, count), [block + Self::VALUE, 0, 0])
+        check.zero(block + 8, block + Self::VALUE)?;
+        let counts = [u32_at(check.image(), block), u32_at(check.image(), block + 4)];
+        check.shared_first::<T, One<T>>(at, (block, counts), [block + Self::VALUE, 0, 0])
+    }
+}
+
+/// The value of a shared block whose last link is gone.
+struct Counted<T>(PhantomData<fn() -> T>);
+
+impl<T: Stored> ReleaseBehind for Counted<T> {
+    /// The block still counts one link meanwhile, so that weak links within the value do not free it.
+    fn release(memory: &mut Memory, [block, ..]: Place) {
+        T::release(MemoryMut(memory), block + Shared::<T>::VALUE);
+        expire(memory, block, Shared::<T>::bytes(T::SIZE));
+    }
+}
+
+/// Frees a block of `bytes` bytes whose value is released. If weak links lead to it, its first granule stays.
+pub(crate) fn expire(memory: &mut Memory, block: u32, bytes: u64) {
+    memory.set_u32(block, 0);
+    if memory.u32(block + 4) == 0 {
+        memory.free(block, bytes);
+    } else {
+        memory.zero(block + 8, GRANULE - 8);
+        memory.shorten(block, bytes, u64::from(GRANULE));
     }
 }
 
@@ -202,10 +225,7 @@ impl<T: Stored> Mut<'_, Shared<T>> {
     pub fn link(&mut self, to: Link<'_, T>) -> Result<(), ShareError> {
         let at = self.at();
         let memory = self.memory();
-        if !std::ptr::eq(std::ptr::from_ref(memory).cast(), to.memory) {
-            return Err(ShareError::OtherRegion);
-        }
-        let Some(block) = to.block else {
+        let Some(block) = to.block_in(memory)? else {
             Shared::<T>::release(MemoryMut(memory), at);
             return Ok(());
         };
@@ -249,13 +269,24 @@ fn reaches<T: Stored>(memory: &mut Memory, block: u32, place: u32) -> bool {
     found.unwrap_or(true)
 }
 
-/// The target of a shared link during a call of [`Mut::share`].
+/// The target of a shared or weak link during a call of [`Mut::share`] or [`Mut::upgrade`].
 pub struct Link<'k, T> {
     memory: *const (),
     block: Option<u32>,
     /// The lifetime is exactly that of one call, because it is invariant.
     time: PhantomData<fn(&'k ()) -> &'k ()>,
     of: PhantomData<fn() -> T>,
+}
+
+impl<T> Link<'_, T> {
+    /// The block to which it leads in this memory, if it leads to any.
+    pub(crate) fn block_in(self, memory: &Memory) -> Result<Option<u32>, ShareError> {
+        if std::ptr::eq(std::ptr::from_ref(memory).cast(), self.memory) {
+            Ok(self.block)
+        } else {
+            Err(ShareError::OtherRegion)
+        }
+    }
 }
 
 impl<T> Clone for Link<'_, T> {
@@ -298,12 +329,26 @@ impl<S: Stored> Mut<'_, S> {
     where
         E: From<ShareError>,
     {
-        let image = self.as_ref().image().as_ptr();
         let value = from(self.as_ref()).and_then(Ref::<Shared<T>>::get);
-        if value.is_some_and(|value| value.image().as_ptr() != image) {
+        let value = value.map(|value| (value.image().as_ptr(), value.at()));
+        self.hold(value, to)
+    }
+
+    /// Calls `to` with a link to a value that [`share`](Self::share) or [`upgrade`](Self::upgrade) found: its
+    /// image and its offset.
+    pub(crate) fn hold<T: Stored, R, E>(
+        &mut self,
+        value: Option<(*const u8, u32)>,
+        to: impl for<'m, 'k> FnOnce(Mut<'m, S>, Link<'k, T>) -> Result<R, E>,
+    ) -> Result<R, E>
+    where
+        E: From<ShareError>,
+    {
+        let image = self.as_ref().image().as_ptr();
+        if value.is_some_and(|(of, _)| of != image) {
             return Err(ShareError::OtherRegion.into());
         }
-        let block = value.map(|value| value.at() - Shared::<T>::VALUE);
+        let block = value.map(|(_, at)| at - Shared::<T>::VALUE);
         let memory = std::ptr::from_ref(self.memory()).cast();
         // A link of its own holds the value, so that it stays during `to`.
         if let Some(block) = block {
@@ -327,9 +372,10 @@ impl<S: Stored, T: Stored> Drop for Held<'_, S, T> {
         let Some(block) = self.block else { return };
         let memory = self.of.memory();
         let links = memory.u32(block);
-        memory.set_u32(block, links - 1);
-        if links == 1 {
-            memory.release::<One<T>>([block, Shared::<T>::VALUE, 0]);
+        if links > 1 {
+            memory.set_u32(block, links - 1);
+        } else {
+            memory.release::<Counted<T>>([block, 0, 0]);
         }
     }
 }

@@ -128,7 +128,7 @@ impl Places {
             Kind::Shared { value } => {
                 // The alignment of a value behind a link: its own layout may depend on this one.
                 let align = self.align_behind(value)?;
-                Laid { value_at: align.max(4), ..container(8) }
+                Laid { value_at: align.max(8), ..container(8) }
             }
             Kind::Array { element, count } => {
                 let element = self.place(element)?;

@@ -10,7 +10,7 @@ use crate::error::invalid;
 use crate::image::versions::Versions;
 use crate::memory::granule::{GRANULE, ROOT, halves_at, in_granules, is_zero_behind, u32_at};
 use crate::memory::later::{LEVELS, Place};
-use crate::memory::reached::Met;
+use crate::memory::reached::{Met, MetWeak};
 
 /// The target of a link of one type, in a check.
 pub(crate) trait CheckBehind {
@@ -35,15 +35,17 @@ pub struct Check<'a, const CANONICAL: bool> {
     depth: u32,
     later: VecDeque<Noted<CANONICAL>>,
     /// The shared values, by their blocks.
-    shared: BTreeMap<u32, Met>,
+    pub(crate) shared: BTreeMap<u32, Met>,
     /// The block of the shared value that is being checked; 0 for none.
     within: u32,
     /// The links from shared values to shared values, as pairs of blocks.
     edges: Vec<(u32, u32)>,
+    /// The weak links, whose targets are checked at the end.
+    pub(crate) weak: Vec<MetWeak>,
     /// The versions, if the image has others than this program.
     pub(crate) versions: Option<&'a Versions>,
     /// The image is valid, and is walked to mark what a value reaches; some of it may be marked already.
-    walks: bool,
+    pub(crate) walks: bool,
     /// In a walk without a bitmap, the place that is searched for, and whether a block has it.
     sought: u32,
     found: bool,
@@ -64,6 +66,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
             shared,
             within: 0,
             edges,
+            weak: Vec::new(),
             versions: None,
             walks: false,
             sought: 0,
@@ -107,8 +110,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
             return Ok(());
         }
         self.claim_at(block, i64::from(block), bytes, bytes)?;
-        let count = u32_at(self.image, block);
-        self.shared_first::<T, B>(block, (block, count), [block + offset, 0, 0])?;
+        self.shared_first::<T, B>(block, (block, [0; 2]), [block + offset, 0, 0])?;
         self.finish()
     }
     #[inline]
@@ -390,15 +392,15 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
     }
 
     /// Checks a shared value that is reached for the first time, through the link at `at`: its block, the
-    /// number of links that it states, and the place of the value.
+    /// numbers of links and weak links that it states, and the place of the value.
     pub(crate) fn shared_first<T: 'static, B: CheckBehind>(
         &mut self,
         at: u32,
-        (block, count): (u32, u32),
+        (block, [count, weak_count]): (u32, [u32; 2]),
         place: Place,
     ) -> Result<(), Invalid> {
         self.links_to(at, block)?;
-        let met = Met { of: TypeId::of::<T>(), links: 1, count, open: true };
+        let met = Met { of: TypeId::of::<T>(), links: 1, count, weak: 0, weak_count, open: true };
         self.shared.insert(block, met);
         let outer = std::mem::replace(&mut self.within, block);
         let checked = self.behind::<B>(at, place);
@@ -407,17 +409,6 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
             met.open = false;
         }
         checked
-    }
-
-    /// Checks that the stated link counts of shared values equal the numbers of links found.
-    pub(crate) fn links_are_counted(&self) -> Result<(), Invalid> {
-        for (block, met) in &self.shared {
-            if met.count != met.links && !(self.newer() && met.count > met.links) {
-                let problem = InvalidProblem::WrongLinks { count: met.count, found: met.links };
-                return invalid(*block, problem);
-            }
-        }
-        Ok(())
     }
 
     /// Checks a vector without a block; reports an error for any other.

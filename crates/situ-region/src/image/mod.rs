@@ -5,6 +5,7 @@
 //!   check       a check in progress: claims blocks, follows links
 //!   checked     checks that bytes are an image of a type before any of them is used
 //!   writer      copies a value into a canonical image
+//!   weak        weak links in checks and copies
 //!   canonical   writes a whole canonical image: header, table of versions, value
 //!   lines       the lines of a type's layout, which the layout hash covers
 //!   versions    the history of appendable structs, and the table of versions
@@ -20,4 +21,5 @@ pub(crate) mod header;
 pub(crate) mod lines;
 pub(crate) mod sha256;
 pub(crate) mod versions;
+pub(crate) mod weak;
 pub(crate) mod writer;

@@ -17,6 +17,14 @@ pub(crate) trait WriteBehind {
 pub(crate) type Write = fn(&mut Writer<'_>, u32, Place);
 type Visit = (Write, u32);
 
+/// A weak link that a writer has written, and the block to which the original link leads.
+pub(crate) struct WeakLink {
+    pub at: u32,
+    pub old: u32,
+    /// Whether the shared value counts it. Values of packed images do not.
+    pub is_counted: bool,
+}
+
 /// Copies from an image into a canonical one. Data that does not fit is counted but not written, so the end
 /// gives the needed size. Copying into an empty buffer measures.
 pub struct Writer<'a> {
@@ -30,6 +38,8 @@ pub struct Writer<'a> {
     /// The types of a region whose types are known only when the program runs.
     pub(crate) types: Option<&'a Types>,
     pub(crate) later: Later<Visit>,
+    /// Weak links whose targets had no place yet when the links were written.
+    pub(crate) weak: Vec<WeakLink>,
 }
 
 impl<'a> Writer<'a> {
@@ -42,7 +52,16 @@ impl<'a> Writer<'a> {
 
     /// Copies from an image into another one. Blocks are placed from `end` on.
     pub(crate) fn behind(from: &'a [u8], to: &'a mut [u8], end: u32) -> Self {
-        Self { from, to, end, shared: HashMap::new(), versions: None, types: None, later: Later::default() }
+        Self {
+            from,
+            to,
+            end,
+            shared: HashMap::new(),
+            versions: None,
+            types: None,
+            later: Later::default(),
+            weak: Vec::new(),
+        }
     }
 
     /// Writes the target of a link: now, or after everything else.
@@ -62,11 +81,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes what was left for later.
+    /// Writes what was left for later, and the weak links.
     pub(crate) fn rest(&mut self) {
         while let Some(((write, of), place)) = self.later.next() {
             write(self, of, place);
         }
+        self.place_weak_links();
     }
 
     /// The size of the image.
@@ -126,7 +146,7 @@ impl<'a> Writer<'a> {
         self.to.len() > at as usize
     }
 
-    /// Counts one more link to a shared value.
+    /// Counts one more link to a shared value; its block begins with their number.
     pub(crate) fn count_link(&mut self, block: u32) {
         if let Some(to) = self.to.get_mut(block as usize..block as usize + 4) {
             let links = u32::from_le_bytes([to[0], to[1], to[2], to[3]]);

@@ -24,8 +24,19 @@ pub(crate) struct Met {
     /// The number of links that led to it, and the number it states.
     pub links: u32,
     pub count: u32,
+    /// The number of weak links that led to it, and the number it states.
+    pub weak: u32,
+    pub weak_count: u32,
     /// Its check is still in progress; a link to it now would lie within it.
     pub open: bool,
+}
+
+/// A weak link that a check has met.
+pub(crate) struct MetWeak {
+    pub at: u32,
+    /// The place to which it leads, modulo 2^32.
+    pub to: u32,
+    pub of: TypeId,
 }
 
 /// The marks of a region.

@@ -132,6 +132,7 @@ pub(crate) fn check_packed<T: Stored>(image: &[u8]) -> Result<Checked<'_>, Inval
     check.packed_room(root, u64::from(bytes), T::PACKED_ALIGN)?;
     T::check_packed(&mut check, root)?;
     check.finish()?;
+    check.weak_links_lead_to_values()?;
     if !check.newer() && check.cursor != size {
         return invalid(check.cursor, InvalidProblem::LeftOver { size, end: check.cursor });
     }
@@ -156,6 +157,7 @@ impl Unpacker<'_> {
         while let Some((visit, place)) = self.later.next() {
             visit(self, memory, place)?;
         }
+        self.link_weak(memory);
         Ok(())
     }
 }

@@ -176,6 +176,6 @@ pub(crate) fn check_shared<T: Stored, const CANONICAL: bool>(
         return Ok(());
     }
     let place = check.packed_value::<T>(at)?;
-    // The number of links is not in the image.
-    check.shared_first::<T, One<T>>(at, (place, 0), [place, 0, 0])
+    // The numbers of links are not in the image.
+    check.shared_first::<T, One<T>>(at, (place, [0; 2]), [place, 0, 0])
 }

@@ -5,6 +5,7 @@
 //!   place    links and lengths, and the next block of a writer and a check
 //!   handle   handles to read values of a packed image
 //!   text, vector, keyed, links, unions    each kind of container: written, checked, read, unpacked
+//!   weak     weak links
 //!   unpack   rebuilds a region from a packed image
 //!   keyed_read    the accessors of sets and maps
 //!   image    the header, and the image as a whole
@@ -20,3 +21,4 @@ pub(crate) mod text;
 pub(crate) mod unions;
 pub(crate) mod unpack;
 pub(crate) mod vector;
+pub(crate) mod weak;

@@ -23,11 +23,13 @@ pub struct Unpacker<'a> {
     /// The versions, if the image has others than this program.
     versions: Option<&'a Versions>,
     pub(crate) later: Later<Visit>,
+    /// The weak links in the region, and the places in the image of their targets.
+    pub(crate) weak: Vec<(u32, u32)>,
 }
 
 impl<'a> Unpacker<'a> {
     pub(crate) fn new(image: &'a [u8], versions: Option<&'a Versions>) -> Self {
-        Self { image, shared: HashMap::new(), versions, later: Later::default() }
+        Self { image, shared: HashMap::new(), versions, later: Later::default(), weak: Vec::new() }
     }
     #[inline]
     pub(crate) fn image(&self) -> &'a [u8] {

@@ -95,12 +95,12 @@ fn a_chain_of_vectors_has_any_length() {
 
 /// Values that lead to the next one twice: 2^LONG paths.
 fn twice(last: u32) -> Vec<u8> {
-    // The root has two links; its blocks follow. A block has the count of links, and two links.
+    // The root has two links; its blocks follow. A block has the counts of links and weak links, and two links.
     let mut all = words(&[16, (64_u32).wrapping_neg(), 8, (72_u32).wrapping_neg()]);
     for i in 0..LONG {
         let at = 80 + 32 * i;
-        let (to, also) = if i + 1 == LONG { (last, 0) } else { (28, 20) };
-        all.extend(words(&[2, to, (at + 4).wrapping_neg(), also, (at + 12).wrapping_neg(), 0, 0, 0]));
+        let (to, also) = if i + 1 == LONG { (last, 0) } else { (24, 16) };
+        all.extend(words(&[2, 0, to, (at + 8).wrapping_neg(), also, (at + 16).wrapping_neg(), 0, 0]));
     }
     image_of::<Graph>(&all)
 }
@@ -116,7 +116,7 @@ fn a_chain_of_shared_links_has_any_length() {
 #[test]
 fn a_long_cycle_of_shared_links_is_refused() {
     // The last value leads to the second one, which then has three links.
-    let last = 80 + 32 * (LONG - 1) + 4;
+    let last = 80 + 32 * (LONG - 1) + 8;
     let mut image = twice(112_u32.wrapping_sub(last));
     image[112] = 3;
     let refused = view::<Graph>(bytes(&mut aligned(&image))).map(drop).unwrap_err();

@@ -21,6 +21,7 @@ mod signature;
 mod source;
 mod types;
 mod versions;
+mod weak;
 mod writing;
 
 use situ_region::{Region, Stored, layout_text, view};
@@ -231,6 +232,7 @@ fn spoilt_vectors_are_refused_with_the_words_of_the_format() {
         let found = match name.split('.').next() {
             Some("market") => Region::<Market>::adopt(&image).map(drop),
             Some("kitchen") => Region::<Kitchen>::adopt(&image).map(drop),
+            Some("family") => Region::<weak::Family>::adopt(&image).map(drop),
             Some("cabinet") => Region::<cabinet::Cabinet>::adopt(&image).map(drop),
             _ => Region::<versions::before::Profile>::adopt(&image).map(drop),
         };

@@ -29,7 +29,7 @@ fn the_layout_is_the_one_of_the_format() {
     assert_eq!(
         layout_text::<Texture>(),
         "region-v2 Texture\nTexture 0 24 4 struct\nTexture.name 0 16 4 string\nTexture.base 16 8 4 shared\n\
-         Texture.base& 4 24 4 Texture\n"
+         Texture.base& 8 24 4 Texture\n"
     );
     assert!(layout_text::<Market>().contains(
         "Market.prices 32 16 4 ordered_map\nMarket.prices[] 0 40 8 entry\nMarket.prices[].key 0 16 4 string\n"

@@ -245,8 +245,8 @@ impl Reader<'_> {
             },
             RegionType::Unique(value) => Ok(self.target(at)?.map(|block| (&**value, block))),
             RegionType::Shared(value) => {
-                let count = self.extent(value).align.max(4);
-                Ok(self.target(at)?.map(|block| (&**value, block + count)))
+                let counts = self.extent(value).align.max(8);
+                Ok(self.target(at)?.map(|block| (&**value, block + counts)))
             }
             _ => Ok(Some((ty, at))),
         }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -16,6 +17,38 @@
 #include "situ/region/memory/reached.hpp"
 
 namespace situ {
+
+template <class T>
+class region_weak;
+
+namespace region_detail {
+
+/// The numbers of links and of weak links to a shared value, at the beginning of its block.
+struct shared_counts {
+  std::uint32_t links;
+  std::uint32_t weak;
+};
+/// The block of a shared value.
+template <class T>
+struct shared_block {
+  static constexpr std::uint32_t offset =
+      std::max<std::uint32_t>(sizeof(shared_counts), static_cast<std::uint32_t>(alignof(T)));
+  static constexpr std::uint64_t bytes = std::uint64_t{offset} + sizeof(T);
+
+  /// Frees the block, whose value is released. If weak links lead to it, its first granule stays.
+  static void expire(header* h, std::byte* block) noexcept {
+    auto* const counts = reinterpret_cast<shared_counts*>(block);
+    counts->links = 0;
+    if (counts->weak == 0) {
+      deallocate(h, block, bytes);
+    } else {
+      std::memset(block + sizeof(*counts), 0, granule - sizeof(*counts));
+      shorten(h, block, bytes, granule);
+    }
+  }
+};
+
+}  // namespace region_detail
 
 /// A link to a value, or none, with the interface of std::shared_ptr. The value lives as long as a link leads
 /// to it. Links of one region share values; a link of another region gets a copy. No value can contain a link
@@ -93,14 +126,15 @@ class region_shared {
     }
     region_shared& source = const_cast<region_shared&>(other);
     if (region() == nullptr || source.region() != region()) return copy_of(other);
-    std::byte* const to = source.block();
-    if (may_hold_itself() && leads_here(to)) return refuse();
-    ++*source.links();  // first: when this link leaves its value, the other link may go with it
-    reset();
-    lead_to(to, false);
-    return true;
+    return share_block(source.block());
   }
+  /// The same for the value of a weak link. Without one, this link leads to none.
+  [[nodiscard]] bool try_share(const region_weak<T>& other);
   void share(const region_shared& other) {
+    if (try_share(other)) return;
+    region_detail::in_larger(region(), [&] { return this->try_share(other); });
+  }
+  void share(const region_weak<T>& other) {
     if (try_share(other)) return;
     region_detail::in_larger(region(), [&] { return this->try_share(other); });
   }
@@ -109,10 +143,14 @@ class region_shared {
     std::byte* const led_to = block();
     data_ = 0;
     auto* const count = reinterpret_cast<std::uint32_t*>(led_to);
-    if (--*count != 0) return;
+    if (*count > 1) {
+      --*count;
+      return;
+    }
+    // The block counts one link until its value is released, so that weak links in the value do not free it.
     region_detail::release_behind([h = region(), led_to] {
       region_detail::release(*reinterpret_cast<T*>(led_to + offset()));
-      region_detail::deallocate(h, led_to, block_bytes());
+      region_detail::shared_block<T>::expire(h, led_to);
     });
   }
   /// Exchanges two links of one region, as `situ::swap` does.
@@ -182,8 +220,8 @@ class region_shared {
 
  private:
   /// The offset of the value in its block.
-  static constexpr std::uint32_t offset() noexcept { return std::max<std::uint32_t>(4, alignof(T)); }
-  static constexpr std::uint64_t block_bytes() noexcept { return std::uint64_t{offset()} + sizeof(T); }
+  static constexpr std::uint32_t offset() noexcept { return region_detail::shared_block<T>::offset; }
+  static constexpr std::uint64_t block_bytes() noexcept { return region_detail::shared_block<T>::bytes; }
 
   [[nodiscard]] region_detail::header* region() noexcept { return region_detail::header_at(this, region_); }
   [[nodiscard]] std::byte* block() noexcept { return region_detail::bytes_of(this) + data_; }
@@ -191,6 +229,14 @@ class region_shared {
   void lead_to(std::byte* to, bool is_new = true) noexcept {
     data_ = region_detail::link_from(this, to);
     if (is_new) *links() = 1;
+  }
+  /// Makes this link lead to a value of its region.
+  [[nodiscard]] bool share_block(std::byte* to) {
+    if (may_hold_itself() && leads_here(to)) return refuse();
+    ++*reinterpret_cast<std::uint32_t*>(to);  // first: when this link leaves its value, others may go with it
+    reset();
+    lead_to(to, false);
+    return true;
   }
   /// Whether the value in a block leads to this link. True without memory to find out.
   [[nodiscard]] bool leads_here(const std::byte* to) {

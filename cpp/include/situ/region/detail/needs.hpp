@@ -32,6 +32,9 @@ class met_types {
 template <class Wanted>
 class type_finder {
  public:
+  /// Weak links are not followed: what they lead to is found where it is owned.
+  using situ_owned_only = void;
+
   template <class T>
   void need() {
     found_ = found_ || Wanted::template is<T>;

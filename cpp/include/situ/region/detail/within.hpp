@@ -36,6 +36,8 @@ class place_finder {
   void put_shared(std::uint32_t, const void* block, std::uint32_t, const T& value) {
     if (seen_.insert(block).second) behind([this, &value] { put(0, value); });
   }
+  /// Weak links do not lead to parts of a value.
+  void put_weak(std::uint32_t, const void*) noexcept {}
   template <class Visit>
   void behind(const Visit& visit) {
     later_.run([visit] {

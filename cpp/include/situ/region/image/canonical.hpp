@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <unordered_map>
+#include <vector>
 
 #include "situ/region/detail/later.hpp"
 #include "situ/region/detail/needs.hpp"
@@ -52,6 +53,7 @@ class canonical_writer {
   void put_whole(std::uint32_t at, const T& value) {
     put(at, value);
     later_.finish_all();
+    place_weak_links();
   }
   /// Writes the target of a link with `visit()`: now, or after everything else.
   template <class Visit>
@@ -104,7 +106,7 @@ class canonical_writer {
   void put_shared(std::uint32_t at, const void* block, std::uint32_t offset, const T& value) {
     if (home_ != nullptr) return put_shared_at_home<T>(at, block);
     const auto [known, is_new] =
-        shared_.try_emplace(block, shared_block{static_cast<std::uint32_t>(cursor_), 1});
+        shared_.try_emplace(block, placed_block{static_cast<std::uint32_t>(cursor_), 1, 0});
     const std::uint32_t to = known->second.to;
     if (!is_new) {
       put_u32(at, to - at);
@@ -115,6 +117,11 @@ class canonical_writer {
     put_u32(to, 1);
     put_zeros(to + 4, offset - 4);
     behind([this, place = to + offset, &value] { put(place, value); });
+  }
+  /// Writes the weak link at `at` to the value in a block, when all blocks have their places. If that block
+  /// gets none, the link leads to none.
+  void put_weak(std::uint32_t at, const void* block) {
+    if constexpr (Writes) weak_.push_back({at, block});
   }
   /// Writes a value at `at`, and the blocks that it holds at the cursor.
   template <class T>
@@ -164,6 +171,24 @@ class canonical_writer {
   }
 
  private:
+  void place_weak_links() noexcept {
+    for (const auto& [at, block] : weak_) {
+      std::uint32_t to = 0;
+      std::uint32_t weak = 0;
+      if (home_ != nullptr) {
+        to = static_cast<std::uint32_t>(bytes_of(block) - bytes_of(home_));
+        std::memcpy(&weak, image_ + to + 4, sizeof(weak));
+        ++weak;
+      } else if (const auto known = shared_.find(block); known != shared_.end()) {
+        to = known->second.to;
+        weak = ++known->second.weak;
+      }
+      if (to == 0) continue;
+      put_u32(at, to - at);
+      put_u32(to + 4, weak);
+    }
+    weak_.clear();
+  }
   template <class T>
   void put_shared_at_home(std::uint32_t at, const void* block) {
     is_refused_ = is_refused_ || has<T, only<region_shared<T>>>();
@@ -178,11 +203,17 @@ class canonical_writer {
   const image_versions* versions_;
   header* home_;
   bool is_refused_ = false;
-  struct shared_block {
+  struct placed_block {
     std::uint32_t to;
     std::uint32_t links;
+    std::uint32_t weak;
   };
-  std::unordered_map<const void*, shared_block> shared_;
+  struct weak_link {
+    std::uint32_t at;
+    const void* block;
+  };
+  std::unordered_map<const void*, placed_block> shared_;
+  std::vector<weak_link> weak_;
   walk_visits later_;
 };
 

@@ -328,18 +328,50 @@ class checker {
     }
     if (!claim(at, link, std::uint64_t{offset} + bytes, std::uint64_t{offset} + bytes, block)) return false;
     note_edge(block);
-    return zero(block + 4, block + offset) && first_shared<T>(block, offset);
+    return zero(block + 8, block + offset) && first_shared<T>(block, offset);
+  }
+  /// Notes the weak link at `at`, which leads to `to`. Its target is checked at the end.
+  template <class T>
+  void weak(std::uint32_t at, std::uint32_t to) {
+    if (known_ == nullptr) weak_.push_back({at, to, &type_mark<T>});
+  }
+  /// Whether each weak link leads to a shared value of its type or, in a live image, to an expired block.
+  [[nodiscard]] bool weak_targets() {
+    for (const auto& [at, to, type] : weak_) {
+      auto known = met().find(to);
+      if (known == met().end()) {
+        met_value gone{type, 0, 0, false};
+        if constexpr (Canonical) {
+          return fail(region_problem::weak_target, at, to);
+        } else if (!expired(at, to, gone.weak)) {
+          return false;
+        }
+        known = met().try_emplace(to, gone).first;
+      }
+      if (known->second.type != type) return fail(region_problem::shared_type, at, to);
+      ++known->second.weak_found;
+    }
+    return true;
   }
   /// Whether the number of links found to each shared value equals its count. Called at the end.
   [[nodiscard]] bool shared_counts() {
+    if (!weak_targets()) return false;
+    // An image with more members has links that this program does not know.
+    const auto differ = [newer = is_newer()](std::uint32_t count, std::uint32_t found) {
+      return count < found || (count > found && !newer);
+    };
     const std::pair<const std::uint32_t, met_value>* wrong = nullptr;
     for (const auto& each : met()) {
-      if (is_newer() && each.second.links > each.second.found) continue;
-      if (each.second.links != each.second.found && (wrong == nullptr || each.first < wrong->first))
+      const met_value& value = each.second;
+      if ((differ(value.links, value.found) || differ(value.weak, value.weak_found)) &&
+          (wrong == nullptr || each.first < wrong->first))
         wrong = &each;
     }
-    return wrong == nullptr ||
-           fail(region_problem::shared_count, wrong->first, wrong->second.links, wrong->second.found);
+    if (wrong == nullptr) return true;
+    const auto& [block, value] = *wrong;
+    return differ(value.links, value.found)
+               ? fail(region_problem::shared_count, block, value.links, value.found)
+               : fail(region_problem::weak_count, block, value.weak, value.weak_found);
   }
 
   template <class T>
@@ -386,6 +418,17 @@ class checker {
   }
 
  private:
+  /// Claims the expired block to which the weak link at `at` leads, and reads the number of weak links that
+  /// it states.
+  [[nodiscard]] bool expired(std::uint32_t at, std::uint32_t to, std::uint32_t& weak) {
+    if (to < root_offset || to > size_ - granule) return outside(at, to);
+    if (to % granule != 0) return fail(region_problem::unaligned_link, at, to);
+    std::uint32_t links = 0;
+    std::memcpy(&links, image_ + to, sizeof(links));
+    std::memcpy(&weak, image_ + to + 4, sizeof(weak));
+    const bool is_expired = links == 0 && any_bits(image_ + to + 8, granule - 8) == 0;
+    return (is_expired && take_block(to / granule, 1)) || fail(region_problem::weak_target, at, to);
+  }
   /// Marks the granules of a block, which has at least one. Most blocks lie in one word of the bitmap.
   [[gnu::always_inline]] bool take_block(std::uint32_t from, std::uint32_t count) noexcept {
     const std::uint32_t last = from + count - 1;
@@ -420,9 +463,10 @@ class checker {
   /// Checks the shared value `offset` bytes into a block, which is met for the first time.
   template <class T>
   [[nodiscard]] bool first_shared(std::uint32_t block, std::uint32_t offset) {
-    std::uint32_t links = 0;
-    std::memcpy(&links, image_ + block, sizeof(links));
-    met_value& first = met().try_emplace(block, met_value{&type_mark<T>, links, 1, true}).first->second;
+    met_value seen{&type_mark<T>, 0, 1, true};
+    std::memcpy(&seen.links, image_ + block, sizeof(seen.links));
+    std::memcpy(&seen.weak, image_ + block + 4, sizeof(seen.weak));
+    met_value& first = met().try_emplace(block, seen).first->second;
     const std::uint32_t outer = std::exchange(within_, block);
     const bool good = deeper(
         [this, place = block + offset] { return value(*reinterpret_cast<const T*>(image_ + place), place); });
@@ -522,6 +566,12 @@ class checker {
   /// The links from shared values to shared values, as pairs of blocks.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
   std::unordered_map<std::uint32_t, met_value> shared_;
+  struct weak_link {
+    std::uint32_t at;
+    std::uint32_t to;
+    const char* type;
+  };
+  std::vector<weak_link> weak_;
   /// In a walk, the shared values that were met before or in it.
   std::unordered_map<std::uint32_t, met_value>* known_ = nullptr;
   /// In a search, the offset of the byte, and whether a block has it.

@@ -23,6 +23,9 @@ struct met_value {
   std::uint32_t links;
   std::uint32_t found;
   bool open;
+  /// The numbers of weak links in its count and of those found.
+  std::uint32_t weak = 0;
+  std::uint32_t weak_found = 0;
 };
 
 /// The marks of one region. A value that a link shall lead to is walked once; its granules, and those of all

@@ -19,6 +19,7 @@
 #include "situ/region/containers/union.hpp"
 #include "situ/region/containers/unique.hpp"
 #include "situ/region/containers/vector.hpp"
+#include "situ/region/containers/weak.hpp"
 #include "situ/region/packed/form.hpp"
 #include "situ/support/utf8.hpp"
 
@@ -231,6 +232,22 @@ struct packed_form<region_shared<T>> : packed_linked_form<region_shared<T>> {
       known = to.situ_block();
       return reader.behind([&reader, made, value] { return packed_form<T>::unpack(reader, *made, value); });
     }
+    return true;
+  }
+};
+
+template <class T>
+struct packed_form<region_weak<T>> : packed_linked_form<region_weak<T>> {
+  static void put(packed_writer& writer, std::uint32_t at, const region_weak<T>& value) {
+    if (!value.expired()) writer.weak(at, value.lock());
+  }
+  [[nodiscard]] static bool check(checker<true>& check, std::uint32_t at) {
+    const std::uint32_t link = packed_word(check.at(at));
+    if (link != 0) check.template weak<T>(at, link == packed_itself ? at : at + link);
+    return true;
+  }
+  [[nodiscard]] static bool unpack(packed_reader& reader, region_weak<T>& to, const std::byte* from) {
+    if (packed_word(from) != 0) reader.weak(to, packed_weak_target(from));
     return true;
   }
 };
@@ -484,6 +501,16 @@ template <class T>
 class packed_ref<region_shared<T>> : public region_detail::packed_link<T> {
  public:
   using region_detail::packed_link<T>::packed_link;
+  friend bool operator==(const packed_ref& a, const packed_ref& b) noexcept { return a.value_ == b.value_; }
+};
+
+/// A weak link of a packed image to the value of shared links.
+template <class T>
+class packed_ref<region_weak<T>> : public region_detail::packed_link<T> {
+ public:
+  explicit packed_ref(const std::byte* at) noexcept : region_detail::packed_link<T>(at) {
+    if (*this) this->value_ = region_detail::packed_weak_target(at);
+  }
   friend bool operator==(const packed_ref& a, const packed_ref& b) noexcept { return a.value_ == b.value_; }
 };
 

@@ -14,6 +14,8 @@ namespace situ::region_detail {
 inline constexpr std::uint32_t packed_link_size = 4;
 /// The link of an empty container in an optional that has a value. No link leads to a place so near.
 inline constexpr std::uint32_t packed_empty = 1;
+/// The weak link to a value that begins with this link. No other value begins so near.
+inline constexpr std::uint32_t packed_itself = 1;
 /// The longest text that lies in the place of its link, and the mark of such text in the last byte. No link
 /// has it.
 inline constexpr std::uint32_t packed_short = 3;
@@ -36,6 +38,11 @@ inline std::uint32_t packed_word(const std::byte* at) noexcept {
 /// The target of the link at `at`, which is not 0. A link to a shared value may lead backwards.
 inline const std::byte* packed_target(const std::byte* at) noexcept {
   return at + static_cast<std::int32_t>(packed_word(at));
+}
+
+/// The target of the weak link at `at`, which is not 0.
+inline const std::byte* packed_weak_target(const std::byte* at) noexcept {
+  return packed_word(at) == packed_itself ? at : packed_target(at);
 }
 
 /// A length, and the place behind it. `behind` is null if the bytes before `end` are none, or not the

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "situ/region/detail/later.hpp"
 #include "situ/region/image/versions.hpp"
@@ -21,7 +23,9 @@ class packed_reader {
   /// the region has no room.
   template <class Form, class T>
   [[nodiscard]] bool whole(T& to, const std::byte* from) {
-    return Form::unpack(*this, to, from) && later_.finish(0, [](std::uint32_t) {});
+    if (!Form::unpack(*this, to, from) || !later_.finish(0, [](std::uint32_t) {})) return false;
+    for (const auto& link : weak_) link.lead(link.at, shared_[link.value]);
+    return true;
   }
   /// Reads the target of a link with `visit()`: now, or after everything else.
   template <class Visit>
@@ -36,10 +40,21 @@ class packed_reader {
   }
   /// The block of a shared value in the region, by its place in the image. Null if it has none yet.
   [[nodiscard]] void*& shared(const std::byte* from) { return shared_[from]; }
+  /// Makes a weak link lead to the shared value at a place in the image, when all values have their places.
+  template <class Link>
+  void weak(Link& link, const std::byte* value) {
+    weak_.push_back({&link, value, [](void* at, void* block) { static_cast<Link*>(at)->situ_link(block); }});
+  }
 
  private:
+  struct weak_link {
+    void* at;
+    const std::byte* value;
+    void (*lead)(void*, void*);
+  };
   const image_versions* versions_;
   std::unordered_map<const std::byte*, void*> shared_;
+  std::vector<weak_link> weak_;
   walk_visits later_;
 };
 

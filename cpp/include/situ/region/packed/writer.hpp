@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "situ/region/detail/later.hpp"
 #include "situ/region/packed/place.hpp"
@@ -67,6 +69,10 @@ class packed_writer {
   void whole(std::uint32_t at, const T& value) {
     Form::put(*this, at, value);
     later_.finish_all();
+    for (const auto& [link, target] : weak_) {
+      if (const auto known = shared_.find(target); known != shared_.end())
+        put_u32(link, known->second == link ? packed_itself : known->second - link);
+    }
   }
   /// Writes the target of a link with `visit()`: now, or after everything else.
   template <class Visit>
@@ -88,11 +94,15 @@ class packed_writer {
     return {known->second, is_new};
   }
 
+  /// Writes the weak link at `at` to a shared value, when all values have their places.
+  void weak(std::uint32_t at, const void* shared_value) { weak_.emplace_back(at, shared_value); }
+
  private:
   std::byte* image_;
   std::uint64_t capacity_;
   std::uint64_t end_ = 0;
   std::unordered_map<const void*, std::uint32_t> shared_;
+  std::vector<std::pair<std::uint32_t, const void*>> weak_;
   walk_visits later_;
 };
 

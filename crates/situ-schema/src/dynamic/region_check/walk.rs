@@ -44,6 +44,8 @@ enum Behind {
 struct Met {
     links: u32,
     count: u32,
+    /// The number of weak links that it states. Schemas have no weak links.
+    weak: u32,
     ty: RegionType,
     /// Its check is still in progress.
     is_open: bool,
@@ -203,6 +205,9 @@ impl<'a> Walk<'a> {
             if met.count != met.links && !(self.is_newer && met.count > met.links) {
                 let problem = InvalidProblem::WrongLinks { count: met.count, found: met.links };
                 return invalid(*block, problem);
+            }
+            if met.weak != 0 && !self.is_newer {
+                return invalid(*block, InvalidProblem::WrongWeakLinks { count: met.weak, found: 0 });
             }
         }
         if self.header.is_canonical && !self.is_newer && self.cursor != size {
@@ -406,12 +411,12 @@ impl<'a> Walk<'a> {
             met.links += 1;
             return Ok(());
         }
-        let front = self.extent(value).align.max(4);
+        let front = self.extent(value).align.max(8);
         let size = self.size_of(value);
         let block = self.claim(at, front + size, 0, row)?;
-        self.zero(block + 4, block + front)?;
-        let count = self.number(block)?;
-        self.shared.insert(block, Met { links: 1, count, ty: value.clone(), is_open: true });
+        self.zero(block + 8, block + front)?;
+        let (count, weak) = (self.number(block)?, self.number(block + 4)?);
+        self.shared.insert(block, Met { links: 1, count, weak, ty: value.clone(), is_open: true });
         let checked = self.behind(Behind::One(value.clone(), block + front), row);
         if let Some(met) = self.shared.get_mut(&block) {
             met.is_open = false;
