@@ -260,6 +260,7 @@ fn bulk_and_keys() {
         ("struct A { @key @key int8 s; };", 1, 17, "appears twice", "delete one"),
         ("struct A { @key(3) int8 s; };", 1, 17, "takes TRUE or FALSE", "@key(FALSE)"),
         ("struct A { @hashid int8 s; };", 1, 12, "not supported", "@id"),
+        ("struct A { @optional @weak string s; };", 1, 22, "not supported in schemas", "region_struct!"),
     ]);
 }
 

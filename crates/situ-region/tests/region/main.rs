@@ -7,6 +7,7 @@ mod compaction;
 mod depth;
 mod dynamic;
 mod editing;
+mod family;
 mod handles;
 mod hash;
 mod hooks;
@@ -232,7 +233,7 @@ fn spoilt_vectors_are_refused_with_the_words_of_the_format() {
         let found = match name.split('.').next() {
             Some("market") => Region::<Market>::adopt(&image).map(drop),
             Some("kitchen") => Region::<Kitchen>::adopt(&image).map(drop),
-            Some("family") => Region::<weak::Family>::adopt(&image).map(drop),
+            Some("family") => Region::<family::Family>::adopt(&image).map(drop),
             Some("cabinet") => Region::<cabinet::Cabinet>::adopt(&image).map(drop),
             _ => Region::<versions::before::Profile>::adopt(&image).map(drop),
         };

@@ -61,6 +61,7 @@ const KNOWN: &[(&str, &[Place])] = &[
     ("ordered", &[Place::Member]),
     ("external", &[Place::Member, Place::Case]),
     ("shared", &[Place::Member]),
+    ("weak", &[Place::Member]),
     ("key", &[Place::Member]),
     ("optional", &[Place::Member]),
     ("must_understand", &[Place::Member]),
@@ -134,6 +135,10 @@ impl Resolver<'_> {
             } else if name == "hashid" || (name == "autoid" && says(annotation, "HASH")) {
                 let message = "member ids from hashes are not supported";
                 let help = "give the ids with `@id(…)`";
+                self.diagnostics.push(Diagnostic::new(message, annotation.span, "here").help(help));
+            } else if name == "weak" {
+                let message = "weak links of regions are not supported in schemas";
+                let help = "delete it, or describe the type by `region_struct!` or `SITU_REGION`";
                 self.diagnostics.push(Diagnostic::new(message, annotation.span, "here").help(help));
             } else if name != "verbatim"
                 && let Some(first) = prefix.annotations[..at].iter().find(|it| it.name == *name)
