@@ -112,6 +112,8 @@ def refused_weak_links(images):
         ("family.live", youngest, i32(size - youngest), f"message: offset {size} outside the image of {size} bytes "
          f"(at offset {youngest})"),
         ("family.live", youngest, i32(-youngest), f"message: offset 0 outside the image of {size} bytes (at offset {youngest})"),
+        ("family.live", gone + 8, i32(-gone - 1000), f"message: offset -992 outside the image of {size} bytes "
+         f"(at offset {gone + 8})"),
         ("family.live", youngest, i32(block + 4 - youngest), f"message: offset {block + 4} is no multiple of 16 "
          f"(at offset {youngest})"),
         ("family.live", block, u32(1), none(block, gone)),

@@ -119,6 +119,10 @@ struct region_invalid {
  private:
   static std::string low(std::uint64_t two) { return std::to_string(two & 0xFFFF'FFFFU); }
   static std::string high(std::uint64_t two) { return std::to_string(two >> 32); }
+  /// A link may lead to a place before the header.
+  static std::string to_signed(std::uint64_t number) {
+    return std::to_string(static_cast<std::int64_t>(number));
+  }
   static std::string hash(std::uint64_t number) {
     std::string text(16, '0');
     for (std::size_t digit = 16; digit-- != 0; number >>= 4) text[digit] = "0123456789abcdef"[number & 15];
@@ -157,15 +161,15 @@ struct region_invalid {
       case region_problem::wrong_size:
         return "the header says " + f + " bytes, but there are " + l;
       case region_problem::outside:
-        return "offset " + f + " outside the image of " + l + " bytes";
+        return "offset " + to_signed(found) + " outside the image of " + l + " bytes";
       case region_problem::misplaced:
-        return "offset " + f + " is not the canonical one, " + l;
+        return "offset " + to_signed(found) + " is not the canonical one, " + l;
       case region_problem::unaligned_link:
         return "offset " + f + " is no multiple of 16";
       case region_problem::overlap:
         return "the block at offset " + f + " is part of another one";
       case region_problem::wrong_back_link:
-        return "the link back to the header is " + std::to_string(static_cast<std::int64_t>(found));
+        return "the link back to the header is " + to_signed(found);
       case region_problem::too_long:
         return "length " + f + " exceeds the capacity " + l;
       case region_problem::not_trimmed:

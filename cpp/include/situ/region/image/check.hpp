@@ -421,7 +421,9 @@ class checker {
   /// Claims the expired block to which the weak link at `at` leads, and reads the number of weak links that
   /// it states.
   [[nodiscard]] bool expired(std::uint32_t at, std::uint32_t to, std::uint32_t& weak) {
-    if (to < root_offset || to > size_ - granule) return outside(at, to);
+    if (to < root_offset || to > size_ - granule) {
+      return outside(at, static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(to)}));
+    }
     if (to % granule != 0) return fail(region_problem::unaligned_link, at, to);
     std::uint32_t links = 0;
     std::memcpy(&links, image_ + to, sizeof(links));
