@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "region/family.hpp"
 #include "region/forest.hpp"
 #include "region/market.hpp"
 #include "region/model.hpp"
@@ -82,6 +83,28 @@ void profile(std::span<const std::uint8_t> data) {
   sent_on(*taken, taken->bytes());
 }
 
+void family(std::span<const std::uint8_t> data) {
+  using situ_test::Family;
+  const std::vector<granule> image = image_of<Family>(data);
+  auto taken = situ::region<Family>::adopt(std::as_bytes(std::span(image)));
+  if (!taken) return;
+  sent_on(*taken, std::as_bytes(std::span(image)));
+  Family& f = **taken;
+  if (!f.homes.empty()) f.homes.erase(f.homes.begin());
+  f.sold.emplace_back();
+  if (!f.homes.empty()) f.sold.back() = f.homes.back();
+  f.homes.emplace_back().share(f.sold.front());
+  f.gone[0] = f.youngest;
+  f.youngest.reset();
+  static_cast<void>(f.eldest.try_share(f.gone[0]));
+  sent_on(*taken, taken->bytes());
+  taken->compact_in_place();
+  sent_on(*taken, taken->bytes());
+  f.eldest.reset();
+  f.homes.clear();
+  sent_on(*taken, taken->bytes());
+}
+
 void kitchen(std::span<const std::uint8_t> data) {
   std::vector<granule> image = image_of<Kitchen>(data);
   const auto bytes = std::as_writable_bytes(std::span(image));
@@ -109,7 +132,7 @@ void kitchen(std::span<const std::uint8_t> data) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::span<const std::uint8_t> image(data + 1, size - 1);
-  switch (data[0] % 4) {
+  switch (data[0] % 5) {
     case 0:
       kitchen(image);
       break;
@@ -121,6 +144,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 3:
       profile<situ_test::after::Profile>(image);
+      break;
+    case 4:
+      family(image);
       break;
   }
   return 0;

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "region/family.hpp"
 #include "region/market.hpp"
 #include "situ/region/packed.hpp"
 #include "support/memory.hpp"
@@ -72,6 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       run<after::Profile, before::Profile>(image);
       break;
     default:
+      run<situ_test::Family, situ_test::Family>(image);
       break;
   }
   return 0;

@@ -47,6 +47,7 @@ for file in spec/vectors/region/profile.*.bin; do
   seed fuzz_region_image 2 "$file"
   seed fuzz_region_image 3 "$file"
 done
+for file in spec/vectors/region/family.*.bin; do seed fuzz_region_image 4 "$file"; done
 
 # Without the header, which the target adds.
 mkdir -p build/fuzz/cpp/fuzz_region_packed/corpus
@@ -55,6 +56,8 @@ for choice in "${!cases[@]}"; do
   { printf "\\x0$choice"; tail -c +33 "spec/vectors/region/${cases[choice]}.packed.bin"; } \
     >"build/fuzz/cpp/fuzz_region_packed/corpus/$choice-${cases[choice]}"
 done
+
+{ printf '\x07'; tail -c +33 spec/vectors/region/family.packed.bin; } >build/fuzz/cpp/fuzz_region_packed/corpus/7-family
 
 # For libFuzzer, 0 means no limit.
 limit=-max_total_time=$seconds
