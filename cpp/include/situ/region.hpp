@@ -4,6 +4,7 @@
 //
 //   region.hpp movable.hpp policy.hpp convert.hpp error.hpp   the types that users hold, and their errors
 //   to_std.hpp   copies as types of the standard library
+//   sort.hpp     sorts elements that cannot leave the region
 //   containers/  string, vector, optional, unique, shared, weak, union, and the maps and sets
 //   memory/      the allocator, compaction in place, and the address windows in which regions grow
 //   packed.hpp packed/   packed images; include packed.hpp to use them, as this header does not
@@ -28,4 +29,5 @@
 #include "situ/region/movable.hpp"
 #include "situ/region/policy.hpp"
 #include "situ/region/region.hpp"
+#include "situ/region/sort.hpp"
 #include "situ/region/to_std.hpp"

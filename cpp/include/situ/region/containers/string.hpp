@@ -473,6 +473,31 @@ class region_string : public detail::text_search<region_string, char>,
 };
 static_assert(sizeof(region_string) == 16 && alignof(region_string) == 4);
 
+/// Hashes text, and strings of regions as text: for tables of the standard library in which text of any kind
+/// is looked up without a copy, `std::unordered_map<std::string, int, situ::text_hash, situ::text_equal>`.
+/// The keys may also be `std::reference_wrapper<const region_string>`.
+struct text_hash {
+  using is_transparent = void;
+  [[nodiscard]] std::size_t operator()(std::string_view text) const noexcept {
+    return std::hash<std::string_view>()(text);
+  }
+  [[nodiscard]] std::size_t operator()(const region_string& text) const noexcept {
+    return (*this)(text.view());
+  }
+};
+/// Whether two texts are equal, each as `text_hash` takes them.
+struct text_equal {
+  using is_transparent = void;
+  template <class A, class B>
+  [[nodiscard]] bool operator()(const A& a, const B& b) const noexcept {
+    return of(a) == of(b);
+  }
+
+ private:
+  static std::string_view of(std::string_view text) noexcept { return text; }
+  static std::string_view of(const region_string& text) noexcept { return text.view(); }
+};
+
 // Defined here, where region_string is complete.
 inline void region_string::swap(region_string& other) { situ::swap(*this, other); }
 

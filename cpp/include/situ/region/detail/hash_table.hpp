@@ -351,14 +351,15 @@ class hash_table {
 
 /// Iterates over the slots of a table. `Reference` is constructed from a slot.
 template <class Table, class Reference>
-class hash_iterator {
+class hash_iterator : public slot_reference<Reference> {
  public:
   using iterator_concept = std::forward_iterator_tag;
-  using iterator_category = std::input_iterator_tag;
+  using iterator_category = std::forward_iterator_tag;
   using value_type = std::remove_cvref_t<Reference>;
   using difference_type = std::ptrdiff_t;
-  using pointer = void;
-  using reference = Reference;
+  using pointer =
+      std::conditional_t<std::is_reference_v<Reference>, const value_type*, entry_pointer<Reference>>;
+  using reference = typename slot_reference<Reference>::reference;
 
   hash_iterator() noexcept = default;
   hash_iterator(Table* table, std::uint32_t slot) noexcept : table_(table), slot_(slot) {}
@@ -367,14 +368,9 @@ class hash_iterator {
   requires(!std::is_same_v<Other, Reference> && std::is_convertible_v<Other, Reference>)
       hash_iterator(const hash_iterator<OtherTable, Other>& other)
   noexcept : table_(other.table_), slot_(other.slot_) {}
-  [[nodiscard]] Reference operator*() const noexcept { return make(*table_->slot(slot_)); }
-  [[nodiscard]] auto operator->() const noexcept {
-    if constexpr (std::is_reference_v<Reference>) {
-      return &**this;
-    } else {
-      return entry_pointer<Reference>(**this);
-    }
-  }
+  [[nodiscard]] reference operator*() const& noexcept { return this->to(*table_->slot(slot_)); }
+  [[nodiscard]] Reference operator*() const&& noexcept { return this->make(*table_->slot(slot_)); }
+  [[nodiscard]] auto operator->() const noexcept { return this->pointer_to(*table_->slot(slot_)); }
   hash_iterator& operator++() noexcept {
     ++slot_;
     return *this;
@@ -395,15 +391,6 @@ class hash_iterator {
  private:
   template <class T, class R>
   friend class hash_iterator;
-
-  template <class Slot>
-  static Reference make(Slot& slot) noexcept {
-    if constexpr (std::is_reference_v<Reference>) {
-      return slot;
-    } else {
-      return {slot.first, slot.second};
-    }
-  }
 
   Table* table_ = nullptr;
   std::uint32_t slot_ = 0;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "situ/region/containers/string.hpp"
+#include "situ/region/detail/entry_stash.hpp"
 
 namespace situ {
 
@@ -315,20 +316,6 @@ std::size_t lower_bound(const E* elements, std::size_t count, const V& key) noex
   return count == 1 && is_less(*first) ? index + 1 : index;
 }
 
-/// The reference type of map iterators: a pair of references, because entries are not pairs.
-template <class K, class V>
-using entry_reference = std::pair<const K&, V&>;
-/// The result of `->` of such an iterator.
-template <class Reference>
-class entry_pointer {
- public:
-  explicit entry_pointer(const Reference& to) noexcept : to_(to) {}
-  [[nodiscard]] const Reference* operator->() const noexcept { return &to_; }
-
- private:
-  Reference to_;
-};
-
 /// Iterates over the entries of a sorted map. `V` is const for const maps.
 template <class K, class V>
 class flat_iterator {
@@ -337,11 +324,12 @@ class flat_iterator {
 
  public:
   using iterator_concept = std::random_access_iterator_tag;
-  using iterator_category = std::input_iterator_tag;
+  using iterator_category = std::random_access_iterator_tag;
   using value_type = entry_reference<K, V>;
   using difference_type = std::ptrdiff_t;
   using pointer = entry_pointer<value_type>;
-  using reference = value_type;
+  using reference = const value_type&;
+  using situ_stash = entry_stash<value_type>;
 
   flat_iterator() noexcept = default;
   explicit flat_iterator(entry* at) noexcept : at_(at) {}
@@ -349,9 +337,11 @@ class flat_iterator {
     return flat_iterator<K, const V>(at_);
   }
 
-  reference operator*() const noexcept { return {at_->first, at_->second}; }
-  pointer operator->() const noexcept { return pointer(**this); }
-  reference operator[](difference_type step) const noexcept { return *(*this + step); }
+  reference operator*() const& noexcept { return stash_.put({at_->first, at_->second}); }
+  value_type operator*() const&& noexcept { return {at_->first, at_->second}; }
+  pointer operator->() const noexcept { return pointer({at_->first, at_->second}); }
+  reference operator[](difference_type step) const& noexcept { return stash_.put(*(*this + step)); }
+  value_type operator[](difference_type step) const&& noexcept { return *(*this + step); }
   flat_iterator& operator++() noexcept { return *this += 1; }
   flat_iterator operator++(int) noexcept { return flat_iterator(at_++); }
   flat_iterator& operator--() noexcept { return *this -= 1; }
@@ -375,6 +365,7 @@ class flat_iterator {
 
  private:
   entry* at_ = nullptr;
+  situ_stash stash_;
 };
 
 }  // namespace region_detail

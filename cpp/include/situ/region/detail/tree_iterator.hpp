@@ -9,21 +9,20 @@
 
 namespace situ::region_detail {
 
-/// Iterates over the slots of a tree in the order of their keys, in both directions. `Reference` is
-/// constructed from a slot.
+/// Iterates over the slots of a tree in the order of their keys, in both directions. `Reference` is a
+/// reference to a slot, or a pair of references, which the iterator keeps.
 template <class Tree, class Reference>
-class tree_iterator {
+class tree_iterator : public slot_reference<Reference> {
   using slot_type = typename Tree::slot_type;
 
  public:
   using iterator_concept = std::bidirectional_iterator_tag;
-  using iterator_category = std::conditional_t<std::is_reference_v<Reference>,
-                                               std::bidirectional_iterator_tag, std::input_iterator_tag>;
+  using iterator_category = std::bidirectional_iterator_tag;
   using value_type = std::remove_cvref_t<Reference>;
   using difference_type = std::ptrdiff_t;
   using pointer =
       std::conditional_t<std::is_reference_v<Reference>, const value_type*, entry_pointer<Reference>>;
-  using reference = Reference;
+  using reference = typename slot_reference<Reference>::reference;
 
   tree_iterator() noexcept = default;
   tree_iterator(const Tree& tree, typename Tree::position at) noexcept : tree_(&tree), at_(at) {}
@@ -33,20 +32,9 @@ class tree_iterator {
       tree_iterator(const tree_iterator<Tree, Other>& other)
   noexcept : tree_(other.tree_), at_(other.at_) {}
 
-  [[nodiscard]] Reference operator*() const noexcept {
-    if constexpr (std::is_reference_v<Reference>) {
-      return *at_.slot();
-    } else {
-      return {at_.slot()->first, at_.slot()->second};
-    }
-  }
-  [[nodiscard]] auto operator->() const noexcept {
-    if constexpr (std::is_reference_v<Reference>) {
-      return &**this;
-    } else {
-      return entry_pointer<Reference>(**this);
-    }
-  }
+  [[nodiscard]] reference operator*() const& noexcept { return this->to(*at_.slot()); }
+  [[nodiscard]] Reference operator*() const&& noexcept { return this->make(*at_.slot()); }
+  [[nodiscard]] auto operator->() const noexcept { return this->pointer_to(*at_.slot()); }
   tree_iterator& operator++() noexcept {
     at_ = tree_->next(at_);
     return *this;

@@ -8,9 +8,24 @@
 #include <numeric>
 #include <vector>
 
+#include "situ/region/detail/std_sort.hpp"
 #include "situ/region/detail/swap.hpp"
 
 namespace situ::region_detail {
+
+/// Sorts elements where they lie, without memory of the region. If a comparison throws, the order is
+/// unchanged.
+template <class T, class Compare, class Projection>
+void sort(T* first, std::size_t count, const Compare& compare, const Projection& projection) {
+  const T* const read = first;
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return static_cast<bool>(
+        std::invoke(compare, std::invoke(projection, read[a]), std::invoke(projection, read[b])));
+  });
+  arrange(first, order);
+}
 
 /// The reordering operations of `Vector`, a vector of a region. Elements move in place, so no memory of the
 /// region is needed. (std::sort would move them out of the region.)
@@ -29,14 +44,7 @@ class vector_order {
   /// throws, the order is unchanged. Takes slightly more than 4 bytes of the heap per element.
   template <class Compare = std::less<>, class Projection = std::identity>
   void sort(const Compare& compare = {}, const Projection& projection = {}) {
-    const T* const first = self().data();
-    std::vector<std::uint32_t> order(self().size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return static_cast<bool>(
-          std::invoke(compare, std::invoke(projection, first[a]), std::invoke(projection, first[b])));
-    });
-    arrange(self().data(), order);
+    region_detail::sort(self().data(), self().size(), compare, projection);
   }
   void reverse() noexcept {
     if (self().empty()) return;
