@@ -4,6 +4,7 @@
 //
 //   region.hpp movable.hpp policy.hpp convert.hpp error.hpp   the types that users hold, and their errors
 //   to_std.hpp   copies as types of the standard library
+//   print.hpp    readable text; format.hpp, which users include, is the same for std::format and fmt
 //   sort.hpp     sorts elements that cannot leave the region
 //   containers/  string, vector, optional, unique, shared, weak, union, and the maps and sets
 //   memory/      the allocator, compaction in place, and the address windows in which regions grow
@@ -28,6 +29,7 @@
 #include "situ/region/convert.hpp"
 #include "situ/region/movable.hpp"
 #include "situ/region/policy.hpp"
+#include "situ/region/print.hpp"
 #include "situ/region/region.hpp"
 #include "situ/region/sort.hpp"
 #include "situ/region/to_std.hpp"

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstddef>
+#include <map>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -17,13 +18,19 @@ namespace detail {
 /// Longer sequences are cut: the first elements are printed, and the number of the rest.
 inline constexpr std::size_t printed_elements = 64;
 
+/// How values of other headers are printed. A specialization has `static void print(printer&, const T&)`.
+template <class T>
+struct printing;
+
 class printer {
  public:
   explicit printer(std::ostream& out) : out_(out) {}
 
   template <class T>
   void print(const T& value) {
-    if constexpr (std::is_same_v<T, bool>) {
+    if constexpr (requires(printer & by) { printing<T>::print(by, value); }) {
+      printing<T>::print(*this, value);
+    } else if constexpr (std::is_same_v<T, bool>) {
       out_ << (value ? "true" : "false");
     } else if constexpr (std::is_same_v<T, char>) {
       print_text(std::string_view(&value, 1), '\'');
@@ -70,12 +77,22 @@ class printer {
     }
   }
 
- private:
+  [[nodiscard]] std::ostream& out() noexcept { return out_; }
+  /// How many values within each other `printing` is in, and the numbers of values with several links.
+  [[nodiscard]] std::size_t& depth() noexcept { return depth_; }
+  [[nodiscard]] std::map<const void*, std::size_t>& numbers() noexcept { return numbers_; }
   template <class T>
   void print_member(std::string_view name, const T& value) {
     out_ << name << ": ";
     print(value);
   }
+  void print_text(std::string_view text, char quote) {
+    out_ << quote;
+    for (const char c : text) print_unit(static_cast<unsigned char>(c), quote);
+    out_ << quote;
+  }
+
+ private:
   template <class T>
   void print_number(T value) {
     char text[64];
@@ -110,11 +127,6 @@ class printer {
     }
     out_ << "}";
   }
-  void print_text(std::string_view text, char quote) {
-    out_ << quote;
-    for (const char c : text) print_unit(static_cast<unsigned char>(c), quote);
-    out_ << quote;
-  }
   void print_wide(std::u16string_view text) {
     out_ << '"';
     for (const char16_t c : text) {
@@ -143,6 +155,8 @@ class printer {
   static char hex(unsigned value) { return "0123456789abcdef"[value & 0xFU]; }
 
   std::ostream& out_;
+  std::size_t depth_ = 0;
+  std::map<const void*, std::size_t> numbers_;
 };
 
 }  // namespace detail

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iosfwd>
 #include <memory>
 #include <ranges>
 #include <string_view>
@@ -443,6 +444,10 @@ template <class Operation>
   }
 }
 
+/// Prints a value; see print.hpp.
+template <class T>
+std::ostream& print(std::ostream& out, const T& value);
+
 }  // namespace region_detail
 
 template <class T>
@@ -483,7 +488,8 @@ void swap(T& a, T& b);
   SITU_REGION(Type, __VA_ARGS__)
 
 // Structs with bases, and structs that contain them, are not of standard layout. The offsets of their members
-// are known nevertheless, and checked. `swap` is found in the namespace of the struct.
+// are known nevertheless, and checked. `swap` and `<<` are found in the namespace of the struct. An `<<` of
+// the struct's own, which is no template, is preferred.
 #define SITU_REGION_AS(Type, ...)                                                                        \
   _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"")                \
       [[maybe_unused]] constexpr ::std::string_view                                                      \
@@ -494,6 +500,10 @@ void swap(T& a, T& b);
   template <::std::same_as<Type> SituType>                                                               \
   requires ::situ::region_detail::has_links<SituType>                                                    \
   void swap(SituType& a, SituType& b) { ::situ::swap(a, b); }                                            \
+  template <::std::same_as<Type> SituType>                                                               \
+  ::std::ostream& operator<<(::std::ostream& out, const SituType& value) {                               \
+    return ::situ::region_detail::print(out, value);                                                     \
+  }                                                                                                      \
   _Pragma("GCC diagnostic pop") static_assert(                                                           \
       ::situ::region_detail::members_fit<Type>(),                                                        \
       "SITU_REGION names all members of " #Type                                                          \
