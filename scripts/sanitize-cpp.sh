@@ -14,7 +14,7 @@ else
   compiler=c++
 fi
 built=build/sanitize/cpp-$(basename "$compiler")
-programs=(test_containers test_region test_no_exceptions)
+programs=(test_containers test_region test_region_poison test_no_exceptions)
 corpora=(fuzz_region_image fuzz_region_program)
 echo "==> C++ with $compiler, AddressSanitizer and UndefinedBehaviorSanitizer"
 cmake -S cpp -B "$built" -G Ninja -DSITU_SANITIZE=ON -DSITU_BUS=OFF -DSITU_EXAMPLES=OFF -DCMAKE_CXX_COMPILER="$compiler" \

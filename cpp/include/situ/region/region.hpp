@@ -260,7 +260,10 @@ class region {
     std::swap(window_, other.window_);
     return *this;
   }
-  ~region() { leave_window(); }
+  ~region() {
+    if (window_.begin == nullptr) region_detail::unpoison(header_, window_.size);  // the buffer may be gone
+    leave_window();
+  }
 
   /// Returns a region that starts as a copy of an image, canonical or live. The image is checked first. No
   /// data is decoded.
@@ -349,11 +352,13 @@ class region {
     const region_detail::room in = room_in(buffer);
     const std::uint32_t size = header_->size;
     if (in.capacity < size) return false;
+    region_detail::unpoison_all(header_);
     std::memset(in.state, 0, region_detail::state_size(in.capacity));
     std::memcpy(in.state, static_cast<const void*>(region_detail::own_state(header_)),
                 region_detail::state_size(size));
     std::memcpy(buffer.data(), header_, size);
     leave_window();
+    window_.size = in.capacity;
     header_ = reinterpret_cast<region_detail::header*>(buffer.data());
     header_->capacity = static_cast<std::uint32_t>(in.capacity);
     header_->state = static_cast<std::int32_t>(in.state - image());
@@ -368,6 +373,7 @@ class region {
     assert(buffer.data() == image() && "the region lies elsewhere");
     const region_detail::room in = room_in(buffer);
     if (in.capacity <= header_->capacity) return false;
+    if (window_.begin == nullptr) window_.size = in.capacity;
     // The state moves to the new end, which may overlap its old place.
     const std::size_t known = region_detail::state_size(header_->size);
     std::memmove(in.state, static_cast<const void*>(region_detail::own_state(header_)), known);
@@ -388,6 +394,7 @@ class region {
 
   /// Returns the live image: the region in its present state.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+    region_detail::unpoison_all(header_);
     return {reinterpret_cast<const std::byte*>(header_), size()};
   }
   /// Returns the canonical image: equal values have equal bytes.
@@ -419,6 +426,7 @@ class region {
   /// Releases free memory at the end: blocks kept for reuse become free, and the image ends after the last
   /// block in use.
   void trim() noexcept {
+    region_detail::unpoison_all(header_);
     region_detail::flush_caches(header_, region_detail::own_state(header_));
     region_detail::shrink_end(header_, region_detail::own_state(header_));
   }
@@ -452,6 +460,7 @@ class region {
   void preallocate(std::size_t more) noexcept {
     std::byte* const end = image() + header_->size;
     const std::size_t room = std::min<std::size_t>(more, header_->capacity - header_->size);
+    region_detail::unpoison(end, room);
     for (std::size_t at = 0; at < room; at += 4096) {
       volatile std::byte* const page = end + at;
       *page = *page;
@@ -494,6 +503,7 @@ class region {
   /// Gives the window back, if the region lies in one.
   void leave_window() noexcept {
     if (window_.begin == nullptr) return;
+    region_detail::unpoison_all(header_);
     const region_detail::state* s = region_detail::own_state(header_);
     const std::uint32_t used = std::max(header_->size, s->clean_from);
     // The next region overwrites the state itself in any case.
@@ -515,6 +525,7 @@ class region {
   [[nodiscard]] region_detail::room open_buffer(std::span<std::byte> buffer) noexcept {
     const region_detail::room in = room_in(buffer);
     if (in.capacity != 0) header_ = reinterpret_cast<region_detail::header*>(buffer.data());
+    window_.size = in.capacity;
     return in;
   }
   void begin(const region_detail::room& in, const region_options& options) {
@@ -536,6 +547,7 @@ class region {
   /// Replaces the value with a canonical image of the same type.
   void assign_image(std::span<const std::byte> canonical_image) noexcept {
     const region_options same = options();
+    region_detail::unpoison_all(header_);
     region_detail::state* s = region_detail::own_state(header_);
     const std::uint32_t before = header_->size;
     region_detail::room in{header_->capacity, reinterpret_cast<std::byte*>(s),
@@ -553,6 +565,7 @@ class region {
   }
 
   region_detail::header* header_ = nullptr;
+  /// Of a region in a buffer, only the size: the most bytes that the image can have.
   region_detail::address_window window_{};
 };
 

@@ -106,6 +106,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   template <class... Args>
   [[nodiscard]] T* try_emplace_back(const Args&... args) {
     if (len_ < cap_) [[likely]] {
+      const access open(*this);
       region_detail::unfinished<T> made(region(), data() + len_);
       if (!region_detail::store_all(*made, args...)) return nullptr;
       ++len_;
@@ -124,6 +125,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     if constexpr (region_detail::is_dense<T>) {
       const std::uint32_t count = len_;
       if (count < cap_) [[likely]] {
+        const access open(*this);
         std::memcpy(static_cast<void*>(data() + count), static_cast<const void*>(&value), sizeof(T));
         len_ = count + 1;
         return true;
@@ -142,6 +144,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     return try_emplace_back(value) != nullptr;
   }
   void pop_back() noexcept {
+    const access open(*this);
     const std::uint32_t count = len_ - 1;
     T* const last = data() + count;
     region_detail::release(*last);
@@ -158,6 +161,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     const auto index = static_cast<size_type>(position - begin());
     if constexpr (!region_detail::has_links<T>) {
       if (len_ < cap_) [[likely]] {
+        const access open(*this);
         // Made outside the vector, because the arguments may be part of the vector. This needs no memory.
         alignas(T) std::byte kept[sizeof(T)]{};
         static_cast<void>(region_detail::store_all(*region_detail::begin<T>(nullptr, kept), args...));
@@ -210,6 +214,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   /// changes nothing if there is no room.
   template <std::ranges::forward_range R>
   [[nodiscard]] bool try_insert_range(const_iterator position, R&& range) {
+    const access open(*this);
     const auto index = static_cast<size_type>(position - begin());
     const auto count = static_cast<size_type>(std::ranges::distance(range));
     if (count > max_elements - len_) return region_detail::refuse_size(region());
@@ -236,6 +241,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     insert_range(end(), range);
   }
   iterator erase(const_iterator position) noexcept {
+    const access open(*this);
     T* const at = begin() + (position - begin());
     region_detail::release(*at);
     T* const last = data() + --len_;
@@ -244,6 +250,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     return at;
   }
   iterator erase(const_iterator first, const_iterator last) noexcept {
+    const access open(*this);
     T* const from = begin() + (first - begin());
     T* const to = begin() + (last - begin());
     for (T* each = from; each != to; ++each) region_detail::release(*each);
@@ -256,6 +263,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   /// Erases the elements for which `is_gone` is true, and returns their number; see `erase_if`.
   template <class Predicate>
   size_type situ_erase_if(const Predicate& is_gone) {
+    const access open(*this);
     // Closes the gap even if the predicate throws, so that no element lies in two places.
     struct closing {
       region_vector& vector;
@@ -280,12 +288,14 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     return gap.from - gap.to;
   }
   void clear() noexcept {
+    const access open(*this);
     for (T& each : *this) region_detail::release(each);
     discard(data(), len_);
     len_ = 0;
   }
 
   [[nodiscard]] bool try_resize(size_type count) {
+    const access open(*this);
     if (count < len_) {
       erase(begin() + count, end());
       return true;
@@ -311,13 +321,17 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   void resize(size_type count) {
     if (!try_resize(count)) region_detail::in_larger(region(), [&] { return this->try_resize(count); });
   }
-  [[nodiscard]] bool try_reserve(size_type count) { return count <= cap_ || change_capacity(count); }
+  [[nodiscard]] bool try_reserve(size_type count) {
+    const access open(*this);
+    return count <= cap_ || change_capacity(count);
+  }
   void reserve(size_type count) {
     if (!try_reserve(count)) region_detail::in_larger(region(), [&] { return this->try_reserve(count); });
   }
   /// Gives unused memory back to the region.
   void shrink_to_fit() noexcept {
     if (len_ == cap_) return;
+    const access open(*this);
     region_detail::shorten(region(), data(), bytes(cap_), bytes(len_));
     cap_ = len_;
     if (cap_ == 0) data_ = 0;
@@ -330,6 +344,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     if constexpr (std::is_same_v<std::remove_cvref_t<R>, region_vector>) {
       if (&range == this) return true;
     }
+    const access open(*this);
     if constexpr (!region_detail::has_links<T> && std::ranges::contiguous_range<R> &&
                   std::ranges::sized_range<R> && std::is_same_v<std::ranges::range_value_t<R>, T>) {
       const auto count = static_cast<size_type>(std::ranges::size(range));
@@ -424,6 +439,17 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   [[nodiscard]] bool situ_store(R&& range) {
     return try_assign_range(range);
   }
+  /// Marks the unused capacity, or removes the mark; see memory/poison.hpp.
+  void situ_mark_unused(bool marked) noexcept {
+    if (data_ == 0) return;
+    const auto used = static_cast<std::size_t>(bytes(len_));
+    const std::size_t unused = region_detail::in_granules(bytes(cap_)) - used;
+    if (marked) {
+      region_detail::poison(region_detail::bytes_of(data()) + used, unused);
+    } else {
+      region_detail::unpoison(region_detail::bytes_of(data()) + used, unused);
+    }
+  }
   [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
   template <class Writer>
   void situ_write(Writer& writer, std::uint32_t at) const {
@@ -466,6 +492,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   }
 
  private:
+  using access = region_detail::capacity_access<region_vector>;
+
   /// The number of elements that fit into the largest region.
   static constexpr std::uint64_t max_elements = region_detail::max_size / sizeof(T);
   static std::uint64_t bytes(std::uint64_t count) noexcept { return count * sizeof(T); }
@@ -562,6 +590,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   /// The arguments may be part of an element that moves below. The new element is therefore made first.
   template <class... Args>
   [[nodiscard, gnu::noinline]] T* grow_and_emplace(const Args&... args) {
+    const access open(*this);
     const std::uint64_t capacity =
         region_detail::next_capacity(region(), cap_, std::uint64_t{len_} + 1, sizeof(T));
     if (capacity <= max_elements) [[likely]] {

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "situ/region/image/format.hpp"
+#include "situ/region/memory/poison.hpp"
 #include "situ/region/memory/reached.hpp"
 
 namespace situ::region_detail {
@@ -178,6 +179,7 @@ inline std::uint32_t take_end(header* h, state* s, std::uint32_t count, std::uin
   if ((h->capacity - h->size) / granule < count) return 0;
   const std::uint32_t from = h->size / granule;
   const std::uint32_t to = h->size + count * granule;
+  unpoison(bytes_of(h) + h->size, std::size_t{count} * granule);
   if (h->size + written < s->clean_from) {
     std::memset(bytes_of(h) + h->size + written, 0, std::min(to, s->clean_from) - (h->size + written));
   }
@@ -355,6 +357,7 @@ inline void* allocate_for(const void* place, header* h, std::uint64_t bytes,
   if (s->marks != 0) [[unlikely]]
     reached_marks::taken(h, s->marks, place, from, count);
   std::byte* block = bytes_of(h) + std::size_t{from} * granule;
+  unpoison(block, std::size_t{count} * granule);
   if (reused && !s->zero_on_free) std::memset(block + written, 0, std::size_t{count} * granule - written);
   return block;
 }
@@ -381,7 +384,9 @@ inline void deallocate(header* h, void* block, std::uint64_t bytes) noexcept {
   state* s = state_of(h);
   if (s == nullptr) return;
   const auto count = static_cast<std::uint32_t>(in_granules(bytes) / granule);
+  unpoison(block, std::size_t{count} * granule);
   if (s->zero_on_free) std::memset(block, 0, std::size_t{count} * granule);
+  poison(block, std::size_t{count} * granule);
   const auto from = static_cast<std::uint32_t>(bytes_of(block) - bytes_of(h)) / granule;
   if (s->allocator != 0) [[unlikely]]
     return freed_otherwise(h, s, from, count);
@@ -407,6 +412,7 @@ inline bool extend(header* h, void* block, std::uint64_t old_bytes, std::uint64_
   if (to > end && take_end(h, s, to - end, 0) == 0) return false;
   mark_bits<false>(s->bits(), from, inside);
   s->free_granules -= inside;
+  unpoison(bytes_of(h) + std::size_t{from} * granule, std::size_t{inside} * granule);
   if (s->marks != 0) [[unlikely]]
     reached_marks::taken(h, s->marks, block, from, to - from);
   if (!s->zero_on_free)
@@ -444,6 +450,15 @@ template <class Take>
     if (take(wanted)) return true;
     if (wanted <= min_count) return false;
     wanted = min_count + (wanted - min_count) / 2;
+  }
+}
+
+/// Removes the marks of all unused memory; see poison.hpp.
+inline void unpoison_all(header* h) noexcept {
+  if constexpr (poisons) {
+    const state* const s = h == nullptr ? nullptr : state_of(h);
+    // Blocks at the end that were freed lie beyond the image.
+    if (s != nullptr) unpoison(h, std::max(h->size, s->clean_from));
   }
 }
 

@@ -175,6 +175,7 @@ void compact_in_place(header* h, T& root) noexcept {
   const compacted_places places(s->bits(), (h->size / granule + 63) / 64);
   if (!version_table<T>().empty()) h->versions = places.of(h->versions);
   compaction_walk(h, &places).whole(root);
+  unpoison_all(h);
   close_gaps(h, s);
 }
 
