@@ -53,6 +53,26 @@ pub enum ShareError {
 
 situ_layout::debug_as_text!(ShareError);
 
+/// A value cannot be moved to another place.
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum MoveError {
+    /// The two places lie in two regions.
+    #[error("a value cannot be moved to another region; copy it")]
+    OtherRegion,
+    /// There is no value to move.
+    #[error("there is no value to move")]
+    Nothing,
+    /// The new place lies in the value.
+    #[error("the new place lies in the value that would move there")]
+    Inside,
+    /// The region is full.
+    #[error(transparent)]
+    Full(#[from] Full),
+}
+
+situ_layout::debug_as_text!(MoveError);
+
 /// An image cannot be adopted into the memory of a backing.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]

@@ -15,6 +15,7 @@
 //! | `region` | a value with its memory and its images |
 //! | `dynamic` | regions of types that are known only when the program runs |
 //! | `convert` | conversion between regions and messages of the other storages |
+//! | `whole` | regions and packed values, printed and compared |
 //! | `members` | structs: their fields, and what is done with all of them |
 //! | `macros` | the macros that describe hand-written types |
 
@@ -30,6 +31,7 @@ mod memory;
 mod packed;
 mod region;
 mod value;
+mod whole;
 
 #[doc(hidden)]
 pub use situ_layout as layout;
@@ -39,6 +41,7 @@ pub use containers::composite_key::{hash_part, hash_parts, put_parts};
 pub use containers::engine::{Engine, Reserve};
 pub use containers::entries::{Entries, EntryMut};
 pub use containers::hash::{HashMap, HashSet};
+pub use containers::iterate::{Elements, Keys, KeysAndValues};
 pub use containers::key::{Entry, Key};
 pub use containers::keyed::{Map, Set};
 pub use containers::maybe::{Maybe, Unique};
@@ -50,15 +53,15 @@ pub use containers::union::Discriminator;
 #[doc(hidden)]
 pub use containers::union::{
     CaseVisitor, Selected, Union, union_begin, union_begin_at, union_case, union_check, union_discriminator,
-    union_layout, union_line, union_member, union_member_mut, union_moved, union_release, union_renew,
-    union_select, union_slide, union_write,
+    union_equals, union_layout, union_line, union_member, union_member_mut, union_moved, union_release,
+    union_renew, union_select, union_show, union_slide, union_write,
 };
 pub use containers::vector::Vector;
 pub use containers::weak::Weak;
 #[doc(hidden)]
 pub use convert::read::read_region;
 pub use convert::{Copied, Holds, KeyOf, LoadInto, Maps, StoreError, StoreFrom};
-pub use error::{AdoptError, BufferError, Full, ShareError};
+pub use error::{AdoptError, BufferError, Full, MoveError, ShareError};
 pub use image::check::Check;
 pub use image::lines::{Facts, Lines};
 #[doc(hidden)]
@@ -85,12 +88,21 @@ pub use region::checked_root;
 pub use region::{Region, pack, view};
 pub use situ_layout::{Invalid, InvalidPlace, InvalidProblem};
 pub use value::assign::Assign;
+#[doc(hidden)]
+pub use value::equal::plain_equals;
+#[doc(hidden)]
+pub use value::equal_walk::Equal;
 pub use value::handle::{Mut, Ref};
 #[doc(hidden)]
 pub use value::layout::{Field, Member, PackedUnion, StructLayout};
+pub use value::moving::Moving;
 pub use value::plain::Plain;
 #[doc(hidden)]
 pub use value::plain::{plain_values, put_plain};
 pub use value::scalar::{Bool, Char};
+#[doc(hidden)]
+pub use value::show::show_plain;
+#[doc(hidden)]
+pub use value::show_walk::ShowWalk;
 pub use value::stored::Stored;
 pub use value::stored::{layout_hash, layout_text};

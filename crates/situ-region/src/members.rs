@@ -4,6 +4,7 @@
 //! are visitors of these members.
 
 use std::convert::Infallible;
+use std::fmt;
 
 use situ_layout::{Invalid, Message};
 
@@ -17,9 +18,12 @@ use crate::memory::blocks::MemoryMut;
 use crate::memory::slide::Slide;
 use crate::packed::handle::Packed;
 use crate::packed::unpack::Unpacker;
+use crate::value::equal_walk::Equal;
 use crate::value::handle::Ref;
 use crate::value::layout::{Field, PackedPlaces, StructLayout};
 use crate::value::plain::Plain;
+use crate::value::show::Shown;
+use crate::value::show_walk::{ShowWalk, short};
 use crate::value::stored::Stored;
 
 /// A type that lies in regions and can be published: the region form of a generated structure.
@@ -343,6 +347,32 @@ impl MemberVisitor for Unpack<'_, '_, '_> {
     }
 }
 
+/// Prints the members of a struct.
+struct ShowMembers<'r, 'w, 'd, 'f>(&'w ShowWalk<'r>, u32, fmt::DebugStruct<'d, 'f>);
+impl MemberVisitor for ShowMembers<'_, '_, '_, '_> {
+    type Error = Infallible;
+    fn member<T: Stored>(&mut self, field: Field<T>) -> Result<(), Infallible> {
+        self.2.field(field.name, &Shown::<T>::new(self.0, self.1 + field.offset));
+        Ok(())
+    }
+}
+
+/// Compares the members of two structs.
+struct EqualMembers<'e, 'a, 'b> {
+    equal: &'e mut Equal<'a, 'b>,
+    a: u32,
+    b: u32,
+    so_far: bool,
+}
+
+impl MemberVisitor for EqualMembers<'_, '_, '_> {
+    type Error = Infallible;
+    fn member<T: Stored>(&mut self, field: Field<T>) -> Result<(), Infallible> {
+        self.so_far = self.so_far && T::equals(self.equal, self.a + field.offset, self.b + field.offset);
+        Ok(())
+    }
+}
+
 /// Visits all members of `S`.
 #[inline(always)]
 fn visit<S: Struct>(mut visitor: impl MemberVisitor<Error = Infallible>) {
@@ -397,6 +427,18 @@ impl<S: Struct> Stored for S {
 
     fn slide(slide: &mut Slide<'_>, at: u32) {
         visit::<S>(Slid(slide, at));
+    }
+
+    fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut members = ShowMembers(walk, at, f.debug_struct(short(S::NAME)));
+        let Ok(()) = S::visit_members(&mut members);
+        members.2.finish()
+    }
+
+    fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+        let mut members = EqualMembers { equal, a, b, so_far: true };
+        let Ok(()) = S::visit_members(&mut members);
+        members.so_far
     }
 
     fn release(memory: MemoryMut<'_>, at: u32) {

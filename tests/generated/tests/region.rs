@@ -262,6 +262,29 @@ fn values_without_storage_are_set_as_a_whole() {
 }
 
 #[test]
+fn values_are_printed_and_compared_by_member() {
+    let r = Region::<PantryRegion>::of(&pantry(), &[]).unwrap();
+    let text = format!("{:?}", r.root());
+    for part in [
+        "Pantry { flag: false, small: 3, letter: b'q', ",
+        "colour: RED",
+        "marks: RARE",
+        "flagged: Flagged { on: true, letter: b'f', count: 9 }",
+        "colours: [BLUE, ",
+        "by_colour: {RED: 1, BLUE: 2}",
+        "linked: Some(Inner { text: \"far away\", numbers: [8, 9] })",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert_eq!(format!("{:?}", r.root().colour()), format!("{:?}", Colour::RED));
+    let mut other = Region::<PantryRegion>::of(&pantry(), &[]).unwrap();
+    assert!(r == other && other.root().words() == ["x", "a word of many letters"]);
+    assert!(other.root().colour() == Colour::RED && other.root().set_of_words() == r.root().set_of_words());
+    other.root_mut().linked().get_mut().unwrap().numbers().as_mut_slice()[1] = 0;
+    assert!(r != other);
+}
+
+#[test]
 fn bounded_members_are_named_as_the_schema_does() {
     let mut r = Region::<BoundedRegion>::new();
     r.root_mut().samples().push(3_u16).unwrap();

@@ -1179,6 +1179,14 @@ pub mod test {
             ::core::result::Result::Ok(())
         }
 
+        fn show(
+            walk: &crate::messages::situ::region::ShowWalk<'_>,
+            at: u32,
+            f: &mut ::core::fmt::Formatter<'_>,
+        ) -> ::core::fmt::Result {
+            crate::messages::situ::region::show_plain::<Self>(walk, at, f)
+        }
+
         fn begin(memory: crate::messages::situ::region::MemoryMut<'_>, at: u32) {
             let default = <Self as ::core::default::Default>::default();
             crate::messages::situ::region::put_plain(memory, at, &[default]);
@@ -1410,6 +1418,14 @@ pub mod test {
             _: u32,
         ) -> ::core::result::Result<(), crate::messages::situ::region::Invalid> {
             ::core::result::Result::Ok(())
+        }
+
+        fn show(
+            walk: &crate::messages::situ::region::ShowWalk<'_>,
+            at: u32,
+            f: &mut ::core::fmt::Formatter<'_>,
+        ) -> ::core::fmt::Result {
+            crate::messages::situ::region::show_plain::<Self>(walk, at, f)
         }
     }
 
@@ -2342,6 +2358,18 @@ pub mod test {
                 from: u32,
             ) -> ::core::result::Result<(), crate::messages::situ::region::Full> {
                 crate::messages::situ::region::union_unpack::<Self>(unpacker, memory, at, from)
+            }
+
+            fn show(
+                walk: &crate::messages::situ::region::ShowWalk<'_>,
+                at: u32,
+                f: &mut ::core::fmt::Formatter<'_>,
+            ) -> ::core::fmt::Result {
+                crate::messages::situ::region::union_show::<Self>(walk, at, f)
+            }
+
+            fn equals(equal: &mut crate::messages::situ::region::Equal<'_, '_>, a: u32, b: u32) -> bool {
+                crate::messages::situ::region::union_equals::<Self>(equal, a, b)
             }
         }
 

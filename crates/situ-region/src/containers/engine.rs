@@ -8,6 +8,8 @@ use crate::error::Full;
 use crate::image::check::Check;
 use crate::image::writer::Writer;
 use crate::memory::blocks::{Memory, MemoryMut};
+use crate::memory::granule::{MAX_SIZE, ROOT};
+use crate::memory::options::Options;
 use crate::memory::slide::Slide;
 use crate::value::assign::Assign;
 use crate::value::handle::Ref;
@@ -47,6 +49,15 @@ pub trait Engine: 'static {
         Ok(())
     }
     fn remove<E: Stored, K: Key>(memory: MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool;
+    /// Removes the elements for which `is_kept` is false; calls it once for each, in their order. Returns
+    /// their number.
+    fn retain<E: Stored, K: Key>(
+        MemoryMut(memory): MemoryMut<'_>,
+        at: u32,
+        is_kept: &mut dyn FnMut(Ref<'_, E>) -> bool,
+    ) -> usize {
+        retain_in::<Self, E, K>(memory, at, is_kept)
+    }
     fn clear<E: Stored>(memory: MemoryMut<'_>, at: u32);
     fn slide<E: Stored, K: Key>(slide: &mut Slide<'_>, at: u32);
     fn release<E: Stored>(memory: MemoryMut<'_>, at: u32);
@@ -70,6 +81,32 @@ pub(crate) fn set_in<H: Engine + ?Sized, K: Key, V: Assign<X>, X>(
         H::remove::<Entry<K, V>, K>(MemoryMut(memory), at, key);
     }
     assigned
+}
+
+/// Removes the elements for which `is_kept` is false, one by one. Their keys are copied first.
+fn retain_in<H: Engine + ?Sized, E: Stored, K: Key>(
+    memory: &mut Memory,
+    at: u32,
+    is_kept: &mut dyn FnMut(Ref<'_, E>) -> bool,
+) -> usize {
+    let gone: Vec<u32> =
+        H::elements::<E>(memory.bytes(), at).filter(|element| !is_kept(*element)).map(Ref::at).collect();
+    let mut keys = Memory::on_heap(ROOT, Options { limit: MAX_SIZE, ..Options::default() });
+    if gone.is_empty() {
+        return 0;
+    }
+    // There is room for the keys, because they have it in their region with its other values.
+    let count = gone.len() as u32;
+    let copied = keys.allocate(u64::from(count) * u64::from(K::SIZE)).and_then(|block| {
+        let places = (0..count).map(move |i| block + i * K::SIZE);
+        places.clone().zip(gone).try_for_each(|(key, place)| {
+            K::begin(MemoryMut(&mut keys), key);
+            K::put(MemoryMut(&mut keys), key, K::view(memory.bytes(), place))
+        })?;
+        Ok(places)
+    });
+    let keys = copied.into_iter().flatten().map(|key| K::view(keys.bytes(), key));
+    keys.filter(|key| H::remove::<E, K>(MemoryMut(memory), at, *key)).count()
 }
 
 /// An engine that can reserve memory and release it.

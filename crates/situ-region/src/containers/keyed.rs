@@ -1,11 +1,13 @@
 //! Sets and maps, whether a sorted vector, a hash table or a tree holds their keys.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use situ_layout::Invalid;
 
 use crate::containers::engine::{Engine, Reserve};
 use crate::containers::key::{Entry, Key};
+use crate::containers::keyed_whole::{equal_maps, equal_sets, show_map, show_set};
 use crate::containers::vector;
 use crate::error::Full;
 use crate::image::check::Check;
@@ -17,8 +19,10 @@ use crate::packed::keyed as packed_keyed;
 use crate::packed::keyed::NoValue;
 use crate::packed::unpack::Unpacker;
 use crate::value::assign::Assign;
+use crate::value::equal_walk::Equal;
 use crate::value::handle::{Mut, Ref};
 use crate::value::layout::LINK;
+use crate::value::show_walk::ShowWalk;
 use crate::value::stored::Stored;
 
 /// A set within a region. The type is only a name; see the methods of [`Ref`] and [`Mut`].
@@ -28,7 +32,7 @@ pub struct Set<K, H>(PhantomData<(K, H)>);
 pub struct Map<K, V, H>(PhantomData<(K, V, H)>);
 
 macro_rules! keyed {
-    ($name:ident<$($parameter:ident),*>, $element:ty, $value:ty, $kind:literal) => {
+    ($name:ident<$($parameter:ident),*>, $element:ty, $value:ty, $kind:literal, $show:ident, $equal:ident) => {
         impl<$($parameter: Stored,)* H: Engine> Stored for $name<$($parameter,)* H> where K: Key {
             const SIZE: u32 = 16;
             const ALIGN: u32 = 4;
@@ -85,6 +89,12 @@ macro_rules! keyed {
                 from: u32,
             ) -> Result<(), Full> {
                 packed_keyed::unpack::<H, K, $value>(unpacker, memory, at, from)
+            }
+            fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                $show::<$($parameter,)* H>(walk, at, f)
+            }
+            fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+                $equal::<$($parameter,)* H>(equal, a, b)
             }
         }
 
@@ -152,8 +162,8 @@ macro_rules! keyed {
     };
 }
 
-keyed!(Set<K>, K, NoValue, 0);
-keyed!(Map<K, V>, Entry<K, V>, V, 1);
+keyed!(Set<K>, K, NoValue, 0, show_set, equal_sets);
+keyed!(Map<K, V>, Entry<K, V>, V, 1, show_map, equal_maps);
 
 impl<'r, K: Key, H: Engine> Ref<'r, Set<K, H>> {
     /// The keys: ascending; those of a hash set in the order of insertion, until one is removed.

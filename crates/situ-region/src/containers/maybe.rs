@@ -1,6 +1,7 @@
 //! A value within a region that may be absent, in place; and a link that owns a value elsewhere in the
 //! region.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use situ_layout::Invalid;
@@ -17,8 +18,11 @@ use crate::packed::handle::Packed;
 use crate::packed::links::{self, Optional};
 use crate::packed::unpack::Unpacker;
 use crate::value::assign::Assign;
+use crate::value::equal_walk::{Equal, EqualBehind};
 use crate::value::handle::{Mut, Ref};
 use crate::value::layout::LINK;
+use crate::value::show::{Shown, show_link};
+use crate::value::show_walk::ShowWalk;
 use crate::value::stored::{Stored, fixed};
 
 /// A value or none, in place. The type is only a name; see the methods of [`Ref`] and [`Mut`].
@@ -122,6 +126,18 @@ impl<T: Stored> Stored for Maybe<T> {
             end += T::SIZE;
         }
         check.zero(end, at + Self::SIZE)
+    }
+    fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if walk.image()[at as usize] == 0 {
+            return f.write_str("None");
+        }
+        f.debug_tuple("Some").field(&Shown::<T>::new(walk, at + Self::VALUE)).finish()
+    }
+    fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+        match (equal.a()[a as usize] != 0, equal.b()[b as usize] != 0) {
+            (true, true) => T::equals(equal, a + Self::VALUE, b + Self::VALUE),
+            (ours, theirs) => ours == theirs,
+        }
     }
 }
 
@@ -270,6 +286,17 @@ impl<T: Stored> Stored for Unique<T> {
         let block = check.claim(at, bytes, bytes)?;
         check.behind::<One<T>>(at, [block, 0, 0])
     }
+    fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = target(walk.image(), at);
+        show_link::<T>(walk, Some(value).filter(|value| *value != at), f)
+    }
+    fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+        let [ours, theirs] = [target(equal.a(), a), target(equal.b(), b)];
+        match (ours != a, theirs != b) {
+            (true, true) => equal.behind::<One<T>>([ours, theirs, 0]),
+            (ours, theirs) => ours == theirs,
+        }
+    }
 }
 
 /// The value behind a unique or shared link, some bytes into its block.
@@ -287,6 +314,12 @@ impl<T: Stored> CheckBehind for One<T> {
 impl<T: Stored> WriteBehind for One<T> {
     fn write(writer: &mut Writer<'_>, [from, to, _]: Place) {
         T::write(writer, from, to);
+    }
+}
+
+impl<T: Stored> EqualBehind for One<T> {
+    fn equals(equal: &mut Equal<'_, '_>, [a, b, _]: Place) -> bool {
+        T::equals(equal, a, b)
     }
 }
 

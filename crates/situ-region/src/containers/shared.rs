@@ -1,5 +1,6 @@
 //! Several links to one value, with a count of the links. Weak links to it are in `weak`.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use situ_layout::Invalid;
@@ -16,8 +17,11 @@ use crate::memory::slide::Slide;
 use crate::packed::handle::Packed;
 use crate::packed::links;
 use crate::packed::unpack::Unpacker;
+use crate::value::equal_walk::Equal;
 use crate::value::handle::{Mut, Ref};
 use crate::value::layout::LINK;
+use crate::value::show::show_shared;
+use crate::value::show_walk::ShowWalk;
 use crate::value::stored::Stored;
 
 /// A link to a value to which other links may lead as well, or to none. The value is released with its last
@@ -158,6 +162,20 @@ pub(crate) fn expire(memory: &mut Memory, block: u32, bytes: u64) {
     } else {
         memory.zero(block + 8, GRANULE - 8);
         memory.shorten(block, bytes, u64::from(GRANULE));
+    }
+    fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let block = target(walk.image(), at);
+        show_shared::<T>(walk, (block != at).then(|| block.wrapping_add(Self::VALUE)), f)
+    }
+    fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+        let [ours, theirs] = [target(equal.a(), a), target(equal.b(), b)];
+        match (ours != a, theirs != b) {
+            (true, true) => {
+                equal.are_joined(ours, theirs)
+                    || equal.behind::<One<T>>([ours + Self::VALUE, theirs + Self::VALUE, 0])
+            }
+            (ours, theirs) => ours == theirs,
+        }
     }
 }
 

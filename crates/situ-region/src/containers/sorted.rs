@@ -162,6 +162,29 @@ impl Engine for Sorted {
     fn remove<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool {
         remove::<_, K>(Of::<E>::TYPE, memory, at, key)
     }
+    fn retain<E: Stored, K: Key>(
+        MemoryMut(memory): MemoryMut<'_>,
+        at: u32,
+        is_kept: &mut dyn FnMut(Ref<'_, E>) -> bool,
+    ) -> usize {
+        let count = vector::len(memory.bytes(), at);
+        // Those to remove, as runs; the last one first, so that the others keep their indices.
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for (index, element) in (0..count).zip(Self::elements::<E>(memory.bytes(), at)) {
+            match (is_kept(element), runs.last_mut()) {
+                (true, _) => {}
+                (false, Some((_, end))) if *end == index => *end += 1,
+                (false, _) => runs.push((index, index + 1)),
+            }
+        }
+        let mut within = Mut::<Vector<E>>::new(memory, at);
+        let mut removed = 0;
+        for (from, to) in runs.into_iter().rev() {
+            vector::close(Of::<E>::TYPE, &mut within, from, to);
+            removed += (to - from) as usize;
+        }
+        removed
+    }
     fn clear<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         Mut::<Vector<E>>::new(memory, at).clear();
     }

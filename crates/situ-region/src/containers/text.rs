@@ -20,8 +20,10 @@ use crate::packed::handle::Packed;
 use crate::packed::text as packed_text;
 use crate::packed::unpack::Unpacker;
 use crate::value::assign::Assign;
+use crate::value::equal_walk::Equal;
 use crate::value::handle::{Mut, Ref};
 use crate::value::layout::LINK;
+use crate::value::show_walk::ShowWalk;
 use crate::value::stored::Stored;
 
 /// The longest text without a block.
@@ -281,6 +283,12 @@ impl Stored for Text {
         }
         check_short(check, at, len)
     }
+    fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(str_at(walk.image(), at), f)
+    }
+    fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+        bytes_at(equal.a(), a) == bytes_at(equal.b(), b)
+    }
 }
 
 /// Checks inline text.
@@ -412,12 +420,6 @@ impl fmt::Display for Ref<'_, Text> {
     }
 }
 
-impl fmt::Debug for Ref<'_, Text> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
-    }
-}
-
 impl PartialEq<str> for Ref<'_, Text> {
     fn eq(&self, other: &str) -> bool {
         self.as_str() == other
@@ -489,12 +491,6 @@ impl Deref for Packed<'_, Text> {
 impl fmt::Display for Packed<'_, Text> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_str().fmt(f)
-    }
-}
-
-impl fmt::Debug for Packed<'_, Text> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The implementation of unions; `region_union` describes them.
 
+use std::fmt;
+
 use situ_layout::{Invalid, visit};
 
 use crate::containers::key::Key;
@@ -8,10 +10,13 @@ use crate::image::lines::Lines;
 use crate::image::writer::Writer;
 use crate::memory::blocks::{Memory, MemoryMut};
 use crate::memory::slide::Slide;
+use crate::value::equal_walk::Equal;
 use crate::value::handle::{Mut, Ref};
 use crate::value::layout::{Field, Member, PackedUnion};
 use crate::value::plain::put;
 use crate::value::scalar::{Bool, Char};
+use crate::value::show::Shown;
+use crate::value::show_walk::{ShowWalk, short};
 use crate::value::stored::Stored;
 
 /// A type that can select a union's member: an integer, a character, a boolean or an enum.
@@ -311,4 +316,41 @@ pub fn union_member_mut<'a, U: Union, T: Stored>(
     index: u32,
 ) -> Option<Mut<'a, T>> {
     (U::case(union_discriminator(union.as_ref())) == index).then(|| union.part(U::VALUE))
+}
+
+/// Prints the selected case of a union at this offset.
+struct ShowCase<'r, 'w, 's, 'd, 'f>(&'w ShowWalk<'r>, u32, &'s mut fmt::DebugStruct<'d, 'f>);
+impl CaseVisitor for ShowCase<'_, '_, '_, '_, '_> {
+    type Output = ();
+    fn visit<T: Stored>(self, field: Field<T>) {
+        self.2.field(field.name, &Shown::<T>::new(self.0, self.1));
+    }
+}
+
+/// Prints a union: its discriminator, and the selected case.
+#[doc(hidden)]
+pub fn union_show<U: Union>(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let name = U::kind();
+    let mut to = f.debug_struct(short(&name));
+    to.field("discriminator", &Shown::<U::Discriminator>::new(walk, at));
+    U::visit_case(selected::<U>(walk.image(), at), ShowCase(walk, at + U::VALUE, &mut to));
+    to.finish()
+}
+
+/// Compares the values of two unions that select the same case.
+struct EqualCase<'e, 'a, 'b>(&'e mut Equal<'a, 'b>, u32, u32);
+
+impl CaseVisitor for EqualCase<'_, '_, '_> {
+    type Output = bool;
+    fn visit<T: Stored>(self, _: Field<T>) -> bool {
+        T::equals(self.0, self.1, self.2)
+    }
+}
+
+/// Whether two unions have the same discriminator and equal values.
+#[doc(hidden)]
+pub fn union_equals<U: Union>(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+    let [ours, theirs] = [selected::<U>(equal.a(), a), selected::<U>(equal.b(), b)];
+    union_case::<U>(ours) == union_case::<U>(theirs)
+        && U::visit_case(ours, EqualCase(equal, a + U::VALUE, b + U::VALUE)).unwrap_or(true)
 }

@@ -1,5 +1,6 @@
 //! Vectors within a region, and the operations on blocks of elements that sorted sets and maps share.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use situ_layout::Invalid;
@@ -18,9 +19,12 @@ use crate::packed::unpack::Unpacker;
 use crate::packed::vector as packed_vector;
 use crate::value::assign::Assign;
 use crate::value::element::{Element, Of, relocate};
+use crate::value::equal_walk::{Equal, EqualBehind};
 use crate::value::handle::{Mut, Ref, Values};
 use crate::value::layout::LINK;
 use crate::value::plain::{Plain, plain_slice, plain_slice_mut};
+use crate::value::show::Shown;
+use crate::value::show_walk::ShowWalk;
 use crate::value::stored::{Stored, fixed};
 
 /// A vector. The type is only a name; see the methods of [`Ref`] and [`Mut`].
@@ -242,6 +246,12 @@ impl<T: Stored> ReleaseBehind for Elements<T> {
     }
 }
 
+impl<T: Stored> EqualBehind for Elements<T> {
+    fn equals(equal: &mut Equal<'_, '_>, [a, b, count]: Place) -> bool {
+        T::all_equal(equal, a, b, count)
+    }
+}
+
 /// Releases the elements of a vector, and frees its block.
 pub(crate) fn release_elements<T: Element>(of: T, memory: &mut Memory, [block, count, cap]: Place) {
     for i in (0..count).filter(|_| of.has_links()) {
@@ -348,6 +358,23 @@ impl<T: Stored> Stored for Vector<T> {
         } else {
             check.elements::<T>(block, len)
         }
+    }
+    fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [link, count, _] = header(walk.image(), at);
+        if count == 0 {
+            return f.write_str("[]");
+        }
+        let elements = (0..count).map(|i| at.wrapping_add(link).wrapping_add(i.wrapping_mul(T::SIZE)));
+        walk.deeper(f, |f| f.debug_list().entries(elements.map(|at| Shown::<T>::new(walk, at))).finish())
+    }
+    fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+        let [ours, theirs] = [header(equal.a(), a), header(equal.b(), b)];
+        let count = ours[1];
+        count == theirs[1]
+            && (count == 0 || {
+                let place = [a.wrapping_add(ours[0]), b.wrapping_add(theirs[0]), count];
+                equal.behind::<Elements<T>>(place)
+            })
     }
 }
 

@@ -94,6 +94,17 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         (searched, search.shared.len())
     }
 
+    /// A walk over values of a valid image that searches a place in what they lead to. Each value is visited
+    /// as in a check, [`finish`](Self::finish) visits the rest, and [`has_found`](Self::has_found) tells the
+    /// result.
+    pub(crate) fn searching(image: &'a [u8], place: u32) -> Self {
+        Self { walks: true, sought: place, ..Self::new(image, &mut []) }
+    }
+
+    pub(crate) fn has_found(&self) -> bool {
+        self.found
+    }
+
     /// The shared values that were visited, and those that were known before.
     pub(crate) fn into_shared(self) -> BTreeMap<u32, Met> {
         self.shared

@@ -11,6 +11,8 @@ pub struct Lines {
     pub(crate) text: String,
     named: Vec<Named>,
     pub(crate) shares: bool,
+    /// Whether a struct or union was met once more, so that values may hold others of their type.
+    pub(crate) repeats: bool,
     /// The appendable structs found so far. The lines do not describe their members.
     pub(crate) versions: Option<Vec<Version>>,
 }
@@ -72,6 +74,8 @@ pub struct Facts {
     pub(crate) layout: u64,
     /// Whether its values have shared links.
     pub(crate) shares: bool,
+    /// Whether its values may hold others of the type.
+    pub(crate) repeats: bool,
     pub(crate) versions: Vec<Version>,
     /// The table of versions in its images.
     pub(crate) table: Vec<u8>,

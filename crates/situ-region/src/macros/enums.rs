@@ -55,6 +55,13 @@ macro_rules! region_enum {
             ) -> ::core::result::Result<(), $crate::Invalid> {
                 ::core::result::Result::Ok(())
             }
+            fn show(
+                walk: &$crate::ShowWalk<'_>,
+                at: u32,
+                f: &mut ::core::fmt::Formatter<'_>,
+            ) -> ::core::fmt::Result {
+                $crate::show_plain::<Self>(walk, at, f)
+            }
         }
 
         // SAFETY: it is a number, which is plain: the function below requires this.

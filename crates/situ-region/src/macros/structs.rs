@@ -370,6 +370,16 @@ macro_rules! region_plain {
                 fn check<const __CANONICAL: bool>(_: &mut $crate::Check<'_, __CANONICAL>, _: u32) -> ::core::result::Result<(), $crate::Invalid> {
                     ::core::result::Result::Ok(())
                 }
+                fn show(
+                    walk: &$crate::ShowWalk<'_>,
+                    at: u32,
+                    f: &mut ::core::fmt::Formatter<'_>,
+                ) -> ::core::fmt::Result {
+                    $crate::show_plain::<Self>(walk, at, f)
+                }
+                fn equals(equal: &mut $crate::Equal<'_, '_>, a: u32, b: u32) -> bool {
+                    $crate::plain_equals::<Self>(equal, a, b)
+                }
             }
 
             // SAFETY: the struct is repr(C). The assertions above prove that its members are plain, leave no

@@ -129,6 +129,16 @@ macro_rules! region_union {
                 fn unpack(unpacker: &mut $crate::Unpacker<'_>, memory: $crate::MemoryMut<'_>, at: u32, from: u32) -> ::core::result::Result<(), $crate::Full> {
                     $crate::union_unpack::<Self>(unpacker, memory, at, from)
                 }
+                fn show(
+                    walk: &$crate::ShowWalk<'_>,
+                    at: u32,
+                    f: &mut ::core::fmt::Formatter<'_>,
+                ) -> ::core::fmt::Result {
+                    $crate::union_show::<Self>(walk, at, f)
+                }
+                fn equals(equal: &mut $crate::Equal<'_, '_>, a: u32, b: u32) -> bool {
+                    $crate::union_equals::<Self>(equal, a, b)
+                }
             }
 
             impl $crate::Union for $name {

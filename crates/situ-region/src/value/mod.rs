@@ -9,13 +9,23 @@
 //!   scalar       numbers, booleans, characters and arrays
 //!   assign       assigns values from outside of regions
 //!   assign_copy  assigns values that are copies of others, from any region
+//!   moving       moves values within a region
+//!   show         prints values, for `Debug`; show_walk is the state of this
+//!   equal        compares values; equal_walk is the state of this
+//!   equal_std    compares values with those of the standard library
 //! ```
 
 pub(crate) mod assign;
 pub(crate) mod assign_copy;
 pub(crate) mod element;
+pub(crate) mod equal;
+mod equal_std;
+pub(crate) mod equal_walk;
 pub(crate) mod handle;
 pub(crate) mod layout;
+pub(crate) mod moving;
 pub(crate) mod plain;
 pub(crate) mod scalar;
+pub(crate) mod show;
+pub(crate) mod show_walk;
 pub(crate) mod stored;

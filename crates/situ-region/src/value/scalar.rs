@@ -1,5 +1,7 @@
 //! Numbers, booleans, characters and arrays in a region.
 
+use std::fmt::{self, Debug};
+
 use situ_layout::Invalid;
 
 use crate::error::Full;
@@ -11,8 +13,11 @@ use crate::memory::slide::Slide;
 use crate::packed::unpack::Unpacker;
 use crate::value::assign::Assign;
 use crate::value::element::Of;
+use crate::value::equal_walk::Equal;
 use crate::value::handle::Ref;
-use crate::value::plain::{Plain, put};
+use crate::value::plain::{Plain, plain_slice, put};
+use crate::value::show::{Shown, show_plain};
+use crate::value::show_walk::ShowWalk;
 use crate::value::stored::{Stored, fixed};
 
 macro_rules! number {
@@ -33,6 +38,16 @@ macro_rules! number {
             #[inline]
             fn check<const CANONICAL: bool>(_: &mut Check<'_, CANONICAL>, _: u32) -> Result<(), Invalid> {
                 Ok(())
+            }
+            fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                show_plain::<Self>(walk, at, f)
+            }
+            #[inline]
+            fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+                Self::all_equal(equal, a, b, 1)
+            }
+            fn all_equal(equal: &mut Equal<'_, '_>, a: u32, b: u32, count: u32) -> bool {
+                plain_slice::<Self>(equal.a(), a, count) == plain_slice::<Self>(equal.b(), b, count)
             }
         }
 
@@ -79,6 +94,9 @@ impl Stored for Bool {
             return Ok(());
         }
         (0..count).try_for_each(|i| check.flag(at + i).map_err(|error| error.in_element(i)))
+    }
+    fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (walk.image()[at as usize] != 0).fmt(f)
     }
 }
 
@@ -131,6 +149,9 @@ impl Stored for Char {
     #[inline]
     fn check<const CANONICAL: bool>(_: &mut Check<'_, CANONICAL>, _: u32) -> Result<(), Invalid> {
         Ok(())
+    }
+    fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "b'{}'", std::ascii::escape_default(walk.image()[at as usize]))
     }
 }
 
@@ -195,6 +216,12 @@ impl<T: Stored, const N: usize> Stored for [T; N] {
     #[inline]
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         check.elements::<T>(at, N as u32)
+    }
+    fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries((0..N as u32).map(|i| Shown::<T>::new(walk, at + i * T::SIZE))).finish()
+    }
+    fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+        T::all_equal(equal, a, b, N as u32)
     }
 }
 

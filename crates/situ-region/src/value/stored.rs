@@ -3,6 +3,7 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
 use situ_layout::Invalid;
@@ -14,8 +15,11 @@ use crate::image::sha256::sha256_u64;
 use crate::image::versions::{table, twin};
 use crate::image::writer::Writer;
 use crate::memory::blocks::MemoryMut;
+use crate::memory::granule::in_granules;
 use crate::memory::slide::Slide;
 use crate::packed::unpack::Unpacker;
+use crate::value::equal_walk::Equal;
+use crate::value::show_walk::ShowWalk;
 
 /// A type whose values lie in regions. All functions identify a value by its offset from the header.
 pub trait Stored: Sized + 'static {
@@ -107,6 +111,22 @@ pub trait Stored: Sized + 'static {
         unpacker.copy(memory, from, at, Self::SIZE);
         Ok(())
     }
+    /// Prints a value, for `Debug`.
+    #[doc(hidden)]
+    fn show(_walk: &ShowWalk<'_>, _at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(..)", Self::kind())
+    }
+    /// Whether two values are equal. What lies behind links may be compared later.
+    #[doc(hidden)]
+    fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+        same_bytes::<Self>(equal, a, b)
+    }
+    /// Whether `count` consecutive values are equal.
+    #[doc(hidden)]
+    #[inline]
+    fn all_equal(equal: &mut Equal<'_, '_>, a: u32, b: u32, count: u32) -> bool {
+        (0..count).all(|i| Self::equals(equal, a + i * Self::SIZE, b + i * Self::SIZE))
+    }
     /// Checks `count` consecutive values. An error gives the index of the value.
     #[doc(hidden)]
     #[inline]
@@ -118,6 +138,23 @@ pub trait Stored: Sized + 'static {
         (0..count)
             .try_for_each(|i| Self::check(check, at + i * Self::SIZE).map_err(|error| error.in_element(i)))
     }
+}
+
+/// Whether two values have the same canonical bytes.
+fn same_bytes<T: Stored>(equal: &Equal<'_, '_>, a: u32, b: u32) -> bool {
+    let bytes = |image: &[u8], at: u32| {
+        let own = in_granules(u64::from(T::SIZE)) as u32;
+        let mut writer = Writer::new(image, &mut [], 0);
+        writer.whole::<T>(at, 0);
+        let mut bytes = vec![0; own as usize + writer.end() as usize];
+        Writer::behind(image, &mut bytes, own).whole::<T>(at, 0);
+        bytes
+    };
+    if T::DENSE {
+        let [a, b] = [&equal.a()[a as usize..], &equal.b()[b as usize..]];
+        return a[..T::SIZE as usize] == b[..T::SIZE as usize];
+    }
+    bytes(equal.a(), a) == bytes(equal.b(), b)
 }
 
 /// Fails to compile if the type is appendable, because the place has a fixed size.
@@ -165,7 +202,10 @@ impl Lines {
     /// written.
     pub fn begin_struct<T: Stored>(&mut self) -> Option<String> {
         let named = self.named(TypeId::of::<T>(), &T::kind());
-        (!std::mem::replace(&mut named.written, true)).then(|| named.text.clone())
+        let again = std::mem::replace(&mut named.written, true);
+        let text = (!again).then(|| named.text.clone());
+        self.repeats |= again;
+        text
     }
 }
 
@@ -199,6 +239,7 @@ impl Facts {
         Self {
             layout: sha256_u64(layout_text::<T>().as_bytes()),
             shares: lines.shares,
+            repeats: lines.repeats,
             table: table(&versions, false),
             packed_table: table(&versions, true),
             versions,

@@ -53,6 +53,14 @@ fn check<const __CANONICAL: bool>(
     _: u32,
 ) -> ::core::result::Result<(), REGION::Invalid> {
     ::core::result::Result::Ok(())
+}
+
+fn show(
+    walk: &REGION::ShowWalk<'_>,
+    at: u32,
+    f: &mut ::core::fmt::Formatter<'_>,
+) -> ::core::fmt::Result {
+    REGION::show_plain::<Self>(walk, at, f)
 }";
 
 /// The default of an enum that does not begin with zero.

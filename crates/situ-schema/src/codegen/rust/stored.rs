@@ -68,6 +68,18 @@ fn unpack(
     from: u32,
 ) -> ::core::result::Result<(), REGION::Full> {
     REGION::union_unpack::<Self>(unpacker, memory, at, from)
+}
+
+fn show(
+    walk: &REGION::ShowWalk<'_>,
+    at: u32,
+    f: &mut ::core::fmt::Formatter<'_>,
+) -> ::core::fmt::Result {
+    REGION::union_show::<Self>(walk, at, f)
+}
+
+fn equals(equal: &mut REGION::Equal<'_, '_>, a: u32, b: u32) -> bool {
+    REGION::union_equals::<Self>(equal, a, b)
 }";
 
 /// The accessors for reading or for changing: the trait, and the reference that has them.
