@@ -268,7 +268,7 @@ fn values_are_printed_and_compared_by_member() {
     for part in [
         "Pantry { flag: false, small: 3, letter: b'q', ",
         "colour: RED",
-        "marks: RARE",
+        "marks: Marks(RARE)",
         "flagged: Flagged { on: true, letter: b'f', count: 9 }",
         "colours: [BLUE, ",
         "by_colour: {RED: 1, BLUE: 2}",

@@ -105,6 +105,26 @@ fn bazaar() -> Region<BazaarRegion> {
 }
 
 #[test]
+fn values_are_printed_and_compared_by_member() {
+    let mut r = bazaar();
+    let live = Region::<BazaarRegion>::adopt(&vector("bazaar.live")).unwrap();
+    assert!(r == live && live.root().shapes() == r.root_mut().shapes());
+    let text = format!("{r:?}");
+    for part in [
+        "shape: Shape { discriminator: 3, label: \"a label of some length\" }",
+        "sound: Sound { discriminator: SHRILL, where: Position { x: 1.0, y: 2.0, z: 3.0 } }",
+        "letter: Letter { discriminator: b'b', items: {\"a sword of steel\": Item { id: 9, number: 8, ",
+        "flag: Flag { discriminator: true, text: \"flagged with a long text\" }",
+        "grain: Some(Inner { text: \"the grain that both have\", numbers: [3, 1] })",
+        "far: Some(Shape { discriminator: 1, radius: 4.0 })",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    r.root_mut().sound().select(Tone::QUIET);
+    assert!(r != live);
+}
+
+#[test]
 fn the_bytes_are_those_of_the_vectors() {
     let canonical = vector("bazaar.canonical");
     assert_eq!(bazaar().canonical(), canonical);
