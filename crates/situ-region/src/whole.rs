@@ -9,14 +9,14 @@ use crate::packed::unpack::Unpacker;
 use crate::region::Region;
 use crate::value::stored::Stored;
 
-/// The value, as for [`Ref`].
+/// The value, as for [`Ref`](crate::Ref).
 impl<T: Stored, B> Debug for Region<T, B> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.root().fmt(f)
     }
 }
 
-/// As for [`Ref`]. Makes a copy of the value on the heap for this.
+/// As for [`Ref`](crate::Ref). Makes a copy of the value on the heap for this.
 impl<T: Stored> Debug for Packed<'_, T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.unpacked() {
@@ -36,14 +36,14 @@ impl<T: Stored> Packed<'_, T> {
     }
 }
 
-/// Whether the values are equal, as for [`Ref`].
+/// Whether the values are equal, as for [`Ref`](crate::Ref).
 impl<T: Stored, A, B> PartialEq<Region<T, B>> for Region<T, A> {
     fn eq(&self, other: &Region<T, B>) -> bool {
         self.root() == other.root()
     }
 }
 
-/// As for [`Ref`]. Makes copies of both values on the heap for this.
+/// As for [`Ref`](crate::Ref). Makes copies of both values on the heap for this.
 impl<'b, T: Stored> PartialEq<Packed<'b, T>> for Packed<'_, T> {
     fn eq(&self, other: &Packed<'b, T>) -> bool {
         match (self.unpacked(), other.unpacked()) {

@@ -91,7 +91,7 @@ fn elements_with_parts_are_changed_sorted_and_reversed() -> Result<(), Full> {
     lists.sort_by_key(|list| list.len());
     model.sort_by_key(Vec::len);
     assert!(lists == model);
-    // The key is borrowed from the element.
+    // A key made of the elements of each.
     lists.sort_by_key(|list| list.iter().map(|number| *number % 6).collect::<Vec<_>>());
     model.sort_by_key(|list| list.iter().map(|number| number % 6).collect::<Vec<_>>());
     assert!(lists == model);

@@ -79,9 +79,10 @@ pub fn compact_in_place<T: Stored, B>(r: &mut Region<T, B>) {
 pub fn travels<T: Stored>(r: &Region<T>) {
     let canonical = r.canonical();
     for image in [r.bytes(), &canonical] {
-        assert!(Region::<T>::adopt(image).expect("the image is good").canonical() == canonical);
+        let adopted = Region::<T>::adopt(image).expect("the image is good");
+        assert!(adopted.canonical() == canonical && adopted == *r);
     }
     let packed = r.packed();
     let unpacked = Region::<T>::adopt(&packed).expect("the packed image is good");
-    assert!(unpacked.canonical() == canonical && unpacked.packed() == packed);
+    assert!(unpacked.canonical() == canonical && unpacked.packed() == packed && *r == unpacked);
 }
