@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PySequence};
 use situ_region::dynamic::{EditError, OwnedKey, Step};
 use situ_schema::dynamic::{Value, set_in_region};
-use situ_schema::model::{self, Type};
+use situ_schema::model::{self, Primitive, Type};
 
 use crate::array::{Array, into_numpy};
 use crate::content::{State, Struct, View, instantiate};
@@ -343,6 +343,11 @@ pub fn key_object<'py>(
         (OwnedKey::Integer(it), Kind::Enum(_)) => {
             Value::Enum { value: i32::try_from(*it).unwrap_or(0), name: None }
         }
+        (OwnedKey::Integer(it), Kind::Primitive(Primitive::Bool)) => Value::Bool(*it != 0),
+        (OwnedKey::Integer(it), Kind::Primitive(Primitive::Char8)) => Value::Char(*it as u8),
+        (OwnedKey::Integer(it), Kind::Primitive(Primitive::WChar)) => Value::WChar(*it as u16),
+        (OwnedKey::Float(it), _) => Value::Float(f32::from_bits(*it)),
+        (OwnedKey::Double(it), _) => Value::Double(f64::from_bits(*it)),
         (OwnedKey::Integer(it), _) => match u64::try_from(*it) {
             Ok(it) => Value::Unsigned(it),
             Err(_) => Value::Signed(i64::try_from(*it).unwrap_or(0)),

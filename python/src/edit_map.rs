@@ -45,6 +45,8 @@ impl EditMap {
     fn at(&self, key: &OwnedKey) -> Spot {
         let shown = match key {
             OwnedKey::Integer(it) => it.to_string(),
+            OwnedKey::Float(it) => format!("{:?}", f32::from_bits(*it)),
+            OwnedKey::Double(it) => format!("{:?}", f64::from_bits(*it)),
             OwnedKey::Text(it) => format!("{it:?}"),
         };
         self.spot.to([Step::Key(key.clone())], format!("{}[{shown}]", self.spot.name))

@@ -507,6 +507,7 @@ def test_room(node, topic):
 CASES = {
     "pantry": ("game::Pantry", SCHEMAS / "region.idl"),
     "bazaar": ("game::Bazaar", SCHEMAS / "bazaar.idl"),
+    "cupboard": ("game::Cupboard", SCHEMAS / "bazaar.idl"),
     "thicket": ("kitchen::Thicket", VECTORS / "kitchen.idl"),
     "game_profile.after": ("game::Profile", SCHEMAS / "profile.idl"),
 }

@@ -32,7 +32,8 @@ fn load(file: &str, ty: &str) -> (Schema, TypeId) {
 }
 
 /// The vectors without links that share a value, which values do not show.
-const VECTORS: [(&str, &str, &str); 4] = [
+const VECTORS: [(&str, &str, &str); 5] = [
+    ("cupboard", "tests/generated/schema/bazaar.idl", "game::Cupboard"),
     ("pantry", "tests/generated/schema/region.idl", "game::Pantry"),
     ("thicket", "spec/vectors/kitchen.idl", "kitchen::Thicket"),
     ("game_profile.after", "tests/generated/schema/profile.idl", "game::Profile"),

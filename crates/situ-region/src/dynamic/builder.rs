@@ -267,8 +267,7 @@ fn check(all: &[Described]) -> Result<(), TypesError> {
     for (number, it) in (0..).zip(all) {
         match &it.kind {
             Kind::Set { key, .. } | Kind::Map { key, .. } => match &get(*key)?.kind {
-                Kind::Text => {}
-                Kind::Scalar { of, .. } if of.is_key() => {}
+                Kind::Text | Kind::Scalar { .. } => {}
                 _ => return Err(TypesError::Key(number)),
             },
             _ => {}

@@ -9,6 +9,7 @@ use crate::memory::blocks::{Memory, MemoryMut};
 use crate::memory::granule::target;
 use crate::memory::later::Place;
 use crate::value::element::Element;
+use crate::value::scalar::{Bool, Char};
 use crate::value::stored::Stored;
 
 /// A described type.
@@ -440,6 +441,10 @@ fn write_table(writer: &mut Writer<'_>, of: TypeNumber, [from, block, _]: Place)
         Kind::Scalar { of: Scalar::I32, .. } => with!(i32),
         Kind::Scalar { of: Scalar::U64, .. } => with!(u64),
         Kind::Scalar { of: Scalar::I64, .. } => with!(i64),
+        Kind::Scalar { of: Scalar::F32, .. } => with!(f32),
+        Kind::Scalar { of: Scalar::F64, .. } => with!(f64),
+        Kind::Scalar { of: Scalar::Bool, .. } => with!(Bool),
+        Kind::Scalar { of: Scalar::Char, .. } => with!(Char),
         _ => with!(Text),
     }
 }

@@ -6,12 +6,17 @@ use crate::dynamic::element::{Dynamic, integer_at};
 use crate::dynamic::types::{Kind, Lookup, Scalar};
 use crate::error::Full;
 use crate::memory::blocks::Memory;
+use crate::value::scalar::{Bool, Char};
 
 /// A key of a set or map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key<'k> {
-    /// An integer, or an enum's.
+    /// An integer, or an enum's; a boolean is 0 or 1, a character its byte.
     Integer(i128),
+    /// An `f32`, as its bits: keys are equal if their bits are.
+    Float(u32),
+    /// An `f64`, as its bits.
+    Double(u64),
     /// Text.
     Text(&'k str),
 }
@@ -19,8 +24,12 @@ pub enum Key<'k> {
 /// A key in memory of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum OwnedKey {
-    /// An integer, or an enum's.
+    /// An integer, or an enum's; a boolean is 0 or 1, a character its byte.
     Integer(i128),
+    /// An `f32`, as its bits.
+    Float(u32),
+    /// An `f64`, as its bits.
+    Double(u64),
     /// Text.
     Text(String),
 }
@@ -30,6 +39,8 @@ impl OwnedKey {
     pub fn borrow(&self) -> Key<'_> {
         match self {
             Self::Integer(it) => Key::Integer(*it),
+            Self::Float(it) => Key::Float(*it),
+            Self::Double(it) => Key::Double(*it),
             Self::Text(it) => Key::Text(it),
         }
     }
@@ -39,6 +50,8 @@ impl From<Key<'_>> for OwnedKey {
     fn from(key: Key<'_>) -> Self {
         match key {
             Key::Integer(it) => Self::Integer(it),
+            Key::Float(it) => Self::Float(it),
+            Key::Double(it) => Self::Double(it),
             Key::Text(it) => Self::Text(it.to_owned()),
         }
     }
@@ -47,6 +60,8 @@ impl From<Key<'_>> for OwnedKey {
 /// The key at a place.
 pub(crate) fn key_at<'a>(of: Dynamic<'_>, image: &'a [u8], at: u32) -> Key<'a> {
     match of.get().kind {
+        Kind::Scalar { of: Scalar::F32, .. } => Key::Float(integer_at(image, Scalar::U32, at) as u32),
+        Kind::Scalar { of: Scalar::F64, .. } => Key::Double(integer_at(image, Scalar::U64, at) as u64),
         Kind::Scalar { of, .. } => Key::Integer(integer_at(image, of, at)),
         _ => Key::Text(str_at(image, at)),
     }
@@ -64,10 +79,23 @@ macro_rules! with_key {
                 $call
             }};
         }
+        macro_rules! other {
+            ($of_key:ty, $value:expr) => {{
+                type $type = $of_key;
+                let $view = $value;
+                $call
+            }};
+        }
         match (&$of.of(*key).get().kind, $key) {
             (Kind::Text, Key::Text($view)) => {
                 type $type = Text;
                 $call
+            }
+            (Kind::Scalar { of: Scalar::F32, .. }, Key::Float(it)) => other!(f32, f32::from_bits(it)),
+            (Kind::Scalar { of: Scalar::F64, .. }, Key::Double(it)) => other!(f64, f64::from_bits(it)),
+            (Kind::Scalar { of: Scalar::Bool, .. }, Key::Integer(it @ (0 | 1))) => other!(Bool, it == 1),
+            (Kind::Scalar { of: Scalar::Char, .. }, Key::Integer(it @ 0..=0xff)) => {
+                other!(Char, Char(it as u8))
             }
             (Kind::Scalar { of: Scalar::U8, .. }, Key::Integer(it)) => integer!(u8, it),
             (Kind::Scalar { of: Scalar::I8, .. }, Key::Integer(it)) => integer!(i8, it),

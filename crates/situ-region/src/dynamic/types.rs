@@ -61,11 +61,6 @@ impl Scalar {
             Self::F64 => "double",
         }
     }
-
-    /// Whether it can be the key of a set or map.
-    pub fn is_key(self) -> bool {
-        !matches!(self, Self::Bool | Self::Char | Self::F32 | Self::F64)
-    }
 }
 
 /// What a type is.
@@ -199,8 +194,8 @@ pub enum TypesError {
     /// A value of a type has no bytes, or more than a region may have.
     #[error("a value of type {0} has no bytes, or more than a region can have")]
     Size(TypeNumber),
-    /// A key is neither an integer nor text.
-    #[error("type {0} has keys that are neither integers nor text")]
+    /// A key is neither a number nor text.
+    #[error("type {0} has keys that are neither numbers nor text")]
     Key(TypeNumber),
     /// A default does not fit its member.
     #[error("the default of `{0}` does not fit into the member")]

@@ -399,7 +399,7 @@ fn extend(mut knot: Mut<'_, Knot>, links: u64, name: &str) {
 fn unwrap(key: Key<'_>) -> &str {
     match key {
         Key::Text(text) => text,
-        Key::Integer(_) => "",
+        _ => "",
     }
 }
 

@@ -190,7 +190,7 @@ fn ladder(steps: usize, last: u32) -> Result<Region<Graphs>, ShareError> {
 /// As trees, they have 2^200 leaves.
 #[test]
 fn graphs_are_compared_value_by_value() -> Result<(), ShareError> {
-    let steps = if cfg!(miri) { 80 } else { 200 };
+    let steps = if cfg!(miri) { 24 } else { 200 };
     let (one, other, differs) = (ladder(steps, 1)?, ladder(steps, 1)?, ladder(steps, 2)?);
     assert!(one == other && one != differs);
     // Two values of one region.

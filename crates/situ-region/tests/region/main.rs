@@ -7,6 +7,7 @@ mod compaction;
 mod debugging;
 mod depth;
 mod dynamic;
+mod dynamic_keys;
 mod editing;
 mod equality;
 mod everyday;

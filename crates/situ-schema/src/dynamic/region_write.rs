@@ -75,6 +75,11 @@ pub fn key_of(schema: &Schema, ty: &Type, value: &Value) -> Outcome<OwnedKey> {
             Ok(OwnedKey::Integer(value.as_integer().unwrap_or(0)))
         }
         (Type::Named(_), Value::Enum { value, .. }) => Ok(OwnedKey::Integer(i128::from(*value))),
+        (Type::Primitive(Primitive::F32), Value::Float(it)) => Ok(OwnedKey::Float(it.to_bits())),
+        (Type::Primitive(Primitive::F64), Value::Double(it)) => Ok(OwnedKey::Double(it.to_bits())),
+        (Type::Primitive(Primitive::Bool), Value::Bool(it)) => Ok(OwnedKey::Integer(i128::from(*it))),
+        (Type::Primitive(Primitive::Char8), Value::Char(it)) => Ok(OwnedKey::Integer(i128::from(*it))),
+        (Type::Primitive(Primitive::WChar), Value::WChar(it)) => Ok(OwnedKey::Integer(i128::from(*it))),
         _ => Err(other_type("a key", value)),
     }
 }
