@@ -1,5 +1,5 @@
-//! Floating-point numbers, booleans and characters as keys of described types, beside the same types known when
-//! the program is compiled.
+//! Floating-point numbers, booleans and characters as keys of described types, beside the same types known
+//! when the program is compiled.
 
 use std::sync::Arc;
 

@@ -187,7 +187,7 @@ fn ladder(steps: usize, last: u32) -> Result<Region<Graphs>, ShareError> {
     Ok(r)
 }
 
-/// As trees, they have 2^200 leaves.
+/// As trees, they have 2^200 leaves, or 2^24 if the tests are interpreted.
 #[test]
 fn graphs_are_compared_value_by_value() -> Result<(), ShareError> {
     let steps = if cfg!(miri) { 24 } else { 200 };
