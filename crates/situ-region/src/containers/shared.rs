@@ -141,6 +141,20 @@ impl<T: Stored> Stored for Shared<T> {
         let counts = [u32_at(check.image(), block), u32_at(check.image(), block + 4)];
         check.shared_first::<T, One<T>>(at, (block, counts), [block + Self::VALUE, 0, 0])
     }
+    fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let block = target(walk.image(), at);
+        show_shared::<T>(walk, (block != at).then(|| block.wrapping_add(Self::VALUE)), f)
+    }
+    fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+        let [ours, theirs] = [target(equal.a(), a), target(equal.b(), b)];
+        match (ours != a, theirs != b) {
+            (true, true) => {
+                equal.are_joined(ours, theirs)
+                    || equal.behind::<One<T>>([ours + Self::VALUE, theirs + Self::VALUE, 0])
+            }
+            (ours, theirs) => ours == theirs,
+        }
+    }
 }
 
 /// The value of a shared block whose last link is gone.
@@ -162,20 +176,6 @@ pub(crate) fn expire(memory: &mut Memory, block: u32, bytes: u64) {
     } else {
         memory.zero(block + 8, GRANULE - 8);
         memory.shorten(block, bytes, u64::from(GRANULE));
-    }
-    fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let block = target(walk.image(), at);
-        show_shared::<T>(walk, (block != at).then(|| block.wrapping_add(Self::VALUE)), f)
-    }
-    fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
-        let [ours, theirs] = [target(equal.a(), a), target(equal.b(), b)];
-        match (ours != a, theirs != b) {
-            (true, true) => {
-                equal.are_joined(ours, theirs)
-                    || equal.behind::<One<T>>([ours + Self::VALUE, theirs + Self::VALUE, 0])
-            }
-            (ours, theirs) => ours == theirs,
-        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! A link to a shared value that does not own it: to a parent, or across a cycle.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use situ_layout::Invalid;
 
+use crate::containers::maybe::One;
 use crate::containers::shared::{Link, Shared};
 use crate::error::{Full, ShareError};
 use crate::image::check::Check;
@@ -15,8 +17,10 @@ use crate::memory::slide::Slide;
 use crate::packed::handle::Packed;
 use crate::packed::unpack::Unpacker;
 use crate::packed::weak;
+use crate::value::equal_walk::Equal;
 use crate::value::handle::{Mut, Ref};
 use crate::value::layout::LINK;
+use crate::value::show_walk::ShowWalk;
 use crate::value::stored::Stored;
 
 /// A link to the value of [`Shared`] links, or to none. It does not keep the value, so it may lead to a value
@@ -130,6 +134,20 @@ impl<T: Stored> Stored for Weak<T> {
         check.back_link(at, at + 4)?;
         let block = target(check.image(), at);
         if block == at { Ok(()) } else { check.weak_link::<T>(at, block) }
+    }
+    /// The value is not printed, because it may contain the link.
+    fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if value_of::<T>(walk.image(), at).is_some() { "(Weak)" } else { "None" })
+    }
+    /// Compares the values. A pair of values that is being compared already counts as equal, so cycles end.
+    fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {
+        match (value_of::<T>(equal.a(), a), value_of::<T>(equal.b(), b)) {
+            (Some(ours), Some(theirs)) => {
+                let [a, b] = [ours, theirs].map(|value| value.wrapping_sub(Shared::<T>::VALUE));
+                equal.are_joined(a, b) || equal.behind::<One<T>>([ours, theirs, 0])
+            }
+            (ours, theirs) => ours.is_none() && theirs.is_none(),
+        }
     }
 }
 
