@@ -296,3 +296,20 @@ fn a_hostile_image_of_weak_links_is_refused_at_the_first_one() {
     let error = Region::<Many>::adopt(&image).map(drop).unwrap_err();
     assert!(matches!(error.problem, InvalidProblem::WeakTarget { .. }), "{error}");
 }
+
+#[test]
+fn values_with_weak_links_print_and_compare() {
+    let (one, mut other) = (family().unwrap(), family().unwrap());
+    // Cycles of weak links end, and expired links equal links to nothing.
+    assert_eq!(one.root(), other.root());
+    let copy = Region::<Family>::adopt(&one.canonical()).unwrap();
+    assert_eq!(one.root(), copy.root());
+    let home = format!("{:?}", one.root().homes().get(0).unwrap());
+    assert_eq!(home, "Some(Home { rent: 0.0, next: (Weak) })");
+    assert_eq!(format!("{:?} {:?}", one.root().gone(), one.root().youngest()), "[None, None] (Weak)");
+    *other.root_mut().homes().get_mut(3).unwrap().get_mut().unwrap().rent() = 7.0;
+    assert_ne!(one.root().home(), other.root().home());
+    assert_eq!(one.root().eldest(), other.root().eldest());
+    other.root_mut().youngest().clear();
+    assert_ne!(one.root().youngest(), other.root().youngest());
+}
