@@ -9,6 +9,11 @@ use situ_region::{Buffer, Region, ShareError, Stored, layout_hash, view};
 #[allow(dead_code)]
 mod types;
 
+#[path = "../../crates/situ-region/tests/region/family.rs"]
+#[allow(dead_code)]
+mod family;
+
+use family::{Family, FamilyMut, FamilyRef};
 use types::{
     Character, CharacterMut, Kitchen, KitchenMut, Market, MarketMut, MarketRef, ShapeMut, TextureMut,
 };
@@ -86,7 +91,7 @@ fn with<T: Stored>(bytes: &[u8], edit: impl Fn(&mut Region<T>)) {
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((which, image)) = bytes.split_first() else { return };
-    match which % 5 {
+    match which % 6 {
         0 => with::<Kitchen>(image, |r| {
             let mut k = r.root_mut();
             let _ = k.words().insert("another word of some length");
@@ -128,11 +133,37 @@ fuzz_target!(|bytes: &[u8]| {
             r.root_mut().name().set("a name of more than eleven").expect("there is memory");
             r.root_mut().best().clear();
         }),
-        _ => with::<after::Profile>(image, |r| {
+        4 => with::<after::Profile>(image, |r| {
             use after::ProfileMut;
             r.root_mut().tags().insert("a tag of more than eleven").expect("there is memory");
             r.root_mut().best().clear();
             r.root_mut().rival().clear();
+        }),
+        _ => with::<Family>(image, |r| {
+            let mut f = r.root_mut();
+            f.homes().remove(0);
+            f.names().remove("dan");
+            let linked = f.share(
+                |f| f.homes().get(0),
+                |mut f, home| {
+                    f.home().fill().link(home)?;
+                    f.sold().push_default()?.link(home)
+                },
+            );
+            let _: Result<(), ShareError> = linked;
+            let linked = f.upgrade(
+                |f| f.sold().get(0),
+                |mut f, home| {
+                    f.homes().clear();
+                    f.homes().push_default()?.link(home)
+                },
+            );
+            let _: Result<(), ShareError> = linked;
+            f.youngest().clear();
+            let linked = f.upgrade(|f| f.gone().get(0), |mut f, person| f.eldest().link(person));
+            let _: Result<(), ShareError> = linked;
+            r.compact_in_place();
+            r.root_mut().eldest().clear();
         }),
     }
 });

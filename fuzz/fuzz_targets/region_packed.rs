@@ -9,6 +9,11 @@ use situ_region::{Region, Stored, view_packed};
 #[allow(dead_code)]
 mod types;
 
+#[path = "../../crates/situ-region/tests/region/family.rs"]
+#[allow(dead_code)]
+mod family;
+
+use family::Family;
 use types::{Character, Kitchen, Market};
 
 /// Profiles that may have more members, as in the vectors.
@@ -86,7 +91,7 @@ fn with<R: Stored, H: Stored>(bytes: &[u8]) {
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((which, image)) = bytes.split_first() else { return };
-    match which % 8 {
+    match which % 9 {
         0 => with::<Kitchen, Kitchen>(image),
         1 => with::<Market, Market>(image),
         2 => with::<Character, Character>(image),
@@ -94,6 +99,7 @@ fuzz_target!(|bytes: &[u8]| {
         4 => with::<after::Profile, after::Profile>(image),
         5 => with::<before::Profile, after::Profile>(image),
         6 => with::<after::Profile, before::Profile>(image),
-        _ => with::<corners::Corners, corners::Corners>(image),
+        7 => with::<corners::Corners, corners::Corners>(image),
+        _ => with::<Family, Family>(image),
     }
 });

@@ -70,6 +70,13 @@ TEST(RegionWeak, values_are_read_behind_links) {
   EXPECT_FALSE(read->get<&Family::gone>()[0]);
 }
 
+TEST(RegionWeak, values_that_links_lead_to_are_not_printed) {
+  situ::region<Family> r;
+  fill(*r);
+  EXPECT_EQ(situ::to_string(r->sold), "[none, weak, none, none, none]");
+  EXPECT_EQ(situ::to_string(*r->homes[3]), "Home{rent: 1, next: weak}");
+}
+
 TEST(RegionWeak, the_last_shared_link_ends_a_value_and_the_last_weak_link_frees_its_block) {
   situ::region<Family> r;
   const std::size_t before = used(r);

@@ -67,6 +67,9 @@ struct printing<T> {
       print_union(by, value);
     } else if constexpr (requires { value.use_count(), *value; }) {
       print_shared(by, value);
+    } else if constexpr (requires { value.expired(); }) {
+      // The value may contain the link.
+      by.out() << (value.expired() ? "none" : "weak");
     } else if constexpr (requires { value.begin(), value.end(), value.size(); }) {
       print_elements(by, value);
     } else if constexpr (requires { *value, static_cast<bool>(value); }) {

@@ -137,7 +137,7 @@ impl<T: Stored> Stored for Weak<T> {
     }
     /// The value is not printed, because it may contain the link.
     fn show(walk: &ShowWalk<'_>, at: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if value_of::<T>(walk.image(), at).is_some() { "(Weak)" } else { "None" })
+        f.write_str(if value_of::<T>(walk.image(), at).is_some() { "Weak(..)" } else { "None" })
     }
     /// Compares the values. A pair of values that is being compared already counts as equal, so cycles end.
     fn equals(equal: &mut Equal<'_, '_>, a: u32, b: u32) -> bool {

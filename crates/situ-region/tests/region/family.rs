@@ -35,6 +35,7 @@ macro_rules! person_mut {
     };
 }
 
+#[allow(unused_imports)] // The fuzz targets have this file, too.
 pub(crate) use person_mut;
 
 /// The value `family` of the vectors.
