@@ -261,7 +261,10 @@ class region {
     return *this;
   }
   ~region() {
-    if (window_.begin == nullptr) region_detail::unpoison(header_, window_.size);  // the buffer may be gone
+    if (window_.begin == nullptr) {  // the buffer may be gone
+      region_detail::unpoison(header_, window_.size);
+      region_detail::note_gone(header_, window_.size);
+    }
     leave_window();
   }
 
@@ -353,6 +356,7 @@ class region {
     const std::uint32_t size = header_->size;
     if (in.capacity < size) return false;
     region_detail::unpoison_all(header_);
+    region_detail::note_all_gone(header_);
     std::memset(in.state, 0, region_detail::state_size(in.capacity));
     std::memcpy(in.state, static_cast<const void*>(region_detail::own_state(header_)),
                 region_detail::state_size(size));
@@ -504,6 +508,7 @@ class region {
   void leave_window() noexcept {
     if (window_.begin == nullptr) return;
     region_detail::unpoison_all(header_);
+    region_detail::note_all_gone(header_);
     const region_detail::state* s = region_detail::own_state(header_);
     const std::uint32_t used = std::max(header_->size, s->clean_from);
     // The next region overwrites the state itself in any case.
@@ -548,6 +553,7 @@ class region {
   void assign_image(std::span<const std::byte> canonical_image) noexcept {
     const region_options same = options();
     region_detail::unpoison_all(header_);
+    region_detail::note_all_gone(header_);
     region_detail::state* s = region_detail::own_state(header_);
     const std::uint32_t before = header_->size;
     region_detail::room in{header_->capacity, reinterpret_cast<std::byte*>(s),

@@ -44,8 +44,9 @@ class region_hash_map : public region_detail::map_interface<region_hash_map<K, V
   size_type erase(key_view key) noexcept { return slots_.erase_key(key); }
   /// Returns the place of the erased one, where the last entry is now.
   iterator erase(const_iterator at) noexcept {
-    slots_.erase(at.slot());
-    return {&slots_, at.slot()};
+    const std::uint32_t slot = at.slot();
+    slots_.erase(slot);
+    return {&slots_, slot};
   }
   iterator erase(const_iterator first, const_iterator last) noexcept {
     return {&slots_, slots_.erase_between(first.slot(), last.slot())};

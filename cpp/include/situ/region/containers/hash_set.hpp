@@ -35,8 +35,9 @@ class region_hash_set : public region_detail::set_interface<region_hash_set<K>, 
   size_type erase(key_view key) noexcept { return slots_.erase_key(key); }
   /// Returns the place of the erased one, where the last key is now.
   const_iterator erase(const_iterator at) noexcept {
-    slots_.erase(at.slot());
-    return {&slots_, at.slot()};
+    const std::uint32_t slot = at.slot();
+    slots_.erase(slot);
+    return {&slots_, slot};
   }
   const_iterator erase(const_iterator first, const_iterator last) noexcept {
     return {&slots_, slots_.erase_between(first.slot(), last.slot())};

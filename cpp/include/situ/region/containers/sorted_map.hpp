@@ -55,9 +55,9 @@ class region_sorted_map
     return const_cast<region_sorted_map*>(this)->find(key);
   }
 
-  iterator erase(const_iterator at) noexcept { return iterator(slots_.erase(at.address())); }
+  iterator erase(const_iterator at) noexcept { return iterator(slots_.erase(at.situ_place())); }
   iterator erase(const_iterator first, const_iterator last) noexcept {
-    return iterator(slots_.erase(first.address(), last.address()));
+    return iterator(slots_.erase(first.situ_place(), last.situ_place()));
   }
   size_type erase(key_view key) noexcept {
     const size_type where = place(key);
@@ -69,7 +69,9 @@ class region_sorted_map
   // The interface for walks over a region.
   template <class Predicate>
   size_type situ_erase_if(const Predicate& is_gone) {
-    return slots_.situ_erase_if([&is_gone](entry& each) { return is_gone(*iterator(&each)); });
+    return slots_.situ_erase_if([&is_gone](entry& each) {
+      return is_gone(region_detail::entry_reference<K, V>{each.first, each.second});
+    });
   }
   template <class... Args>
   [[nodiscard]] std::pair<iterator, bool> situ_insert(key_view key, const Args&... args) {
@@ -77,7 +79,7 @@ class region_sorted_map
     const bool last = !slots_.empty() && traits::of(slots_.back().first) < key;
     const size_type where = last ? slots_.size() : place(key);
     if (is_at(where, key)) return {iterator(slots_.begin() + where), false};
-    entry* made = nullptr;
+    typename region_vector<entry>::iterator made = nullptr;
     if constexpr (sizeof...(Args) <= 1) {
       made = slots_.try_emplace(slots_.begin() + where, key, args...);
     } else {

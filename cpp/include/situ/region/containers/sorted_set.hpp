@@ -21,7 +21,7 @@ class region_sorted_set
 
  public:
   using size_type = std::size_t;
-  using const_iterator = const K*;
+  using const_iterator = region_detail::element_iterator<const K>;
   using iterator = const_iterator;
   using reverse_iterator = std::reverse_iterator<iterator>;
   using const_reverse_iterator = std::reverse_iterator<const_iterator>;
@@ -32,7 +32,8 @@ class region_sorted_set
   [[nodiscard]] const_iterator begin() const noexcept { return slots_.begin(); }
   [[nodiscard]] const_iterator end() const noexcept { return slots_.end(); }
   [[nodiscard]] const_iterator lower_bound(key_view key) const noexcept {
-    return begin() + region_detail::lower_bound<region_detail::key_is_slot>(begin(), slots_.size(), key);
+    return begin() +
+           region_detail::lower_bound<region_detail::key_is_slot>(slots_.data(), slots_.size(), key);
   }
   [[nodiscard]] const_iterator upper_bound(key_view key) const noexcept {
     return std::partition_point(begin(), end(), [key](const K& each) { return !(key < traits::of(each)); });

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "situ/region/detail/argument.hpp"
+#include "situ/region/detail/element_iterator.hpp"
 #include "situ/region/detail/later.hpp"
 #include "situ/region/detail/ranges.hpp"
 #include "situ/region/detail/reflect.hpp"
@@ -38,8 +39,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   using const_reference = const T&;
   using pointer = T*;
   using const_pointer = const T*;
-  using iterator = T*;
-  using const_iterator = const T*;
+  using iterator = region_detail::element_iterator<T>;
+  using const_iterator = region_detail::element_iterator<const T>;
   using reverse_iterator = std::reverse_iterator<iterator>;
   using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using situ_region_container = region_vector;
@@ -78,10 +79,10 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     return reinterpret_cast<const T*>(region_detail::bytes_of(this) + data_);
   }
 
-  [[nodiscard]] iterator begin() noexcept { return data(); }
-  [[nodiscard]] iterator end() noexcept { return data() + len_; }
-  [[nodiscard]] const_iterator begin() const noexcept { return data(); }
-  [[nodiscard]] const_iterator end() const noexcept { return data() + len_; }
+  [[nodiscard]] iterator begin() noexcept { return iterator_of(data()); }
+  [[nodiscard]] iterator end() noexcept { return iterator_of(data() + len_); }
+  [[nodiscard]] const_iterator begin() const noexcept { return region_detail::iterator_at(data(), 0); }
+  [[nodiscard]] const_iterator end() const noexcept { return region_detail::iterator_at(data(), len_); }
 
   [[nodiscard]] T& operator[](size_type index) noexcept { return data()[index]; }
   [[nodiscard]] const T& operator[](size_type index) const noexcept { return data()[index]; }
@@ -158,7 +159,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   /// Inserts a new element before `position`. Returns null if there is no room.
   template <class... Args>
   [[nodiscard]] iterator try_emplace(const_iterator position, const Args&... args) {
-    const auto index = static_cast<size_type>(position - begin());
+    const size_type index = index_of(position);
     if constexpr (!region_detail::has_links<T>) {
       if (len_ < cap_) [[likely]] {
         const access open(*this);
@@ -169,7 +170,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
         std::memmove(static_cast<void*>(at + 1), static_cast<const void*>(at), (len_ - index) * sizeof(T));
         std::memcpy(static_cast<void*>(at), kept, sizeof(T));
         ++len_;
-        return at;
+        region_detail::note_cut(data(), index);
+        return iterator_of(at);
       }
     }
     if (try_emplace_back(args...) == nullptr) return nullptr;
@@ -215,7 +217,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   template <std::ranges::forward_range R>
   [[nodiscard]] bool try_insert_range(const_iterator position, R&& range) {
     const access open(*this);
-    const auto index = static_cast<size_type>(position - begin());
+    const size_type index = index_of(position);
     const auto count = static_cast<size_type>(std::ranges::distance(range));
     if (count > max_elements - len_) return region_detail::refuse_size(region());
     if (count > cap_ - len_) {
@@ -242,23 +244,25 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   }
   iterator erase(const_iterator position) noexcept {
     const access open(*this);
-    T* const at = begin() + (position - begin());
+    T* const at = data() + index_of(position);
     region_detail::release(*at);
     T* const last = data() + --len_;
     region_detail::relocate(at, at + 1, static_cast<size_type>(last - at));
     std::memset(static_cast<void*>(last), 0, sizeof(T));
-    return at;
+    region_detail::note_cut(data(), static_cast<size_type>(at - data()));
+    return iterator_of(at);
   }
   iterator erase(const_iterator first, const_iterator last) noexcept {
     const access open(*this);
-    T* const from = begin() + (first - begin());
-    T* const to = begin() + (last - begin());
+    T* const from = data() + index_of(first);
+    T* const to = data() + index_of(last);
     for (T* each = from; each != to; ++each) region_detail::release(*each);
-    region_detail::relocate(from, to, static_cast<size_type>(end() - to));
+    region_detail::relocate(from, to, static_cast<size_type>(data() + len_ - to));
     const auto gone = static_cast<std::uint32_t>(to - from);
     len_ -= gone;
     discard(data() + len_, gone);
-    return from;
+    region_detail::note_cut(data(), static_cast<size_type>(from - data()));
+    return iterator_of(from);
   }
   /// Erases the elements for which `is_gone` is true, and returns their number; see `erase_if`.
   template <class Predicate>
@@ -269,7 +273,9 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
       region_vector& vector;
       std::uint32_t to = 0;
       std::uint32_t from = 0;
+      std::uint32_t first_gone = ~std::uint32_t{0};
       ~closing() {
+        region_detail::note_cut(vector.data(), first_gone);
         T* const first = vector.data();
         const std::uint32_t rest = vector.len_ - from;
         if (from != to) region_detail::relocate(first + to, first + from, rest);
@@ -280,6 +286,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     for (; gap.from < len_; ++gap.from) {
       T* const each = data() + gap.from;
       if (is_gone(*each)) {
+        gap.first_gone = std::min(gap.first_gone, gap.from);
         region_detail::release(*each);
       } else {
         region_detail::relocate(data() + gap.to++, each, 1);
@@ -360,6 +367,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
         }
         if (count < before) discard(data() + count, before - static_cast<std::uint32_t>(count));
         len_ = static_cast<std::uint32_t>(count);
+        region_detail::note_cut(data(), 0);
         return true;
       }
     }
@@ -494,6 +502,14 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
  private:
   using access = region_detail::capacity_access<region_vector>;
 
+  [[nodiscard]] iterator iterator_of(T* at) noexcept {
+    return region_detail::iterator_at(data(), static_cast<size_type>(at - data()));
+  }
+  [[nodiscard]] size_type index_of(const_iterator position) const noexcept {
+    region_detail::check_fresh(position);
+    return static_cast<size_type>(position - begin());
+  }
+
   /// The number of elements that fit into the largest region.
   static constexpr std::uint64_t max_elements = region_detail::max_size / sizeof(T);
   static std::uint64_t bytes(std::uint64_t count) noexcept { return count * sizeof(T); }
@@ -626,6 +642,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
   void rotate_last_to(size_type index) noexcept {
     const size_type last = len_ - 1;
     if (index == last) return;
+    region_detail::note_cut(data(), index);
     alignas(T) std::byte kept[sizeof(T)];
     std::memcpy(kept, static_cast<const void*>(data() + last), sizeof(T));
     region_detail::relocate(data() + index + 1, data() + index, last - index);
@@ -675,6 +692,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
         T* const at = data() + index;
         std::memmove(static_cast<void*>(at + count), static_cast<const void*>(at), bytes(len_ - index));
         std::memcpy(static_cast<void*>(at), from, bytes(count));
+        region_detail::note_cut(data(), index);
         len_ += static_cast<std::uint32_t>(count);
         return true;
       }
@@ -682,6 +700,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     // Made after the existing elements first, because the range may refer to those.
     if (!make_elements(data() + len_, count, range)) return false;
     const size_type before = len_;
+    region_detail::note_cut(data(), index);
     len_ += static_cast<std::uint32_t>(count);
     region_detail::rotate(data() + index, data() + before, data() + len_);
     return true;

@@ -81,6 +81,7 @@ class hash_table {
     release(*slot(at));
     if (at != last) relocate(slot(at), slot(last), 1);
     std::memset(static_cast<void*>(slot(last)), 0, sizeof(Slot));
+    note_cut(this, at);
     len_ = last;
   }
 
@@ -146,12 +147,14 @@ class hash_table {
   void clear() noexcept {
     for (std::uint32_t i = 0; i < len_; ++i) release(*slot(i));
     if (cap_ != 0) std::memset(block(), 0, block_bytes(cap_));
+    note_cut(this, 0);
     len_ = 0;
   }
 
   static consteval bool has_links() { return true; }
   void situ_attach(header* h) noexcept { region_ = link_from(this, h); }
   void situ_moved(std::int32_t distance) noexcept {
+    note_gone(bytes_of(this) + distance);
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
@@ -166,6 +169,7 @@ class hash_table {
     }
   }
   void situ_release() noexcept {
+    note_gone(this);
     if (data_ == 0) return;
     const auto release_slots = [h = region(), first = slots(), count = len_, cap = cap_] {
       for (std::uint32_t i = 0; i < count; ++i) release(first[i]);
@@ -362,15 +366,15 @@ class hash_iterator : public slot_reference<Reference> {
   using reference = typename slot_reference<Reference>::reference;
 
   hash_iterator() noexcept = default;
-  hash_iterator(Table* table, std::uint32_t slot) noexcept : table_(table), slot_(slot) {}
+  hash_iterator(Table* table, std::uint32_t slot) noexcept : table_(table), slot_(slot), mark_(table) {}
   /// A read-only iterator, from a mutable one.
   template <class OtherTable, class Other>
   requires(!std::is_same_v<Other, Reference> && std::is_convertible_v<Other, Reference>)
       hash_iterator(const hash_iterator<OtherTable, Other>& other)
-  noexcept : table_(other.table_), slot_(other.slot_) {}
-  [[nodiscard]] reference operator*() const& noexcept { return this->to(*table_->slot(slot_)); }
-  [[nodiscard]] Reference operator*() const&& noexcept { return this->make(*table_->slot(slot_)); }
-  [[nodiscard]] auto operator->() const noexcept { return this->pointer_to(*table_->slot(slot_)); }
+  noexcept : table_(other.table_), slot_(other.slot_), mark_(other.mark_) {}
+  [[nodiscard]] reference operator*() const& noexcept { return this->to(*address()); }
+  [[nodiscard]] Reference operator*() const&& noexcept { return this->make(*address()); }
+  [[nodiscard]] auto operator->() const noexcept { return this->pointer_to(*address()); }
   hash_iterator& operator++() noexcept {
     ++slot_;
     return *this;
@@ -384,9 +388,12 @@ class hash_iterator : public slot_reference<Reference> {
     return a.slot_ == b.slot_;
   }
   /// The address of the slot.
-  [[nodiscard]] auto* address() const noexcept { return table_->slot(slot_); }
+  [[nodiscard]] auto* address() const noexcept { return table_->slot(slot()); }
   /// The number of the slot.
-  [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
+  [[nodiscard]] std::uint32_t slot() const noexcept {
+    mark_.template check<Table>(slot_);
+    return slot_;
+  }
 
  private:
   template <class T, class R>
@@ -394,6 +401,7 @@ class hash_iterator : public slot_reference<Reference> {
 
   Table* table_ = nullptr;
   std::uint32_t slot_ = 0;
+  [[no_unique_address]] iterator_mark<> mark_;
 };
 
 /// The common part of hash sets and hash maps, over their table `slots_`.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "situ/region/containers/string.hpp"
+#include "situ/region/detail/element_iterator.hpp"
 #include "situ/region/detail/entry_stash.hpp"
 
 namespace situ {
@@ -332,7 +333,7 @@ class flat_iterator {
   using situ_stash = entry_stash<value_type>;
 
   flat_iterator() noexcept = default;
-  explicit flat_iterator(entry* at) noexcept : at_(at) {}
+  explicit flat_iterator(element_iterator<entry> at) noexcept : at_(at) {}
   operator flat_iterator<K, const V>() const noexcept requires(!std::is_const_v<V>) {
     return flat_iterator<K, const V>(at_);
   }
@@ -361,10 +362,11 @@ class flat_iterator {
   friend bool operator==(const flat_iterator& a, const flat_iterator& b) noexcept { return a.at_ == b.at_; }
   friend auto operator<=>(const flat_iterator& a, const flat_iterator& b) noexcept { return a.at_ <=> b.at_; }
   /// The address of the entry.
-  [[nodiscard]] entry* address() const noexcept { return at_; }
+  [[nodiscard]] entry* address() const noexcept { return std::to_address(at_); }
+  [[nodiscard]] element_iterator<entry> situ_place() const noexcept { return at_; }
 
  private:
-  entry* at_ = nullptr;
+  element_iterator<entry> at_ = nullptr;
   situ_stash stash_;
 };
 

@@ -98,6 +98,7 @@ class tree {
     spare_nodes spares(region());
     if (!fresh.make(make) || !spares.take_for_insert(way)) return {};
     is_new = true;
+    note_gone(this);
     ++len_;
     if (way.depth == 0) {
       node* const only = spares.next();
@@ -114,6 +115,7 @@ class tree {
   std::size_t erase(view key) noexcept {
     path way;
     if (!locate(key, way)) return 0;
+    note_gone(this);
     Slot* const erased = way.last().slot();
     // An element of an inner node is replaced by the element before it, which is the last one of some leaf.
     const bool in_leaf = way.depth == levels_;
@@ -147,12 +149,14 @@ class tree {
 
   /// Gives unused memory back to the region.
   void shrink() noexcept {
+    note_gone(this);
     if (levels_ != 0) shrink_node(root(), levels_ - 1);
   }
 
   static consteval bool has_links() { return true; }
   void situ_attach(header* h) noexcept { region_ = link_from(this, h); }
   void situ_moved(std::int32_t distance) noexcept {
+    note_gone(bytes_of(this) + distance);
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
@@ -163,6 +167,7 @@ class tree {
     if (levels_ != 0) walk.behind([&walk, this] { compact_node(walk, data_, levels_ - 1); });
   }
   void situ_release() noexcept {
+    note_gone(this);
     if (levels_ == 0) return;
     const auto release_nodes = [h = region(), first = root(), level = levels_ - 1] {
       release_node(h, first, level);

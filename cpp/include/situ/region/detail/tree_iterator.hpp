@@ -25,17 +25,19 @@ class tree_iterator : public slot_reference<Reference> {
   using reference = typename slot_reference<Reference>::reference;
 
   tree_iterator() noexcept = default;
-  tree_iterator(const Tree& tree, typename Tree::position at) noexcept : tree_(&tree), at_(at) {}
+  tree_iterator(const Tree& tree, typename Tree::position at) noexcept
+      : tree_(&tree), at_(at), mark_(&tree) {}
   /// A read-only iterator, from a mutable one.
   template <class Other>
   requires(!std::is_same_v<Other, Reference> && std::is_convertible_v<Other, Reference>)
       tree_iterator(const tree_iterator<Tree, Other>& other)
-  noexcept : tree_(other.tree_), at_(other.at_) {}
+  noexcept : tree_(other.tree_), at_(other.at_), mark_(other.mark_) {}
 
-  [[nodiscard]] reference operator*() const& noexcept { return this->to(*at_.slot()); }
-  [[nodiscard]] Reference operator*() const&& noexcept { return this->make(*at_.slot()); }
-  [[nodiscard]] auto operator->() const noexcept { return this->pointer_to(*at_.slot()); }
+  [[nodiscard]] reference operator*() const& noexcept { return this->to(*address()); }
+  [[nodiscard]] Reference operator*() const&& noexcept { return this->make(*address()); }
+  [[nodiscard]] auto operator->() const noexcept { return this->pointer_to(*address()); }
   tree_iterator& operator++() noexcept {
+    check();
     at_ = tree_->next(at_);
     return *this;
   }
@@ -45,6 +47,7 @@ class tree_iterator : public slot_reference<Reference> {
     return before;
   }
   tree_iterator& operator--() noexcept {
+    check();
     at_ = tree_->before(at_);
     return *this;
   }
@@ -55,15 +58,24 @@ class tree_iterator : public slot_reference<Reference> {
   }
   friend bool operator==(const tree_iterator& a, const tree_iterator& b) noexcept { return a.at_ == b.at_; }
   /// The address of the slot.
-  [[nodiscard]] slot_type* address() const noexcept { return at_.slot(); }
-  [[nodiscard]] typename Tree::position place() const noexcept { return at_; }
+  [[nodiscard]] slot_type* address() const noexcept {
+    check();
+    return at_.slot();
+  }
+  [[nodiscard]] typename Tree::position place() const noexcept {
+    check();
+    return at_;
+  }
 
  private:
   template <class T, class R>
   friend class tree_iterator;
 
+  void check() const noexcept { mark_.template check<Tree>(); }
+
   const Tree* tree_ = nullptr;
   typename Tree::position at_{};
+  [[no_unique_address]] iterator_mark<> mark_;
 };
 
 }  // namespace situ::region_detail

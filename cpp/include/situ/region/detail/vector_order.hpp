@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "situ/region/detail/element_iterator.hpp"
 #include "situ/region/detail/std_sort.hpp"
 #include "situ/region/detail/swap.hpp"
 
@@ -48,15 +49,19 @@ class vector_order {
   }
   void reverse() noexcept {
     if (self().empty()) return;
-    for (T *i = self().begin(), *j = self().end() - 1; i < j; ++i, --j) exchange(*i, *j);
+    for (T *i = self().data(), *j = i + self().size() - 1; i < j; ++i, --j) exchange(*i, *j);
   }
   /// As std::rotate: moves the elements from `middle` on before those from `first` on. Returns the new place
   /// of the latter.
-  T* rotate(const T* first, const T* middle, const T* last) noexcept {
-    T* const from = self().begin() + (first - self().cbegin());
-    T* const to = self().begin() + (last - self().cbegin());
-    region_detail::rotate(from, self().begin() + (middle - self().cbegin()), to);
-    return from + (last - middle);
+  auto rotate(element_iterator<const T> first, element_iterator<const T> middle,
+              element_iterator<const T> last) noexcept {
+    T* const elements = self().data();
+    const auto place = [&](const auto& at) {
+      check_fresh(at);
+      return elements + (at - self().cbegin());
+    };
+    region_detail::rotate(place(first), place(middle), place(last));
+    return iterator_at(elements, static_cast<std::size_t>(first - self().cbegin() + (last - middle)));
   }
 
  private:

@@ -387,6 +387,7 @@ inline void deallocate(header* h, void* block, std::uint64_t bytes) noexcept {
   unpoison(block, std::size_t{count} * granule);
   if (s->zero_on_free) std::memset(block, 0, std::size_t{count} * granule);
   poison(block, std::size_t{count} * granule);
+  note_gone(block, std::size_t{count} * granule);
   const auto from = static_cast<std::uint32_t>(bytes_of(block) - bytes_of(h)) / granule;
   if (s->allocator != 0) [[unlikely]]
     return freed_otherwise(h, s, from, count);
@@ -460,6 +461,11 @@ inline void unpoison_all(header* h) noexcept {
     // Blocks at the end that were freed lie beyond the image.
     if (s != nullptr) unpoison(h, std::max(h->size, s->clean_from));
   }
+}
+
+/// All iterators into a region are stale from now on.
+inline void note_all_gone(header* h) noexcept {
+  if constexpr (checks_iterators) note_gone(h, std::max(h->size, own_state(h)->clean_from));
 }
 
 /// Starts the state of an image of `h->size` bytes, all in use. Its bitmap is zero. From `clean_from` on, the

@@ -176,6 +176,7 @@ void compact_in_place(header* h, T& root) noexcept {
   if (!version_table<T>().empty()) h->versions = places.of(h->versions);
   compaction_walk(h, &places).whole(root);
   unpoison_all(h);
+  note_all_gone(h);
   close_gaps(h, s);
 }
 

@@ -11,6 +11,8 @@
 
 #include <cstddef>
 
+#include "situ/region/memory/changes.hpp"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define SITU_REGION_POISONS 1
 #elif defined(__has_feature)
@@ -39,24 +41,35 @@ inline void unpoison(const void* /*from*/, std::size_t /*bytes*/) noexcept {}
 #endif
 
 /// Makes the whole capacity of a vector accessible while the vector changes. Afterwards the unused part is
-/// marked. Does nothing in builds that do not mark memory.
+/// marked, and iterators to elements that are gone are stale. Does nothing in builds without such checks.
 template <class Vector>
 class capacity_access {
  public:
   explicit capacity_access(Vector& vector) noexcept {
-    if constexpr (poisons) {
+    if constexpr (poisons || checks_iterators) {
       vector_ = &vector;
-      vector.situ_mark_unused(false);
+      first_ = vector.data();
+      size_ = vector.size();
     }
+    if constexpr (poisons) vector.situ_mark_unused(false);
   }
   capacity_access(const capacity_access&) = delete;
   capacity_access& operator=(const capacity_access&) = delete;
   ~capacity_access() {
     if constexpr (poisons) vector_->situ_mark_unused(true);
+    if constexpr (checks_iterators) {
+      if (vector_->data() != first_) {
+        note_gone(first_);
+      } else if (vector_->size() < size_) {
+        note_cut(first_, vector_->size());
+      }
+    }
   }
 
  private:
   Vector* vector_ = nullptr;
+  const void* first_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 }  // namespace situ::region_detail
