@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "situ/region.hpp"
+#include "situ/region/to_std.hpp"
 
 struct Item {
   std::uint32_t level;

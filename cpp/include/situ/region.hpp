@@ -3,7 +3,7 @@
 // The folders of region/:
 //
 //   region.hpp movable.hpp policy.hpp convert.hpp error.hpp   the types that users hold, and their errors
-//   to_std.hpp   copies as types of the standard library
+//   to_std.hpp   copies as types of the standard library; include it to use them, as this header does not
 //   print.hpp    readable text; format.hpp, which users include, is the same for std::format and fmt
 //   sort.hpp     sorts elements that cannot leave the region
 //   containers/  string, vector, optional, unique, shared, weak, union, and the maps and sets
@@ -32,4 +32,3 @@
 #include "situ/region/print.hpp"
 #include "situ/region/region.hpp"
 #include "situ/region/sort.hpp"
-#include "situ/region/to_std.hpp"

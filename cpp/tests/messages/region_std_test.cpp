@@ -7,6 +7,7 @@
 #include "bazaar.hpp"
 #include "messages/bazaar_values.hpp"
 #include "situ/region.hpp"
+#include "situ/region/to_std.hpp"
 
 namespace {
 

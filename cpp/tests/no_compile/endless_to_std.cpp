@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "situ/region.hpp"
+#include "situ/region/to_std.hpp"
 
 struct Knot {
   situ::region_string name;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "situ/region.hpp"
+#include "situ/region/to_std.hpp"
 #include "situ/time.hpp"
 
 namespace situ_everyday {

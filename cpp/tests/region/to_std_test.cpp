@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "situ/region.hpp"
+#include "situ/region/to_std.hpp"
 
 namespace situ_test {
 

@@ -130,7 +130,7 @@ class movable_region {
                                         region_detail::layout_hash<T>(), error)) {
       return failure{std::move(error)};
     }
-    if (!region_detail::versions_of<T>().empty()) {
+    if constexpr (region_detail::has<T, region_detail::appendable_structs>) {
       std::vector<std::uint64_t> for_large;
       region_detail::check_bitmap bits(for_large);
       region_detail::image_versions versions;

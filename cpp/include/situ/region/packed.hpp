@@ -66,8 +66,11 @@ class packed_sizes {
 template <class T>
 const std::vector<struct_version>& packed_versions_of() {
   static const std::vector<struct_version> versions = [] {
-    std::vector<struct_version> made = versions_of<T>();
-    packed_sizes(made).need<T>();
+    std::vector<struct_version> made;
+    if constexpr (has<T, appendable_structs>) {
+      made = versions_of<T>();
+      packed_sizes(made).need<T>();
+    }
     return made;
   }();
   return versions;
@@ -162,7 +165,7 @@ bool check_packed(std::span<const std::byte> bytes, image_versions& versions, st
   bool good = true;
   if constexpr (appendable<T>) good = check.template packed_version<T>(root, members, root_size);
   good = good && check.packed_room(root, root_size, packed_form<T>::align, place) &&
-         packed_form<T>::check(check, root) && check.finish() && check.weak_targets() &&
+         packed_form<T>::check(check, root) && check.template finish<T>() && check.weak_targets() &&
          (check.is_newer() || check.cursor() == h.size ||
           check.fail(region_problem::left_over, check.cursor(), h.size, check.cursor()));
   if (!good) error = check.take_error();

@@ -56,13 +56,18 @@ struct room {
 /// The schema hash in images of a type. An appendable type has none, because its schema changes.
 template <class T>
 std::uint64_t schema_hash_in() {
-  return version_table<T>().empty() ? schema_hash_of<T>() : 0;
+  if constexpr (has<T, appendable_structs>) {
+    static_cast<void>(versions_of<T>());  // refuses types with two structs of one name
+    return 0;
+  } else {
+    return schema_hash_of<T>();
+  }
 }
 
 /// The minimum size of an image of a type.
 template <class T>
 std::uint64_t min_size() {
-  return root_offset + in_granules(sizeof(T)) + in_granules(version_table<T>().size());
+  return root_offset + in_granules(sizeof(T)) + in_granules(version_table_size<T>());
 }
 
 /// Starts the allocator state of an image whose size is in its header.
@@ -90,7 +95,8 @@ void begin_region(std::byte* image, const room& in, const region_options& option
   h->root = root_offset;
   begin_memory(h, in, options);
   begin<T>(h, image + root_offset);
-  if (const auto& table = version_table<T>(); !table.empty()) {
+  if constexpr (has<T, appendable_structs>) {
+    const auto& table = version_table<T>();
     // There is room: see `min_size`.
     auto* const block = static_cast<std::byte*>(allocate(h, table.size(), table.size()));
     std::memcpy(block, table.data(), table.size());
@@ -298,17 +304,20 @@ class region {
     if (!region_detail::check_root<T>(made.image(), bits.words(), versions, error)) {
       return failure{std::move(error)};
     }
-    if (versions.differs) {
-      const auto copy = region_detail::rewritten<T>({made.image(), size}, versions);
-      const auto bytes = std::as_bytes(std::span(copy));
-      if (in.capacity < bytes.size()) {
-        return failure{no_memory_for(bytes.size(), in.capacity, std::move(error))};
+    if constexpr (region_detail::has<T, region_detail::appendable_structs>) {
+      if (versions.differs) {
+        const auto copy = region_detail::rewritten<T>({made.image(), size}, versions);
+        const auto bytes = std::as_bytes(std::span(copy));
+        if (in.capacity < bytes.size()) {
+          return failure{no_memory_for(bytes.size(), in.capacity, std::move(error))};
+        }
+        in.clean_from = std::max(in.clean_from, size);
+        made.take(bytes, in, options, nullptr);
+        window.made = nullptr;
+        return made;
       }
-      in.clean_from = std::max(in.clean_from, size);
-      made.take(bytes, in, options, nullptr);
-    } else {
-      region_detail::resume_region(made.image(), in, options, bits.words());
     }
+    region_detail::resume_region(made.image(), in, options, bits.words());
     window.made = nullptr;
     return made;
   }
@@ -392,8 +401,11 @@ class region {
   /// Whether the values are equal. If they contain shared links, their canonical images are made and
   /// compared.
   friend bool operator==(const region& a, const region& b) {
-    if (region_detail::has<T, region_detail::shared_links>()) return a.canonical() == b.canonical();
-    return region_detail::equal(*a, *b);
+    if constexpr (region_detail::has<T, region_detail::shared_links>) {
+      return a.canonical() == b.canonical();
+    } else {
+      return region_detail::equal(*a, *b);
+    }
   }
 
   /// Returns the live image: the region in its present state.

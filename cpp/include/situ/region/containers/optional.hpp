@@ -180,7 +180,7 @@ class region_optional {
     lines.template add_value<T>(path + "?", offset);
   }
   template <class Visit>
-  static void situ_needs(Visit& visit) {
+  static constexpr void situ_needs(Visit& visit) {
     visit.template need<T>();
   }
 

@@ -214,7 +214,7 @@ class region_shared {
     lines.template add_linked<T>(path + "&", offset());
   }
   template <class Visit>
-  static void situ_needs(Visit& visit) {
+  static constexpr void situ_needs(Visit& visit) {
     visit.template need<T>();
   }
 
@@ -277,7 +277,9 @@ class region_shared {
     return false;
   }
   /// Whether a value can contain links to values of its own type.
-  static bool may_hold_itself() { return region_detail::has<T, region_detail::only<region_shared>>(); }
+  static constexpr bool may_hold_itself() {
+    return region_detail::has<T, region_detail::only<region_shared>>;
+  }
 
   std::int32_t data_ = 0;
   std::int32_t region_ = 0;

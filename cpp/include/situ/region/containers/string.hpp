@@ -335,7 +335,7 @@ class region_string : public detail::text_search<region_string, char>,
   template <class Lines>
   static void situ_lines(Lines& /*lines*/, const std::string& /*path*/) {}
   template <class Visit>
-  static void situ_needs(Visit& /*visit*/) {}
+  static constexpr void situ_needs(Visit& /*visit*/) {}
 
  private:
   struct far_text {

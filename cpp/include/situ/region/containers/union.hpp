@@ -228,7 +228,7 @@ class basic_region_union {
   template <class Lines>
   static void situ_lines(Lines& /*lines*/, const std::string& /*path*/) {}
   template <class Visit>
-  static void situ_needs(Visit& visit) {
+  static constexpr void situ_needs(Visit& visit) {
     if constexpr (requires { visit.template add_union<basic_region_union>(); }) {
       visit.template add_union<basic_region_union>();
     } else {

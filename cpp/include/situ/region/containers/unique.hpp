@@ -136,7 +136,7 @@ class region_unique {
     lines.template add_linked<T>(path + "*", 0);
   }
   template <class Visit>
-  static void situ_needs(Visit& visit) {
+  static constexpr void situ_needs(Visit& visit) {
     visit.template need<T>();
   }
 

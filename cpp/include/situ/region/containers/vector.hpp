@@ -495,7 +495,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     lines.template add_value<T>(path + "[]", 0);
   }
   template <class Visit>
-  static void situ_needs(Visit& visit) {
+  static constexpr void situ_needs(Visit& visit) {
     visit.template need<T>();
   }
 

@@ -304,7 +304,7 @@ class map_interface : public keyed_interface<Self, K> {
     lines.template add_entry<region_entry<K, V>>(path + "[]");
   }
   template <class Visit>
-  static void situ_needs(Visit& visit) {
+  static constexpr void situ_needs(Visit& visit) {
     visit.template need<K>();
     visit.template need<V>();
   }
@@ -376,7 +376,7 @@ class set_interface : public keyed_interface<Self, K> {
     lines.template add_value<K>(path + "[]", 0);
   }
   template <class Visit>
-  static void situ_needs(Visit& visit) {
+  static constexpr void situ_needs(Visit& visit) {
     visit.template need<K>();
   }
 };

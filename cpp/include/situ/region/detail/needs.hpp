@@ -1,9 +1,8 @@
-// Properties of all types within a type, computed once per program.
+// Properties of all types within a type, known at compile time.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <type_traits>
-#include <vector>
 
 #include "situ/region/detail/reflect.hpp"
 
@@ -18,14 +17,34 @@ class met_types {
  public:
   /// Adds a type. Returns whether it is new.
   template <class T>
-  bool is_new() {
-    if (std::find(met_.begin(), met_.end(), &type_mark<T>) != met_.end()) return false;
-    met_.push_back(&type_mark<T>);
+  constexpr bool is_new() {
+    return add(&type_mark<T>);
+  }
+
+  constexpr met_types() noexcept = default;
+  met_types(const met_types&) = delete;
+  met_types& operator=(const met_types&) = delete;
+  constexpr ~met_types() { delete[] marks_; }
+
+ private:
+  constexpr bool add(const char* mark) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (marks_[i] == mark) return false;
+    }
+    if (count_ == room_) {
+      room_ = room_ * 2 + 16;
+      auto* const more = new const char* [room_] {};
+      for (std::size_t i = 0; i < count_; ++i) more[i] = marks_[i];
+      delete[] marks_;
+      marks_ = more;
+    }
+    marks_[count_++] = mark;
     return true;
   }
 
- private:
-  std::vector<const char*> met_;
+  const char** marks_ = nullptr;
+  std::size_t count_ = 0;
+  std::size_t room_ = 0;
 };
 
 /// Searches a type, and all types that it needs, for one for which `Wanted::is<T>` is true.
@@ -36,7 +55,7 @@ class type_finder {
   using situ_owned_only = void;
 
   template <class T>
-  void need() {
+  constexpr void need() {
     found_ = found_ || Wanted::template is<T>;
     if constexpr (described<T>) {
       if (!met_.is_new<T>()) return;
@@ -52,23 +71,22 @@ class type_finder {
       T::situ_needs(*this);
     }
   }
-  [[nodiscard]] bool found() const noexcept { return found_; }
+  [[nodiscard]] constexpr bool found() const noexcept { return found_; }
 
  private:
   met_types met_;
   bool found_ = false;
 };
 
+template <class T, class Wanted>
+consteval bool find_wanted() {
+  type_finder<Wanted> finder;
+  finder.template need<T>();
+  return finder.found();
+}
 /// Whether a wanted type occurs in T.
 template <class T, class Wanted>
-bool has() {
-  static const bool found = [] {
-    type_finder<Wanted> finder;
-    finder.template need<T>();
-    return finder.found();
-  }();
-  return found;
-}
+inline constexpr bool has = find_wanted<T, Wanted>();
 
 /// Containers that are trees. A tree's canonical image can be larger than its live one, by the rounding of a
 /// few more nodes. All other containers become smaller.
@@ -84,6 +102,11 @@ struct shared_links {
   static constexpr bool is = container<T>&& requires {
     typename T::situ_shares;
   };
+};
+/// Structs whose versions an image names.
+struct appendable_structs {
+  template <class T>
+  static constexpr bool is = appendable<T>;
 };
 /// Exactly one type.
 template <class Wanted>

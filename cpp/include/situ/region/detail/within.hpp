@@ -78,30 +78,30 @@ class place_finder {
 
 /// Whether values of a type can contain other values of the type.
 template <class T>
-bool may_hold_its_kind() {
-  static const bool may = [] {
-    type_finder<only<T>> finder;
-    if constexpr (container<T>) {
-      T::situ_needs(finder);
-    } else if constexpr (array<T>) {
-      finder.template need<typename array_traits<T>::element>();
-    } else if constexpr (described<T>) {
-      for_each_member<T>([&finder](const auto& m) {
-        finder.template need<decltype(type_of(m))>();
-        return true;
-      });
-    }
-    return finder.found();
-  }();
-  return may;
+consteval bool may_hold_its_kind() {
+  type_finder<only<T>> finder;
+  if constexpr (container<T>) {
+    T::situ_needs(finder);
+  } else if constexpr (array<T>) {
+    finder.template need<typename array_traits<T>::element>();
+  } else if constexpr (described<T>) {
+    for_each_member<T>([&finder](const auto& m) {
+      finder.template need<decltype(type_of(m))>();
+      return true;
+    });
+  }
+  return finder.found();
 }
 
 /// Whether `part` lies within `whole`, which has the same type.
 template <class T>
-[[nodiscard]] bool lies_within(const T& whole, const T& part) {
-  if (!may_hold_its_kind<T>()) return false;
-  place_finder finder(&part);
-  return finder.finds_in(whole);
+[[nodiscard]] bool lies_within([[maybe_unused]] const T& whole, [[maybe_unused]] const T& part) {
+  if constexpr (may_hold_its_kind<T>()) {
+    place_finder finder(&part);
+    return finder.finds_in(whole);
+  } else {
+    return false;
+  }
 }
 
 }  // namespace situ::region_detail

@@ -191,7 +191,7 @@ class canonical_writer {
   }
   template <class T>
   void put_shared_at_home(std::uint32_t at, const void* block) {
-    is_refused_ = is_refused_ || has<T, only<region_shared<T>>>();
+    is_refused_ = is_refused_ || has<T, only<region_shared<T>>>;
     if (!Writes || is_refused_) return;
     const auto to = static_cast<std::uint32_t>(bytes_of(block) - bytes_of(home_));
     ++*reinterpret_cast<std::uint32_t*>(image_ + to);
@@ -219,13 +219,18 @@ class canonical_writer {
 
 /// The maximum memory in bytes for the canonical image of a root.
 template <class T>
-std::uint64_t canonical_bound(const header* h, const T& root, const image_versions* versions = nullptr) {
+std::uint64_t canonical_bound(const header* h, [[maybe_unused]] const T& root,
+                              [[maybe_unused]] const image_versions* versions = nullptr) {
   // Each block is trimmed, so only trees and new members can need more memory than they have.
-  if (versions == nullptr && !has<T, trees>()) return h->size;
-  const std::uint64_t first = in_granules(sizeof(T)) + in_granules(version_table<T>().size());
-  canonical_writer<false> counter(nullptr, root_offset + first, versions);
-  counter.put_whole(root_offset, root);
-  return counter.end();
+  if constexpr (has<T, trees> || has<T, appendable_structs>) {
+    if (versions == nullptr && !has<T, trees>) return h->size;
+    const std::uint64_t first = in_granules(sizeof(T)) + in_granules(version_table_size<T>());
+    canonical_writer<false> counter(nullptr, root_offset + first, versions);
+    counter.put_whole(root_offset, root);
+    return counter.end();
+  } else {
+    return h->size;
+  }
 }
 
 /// Writes the canonical image of a root to memory of `canonical_bound` bytes. Returns its size.
@@ -242,7 +247,8 @@ std::uint32_t write_canonical(const header* h, const T& root, std::byte* image,
   const std::uint32_t first = root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T)));
   canonical_writer<true> writer(image, first, versions);
   writer.put_zeros(first - granule, granule);
-  if (const auto& table = version_table<T>(); !table.empty()) {
+  if constexpr (has<T, appendable_structs>) {
+    const auto& table = version_table<T>();
     front.versions = writer.place_first(table.size());
     writer.put_bytes(front.versions, table.data(), table.size());
   }

@@ -104,7 +104,7 @@ class checker {
   [[nodiscard]] bool walk_shared(std::uint32_t block, std::uint32_t offset) {
     std::uint32_t claimed = 0;
     return met().contains(block) || (claim(block, 0, offset + sizeof(T), offset + sizeof(T), claimed) &&
-                                     first_shared<T>(block, offset) && finish());
+                                     first_shared<T>(block, offset) && (later_.is_empty() || check_noted()));
   }
 
   [[nodiscard]] const std::byte* at(std::uint32_t offset) const noexcept { return image_ + offset; }
@@ -316,7 +316,10 @@ class checker {
   }
   /// Checks everything that was noted, at the end of a check. A path of an error begins where the chain of
   /// links does that was noted.
-  [[nodiscard]] bool finish() { return later_.is_empty() || check_noted(); }
+  template <class Root>
+  [[nodiscard]] bool finish() {
+    return later_.is_empty() || (check_noted() && no_cycles<has<Root, shared_links>>());
+  }
   /// Checks the shared value to which the link at `at` leads: `offset` bytes into a block that begins with
   /// the number of links. The first link to it claims the block and checks the value.
   template <class T>
@@ -492,11 +495,14 @@ class checker {
 
   [[gnu::cold, gnu::noinline]] bool check_noted() {
     const auto begin = [this](std::uint32_t within) { within_ = within; };
-    return later_.finish(0, begin) ? known_ != nullptr || no_cycles() : enter_member("(deep)");
+    return later_.finish(0, begin) || enter_member("(deep)");
   }
   /// Checks that no chain of links leads from a shared value to itself. Without noted visits, this is known
   /// from values that are open.
-  [[nodiscard]] bool no_cycles() {
+  template <bool Shares>
+  requires(!Shares) [[nodiscard]] bool no_cycles() { return true; }
+  template <bool Shares>
+  requires Shares [[nodiscard]] bool no_cycles() {
     // Removes values to which no link of another one leads, again and again.
     std::sort(edges_.begin(), edges_.end());
     std::unordered_map<std::uint32_t, std::uint32_t> links;
@@ -617,7 +623,7 @@ bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t sch
   if (h.form == region_form::canonical) {
     constexpr std::uint32_t working = offsetof(header, capacity);
     const std::uint32_t unused =
-        (version_table<T>().empty() ? sizeof(header) : offsetof(header, versions)) - working;
+        (has<T, appendable_structs> ? offsetof(header, versions) : sizeof(header)) - working;
     if (any_bits(image + working, unused) != 0) {
       std::uint32_t i = working;
       while (image[i] == std::byte{0}) ++i;
@@ -635,9 +641,10 @@ bool check_root(const std::byte* image, std::uint64_t* bits, image_versions& ver
   header h;
   std::memcpy(&h, image, sizeof(h));
   const T& root = *reinterpret_cast<const T*>(image + root_offset);
-  const auto& table = version_table<T>();
-  version_reader reader(image, h.size, error);
-  if (!table.empty() && !reader.read(versions_of<T>(), table, versions)) return false;
+  [[maybe_unused]] version_reader reader(image, h.size, error);
+  if constexpr (has<T, appendable_structs>) {
+    if (!reader.read(versions_of<T>(), version_table<T>(), versions)) return false;
+  }
   const image_versions* const others = versions.structs.empty() ? nullptr : &versions;
   if constexpr (appendable<T>) {
     if (others != nullptr && others->of<T>() == nullptr) return reader.lacks(root_offset);
@@ -651,11 +658,16 @@ bool check_root(const std::byte* image, std::uint64_t* bits, image_versions& ver
     return false;
   }
   const auto all = [&](auto& check) {
-    constexpr std::uint32_t table_at = offsetof(header, versions);
-    const auto link = static_cast<std::int32_t>(reader.at() - table_at);
-    std::uint32_t block = 0;
-    if (!table.empty() && !check.claim(table_at, link, reader.bytes(), reader.bytes(), block)) return false;
-    if (!check.value(root, root_offset) || !check.finish() || !check.shared_counts()) return false;
+    if constexpr (has<T, appendable_structs>) {
+      constexpr std::uint32_t table_at = offsetof(header, versions);
+      const auto link = static_cast<std::int32_t>(reader.at() - table_at);
+      std::uint32_t block = 0;
+      if (!check.claim(table_at, link, reader.bytes(), reader.bytes(), block)) return false;
+    }
+    if (!check.value(root, root_offset) || !check.template finish<T>()) return false;
+    if constexpr (has<T, shared_links>) {
+      if (!check.shared_counts()) return false;
+    }
     if (check.is_newer()) return true;
     return check.zero(root_offset + root_size, static_cast<std::uint32_t>(first)) &&
            (!check.canonical || check.cursor() == h.size ||

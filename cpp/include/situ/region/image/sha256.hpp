@@ -1,11 +1,11 @@
 // SHA-256 (FIPS 180-4), from which the hashes of types are made.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace situ::region_detail {
@@ -21,19 +21,24 @@ inline constexpr std::array<std::uint32_t, 64> sha256_constants = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 /// The first eight bytes of the digest, read as a little-endian number.
-inline std::uint64_t sha256_u64(std::string_view text) {
-  std::string padded(text);
-  padded.push_back(static_cast<char>(0x80));
-  while (padded.size() % 64 != 56) padded.push_back('\0');
-  for (int shift = 56; shift >= 0; shift -= 8) {
-    padded.push_back(static_cast<char>((static_cast<std::uint64_t>(text.size()) * 8) >> shift));
-  }
+[[gnu::cold, gnu::noinline]] inline std::uint64_t sha256_u64(std::string_view text) noexcept {
   std::array<std::uint32_t, 8> h = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  for (std::size_t block = 0; block < padded.size(); block += 64) {
+  // After the text follow a byte 0x80, zeros up to the last eight bytes of a block, and the number of bits.
+  const std::size_t last = (text.size() + 8) / 64;
+  for (std::size_t block = 0; block <= last; ++block) {
+    std::array<unsigned char, 64> bytes{};
+    const std::string_view rest = text.substr(std::min(block * 64, text.size()), 64);
+    std::copy(rest.begin(), rest.end(), bytes.begin());
+    if (text.size() / 64 == block) bytes[text.size() % 64] = 0x80;
+    if (block == last) {
+      for (std::size_t i = 0; i < 8; ++i) {
+        bytes[56 + i] = static_cast<unsigned char>((std::uint64_t{text.size()} * 8) >> (56 - 8 * i));
+      }
+    }
     std::array<std::uint32_t, 64> w{};
     for (std::size_t i = 0; i < 64; ++i) {
-      w[i / 4 % 16] = w[i / 4 % 16] << 8 | static_cast<unsigned char>(padded[block + i]);
+      w[i / 4 % 16] = w[i / 4 % 16] << 8 | bytes[i];
     }
     for (std::size_t i = 16; i < 64; ++i) {
       const std::uint32_t s0 = std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ (w[i - 15] >> 3);

@@ -18,16 +18,16 @@ namespace situ::region_detail {
 class layout_writer {
  public:
   template <described T>
-  void add() {
+  [[gnu::cold]] void add() {
     if (!is_new<T>()) return;
     const std::string name = name_of<T>();
     if constexpr (appendable<T>) {
-      line(name, 0, 0, 0, "appendable");
+      line(name, 0, 0, 0, {}, "appendable");
       return;
     }
-    line(name, 0, sizeof(T), alignof(T), "struct");
+    line(name, 0, sizeof(T), alignof(T), {}, "struct");
     for_each_member<T>([this, &name](const auto& m) {
-      this->add_value<decltype(type_of(m))>(name + "." + std::string(m.name), m.offset);
+      this->add_value<decltype(type_of(m))>(member_path(name, m.name), m.offset);
       return true;
     });
     for_each_member<T>([this](const auto& m) {
@@ -36,6 +36,10 @@ class layout_writer {
     });
   }
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  /// The path of a member.
+  [[gnu::cold, gnu::noinline]] static std::string member_path(const std::string& of, std::string_view name) {
+    return std::string(of).append(".").append(name);
+  }
   /// Returns the name of a struct or union in the text. If several types from different namespaces have one
   /// name, all except the first have a number appended.
   template <class T>
@@ -44,10 +48,23 @@ class layout_writer {
   }
 
  private:
-  void line(const std::string& path, std::size_t offset, std::size_t size, std::size_t align,
-            const std::string& kind) {
-    text_ += path + " " + std::to_string(offset) + " " + std::to_string(size) + " " + std::to_string(align) +
-             " " + kind + "\n";
+  // The parts that do not depend on a type are functions of their own, compiled once.
+  [[gnu::cold, gnu::noinline]] void line(std::string_view path, std::size_t offset, std::size_t size,
+                                         std::size_t align, std::string_view labels, std::string_view kind) {
+    text_.append(path);
+    for (const std::size_t number : {offset, size, align}) {
+      char digits[24];
+      char* const end = digits + sizeof(digits);
+      char* at = end;
+      std::size_t left = number;
+      do {
+        *--at = static_cast<char>('0' + left % 10);
+        left /= 10;
+      } while (left != 0);
+      *--at = ' ';
+      text_.append(at, static_cast<std::size_t>(end - at));
+    }
+    text_.append(" ").append(labels).append(kind).append("\n");
   }
   /// A named struct or union, and whether its lines are written.
   struct named {
@@ -58,27 +75,29 @@ class layout_writer {
   };
   template <class T>
   named& known() {
-    std::string name = [] {
-      if constexpr (described<T>) {
-        return std::string(situ_region_name(static_cast<const T*>(nullptr)));
-      } else {
-        return T::situ_kind();
-      }
-    }();
+    if constexpr (described<T>) {
+      return known_as(&type_mark<T>, situ_region_name(static_cast<const T*>(nullptr)));
+    } else {
+      return known_as(&type_mark<T>, T::situ_kind());
+    }
+  }
+  [[gnu::cold, gnu::noinline]] named& known_as(const char* type, std::string_view name) {
     std::size_t number = 1;
     for (named& each : named_) {
-      if (each.type == &type_mark<T>) return each;
+      if (each.type == type) return each;
       if (each.name == name) ++number;
     }
-    std::string text = number == 1 ? name : name + "#" + std::to_string(number);
-    return named_.emplace_back(named{&type_mark<T>, std::move(name), std::move(text)});
+    std::string text(name);
+    if (number != 1) text.append("#").append(std::to_string(number));
+    named_.push_back(named{type, std::string(name), std::move(text)});
+    return named_.back();
   }
   template <class T>
   bool is_new() {
     return !std::exchange(known<T>().written, true);
   }
   template <class T>
-  std::string kind() {
+  [[gnu::cold]] std::string kind() {
     if constexpr (std::is_enum_v<T>) {
       return kind<std::underlying_type_t<T>>();
     } else if constexpr (std::is_same_v<T, bool>) {
@@ -103,7 +122,7 @@ class layout_writer {
  public:
   /// The lines of a member, element or value and of its parts.
   template <class T>
-  void add_value(const std::string& path, std::size_t offset, const std::string& labels = {}) {
+  [[gnu::cold]] void add_value(const std::string& path, std::size_t offset, const std::string& labels = {}) {
     static_assert(storable<T>,
                   "only numbers, enums, region containers, std::array of these, and structs described "
                   "with SITU_REGION can lie in a region");
@@ -111,7 +130,7 @@ class layout_writer {
         !appendable<T>,
         "a struct that can be appended to is the root of a region, or what a unique or shared link leads "
         "to; other places have a fixed size");
-    line(path, offset, sizeof(T), alignof(T), labels + kind<T>());
+    line(path, offset, sizeof(T), alignof(T), labels, kind<T>());
     if constexpr (array<T>) {
       add_value<typename array_traits<T>::element>(path + "[]", 0);
     } else if constexpr (container<T>) {
@@ -122,16 +141,16 @@ class layout_writer {
   template <class T>
   void add_linked(const std::string& path, std::size_t offset) {
     if constexpr (appendable<T>) {
-      line(path, offset, 0, 0, kind<T>());
+      line(path, offset, 0, 0, {}, kind<T>());
     } else {
       add_value<T>(path, offset);
     }
   }
   template <class Entry>
   void add_entry(const std::string& path) {
-    line(path, 0, sizeof(Entry), alignof(Entry), "entry");
+    line(path, 0, sizeof(Entry), alignof(Entry), {}, "entry");
     for_each_member<Entry>([this, &path](const auto& m) {
-      this->add_value<decltype(type_of(m))>(path + "." + std::string(m.name), m.offset);
+      this->add_value<decltype(type_of(m))>(member_path(path, m.name), m.offset);
       return true;
     });
   }
@@ -141,11 +160,11 @@ class layout_writer {
   void add_union() {
     if (!is_new<U>()) return;
     const std::string name = name_of<U>();
-    line(name, 0, sizeof(U), alignof(U), "union");
-    add_value<typename U::discriminator_type>(name + ".discriminator", 0);
+    line(name, 0, sizeof(U), alignof(U), {}, "union");
+    add_value<typename U::discriminator_type>(member_path(name, "discriminator"), 0);
     U::situ_describe(
         [this, &name]<class M>(std::string_view member, const std::string& labels, std::size_t offset) {
-          this->add_value<M>(name + "." + std::string(member), offset, labels + ":");
+          this->add_value<M>(member_path(name, member), offset, labels + ":");
         });
     U::situ_describe([this]<class M>(std::string_view, const std::string&, std::size_t) { this->need<M>(); });
   }
@@ -168,7 +187,7 @@ class layout_writer {
 
 /// Returns the text whose hash is the layout hash.
 template <described T>
-std::string layout_text() {
+[[gnu::cold]] std::string layout_text() {
   layout_writer writer;
   writer.add<T>();
   return "region-v2 " + std::string(situ_region_name(static_cast<const T*>(nullptr))) + "\n" + writer.text();

@@ -84,6 +84,7 @@ class version_finder {
   met_types met_;
 };
 template <class T>
+requires has<T, appendable_structs>
 const std::vector<struct_version>& versions_of() {
   static const std::vector<struct_version> versions = [] {
     version_finder finder;
@@ -123,9 +124,19 @@ inline std::vector<std::byte> table_of(const std::vector<struct_version>& versio
   return bytes;
 }
 template <class T>
+requires has<T, appendable_structs>
 const std::vector<std::byte>& version_table() {
   static const std::vector<std::byte> table = table_of(versions_of<T>());
   return table;
+}
+/// The size of the table in images of a type, or 0 without a table.
+template <class T>
+std::uint64_t version_table_size() {
+  if constexpr (has<T, appendable_structs>) {
+    return version_table<T>().size();
+  } else {
+    return 0;
+  }
 }
 
 /// The versions of an image's appendable structs, where they differ from this program's.

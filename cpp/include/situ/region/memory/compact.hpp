@@ -173,7 +173,7 @@ void compact_in_place(header* h, T& root) noexcept {
   compaction_walk(h, nullptr).whole(root);
   flush_caches(h, s);
   const compacted_places places(s->bits(), (h->size / granule + 63) / 64);
-  if (!version_table<T>().empty()) h->versions = places.of(h->versions);
+  if constexpr (has<T, appendable_structs>) h->versions = places.of(h->versions);
   compaction_walk(h, &places).whole(root);
   unpoison_all(h);
   note_all_gone(h);
