@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <iterator>
 #include <memory>
@@ -47,7 +48,11 @@ class checked_iterator {
     situ_check();
     return at_;
   }
-  [[nodiscard]] T& operator[](difference_type step) const noexcept { return *(*this + step); }
+  // Any integer, as for pointers.
+  template <std::integral N>
+  [[nodiscard]] T& operator[](N step) const noexcept {
+    return *(*this + step);
+  }
   checked_iterator& operator++() noexcept { return *this += 1; }
   checked_iterator operator++(int) noexcept {
     checked_iterator before = *this;
@@ -60,18 +65,26 @@ class checked_iterator {
     --*this;
     return behind;
   }
-  checked_iterator& operator+=(difference_type step) noexcept {
-    at_ += step;
+  template <std::integral N>
+  checked_iterator& operator+=(N step) noexcept {
+    at_ += static_cast<difference_type>(step);
     return *this;
   }
-  checked_iterator& operator-=(difference_type step) noexcept { return *this += -step; }
-  [[nodiscard]] friend checked_iterator operator+(checked_iterator at, difference_type step) noexcept {
+  template <std::integral N>
+  checked_iterator& operator-=(N step) noexcept {
+    at_ -= static_cast<difference_type>(step);
+    return *this;
+  }
+  template <std::integral N>
+  [[nodiscard]] friend checked_iterator operator+(checked_iterator at, N step) noexcept {
     return at += step;
   }
-  [[nodiscard]] friend checked_iterator operator+(difference_type step, checked_iterator at) noexcept {
+  template <std::integral N>
+  [[nodiscard]] friend checked_iterator operator+(N step, checked_iterator at) noexcept {
     return at += step;
   }
-  [[nodiscard]] friend checked_iterator operator-(checked_iterator at, difference_type step) noexcept {
+  template <std::integral N>
+  [[nodiscard]] friend checked_iterator operator-(checked_iterator at, N step) noexcept {
     return at -= step;
   }
   template <class U>
