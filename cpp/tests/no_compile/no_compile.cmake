@@ -1,5 +1,5 @@
 # Compiles SOURCE twice. With SITU_RIGHT defined it must compile. Without it, SOURCE must not compile, and the
-# compiler's output must match the source's line `// EXPECT: <regular expression>`.
+# compiler's output must match the source's line `// EXPECT: <regular expression>` and have at most two errors.
 set(flags)
 foreach(folder IN LISTS INCLUDES)
   list(APPEND flags -I ${folder})
@@ -19,4 +19,11 @@ if(NOT failed)
 endif()
 if(NOT words MATCHES "${expected}")
   message(FATAL_ERROR "the compiler's output does not match `${expected}`:\n${words}")
+endif()
+
+# Further errors hide the one that says what is wrong.
+string(REGEX MATCHALL "[0-9]: error: " errors "${words}")
+list(LENGTH errors count)
+if(count GREATER 2)
+  message(FATAL_ERROR "${count} errors instead of two at most:\n${words}")
 endif()

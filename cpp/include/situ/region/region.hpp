@@ -587,4 +587,26 @@ class region {
   region_detail::address_window window_{};
 };
 
+/// A region of a type that cannot lie in one: a reason, and no further errors behind it.
+template <class T>
+requires region_detail::unfit<T>
+class region<T> {
+  static constexpr region_detail::unfit_type reason = region_detail::find_unfit<T>();
+  static_assert(reason != region_detail::unfit_type::member,
+                "only numbers, enums, region containers, std::array of these, and structs described with "
+                "SITU_REGION can lie in a region");
+  static_assert(reason != region_detail::unfit_type::no_elements,
+                "an array of a region has at least one element");
+  static_assert(
+      reason != region_detail::unfit_type::key,
+      "the keys of sets and maps in a region are numbers, booleans, characters, enums, strings, and "
+      "structs and arrays of these");
+
+ public:
+  template <class... Args>
+  explicit region(const Args&...) noexcept {}
+  T* operator->() noexcept;
+  T& operator*() noexcept;
+};
+
 }  // namespace situ

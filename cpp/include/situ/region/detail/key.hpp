@@ -91,12 +91,7 @@ class ordered_number {
 
 /// The type by which a key is looked up, compared and hashed.
 template <class K>
-struct key_traits : copied_key<K, K> {
-  static_assert(
-      scalar<K>,
-      "the keys of sets and maps in a region are numbers, booleans, characters, enums, strings, and "
-      "structs and arrays of these");
-};
+struct key_traits : copied_key<K, K> {};
 template <class K>
 requires(std::is_floating_point_v<K> || std::is_same_v<number_of<K>, char>) struct key_traits<K>
     : copied_key<K, ordered_number<K>> {

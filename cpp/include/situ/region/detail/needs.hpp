@@ -115,4 +115,68 @@ struct only {
   static constexpr bool is = std::is_same_v<T, Wanted>;
 };
 
+/// Whether values of a type are keys of sets and maps.
+template <class K>
+consteval bool find_key() {
+  if constexpr (array<K>) {
+    return find_key<typename array_traits<K>::element>();
+  } else if constexpr (described<K>) {
+    return for_each_member<K>([](const auto& m) { return find_key<decltype(type_of(m))>(); });
+  } else {
+    return scalar<K> || std::is_same_v<K, region_string>;
+  }
+}
+
+/// The first reason that a type, or one that it needs, cannot lie in a region.
+enum class unfit_type { none, member, no_elements, key };
+class unfit_finder {
+ public:
+  template <class T>
+  constexpr void need() {
+    if constexpr (!storable<T>) {
+      note(unfit_type::member);
+    } else if constexpr (array<T>) {
+      if (std::tuple_size_v<T> == 0) note(unfit_type::no_elements);
+      need<typename array_traits<T>::element>();
+    } else if constexpr (described<T>) {
+      if (!met_.is_new<T>()) return;
+      for_each_member<T>([this](const auto& m) {
+        this->need<decltype(type_of(m))>();
+        return true;
+      });
+    } else if constexpr (variant<T>) {
+      if (met_.is_new<T>()) T::situ_needs(*this);
+    } else if constexpr (container<T>) {
+      if constexpr (requires { typename T::key_type; }) {
+        if (!find_key<typename T::key_type>()) note(unfit_type::key);
+      }
+      T::situ_needs(*this);
+    }
+  }
+  [[nodiscard]] constexpr unfit_type found() const noexcept { return found_; }
+
+ private:
+  constexpr void note(unfit_type reason) noexcept {
+    if (found_ == unfit_type::none) found_ = reason;
+  }
+  met_types met_;
+  unfit_type found_ = unfit_type::none;
+};
+template <class T>
+consteval unfit_type find_unfit() {
+  if constexpr (described<T>) {
+    unfit_finder finder;
+    finder.template need<T>();
+    return finder.found();
+  } else {
+    return unfit_type::member;
+  }
+}
+/// Types that are complete and cannot be the root of a region.
+template <class T>
+concept unfit = requires {
+  sizeof(T);
+}
+&&find_unfit<T>() != unfit_type::none;
+
 }  // namespace situ::region_detail

@@ -36,8 +36,6 @@ struct member_type<Pointer> {
 /// One member of a struct that `SITU_REGION` describes.
 template <auto Pointer, std::size_t Offset>
 struct member {
-  static_assert(!std::is_array_v<typename member_type<Pointer>::type>,
-                "an array in a region is a std::array");
   std::string_view name;
   static constexpr std::size_t offset = Offset;
   template <class T>
@@ -46,8 +44,12 @@ struct member {
   }
 };
 
+/// The type of a member that is a C array, which no region holds.
+struct c_array {};
 template <auto Pointer, std::size_t Offset>
-constexpr auto type_of(const member<Pointer, Offset>&) -> typename member_type<Pointer>::type;
+constexpr auto type_of(const member<Pointer, Offset>&)
+    -> std::conditional_t<std::is_array_v<typename member_type<Pointer>::type>, c_array,
+                          typename member_type<Pointer>::type>;
 
 /// Containers identify themselves by this member.
 template <class T>
@@ -105,7 +107,6 @@ template <class T>
 struct array_traits : std::false_type {};
 template <class T, std::size_t N>
 struct array_traits<std::array<T, N>> : std::true_type {
-  static_assert(N > 0, "an array of a region has at least one element");
   using element = T;
 };
 template <class T>
@@ -131,6 +132,19 @@ template <described T, class Visit>
 template <described T>
 inline constexpr std::uint32_t member_count = std::tuple_size_v<std::remove_const_t<decltype(members_of<T>)>>;
 
+/// Whether no member of a struct is a C array, or an array without elements.
+template <described T>
+consteval bool has_no_c_array() {
+  return for_each_member<T>([](const auto& m) { return !std::is_same_v<decltype(type_of(m)), c_array>; });
+}
+template <described T>
+consteval bool has_no_empty_array() {
+  return for_each_member<T>([](const auto& m) {
+    using M = decltype(type_of(m));
+    if constexpr (array<M>) return std::tuple_size_v<M> != 0;
+    return true;
+  });
+}
 /// Whether the named members are all members of a struct, in order, at the offsets of the format.
 template <described T>
 consteval bool members_fit() {
@@ -504,8 +518,12 @@ void swap(T& a, T& b);
   ::std::ostream& operator<<(::std::ostream& out, const SituType& value) {                               \
     return ::situ::region_detail::print(out, value);                                                     \
   }                                                                                                      \
-  _Pragma("GCC diagnostic pop") static_assert(                                                           \
-      ::situ::region_detail::members_fit<Type>(),                                                        \
+  _Pragma("GCC diagnostic pop") static_assert(::situ::region_detail::has_no_c_array<Type>(),             \
+                                              "an array in a region is a std::array");                   \
+  static_assert(::situ::region_detail::has_no_empty_array<Type>(),                                       \
+                "an array of a region has at least one element");                                        \
+  static_assert(                                                                                         \
+      !::situ::region_detail::has_no_c_array<Type>() || ::situ::region_detail::members_fit<Type>(),      \
       "SITU_REGION names all members of " #Type                                                          \
       " in the order of their declaration; and none lies in the padding of a base class, or is "         \
       "aligned more than its type is");

@@ -196,6 +196,10 @@ template <described T>
 /// Computed once per program.
 template <described T>
 std::uint64_t layout_hash() {
+  static_assert(
+      find_unfit<T>() == unfit_type::none,
+      "only numbers, enums, region containers with keys of these or of strings, std::array of these, "
+      "and structs described with SITU_REGION can lie in a region");
   static const std::uint64_t hash = sha256_u64(layout_text<T>());
   return hash;
 }
