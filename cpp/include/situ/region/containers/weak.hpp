@@ -133,7 +133,7 @@ class region_weak {
   }
   /// Searches for what a value can contain do not follow the link.
   template <class Visit>
-  static void situ_needs(Visit& visit) {
+  static constexpr void situ_needs(Visit& visit) {
     if constexpr (!requires { typename Visit::situ_owned_only; }) visit.template need<T>();
   }
 
