@@ -16,8 +16,10 @@ pub const HELD: &str = "situ_held";
 /// Names of variables in generated functions, in alphabetical order. No constant and no constructor of an
 /// enum or bitmask may have such a name: a pattern would mean it, and not a new variable.
 const VARIABLES: &[&str] = &[
+    "a",
     "align",
     "at",
+    "b",
     "bits",
     "block",
     "bodies",
@@ -32,6 +34,7 @@ const VARIABLES: &[&str] = &[
     "dst",
     "element",
     "end",
+    "equal",
     "error",
     "exception",
     "extensibility",
@@ -81,6 +84,7 @@ const VARIABLES: &[&str] = &[
     "value",
     "values",
     "visitor",
+    "walk",
     "writer",
 ];
 
