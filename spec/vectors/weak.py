@@ -4,8 +4,9 @@ import struct
 
 import packed
 from region import (
-    Array, F64, FlatMap, HashMap, Optional, OrderedMap, Shared, String, Struct, U16, Vector, number, target, up,
+    Array, F64, FlatMap, HashMap, Optional, OrderedMap, Shared, String, Struct, U16, Vector, up,
 )  # fmt: skip
+from refused import number, target
 
 
 class Gone:
