@@ -15,7 +15,7 @@
 //! | `region` | a value with its memory and its images |
 //! | `dynamic` | regions of types that are known only when the program runs |
 //! | `convert` | conversion between regions and messages of the other storages |
-//! | `whole` | regions and packed values, printed and compared |
+//! | `traits` | `Debug` and `PartialEq` of regions and packed values |
 //! | `members` | structs: their fields, and what is done with all of them |
 //! | `macros` | the macros that describe hand-written types |
 
@@ -30,8 +30,8 @@ mod members;
 mod memory;
 mod packed;
 mod region;
+mod traits;
 mod value;
-mod whole;
 
 #[doc(hidden)]
 pub use situ_layout as layout;

@@ -91,10 +91,10 @@ fn retain_in<H: Engine + ?Sized, E: Stored, K: Key>(
 ) -> usize {
     let gone: Vec<u32> =
         H::elements::<E>(memory.bytes(), at).filter(|element| !is_kept(*element)).map(Ref::at).collect();
-    let mut keys = Memory::on_heap(ROOT, Options { limit: MAX_SIZE, ..Options::default() });
     if gone.is_empty() {
         return 0;
     }
+    let mut keys = Memory::on_heap(ROOT, Options { limit: MAX_SIZE, ..Options::default() });
     // There is room for the keys, because they have it in their region with its other values.
     let count = gone.len() as u32;
     let copied = keys.allocate(u64::from(count) * u64::from(K::SIZE)).and_then(|block| {

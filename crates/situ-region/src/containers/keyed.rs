@@ -7,7 +7,7 @@ use situ_layout::Invalid;
 
 use crate::containers::engine::{Engine, Reserve};
 use crate::containers::key::{Entry, Key};
-use crate::containers::keyed_whole::{equal_maps, equal_sets, show_map, show_set};
+use crate::containers::keyed_traits::{equal_maps, equal_sets, show_map, show_set};
 use crate::containers::vector;
 use crate::error::Full;
 use crate::image::check::Check;

@@ -4,13 +4,13 @@
 //!   text     text; up to 11 bytes lie in the string itself
 //!   vector   vectors, and blocks of elements, which sorted sets and maps share
 //!   edit     operations that shorten vectors, remove elements and reorder them
-//!   convenient  what collections of the standard library can do as well
+//!   std_methods  what collections of the standard library can do as well
 //!   iterate  `for` over vectors, sets and maps
 //!   key      keys, with the order and hash that the format fixes
 //!   composite_key  keys other than integers and text
 //!   engine   what a sorted vector, a hash table and a tree of keys have in common
 //!   keyed    sets and maps, over an engine
-//!   keyed_whole  sets and maps, printed and compared
+//!   keyed_traits  sets and maps, printed and compared
 //!   sorted   sorted sets and maps: vectors of keys or entries
 //!   hash     hash sets and maps: entries in a row, and an index
 //!   hash_index  which entry has a key: words found by the hash of the key
@@ -25,7 +25,6 @@
 //! ```
 
 pub(crate) mod composite_key;
-mod convenient;
 pub(crate) mod edit;
 pub(crate) mod engine;
 pub(crate) mod entries;
@@ -34,13 +33,13 @@ mod hash_index;
 pub(crate) mod iterate;
 pub(crate) mod key;
 pub(crate) mod keyed;
-mod keyed_whole;
-
+mod keyed_traits;
 pub(crate) mod maybe;
 pub(crate) mod node;
 pub(crate) mod ordered;
 pub(crate) mod shared;
 pub(crate) mod sorted;
+mod std_methods;
 pub(crate) mod text;
 pub(crate) mod tree;
 pub(crate) mod union;

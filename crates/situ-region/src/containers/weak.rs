@@ -163,7 +163,8 @@ impl<'r, T: Stored> Ref<'r, Weak<T>> {
         value_of::<T>(self.image(), self.at()).map(|at| Ref::new(self.image(), at))
     }
 
-    /// Whether the link leads to a value that no longer exists.
+    /// Whether the link leads to a value that no longer exists. Of a link that leads nowhere, this is false;
+    /// `expired` of C++, as that of std::weak_ptr, is true, and means that [`get`](Self::get) finds nothing.
     pub fn is_expired(self) -> bool {
         target(self.image(), self.at()) != self.at() && self.get().is_none()
     }
@@ -209,8 +210,8 @@ impl<T: Stored> Mut<'_, Weak<T>> {
         Weak::<T>::release(MemoryMut(self.memory()), at);
     }
 
-    /// Makes the link lead to the value of a shared link; see [`Mut::share`]. Cycles are allowed. On an error,
-    /// nothing changes.
+    /// Makes the link lead to the value of a shared link; see [`Mut::share`]. Cycles are allowed. On an
+    /// error, nothing changes.
     pub fn link(&mut self, to: Link<'_, T>) -> Result<(), ShareError> {
         let at = self.at();
         let memory = self.memory();

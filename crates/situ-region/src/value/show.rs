@@ -1,9 +1,9 @@
 //! `Debug` of values in regions, for all handles and for regions.
 //!
 //! Structs and unions are printed with the names of their members, sets and maps as those of the standard
-//! library, links and optional values as `Option`. Two things are cut and printed as `..`: what lies more
-//! than 32 vectors, sets, maps and links deep, and a shared value that holds shared links, when it is printed
-//! once more. So a chain of any length needs little stack, and a graph of shared values little text.
+//! library, links and optional values as `Option`. Two things are cut, and printed as `..`. One is what lies
+//! more than 32 vectors, sets, maps and links deep: so a chain of any length needs little stack. The other is
+//! a shared value that holds shared links, where it comes again: so a graph of them gives little text.
 
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;

@@ -138,7 +138,7 @@ fn a_chain_of_any_length_is_cut_at_a_depth() {
 #[test]
 fn printing_a_long_chain_needs_little_stack() {
     let r = chain(LONG);
-    // Over several lines, each character passes through all levels: that takes long if the tests are interpreted.
+    // Over several lines, each character passes through all levels, which takes long in Miri.
     let several = || if cfg!(miri) { format!("{:?}", r.root()) } else { format!("{:#?}", r.root()) };
     let print = || [format!("{:?}", r.root()), several()].concat().matches("Chain {").count();
     let printed = std::thread::scope(|scope| {

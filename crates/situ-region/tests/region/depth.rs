@@ -95,7 +95,8 @@ fn a_chain_of_vectors_has_any_length() {
 
 /// Values that lead to the next one twice: 2^LONG paths.
 fn twice(last: u32) -> Vec<u8> {
-    // The root has two links; its blocks follow. A block has the counts of links and weak links, and two links.
+    // The root has two links; its blocks follow. A block has the counts of links and weak links, and two
+    // links.
     let mut all = words(&[16, (64_u32).wrapping_neg(), 8, (72_u32).wrapping_neg()]);
     for i in 0..LONG {
         let at = 80 + 32 * i;

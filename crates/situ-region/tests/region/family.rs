@@ -1,5 +1,5 @@
-//! The types and the value of the vector `family`: weak links to parents, around a ring, and to values that have
-//! ended.
+//! The types and the value of the vector `family`: weak links to parents, around a ring, and to values that
+//! have ended.
 
 use situ_region::{
     HashMap, Maybe, OrderedMap, Ref, Region, ShareError, Shared, SortedMap, Text, Vector, Weak, region_struct,

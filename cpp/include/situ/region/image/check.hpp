@@ -236,7 +236,7 @@ class checker {
     note_not_zero(from);
     return false;
   }
-  // Packed images, whose blocks are not whole granules.
+  // The next functions check packed images. Their blocks are not whole granules.
 
   /// Begins behind the header and the table of versions.
   void begin_packed(std::uint32_t cursor) noexcept { cursor_ = cursor; }

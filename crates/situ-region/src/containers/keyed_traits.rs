@@ -1,4 +1,4 @@
-//! Sets and maps as wholes: printed, and compared by their keys and values.
+//! `Debug` and `PartialEq` of sets and maps: by their keys and values.
 
 use std::fmt;
 use std::marker::PhantomData;
