@@ -1,4 +1,6 @@
 // Copies of values in regions as types of the standard library.
+#include "situ/region/to_std.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,7 +18,6 @@
 #include <vector>
 
 #include "situ/region.hpp"
-#include "situ/region/to_std.hpp"
 
 namespace situ_test {
 
