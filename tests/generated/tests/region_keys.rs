@@ -55,7 +55,7 @@ fn regions_become_heap_messages_and_come_back() {
     assert_eq!(message.angles[..2], [f64::NEG_INFINITY, -2.5]);
     assert!(message.angles[2].is_sign_negative() && message.angles[5].is_nan());
     assert_eq!((&message.doors[..], &message.letters[..]), (&[false, true][..], &[b'A', b'z', 0xe9][..]));
-    assert_eq!(message.prices.iter().map(|(key, _)| *key).collect::<Vec<_>>(), [b'a', b'b', 0xfc]);
+    assert_eq!(message.prices.keys().copied().collect::<Vec<_>>(), [b'a', b'b', 0xfc]);
     let back = Region::<CupboardRegion>::of(&message, &[]).unwrap();
     assert_eq!(back.canonical(), r.canonical());
 }
