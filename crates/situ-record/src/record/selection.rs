@@ -11,7 +11,7 @@ impl Selection {
         Self(Box::new(wants))
     }
 
-    /// Those whose names match one of the patterns ([`matches`]), and none of the excluded ones. Without
+    /// Those whose names match one of the patterns ([`matches()`]), and none of the excluded ones. Without
     /// patterns, all. A `/` in front makes no difference, because ROS writes it.
     pub fn patterns(patterns: &[String], exclude: &[String]) -> Self {
         let names = |texts: &[String]| texts.iter().map(|text| bare(text).to_owned()).collect::<Vec<_>>();
