@@ -331,9 +331,12 @@ impl FileThread {
     /// Does all jobs, until the writer is gone.
     pub fn run(mut self, jobs: &Receiver<Job>) -> Written {
         while let Ok(job) = jobs.recv() {
-            if let Err(error) = self.step(job) {
+            let (queued, result) = self.step(job);
+            // The failure comes first: a writer that waits for an empty queue looks for it then.
+            if let Err(error) = result {
                 self.shared.fail(error);
             }
+            self.shared.leave(queued);
             let size = self.output.as_ref().map_or(0, |output| output.size);
             self.shared.file_bytes.store(size, Ordering::Relaxed);
             self.shared.file_number.store(self.written.files.len() as u64, Ordering::Release);
@@ -354,19 +357,15 @@ impl FileThread {
         finished
     }
 
-    fn step(&mut self, job: Job) -> Result<(), WriteError> {
+    /// Does a job. Returns how many bytes do not wait any more, too.
+    fn step(&mut self, job: Job) -> (u64, Result<(), WriteError>) {
         let has_failed = self.shared.has_failed.load(Ordering::Relaxed);
         match job {
-            Job::Next(path) => {
-                self.end_file()?;
-                let file = create(&path, self.overwrite)?;
-                self.output = Some(Output::new(path, file, &self.profile)?);
-                Ok(())
-            }
-            Job::Plain(encoded) => self.chunk(&encoded, has_failed),
+            Job::Next(path) => (0, self.next_file(path)),
+            Job::Plain(encoded) => (encoded.queued, self.chunk(&encoded, has_failed)),
             Job::Compressed(encoded, queued, messages) => {
                 let error = match encoded.recv() {
-                    Ok(Ok(encoded)) => return self.chunk(&encoded, has_failed),
+                    Ok(Ok(encoded)) => return (queued, self.chunk(&encoded, has_failed)),
                     Ok(Err(source)) => {
                         let (path, written) = self.place();
                         WriteError::Write { path, written, source: Arc::new(source) }
@@ -374,22 +373,27 @@ impl FileThread {
                     Err(_) => WriteError::Ended,
                 };
                 self.written.unwritten += messages;
-                self.shared.leave(queued);
-                Err(error)
+                (queued, Err(error))
             }
             Job::Attachment(index, data) => {
                 let written = match &mut self.output {
                     Some(output) if !has_failed => output.attachment(index, &data),
                     _ => Ok(()),
                 };
-                self.shared.leave(data.len() as u64);
-                written
+                (data.len() as u64, written)
             }
             Job::Metadata(name, values) => match &mut self.output {
-                Some(output) if !has_failed => output.add_metadata(name, &values),
-                _ => Ok(()),
+                Some(output) if !has_failed => (0, output.add_metadata(name, &values)),
+                _ => (0, Ok(())),
             },
         }
+    }
+
+    fn next_file(&mut self, path: PathBuf) -> Result<(), WriteError> {
+        self.end_file()?;
+        let file = create(&path, self.overwrite)?;
+        self.output = Some(Output::new(path, file, &self.profile)?);
+        Ok(())
     }
 
     fn place(&self) -> (PathBuf, u64) {
@@ -409,7 +413,6 @@ impl FileThread {
         if result.is_err() {
             self.written.unwritten += encoded.chunk.messages;
         }
-        self.shared.leave(encoded.queued);
         result
     }
 }
