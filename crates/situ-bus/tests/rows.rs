@@ -103,11 +103,13 @@ fn a_message_of_another_size_with_a_body_or_with_a_lifespan_comes_by_its_slot() 
         assert_eq!(take(&reader).head_in_place(), bytes(value, size), "message {value}");
     }
     drop(writer);
-    let qos = PublisherQos { lifespan: Some(Duration::from_millis(20)), ..PublisherQos::default() };
-    let writer = publisher(&node, 48, qos);
+    let lasting = |time| PublisherQos { lifespan: Some(time), ..PublisherQos::default() };
+    let writer = publisher(&node, 48, lasting(Duration::from_secs(3600)));
     publish(&writer, 9, 48);
     let sample = take(&reader);
     assert!(is_in_slot(&scratch, &sample));
+    drop(writer);
+    let writer = publisher(&node, 48, lasting(Duration::from_millis(20)));
     publish(&writer, 10, 48);
     std::thread::sleep(Duration::from_millis(30));
     assert!(reader.take().unwrap().is_none());

@@ -156,6 +156,11 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     len_ = count;
   }
 
+#if defined(__GNUC__) && !defined(__clang__)
+  // As in `relocate`.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
   /// Inserts a new element before `position`. Returns null if there is no room.
   template <class... Args>
   [[nodiscard]] iterator try_emplace(const_iterator position, const Args&... args) {
@@ -178,6 +183,9 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     rotate_last_to(index);
     return begin() + index;
   }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
   template <class... Args>
   iterator emplace(const_iterator position, const Args&... args) {
     const auto index = position - begin();
