@@ -205,10 +205,12 @@ TEST(RegionCompaction, a_large_image_is_compacted) {
 
 /// Parts have more than a word. This happens if there is no memory for one part per word.
 TEST(RegionCompaction, places_are_counted) {
-  std::vector<std::uint64_t> bits(5000);
-  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = (std::uint64_t{1} << (i % 50)) - 1;
+  std::vector<std::uint64_t> words_before(5000);
+  const situ::region_detail::granule_bits bits(
+      reinterpret_cast<std::byte*>(words_before.data() + words_before.size()));
+  for (std::size_t i = 0; i < words_before.size(); ++i) bits[i] = (std::uint64_t{1} << (i % 50)) - 1;
   for (const std::uint32_t words : {50U, 1024U, 1025U, 5000U}) {
-    const situ::region_detail::compacted_places places(bits.data(), words);
+    const situ::region_detail::compacted_places places(bits, words);
     std::uint32_t used = 0;
     for (std::uint32_t word = 0; word < words; ++word) {
       used += word % 50;

@@ -46,6 +46,7 @@ namespace region_detail {
 /// The memory for a region: the place of its state, and the parts that are already zero.
 struct room {
   std::uint64_t capacity = 0;
+  /// In front of it there is room for the bitmap.
   std::byte* state = nullptr;
   /// From this offset on, the memory for the image is zero.
   std::uint32_t clean_from = 0;
@@ -73,7 +74,7 @@ std::uint64_t min_size() {
 /// Starts the allocator state of an image whose size is in its header.
 inline void begin_memory(header* h, const room& in, const region_options& options) noexcept {
   auto* s = reinterpret_cast<state*>(in.state);
-  if (!in.clean_bits) std::memset(in.state, 0, state_size(in.capacity));
+  if (!in.clean_bits) std::memset(in.state - bitmap_size(in.capacity), 0, bitmap_size(in.capacity));
   begin_state(h, s, static_cast<std::uint32_t>(in.capacity), in.clean_from);
   s->growth_percent = std::max<std::uint16_t>(options.growth_percent, 100);
   s->zero_on_free = options.zero_on_free;
@@ -121,7 +122,7 @@ inline void resume_region(std::byte* image, const room& in, const region_options
   h->size = used * granule;
   begin_memory(h, from_here, options);
   state* s = own_state(h);
-  std::memcpy(s->bits(), bits, (used + 63) / 64 * sizeof(*bits));
+  for (std::uint32_t i = 0; i < (used + 63) / 64; ++i) s->bits()[i] = bits[i];
   for (std::uint32_t at = next_bit<true>(bits, 0, used); at < used;) {
     const std::uint32_t to = next_bit<false>(bits, at, used);
     std::memset(image + std::size_t{at} * granule, 0, std::size_t{to - at} * granule);
@@ -366,9 +367,10 @@ class region {
     if (in.capacity < size) return false;
     region_detail::unpoison_all(header_);
     region_detail::note_all_gone(header_);
-    std::memset(in.state, 0, region_detail::state_size(in.capacity));
-    std::memcpy(in.state, static_cast<const void*>(region_detail::own_state(header_)),
-                region_detail::state_size(size));
+    const std::size_t known = region_detail::bitmap_size(size);
+    std::memset(in.state - region_detail::bitmap_size(in.capacity), 0,
+                region_detail::bitmap_size(in.capacity) - known);
+    std::memcpy(in.state - known, state_bytes() - known, known + sizeof(region_detail::state));
     std::memcpy(buffer.data(), header_, size);
     leave_window();
     window_.size = in.capacity;
@@ -388,9 +390,10 @@ class region {
     if (in.capacity <= header_->capacity) return false;
     if (window_.begin == nullptr) window_.size = in.capacity;
     // The state moves to the new end, which may overlap its old place.
-    const std::size_t known = region_detail::state_size(header_->size);
-    std::memmove(in.state, static_cast<const void*>(region_detail::own_state(header_)), known);
-    std::memset(in.state + known, 0, region_detail::state_size(in.capacity) - known);
+    const std::size_t known = region_detail::bitmap_size(header_->size);
+    const std::size_t all = region_detail::bitmap_size(in.capacity);
+    std::memmove(in.state - known, state_bytes() - known, known + sizeof(region_detail::state));
+    std::memset(in.state - all, 0, all - known);
     header_->capacity = static_cast<std::uint32_t>(in.capacity);
     header_->state = static_cast<std::int32_t>(in.state - image());
     region_detail::own_state(header_)->clean_from = in.clean_from;
@@ -488,19 +491,19 @@ class region {
   explicit region(no_memory) noexcept {}
 
   [[nodiscard]] std::byte* image() noexcept { return reinterpret_cast<std::byte*>(header_); }
+  [[nodiscard]] std::byte* state_bytes() noexcept { return image() + header_->state; }
 
-  /// The state lies in front of the image, so that a small region touches few pages.
+  /// The image lies behind the state.
   [[nodiscard]] region_detail::room open_window(const region_options& options) noexcept {
     const std::uint64_t limit = std::min<std::uint64_t>(options.limit, region_detail::max_size);
     const std::uint64_t wanted = std::max<std::uint64_t>(limit, 4096 + region_detail::min_size<T>());
     window_ = region_detail::address_window_pool::instance().take(wanted + wanted / 128 + 16384);
     if (window_.begin == nullptr) return {};
-    const std::uint64_t state_bytes = (region_detail::state_size(window_.size) + 63) / 64 * 64;
-    const std::uint64_t front = state_bytes + std::uint64_t{window_.number % 32} * 128;
-    header_ = reinterpret_cast<region_detail::header*>(window_.begin + front);
-    const std::uint64_t capacity =
-        std::min<std::uint64_t>(window_.size - front, region_detail::max_size) / 16 * 16;
-    return {capacity, window_.begin, window_.dirty, true};
+    std::byte* const at = window_.state() + (sizeof(region_detail::state) + 63) / 64 * 64;
+    header_ = reinterpret_cast<region_detail::header*>(at);
+    const auto room = static_cast<std::uint64_t>(window_.begin + window_.size - at);
+    const std::uint64_t capacity = std::min<std::uint64_t>(room, region_detail::max_size) / 16 * 16;
+    return {capacity, window_.state(), window_.dirty, true};
   }
   /// Gives back a window without a region, in which up to `used` bytes of an image may have been written.
   void release_window(std::uint32_t used = 0) noexcept {
@@ -524,7 +527,8 @@ class region {
     const region_detail::state* s = region_detail::own_state(header_);
     const std::uint32_t used = std::max(header_->size, s->clean_from);
     // The next region overwrites the state itself in any case.
-    std::memset(window_.begin + sizeof(*s), 0, region_detail::state_size(used) - sizeof(*s));
+    const std::size_t known = region_detail::bitmap_size(used);
+    std::memset(state_bytes() - known, 0, known);
     region_detail::address_window_pool::instance().give(window_, used);
     window_ = {};
   }
@@ -537,7 +541,8 @@ class region {
     const std::uint64_t min_image = region_detail::min_size<T>();
     if (size < state_bytes + min_image + region_detail::granule) return {};
     const std::uint64_t capacity = (size - state_bytes) / region_detail::granule * region_detail::granule;
-    return {capacity, buffer.data() + capacity, static_cast<std::uint32_t>(capacity), false};
+    std::byte* const state = buffer.data() + capacity + region_detail::bitmap_size(capacity);
+    return {capacity, state, static_cast<std::uint32_t>(capacity), false};
   }
   [[nodiscard]] region_detail::room open_buffer(std::span<std::byte> buffer) noexcept {
     const region_detail::room in = room_in(buffer);

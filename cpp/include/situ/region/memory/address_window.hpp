@@ -20,11 +20,19 @@ namespace situ::region_detail {
 struct address_window {
   std::byte* begin = nullptr;
   std::size_t size = 0;
-  /// A number that differs for each window of a size. It selects the place in the first page at which a
-  /// region begins, so that the headers of many regions do not compete for the same cache lines.
+  /// A number that differs for each window of a size.
   std::uint32_t number = 0;
   /// The number of image bytes from the window's last use that may not be zero. All other bytes are zero.
   std::uint32_t dirty = 0;
+
+  /// Where the state of a region lies, and behind it the image. In front of it there is room for the bitmap
+  /// of the whole window: one bit for 16 bytes. The bits of a small image, its state and the image begin with
+  /// a page, so that a region of up to three kilobytes takes one page. The number moves them by up to seven
+  /// cache lines, so that the headers of many regions do not compete for the same ones.
+  [[nodiscard]] std::byte* state() const noexcept {
+    constexpr std::size_t near_bits = 128;
+    return begin + size / 128 + near_bits + std::size_t{number % 8} * 64;
+  }
 };
 
 /// One reservation. It is made inaccessible for the first window, and becomes writable from its front as
@@ -78,16 +86,15 @@ class address_window_pool {
     return made;
   }
 
-  /// Takes a window back, in which `used` bytes of the image may not be zero. The bytes before the image are
-  /// zero again, except the first ones: the state without its bitmap.
+  /// Takes a window back, in which `used` bytes of the image may not be zero. The bitmap is zero again.
   void give(address_window back, std::uint32_t used) noexcept {
     back.dirty = used;
     // Private anonymous memory is zero when it is touched again.
     if (used > keep_resident && madvise(back.begin, back.size, MADV_DONTNEED) == 0) back.dirty = 0;
-    // The spare window's description lies at its front, where the next state begins.
+    // The spare window's description lies where the next state begins.
     std::byte* none = nullptr;
-    std::memcpy(back.begin, &back, sizeof(back));
-    if (spare_[index(back.size)].compare_exchange_strong(none, back.begin, std::memory_order_release,
+    std::memcpy(back.state(), &back, sizeof(back));
+    if (spare_[index(back.size)].compare_exchange_strong(none, back.state(), std::memory_order_release,
                                                          std::memory_order_relaxed)) {
       return;
     }

@@ -27,8 +27,22 @@ struct growth {
   bool (*larger)(growth* self);
 };
 
-/// The allocator state of the process that edits a region. The bitmap follows the state: one bit per granule
-/// of the image, set if the granule is in use. All bits from the image's end on are clear.
+/// The bitmap of a region: one bit per granule of the image, set if the granule is in use. All bits from the
+/// image's end on are clear. Its first word lies directly in front of the state, and each other word in front
+/// of the one before. The state and the words of a small image are therefore neighbours of each other and, in
+/// a window, of the image, whatever the size of the bitmap is.
+class granule_bits {
+ public:
+  explicit granule_bits(std::byte* state) noexcept : end_(reinterpret_cast<std::uint64_t*>(state)) {}
+  [[nodiscard]] std::uint64_t& operator[](std::size_t word) const noexcept {
+    return *(end_ - 1 - static_cast<std::ptrdiff_t>(word));
+  }
+
+ private:
+  std::uint64_t* end_;
+};
+
+/// The allocator state of the process that edits a region. The bitmap lies in front of it.
 struct state {
   /// Extends the region's memory. Null if the memory is fixed.
   struct growth* growth;
@@ -56,13 +70,17 @@ struct state {
     std::uint32_t block[cache_depth];
   } caches[cached_sizes];
 
-  [[nodiscard]] std::uint64_t* bits() noexcept { return reinterpret_cast<std::uint64_t*>(this + 1); }
+  [[nodiscard]] granule_bits bits() noexcept { return granule_bits(reinterpret_cast<std::byte*>(this)); }
 };
 static_assert(sizeof(state) % alignof(std::uint64_t) == 0);
 
-/// The number of bytes of state for an image of up to `capacity` bytes.
+/// The number of bytes of the bitmap for an image of up to `capacity` bytes.
+constexpr std::uint64_t bitmap_size(std::uint64_t capacity) noexcept {
+  return (capacity / granule + 63) / 64 * 8;
+}
+/// The same with the state.
 constexpr std::uint64_t state_size(std::uint64_t capacity) noexcept {
-  return sizeof(state) + (capacity / granule + 63) / 64 * 8;
+  return sizeof(state) + bitmap_size(capacity);
 }
 
 inline state* state_of(header* h) noexcept {
@@ -73,9 +91,9 @@ inline state* state_of(header* h) noexcept {
 inline state* own_state(header* h) noexcept { return reinterpret_cast<state*>(bytes_of(h) + h->state); }
 
 /// The first bit from `from` on that is set (or, with `Clear`, clear), or `end`.
-template <bool Clear>
-std::uint32_t next_bit(const std::uint64_t* bits, std::uint32_t from, std::uint32_t end) noexcept {
-  const auto word = [bits](std::uint32_t i) { return Clear ? ~bits[i] : bits[i]; };
+template <bool Clear, class Bits>
+std::uint32_t next_bit(const Bits& bits, std::uint32_t from, std::uint32_t end) noexcept {
+  const auto word = [&bits](std::uint32_t i) { return Clear ? ~bits[i] : bits[i]; };
   if (from >= end) return end;
   std::uint32_t i = from / 64;
   std::uint64_t here = word(i) & (~std::uint64_t{0} << (from % 64));
@@ -87,7 +105,8 @@ std::uint32_t next_bit(const std::uint64_t* bits, std::uint32_t from, std::uint3
 }
 
 /// The position after the last set bit below `end`, or 0.
-inline std::uint32_t behind_last_bit(const std::uint64_t* bits, std::uint32_t end) noexcept {
+template <class Bits>
+std::uint32_t behind_last_bit(const Bits& bits, std::uint32_t end) noexcept {
   while (end != 0) {
     const std::uint32_t i = (end - 1) / 64;
     const std::uint64_t here = bits[i] & (~std::uint64_t{0} >> (63 - (end - 1) % 64));
@@ -98,8 +117,8 @@ inline std::uint32_t behind_last_bit(const std::uint64_t* bits, std::uint32_t en
 }
 
 /// Sets (or, with `Clear`, clears) `count` bits from `from` on.
-template <bool Clear>
-void mark_bits(std::uint64_t* bits, std::uint32_t from, std::uint32_t count) noexcept {
+template <bool Clear, class Bits>
+void mark_bits(const Bits& bits, std::uint32_t from, std::uint32_t count) noexcept {
   while (count != 0) {
     const std::uint32_t shift = from % 64;
     const std::uint32_t here = std::min(count, 64 - shift);
@@ -157,7 +176,7 @@ inline void flush_caches(header* h, state* s) noexcept {
 /// A run of `count` clear bits, or 0.
 inline std::uint32_t take_run(header* h, state* s, std::uint32_t count) noexcept {
   if (s->free_granules < count || count >= s->no_run) return 0;
-  const std::uint64_t* bits = s->bits();
+  const granule_bits bits = s->bits();
   const std::uint32_t end = h->size / granule;
   std::uint32_t from = next_bit<true>(bits, s->first_word * 64, end);
   s->first_word = from / 64;

@@ -24,7 +24,7 @@ namespace situ::region_detail {
 /// and counting takes longer.
 class compacted_places {
  public:
-  compacted_places(const std::uint64_t* bits, std::uint32_t words) noexcept : bits_(bits) {
+  compacted_places(granule_bits bits, std::uint32_t words) noexcept : bits_(bits) {
     std::uint32_t parts = min_parts;
     if (words > parts) {
       many_.reset(new (std::nothrow) std::uint32_t[words]);
@@ -59,7 +59,7 @@ class compacted_places {
     return static_cast<std::uint32_t>(std::popcount(word));
   }
 
-  const std::uint64_t* bits_;
+  granule_bits bits_;
   std::array<std::uint32_t, min_parts> few_;
   std::unique_ptr<std::uint32_t[]> many_;
   std::uint32_t* before_;
