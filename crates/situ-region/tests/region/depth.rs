@@ -28,7 +28,7 @@ region_struct! {
     }
 }
 
-const LONG: u32 = if cfg!(miri) { 300 } else { 100_000 };
+const LONG: u32 = if cfg!(miri) { 130 } else { 100_000 };
 /// More than the 64 links that are followed by recursion.
 const DEEP: u32 = if cfg!(miri) { 70 } else { 300 };
 
