@@ -73,6 +73,26 @@ TEST(Bazaar, unions_report_that_there_is_no_room) {
   EXPECT_EQ(*r->shape.try_set_label("shorter"), "shorter");
 }
 
+TEST(Bazaar, unions_make_a_new_value_in_place) {
+  std::vector<situ_test::granule> memory(200);
+  situ::region<Bazaar> r(std::as_writable_bytes(std::span(memory)));
+  r->shape.select(3);
+  auto& label = r->shape.emplace_label("short");
+  EXPECT_EQ(&label, r->shape.label_if());
+  EXPECT_EQ(label, "short");
+  EXPECT_EQ(r->shape.discriminator(), 2) << "the first label of the case";
+  const std::string longer(4000, 'x');
+  EXPECT_THROW(r->shape.emplace_label(longer), situ::region_error);
+  EXPECT_EQ(r->shape.try_emplace_label(longer), nullptr);
+  EXPECT_EQ(r->shape.label(), "short") << "nothing is changed if there is no room";
+  EXPECT_EQ(r->shape.emplace_label(r->shape.label().substr(1, 3)), "hor");
+  EXPECT_EQ(r->shape.emplace_label(), "");
+  r->shape.emplace_points().push_back(1.5F);
+  EXPECT_EQ(r->shape.discriminator(), 0) << "the least number that selects the default member";
+  EXPECT_EQ(r->shape.points().size(), 1U);
+  EXPECT_EQ(*r->shape.try_emplace_radius(0.5F), 0.5F);
+}
+
 TEST(Bazaar, new_unions_begin_as_the_schema_says) {
   const situ::region<Bazaar> r;
   const heap_bazaar heap;

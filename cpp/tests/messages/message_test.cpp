@@ -195,6 +195,16 @@ void expect_union_behaviour() {
   copy.set_name(copy.name());
   EXPECT_EQ(copy.name(), "ball");
 
+  auto& corner = shape.emplace_corner(point<S>(1));
+  EXPECT_EQ(&corner, shape.corner_if());
+  EXPECT_EQ(corner.x, 1.5);
+  EXPECT_EQ(shape.emplace_name("ball").size(), 4U);
+  EXPECT_EQ(shape.discriminator(), kitchen::Color::GREEN) << "the first label of the case";
+  EXPECT_EQ(shape.emplace_name(shape.name(), 1, 2), "al") << "a part of the old value";
+  EXPECT_EQ(shape.emplace_name(), "") << "a new value, although the old one is of the same member";
+  EXPECT_EQ(shape.emplace_radius(2.5), 2.5);
+  EXPECT_EQ(*shape.try_emplace_name("box"), "box");
+
   kitchen::Toggle_<S> toggle;
   EXPECT_TRUE(toggle.has_level());
   toggle.select(false);

@@ -162,6 +162,25 @@ class tagged_union
   [[nodiscard]] alternative<I>* try_set(D discriminator, Value&& value) {
     return Cases::index_of(discriminator) == I ? &set<I>(discriminator, std::forward<Value>(value)) : nullptr;
   }
+  /// Makes a new value of a member in place of the old one. The arguments may be parts of the old value,
+  /// which is why the new one is made before the old one ends. Without arguments, there is no second value.
+  template <std::size_t I, class... Args>
+  alternative<I>& emplace_at(D discriminator, Args&&... args) {
+    if (Cases::index_of(discriminator) != I) detail::raise(bad_union_access());
+    if constexpr (sizeof...(Args) == 0) {
+      end();
+      begin(discriminator);
+      return at<I>();
+    } else {
+      return set<I>(discriminator, detail::make<alternative<I>>(std::forward<Args>(args)...));
+    }
+  }
+  /// The same. Returns null and changes nothing if the discriminator selects another member.
+  template <std::size_t I, class... Args>
+  [[nodiscard]] alternative<I>* try_emplace_at(D discriminator, Args&&... args) {
+    if (Cases::index_of(discriminator) != I) return nullptr;
+    return &emplace_at<I>(discriminator, std::forward<Args>(args)...);
+  }
 
  private:
   template <std::size_t I>

@@ -457,9 +457,9 @@ fn accessors(
     (index, case, names): (usize, &Case, &CaseNames),
     discriminator: &Discriminator,
 ) {
-    let CaseNames { get: name, has, get_if, set, try_set } = names;
-    let label = case.labels.first().copied().or_else(|| schema.unlabelled(union));
-    let label = label.map(|it| format!(" = {}", discriminator.value(schema, union, it))).unwrap_or_default();
+    let CaseNames { get: name, has, get_if, set, try_set, emplace, try_emplace } = names;
+    let first = case.labels.first().copied().or_else(|| schema.unlabelled(union)).unwrap_or(0);
+    let first = discriminator.value(schema, union, first);
     code.gap();
     member_docs(code, &case.member);
     code.line(format!(
@@ -476,11 +476,24 @@ fn accessors(
         "[[nodiscard]] const auto* {get_if}() const noexcept {{ return this->template get_if<{index}>(); }}"
     ));
     code.line("template <class Value>");
-    code.line(format!("auto& {set}(Value&& value, {} label{label}) {{", discriminator.ty));
+    code.line(format!("auto& {set}(Value&& value, {} label = {first}) {{", discriminator.ty));
     code.line(format!("  return this->template set<{index}>(label, ::std::forward<Value>(value));"));
     code.line("}");
     code.line("template <class Value>");
-    code.line(format!("[[nodiscard]] auto* {try_set}(Value&& value, {} label{label}) {{", discriminator.ty));
+    code.line(format!(
+        "[[nodiscard]] auto* {try_set}(Value&& value, {} label = {first}) {{",
+        discriminator.ty
+    ));
     code.line(format!("  return this->template try_set<{index}>(label, ::std::forward<Value>(value));"));
     code.line("}");
+    for (head, name, function) in
+        [("auto&", emplace, "emplace_at"), ("[[nodiscard]] auto*", try_emplace, "try_emplace_at")]
+    {
+        code.line("template <class... Args>");
+        code.line(format!("{head} {name}(Args&&... args) {{"));
+        code.line(format!(
+            "  return this->template {function}<{index}>({first}, ::std::forward<Args>(args)...);"
+        ));
+        code.line("}");
+    }
 }

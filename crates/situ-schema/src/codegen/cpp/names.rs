@@ -25,6 +25,7 @@ const UNION_NAMES: &[&str] = &[
     "cases",
     "discriminator",
     "discriminator_type",
+    "emplace_at",
     "get",
     "get_if",
     "holds",
@@ -32,6 +33,7 @@ const UNION_NAMES: &[&str] = &[
     "select",
     "set",
     "try_assign",
+    "try_emplace_at",
     "try_set",
     "visit_active",
 ];
@@ -79,6 +81,10 @@ pub struct CaseNames {
     pub set: String,
     /// The one that may fail.
     pub try_set: String,
+    /// The method that makes a new value from arguments.
+    pub emplace: String,
+    /// The one that may fail.
+    pub try_emplace: String,
 }
 
 /// The C++ names of everything in namespaces, for the whole schema.
@@ -249,6 +255,8 @@ impl<'a> Named<'a> {
                 get_if: made(format!("{bare}_if")),
                 set: made(format!("set_{bare}")),
                 try_set: made(format!("try_set_{bare}")),
+                emplace: made(format!("emplace_{bare}")),
+                try_emplace: made(format!("try_emplace_{bare}")),
             }
         };
         names().map(made).collect()
