@@ -324,7 +324,7 @@ TEST(RegionOrder, a_value_is_not_exchanged_with_one_within_it) {
     try {
       operation();
     } catch (const situ::region_error& error) {
-      return error.fault() == situ::region_fault::cycle;
+      return error.fault() == situ::region_fault::inside;
     }
     return false;
   };

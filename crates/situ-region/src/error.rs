@@ -1,12 +1,12 @@
 //! The errors of regions: a full region, an unsuitable buffer, a link that cannot be made, and an image that
-//! does not fit.
+//! does not fit. C++ has the same texts; `spec/vectors/region/errors.txt` lists them.
 
 use situ_layout::{Invalid, InvalidProblem};
 use thiserror::Error;
 
 /// A region may not become larger.
 #[derive(Clone, Copy, PartialEq, Eq, Error)]
-#[error("the region is full: it may have {limit} bytes; give it a higher limit")]
+#[error("the region is full: it may have {limit} bytes; give it a higher limit or a larger buffer")]
 pub struct Full {
     /// The region's limit, in bytes.
     pub limit: u32,
@@ -19,10 +19,12 @@ situ_layout::debug_as_text!(Full);
 #[non_exhaustive]
 pub enum BufferError {
     /// The buffer does not begin at a multiple of 16.
-    #[error("the buffer does not begin at a multiple of 16")]
+    #[error("the buffer does not begin at a multiple of 16; give one that does")]
     Misaligned,
     /// The buffer is too small.
-    #[error("the buffer has {found} bytes, and {least} are needed")]
+    #[error(
+        "there is room for {found} bytes, and {least} are needed; give a larger buffer or a higher limit"
+    )]
     TooSmall {
         /// The size of the buffer in bytes.
         found: usize,
@@ -41,7 +43,10 @@ pub enum ShareError {
     #[error("a link cannot lead to another region; copy the value")]
     OtherRegion,
     /// The value would hold a link to itself.
-    #[error("the link lies in the value that it would lead to; links make no cycles")]
+    #[error(
+        "a value would hold a link to itself; lead back by a weak link, and share links to values of their own kind \
+         where they lie, not within a value that is stored"
+    )]
     Cycle,
     /// The link count of the value is at its maximum.
     #[error("too many links lead to the value")]
@@ -64,7 +69,7 @@ pub enum MoveError {
     #[error("there is no value to move")]
     Nothing,
     /// The new place lies in the value.
-    #[error("the new place lies in the value that would move there")]
+    #[error("a value cannot be moved into itself: one of the two places lies within the other")]
     Inside,
     /// The region is full.
     #[error(transparent)]

@@ -1,4 +1,5 @@
-// Errors of regions: an operation finds no memory, or bytes are not a valid region.
+// Errors of regions: an operation finds no memory, or bytes are not a valid region. Rust has the same texts;
+// spec/vectors/region/errors.txt lists them.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +14,28 @@ namespace situ {
 
 /// A reason that a container of a region could not be changed.
 enum class region_fault {
-  full,      ///< the region's memory has no room, and cannot grow
-  detached,  ///< the container lies in no region, so it has no memory to take from
-  frozen,    ///< the region is an image that is read-only
-  cycle,     ///< a value would contain a link to itself
-  apart,     ///< two values to be exchanged lie in different regions
+  full,        ///< the region's memory has no room, and cannot grow
+  detached,    ///< the container lies in no region, so it has no memory to take from
+  frozen,      ///< the region is an image that is read-only
+  cycle,       ///< a value would contain a link to itself
+  inside,      ///< of two values to be exchanged, one lies within the other
+  apart,       ///< two values to be exchanged lie in different regions
+  misaligned,  ///< a buffer for a region does not begin at a multiple of 16
+  small,  ///< a buffer for a region has `found` bytes; header, root and the state of the memory need `limit`
 };
 
 /// A container of a region could not be changed. The `try_` forms return false (or null) instead.
 class region_error : public std::runtime_error {
  public:
-  region_error(region_fault fault, std::uint64_t limit)
-      : std::runtime_error(describe(fault, limit)), fault_(fault), limit_(limit) {}
+  region_error(region_fault fault, std::uint64_t limit, std::uint64_t found = 0)
+      : std::runtime_error(describe(fault, limit, found)), fault_(fault), limit_(limit) {}
 
   [[nodiscard]] region_fault fault() const noexcept { return fault_; }
-  /// The maximum size of the region in bytes, or 0 where there is none.
+  /// The maximum size of the region in bytes, or the size that it needs, or 0 where there is none.
   [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
 
  private:
-  static std::string describe(region_fault fault, std::uint64_t limit) {
+  static std::string describe(region_fault fault, std::uint64_t limit, std::uint64_t found) {
     switch (fault) {
       case region_fault::full:
         return "the region is full: it may have " + std::to_string(limit) +
@@ -41,14 +45,24 @@ class region_error : public std::runtime_error {
       case region_fault::frozen:
         return "the region is an image that is only read; adopt it to change it";
       case region_fault::cycle:
-        return "a value would hold a link to itself; where a type of shared values can hold links to "
-               "its own "
-               "kind, links are shared by `share` where they lie, not stored with what is made around them; "
-               "and a value is not exchanged with one that lies within it";
+        return "a value would hold a link to itself; lead back by a weak link, and share links to values of "
+               "their own kind where they lie, not within a value that is stored";
+      case region_fault::inside:
+        return "a value cannot be moved into itself: one of the two places lies within the other";
       case region_fault::apart:
-        return "values of two regions are not exchanged: assign copies of them";
+        return "a value cannot be moved to another region; copy it";
+      case region_fault::misaligned:
+        return "the buffer does not begin at a multiple of 16; give one that does";
+      case region_fault::small:
+        return no_room(found, limit);
     }
     return "unknown fault";
+  }
+
+  friend struct region_invalid;
+  static std::string no_room(std::uint64_t found, std::uint64_t needed) {
+    return "there is room for " + std::to_string(found) + " bytes, and " + std::to_string(needed) +
+           " are needed; give a larger buffer or a higher limit";
   }
 
   region_fault fault_;
@@ -94,7 +108,7 @@ enum class region_problem {
   other_version,    ///< the image has `found` members of `name`, this program `limit`
   not_zero,         ///< the unused byte at offset `found` is not zero
   left_over,        ///< a canonical image ends at `limit`, but has `found` bytes
-  no_memory,        ///< the `found` bytes could not be copied: the new region has a maximum of `limit`
+  no_memory,        ///< the `found` bytes could not be copied: there is room for `limit`, or no memory at all
 };
 
 /// Bytes that should be a region are not valid.
@@ -142,7 +156,7 @@ struct region_invalid {
       case region_problem::too_small:
         return f + " bytes are too few; header and root need " + l;
       case region_problem::misaligned:
-        return "the bytes do not lie at a multiple of 16; copy them to memory that does";
+        return "the bytes do not lie at a multiple of 16; copy them to memory that does, or adopt them";
       case region_problem::not_a_region:
         return "no region: the bytes do not begin with SRGN";
       case region_problem::wrong_version:
@@ -216,7 +230,7 @@ struct region_invalid {
       case region_problem::left_over:
         return "the image has " + f + " bytes, but its parts end at " + l;
       case region_problem::no_memory:
-        return f + " bytes do not fit into a region that may have " + l;
+        return limit == 0 ? "there is no memory for " + f + " bytes" : region_error::no_room(limit, found);
     }
     return "unknown problem";
   }

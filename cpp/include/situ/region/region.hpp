@@ -71,6 +71,10 @@ std::uint64_t min_size() {
   return root_offset + in_granules(sizeof(T)) + in_granules(version_table_size<T>());
 }
 
+inline bool is_aligned(const std::byte* memory) noexcept {
+  return reinterpret_cast<std::uintptr_t>(memory) % granule == 0;
+}
+
 /// Starts the allocator state of an image whose size is in its header.
 inline void begin_memory(header* h, const room& in, const region_options& options) noexcept {
   auto* s = reinterpret_cast<state*>(in.state);
@@ -202,7 +206,10 @@ class region {
   /// of the buffer, the state of the memory at its end.
   explicit region(std::span<std::byte> buffer, const region_options& options = {}) {
     const region_detail::room in = open_buffer(buffer);
-    if (in.capacity == 0) detail::raise(region_error(region_fault::full, buffer.size()));
+    if (in.capacity == 0) {
+      if (!region_detail::is_aligned(buffer.data())) detail::raise(region_error(region_fault::misaligned, 0));
+      detail::raise(region_error(region_fault::small, min_buffer(), buffer.size()));
+    }
     begin(in, options);
   }
   /// The same without exceptions. Returns nothing if there is no memory, or if the buffer is too small or not
@@ -535,7 +542,7 @@ class region {
   /// Returns the memory that a region has in a buffer. There is no capacity if the buffer is too small or not
   /// aligned.
   [[nodiscard]] static region_detail::room room_in(std::span<std::byte> buffer) noexcept {
-    if (reinterpret_cast<std::uintptr_t>(buffer.data()) % region_detail::granule != 0) return {};
+    if (!region_detail::is_aligned(buffer.data())) return {};
     const std::uint64_t size = std::min<std::uint64_t>(buffer.size(), region_detail::max_size);
     const std::uint64_t state_bytes = region_detail::state_size(size);
     const std::uint64_t min_image = region_detail::min_size<T>();
@@ -543,6 +550,13 @@ class region {
     const std::uint64_t capacity = (size - state_bytes) / region_detail::granule * region_detail::granule;
     std::byte* const state = buffer.data() + capacity + region_detail::bitmap_size(capacity);
     return {capacity, state, static_cast<std::uint32_t>(capacity), false};
+  }
+  /// The least size of a buffer for an empty region.
+  [[nodiscard]] static std::uint64_t min_buffer() {
+    const std::uint64_t image = region_detail::min_size<T>() + region_detail::granule;
+    std::uint64_t size = image;
+    while (size < image + region_detail::state_size(size)) size = image + region_detail::state_size(size);
+    return size;
   }
   [[nodiscard]] region_detail::room open_buffer(std::span<std::byte> buffer) noexcept {
     const region_detail::room in = room_in(buffer);

@@ -25,6 +25,7 @@ mod packed;
 mod sharing;
 mod signature;
 mod source;
+mod texts;
 mod types;
 mod versions;
 mod weak;
@@ -190,7 +191,10 @@ fn a_full_region_says_so_and_stays_good() {
     }
     assert!(added > 10);
     let error = r.root_mut().lists().insert("list", &[1_u16; 5000][..]).unwrap_err();
-    assert_eq!(error.to_string(), "the region is full: it may have 2048 bytes; give it a higher limit");
+    assert_eq!(
+        error.to_string(),
+        "the region is full: it may have 2048 bytes; give it a higher limit or a larger buffer"
+    );
     assert!(!r.root().lists().contains("list"));
     Region::<Kitchen>::adopt(r.bytes()).unwrap();
     for i in 0..added {

@@ -19,7 +19,7 @@ template <class T>
   header* const h = header_of(a);
   if (h != header_of(b)) return {true, region_fault::apart};
   if (h == nullptr) return {true, region_fault::detached};
-  if (lies_within(a, b) || lies_within(b, a)) return {true, region_fault::cycle};
+  if (lies_within(a, b) || lies_within(b, a)) return {true, region_fault::inside};
   return {};
 }
 
