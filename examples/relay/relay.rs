@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use situ::bus::{RegionPublisher, RegionSample, RegionSubscriber};
 use situ::prelude::*;
-use situ_examples::examples::{CharacterMut, CharacterRef, CharacterRegion, Item, Point, Skill};
+use situ_examples::examples::{Character, CharacterMut, CharacterRef, Item, Point, Skill};
 
 /// FNV-1a, for comparing by eye.
 fn hash(bytes: &[u8]) -> u64 {
@@ -15,21 +15,19 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold)
 }
 
-fn await_next(publisher: &RegionPublisher<CharacterRegion>) {
+fn await_next(publisher: &RegionPublisher<Character>) {
     while publisher.raw().subscribers() == 0 {
         sleep(Duration::from_millis(10));
     }
 }
 
-fn take(
-    subscriber: &RegionSubscriber<CharacterRegion>,
-) -> Result<RegionSample<CharacterRegion>, Box<dyn Error>> {
+fn take(subscriber: &RegionSubscriber<Character>) -> Result<RegionSample<Character>, Box<dyn Error>> {
     Ok(subscriber.recv(Some(Duration::from_secs(20)))?.ok_or("nothing came")?)
 }
 
 /// Builds a character in shared memory.
 fn build(node: &Node) -> Result<(), Box<dyn Error>> {
-    let publisher = node.region_publisher::<CharacterRegion>("relay/built").reliable().create()?;
+    let publisher = node.region_publisher::<Character>("relay/built").reliable().create()?;
     await_next(&publisher);
     let mut loan = publisher.loan()?;
     let mut c = loan.root_mut();
@@ -47,8 +45,8 @@ fn build(node: &Node) -> Result<(), Box<dyn Error>> {
 
 /// Takes it in place, and continues with a copy of it that is a message of its own.
 fn mutate(node: &Node) -> Result<(), Box<dyn Error>> {
-    let subscriber = node.region_subscriber::<CharacterRegion>("relay/built").reliable().create()?;
-    let publisher = node.region_publisher::<CharacterRegion>("relay/mutated").reliable().create()?;
+    let subscriber = node.region_subscriber::<Character>("relay/built").reliable().create()?;
+    let publisher = node.region_publisher::<Character>("relay/mutated").reliable().create()?;
     await_next(&publisher);
     let sample = take(&subscriber)?;
     println!("b took {:016x}", hash(&sample.to_region()?.canonical()));
@@ -67,7 +65,7 @@ fn mutate(node: &Node) -> Result<(), Box<dyn Error>> {
 
 /// Takes the result, changes a region of its own, and reads it.
 fn read(node: &Node) -> Result<(), Box<dyn Error>> {
-    let subscriber = node.region_subscriber::<CharacterRegion>("relay/mutated").reliable().create()?;
+    let subscriber = node.region_subscriber::<Character>("relay/mutated").reliable().create()?;
     let sample = take(&subscriber)?;
     let mut region = sample.to_region()?;
     println!("c took {:016x}", hash(&region.canonical()));

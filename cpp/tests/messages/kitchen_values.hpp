@@ -79,8 +79,7 @@ kitchen::Label_<S> label(int which) {
   return made;
 }
 
-template <class S>
-void fill(kitchen::Primitives_<S>& m) {
+inline void fill(kitchen::Primitives& m) {
   m.truth = true;
   m.byte = 0xFE;
   m.letter = 'k';

@@ -97,6 +97,38 @@ TEST(RegionMessages, a_character_is_built_edited_and_sent) {
   EXPECT_EQ(c.equips[0].attributes[0], 1.5F);
 }
 
+/// A struct of numbers is one type in all storages; the others lead to their types in regions.
+static_assert(std::is_same_v<game::Skill, situ::rebind<game::Skill, situ::in_region>>);
+static_assert(std::is_same_v<game::Skill, game::Skill_<situ::heap>>);
+static_assert(std::is_same_v<game::Skill, decltype(game::Character::skills)::value_type>);
+static_assert(std::is_same_v<game::Skill::in_region, game::Skill>);
+static_assert(std::is_same_v<game::Equip::in_region, decltype(game::Character::equips)::value_type>);
+static_assert(std::is_same_v<game::Character::in_region, game::Character>);
+
+TEST(RegionMessages, structs_of_numbers_need_no_conversion) {
+  const game::Skill jump{1054, 3};
+  const std::vector<game::Position> way{{1, 2, 3}, {4, 5, 6}};
+  situ::region<game::Character> r;
+  r->skills.push_back(jump);
+  r->items[7] = game::Item{7, 1, 70, 700};
+  r->pos = way.back();
+  r->path = way;
+  const game::Skill read = r->skills[0];
+  EXPECT_EQ(read, jump);
+  EXPECT_EQ(r->items.at(7).timestamp, 700U);
+  EXPECT_EQ(r->pos.z, 6);
+  EXPECT_EQ(r->path[1], r->pos);
+  game::Equip::in_region& equip = r->equips.emplace_back();
+  equip.attributes.push_back(1.5F);
+  EXPECT_EQ(r->equips[0].attributes.size(), 1U);
+  // As the root, too.
+  situ::region_of<game::Skill> alone;
+  *alone = jump;
+  const auto taken = situ::region<game::Skill>::adopt(alone.bytes());
+  ASSERT_TRUE(taken) << taken.error().message();
+  EXPECT_EQ(**taken, jump);
+}
+
 TEST(RegionMessages, new_values_have_their_defaults) {
   const pantry_region r;
   EXPECT_TRUE(r->flag);

@@ -2,19 +2,24 @@
 //! specification says.
 
 use situ::layout::{Flat, Heap, Message};
-use situ::region::{Char, Region, layout_text, view, view_packed};
+use situ::region::{Char, Mut, Region, layout_text, view, view_packed};
 use situ_generated::region::game::{
     Bounded, BoundedBulkLengths, BoundedMut, BoundedRef, BoundedRegion, Character, CharacterMut,
-    CharacterRef, CharacterRegion, Colour, EquipMut, EquipRef, Flagged, FlaggedMut, FlaggedRef, Inner,
+    CharacterRef, CharacterRegion, Colour, Equip, EquipMut, EquipRef, Flagged, FlaggedMut, FlaggedRef, Inner,
     InnerMut, InnerRef, Item, Marks, Pantry, PantryMut, PantryRef, PantryRegion, Position, Skill, Tree,
     TreeRegion,
 };
 use situ_schema::{Loader, dynamic};
 
+/// The name of the struct is also that of its value in a region.
+fn wear(mut equip: Mut<'_, Equip>) {
+    equip.attributes().push(1.5_f32).unwrap();
+}
+
 /// The talk's example.
 #[test]
 fn a_character_is_built_edited_and_sent() {
-    let mut r = Region::<CharacterRegion>::new();
+    let mut r = Region::<Character>::new();
     let mut c = r.root_mut();
     c.name().set("Hero").unwrap();
     *c.level() += 60;
@@ -26,7 +31,7 @@ fn a_character_is_built_edited_and_sent() {
     let mut equips = c.equips();
     let mut equip = equips.push_default().unwrap();
     equip.base().number = 2;
-    equip.attributes().push(1.5_f32).unwrap();
+    wear(equip);
 
     let bytes = r.bytes().to_vec();
     let mut received = Region::<CharacterRegion>::adopt(&bytes).unwrap();
@@ -37,6 +42,13 @@ fn a_character_is_built_edited_and_sent() {
     assert_eq!(c.items().iter().map(|(key, item)| (key, item.uuid)).collect::<Vec<_>>(), [(7, 70)]);
     let equip = c.equips().get(0).unwrap();
     assert_eq!((equip.base().number, equip.attributes().as_slice()), (2, &[1.5][..]));
+}
+
+#[test]
+fn the_longer_name_is_another_name_of_the_same_type() {
+    let r: Region<CharacterRegion> = Region::<Character>::new();
+    assert_eq!(layout_text::<CharacterRegion>(), layout_text::<Character>());
+    assert_eq!(r.root().to_message::<Character>().unwrap(), Character::default());
 }
 
 #[test]

@@ -97,15 +97,21 @@ using in_region_form = rebind<T, in_region>;
 template <message T>
 using region_of = region<in_region_form<T>>;
 
+namespace detail {
+/// A generated struct as it lies in regions. A struct of numbers is one type in all storages.
+template <class T>
+concept generated_for_regions = message<T> && std::same_as<rebind<T, in_region>, T>;
+}  // namespace detail
+
 /// The description of a generated struct for regions: its name in the schema, and its members.
-template <region_message T>
+template <detail::generated_for_regions T>
 constexpr std::string_view situ_region_name(const T* /*type*/) {
   return T::situ_name;
 }
 /// Structs marked `@region @appendable`.
-template <region_message T>
+template <detail::generated_for_regions T>
 requires(T::situ_appended) constexpr bool situ_region_appendable(const T* /*type*/) { return true; }
-template <region_message T>
+template <detail::generated_for_regions T>
 constexpr auto situ_region_members(const T* /*type*/) {
   return T::template situ_region_parts<region_detail::member>();
 }

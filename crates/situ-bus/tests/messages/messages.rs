@@ -650,9 +650,7 @@ pub mod test {
             image: crate::common::messages::situ::layout::SharedBytes<'_>,
         ) -> ::core::result::Result<(), crate::common::messages::situ::layout::RegionFormError>
         {
-            crate::common::messages::situ::region::read_region::<Self, ScanRegion>(
-                self, own_body, image,
-            )
+            crate::common::messages::situ::region::read_region::<Self, Scan>(self, own_body, image)
         }
     }
 
@@ -680,8 +678,9 @@ pub mod test {
         ::core::assert!(::core::mem::offset_of!(Scan_, frame) == 8);
         ::core::assert!(::core::mem::offset_of!(Scan_, ranges) == 32);
     };
-    /// [`Scan`] as it lies in a region: a type that names it.
-    pub enum ScanRegion {}
+
+    /// Another name of [`Scan`], for what lies in a region.
+    pub type ScanRegion = Scan;
 
     /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
@@ -727,7 +726,7 @@ pub mod test {
         >;
     }
 
-    impl<'r> ScanRef<'r> for crate::common::messages::situ::region::Ref<'r, ScanRegion> {
+    impl<'r> ScanRef<'r> for crate::common::messages::situ::region::Ref<'r, Scan> {
         #[inline]
         fn count(self) -> crate::common::messages::situ::region::Ref<'r, u64> {
             self.part(0)
@@ -754,7 +753,7 @@ pub mod test {
         }
     }
 
-    impl<'r> ScanRef<'r> for crate::common::messages::situ::region::Packed<'r, ScanRegion> {
+    impl<'r> ScanRef<'r> for crate::common::messages::situ::region::Packed<'r, Scan> {
         #[inline]
         fn count(self) -> crate::common::messages::situ::region::Packed<'r, u64> {
             self.member::<_, 0>()
@@ -781,7 +780,7 @@ pub mod test {
         }
     }
 
-    impl ScanMut for crate::common::messages::situ::region::Mut<'_, ScanRegion> {
+    impl ScanMut for crate::common::messages::situ::region::Mut<'_, Scan> {
         #[inline]
         fn count(&mut self) -> crate::common::messages::situ::region::Mut<'_, u64> {
             self.part(0)
@@ -822,7 +821,7 @@ pub mod test {
         const LAYOUT: crate::common::messages::situ::region::StructLayout =
             crate::common::messages::situ::region::StructLayout::of(MEMBERS);
 
-        impl crate::common::messages::situ::region::Struct for ScanRegion {
+        impl crate::common::messages::situ::region::Struct for Scan {
             const NAME: &'static str = "test::Scan";
             const LAYOUT: crate::common::messages::situ::region::StructLayout = LAYOUT;
             const HASH: u64 = 0xec734f0505f19a9a;
@@ -845,11 +844,11 @@ pub mod test {
         }
     };
 
-    impl crate::common::messages::situ::region::RegionMessage for ScanRegion {
+    impl crate::common::messages::situ::region::RegionMessage for Scan {
         type Message = Scan<crate::common::messages::situ::layout::Heap>;
     }
 
-    impl<S> crate::common::messages::situ::region::StoreFrom<Scan<S>> for ScanRegion
+    impl<S> crate::common::messages::situ::region::StoreFrom<Scan<S>> for Scan
     where
         S: crate::common::messages::situ::layout::Storage,
     {
@@ -884,12 +883,12 @@ pub mod test {
         }
     }
 
-    impl<S> crate::common::messages::situ::region::LoadInto<Scan<S>> for ScanRegion
+    impl<S> crate::common::messages::situ::region::LoadInto<Scan<S>> for Scan
     where
         S: crate::common::messages::situ::layout::Storage,
     {
         fn load(
-            from: crate::common::messages::situ::region::Ref<'_, ScanRegion>,
+            from: crate::common::messages::situ::region::Ref<'_, Scan>,
             to: &mut Scan<S>,
             bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
         ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>
@@ -1156,13 +1155,12 @@ pub mod test {
             image: crate::common::messages::situ::layout::SharedBytes<'_>,
         ) -> ::core::result::Result<(), crate::common::messages::situ::layout::RegionFormError>
         {
-            crate::common::messages::situ::region::read_region::<Self, NoteRegion>(
-                self, own_body, image,
-            )
+            crate::common::messages::situ::region::read_region::<Self, Note>(self, own_body, image)
         }
     }
-    /// [`Note`] as it lies in a region: a type that names it.
-    pub enum NoteRegion {}
+
+    /// Another name of [`Note`], for what lies in a region.
+    pub type NoteRegion = Note;
 
     /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
@@ -1193,7 +1191,7 @@ pub mod test {
         >;
     }
 
-    impl<'r> NoteRef<'r> for crate::common::messages::situ::region::Ref<'r, NoteRegion> {
+    impl<'r> NoteRef<'r> for crate::common::messages::situ::region::Ref<'r, Note> {
         #[inline]
         fn count(self) -> crate::common::messages::situ::region::Ref<'r, u64> {
             self.part(0)
@@ -1210,7 +1208,7 @@ pub mod test {
         }
     }
 
-    impl<'r> NoteRef<'r> for crate::common::messages::situ::region::Packed<'r, NoteRegion> {
+    impl<'r> NoteRef<'r> for crate::common::messages::situ::region::Packed<'r, Note> {
         #[inline]
         fn count(self) -> crate::common::messages::situ::region::Packed<'r, u64> {
             self.member::<_, 0>()
@@ -1227,7 +1225,7 @@ pub mod test {
         }
     }
 
-    impl NoteMut for crate::common::messages::situ::region::Mut<'_, NoteRegion> {
+    impl NoteMut for crate::common::messages::situ::region::Mut<'_, Note> {
         #[inline]
         fn count(&mut self) -> crate::common::messages::situ::region::Mut<'_, u64> {
             self.part(0)
@@ -1255,7 +1253,7 @@ pub mod test {
         const LAYOUT: crate::common::messages::situ::region::StructLayout =
             crate::common::messages::situ::region::StructLayout::of(MEMBERS);
 
-        impl crate::common::messages::situ::region::Struct for NoteRegion {
+        impl crate::common::messages::situ::region::Struct for Note {
             const NAME: &'static str = "test::Note";
             const LAYOUT: crate::common::messages::situ::region::StructLayout = LAYOUT;
             const HASH: u64 = 0x76959ed420ec0687;
@@ -1277,11 +1275,11 @@ pub mod test {
         }
     };
 
-    impl crate::common::messages::situ::region::RegionMessage for NoteRegion {
+    impl crate::common::messages::situ::region::RegionMessage for Note {
         type Message = Note<crate::common::messages::situ::layout::Heap>;
     }
 
-    impl<S> crate::common::messages::situ::region::StoreFrom<Note<S>> for NoteRegion
+    impl<S> crate::common::messages::situ::region::StoreFrom<Note<S>> for Note
     where
         S: crate::common::messages::situ::layout::Unbounded,
     {
@@ -1309,12 +1307,12 @@ pub mod test {
         }
     }
 
-    impl<S> crate::common::messages::situ::region::LoadInto<Note<S>> for NoteRegion
+    impl<S> crate::common::messages::situ::region::LoadInto<Note<S>> for Note
     where
         S: crate::common::messages::situ::layout::Unbounded,
     {
         fn load(
-            from: crate::common::messages::situ::region::Ref<'_, NoteRegion>,
+            from: crate::common::messages::situ::region::Ref<'_, Note>,
             to: &mut Note<S>,
             bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
         ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>
@@ -1615,7 +1613,7 @@ pub mod test {
             image: crate::common::messages::situ::layout::SharedBytes<'_>,
         ) -> ::core::result::Result<(), crate::common::messages::situ::layout::RegionFormError>
         {
-            crate::common::messages::situ::region::read_region::<Self, LetterRegion>(
+            crate::common::messages::situ::region::read_region::<Self, Letter>(
                 self, own_body, image,
             )
         }
@@ -1645,8 +1643,9 @@ pub mod test {
         ::core::assert!(::core::mem::offset_of!(Letter_, text) == 0);
         ::core::assert!(::core::mem::offset_of!(Letter_, flags) == 30008);
     };
-    /// [`Letter`] as it lies in a region: a type that names it.
-    pub enum LetterRegion {}
+
+    /// Another name of [`Letter`], for what lies in a region.
+    pub type LetterRegion = Letter;
 
     /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
@@ -1686,7 +1685,7 @@ pub mod test {
         >;
     }
 
-    impl<'r> LetterRef<'r> for crate::common::messages::situ::region::Ref<'r, LetterRegion> {
+    impl<'r> LetterRef<'r> for crate::common::messages::situ::region::Ref<'r, Letter> {
         #[inline]
         fn text(
             self,
@@ -1708,7 +1707,7 @@ pub mod test {
         }
     }
 
-    impl<'r> LetterRef<'r> for crate::common::messages::situ::region::Packed<'r, LetterRegion> {
+    impl<'r> LetterRef<'r> for crate::common::messages::situ::region::Packed<'r, Letter> {
         #[inline]
         fn text(
             self,
@@ -1730,7 +1729,7 @@ pub mod test {
         }
     }
 
-    impl LetterMut for crate::common::messages::situ::region::Mut<'_, LetterRegion> {
+    impl LetterMut for crate::common::messages::situ::region::Mut<'_, Letter> {
         #[inline]
         fn text(
             &mut self,
@@ -1764,7 +1763,7 @@ pub mod test {
         const LAYOUT: crate::common::messages::situ::region::StructLayout =
             crate::common::messages::situ::region::StructLayout::of(MEMBERS);
 
-        impl crate::common::messages::situ::region::Struct for LetterRegion {
+        impl crate::common::messages::situ::region::Struct for Letter {
             const NAME: &'static str = "test::Letter";
             const LAYOUT: crate::common::messages::situ::region::StructLayout = LAYOUT;
             const HASH: u64 = 0x388a2c53c3b9f553;
@@ -1786,11 +1785,11 @@ pub mod test {
         }
     };
 
-    impl crate::common::messages::situ::region::RegionMessage for LetterRegion {
+    impl crate::common::messages::situ::region::RegionMessage for Letter {
         type Message = Letter<crate::common::messages::situ::layout::Heap>;
     }
 
-    impl<S> crate::common::messages::situ::region::StoreFrom<Letter<S>> for LetterRegion
+    impl<S> crate::common::messages::situ::region::StoreFrom<Letter<S>> for Letter
     where
         S: crate::common::messages::situ::layout::Storage,
     {
@@ -1816,12 +1815,12 @@ pub mod test {
         }
     }
 
-    impl<S> crate::common::messages::situ::region::LoadInto<Letter<S>> for LetterRegion
+    impl<S> crate::common::messages::situ::region::LoadInto<Letter<S>> for Letter
     where
         S: crate::common::messages::situ::layout::Storage,
     {
         fn load(
-            from: crate::common::messages::situ::region::Ref<'_, LetterRegion>,
+            from: crate::common::messages::situ::region::Ref<'_, Letter>,
             to: &mut Letter<S>,
             bodies: &mut crate::common::messages::situ::layout::Bodies<'_>,
         ) -> ::core::result::Result<(), crate::common::messages::situ::layout::AssignError>

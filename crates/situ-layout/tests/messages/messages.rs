@@ -387,7 +387,7 @@ pub mod test {
             own_body: &mut [u8],
             image: crate::messages::situ::layout::SharedBytes<'_>,
         ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError> {
-            crate::messages::situ::region::read_region::<Self, ScanRegion>(self, own_body, image)
+            crate::messages::situ::region::read_region::<Self, Scan>(self, own_body, image)
         }
     }
 
@@ -415,8 +415,9 @@ pub mod test {
         ::core::assert!(::core::mem::offset_of!(Scan_, ring) == 16);
         ::core::assert!(::core::mem::offset_of!(Scan_, ranges) == 32);
     };
-    /// [`Scan`] as it lies in a region: a type that names it.
-    pub enum ScanRegion {}
+
+    /// Another name of [`Scan`], for what lies in a region.
+    pub type ScanRegion = Scan;
 
     /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
@@ -474,7 +475,7 @@ pub mod test {
         ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<f32>>;
     }
 
-    impl<'r> ScanRef<'r> for crate::messages::situ::region::Ref<'r, ScanRegion> {
+    impl<'r> ScanRef<'r> for crate::messages::situ::region::Ref<'r, Scan> {
         #[inline]
         fn frame(
             self,
@@ -506,7 +507,7 @@ pub mod test {
         }
     }
 
-    impl<'r> ScanRef<'r> for crate::messages::situ::region::Packed<'r, ScanRegion> {
+    impl<'r> ScanRef<'r> for crate::messages::situ::region::Packed<'r, Scan> {
         #[inline]
         fn frame(
             self,
@@ -540,7 +541,7 @@ pub mod test {
         }
     }
 
-    impl ScanMut for crate::messages::situ::region::Mut<'_, ScanRegion> {
+    impl ScanMut for crate::messages::situ::region::Mut<'_, Scan> {
         #[inline]
         fn frame(
             &mut self,
@@ -586,7 +587,7 @@ pub mod test {
         const LAYOUT: crate::messages::situ::region::StructLayout =
             crate::messages::situ::region::StructLayout::of(MEMBERS);
 
-        impl crate::messages::situ::region::Struct for ScanRegion {
+        impl crate::messages::situ::region::Struct for Scan {
             const NAME: &'static str = "test::Scan";
             const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
             const HASH: u64 = 0xddbc31260051a446;
@@ -610,11 +611,11 @@ pub mod test {
         }
     };
 
-    impl crate::messages::situ::region::RegionMessage for ScanRegion {
+    impl crate::messages::situ::region::RegionMessage for Scan {
         type Message = Scan<crate::messages::situ::layout::Heap>;
     }
 
-    impl<S> crate::messages::situ::region::StoreFrom<Scan<S>> for ScanRegion
+    impl<S> crate::messages::situ::region::StoreFrom<Scan<S>> for Scan
     where
         S: crate::messages::situ::layout::Storage,
     {
@@ -654,12 +655,12 @@ pub mod test {
         }
     }
 
-    impl<S> crate::messages::situ::region::LoadInto<Scan<S>> for ScanRegion
+    impl<S> crate::messages::situ::region::LoadInto<Scan<S>> for Scan
     where
         S: crate::messages::situ::layout::Storage,
     {
         fn load(
-            from: crate::messages::situ::region::Ref<'_, ScanRegion>,
+            from: crate::messages::situ::region::Ref<'_, Scan>,
             to: &mut Scan<S>,
             bodies: &mut crate::messages::situ::layout::Bodies<'_>,
         ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
@@ -929,11 +930,12 @@ pub mod test {
             own_body: &mut [u8],
             image: crate::messages::situ::layout::SharedBytes<'_>,
         ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError> {
-            crate::messages::situ::region::read_region::<Self, TreeRegion>(self, own_body, image)
+            crate::messages::situ::region::read_region::<Self, Tree>(self, own_body, image)
         }
     }
-    /// [`Tree`] as it lies in a region: a type that names it.
-    pub enum TreeRegion {}
+
+    /// Another name of [`Tree`], for what lies in a region.
+    pub type TreeRegion = Tree;
 
     /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
@@ -945,7 +947,7 @@ pub mod test {
         fn branches(
             self,
         ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
-            crate::messages::situ::region::Vector<TreeRegion>,
+            crate::messages::situ::region::Vector<Tree>,
         >;
     }
 
@@ -958,13 +960,10 @@ pub mod test {
         /// `branches`.
         fn branches(
             &mut self,
-        ) -> crate::messages::situ::region::Mut<
-            '_,
-            crate::messages::situ::region::Vector<TreeRegion>,
-        >;
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Tree>>;
     }
 
-    impl<'r> TreeRef<'r> for crate::messages::situ::region::Ref<'r, TreeRegion> {
+    impl<'r> TreeRef<'r> for crate::messages::situ::region::Ref<'r, Tree> {
         #[inline]
         fn weight(self) -> crate::messages::situ::region::Ref<'r, i32> {
             self.part(0)
@@ -973,13 +972,13 @@ pub mod test {
         #[inline]
         fn branches(
             self,
-        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<TreeRegion>>
+        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<Tree>>
         {
             self.part(4)
         }
     }
 
-    impl<'r> TreeRef<'r> for crate::messages::situ::region::Packed<'r, TreeRegion> {
+    impl<'r> TreeRef<'r> for crate::messages::situ::region::Packed<'r, Tree> {
         #[inline]
         fn weight(self) -> crate::messages::situ::region::Packed<'r, i32> {
             self.member::<_, 0>()
@@ -988,15 +987,13 @@ pub mod test {
         #[inline]
         fn branches(
             self,
-        ) -> crate::messages::situ::region::Packed<
-            'r,
-            crate::messages::situ::region::Vector<TreeRegion>,
-        > {
+        ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Vector<Tree>>
+        {
             self.member::<_, 1>()
         }
     }
 
-    impl TreeMut for crate::messages::situ::region::Mut<'_, TreeRegion> {
+    impl TreeMut for crate::messages::situ::region::Mut<'_, Tree> {
         #[inline]
         fn weight(&mut self) -> crate::messages::situ::region::Mut<'_, i32> {
             self.part(0)
@@ -1005,7 +1002,7 @@ pub mod test {
         #[inline]
         fn branches(
             &mut self,
-        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<TreeRegion>>
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Tree>>
         {
             self.part(4)
         }
@@ -1015,13 +1012,13 @@ pub mod test {
         const M0: crate::messages::situ::region::Field<i32> =
             crate::messages::situ::region::Field::new("weight", 0);
         const M1: crate::messages::situ::region::Field<
-            crate::messages::situ::region::Vector<TreeRegion>,
+            crate::messages::situ::region::Vector<Tree>,
         > = crate::messages::situ::region::Field::new("branches", 4);
         const MEMBERS: &[crate::messages::situ::region::Member] = &[M0.member(), M1.member()];
         const LAYOUT: crate::messages::situ::region::StructLayout =
             crate::messages::situ::region::StructLayout::of(MEMBERS);
 
-        impl crate::messages::situ::region::Struct for TreeRegion {
+        impl crate::messages::situ::region::Struct for Tree {
             const NAME: &'static str = "test::Tree";
             const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
             const HASH: u64 = 0x0e0adc62e81fd9ba;
@@ -1043,11 +1040,11 @@ pub mod test {
         }
     };
 
-    impl crate::messages::situ::region::RegionMessage for TreeRegion {
+    impl crate::messages::situ::region::RegionMessage for Tree {
         type Message = Tree<crate::messages::situ::layout::Heap>;
     }
 
-    impl<S> crate::messages::situ::region::StoreFrom<Tree<S>> for TreeRegion
+    impl<S> crate::messages::situ::region::StoreFrom<Tree<S>> for Tree
     where
         S: crate::messages::situ::layout::Unbounded,
     {
@@ -1064,24 +1061,24 @@ pub mod test {
                 body,
             )
             .map_err(|error| error.in_member("weight"))?;
-            crate::messages::situ::region::convert::store_list::<TreeRegion, _>(
+            crate::messages::situ::region::convert::store_list::<Tree, _>(
                 memory.reborrow(),
                 at + 4,
                 &from.branches,
                 body,
-                <TreeRegion as crate::messages::situ::region::StoreFrom<_>>::store,
+                <Tree as crate::messages::situ::region::StoreFrom<_>>::store,
             )
             .map_err(|error| error.in_member("branches"))?;
             ::core::result::Result::Ok(())
         }
     }
 
-    impl<S> crate::messages::situ::region::LoadInto<Tree<S>> for TreeRegion
+    impl<S> crate::messages::situ::region::LoadInto<Tree<S>> for Tree
     where
         S: crate::messages::situ::layout::Unbounded,
     {
         fn load(
-            from: crate::messages::situ::region::Ref<'_, TreeRegion>,
+            from: crate::messages::situ::region::Ref<'_, Tree>,
             to: &mut Tree<S>,
             bodies: &mut crate::messages::situ::layout::Bodies<'_>,
         ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
@@ -1092,7 +1089,7 @@ pub mod test {
             )
             .map_err(|error| error.in_member("weight"))?;
             crate::messages::situ::region::convert::load_list(
-                from.part::<crate::messages::situ::region::Vector<TreeRegion>>(4),
+                from.part::<crate::messages::situ::region::Vector<Tree>>(4),
                 &mut to.branches,
                 bodies,
                 crate::messages::situ::region::LoadInto::load,
@@ -2143,8 +2140,8 @@ pub mod test {
         ::core::assert!(::core::mem::offset_of!(Choice_, payload) == 4);
     };
 
-    /// [`Choice`] as it lies in a region: a type that names it.
-    pub enum ChoiceRegion {}
+    /// Another name of [`Choice`], for what lies in a region.
+    pub type ChoiceRegion = Choice;
 
     /// Read access to the members of the union in a region or a packed image.
     #[allow(dead_code)]
@@ -2195,7 +2192,7 @@ pub mod test {
         >;
     }
 
-    impl<'r> ChoiceRef<'r> for crate::messages::situ::region::Ref<'r, ChoiceRegion> {
+    impl<'r> ChoiceRef<'r> for crate::messages::situ::region::Ref<'r, Choice> {
         fn discriminator(self) -> <Color as crate::messages::situ::region::Discriminator>::Value {
             crate::messages::situ::region::union_discriminator(self)
         }
@@ -2217,7 +2214,7 @@ pub mod test {
         }
     }
 
-    impl<'r> ChoiceRef<'r> for crate::messages::situ::region::Packed<'r, ChoiceRegion> {
+    impl<'r> ChoiceRef<'r> for crate::messages::situ::region::Packed<'r, Choice> {
         fn discriminator(self) -> <Color as crate::messages::situ::region::Discriminator>::Value {
             crate::messages::situ::region::packed_discriminator(self)
         }
@@ -2239,7 +2236,7 @@ pub mod test {
         }
     }
 
-    impl ChoiceMut for crate::messages::situ::region::Mut<'_, ChoiceRegion> {
+    impl ChoiceMut for crate::messages::situ::region::Mut<'_, Choice> {
         fn select(
             &mut self,
             discriminator: <Color as crate::messages::situ::region::Discriminator>::Value,
@@ -2276,7 +2273,7 @@ pub mod test {
         const PACKED: crate::messages::situ::region::PackedUnion =
             crate::messages::situ::region::PackedUnion::of::<Color>(MEMBERS);
 
-        impl crate::messages::situ::region::Stored for ChoiceRegion {
+        impl crate::messages::situ::region::Stored for Choice {
             const SIZE: u32 = LAYOUT.1;
             const ALIGN: u32 = LAYOUT.2;
             const LINKS: bool = true;
@@ -2373,7 +2370,7 @@ pub mod test {
             }
         }
 
-        impl crate::messages::situ::region::Union for ChoiceRegion {
+        impl crate::messages::situ::region::Union for Choice {
             type Discriminator = Color;
             const VALUE: u32 = LAYOUT.0;
             const PACKED: crate::messages::situ::region::PackedUnion = PACKED;
@@ -2399,7 +2396,7 @@ pub mod test {
         }
     };
 
-    impl<S> crate::messages::situ::region::StoreFrom<Choice<S>> for ChoiceRegion
+    impl<S> crate::messages::situ::region::StoreFrom<Choice<S>> for Choice
     where
         S: crate::messages::situ::layout::Storage,
     {
@@ -2409,7 +2406,7 @@ pub mod test {
             from: &Choice<S>,
             body: &[u8],
         ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
-            let place = crate::messages::situ::region::union_renew::<ChoiceRegion>(
+            let place = crate::messages::situ::region::union_renew::<Choice>(
                 memory.reborrow(),
                 at,
                 from.discriminator(),
@@ -2434,12 +2431,12 @@ pub mod test {
         }
     }
 
-    impl<S> crate::messages::situ::region::LoadInto<Choice<S>> for ChoiceRegion
+    impl<S> crate::messages::situ::region::LoadInto<Choice<S>> for Choice
     where
         S: crate::messages::situ::layout::Storage,
     {
         fn load(
-            from: crate::messages::situ::region::Ref<'_, ChoiceRegion>,
+            from: crate::messages::situ::region::Ref<'_, Choice>,
             to: &mut Choice<S>,
             bodies: &mut crate::messages::situ::layout::Bodies<'_>,
         ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
@@ -2890,7 +2887,7 @@ pub mod test {
             own_body: &mut [u8],
             image: crate::messages::situ::layout::SharedBytes<'_>,
         ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError> {
-            crate::messages::situ::region::read_region::<Self, StationRegion>(self, own_body, image)
+            crate::messages::situ::region::read_region::<Self, Station>(self, own_body, image)
         }
     }
 
@@ -2918,20 +2915,21 @@ pub mod test {
         ::core::assert!(::core::mem::offset_of!(Station_, plains) == 116);
         ::core::assert!(::core::mem::offset_of!(Station_, note) == 160);
     };
-    /// [`Station`] as it lies in a region: a type that names it.
-    pub enum StationRegion {}
+
+    /// Another name of [`Station`], for what lies in a region.
+    pub type StationRegion = Station;
 
     /// Read access to the members of the struct in a region or a packed image.
     #[allow(dead_code)]
     pub trait StationRef<'r>: crate::messages::situ::region::Access<'r> {
         /// `base`.
-        fn base(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<ScanRegion>;
+        fn base(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<Scan>;
 
         /// `choices`.
         fn choices(
             self,
         ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
-            crate::messages::situ::region::Vector<ChoiceRegion>,
+            crate::messages::situ::region::Vector<Choice>,
         >;
 
         /// `plains`.
@@ -2953,15 +2951,12 @@ pub mod test {
     #[allow(dead_code)]
     pub trait StationMut {
         /// `base`.
-        fn base(&mut self) -> crate::messages::situ::region::Mut<'_, ScanRegion>;
+        fn base(&mut self) -> crate::messages::situ::region::Mut<'_, Scan>;
 
         /// `choices`.
         fn choices(
             &mut self,
-        ) -> crate::messages::situ::region::Mut<
-            '_,
-            crate::messages::situ::region::Vector<ChoiceRegion>,
-        >;
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Choice>>;
 
         /// `plains`.
         fn plains(
@@ -2980,19 +2975,17 @@ pub mod test {
         >;
     }
 
-    impl<'r> StationRef<'r> for crate::messages::situ::region::Ref<'r, StationRegion> {
+    impl<'r> StationRef<'r> for crate::messages::situ::region::Ref<'r, Station> {
         #[inline]
-        fn base(self) -> crate::messages::situ::region::Ref<'r, ScanRegion> {
+        fn base(self) -> crate::messages::situ::region::Ref<'r, Scan> {
             self.part(0)
         }
 
         #[inline]
         fn choices(
             self,
-        ) -> crate::messages::situ::region::Ref<
-            'r,
-            crate::messages::situ::region::Vector<ChoiceRegion>,
-        > {
+        ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<Choice>>
+        {
             self.part(52)
         }
 
@@ -3017,19 +3010,17 @@ pub mod test {
         }
     }
 
-    impl<'r> StationRef<'r> for crate::messages::situ::region::Packed<'r, StationRegion> {
+    impl<'r> StationRef<'r> for crate::messages::situ::region::Packed<'r, Station> {
         #[inline]
-        fn base(self) -> crate::messages::situ::region::Packed<'r, ScanRegion> {
+        fn base(self) -> crate::messages::situ::region::Packed<'r, Scan> {
             self.member::<_, 0>()
         }
 
         #[inline]
         fn choices(
             self,
-        ) -> crate::messages::situ::region::Packed<
-            'r,
-            crate::messages::situ::region::Vector<ChoiceRegion>,
-        > {
+        ) -> crate::messages::situ::region::Packed<'r, crate::messages::situ::region::Vector<Choice>>
+        {
             self.member::<_, 1>()
         }
 
@@ -3054,19 +3045,17 @@ pub mod test {
         }
     }
 
-    impl StationMut for crate::messages::situ::region::Mut<'_, StationRegion> {
+    impl StationMut for crate::messages::situ::region::Mut<'_, Station> {
         #[inline]
-        fn base(&mut self) -> crate::messages::situ::region::Mut<'_, ScanRegion> {
+        fn base(&mut self) -> crate::messages::situ::region::Mut<'_, Scan> {
             self.part(0)
         }
 
         #[inline]
         fn choices(
             &mut self,
-        ) -> crate::messages::situ::region::Mut<
-            '_,
-            crate::messages::situ::region::Vector<ChoiceRegion>,
-        > {
+        ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Choice>>
+        {
             self.part(52)
         }
 
@@ -3092,10 +3081,10 @@ pub mod test {
     }
 
     const _: () = {
-        const M0: crate::messages::situ::region::Field<ScanRegion> =
+        const M0: crate::messages::situ::region::Field<Scan> =
             crate::messages::situ::region::Field::new("base", 0);
         const M1: crate::messages::situ::region::Field<
-            crate::messages::situ::region::Vector<ChoiceRegion>,
+            crate::messages::situ::region::Vector<Choice>,
         > = crate::messages::situ::region::Field::new("choices", 52);
         const M2: crate::messages::situ::region::Field<
             crate::messages::situ::region::SortedMap<crate::messages::situ::region::Text, Plain>,
@@ -3108,7 +3097,7 @@ pub mod test {
         const LAYOUT: crate::messages::situ::region::StructLayout =
             crate::messages::situ::region::StructLayout::of(MEMBERS);
 
-        impl crate::messages::situ::region::Struct for StationRegion {
+        impl crate::messages::situ::region::Struct for Station {
             const NAME: &'static str = "test::Station";
             const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
             const HASH: u64 = 0xcc26069b38e5d02e;
@@ -3132,11 +3121,11 @@ pub mod test {
         }
     };
 
-    impl crate::messages::situ::region::RegionMessage for StationRegion {
+    impl crate::messages::situ::region::RegionMessage for Station {
         type Message = Station<crate::messages::situ::layout::Heap>;
     }
 
-    impl<S> crate::messages::situ::region::StoreFrom<Station<S>> for StationRegion
+    impl<S> crate::messages::situ::region::StoreFrom<Station<S>> for Station
     where
         S: crate::messages::situ::layout::Storage,
     {
@@ -3146,19 +3135,19 @@ pub mod test {
             from: &Station<S>,
             body: &[u8],
         ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
-            <ScanRegion as crate::messages::situ::region::StoreFrom<_>>::store(
+            <Scan as crate::messages::situ::region::StoreFrom<_>>::store(
                 memory.reborrow(),
                 at,
                 &from.base,
                 body,
             )
             .map_err(|error| error.in_member("base"))?;
-            crate::messages::situ::region::convert::store_list::<ChoiceRegion, _>(
+            crate::messages::situ::region::convert::store_list::<Choice, _>(
                 memory.reborrow(),
                 at + 52,
                 &from.choices,
                 body,
-                <ChoiceRegion as crate::messages::situ::region::StoreFrom<_>>::store,
+                <Choice as crate::messages::situ::region::StoreFrom<_>>::store,
             )
             .map_err(|error| error.in_member("choices"))?;
             crate::messages::situ::region::convert::store_map::<
@@ -3191,23 +3180,23 @@ pub mod test {
         }
     }
 
-    impl<S> crate::messages::situ::region::LoadInto<Station<S>> for StationRegion
+    impl<S> crate::messages::situ::region::LoadInto<Station<S>> for Station
     where
         S: crate::messages::situ::layout::Storage,
     {
         fn load(
-            from: crate::messages::situ::region::Ref<'_, StationRegion>,
+            from: crate::messages::situ::region::Ref<'_, Station>,
             to: &mut Station<S>,
             bodies: &mut crate::messages::situ::layout::Bodies<'_>,
         ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError> {
             crate::messages::situ::region::LoadInto::load(
-                from.part::<ScanRegion>(0),
+                from.part::<Scan>(0),
                 &mut to.base,
                 bodies,
             )
             .map_err(|error| error.in_member("base"))?;
             crate::messages::situ::region::convert::load_list(
-                from.part::<crate::messages::situ::region::Vector<ChoiceRegion>>(52),
+                from.part::<crate::messages::situ::region::Vector<Choice>>(52),
                 &mut to.choices,
                 bodies,
                 crate::messages::situ::region::LoadInto::load,
@@ -4042,9 +4031,7 @@ pub mod test {
                 image: crate::messages::situ::layout::SharedBytes<'_>,
             ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError>
             {
-                crate::messages::situ::region::read_region::<Self, PieceRegion>(
-                    self, own_body, image,
-                )
+                crate::messages::situ::region::read_region::<Self, Piece>(self, own_body, image)
             }
         }
 
@@ -4072,8 +4059,9 @@ pub mod test {
             ::core::assert!(::core::mem::offset_of!(Piece_, parts) == 32);
             ::core::assert!(::core::mem::offset_of!(Piece_, wide) == 68);
         };
-        /// [`Piece`] as it lies in a region: a type that names it.
-        pub enum PieceRegion {}
+
+        /// Another name of [`Piece`], for what lies in a region.
+        pub type PieceRegion = Piece;
 
         /// Read access to the members of the struct in a region or a packed image.
         #[allow(dead_code)]
@@ -4131,7 +4119,7 @@ pub mod test {
             ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u16>>;
         }
 
-        impl<'r> PieceRef<'r> for crate::messages::situ::region::Ref<'r, PieceRegion> {
+        impl<'r> PieceRef<'r> for crate::messages::situ::region::Ref<'r, Piece> {
             #[inline]
             fn name(
                 self,
@@ -4165,7 +4153,7 @@ pub mod test {
             }
         }
 
-        impl<'r> PieceRef<'r> for crate::messages::situ::region::Packed<'r, PieceRegion> {
+        impl<'r> PieceRef<'r> for crate::messages::situ::region::Packed<'r, Piece> {
             #[inline]
             fn name(
                 self,
@@ -4201,7 +4189,7 @@ pub mod test {
             }
         }
 
-        impl PieceMut for crate::messages::situ::region::Mut<'_, PieceRegion> {
+        impl PieceMut for crate::messages::situ::region::Mut<'_, Piece> {
             #[inline]
             fn name(
                 &mut self,
@@ -4252,7 +4240,7 @@ pub mod test {
             const LAYOUT: crate::messages::situ::region::StructLayout =
                 crate::messages::situ::region::StructLayout::of(MEMBERS);
 
-            impl crate::messages::situ::region::Struct for PieceRegion {
+            impl crate::messages::situ::region::Struct for Piece {
                 const NAME: &'static str = "test::msg::Piece";
                 const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
                 const HASH: u64 = 0x9f3c51ef031eacc2;
@@ -4276,11 +4264,11 @@ pub mod test {
             }
         };
 
-        impl crate::messages::situ::region::RegionMessage for PieceRegion {
+        impl crate::messages::situ::region::RegionMessage for Piece {
             type Message = Piece<crate::messages::situ::layout::Heap>;
         }
 
-        impl<S> crate::messages::situ::region::StoreFrom<Piece<S>> for PieceRegion
+        impl<S> crate::messages::situ::region::StoreFrom<Piece<S>> for Piece
         where
             S: crate::messages::situ::layout::Storage,
         {
@@ -4322,12 +4310,12 @@ pub mod test {
             }
         }
 
-        impl<S> crate::messages::situ::region::LoadInto<Piece<S>> for PieceRegion
+        impl<S> crate::messages::situ::region::LoadInto<Piece<S>> for Piece
         where
             S: crate::messages::situ::layout::Storage,
         {
             fn load(
-                from: crate::messages::situ::region::Ref<'_, PieceRegion>,
+                from: crate::messages::situ::region::Ref<'_, Piece>,
                 to: &mut Piece<S>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
             ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
@@ -4776,13 +4764,12 @@ pub mod test {
                 image: crate::messages::situ::layout::SharedBytes<'_>,
             ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError>
             {
-                crate::messages::situ::region::read_region::<Self, WholeRegion>(
-                    self, own_body, image,
-                )
+                crate::messages::situ::region::read_region::<Self, Whole>(self, own_body, image)
             }
         }
-        /// [`Whole`] as it lies in a region: a type that names it.
-        pub enum WholeRegion {}
+
+        /// Another name of [`Whole`], for what lies in a region.
+        pub type WholeRegion = Whole;
 
         /// Read access to the members of the struct in a region or a packed image.
         #[allow(dead_code)]
@@ -4791,13 +4778,13 @@ pub mod test {
             fn first(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<u8>;
 
             /// `one`.
-            fn one(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<PieceRegion>;
+            fn one(self) -> <Self as crate::messages::situ::region::Access<'r>>::Of<Piece>;
 
             /// `pieces`.
             fn pieces(
                 self,
             ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
-                crate::messages::situ::region::Vector<PieceRegion>,
+                crate::messages::situ::region::Vector<Piece>,
             >;
 
             /// `names`.
@@ -4827,15 +4814,12 @@ pub mod test {
             fn first(&mut self) -> crate::messages::situ::region::Mut<'_, u8>;
 
             /// `one`.
-            fn one(&mut self) -> crate::messages::situ::region::Mut<'_, PieceRegion>;
+            fn one(&mut self) -> crate::messages::situ::region::Mut<'_, Piece>;
 
             /// `pieces`.
             fn pieces(
                 &mut self,
-            ) -> crate::messages::situ::region::Mut<
-                '_,
-                crate::messages::situ::region::Vector<PieceRegion>,
-            >;
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Piece>>;
 
             /// `names`.
             fn names(
@@ -4854,24 +4838,22 @@ pub mod test {
             fn matrix(&mut self) -> crate::messages::situ::region::Mut<'_, [[f32; 2]; 2]>;
         }
 
-        impl<'r> WholeRef<'r> for crate::messages::situ::region::Ref<'r, WholeRegion> {
+        impl<'r> WholeRef<'r> for crate::messages::situ::region::Ref<'r, Whole> {
             #[inline]
             fn first(self) -> crate::messages::situ::region::Ref<'r, u8> {
                 self.part(0)
             }
 
             #[inline]
-            fn one(self) -> crate::messages::situ::region::Ref<'r, PieceRegion> {
+            fn one(self) -> crate::messages::situ::region::Ref<'r, Piece> {
                 self.part(4)
             }
 
             #[inline]
             fn pieces(
                 self,
-            ) -> crate::messages::situ::region::Ref<
-                'r,
-                crate::messages::situ::region::Vector<PieceRegion>,
-            > {
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<Piece>>
+            {
                 self.part(68)
             }
 
@@ -4899,14 +4881,14 @@ pub mod test {
             }
         }
 
-        impl<'r> WholeRef<'r> for crate::messages::situ::region::Packed<'r, WholeRegion> {
+        impl<'r> WholeRef<'r> for crate::messages::situ::region::Packed<'r, Whole> {
             #[inline]
             fn first(self) -> crate::messages::situ::region::Packed<'r, u8> {
                 self.member::<_, 0>()
             }
 
             #[inline]
-            fn one(self) -> crate::messages::situ::region::Packed<'r, PieceRegion> {
+            fn one(self) -> crate::messages::situ::region::Packed<'r, Piece> {
                 self.member::<_, 1>()
             }
 
@@ -4915,7 +4897,7 @@ pub mod test {
                 self,
             ) -> crate::messages::situ::region::Packed<
                 'r,
-                crate::messages::situ::region::Vector<PieceRegion>,
+                crate::messages::situ::region::Vector<Piece>,
             > {
                 self.member::<_, 2>()
             }
@@ -4944,24 +4926,22 @@ pub mod test {
             }
         }
 
-        impl WholeMut for crate::messages::situ::region::Mut<'_, WholeRegion> {
+        impl WholeMut for crate::messages::situ::region::Mut<'_, Whole> {
             #[inline]
             fn first(&mut self) -> crate::messages::situ::region::Mut<'_, u8> {
                 self.part(0)
             }
 
             #[inline]
-            fn one(&mut self) -> crate::messages::situ::region::Mut<'_, PieceRegion> {
+            fn one(&mut self) -> crate::messages::situ::region::Mut<'_, Piece> {
                 self.part(4)
             }
 
             #[inline]
             fn pieces(
                 &mut self,
-            ) -> crate::messages::situ::region::Mut<
-                '_,
-                crate::messages::situ::region::Vector<PieceRegion>,
-            > {
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Piece>>
+            {
                 self.part(68)
             }
 
@@ -4992,10 +4972,10 @@ pub mod test {
         const _: () = {
             const M0: crate::messages::situ::region::Field<u8> =
                 crate::messages::situ::region::Field::new("first", 0);
-            const M1: crate::messages::situ::region::Field<PieceRegion> =
+            const M1: crate::messages::situ::region::Field<Piece> =
                 crate::messages::situ::region::Field::new("one", 4);
             const M2: crate::messages::situ::region::Field<
-                crate::messages::situ::region::Vector<PieceRegion>,
+                crate::messages::situ::region::Vector<Piece>,
             > = crate::messages::situ::region::Field::new("pieces", 68);
             const M3: crate::messages::situ::region::Field<
                 [crate::messages::situ::region::Text; 2],
@@ -5016,7 +4996,7 @@ pub mod test {
             const LAYOUT: crate::messages::situ::region::StructLayout =
                 crate::messages::situ::region::StructLayout::of(MEMBERS);
 
-            impl crate::messages::situ::region::Struct for WholeRegion {
+            impl crate::messages::situ::region::Struct for Whole {
                 const NAME: &'static str = "test::msg::Whole";
                 const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
                 const HASH: u64 = 0xa2de1e73ed48cb98;
@@ -5042,11 +5022,11 @@ pub mod test {
             }
         };
 
-        impl crate::messages::situ::region::RegionMessage for WholeRegion {
+        impl crate::messages::situ::region::RegionMessage for Whole {
             type Message = Whole<crate::messages::situ::layout::Heap>;
         }
 
-        impl<S> crate::messages::situ::region::StoreFrom<Whole<S>> for WholeRegion
+        impl<S> crate::messages::situ::region::StoreFrom<Whole<S>> for Whole
         where
             S: crate::messages::situ::layout::Unbounded,
         {
@@ -5063,19 +5043,19 @@ pub mod test {
                     body,
                 )
                 .map_err(|error| error.in_member("first"))?;
-                <PieceRegion as crate::messages::situ::region::StoreFrom<_>>::store(
+                <Piece as crate::messages::situ::region::StoreFrom<_>>::store(
                     memory.reborrow(),
                     at + 4,
                     &from.one,
                     body,
                 )
                 .map_err(|error| error.in_member("one"))?;
-                crate::messages::situ::region::convert::store_list::<PieceRegion, _>(
+                crate::messages::situ::region::convert::store_list::<Piece, _>(
                     memory.reborrow(),
                     at + 68,
                     &from.pieces,
                     body,
-                    <PieceRegion as crate::messages::situ::region::StoreFrom<_>>::store,
+                    <Piece as crate::messages::situ::region::StoreFrom<_>>::store,
                 )
                 .map_err(|error| error.in_member("pieces"))?;
                 crate::messages::situ::region::convert::store_array::<
@@ -5112,12 +5092,12 @@ pub mod test {
             }
         }
 
-        impl<S> crate::messages::situ::region::LoadInto<Whole<S>> for WholeRegion
+        impl<S> crate::messages::situ::region::LoadInto<Whole<S>> for Whole
         where
             S: crate::messages::situ::layout::Unbounded,
         {
             fn load(
-                from: crate::messages::situ::region::Ref<'_, WholeRegion>,
+                from: crate::messages::situ::region::Ref<'_, Whole>,
                 to: &mut Whole<S>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
             ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
@@ -5129,13 +5109,13 @@ pub mod test {
                 )
                 .map_err(|error| error.in_member("first"))?;
                 crate::messages::situ::region::LoadInto::load(
-                    from.part::<PieceRegion>(4),
+                    from.part::<Piece>(4),
                     &mut to.one,
                     bodies,
                 )
                 .map_err(|error| error.in_member("one"))?;
                 crate::messages::situ::region::convert::load_list(
-                    from.part::<crate::messages::situ::region::Vector<PieceRegion>>(68),
+                    from.part::<crate::messages::situ::region::Vector<Piece>>(68),
                     &mut to.pieces,
                     bodies,
                     crate::messages::situ::region::LoadInto::load,
@@ -5569,13 +5549,12 @@ pub mod test {
                 image: crate::messages::situ::layout::SharedBytes<'_>,
             ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError>
             {
-                crate::messages::situ::region::read_region::<Self, BlobRegion>(
-                    self, own_body, image,
-                )
+                crate::messages::situ::region::read_region::<Self, Blob>(self, own_body, image)
             }
         }
-        /// [`Blob`] as it lies in a region: a type that names it.
-        pub enum BlobRegion {}
+
+        /// Another name of [`Blob`], for what lies in a region.
+        pub type BlobRegion = Blob;
 
         /// Read access to the members of the struct in a region or a packed image.
         #[allow(dead_code)]
@@ -5648,7 +5627,7 @@ pub mod test {
             fn end(&mut self) -> crate::messages::situ::region::Mut<'_, f64>;
         }
 
-        impl<'r> BlobRef<'r> for crate::messages::situ::region::Ref<'r, BlobRegion> {
+        impl<'r> BlobRef<'r> for crate::messages::situ::region::Ref<'r, Blob> {
             #[inline]
             fn kind(self) -> crate::messages::situ::region::Ref<'r, u8> {
                 self.part(0)
@@ -5694,7 +5673,7 @@ pub mod test {
             }
         }
 
-        impl<'r> BlobRef<'r> for crate::messages::situ::region::Packed<'r, BlobRegion> {
+        impl<'r> BlobRef<'r> for crate::messages::situ::region::Packed<'r, Blob> {
             #[inline]
             fn kind(self) -> crate::messages::situ::region::Packed<'r, u8> {
                 self.member::<_, 0>()
@@ -5742,7 +5721,7 @@ pub mod test {
             }
         }
 
-        impl BlobMut for crate::messages::situ::region::Mut<'_, BlobRegion> {
+        impl BlobMut for crate::messages::situ::region::Mut<'_, Blob> {
             #[inline]
             fn kind(&mut self) -> crate::messages::situ::region::Mut<'_, u8> {
                 self.part(0)
@@ -5815,7 +5794,7 @@ pub mod test {
             const LAYOUT: crate::messages::situ::region::StructLayout =
                 crate::messages::situ::region::StructLayout::of(MEMBERS);
 
-            impl crate::messages::situ::region::Struct for BlobRegion {
+            impl crate::messages::situ::region::Struct for Blob {
                 const NAME: &'static str = "test::msg::Blob";
                 const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
                 const HASH: u64 = 0xa899d267e03b6b5e;
@@ -5841,11 +5820,11 @@ pub mod test {
             }
         };
 
-        impl crate::messages::situ::region::RegionMessage for BlobRegion {
+        impl crate::messages::situ::region::RegionMessage for Blob {
             type Message = Blob<crate::messages::situ::layout::Heap>;
         }
 
-        impl<S> crate::messages::situ::region::StoreFrom<Blob<S>> for BlobRegion
+        impl<S> crate::messages::situ::region::StoreFrom<Blob<S>> for Blob
         where
             S: crate::messages::situ::layout::Unbounded,
         {
@@ -5905,12 +5884,12 @@ pub mod test {
             }
         }
 
-        impl<S> crate::messages::situ::region::LoadInto<Blob<S>> for BlobRegion
+        impl<S> crate::messages::situ::region::LoadInto<Blob<S>> for Blob
         where
             S: crate::messages::situ::layout::Unbounded,
         {
             fn load(
-                from: crate::messages::situ::region::Ref<'_, BlobRegion>,
+                from: crate::messages::situ::region::Ref<'_, Blob>,
                 to: &mut Blob<S>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
             ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
@@ -6371,9 +6350,7 @@ pub mod test {
                 image: crate::messages::situ::layout::SharedBytes<'_>,
             ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError>
             {
-                crate::messages::situ::region::read_region::<Self, FrameRegion>(
-                    self, own_body, image,
-                )
+                crate::messages::situ::region::read_region::<Self, Frame>(self, own_body, image)
             }
         }
 
@@ -6399,8 +6376,9 @@ pub mod test {
             ::core::assert!(::core::mem::offset_of!(Frame_, few) == 16);
             ::core::assert!(::core::mem::offset_of!(Frame_, more) == 24);
         };
-        /// [`Frame`] as it lies in a region: a type that names it.
-        pub enum FrameRegion {}
+
+        /// Another name of [`Frame`], for what lies in a region.
+        pub type FrameRegion = Frame;
 
         /// Read access to the members of the struct in a region or a packed image.
         #[allow(dead_code)]
@@ -6446,7 +6424,7 @@ pub mod test {
             ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<u8>>;
         }
 
-        impl<'r> FrameRef<'r> for crate::messages::situ::region::Ref<'r, FrameRegion> {
+        impl<'r> FrameRef<'r> for crate::messages::situ::region::Ref<'r, Frame> {
             #[inline]
             fn pixels(
                 self,
@@ -6472,7 +6450,7 @@ pub mod test {
             }
         }
 
-        impl<'r> FrameRef<'r> for crate::messages::situ::region::Packed<'r, FrameRegion> {
+        impl<'r> FrameRef<'r> for crate::messages::situ::region::Packed<'r, Frame> {
             #[inline]
             fn pixels(
                 self,
@@ -6498,7 +6476,7 @@ pub mod test {
             }
         }
 
-        impl FrameMut for crate::messages::situ::region::Mut<'_, FrameRegion> {
+        impl FrameMut for crate::messages::situ::region::Mut<'_, Frame> {
             #[inline]
             fn pixels(
                 &mut self,
@@ -6539,7 +6517,7 @@ pub mod test {
             const LAYOUT: crate::messages::situ::region::StructLayout =
                 crate::messages::situ::region::StructLayout::of(MEMBERS);
 
-            impl crate::messages::situ::region::Struct for FrameRegion {
+            impl crate::messages::situ::region::Struct for Frame {
                 const NAME: &'static str = "test::msg::Frame";
                 const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
                 const HASH: u64 = 0xed6ab117dae25d50;
@@ -6562,11 +6540,11 @@ pub mod test {
             }
         };
 
-        impl crate::messages::situ::region::RegionMessage for FrameRegion {
+        impl crate::messages::situ::region::RegionMessage for Frame {
             type Message = Frame<crate::messages::situ::layout::Heap>;
         }
 
-        impl<S> crate::messages::situ::region::StoreFrom<Frame<S>> for FrameRegion
+        impl<S> crate::messages::situ::region::StoreFrom<Frame<S>> for Frame
         where
             S: crate::messages::situ::layout::Storage,
         {
@@ -6601,12 +6579,12 @@ pub mod test {
             }
         }
 
-        impl<S> crate::messages::situ::region::LoadInto<Frame<S>> for FrameRegion
+        impl<S> crate::messages::situ::region::LoadInto<Frame<S>> for Frame
         where
             S: crate::messages::situ::layout::Storage,
         {
             fn load(
-                from: crate::messages::situ::region::Ref<'_, FrameRegion>,
+                from: crate::messages::situ::region::Ref<'_, Frame>,
                 to: &mut Frame<S>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
             ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
@@ -6874,13 +6852,12 @@ pub mod test {
                 image: crate::messages::situ::layout::SharedBytes<'_>,
             ) -> ::core::result::Result<(), crate::messages::situ::layout::RegionFormError>
             {
-                crate::messages::situ::region::read_region::<Self, FilmRegion>(
-                    self, own_body, image,
-                )
+                crate::messages::situ::region::read_region::<Self, Film>(self, own_body, image)
             }
         }
-        /// [`Film`] as it lies in a region: a type that names it.
-        pub enum FilmRegion {}
+
+        /// Another name of [`Film`], for what lies in a region.
+        pub type FilmRegion = Film;
 
         /// Read access to the members of the struct in a region or a packed image.
         #[allow(dead_code)]
@@ -6889,7 +6866,7 @@ pub mod test {
             fn frames(
                 self,
             ) -> <Self as crate::messages::situ::region::Access<'r>>::Of<
-                crate::messages::situ::region::Vector<FrameRegion>,
+                crate::messages::situ::region::Vector<Frame>,
             >;
         }
 
@@ -6899,57 +6876,50 @@ pub mod test {
             /// `frames`.
             fn frames(
                 &mut self,
-            ) -> crate::messages::situ::region::Mut<
-                '_,
-                crate::messages::situ::region::Vector<FrameRegion>,
-            >;
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Frame>>;
         }
 
-        impl<'r> FilmRef<'r> for crate::messages::situ::region::Ref<'r, FilmRegion> {
+        impl<'r> FilmRef<'r> for crate::messages::situ::region::Ref<'r, Film> {
             #[inline]
             fn frames(
                 self,
-            ) -> crate::messages::situ::region::Ref<
-                'r,
-                crate::messages::situ::region::Vector<FrameRegion>,
-            > {
+            ) -> crate::messages::situ::region::Ref<'r, crate::messages::situ::region::Vector<Frame>>
+            {
                 self.part(0)
             }
         }
 
-        impl<'r> FilmRef<'r> for crate::messages::situ::region::Packed<'r, FilmRegion> {
+        impl<'r> FilmRef<'r> for crate::messages::situ::region::Packed<'r, Film> {
             #[inline]
             fn frames(
                 self,
             ) -> crate::messages::situ::region::Packed<
                 'r,
-                crate::messages::situ::region::Vector<FrameRegion>,
+                crate::messages::situ::region::Vector<Frame>,
             > {
                 self.member::<_, 0>()
             }
         }
 
-        impl FilmMut for crate::messages::situ::region::Mut<'_, FilmRegion> {
+        impl FilmMut for crate::messages::situ::region::Mut<'_, Film> {
             #[inline]
             fn frames(
                 &mut self,
-            ) -> crate::messages::situ::region::Mut<
-                '_,
-                crate::messages::situ::region::Vector<FrameRegion>,
-            > {
+            ) -> crate::messages::situ::region::Mut<'_, crate::messages::situ::region::Vector<Frame>>
+            {
                 self.part(0)
             }
         }
 
         const _: () = {
             const M0: crate::messages::situ::region::Field<
-                crate::messages::situ::region::Vector<FrameRegion>,
+                crate::messages::situ::region::Vector<Frame>,
             > = crate::messages::situ::region::Field::new("frames", 0);
             const MEMBERS: &[crate::messages::situ::region::Member] = &[M0.member()];
             const LAYOUT: crate::messages::situ::region::StructLayout =
                 crate::messages::situ::region::StructLayout::of(MEMBERS);
 
-            impl crate::messages::situ::region::Struct for FilmRegion {
+            impl crate::messages::situ::region::Struct for Film {
                 const NAME: &'static str = "test::msg::Film";
                 const LAYOUT: crate::messages::situ::region::StructLayout = LAYOUT;
                 const HASH: u64 = 0xe3e66b37f730817f;
@@ -6970,11 +6940,11 @@ pub mod test {
             }
         };
 
-        impl crate::messages::situ::region::RegionMessage for FilmRegion {
+        impl crate::messages::situ::region::RegionMessage for Film {
             type Message = Film<crate::messages::situ::layout::Heap>;
         }
 
-        impl<S> crate::messages::situ::region::StoreFrom<Film<S>> for FilmRegion
+        impl<S> crate::messages::situ::region::StoreFrom<Film<S>> for Film
         where
             S: crate::messages::situ::layout::Unbounded,
         {
@@ -6984,30 +6954,30 @@ pub mod test {
                 from: &Film<S>,
                 body: &[u8],
             ) -> ::core::result::Result<(), crate::messages::situ::region::StoreError> {
-                crate::messages::situ::region::convert::store_list::<FrameRegion, _>(
+                crate::messages::situ::region::convert::store_list::<Frame, _>(
                     memory.reborrow(),
                     at,
                     &from.frames,
                     body,
-                    <FrameRegion as crate::messages::situ::region::StoreFrom<_>>::store,
+                    <Frame as crate::messages::situ::region::StoreFrom<_>>::store,
                 )
                 .map_err(|error| error.in_member("frames"))?;
                 ::core::result::Result::Ok(())
             }
         }
 
-        impl<S> crate::messages::situ::region::LoadInto<Film<S>> for FilmRegion
+        impl<S> crate::messages::situ::region::LoadInto<Film<S>> for Film
         where
             S: crate::messages::situ::layout::Unbounded,
         {
             fn load(
-                from: crate::messages::situ::region::Ref<'_, FilmRegion>,
+                from: crate::messages::situ::region::Ref<'_, Film>,
                 to: &mut Film<S>,
                 bodies: &mut crate::messages::situ::layout::Bodies<'_>,
             ) -> ::core::result::Result<(), crate::messages::situ::layout::AssignError>
             {
                 crate::messages::situ::region::convert::load_list(
-                    from.part::<crate::messages::situ::region::Vector<FrameRegion>>(0),
+                    from.part::<crate::messages::situ::region::Vector<Frame>>(0),
                     &mut to.frames,
                     bodies,
                     crate::messages::situ::region::LoadInto::load,

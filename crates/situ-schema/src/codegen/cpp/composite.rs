@@ -1,7 +1,6 @@
 //! Structs, unions, aliases and constants.
 
 use super::names::{CaseNames, Idents, Named};
-use super::storage::is_template;
 use super::types::{self, hash, named, primitive, spell, spell_member, value};
 use super::writer::CodeWriter;
 use crate::model::{Case, Constant, Kind, Literal, Member, Primitive, Struct, Type, TypeId, Union};
@@ -29,10 +28,11 @@ pub fn alias(code: &mut CodeWriter, schema: &Named, id: TypeId, ty: &Type) {
     let definition = schema.definition(id);
     code.docs(&definition.docs);
     let name = schema.simple(id);
-    if !is_template(schema, id) {
-        return code.line(format!("using {name} = {};", spell(schema, ty)));
-    }
     let template = schema.template(id);
+    if !schema.is_template(id) {
+        code.line(format!("using {name} = {};", spell(schema, ty)));
+        return same_in_all_storages(code, schema, id);
+    }
     code.line(template_head(schema, id));
     code.line(format!("using {template} = {};", spell(schema, ty)));
     let storage = match schema.as_struct(ty) {
@@ -43,16 +43,30 @@ pub fn alias(code: &mut CodeWriter, schema: &Named, id: TypeId, ty: &Type) {
     code.line(format!("using {name} = {template}<::situ::{storage}>;"));
 }
 
+/// The template of aliases for a type that is the same in all storages.
+fn same_in_all_storages(code: &mut CodeWriter, schema: &Named, id: TypeId) {
+    let (name, template) = (schema.simple(id), schema.template(id));
+    if !template.is_empty() {
+        code.line("template <::situ::storage_policy>");
+        code.line(format!("using {template} = {name};"));
+    }
+}
+
 /// The default storage of a struct or union.
 fn default_alias(code: &mut CodeWriter, schema: &Named, id: TypeId) {
+    let is_single = !schema.is_template(id);
     let storage = match &schema.definition(id).kind {
         Kind::Struct(it) if it.region => "in_region",
-        _ if schema.is_flat(id) => "flat",
+        _ if schema.is_flat(id) || is_single && schema.is_flattable(id) => "flat",
         _ => "heap",
     };
     let name = schema.simple(id);
     code.gap();
-    code.line(format!("using {name} = {}<::situ::{storage}>;", schema.template(id)));
+    code.line(format!("using {name} = {}<::situ::{storage}>;", schema.class(id)));
+    if is_single {
+        code.line("/// The same in all storages.");
+        same_in_all_storages(code, schema, id);
+    }
 }
 
 /// The schema that a topic carries for a struct.
@@ -60,7 +74,7 @@ pub fn schema_text(code: &mut CodeWriter, schema: &Named, id: TypeId) {
     let name = schema.name(id);
     code.gap();
     code.line(template_head(schema, id));
-    code.line(format!("struct schema_text<{}<S>> {{", schema.qualified(name, schema.template(id))));
+    code.line(format!("struct schema_text<{}<S>> {{", schema.qualified(name, schema.class(id))));
     code.edge(format!(
         "  static constexpr ::std::string_view value = R\"situ({})situ\";",
         schema.canonical(id)
@@ -97,8 +111,17 @@ fn member_info(member: &Member) -> String {
 /// What structs and unions say about themselves: how to change their storage, their name and extensibility.
 fn traits(code: &mut CodeWriter, schema: &Named, id: TypeId, extensibility: &str) {
     let definition = schema.definition(id);
+    let class = schema.class(id);
+    let (rebound, in_region) = match schema.is_template(id) {
+        true => (format!("{class}<Other>"), format!("{class}<::situ::in_region>")),
+        false => (class.to_owned(), class.to_owned()),
+    };
     code.line("template <class Other>");
-    code.line(format!("using situ_rebind = {}<Other>;", schema.template(id)));
+    code.line(format!("using situ_rebind = {rebound};"));
+    if schema.has_region(id) {
+        code.line("/// The type in regions.");
+        code.line(format!("using in_region = {in_region};"));
+    }
     code.line(format!("static constexpr ::std::string_view situ_name = \"{}\";", definition.name));
     code.line(format!(
         "static constexpr ::situ::extensibility situ_extensibility = ::situ::extensibility::{extensibility};"
@@ -116,13 +139,13 @@ fn extensibility(of: crate::model::Extensibility) -> &'static str {
 /// A struct.
 pub fn structure(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct) {
     let definition = schema.definition(id);
-    let (template, members) = (schema.template(id), schema.members(id));
+    let (class, members) = (schema.class(id), schema.members(id));
     code.docs(&definition.docs);
     code.line(template_head(schema, id));
     if it.is_appended_in_regions() {
-        code.line(format!("struct {template} : ::situ::appended<S> {{"));
+        code.line(format!("struct {class} : ::situ::appended<S> {{"));
     } else {
-        code.line(format!("struct {template} {{"));
+        code.line(format!("struct {class} {{"));
     }
     code.indent();
     for constant in schema.constants_of(id) {
@@ -143,11 +166,9 @@ pub fn structure(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct)
     code.gap();
     if !schema.is_plain(&Type::Named(id)) {
         code.line("/// Writes the members alone. (A defaulted constructor may zero the whole object first.)");
-        code.line(format!("{template}() {{}}"));
+        code.line(format!("{class}() {{}}"));
     }
-    code.line(format!(
-        "[[nodiscard]] friend bool operator==(const {template}&, const {template}&) = default;"
-    ));
+    code.line(format!("[[nodiscard]] friend bool operator==(const {class}&, const {class}&) = default;"));
 
     code.gap();
     code.line("// What Situ knows about the type.");
@@ -162,9 +183,7 @@ pub fn structure(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct)
         "static constexpr ::std::uint64_t layout_hash = ::situ::if_flat<S>({});",
         hash(schema.layout_hash(id))
     ));
-    code.line(format!(
-        "static constexpr ::std::string_view schema = ::situ::schema_text<{template}>::value;"
-    ));
+    code.line(format!("static constexpr ::std::string_view schema = ::situ::schema_text<{class}>::value;"));
     code.gap();
     bulk(code, schema, id, it);
     code.gap();
@@ -180,15 +199,13 @@ fn region_parts(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct) 
     if !schema.has_region(id) {
         return;
     }
-    let (template, members) = (schema.template(id), schema.members(id));
+    let (class, members) = (schema.class(id), schema.members(id));
     let base = it.base.map(|_| ("base", "base"));
     let own = it.members.iter().map(|member| (members.get(&member.name), member.name.as_str()));
     let parts: Vec<String> = base
         .into_iter()
         .chain(own)
-        .map(|(name, label)| {
-            format!("Part<&{template}::{name}, offsetof({template}, {name})>{{\"{label}\"}}")
-        })
+        .map(|(name, label)| format!("Part<&{class}::{name}, offsetof({class}, {name})>{{\"{label}\"}}"))
         .collect();
     code.line(format!("static constexpr bool situ_appended = {};", it.is_appended_in_regions()));
     code.line("template <template <auto, ::std::size_t> class Part>");
@@ -232,7 +249,7 @@ fn bulk_members(schema: &Named, it: &Struct, members: &Idents) -> Vec<Bulk> {
 
 /// The lengths of bulk fields, and construction with them.
 fn bulk(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct) {
-    let template = schema.template(id);
+    let class = schema.class(id);
     let fields = bulk_members(schema, it, &schema.members(id));
     if fields.is_empty() {
         code.line("using bulk_lengths = ::situ::no_bulk;");
@@ -245,7 +262,7 @@ fn bulk(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct) {
                 code.line(format!("::std::size_t {} = 0;", field.name));
             } else {
                 code.line(format!(
-                    "typename decltype({template}::{})::bulk_lengths {}{{}};",
+                    "typename decltype({class}::{})::bulk_lengths {}{{}};",
                     field.name, field.name
                 ));
             }
@@ -259,21 +276,19 @@ fn bulk(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct) {
     );
     code.line("[[nodiscard]] static constexpr ::std::optional<::std::size_t> body_size(");
     code.line("    const bulk_lengths& lengths) noexcept {");
-    code.line(format!("  return ::situ::detail::body_size<{template}>(lengths);"));
+    code.line(format!("  return ::situ::detail::body_size<{class}>(lengths);"));
     code.line("}");
     code.line("/// Constructs a message at an address: default values, and bulk fields of these lengths.");
-    code.line(format!("static {template}* init_at(void* place, const bulk_lengths& lengths) {{"));
-    code.line(format!("  return ::situ::detail::init_at<{template}>(place, lengths);"));
+    code.line(format!("static {class}* init_at(void* place, const bulk_lengths& lengths) {{"));
+    code.line(format!("  return ::situ::detail::init_at<{class}>(place, lengths);"));
     code.line("}");
-    code.line(format!(
-        "static {template}* init_at(void* place) {{ return init_at(place, bulk_lengths{{}}); }}"
-    ));
+    code.line(format!("static {class}* init_at(void* place) {{ return init_at(place, bulk_lengths{{}}); }}"));
     if fields.is_empty() {
         return;
     }
     code.gap();
     let parameters = [
-        format!("{template}* message"),
+        format!("{class}* message"),
         "const bulk_lengths& lengths".to_owned(),
         "::situ::body_layout& body".to_owned(),
     ];
@@ -282,13 +297,13 @@ fn bulk(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct) {
     let calls: Vec<String> = fields
         .iter()
         .map(|Bulk { name, .. }| {
-            format!("::situ::detail::place_bulk(message, &{template}::{name}, lengths.{name}, body)")
+            format!("::situ::detail::place_bulk(message, &{class}::{name}, lengths.{name}, body)")
         })
         .collect();
     code.list("return ", &calls, " &&", ";");
     code.dedent();
     code.line("}");
-    code.line(format!("static constexpr bulk_lengths situ_bulk_lengths(const {template}& message) {{"));
+    code.line(format!("static constexpr bulk_lengths situ_bulk_lengths(const {class}& message) {{"));
     code.indent();
     let lengths: Vec<String> = fields
         .iter()

@@ -8,7 +8,10 @@ use crate::model::{Kind, TypeId};
 pub fn assertions(code: &mut CodeWriter, schema: &Named, id: TypeId) {
     let definition = schema.definition(id);
     let Some(layout) = schema.flat_layout(id) else { return };
-    let flat = format!("{}<::situ::flat>", schema.qualified(&definition.name, schema.template(id)));
+    let flat = match schema.is_template(id) {
+        true => format!("{}<::situ::flat>", schema.qualified(&definition.name, schema.template(id))),
+        false => schema.qualified(&definition.name, schema.simple(id)),
+    };
     let members = schema.members(id);
     let offsets: Vec<(String, u64)> = match &definition.kind {
         Kind::Struct(it) => layout

@@ -159,7 +159,7 @@ impl<'a> Header<'a> {
             };
             scope.enter(code, self.schema, &definition.name);
             code.line(composite::template_head(self.schema, *id));
-            code.line(format!("{class} {};", self.schema.template(*id)));
+            code.line(format!("{class} {};", self.schema.class(*id)));
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
 
-use super::storage::is_template;
+use super::storage::{has_template, holds, single_types};
 use super::words::{is_global, is_reserved};
 use crate::codegen::naming;
 use crate::frontend::files::interface_of;
@@ -13,7 +13,7 @@ use crate::{FileId, Schema};
 
 /// Names in every generated struct, besides its members.
 const STRUCT_NAMES: &[&str] =
-    &["S", "body_size", "bulk_lengths", "init_at", "layout_hash", "schema", "schema_hash"];
+    &["S", "body_size", "bulk_lengths", "in_region", "init_at", "layout_hash", "schema", "schema_hash"];
 
 /// Names in every generated union, besides its members.
 const UNION_NAMES: &[&str] = &[
@@ -29,6 +29,7 @@ const UNION_NAMES: &[&str] = &[
     "get",
     "get_if",
     "holds",
+    "in_region",
     "index",
     "select",
     "set",
@@ -93,6 +94,8 @@ pub struct Table<'a> {
     /// The templates of types that depend on the storage, and the lists of unions' cases.
     templates: HashMap<TypeId, String>,
     cases: HashMap<TypeId, String>,
+    /// The templates of structs that are one type in all storages.
+    single: HashMap<TypeId, String>,
 }
 
 impl<'a> Table<'a> {
@@ -133,18 +136,22 @@ impl<'a> Table<'a> {
             (scope, Idents::of(names.into_iter().map(|(name, _)| name), is_reserved))
         };
         let mut namespaces: HashMap<&str, Idents> = namespaces.into_iter().map(idents).collect();
-        let (mut templates, mut cases) = (HashMap::new(), HashMap::new());
+        let (mut templates, mut cases, mut single) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let is_single = single_types(schema);
         for (id, definition) in schema.definitions() {
             let simple = definition.name.simple();
             let Some(namespace) = namespaces.get_mut(definition.name.scope()) else { continue };
-            if is_template(schema, id) {
+            if has_template(schema, id) {
                 templates.insert(id, namespace.0.made(format!("{simple}_")));
+            }
+            if is_single.contains(&id) {
+                single.insert(id, namespace.0.made(format!("{simple}_struct")));
             }
             if matches!(definition.kind, Kind::Union(_)) {
                 cases.insert(id, namespace.0.made(format!("{simple}_cases")));
             }
         }
-        Self { namespaces, templates, cases }
+        Self { namespaces, templates, cases, single }
     }
 }
 
@@ -196,7 +203,23 @@ impl<'a> Named<'a> {
         self.ident(self.schema.name(id))
     }
 
-    /// The template of a type that depends on the storage: `Image_`.
+    /// Whether the type is another one in another storage.
+    pub fn is_template(&self, id: TypeId) -> bool {
+        match &self.schema.definition(id).kind {
+            Kind::Struct(_) => !self.table.single.contains_key(&id),
+            Kind::Alias(ty) => holds(ty, &|id| self.is_template(id)),
+            _ => has_template(self.schema, id),
+        }
+    }
+
+    /// The class template of a struct or union. A struct that is one type in all storages is one, too: by its
+    /// argument, functions of the namespace `situ` are found for it.
+    pub fn class(&self, id: TypeId) -> &str {
+        self.table.single.get(&id).map_or(self.template(id), String::as_str)
+    }
+
+    /// The type in a storage: `Image_`, a template over the storage. If the type is the same in all storages, a
+    /// template of aliases.
     pub fn template(&self, id: TypeId) -> &str {
         self.table.templates.get(&id).map_or("", String::as_str)
     }
@@ -233,9 +256,9 @@ impl<'a> Named<'a> {
         let Some(it) = definition.kind.as_struct() else { return Idents(naming::Scope::default()) };
         let constants = self.schema.constants_of(id).map(|it| it.name.simple());
         let members = it.members.iter().map(|it| it.name.as_str());
-        let template = self.template(id);
+        let types = [self.template(id), self.class(id)];
         Idents::of(members.chain(constants), |name| {
-            STRUCT_NAMES.contains(&name) || name == template || it.base.is_some() && name == "base"
+            STRUCT_NAMES.contains(&name) || types.contains(&name) || it.base.is_some() && name == "base"
         })
     }
 

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use super::names::{Idents, Named};
-use super::storage::is_template;
 use crate::Schema;
 use crate::model::{Kind, Link, Literal, Lookup, Member, Primitive, Type, TypeId};
 
@@ -60,7 +59,7 @@ pub fn spell(schema: &Named, ty: &Type) -> String {
 /// The qualified name of a definition: `::geometry_msgs::msg::Point_<S>`.
 pub fn named(schema: &Named, id: TypeId) -> String {
     let name = schema.name(id);
-    if is_template(schema, id) {
+    if schema.is_template(id) {
         format!("{}<S>", schema.qualified(name, schema.template(id)))
     } else {
         schema.qualified(name, schema.ident(name))

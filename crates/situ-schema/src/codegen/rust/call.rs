@@ -61,8 +61,13 @@ impl CodeWriter {
     /// A call between `start` and `end`.
     pub fn call_from(&mut self, start: &str, call: &Call, end: &str) {
         let line = call.line().map(|it| format!("{start}{it}{end}"));
-        match line.filter(|it| self.fits(it.len())) {
-            Some(line) => self.line(line),
+        if let Some(line) = line.filter(|it| self.fits(it.len())) {
+            return self.line(line);
+        }
+        // What is assigned may stand on a line of its own.
+        let assigned = start.strip_suffix(" = ").zip(call.line());
+        match assigned.filter(|(_, it)| self.fits(it.len() + end.len() + 4)) {
+            Some((left, line)) => self.assign(left, &line, end),
             None => self.broken_call(start, call, end),
         }
     }

@@ -17,20 +17,14 @@ impl Generator<'_> {
         self.schema.has_region(id)
     }
 
-    /// Whether a type lies in regions under a name of its own: it depends on the storage, or has another size
-    /// there.
-    fn has_region_name(&self, id: TypeId) -> bool {
+    /// Whether a type has another form in regions: it depends on the storage, or has another size there.
+    fn has_region_form(&self, id: TypeId) -> bool {
         types::storage_of(self.schema, id) != Dependence::None || self.schema.is_appended_in_regions(id)
     }
 
-    /// The path of the region form of a struct or union, beside it.
+    /// The path of a struct or union as it lies in regions: its own name, which stands for its default storage.
     pub fn region_path(&self, scope: &Scope, id: TypeId) -> String {
-        let name = self.schema.name(id);
-        if self.has_region_name(id) {
-            scope.beside(name, &self.names.companion(id, "Region"))
-        } else {
-            scope.path(name)
-        }
+        scope.path(self.schema.name(id))
     }
 
     /// What lies in a region, in Rust.
@@ -81,7 +75,7 @@ impl Generator<'_> {
     /// How a member is converted between its region form and other storages.
     fn region_conversion(&self, member: &Member) -> Conversion {
         match self.schema.as_struct(&member.ty) {
-            Some((id, _)) if member.optional && self.has_region_name(id) => {
+            Some((id, _)) if member.optional && self.has_region_form(id) => {
                 Conversion::Maybe(Conversion::Nested.into())
             }
             _ => self.member_conversion(member),
@@ -125,7 +119,7 @@ impl Generator<'_> {
         }
         let ident = self.names.ident(self.schema.name(id));
         let (reader, writer) = (self.names.companion(id, "Ref"), self.names.companion(id, "Mut"));
-        if !self.has_region_name(id) {
+        if !self.has_region_form(id) {
             let plain = self.is_region_plain(&RegionType::Struct(id));
             if !plain {
                 self.accessors(code, (&ident, &reader, &writer), None, &parts);
@@ -141,10 +135,13 @@ impl Generator<'_> {
             self.conversions_of_value(code, &ident);
             return;
         }
-        let form = self.region_form(code, id, &ident);
+        self.region_name(code, id, &ident);
         let spelling = self.spelling(id, &ident);
-        let message =
-            if spelling.parameter.is_empty() { ident } else { format!("{ident}<{}>", self.layout("Heap")) };
+        let message = match spelling.parameter.is_empty() {
+            true => ident.clone(),
+            false => format!("{ident}<{}>", self.layout("Heap")),
+        };
+        let form = ident;
         self.accessors(code, (&form, &reader, &writer), None, &parts);
         self.stored_struct(code, (&form, id), it.is_appended_in_regions(), &parts, |_| {});
         self.region_message(code, &form, &message);
@@ -292,13 +289,13 @@ impl Generator<'_> {
         call
     }
 
-    /// Writes the type that is the name of a region form, and gives the name.
-    fn region_form(&self, code: &mut CodeWriter, id: TypeId, ident: &str) -> String {
-        let form = self.names.companion(id, "Region");
-        code.line(format!("/// [`{ident}`] as it lies in a region: a type that names it."));
-        code.line(format!("pub enum {form} {{}}"));
+    /// Writes the longer name of a type that says that it is in a region.
+    fn region_name(&self, code: &mut CodeWriter, id: TypeId, ident: &str) {
+        let name = self.names.companion(id, "Region");
         code.gap();
-        form
+        code.line(format!("/// Another name of [`{ident}`], for what lies in a region."));
+        code.assign(&format!("pub type {name}"), ident, ";");
+        code.gap();
     }
 
     /// The region form of a union; `cases` in the order of the schema, with their variants.
@@ -322,9 +319,13 @@ impl Generator<'_> {
         let ident = self.names.ident(name);
         let (reader, writer) = (self.names.companion(id, "Ref"), self.names.companion(id, "Mut"));
         let discriminator = self.region_spell(scope, &discriminator);
-        let own_name = self.has_region_name(id);
-        code.gap();
-        let form = if own_name { self.region_form(code, id, &ident) } else { ident };
+        let has_form = self.has_region_form(id);
+        if has_form {
+            self.region_name(code, id, &ident);
+        } else {
+            code.gap();
+        }
+        let form = ident;
         let accessors = Idents::in_region(it.cases.iter().map(|it| &it.member));
         let accessor = |name: &str| accessors.get(name);
         let called = names::cases(&it.cases);
@@ -344,11 +345,11 @@ impl Generator<'_> {
             .collect();
         self.accessors(code, (&form, &reader, &writer), Some(&discriminator), &parts);
         self.stored_union(code, &form, (id, it, &discriminator), &parts, |code| {
-            if !own_name {
+            if !has_form {
                 self.copied_union(code, (&form, case_name), &parts, |name| called[name].get_mut.clone());
             }
         });
-        if !own_name {
+        if !has_form {
             self.conversions_of_value(code, &form);
             return;
         }
