@@ -21,10 +21,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use self::names::Named;
+use super::cpp::files::{direct_dependencies, needed_files, reaches};
 use super::cpp::names::headers;
+use super::cpp::shown;
 use super::cpp::types::integer;
 use super::cpp::writer::CodeWriter;
-use super::cpp::{direct_dependencies, needed_files, reaches, shown};
 use super::{GeneratedFile, Options};
 use crate::model::{Constant, Kind, Literal, Primitive, Type, TypeId};
 use crate::{FileId, Schema};

@@ -5,6 +5,7 @@
 //!   words        words that generated code may not use as names
 //!   names        names in C++, and the paths of headers
 //!   types        how types and values are written
+//!   files        which files' types a file or a definition needs
 //!   storage      which types are templates, because they depend on the storage
 //!   composite    structs, unions, aliases and constants
 //!   enumeration  enums and bitmasks
@@ -14,6 +15,7 @@
 
 mod composite;
 mod enumeration;
+pub(super) mod files;
 mod layout;
 pub(super) mod names;
 mod outcome;
@@ -25,10 +27,11 @@ pub(crate) mod writer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use self::files::{direct_dependencies, needed_files, reaches};
 use self::names::Named;
 use self::writer::CodeWriter;
 use super::{GeneratedFile, Options};
-use crate::model::{Action, Constant, Kind, Name, Service, Type, TypeId};
+use crate::model::{Action, Constant, Kind, Name, Service, TypeId};
 use crate::{FileId, Schema};
 
 /// Generates C++20 code.
@@ -286,57 +289,6 @@ impl Scope {
 /// The name of a type with its default storage, qualified.
 fn default_of(schema: &Named, id: TypeId) -> String {
     schema.qualified(schema.name(id), schema.simple(id))
-}
-
-/// The files whose types this one uses.
-pub(super) fn needed_files(schema: &Schema, file: FileId) -> BTreeSet<FileId> {
-    let here = schema.definitions().map(|(id, _)| id).filter(|id| schema.file_of(*id) == file);
-    let services = schema.services().iter().filter(|it| it.span.file == file);
-    let of_services = services.flat_map(|it| [it.request, it.response]);
-    let needed = here.flat_map(|id| direct_dependencies(schema, id)).chain(of_services);
-    needed.map(|id| schema.file_of(id)).filter(|it| *it != file).collect()
-}
-
-/// Whether the header of `from` includes that of `to`, directly or through others.
-pub(super) fn reaches(schema: &Schema, from: FileId, to: FileId) -> bool {
-    let mut seen = BTreeSet::from([from]);
-    let mut open = vec![from];
-    while let Some(file) = open.pop() {
-        if file == to {
-            return true;
-        }
-        open.extend(needed_files(schema, file).into_iter().filter(|it| seen.insert(*it)));
-    }
-    false
-}
-
-/// The types that a definition names.
-pub(super) fn direct_dependencies(schema: &Schema, id: TypeId) -> Vec<TypeId> {
-    fn of_type(ty: &Type, found: &mut Vec<TypeId>) {
-        match ty {
-            Type::Sequence { element, .. } | Type::Array { element, .. } => of_type(element, found),
-            Type::Map { key, value, .. } => {
-                of_type(key, found);
-                of_type(value, found);
-            }
-            Type::Named(id) => found.push(*id),
-            Type::Primitive(_) | Type::String { .. } | Type::WString { .. } => {}
-        }
-    }
-    let mut found = Vec::new();
-    match &schema.definition(id).kind {
-        Kind::Struct(it) => {
-            found.extend(it.base);
-            it.members.iter().for_each(|member| of_type(&member.ty, &mut found));
-        }
-        Kind::Union(it) => {
-            of_type(&it.discriminator, &mut found);
-            it.cases.iter().for_each(|case| of_type(&case.member.ty, &mut found));
-        }
-        Kind::Alias(ty) => of_type(ty, &mut found),
-        Kind::Enum(_) | Kind::Bitmask(_) => {}
-    }
-    found
 }
 
 /// A path as headers show it: with forward slashes, and at most three components.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::reaches;
+use super::files::reaches;
 use crate::model::{Kind, Type, TypeId};
 use crate::{FileId, Schema};
 
