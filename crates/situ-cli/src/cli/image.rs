@@ -35,10 +35,17 @@ Example:
 Example:
   situ image stat character.region --schema game.idl")]
     Stat(ImageArgs),
-    /// Convert an image to another encoding
-    #[command(after_help = "Examples:
+    /// Convert an image to another form or encoding, or text to an image
+    #[command(
+        after_help = "A file named .yaml, .yml or .json is a value as text, of the type of --type. Of an image that is not
+packed, links that share a value still do so in the canonical or packed image.
+
+Examples:
+  situ image convert character.region --schema game.idl --to packed -o character.packed
   situ image convert character.region --schema game.idl --to cdr -o character.cdr
-  situ image convert character.region --schema game.idl --to json")]
+  situ image convert character.region --schema game.idl --to json
+  situ image convert hero.yaml --schema game.idl --type game::Character --to canonical -o hero.region"
+    )]
     Convert(ImageConvertArgs),
 }
 
@@ -87,6 +94,10 @@ pub struct ImageDiffArgs {
 /// The encoding of a converted image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ImageEncoding {
+    /// Canonical image: no gaps, and it can be edited further
+    Canonical,
+    /// Packed image: the smallest one, to be stored, sent and read
+    Packed,
     /// CDR, version 1
     Cdr,
     /// CDR, version 2
@@ -100,7 +111,7 @@ pub enum ImageEncoding {
 /// `situ image convert`.
 #[derive(Debug, Args)]
 pub struct ImageConvertArgs {
-    /// The image
+    /// The image, or a value as text
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Its type.

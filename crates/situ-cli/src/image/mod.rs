@@ -15,14 +15,16 @@ pub use stat::stat;
 
 use std::io::Write;
 
-use situ_schema::dynamic::{self, PrintOptions, Value};
+use situ_schema::Schema;
+use situ_schema::dynamic::{self, Form, PrintOptions, Value};
+use situ_schema::model::TypeId;
 use situ_wire::Encoding;
 
 use crate::cli::{ImageArgs, ImageConvertArgs, ImageEncoding};
 use crate::commands::Context;
 use crate::error::CliError;
 
-use open::{Image, open};
+use open::{Image, TextValue, is_text, open, open_text};
 
 impl Image {
     /// Reads its value. The image was checked before.
@@ -31,9 +33,28 @@ impl Image {
             .map_err(|error| CliError::Failed(format!("{}: {error}", self.file)))
     }
 
-    fn yaml(&self) -> Result<String, CliError> {
-        Ok(self.value()?.to_yaml_with_units(&PrintOptions::default(), &self.schema, self.id))
+    /// Its image in another form.
+    fn rewritten(&self, form: Form) -> Result<Vec<u8>, CliError> {
+        dynamic::rewrite_region(&self.schema, self.id, &self.bytes, form)
+            .map_err(|error| CliError::Failed(format!("{}: {error}", self.file)))
     }
+}
+
+fn yaml(schema: &Schema, id: TypeId, value: &Value) -> String {
+    value.to_yaml_with_units(&PrintOptions::default(), schema, id)
+}
+
+/// A value in an encoding.
+fn encoded(schema: &Schema, id: TypeId, value: &Value, to: ImageEncoding) -> Result<Vec<u8>, CliError> {
+    let encoded = match to {
+        ImageEncoding::Canonical => dynamic::to_region(schema, id, value),
+        ImageEncoding::Packed => dynamic::to_packed(schema, id, value),
+        ImageEncoding::Cdr => dynamic::to_cdr(schema, id, value, Encoding::Xcdr1),
+        ImageEncoding::Xcdr2 => dynamic::to_cdr(schema, id, value, Encoding::Xcdr2),
+        ImageEncoding::Yaml => Ok(yaml(schema, id, value).into_bytes()),
+        ImageEncoding::Json => Ok((value.to_json() + "\n").into_bytes()),
+    };
+    encoded.map_err(CliError::failed)
 }
 
 /// `situ image check`.
@@ -66,20 +87,21 @@ pub fn print(context: &Context, arguments: &ImageArgs) -> Result<(), CliError> {
         let message = serde_json::to_value(image.value()?).map_err(CliError::failed)?;
         return Ok(output.record(&serde_json::json!({ "type": image.type_name(), "message": message }))?);
     }
-    Ok(output.text(image.yaml()?)?)
+    Ok(output.text(yaml(&image.schema, image.id, &image.value()?))?)
 }
 
 /// `situ image convert`.
 pub fn convert(context: &Context, arguments: &ImageConvertArgs) -> Result<(), CliError> {
-    let image = open(context, &arguments.file, &arguments.of)?;
-    let encode = |version| {
-        dynamic::to_cdr(&image.schema, image.id, &image.value()?, version).map_err(CliError::failed)
-    };
-    let bytes = match arguments.to {
-        ImageEncoding::Cdr => encode(Encoding::Xcdr1)?,
-        ImageEncoding::Xcdr2 => encode(Encoding::Xcdr2)?,
-        ImageEncoding::Yaml => image.yaml()?.into_bytes(),
-        ImageEncoding::Json => (image.value()?.to_json() + "\n").into_bytes(),
+    let bytes = if is_text(&arguments.file) {
+        let TextValue { schema, id, value } = open_text(context, &arguments.file, &arguments.of)?;
+        encoded(&schema, id, &value, arguments.to)?
+    } else {
+        let image = open(context, &arguments.file, &arguments.of)?;
+        match arguments.to {
+            ImageEncoding::Canonical => image.rewritten(Form::Canonical)?,
+            ImageEncoding::Packed => image.rewritten(Form::Packed)?,
+            to => encoded(&image.schema, image.id, &image.value()?, to)?,
+        }
     };
     let Some(path) = &arguments.output else {
         let mut output = std::io::stdout().lock();

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use situ_schema::Schema;
-use situ_schema::dynamic::{RegionBytes, RegionHeader, check_region, from_region};
+use situ_schema::dynamic::{RegionBytes, RegionHeader, Value, check_region, from_region, from_text};
 use situ_schema::model::TypeId;
 
 use crate::cli::{ImageTypeArgs, SourceArgs};
@@ -48,7 +48,13 @@ pub fn form(header: RegionHeader) -> &'static str {
 
 /// Reads the bytes of an image, and its header.
 pub fn read(file: &Path) -> Result<(Vec<u8>, RegionHeader), CliError> {
-    let failed = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", file.display()));
+    let bytes = read_bytes(file)?;
+    let header =
+        RegionHeader::of(&bytes).map_err(|error| CliError::Failed(format!("{}: {error}", file.display())))?;
+    Ok((bytes, header))
+}
+
+fn read_bytes(file: &Path) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(file);
     opened.and_then(|opened| opened.take(MAX_BYTES + 1).read_to_end(&mut bytes)).map_err(
@@ -59,27 +65,56 @@ pub fn read(file: &Path) -> Result<(Vec<u8>, RegionHeader), CliError> {
             _ => CliError::Failed(format!("cannot read {}: {error}", file.display())),
         },
     )?;
-    let header = RegionHeader::of(&bytes).map_err(|error| failed(&error))?;
-    Ok((bytes, header))
+    Ok(bytes)
+}
+
+/// The schema that the command line gives.
+fn schema_of(context: &Context, of: &ImageTypeArgs) -> Result<Schema, CliError> {
+    match &of.topic {
+        Some(name) => Ok(Schema::from_idl(&context.topic(name)?.description.schema)?),
+        None if of.schema.is_empty() => Err(CliError::Usage(
+            "the image names its type only by hashes: name the file that defines it with --schema, or a topic with --topic"
+                .into(),
+        )),
+        None => schema::load(&SourceArgs {
+            files: of.schema.clone(),
+            ros: Vec::new(),
+            include: of.include.clone(),
+        }),
+    }
+}
+
+/// Whether the name of a file says that it holds text.
+pub fn is_text(file: &Path) -> bool {
+    let extension = file.extension().and_then(|it| it.to_str());
+    extension.is_some_and(|it| ["yaml", "yml", "json"].contains(&it.to_ascii_lowercase().as_str()))
+}
+
+/// A value that was read from text.
+pub struct TextValue {
+    pub schema: Schema,
+    pub id: TypeId,
+    pub value: Value,
+}
+
+/// Reads a value of a type that the command line gives, as YAML or JSON.
+pub fn open_text(context: &Context, file: &Path, of: &ImageTypeArgs) -> Result<TextValue, CliError> {
+    let schema = schema_of(context, of)?;
+    let Some(wanted) = &of.type_name else {
+        return Err(CliError::Usage("text does not say its type: name it with --type".into()));
+    };
+    let id = schema::find(&schema, wanted)?;
+    let bytes = read_bytes(file)?;
+    let failed = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", file.display()));
+    let text = String::from_utf8(bytes).map_err(|error| failed(&error.utf8_error()))?;
+    let value = from_text(&schema, id, &text).map_err(|error| failed(&error))?;
+    Ok(TextValue { schema, id, value })
 }
 
 /// Reads an image of a type that the command line gives, and checks it.
 pub fn open(context: &Context, file: &Path, of: &ImageTypeArgs) -> Result<Image, CliError> {
     let (bytes, header) = read(file)?;
-    let schema = match &of.topic {
-        Some(name) => Schema::from_idl(&context.topic(name)?.description.schema)?,
-        None if of.schema.is_empty() => {
-            return Err(CliError::Usage(
-                "the image names its type only by hashes: name the file that defines it with --schema, or a topic with --topic"
-                    .into(),
-            ));
-        }
-        None => schema::load(&SourceArgs {
-            files: of.schema.clone(),
-            ros: Vec::new(),
-            include: of.include.clone(),
-        })?,
-    };
+    let schema = schema_of(context, of)?;
     let name = file.display().to_string();
     let (id, checked) = match &of.type_name {
         Some(wanted) => {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::dynamic::lines::hashes;
+use crate::dynamic::packed::layouts;
 use crate::dynamic::types::{Described, Kind, Member, TypeNumber, Types, TypesError};
 
 /// Collects the descriptions of types.
@@ -78,8 +79,10 @@ impl TypesBuilder {
         }
         check(&all)?;
         find_sharing(&mut all);
-        let mut types = Types { all, root, schema_hash, layout_hash: 0, table: Vec::new() };
-        (types.layout_hash, types.table) = hashes(&types)?;
+        let (packed, packed_table) = (layouts(&all), Vec::new());
+        let mut types =
+            Types { all, root, schema_hash, layout_hash: 0, table: Vec::new(), packed, packed_table };
+        (types.layout_hash, [types.table, types.packed_table]) = hashes(&types)?;
         if !types.table.is_empty() {
             types.schema_hash = 0;
         }

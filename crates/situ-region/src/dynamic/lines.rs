@@ -17,8 +17,8 @@ struct Lines<'t> {
     appendable: Option<Vec<TypeNumber>>,
 }
 
-/// The layout hash, and the table of versions.
-pub(crate) fn hashes(types: &Types) -> Result<(u64, Vec<u8>), TypesError> {
+/// The layout hash, and the tables of versions: that of packed images is the second.
+pub(crate) fn hashes(types: &Types) -> Result<(u64, [Vec<u8>; 2]), TypesError> {
     let mut lines = Lines::new(types, false);
     lines.needed(types.root);
     let text = format!("region-v2 {}\n{}", types.kind_text(types.root), lines.text);
@@ -30,8 +30,11 @@ pub(crate) fn hashes(types: &Types) -> Result<(u64, Vec<u8>), TypesError> {
     {
         return Err(TypesError::Twin(twin));
     }
-    let table = table_with(appendable.iter().map(|it| version(types, *it)).collect());
-    Ok((sha256_u64(text.as_bytes()), table))
+    let versions: Vec<_> = appendable.iter().map(|it| version(types, *it)).collect();
+    let packed = appendable.iter().zip(&versions);
+    let packed = packed.map(|(of, (key, _, history))| (*key, types.packed_size(*of), history.clone()));
+    let packed = table_with(packed.collect());
+    Ok((sha256_u64(text.as_bytes()), [table_with(versions), packed]))
 }
 
 /// The key, the size and the history of an appendable struct.

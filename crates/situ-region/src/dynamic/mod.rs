@@ -13,6 +13,8 @@
 //!   walk      the memory that a value has: what a pinned place or a cycle lies in
 //!   edit      changes of a value
 //!   region    a region with its memory, its images and its pins
+//!   packed    writes packed images
+//!   rewrite   writes an image in another form: canonical, or packed
 //! ```
 //!
 //! ```
@@ -41,8 +43,10 @@ pub(crate) mod edit;
 pub(crate) mod element;
 pub(crate) mod key;
 pub(crate) mod lines;
+pub(crate) mod packed;
 pub(crate) mod place;
 pub(crate) mod region;
+pub(crate) mod rewrite;
 pub(crate) mod types;
 pub(crate) mod walk;
 
@@ -51,4 +55,5 @@ pub use edit::{EditError, PartMut};
 pub use key::{Key, OwnedKey};
 pub use place::{Part, Step};
 pub use region::{DynamicRegion, Pin};
+pub use rewrite::Form;
 pub use types::{Case, Kind, Lookup, Member, Scalar, TypeNumber, Types, TypesError};

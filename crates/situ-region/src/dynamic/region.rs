@@ -1,6 +1,5 @@
 //! A region of described types, with its memory, its images and its pins.
 
-use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,14 +7,13 @@ use std::sync::Arc;
 use crate::dynamic::edit::{EditError, PartMut, Pins};
 use crate::dynamic::element::Dynamic;
 use crate::dynamic::place::{Part, Step};
+use crate::dynamic::rewrite::{Form, first_size, write_header};
 use crate::dynamic::types::{Kind, Types};
 use crate::error::{BufferError, ShareError};
-use crate::image::canonical::image_of;
-use crate::image::header::{behind_root, put_header};
-use crate::image::writer::Writer;
+use crate::image::header::behind_root;
 use crate::memory::backing::{Backing, HeapMemory};
 use crate::memory::blocks::Memory;
-use crate::memory::granule::{ROOT, in_granules, target};
+use crate::memory::granule::{ROOT, target};
 use crate::memory::options::Options;
 use crate::region::memory_of;
 use crate::value::element::Element;
@@ -152,36 +150,11 @@ impl<B> DynamicRegion<B> {
 
     /// The canonical image: equal values have equal bytes.
     pub fn canonical(&self) -> Vec<u8> {
-        let types = &*self.types;
-        let write = |to: &mut [u8]| write_canonical(types, self.memory.bytes(), to);
-        let Ok(image) = image_of(self.memory.bytes().len(), write, |len| Ok::<_, Infallible>(vec![0; len]));
-        image
+        self.types.rewrite(self.memory.bytes(), Form::Canonical)
     }
-}
 
-/// The size of a region that holds a default value.
-fn first_size(types: &Types) -> u32 {
-    // A struct has less than 2 GiB, and a table of versions is as long as the schema.
-    behind_root(types.get(types.root).size) + in_granules(types.table.len() as u64) as u32
-}
-
-fn write_header(types: &Types, image: &mut [u8], form: u8, size: u32) {
-    let table = if types.table.is_empty() { 0 } else { behind_root(types.get(types.root).size) };
-    put_header(image, form, size, [types.schema_hash, types.layout_hash], table);
-}
-
-/// Writes the canonical image. Returns its size; if the buffer is smaller, the size is the error.
-fn write_canonical(types: &Types, from: &[u8], to: &mut [u8]) -> Result<usize, usize> {
-    let found = to.len();
-    let mut writer = Writer::new(from, to, first_size(types));
-    writer.types = Some(types);
-    writer.put_bytes(behind_root(types.get(types.root).size), &types.table);
-    Dynamic::new(types, types.root).write(&mut writer, ROOT, ROOT);
-    writer.rest();
-    let size = writer.end();
-    if size as usize > found {
-        return Err(size as usize);
+    /// The packed image, the smallest one: equal values have equal bytes.
+    pub fn packed(&self) -> Vec<u8> {
+        self.types.rewrite(self.memory.bytes(), Form::Packed)
     }
-    write_header(types, to, 0, size);
-    Ok(size as usize)
 }

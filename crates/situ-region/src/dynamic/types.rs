@@ -243,6 +243,25 @@ impl Described {
     }
 }
 
+/// How values of a type lie in packed images.
+#[derive(Debug, Clone)]
+pub(crate) struct PackedLayout {
+    pub size: u32,
+    pub align: u32,
+    /// Where the value of an optional value or a union lies, or the link to it.
+    pub value_at: u32,
+    /// Whether the value of an optional value or a union lies there, and not behind a link.
+    pub is_inside: bool,
+    /// The places of the members of a struct.
+    pub members: Vec<u32>,
+}
+
+impl PackedLayout {
+    pub fn new(size: u32, align: u32) -> Self {
+        Self { size, align, value_at: 0, is_inside: false, members: Vec::new() }
+    }
+}
+
 /// Described types, and one of them that regions have as their root.
 #[derive(Debug, Clone)]
 pub struct Types {
@@ -252,6 +271,10 @@ pub struct Types {
     pub(crate) layout_hash: u64,
     /// The table of versions in images.
     pub(crate) table: Vec<u8>,
+    /// How values lie in packed images, by the numbers of their types.
+    pub(crate) packed: Vec<PackedLayout>,
+    /// The table of versions in packed images.
+    pub(crate) packed_table: Vec<u8>,
 }
 
 impl Types {
@@ -282,6 +305,11 @@ impl Types {
 }
 
 impl Types {
+    /// The size of values of a type in packed images.
+    pub(crate) fn packed_size(&self, number: TypeNumber) -> u32 {
+        self.packed[number as usize].size
+    }
+
     /// The text for a type in a line of the layout.
     pub(crate) fn kind_text(&self, number: TypeNumber) -> String {
         let lookup = |of: Lookup, what: &str| match of {

@@ -42,15 +42,24 @@ pub(crate) fn write_packed<T: Stored>(from: &[u8], to: &mut [u8]) -> Result<usiz
     let at = writer.packed_room(T::PACKED_SIZE, 1);
     writer.packed_whole::<T>(ROOT, at);
     let size = writer.end as usize;
-    let Some(header) = to.get_mut(..FIRST as usize).filter(|_| size <= found) else { return Err(size) };
+    if size > found {
+        return Err(size);
+    }
+    put_packed_header(to, [schema_hash::<T>(facts), facts.layout], size as u32, root);
+    Ok(size)
+}
+
+/// Writes the header of a packed image of `size` bytes, with the schema hash and the layout hash. The image
+/// is zero there.
+pub(crate) fn put_packed_header(image: &mut [u8], [schema, layout]: [u64; 2], size: u32, root: u32) {
+    let header = &mut image[..FIRST as usize];
     header[..4].copy_from_slice(&MAGIC.to_le_bytes());
     header[4] = VERSION;
     header[6] = PACKED;
-    header[8..16].copy_from_slice(&schema_hash::<T>(facts).to_le_bytes());
-    header[16..24].copy_from_slice(&facts.layout.to_le_bytes());
-    header[24..28].copy_from_slice(&(size as u32).to_le_bytes());
+    header[8..16].copy_from_slice(&schema.to_le_bytes());
+    header[16..24].copy_from_slice(&layout.to_le_bytes());
+    header[24..28].copy_from_slice(&size.to_le_bytes());
     header[28..32].copy_from_slice(&root.to_le_bytes());
-    Ok(size)
 }
 
 impl Writer<'_> {

@@ -29,6 +29,24 @@ const UNDIVIDED: u32 = 8;
 /// The number of keys for each bucket.
 const PER_BUCKET: u32 = 4;
 
+/// The number of buckets of a hash table; 0 if it is not divided.
+#[inline]
+pub(crate) fn buckets_for(count: u32) -> u32 {
+    if count > UNDIVIDED { count.div_ceil(PER_BUCKET) } else { 0 }
+}
+
+/// The bucket of a key, of so many.
+#[inline]
+pub(crate) fn bucket_of<K: Key>(key: K::View<'_>, buckets: u32) -> u32 {
+    (((K::hash(key, 0) >> 32) * u64::from(buckets)) >> 32) as u32
+}
+
+/// Sorts the entries of a hash table by their buckets, and in each bucket by their keys. An entry is its
+/// bucket and its place in a region.
+pub(crate) fn order_keys<K: Key>(image: &[u8], entries: &mut [(u32, u32)]) {
+    entries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| K::compare_in(image, a.1, b.1)));
+}
+
 /// The value of a set's key: none. An entry with it has the layout of the key alone.
 pub enum NoValue {}
 
@@ -65,7 +83,7 @@ pub(crate) struct Parts<H, K, V> {
 impl<H: Engine, K: Key, V: Stored> Parts<H, K, V> {
     /// The parts of `count` keys behind `begin`, and their end.
     fn at(begin: u32, count: u32) -> (Self, u64) {
-        let buckets = if H::HASHED && count > UNDIVIDED { count.div_ceil(PER_BUCKET) } else { 0 };
+        let buckets = if H::HASHED { buckets_for(count) } else { 0 };
         let number = u64::from;
         let starts = if buckets == 0 { number(begin) } else { number(begin).next_multiple_of(4) };
         let keys = (starts + 4 * number(buckets)).next_multiple_of(number(K::PACKED_ALIGN));
@@ -109,7 +127,7 @@ impl<H: Engine, K: Key, V: Stored> Parts<H, K, V> {
     }
     #[inline]
     fn bucket(&self, key: K::View<'_>) -> u32 {
-        (((K::hash(key, 0) >> 32) * u64::from(self.buckets)) >> 32) as u32
+        bucket_of::<K>(key, self.buckets)
     }
 
     /// The number of keys before a bucket.
@@ -155,7 +173,7 @@ impl<H: Engine, K: Key, V: Stored> WriteBehind for Entries<H, K, V> {
             if parts.buckets != 0 {
                 order.iter_mut().for_each(|(bucket, at)| *bucket = parts.bucket(K::view(image, *at)));
             }
-            order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| K::compare_in(image, a.1, b.1)));
+            order_keys::<K>(image, &mut order);
             let mut start = 0;
             for bucket in 0..parts.buckets {
                 writer.put_u32(parts.starts + 4 * bucket, start);

@@ -409,6 +409,7 @@ fn the_layout_is_the_same() {
     let Both { typed, described } = Both::new();
     assert_eq!(described.bytes(), typed.bytes());
     assert_eq!(described.canonical(), typed.canonical());
+    assert_eq!(described.packed(), typed.packed());
 }
 
 #[test]
@@ -425,6 +426,7 @@ fn the_same_changes_give_the_same_bytes() {
         }
         let canonical = both.described.canonical();
         assert!(canonical == both.typed.canonical(), "seed {seed}");
+        assert!(both.described.packed() == both.typed.packed(), "seed {seed}");
         // The check looks at everything.
         assert!(Region::<All>::adopt(both.described.bytes()).unwrap().canonical() == canonical);
         let (root, typed) = (both.described.root(), both.typed.root());

@@ -93,6 +93,7 @@ fn the_same_keys_give_the_same_bytes() {
     assert!(chest.signs().remove(false) && part.remove_key(Key::Integer(0)).unwrap());
     assert!(described.bytes() == typed.bytes());
     assert!(described.canonical() == typed.canonical());
+    assert!(described.packed() == typed.packed());
     let keys: Vec<Key<'_>> = typed.root().angles().iter().map(|it| Key::Double(it.to_bits())).collect();
     let part = described.root().part(&Step::Member(0)).unwrap();
     assert_eq!(part.keys(), keys);

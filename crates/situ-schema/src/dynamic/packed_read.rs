@@ -55,6 +55,7 @@ struct Walk<'a> {
     /// Whether there was a chain that is too long for that.
     is_deep: bool,
     is_newer: bool,
+    shares_values: bool,
     links: u32,
     versions: HashMap<TypeId, Version>,
     /// The places of shared values, whether they are read to their end, and their types.
@@ -68,8 +69,9 @@ fn invalid<T>(at: u64, problem: InvalidProblem) -> Outcome<T> {
     Err(ReadProblem::Packed { offset: at, problem }.into())
 }
 
-/// Reads a packed image, of which `image` has exactly the bytes.
-pub(super) fn read(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<Value> {
+/// Reads a packed image, of which `image` has exactly the bytes. Also says whether several links lead to one
+/// value.
+pub(super) fn read(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<(Value, bool)> {
     let header = RegionHeader::of(image)
         .map_err(|error| ReadProblem::Packed { offset: error.offset, problem: error.problem })?;
     let reader = Reader::new(schema, image, Arc::default());
@@ -82,6 +84,7 @@ pub(super) fn read(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<Value> 
         is_ordered: true,
         is_deep: false,
         is_newer: false,
+        shares_values: false,
         links: 0,
         versions: HashMap::new(),
         shared: BTreeMap::new(),
@@ -111,7 +114,7 @@ pub(super) fn read(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<Value> 
         let end = walk.cursor as u32;
         return invalid(walk.cursor, InvalidProblem::LeftOver { size: header.size, end });
     }
-    Ok(value)
+    Ok((value, walk.shares_values))
 }
 
 impl Walk<'_> {
@@ -461,6 +464,7 @@ impl Walk<'_> {
             Some((_, of)) if of != value => return invalid(at, InvalidProblem::OtherShared { to }),
             Some((false, _)) => return invalid(at, InvalidProblem::Cycle { to }),
             Some((true, _)) => {
+                self.shares_values = true;
                 // Its blocks are where they were met first.
                 let before = std::mem::replace(&mut self.is_ordered, false);
                 let read = self.deeper(|walk| walk.value(value, to.into()));

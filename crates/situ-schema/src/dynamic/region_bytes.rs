@@ -19,7 +19,7 @@ use crate::schema::Schema;
 pub fn from_region(schema: &Schema, id: TypeId, image: &[u8]) -> Result<Value, ReadError> {
     check(schema, id, image)?;
     if is_packed(image) {
-        return packed_read::read(schema, id, sized(image)?);
+        return packed_read::read(schema, id, sized(image)?).map(|(value, _)| value);
     }
     let mut reader = Reader::new(schema, sized(image)?, Arc::default());
     reader.versions(id)?;

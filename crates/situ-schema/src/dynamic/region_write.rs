@@ -1,5 +1,6 @@
 //! Writes values into regions, by the schema of their type: all of one, or parts of one that is edited.
 
+use situ_region::Options;
 use situ_region::dynamic::{DynamicRegion, EditError, Key, Kind as RegionKind, OwnedKey, PartMut, Step};
 
 use super::error::{WriteError, WriteProblem, other_type};
@@ -7,6 +8,7 @@ use super::flat_write::{check_length, primitive_bytes, text_of, union_case, unit
 use super::region_types::RegionTypes;
 use super::value::{Record, Value};
 use super::{Shape, shape};
+use crate::layout::region::MAX_REGION_SIZE;
 use crate::model::{Kind, Primitive, Type, TypeId, Union};
 use crate::schema::Schema;
 
@@ -14,10 +16,21 @@ type Outcome<T> = Result<T, WriteError>;
 
 /// The canonical image of a region with a value.
 pub fn to_region(schema: &Schema, id: TypeId, value: &Value) -> Outcome<Vec<u8>> {
+    Ok(region_with(schema, id, value)?.canonical())
+}
+
+/// The packed image of a region with a value.
+pub fn to_packed(schema: &Schema, id: TypeId, value: &Value) -> Outcome<Vec<u8>> {
+    Ok(region_with(schema, id, value)?.packed())
+}
+
+/// A region with a value.
+fn region_with(schema: &Schema, id: TypeId, value: &Value) -> Outcome<DynamicRegion> {
     let types = RegionTypes::of(schema, id).map_err(|error| WriteProblem::NoRegion(error.to_string()))?;
-    let mut region = DynamicRegion::new(types.types().clone());
+    let options = Options { limit: MAX_REGION_SIZE as u32, ..Options::default() };
+    let mut region = DynamicRegion::with_options(types.types().clone(), options);
     set_in_region(schema, region.edit(&[])?, &Type::Named(id), value)?;
-    Ok(region.canonical())
+    Ok(region)
 }
 
 /// Sets a value of a region. Of a value with several parts, some may be set if there is no room for all; what

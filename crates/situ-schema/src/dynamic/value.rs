@@ -145,9 +145,14 @@ impl Numbers {
         self.len() == 0
     }
 
-    /// The first number that is not greater than the one before it.
+    /// The first number that is not greater than the one before it. Floating-point numbers are in the total
+    /// order of IEEE 754.
     pub(super) fn not_ascending(&self) -> Option<u32> {
-        let index = each!(self, it => it.windows(2).position(|pair| pair[0] >= pair[1]));
+        let index = match self {
+            Self::F32(it) => it.windows(2).position(|pair| pair[0].total_cmp(&pair[1]).is_ge()),
+            Self::F64(it) => it.windows(2).position(|pair| pair[0].total_cmp(&pair[1]).is_ge()),
+            _ => each!(self, it => it.windows(2).position(|pair| pair[0] >= pair[1])),
+        };
         index.map(|index| index as u32 + 1)
     }
 

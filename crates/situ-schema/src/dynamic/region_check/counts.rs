@@ -39,6 +39,8 @@ pub struct RegionBytes {
     pub free: u64,
     /// Whether the image has members that the schema does not know. Their blocks count as free.
     pub is_newer: bool,
+    /// Whether several links lead to one value.
+    pub shares_values: bool,
 }
 
 /// The rows of members, which a walk makes as it meets them. A struct or union within itself has the rows of

@@ -57,7 +57,7 @@ impl RegionHeader {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {problem} (at offset {offset})", path.text())]
 pub struct ImageError {
-    pub(super) path: Path,
+    pub(in crate::dynamic) path: Path,
     /// The offset in the image, in bytes.
     pub offset: u64,
     /// What is wrong.

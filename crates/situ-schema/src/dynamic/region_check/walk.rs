@@ -217,7 +217,8 @@ impl<'a> Walk<'a> {
         let (header, is_newer) = (self.header, self.is_newer);
         let free = size - ROOT - root - self.claimed;
         let members = self.rows.with_blocks();
-        Ok(RegionBytes { header, root, versions, members, free, is_newer })
+        let shares_values = self.shared.values().any(|met| met.links > 1);
+        Ok(RegionBytes { header, root, versions, members, free, is_newer, shares_values })
     }
 
     /// Its size in this image.
