@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the vectors of region forms of types that schemas declare (tests/generated/schema: region.idl, bazaar.idl, profile.idl and
-profile_before.idl; kitchen.idl), from the words of spec/region.md and spec/schema.md; shares no code with Situ."""
+"""Writes the vectors of region forms of types that schemas declare (tests/generated/schema: region.idl, bazaar.idl, family.idl, profile.idl
+and profile_before.idl; kitchen.idl), from the words of spec/region.md and spec/schema.md; shares no code with Situ."""
 
 import hashlib
 import pathlib
@@ -12,6 +12,8 @@ from region import (
     BOOL, F32, F64, I16, I32, U8, U16, U32, U64, Appendable, Array, FlatMap, FlatSet, HashMap, HashSet, Image, Optional,
     OrderedMap, OrderedSet, Scalar, Shared, String, Struct, Union, Unique, Vector,
 )  # fmt: skip
+
+from weak import Weak
 
 I8, CHAR = Scalar("int8", "b"), Scalar("char", "B")
 
@@ -89,6 +91,38 @@ module kitchen {
   map<int32, sequence<::kitchen::Thicket>> by_number;
   sequence<sequence<::kitchen::Thicket>> rows;
   @optional(TRUE) sequence<::kitchen::Thicket> maybe;
+};
+};
+"""
+
+PERSON, CHILD = Struct("family::Person"), Struct("family::Child")
+PERSON.define(("name", String()), ("children", Vector(CHILD)), ("parent", Weak(PERSON)))
+CHILD.define(("person", Shared(PERSON)))
+TREE = Struct("family::Tree").define(("root", Shared(PERSON)), ("selected", Weak(PERSON)), ("number", U32))
+TREE_IDENTITY = """\
+module family {
+struct Child;
+};
+module family {
+struct Person;
+};
+module family {
+@final struct Person {
+  string name;
+  sequence<::family::Child> children;
+  @optional(TRUE) @weak(TRUE) ::family::Person parent;
+};
+};
+module family {
+@final struct Child {
+  @optional(TRUE) ::family::Person person;
+};
+};
+module family {
+@final struct Tree {
+  @optional(TRUE) ::family::Person root;
+  @optional(TRUE) @weak(TRUE) ::family::Person selected;
+  uint32 number;
 };
 };
 """
@@ -346,6 +380,18 @@ PROFILE_VALUE = OLD_PROFILE_VALUE | {
 }  # fmt: skip
 
 
+
+
+def family_tree():
+    """Ann has the children Benjamin and Cleo, and Benjamin has Daniel, who is selected."""
+    person = lambda name: {"name": name, "children": [], "parent": None}
+    ann, ben, cleo, dan = (person(name) for name in ("Ann", "Benjamin the elder", "Cleo", "Daniel of the hill"))
+    for parent, child in ((ann, ben), (ann, cleo), (ben, dan)):
+        parent["children"].append({"person": child})
+        child["parent"] = parent
+    return {"root": ann, "selected": dan, "number": 4}
+
+
 # The value of the same name in kitchen.py.
 THICKET_VALUE = kitchen.CASES["thicket"][1]
 
@@ -361,6 +407,7 @@ VALUES = {
     "thicket": (THICKET, THICKET_VALUE, schema_hash("kitchen::Thicket", THICKET_IDENTITY)),
     "bazaar": (BAZAAR, BAZAAR_VALUE, schema_hash("game::Bazaar", BAZAAR_IDENTITY)),
     "cupboard": (CUPBOARD, CUPBOARD_VALUE, schema_hash("game::Cupboard", CUPBOARD_IDENTITY)),
+    "family_tree": (TREE, family_tree(), schema_hash("family::Tree", TREE_IDENTITY)),
     "game_profile.before": (OLD_PROFILE, OLD_PROFILE_VALUE, 0),
     "game_profile.after": (PROFILE, PROFILE_VALUE, 0),
 }

@@ -27,6 +27,7 @@ fn main() {
     BuildScript::new(services).file_stem("services").run();
     BuildScript::new(file("tests/generated/schema/region.idl")).file_stem("region").run();
     BuildScript::new(file("tests/generated/schema/bazaar.idl")).file_stem("bazaar").run();
+    BuildScript::new(file("tests/generated/schema/family.idl")).file_stem("family").run();
     for version in ["profile", "profile_before", "profile_other"] {
         BuildScript::new(file(&format!("tests/generated/schema/{version}.idl"))).file_stem(version).run();
     }

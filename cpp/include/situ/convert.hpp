@@ -27,6 +27,9 @@ struct convert_error {
   static constexpr std::size_t too_many_copies = static_cast<std::size_t>(-2);
   /// A bound with the meaning: the values of the source region are nested too deeply.
   static constexpr std::size_t too_deep = static_cast<std::size_t>(-3);
+  /// A bound with the meaning: a weak link of the source region leads to a value, and only regions have weak
+  /// links.
+  static constexpr std::size_t weak_link = static_cast<std::size_t>(-4);
 
   /// The member that does not fit.
   field_path path{};
@@ -49,6 +52,10 @@ struct convert_error {
     if (bound == too_deep) {
       return path.shown() + ": values are nested more than " + std::to_string(size) +
              " deep; take the message as a region";
+    }
+    if (bound == weak_link) {
+      return path.shown() +
+             ": a weak link leads to a value, and only regions have weak links; take the message as a region";
     }
     return path.shown() + ": " + std::to_string(size) + " elements do not fit into " + std::to_string(bound);
   }
@@ -98,9 +105,17 @@ class converter {
     } else {
       // One of them may be a struct of another generator, with members of the same names.
       using described = std::conditional_t<message<From>, From, To>;
-      return described::situ_members(
+      const bool done = described::situ_members(
           [&](const member_info& info, const auto& a, auto& b) { return convert(a, b) || enter(info.name); },
           from, to);
+      if constexpr (message<From> && message<To> && requires { described::situ_has_weak_links; }) {
+        const auto leave_out = [this](std::string_view name, const auto& a, auto& b) {
+          return this->leave_out_weak(a, b) || enter(name);
+        };
+        return done && described::situ_weak_members(leave_out, from, to);
+      } else {
+        return done;
+      }
     }
   }
 
@@ -201,6 +216,16 @@ class converter {
   }
 
  private:
+  /// Refuses a weak link that leads to a value. One in the target leads to none: the source has no member for
+  /// it.
+  template <class From, class To>
+  bool leave_out_weak(const From& from, To& to) {
+    if constexpr (region_container<From>) {
+      if (!from.expired()) return fail(convert_error::weak_link, 1);
+    }
+    if constexpr (region_container<To>) to.reset();
+    return true;
+  }
   template <class From, class To>
   bool convert_elements(const From& from, To& to) {
     if constexpr (std::is_same_v<typename From::value_type, typename To::value_type>) {

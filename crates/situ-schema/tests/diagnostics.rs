@@ -110,6 +110,16 @@ fn what_cannot_lie_in_a_region() {
         ("struct A { @hash sequence<long> x; };", 1, 33, "`@hash` marks maps and sets", "`@set`"),
         ("struct A { @hash @ordered map<long, long> x; };", 1, 18, "both @hash and @ordered", "keep one"),
         ("struct A { @shared long x; };", 1, 12, "`@shared` needs `@optional`", "@optional @shared"),
+        ("struct A { @weak long x; };", 1, 12, "`@weak` needs `@optional`", "@optional @weak"),
+        ("struct A { @optional @weak @shared long x; };", 1, 28, "both @weak and @shared", "keep one"),
+        ("struct A { @optional @external @weak long x; };", 1, 22, "both @weak and @external", "keep one"),
+        (
+            "@flat struct A { @optional @weak long x; };",
+            1,
+            39,
+            "`A` is @flat, but its member `x` is a weak link",
+            "only regions have weak links",
+        ),
     ]);
 }
 
@@ -260,7 +270,6 @@ fn bulk_and_keys() {
         ("struct A { @key @key int8 s; };", 1, 17, "appears twice", "delete one"),
         ("struct A { @key(3) int8 s; };", 1, 17, "takes TRUE or FALSE", "@key(FALSE)"),
         ("struct A { @hashid int8 s; };", 1, 12, "not supported", "@id"),
-        ("struct A { @optional @weak string s; };", 1, 22, "not supported in schemas", "region_struct!"),
     ]);
 }
 

@@ -35,6 +35,11 @@ pub mod bazaar {
     include!(concat!(env!("OUT_DIR"), "/bazaar.rs"));
 }
 
+/// `schema/family.idl`: weak links in regions.
+pub mod family {
+    include!(concat!(env!("OUT_DIR"), "/family.rs"));
+}
+
 /// `schema/profile.idl`: what can be appended to.
 pub mod profile {
     include!(concat!(env!("OUT_DIR"), "/profile.rs"));

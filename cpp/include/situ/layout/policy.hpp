@@ -152,6 +152,19 @@ using linked = typename detail::linked<T>::type;
 /// `@optional @shared T`, from the type without `@shared`.
 template <class T>
 using shared = typename detail::shared<T>::type;
+/// Stands for a weak link in storages that have none: all but regions.
+struct no_weak_link {
+  friend bool operator==(no_weak_link, no_weak_link) = default;
+};
+namespace detail {
+template <class S, class T>
+struct weak {
+  using type = no_weak_link;
+};
+}  // namespace detail
+/// `@optional @weak T`.
+template <class S, class T>
+using weak = typename detail::weak<S, T>::type;
 /// `@set sequence<K>`, from the type without `@set`.
 template <class T>
 using as_set = typename detail::as_set<T>::type;

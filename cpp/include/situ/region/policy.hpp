@@ -21,6 +21,7 @@
 #include "situ/region/containers/union.hpp"
 #include "situ/region/containers/unique.hpp"
 #include "situ/region/containers/vector.hpp"
+#include "situ/region/containers/weak.hpp"
 #include "situ/region/region.hpp"
 
 namespace situ {
@@ -75,6 +76,10 @@ struct linked<region_optional<T>> {
 template <class T>
 struct shared<region_optional<T>> {
   using type = region_shared<T>;
+};
+template <class T>
+struct weak<in_region, T> {
+  using type = region_weak<T>;
 };
 template <class D, class Cases, class... Ts>
 struct union_in<in_region, D, Cases, Ts...> {

@@ -43,6 +43,9 @@ pub enum AssignProblem {
         /// The size of the body.
         body: usize,
     },
+    /// A weak link of a region leads to a value.
+    #[error("a weak link leads to a value, and only regions have weak links; take the message as a region")]
+    WeakLink,
     /// The values of a region are nested deeper than messages outside of regions may be.
     #[error("values are nested more than {limit} deep; take the message as a region")]
     TooDeep {

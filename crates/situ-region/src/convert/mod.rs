@@ -3,9 +3,13 @@
 //!
 //! ```text
 //!   read  reads a message from an image of its region form
+//!   weak  weak links, which messages do not have
 //! ```
 
 pub(crate) mod read;
+mod weak;
+
+pub use weak::{clear_weak, load_weak};
 
 use std::ops::Deref;
 

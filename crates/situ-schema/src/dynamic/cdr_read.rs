@@ -205,7 +205,7 @@ impl<'a> Decoder<'a> {
     fn parameters(&mut self, members: &[&'a Member]) -> Outcome<Vec<Value>> {
         let mut values = memory::list(members.iter().map(|_| None))?;
         while let Some(parameter) = self.reader.parameter()? {
-            let Some(at) = members.iter().position(|it| it.id == parameter.id) else {
+            let Some(at) = members.iter().position(|it| it.id == parameter.id && !it.is_weak()) else {
                 self.reader.skip_parameter(&parameter)?;
                 continue;
             };
@@ -232,6 +232,10 @@ impl<'a> Decoder<'a> {
             return self.value(&member.ty);
         }
         self.charge(1)?;
+        // Only regions have weak links.
+        if member.is_weak() {
+            return Ok(Value::Optional(None));
+        }
         if self.reader.encoding() == Encoding::Xcdr2 {
             let present = self.reader.boolean()?;
             let value = if present { Some(Box::new(self.value(&member.ty)?)) } else { None };

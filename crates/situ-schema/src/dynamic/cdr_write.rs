@@ -150,6 +150,12 @@ impl<'s> Encoder<'s> {
     }
 
     fn member(&mut self, member: &'s Member, mutable: bool, value: &Value) -> Outcome<()> {
+        if member.is_weak() {
+            return match value {
+                Value::Optional(None) => Ok(()),
+                _ => Err(WriteProblem::WeakLink.into()),
+            };
+        }
         let value = match (member.optional, value) {
             (true, Value::Optional(value)) => value.as_deref(),
             (true, other) => return Err(other_type("an optional value", other)),

@@ -206,6 +206,9 @@ pub enum WriteProblem {
     /// No memory for the message.
     #[error("a message of {0} bytes does not fit the memory")]
     OutOfMemory(u64),
+    /// A weak link that leads to a value.
+    #[error("a weak link leads to a value, and only regions have weak links; take the message as a region")]
+    WeakLink,
     /// The type has no region form.
     #[error("{0}")]
     NoRegion(String),

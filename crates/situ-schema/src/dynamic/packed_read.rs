@@ -34,6 +34,8 @@ const ORDERED_LINKS: u32 = 64;
 const MAX_LINKS: u32 = 128;
 /// The link of an empty container in an optional that has a value.
 const EMPTY: u32 = 1;
+/// The weak link to a value that begins with this link.
+const ITSELF: u32 = 1;
 
 /// What an image says about a struct that can be appended to.
 #[derive(Clone, Copy)]
@@ -60,6 +62,8 @@ struct Walk<'a> {
     versions: HashMap<TypeId, Version>,
     /// The places of shared values, whether they are read to their end, and their types.
     shared: BTreeMap<u64, (bool, RegionType)>,
+    /// The weak links: their places, where they lead, and the types of their values.
+    weak: Vec<(u64, u64, RegionType)>,
     structs: HashMap<TypeId, Option<Arc<RegionLayout>>>,
     unions: HashMap<TypeId, Option<(Arc<RegionLayout>, PackedUnion)>>,
     extents: HashMap<TypeId, Extent>,
@@ -88,6 +92,7 @@ pub(super) fn read(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<(Value,
         links: 0,
         versions: HashMap::new(),
         shared: BTreeMap::new(),
+        weak: Vec::new(),
         structs: HashMap::new(),
         unions: HashMap::new(),
         extents: HashMap::new(),
@@ -110,6 +115,13 @@ pub(super) fn read(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<(Value,
     }
     walk.take(root, size)?;
     let value = walk.value(&ty, root)?;
+    for (at, to, of) in &walk.weak {
+        match walk.shared.get(to) {
+            Some((_, ty)) if ty == of => {}
+            Some(_) => return invalid(*at, InvalidProblem::OtherShared { to: *to as u32 }),
+            None => return invalid(*at, InvalidProblem::WeakTarget { to: *to as u32 }),
+        }
+    }
     if !walk.is_deep && !walk.is_newer && walk.cursor != image.len() as u64 {
         let end = walk.cursor as u32;
         return invalid(walk.cursor, InvalidProblem::LeftOver { size: header.size, end });
@@ -323,6 +335,17 @@ impl Walk<'_> {
                 Ok(Value::Optional(Some(Box::new(value))))
             }
             RegionType::Shared(value) => self.shared(value, at),
+            RegionType::Weak(value) => {
+                let to = match self.u32(at)? {
+                    0 => None,
+                    ITSELF => Some(at),
+                    link => Some(u64::from((at as u32).wrapping_add(link))),
+                };
+                if let Some(to) = to {
+                    memory::push(&mut self.weak, (at, to, (**value).clone()))?;
+                }
+                Ok(Value::weak(to))
+            }
             _ => self.reader.value(ty, at),
         }
     }

@@ -167,6 +167,8 @@ impl Reader<'_> {
             RegionType::Set(lookup, key) => self.set(*lookup, key, at),
             RegionType::Map(lookup, key, value) => self.map(ty, (*lookup, key, value), at),
             RegionType::Optional(_) | RegionType::Unique(_) | RegionType::Shared(_) => self.optional(ty, at),
+            // The value may contain the link.
+            RegionType::Weak(_) => Ok(Value::weak(self.present(ty, at)?.map(|(_, place)| place))),
         }
     }
 
@@ -247,6 +249,12 @@ impl Reader<'_> {
             RegionType::Shared(value) => {
                 let counts = self.extent(value).align.max(8);
                 Ok(self.target(at)?.map(|block| (&**value, block + counts)))
+            }
+            RegionType::Weak(value) => {
+                let Some(block) = self.target(at)? else { return Ok(None) };
+                let counts = self.extent(value).align.max(8);
+                let is_expired = self.u32(block)? == 0;
+                Ok((!is_expired).then_some((&**value, block + counts)))
             }
             _ => Ok(Some((ty, at))),
         }

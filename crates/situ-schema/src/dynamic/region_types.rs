@@ -22,6 +22,9 @@ pub enum RegionTypesError {
     /// The type, or one that it needs, has no region form.
     #[error("the type has no region form: {0}")]
     NoRegion(String),
+    /// A member is a weak link, which is read without compiled types, but not written.
+    #[error("`{0}` is a weak link, which only programs with compiled types write")]
+    WeakLink(String),
     /// A default cannot be made.
     #[error(transparent)]
     Default(#[from] ReadError),
@@ -150,6 +153,7 @@ impl Build<'_> {
             RegionType::Optional(value) => region::Kind::Optional { value: self.number(value)? },
             RegionType::Unique(value) => region::Kind::Unique { value: self.number(value)? },
             RegionType::Shared(value) => region::Kind::Shared { value: self.number(value)? },
+            RegionType::Weak(_) => return Err(RegionTypesError::WeakLink(String::new())),
         })
     }
 
@@ -161,6 +165,9 @@ impl Build<'_> {
         let own = layout.members.len() - it.members.len();
         let mut members = Vec::with_capacity(layout.members.len());
         for (index, place) in layout.members.iter().enumerate() {
+            if matches!(place.ty, RegionType::Weak(_)) {
+                return Err(RegionTypesError::WeakLink(format!("{}.{}", schema.name(id), place.name)));
+            }
             let ty = self.number(&place.ty)?;
             let declared = index.checked_sub(own).and_then(|index| it.members.get(index));
             let default = declared.map(|member| self.default(member)).transpose()?.flatten();

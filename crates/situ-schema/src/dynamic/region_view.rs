@@ -171,7 +171,7 @@ impl<'a> RegionView<'a> {
             // Where it ends depends on its version. Each member is checked when it is read.
             RegionType::Struct(id) => Ok(RegionPart::Struct(*id, at)),
             RegionType::Union(id) => self.union(*id, at),
-            RegionType::Optional(_) | RegionType::Unique(_) | RegionType::Shared(_) => {
+            RegionType::Optional(_) | RegionType::Unique(_) | RegionType::Shared(_) | RegionType::Weak(_) => {
                 match self.reader.present(ty, at)? {
                     Some((inner, place)) => self.part(schema_type, inner, place),
                     None => Ok(RegionPart::Value(Value::Optional(None))),

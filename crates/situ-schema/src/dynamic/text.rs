@@ -308,6 +308,11 @@ impl<'s> TextReader<'s> {
         if is_null(tree) {
             return Ok(Value::Optional(None));
         }
+        if member.is_weak() {
+            let help =
+                "write `null`, or leave it out: a weak link leads to a value that is elsewhere in the region";
+            return Err(tree.error(format!("the weak link `{}` has no text", member.name), help));
+        }
         Ok(Value::Optional(Some(Box::new(self.value(&member.ty, tree)?))))
     }
 

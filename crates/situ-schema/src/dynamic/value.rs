@@ -51,7 +51,8 @@ pub enum Value {
         /// The name and value of the selected case, if there is one.
         case: Option<(String, Box<Value>)>,
     },
-    /// An optional member.
+    /// An optional member. A weak link of a region, which may lead to a value around it, has the offset of its
+    /// value in the image.
     Optional(Option<Box<Value>>),
     /// A sequence or array of integers or floating-point numbers.
     Numbers(Numbers),
@@ -59,6 +60,13 @@ pub enum Value {
     List(Vec<Value>),
     /// A map.
     Map(Vec<(Value, Value)>),
+}
+
+impl Value {
+    /// A weak link: the offset of its value in the image, because the value may contain the link.
+    pub(super) fn weak(to: Option<u64>) -> Self {
+        Self::Optional(to.map(|to| Box::new(Self::Unsigned(to))))
+    }
 }
 
 /// A struct: names and values of its members.

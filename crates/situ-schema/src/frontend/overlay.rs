@@ -32,6 +32,7 @@ const CHANGE_THE_WIRE: &[&str] = &[
     "extensibility",
     "external",
     "shared",
+    "weak",
 ];
 
 type Outcome<T> = Result<T, Box<Diagnostic>>;

@@ -219,6 +219,8 @@ impl Writer<'_> {
             (member.key, "@key(TRUE) "),
             (member.optional, "@optional(TRUE) "),
             (member.must_understand, "@must_understand(TRUE) "),
+            // Other storages do not have the member, so this is no question of storage alone.
+            (member.is_weak(), "@weak(TRUE) "),
         ];
         flags.iter().filter(|(on, _)| *on).for_each(|(_, word)| line.push_str(word));
         if self.detail == Detail::Carried {

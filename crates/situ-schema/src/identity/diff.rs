@@ -128,9 +128,10 @@ impl Comparison<'_> {
         })?;
         same(a.link, b.link, |it| {
             match it {
-                Link::InPlace => "neither @external nor @shared",
+                Link::InPlace => "neither @external, @shared nor @weak",
                 Link::Unique => "@external",
                 Link::Shared => "@shared",
+                Link::Weak => "@weak",
             }
             .to_owned()
         })

@@ -39,6 +39,8 @@ pub enum RegionType {
     Unique(Box<RegionType>),
     /// An optional member behind a link that others may share.
     Shared(Box<RegionType>),
+    /// A link to the value of others that does not keep it.
+    Weak(Box<RegionType>),
 }
 
 /// Where the members of a struct or union lie.
@@ -182,6 +184,7 @@ impl Schema {
             (true, Link::InPlace) => RegionType::Optional(Box::new(value)),
             (true, Link::Unique) => RegionType::Unique(Box::new(value)),
             (true, Link::Shared) => RegionType::Shared(Box::new(value)),
+            (true, Link::Weak) => RegionType::Weak(Box::new(value)),
         })
     }
 
@@ -232,7 +235,7 @@ impl Schema {
                 let align = value.align.max(4);
                 extent(round_up(value.align.max(8).saturating_add(value.size), align), align)
             }
-            RegionType::Unique(_) | RegionType::Shared(_) => extent(8, 4),
+            RegionType::Unique(_) | RegionType::Shared(_) | RegionType::Weak(_) => extent(8, 4),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Definitions and what they consist of.
 
+use std::borrow::Cow;
+
 use super::name::{Name, TypeId};
 use super::types::{Primitive, Type};
 use crate::source::Span;
@@ -133,6 +135,16 @@ pub struct Struct {
 }
 
 impl Struct {
+    /// The struct as other storages than regions have it: without its weak links.
+    pub fn outside_of_regions(&self) -> Cow<'_, Self> {
+        if !self.members.iter().any(Member::is_weak) {
+            return Cow::Borrowed(self);
+        }
+        let mut other = self.clone();
+        other.members.retain(|member| !member.is_weak());
+        Cow::Owned(other)
+    }
+
     /// Whether readers of regions understand other versions of it: it is `@region @appendable`. Such a struct
     /// is the root, or lies behind a link.
     pub fn is_appended_in_regions(&self) -> bool {
@@ -162,6 +174,15 @@ pub enum Link {
     Unique,
     /// `@shared`: behind a link that others may share.
     Shared,
+    /// `@weak`: a link to a shared value that does not keep it. Only regions have it.
+    Weak,
+}
+
+impl Member {
+    /// Whether it is a weak link, which other storages than regions do not have.
+    pub fn is_weak(&self) -> bool {
+        self.link == Link::Weak
+    }
 }
 
 /// A member of a struct or of a union.

@@ -57,7 +57,9 @@ fn edges(definition: &Definition) -> Vec<Edge> {
             if let Some(base) = it.base {
                 edges.push(Edge { to: base, by_value: true, levels: 1 });
             }
-            it.members.iter().for_each(|member| edges_of_type(&member.ty, true, 1, &mut edges));
+            for member in &it.members {
+                edges_of_type(&member.ty, !member.is_weak(), 1, &mut edges);
+            }
         }
         Kind::Union(it) => {
             edges_of_type(&it.discriminator, true, 1, &mut edges);

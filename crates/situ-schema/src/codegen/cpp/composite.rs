@@ -188,6 +188,7 @@ pub fn structure(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct)
     bulk(code, schema, id, it);
     code.gap();
     visitor(code, schema, it, &members);
+    weak_members(code, schema, id, it, &members);
     region_parts(code, schema, id, it);
     code.dedent();
     code.line("};");
@@ -222,10 +223,41 @@ fn visitor(code: &mut CodeWriter, schema: &Named, it: &Struct, members: &Idents)
     code.line("static constexpr bool situ_members(Visitor&& visit, Messages&... messages) {");
     code.indent();
     let base = it.base.map(|base| format!("{}::situ_members(visit, messages.base...)", named(schema, base)));
-    let own = it
-        .members
-        .iter()
-        .map(|member| format!("visit({}, messages.{}...)", member_info(member), members.get(&member.name)));
+    let own =
+        it.members.iter().filter(|member| !member.is_weak()).map(|member| {
+            format!("visit({}, messages.{}...)", member_info(member), members.get(&member.name))
+        });
+    let mut calls: Vec<String> = base.into_iter().chain(own).collect();
+    if calls.is_empty() {
+        calls.push("(static_cast<void>(visit), (static_cast<void>(messages), ...), true)".to_owned());
+    }
+    code.list("return ", &calls, " &&", ";");
+    code.dedent();
+    code.line("}");
+}
+
+/// Whether a struct or one of its bases has weak links.
+fn has_weak_links(schema: &Named, id: TypeId) -> bool {
+    schema.definition(id).kind.as_struct().is_some_and(|it| {
+        it.members.iter().any(Member::is_weak) || it.base.is_some_and(|base| has_weak_links(schema, base))
+    })
+}
+
+/// A function that visits the weak links, which the other visitor leaves out because only regions have them.
+fn weak_members(code: &mut CodeWriter, schema: &Named, id: TypeId, it: &Struct, members: &Idents) {
+    if !has_weak_links(schema, id) {
+        return;
+    }
+    code.line("static constexpr bool situ_has_weak_links = true;");
+    code.line("template <class Visitor, class... Messages>");
+    code.line("static constexpr bool situ_weak_members(Visitor&& visit, Messages&... messages) {");
+    code.indent();
+    let base = it.base.filter(|base| has_weak_links(schema, *base));
+    let base =
+        base.map(|base| format!("{}::situ_weak_members(visit, messages.base...)", named(schema, base)));
+    let own = it.members.iter().filter(|member| member.is_weak()).map(|member| {
+        format!("visit({}, messages.{}...)", types::text_literal(&member.name), members.get(&member.name))
+    });
     let calls: Vec<String> = base.into_iter().chain(own).collect();
     code.list("return ", &calls, " &&", ";");
     code.dedent();

@@ -79,6 +79,7 @@ pub fn spell_member(schema: &Named, member: &Member) -> String {
                 Link::InPlace => optional,
                 Link::Unique => format!("::situ::linked<{optional}>"),
                 Link::Shared => format!("::situ::shared<{optional}>"),
+                Link::Weak => format!("::situ::weak<S, {}>", spell(schema, &member.ty)),
             }
         }
         _ => {

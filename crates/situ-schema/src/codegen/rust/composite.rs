@@ -103,6 +103,7 @@ impl Generator<'_> {
     /// A struct and all that belongs to it.
     pub fn structure(&self, code: &mut CodeWriter, scope: &Scope, id: TypeId, it: &Struct) {
         let definition = self.schema.definition(id);
+        let (whole, it) = (it, &*it.outside_of_regions());
         let spelling = self.spelling(id, &self.names.ident(&definition.name));
         code.docs(&definition.docs, || format!("`{}`.", definition.name));
         code.line("#[repr(C)]");
@@ -113,7 +114,7 @@ impl Generator<'_> {
         }
         let parameter = format!("{}{}", spelling.parameter, spelling.default);
         self.head(code, "pub struct", &spelling.name, &[parameter]);
-        let fields = Idents::fields(it);
+        let mut fields = Idents::fields(it);
         code.indent();
         if let Some(base) = it.base {
             code.line(format!("/// The members of `{}`.", self.schema.name(base)));
@@ -124,6 +125,11 @@ impl Generator<'_> {
             let ty = self.spell_member(scope, member);
             code.member(&format!("pub {}", fields.get(&member.name)), &ty);
         }
+        if spelling.bound.is_some() && !self.uses_storage(it) {
+            code.line("/// Stands for the weak links, which only regions have.");
+            let name = fields.made("no_weak_links".to_owned());
+            code.member(&format!("pub {name}"), &format!("::core::marker::PhantomData<{}>", self.storage));
+        }
         code.dedent();
         code.line("}");
         self.default_storage(code, scope, id, &spelling);
@@ -131,7 +137,14 @@ impl Generator<'_> {
         self.members(code, scope, id, it, &spelling);
         self.message(code, scope, id, it, &spelling);
         self.time(code, it, &spelling, &fields);
-        self.region(code, scope, id, it);
+        self.region(code, scope, id, whole);
+    }
+
+    /// Whether the type of a member depends on the storage. Only weak links do so without being members.
+    fn uses_storage(&self, it: &Struct) -> bool {
+        let depends = |ty: &Type| types::storage(self.schema, ty) != Dependence::None;
+        it.base.is_some_and(|base| depends(&Type::Named(base)))
+            || it.members.iter().any(|member| member.bulk || member.optional || depends(&member.ty))
     }
 
     /// Implements `Timestamp`, or `Timespan` for a `Duration`, if the struct is `int32 sec; uint32 nanosec;`.

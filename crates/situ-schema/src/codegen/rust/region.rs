@@ -54,6 +54,7 @@ impl Generator<'_> {
             RegionType::Optional(value) => format!("{}<{}>", in_region("Maybe"), inner(value)),
             RegionType::Unique(value) => format!("{}<{}>", in_region("Unique"), inner(value)),
             RegionType::Shared(value) => format!("{}<{}>", in_region("Shared"), inner(value)),
+            RegionType::Weak(value) => format!("{}<{}>", in_region("Weak"), inner(value)),
         }
     }
 
@@ -148,14 +149,22 @@ impl Generator<'_> {
         self.storing(code, &form, &spelling, |code| {
             for Part { label, field, offset, of, conversion, .. } in &parts {
                 let at = if *offset == 0 { "at".to_owned() } else { format!("at + {offset}") };
-                let arguments = ["memory.reborrow()", &at, &format!("&from.{field}"), "body"];
+                let field = match of {
+                    RegionType::Weak(_) => "from".to_owned(),
+                    _ => format!("&from.{field}"),
+                };
+                let arguments = ["memory.reborrow()", &at, &field, "body"];
                 self.in_member(code, &self.store(scope, conversion, of, &arguments), label);
             }
         });
         self.loading(code, &form, &spelling, |code| {
             for Part { label, field, offset, ty, of, conversion, .. } in &parts {
                 let part = Call::new(format!("from.part::<{ty}>"), &[&offset.to_string()]);
-                let mut call = self.load(conversion, of, &["", &format!("&mut to.{field}"), "bodies"]);
+                let field = match of {
+                    RegionType::Weak(_) => "to".to_owned(),
+                    _ => format!("&mut to.{field}"),
+                };
+                let mut call = self.load(conversion, of, &["", &field, "bodies"]);
                 call.arguments[0] = Argument::Call(part);
                 self.in_member(code, &call, label);
             }
@@ -239,6 +248,7 @@ impl Generator<'_> {
         let ty = || self.region_spell(scope, to);
         let element = || self.region_spell(scope, held(to));
         let function = match (how, to) {
+            (_, RegionType::Weak(_)) => format!("clear_weak::<{}, _>", element()),
             (_, RegionType::Set(..)) => format!("store_set::<{}, _>", ty()),
             (Conversion::Nested, _) => {
                 let function = format!("<{} as {}<_>>::store", ty(), self.region_crate("StoreFrom"));
@@ -268,6 +278,7 @@ impl Generator<'_> {
     /// The call that reads a value from a region.
     fn load(&self, how: &Conversion, from: &RegionType, arguments: &[&str]) -> Call {
         let function = match (how, from) {
+            (_, RegionType::Weak(_)) => "convert::load_weak",
             (_, RegionType::Set(..)) => "convert::load_set",
             (Conversion::Nested, _) => "LoadInto::load",
             (Conversion::Copy, _) => "convert::load_copy",
@@ -398,7 +409,8 @@ fn held(ty: &RegionType) -> &RegionType {
         | RegionType::Map(_, _, held)
         | RegionType::Optional(held)
         | RegionType::Unique(held)
-        | RegionType::Shared(held) => held,
+        | RegionType::Shared(held)
+        | RegionType::Weak(held) => held,
         other => other,
     }
 }
@@ -406,7 +418,7 @@ fn held(ty: &RegionType) -> &RegionType {
 /// How what a container holds is converted, if it is done one by one.
 fn inner<'a>(how: &'a Conversion, ty: &'a RegionType) -> Option<(&'a Conversion, &'a RegionType)> {
     match how {
-        _ if matches!(ty, RegionType::Set(..)) => None,
+        _ if matches!(ty, RegionType::Set(..) | RegionType::Weak(_)) => None,
         Conversion::List(inner) if **inner == Conversion::Copy => None,
         Conversion::List(inner)
         | Conversion::Array(inner)

@@ -4,7 +4,7 @@ use super::Generator;
 use super::names::{self, Scope};
 use super::writer::CodeWriter;
 use crate::Schema;
-use crate::model::{Kind, Literal, Member, Primitive, Type, TypeId};
+use crate::model::{Kind, Link, Literal, Member, Primitive, Type, TypeId};
 
 /// What a type asks of the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +41,7 @@ pub fn storage_of(schema: &Schema, id: TypeId) -> Dependence {
         return Dependence::Unbounded;
     }
     let member = |member: &Member| match member {
+        Member { link: Link::Weak, .. } => Dependence::Unbounded,
         Member { bulk: true, .. } => Dependence::Storage,
         Member { optional: true, .. } => Dependence::Storage.max(storage(schema, &member.ty)),
         _ => storage(schema, &member.ty),

@@ -129,6 +129,7 @@ pub(super) fn kind(ty: &RegionType) -> &'static str {
         RegionType::Map(Lookup::Ordered, ..) => "ordered map",
         RegionType::Unique(_) => "unique",
         RegionType::Shared(_) => "shared",
+        RegionType::Weak(_) => "weak",
         RegionType::Optional(value) => kind(value),
         _ => "value",
     }

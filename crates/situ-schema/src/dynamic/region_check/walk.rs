@@ -44,8 +44,8 @@ enum Behind {
 struct Met {
     links: u32,
     count: u32,
-    /// The number of weak links that it states. Schemas have no weak links.
-    weak: u32,
+    weak_links: u32,
+    weak_count: u32,
     ty: RegionType,
     /// Its check is still in progress.
     is_open: bool,
@@ -68,6 +68,8 @@ pub(super) struct Walk<'a> {
     level: u32,
     later: VecDeque<(Behind, usize)>,
     shared: BTreeMap<u64, Met>,
+    /// The weak links: their places, where they lead, and the types of their values.
+    weak: Vec<(u64, i64, RegionType)>,
     /// The sizes of structs that can be appended to, in this image.
     sizes: HashMap<TypeId, u64>,
     is_newer: bool,
@@ -120,6 +122,7 @@ impl<'a> Walk<'a> {
             level: 0,
             later: VecDeque::new(),
             shared: BTreeMap::new(),
+            weak: Vec::new(),
             sizes: HashMap::new(),
             is_newer: false,
             rows: Rows::new(),
@@ -201,13 +204,15 @@ impl<'a> Walk<'a> {
         while let Some((behind, row)) = self.later.pop_front() {
             self.behind_now(behind, row).map_err(in_member("(deep)"))?;
         }
+        self.weak_links()?;
         for (block, met) in &self.shared {
             if met.count != met.links && !(self.is_newer && met.count > met.links) {
                 let problem = InvalidProblem::WrongLinks { count: met.count, found: met.links };
                 return invalid(*block, problem);
             }
-            if met.weak != 0 && !self.is_newer {
-                return invalid(*block, InvalidProblem::WrongWeakLinks { count: met.weak, found: 0 });
+            if met.weak_count != met.weak_links && !(self.is_newer && met.weak_count > met.weak_links) {
+                let problem = InvalidProblem::WrongWeakLinks { count: met.weak_count, found: met.weak_links };
+                return invalid(*block, problem);
             }
         }
         if self.header.is_canonical && !self.is_newer && self.cursor != size {
@@ -380,6 +385,13 @@ impl<'a> Walk<'a> {
                 self.behind(Behind::One((**value).clone(), block), row)
             }
             RegionType::Shared(value) => self.shared(value, at, row),
+            RegionType::Weak(value) => {
+                self.back_link(at, at + 4)?;
+                if self.number(at)? != 0 {
+                    self.weak.push((at, self.target(at)?, (**value).clone()));
+                }
+                Ok(())
+            }
         }
     }
 
@@ -416,13 +428,53 @@ impl<'a> Walk<'a> {
         let size = self.size_of(value);
         let block = self.claim(at, front + size, 0, row)?;
         self.zero(block + 8, block + front)?;
-        let (count, weak) = (self.number(block)?, self.number(block + 4)?);
-        self.shared.insert(block, Met { links: 1, count, weak, ty: value.clone(), is_open: true });
+        let (count, weak_count) = (self.number(block)?, self.number(block + 4)?);
+        let (weak_links, ty) = (0, value.clone());
+        self.shared.insert(block, Met { links: 1, count, weak_links, weak_count, ty, is_open: true });
         let checked = self.behind(Behind::One(value.clone(), block + front), row);
         if let Some(met) = self.shared.get_mut(&block) {
             met.is_open = false;
         }
         checked
+    }
+
+    /// Checks that each weak link leads to a shared value of its type or, in a live image, to an expired block.
+    fn weak_links(&mut self) -> Outcome<()> {
+        for (at, to, ty) in std::mem::take(&mut self.weak) {
+            let size = self.header.size;
+            let Ok(block) = u64::try_from(to) else {
+                return invalid(at, InvalidProblem::Outside { to, size });
+            };
+            if !self.shared.contains_key(&block) {
+                let weak_count = self.expired(at, to)?;
+                let ty = ty.clone();
+                let met = Met { links: 0, count: 0, weak_links: 0, weak_count, ty, is_open: false };
+                self.shared.insert(block, met);
+            }
+            if let Some(met) = self.shared.get_mut(&block) {
+                if met.ty != ty {
+                    return invalid(at, InvalidProblem::OtherShared { to: to as u32 });
+                }
+                met.weak_links += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Claims the expired block to which the weak link at `at` leads. Returns the number of weak links that the
+    /// block states.
+    fn expired(&mut self, at: u64, to: i64) -> Outcome<u32> {
+        let problem = InvalidProblem::WeakTarget { to: to as u32 };
+        if self.header.is_canonical {
+            return invalid(at, problem);
+        }
+        match self.claim_at(at, to, GRANULE) {
+            Err(ImageError { problem: InvalidProblem::Overlap { .. }, .. }) => return invalid(at, problem),
+            claimed => claimed?,
+        }
+        let block = to as u64;
+        let words = [self.number(block)?, self.number(block + 8)?, self.number(block + 12)?];
+        if words == [0; 3] { self.number(block + 4) } else { invalid(at, problem) }
     }
 
     fn text(&mut self, at: u64, row: usize) -> Outcome<()> {

@@ -136,10 +136,6 @@ impl Resolver<'_> {
                 let message = "member ids from hashes are not supported";
                 let help = "give the ids with `@id(…)`";
                 self.diagnostics.push(Diagnostic::new(message, annotation.span, "here").help(help));
-            } else if name == "weak" {
-                let message = "weak links of regions are not supported in schemas";
-                let help = "delete it, or describe the type by `region_struct!` or `SITU_REGION`";
-                self.diagnostics.push(Diagnostic::new(message, annotation.span, "here").help(help));
             } else if name != "verbatim"
                 && let Some(first) = prefix.annotations[..at].iter().find(|it| it.name == *name)
             {
@@ -188,6 +184,24 @@ impl Resolver<'_> {
     /// How a member asks to lie in a region. `@external` alone, which other tools know, changes nothing.
     pub(super) fn link(&mut self, prefix: &Prefix) -> Link {
         let optional = self.flag(prefix, "optional");
+        if self.flag(prefix, "weak") {
+            let mut refuse = |with: &str, message: &str, help: &str| {
+                if let Some(annotation) = find(prefix, with) {
+                    let diagnostic = Diagnostic::new(message, annotation.span, "here").help(help);
+                    self.diagnostics.push(diagnostic);
+                }
+            };
+            if !optional {
+                let help = "its value may have ended; write `@optional @weak`";
+                refuse("weak", "`@weak` needs `@optional`", help);
+            }
+            let help = "keep one of the two: `@weak` leads to a value that `@shared` links keep";
+            refuse("shared", "both @weak and @shared", help);
+            refuse("external", "both @weak and @external", help);
+            let help = "delete it: only regions have weak links, and no reader needs them";
+            refuse("must_understand", "a weak link cannot be @must_understand", help);
+            return Link::Weak;
+        }
         if self.flag(prefix, "shared") {
             if !optional && let Some(annotation) = find(prefix, "shared") {
                 let diagnostic = Diagnostic::new("`@shared` needs `@optional`", annotation.span, "here")

@@ -78,6 +78,9 @@ fn not_flat(definition: &Definition, obstacle: &FlatObstacle) -> Diagnostic {
             "a type that contains itself",
             format!("remove `@flat` from `{name}`, or do not hold values of its own type"),
         ),
+        FlatReason::WeakLink => {
+            ("a weak link", format!("remove `@flat` from `{name}`: only regions have weak links"))
+        }
         FlatReason::BulkInContainer => (
             "a type with a bulk field, in a place where it can occur any number of times",
             "hold it as a plain member, or give its bulk field a bound and remove `@bulk`".to_owned(),

@@ -89,6 +89,9 @@ pub enum FlatReason {
     /// A type that contains itself.
     #[error("contains itself")]
     Recursive,
+    /// A weak link, which only regions have.
+    #[error("is a weak link, which only regions have")]
+    WeakLink,
     /// A bulk field in a sequence, array, map, union or optional member.
     #[error("has a bulk field inside a sequence, array, map, union or optional member")]
     BulkInContainer,

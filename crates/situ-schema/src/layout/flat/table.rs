@@ -147,6 +147,9 @@ impl FlatTable {
     }
 
     fn member_extent(&self, member: &Member) -> Result<Extent, Blocked> {
+        if member.is_weak() {
+            return Err(FlatReason::WeakLink.into());
+        }
         if member.bulk {
             return Ok(Extent::BULK);
         }
