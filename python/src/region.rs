@@ -155,9 +155,11 @@ impl Region {
                 let Type::Map { key, value, .. } = types.schema.resolve(&part.ty) else {
                     return Err(Error::Malformed.error(py, format!("`{name}` is no map")));
                 };
-                // Numbers and texts are ordered in Python as in the region.
-                let is_ordered =
-                    matches!(types.schema.resolve(key), Type::Primitive(_) | Type::String { .. });
+                // Integers and texts are ordered in Python as in the region. A NaN has no order in Python.
+                let is_ordered = match types.schema.resolve(key) {
+                    Type::Primitive(of) => !of.is_float(),
+                    it => matches!(it, Type::String { .. }),
+                };
                 let map = RegionMap {
                     region: self.clone(),
                     key: types.part(key),

@@ -54,6 +54,7 @@ BAZAAR = Struct("game::Bazaar").define(
 CUPBOARD = Struct("game::Cupboard").define(
     ("angles", FlatSet(F64)), ("marks", HashSet(F32)), ("letters", OrderedSet(CHAR)), ("doors", FlatSet(BOOL)),
     ("runes", HashSet(U16)), ("signs", HashMap(BOOL, String())), ("prices", FlatMap(CHAR, F32)),
+    ("tides", FlatMap(F64, String())), ("stock", HashMap(F32, I32)),
 )  # fmt: skip
 CUPBOARD_IDENTITY = """\
 module game {
@@ -65,6 +66,8 @@ module game {
   sequence<wchar> runes;
   map<boolean, string> signs;
   map<char, float> prices;
+  map<double, string> tides;
+  map<float, int32> stock;
 };
 };
 """
@@ -372,6 +375,8 @@ CUPBOARD_VALUE = {
     "marks": [float("nan"), 0.0, -0.0] + [i * 1.5 - 8 for i in range(9)],
     "letters": [0x7A, 0xE9, 0x41], "doors": [1, 0], "runes": [0x20AC, 0x41], "signs": {1: "open", 0: "closed for today"},
     "prices": {0x62: 0.5, 0xFC: -1.5, 0x61: 2},
+    "tides": {6.25: "high", -0.0: "none", float("-inf"): "the lowest of all tides"},
+    "stock": {i * 0.5 - 2: i for i in range(10)},
 }
 BEST = {"score": 900, "when": 1700000000, "by": "somebody with a long name"}
 OLD_PROFILE_VALUE = {"id": 5, "name": "the name of this profile", "best": BEST}

@@ -159,7 +159,7 @@ class validator {
   template <class M>
   bool check_order(const M& entries) {
     for (std::size_t i = 1; i < entries.size(); ++i) {
-      if (!(entries.begin()[i - 1].first < entries.begin()[i].first))
+      if (!entries.key_comp()(entries.begin()[i - 1].first, entries.begin()[i].first))
         return fail(validate_problem::not_sorted, i);
     }
     return true;

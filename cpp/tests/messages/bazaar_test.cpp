@@ -4,13 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "messages/bazaar_values.hpp"
+#include "situ/cdr.hpp"
+#include "situ/convert.hpp"
 #include "situ/region.hpp"
+#include "situ/validate.hpp"
 #include "support/vectors.hpp"
 
 namespace {
@@ -60,6 +65,47 @@ TEST(Cupboard, keys_of_all_kinds_have_the_bytes_of_the_vectors_and_are_converted
   situ::region<game::Cupboard> back;
   ASSERT_TRUE(situ::convert(message, *back));
   EXPECT_EQ(back.canonical(), r.canonical());
+}
+
+/// Keys that `<` does not order, as maps have them.
+constexpr double order[] = {-std::numeric_limits<double>::infinity(), -0.0, 0.0,
+                            std::numeric_limits<double>::quiet_NaN()};
+
+template <class Map>
+void expect_order(const Map& map) {
+  ASSERT_EQ(map.size(), std::size(order));
+  std::int32_t i = 0;
+  for (const auto& entry : map) {
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(static_cast<double>(entry.first)),
+              std::bit_cast<std::uint64_t>(order[i]));
+    EXPECT_EQ(entry.second, i++);
+  }
+}
+
+TEST(Cupboard, floating_point_keys_have_the_same_order_in_every_storage) {
+  situ::rebind<game::Gauge, situ::heap> heap;
+  for (const int i : {2, 0, 3, 1}) EXPECT_TRUE(heap.readings.try_emplace(order[i], i).second);
+  EXPECT_FALSE(heap.readings.try_emplace(order[3], 9).second) << "a NaN is found again";
+  expect_order(heap.readings);
+  EXPECT_EQ(heap.readings.count(0.0), 1U);
+  EXPECT_EQ(heap.readings.at(-0.0), 1);
+  situ::rebind<game::Gauge, situ::flat> flat;
+  ASSERT_TRUE(situ::convert(heap, flat));
+  expect_order(flat.readings);
+  situ::region_of<game::Gauge> r;
+  ASSERT_TRUE(situ::convert(flat, *r));
+  expect_order(r->readings);
+  const auto bytes = situ::encode_to_vector(heap, situ::encoding::xcdr1);
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(bytes->size(), 4U + 8 + 3 * 16 + 12);
+  situ::rebind<game::Gauge, situ::heap> read;
+  ASSERT_TRUE(situ::decode(read, *bytes));
+  expect_order(read.readings);
+  EXPECT_TRUE(situ::validate(&flat, 0));
+  std::swap(flat.readings.begin()[1], flat.readings.begin()[2]);
+  const auto refused = situ::validate(&flat, 0);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(), "readings: key 2 is not greater than the key before it");
 }
 
 TEST(Bazaar, unions_report_that_there_is_no_room) {

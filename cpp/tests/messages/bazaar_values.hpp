@@ -70,6 +70,8 @@ inline void fill(game::Cupboard& c) {
   c.runes = {u'\u20AC', u'A'};
   c.signs = {{true, "open"}, {false, "closed for today"}};
   c.prices = {{'b', 0.5F}, {'\xFC', -1.5F}, {'a', 2.0F}};
+  c.tides = {{6.25, "high"}, {-0.0, "none"}, {-limits::infinity(), "the lowest of all tides"}};
+  for (int i = 0; i < 10; ++i) c.stock.try_emplace(static_cast<float>(i) * 0.5F - 2, i);
 }
 
 }  // namespace situ_test

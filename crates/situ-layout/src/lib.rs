@@ -103,4 +103,5 @@ pub use value::in_place::{
 };
 pub use value::newtype::Newtype;
 pub use value::time;
+pub use value::total_order::TotalOrder;
 pub use value::traits::{BulkElement, MapKey, Validation, Value};

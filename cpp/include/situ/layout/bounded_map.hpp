@@ -14,6 +14,7 @@
 
 #include "situ/layout/bounded_vector.hpp"
 #include "situ/support/iteration.hpp"
+#include "situ/support/total_order.hpp"
 
 namespace situ {
 
@@ -46,7 +47,7 @@ class bounded_map : public detail::iteration<bounded_map<K, V, N, Alloc>> {
   using key_type = K;
   using mapped_type = V;
   using value_type = map_entry<K, V>;
-  using key_compare = std::less<K>;
+  using key_compare = key_less<K>;
   using allocator_type = typename vector_type::allocator_type;
   using size_type = std::size_t;
   using difference_type = std::ptrdiff_t;
@@ -122,7 +123,7 @@ class bounded_map : public detail::iteration<bounded_map<K, V, N, Alloc>> {
   template <class Key, class... Args>
   requires std::convertible_to<Key, K> std::pair<iterator, bool> try_emplace(Key&& key, Args&&... args) {
     const iterator place = lower_bound(key);
-    if (place != end() && !(key < place->first)) return {place, false};
+    if (place != end() && !before(key, place->first)) return {place, false};
     return {entries_.emplace(
                 place, value_type{K(std::forward<Key>(key)), detail::make<V>(std::forward<Args>(args)...)}),
             true};
@@ -130,7 +131,7 @@ class bounded_map : public detail::iteration<bounded_map<K, V, N, Alloc>> {
   template <class Key, class Value>
   requires std::convertible_to<Key, K> std::pair<iterator, bool> insert_or_assign(Key&& key, Value&& value) {
     const iterator place = lower_bound(key);
-    if (place != end() && !(key < place->first)) {
+    if (place != end() && !before(key, place->first)) {
       place->second = detail::as<V>(std::forward<Value>(value));
       return {place, false};
     }
@@ -159,12 +160,12 @@ class bounded_map : public detail::iteration<bounded_map<K, V, N, Alloc>> {
   template <class Key>
   [[nodiscard]] iterator find(const Key& key) {
     const iterator place = lower_bound(key);
-    return place != end() && !(key < place->first) ? place : end();
+    return place != end() && !before(key, place->first) ? place : end();
   }
   template <class Key>
   [[nodiscard]] const_iterator find(const Key& key) const {
     const const_iterator place = lower_bound(key);
-    return place != end() && !(key < place->first) ? place : end();
+    return place != end() && !before(key, place->first) ? place : end();
   }
   template <class Key>
   [[nodiscard]] bool contains(const Key& key) const {
@@ -177,22 +178,22 @@ class bounded_map : public detail::iteration<bounded_map<K, V, N, Alloc>> {
   template <class Key>
   [[nodiscard]] iterator lower_bound(const Key& key) {
     return std::lower_bound(begin(), end(), key,
-                            [](const value_type& entry, const Key& k) { return entry.first < k; });
+                            [](const value_type& entry, const Key& k) { return before(entry.first, k); });
   }
   template <class Key>
   [[nodiscard]] const_iterator lower_bound(const Key& key) const {
     return std::lower_bound(begin(), end(), key,
-                            [](const value_type& entry, const Key& k) { return entry.first < k; });
+                            [](const value_type& entry, const Key& k) { return before(entry.first, k); });
   }
   template <class Key>
   [[nodiscard]] iterator upper_bound(const Key& key) {
     return std::upper_bound(begin(), end(), key,
-                            [](const Key& k, const value_type& entry) { return k < entry.first; });
+                            [](const Key& k, const value_type& entry) { return before(k, entry.first); });
   }
   template <class Key>
   [[nodiscard]] const_iterator upper_bound(const Key& key) const {
     return std::upper_bound(begin(), end(), key,
-                            [](const Key& k, const value_type& entry) { return k < entry.first; });
+                            [](const Key& k, const value_type& entry) { return before(k, entry.first); });
   }
   template <class Key>
   [[nodiscard]] std::pair<iterator, iterator> equal_range(const Key& key) {
@@ -216,6 +217,16 @@ class bounded_map : public detail::iteration<bounded_map<K, V, N, Alloc>> {
   }
 
  private:
+  /// Keys are also looked up by values of other types, such as texts.
+  template <class A, class B>
+  static bool before(const A& a, const B& b) {
+    if constexpr (std::is_floating_point_v<K>) {
+      return key_compare()(static_cast<K>(a), static_cast<K>(b));
+    } else {
+      return a < b;
+    }
+  }
+
   vector_type entries_;
 };
 

@@ -63,7 +63,7 @@ struct heap {
   using unbounded_sequence =
       std::conditional_t<std::is_same_v<T, bool>, bounded_vector<T, unbounded>, std::vector<T>>;
   template <class K, class V>
-  using unbounded_map = std::map<K, V>;
+  using unbounded_map = std::map<K, V, key_less<K>>;
 
   template <class T, std::size_t N = unbounded>
   using bulk = std::conditional_t<N == unbounded, std::vector<T>, bounded_vector<T, N>>;

@@ -11,6 +11,7 @@
 //!   primitive  numbers, booleans, characters, arrays
 //!   newtype    enums and bitmasks
 //!   time       times and durations, and conversions with std::time
+//!   total_order  floating-point numbers as keys of maps
 //!   union      unions, by the case that a discriminator selects
 //! ```
 
@@ -22,5 +23,6 @@ pub mod newtype;
 pub(crate) mod primitive;
 pub(crate) mod shape;
 pub mod time;
+pub(crate) mod total_order;
 pub(crate) mod traits;
 pub mod union;

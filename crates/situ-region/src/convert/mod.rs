@@ -16,7 +16,7 @@ use std::ops::Deref;
 use situ_layout::assign::{self, AssignError, Bodies};
 use situ_layout::{
     BulkError, BulkField, FieldPath, Headroom, MapField, OpaqueBuffer, OptionalField, SequenceField,
-    TextField, Value, WideTextField, default_value, reset, within,
+    TextField, TotalOrder, Value, WideTextField, default_value, reset, within,
 };
 use thiserror::Error;
 
@@ -399,6 +399,23 @@ macro_rules! key_of_self {
 }
 
 key_of_self! { u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 }
+
+/// Implements [`KeyOf`] for floating-point numbers, whose type in messages is ordered.
+macro_rules! key_of_float {
+    ($($type:ty)*) => {$(
+        impl KeyOf<TotalOrder<$type>> for $type {
+            fn view_of(key: &TotalOrder<$type>) -> $type {
+                key.0
+            }
+            fn read(view: $type, to: &mut TotalOrder<$type>) -> Result<(), AssignError> {
+                to.0 = view;
+                Ok(())
+            }
+        }
+    )*};
+}
+
+key_of_float! { f32 f64 }
 
 impl KeyOf<bool> for Bool {
     fn view_of(key: &bool) -> bool {

@@ -94,11 +94,14 @@ pub(super) fn units_of(value: &Value, bound: Option<u32>) -> Outcome<Vec<u16>> {
     Ok(units)
 }
 
-/// The order of keys: numbers by value, text by its bytes or units.
+/// The order of keys: integers by value, floating-point numbers in the total order of IEEE 754, text by its
+/// bytes or units.
 fn key_order(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Text(left), Value::Text(right)) => left.as_bytes().cmp(right.as_bytes()),
         (Value::WideText(left), Value::WideText(right)) => left.cmp(right),
+        (Value::Float(left), Value::Float(right)) => left.total_cmp(right),
+        (Value::Double(left), Value::Double(right)) => left.total_cmp(right),
         (left, right) => left.as_integer().cmp(&right.as_integer()),
     }
 }

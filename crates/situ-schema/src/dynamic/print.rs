@@ -406,6 +406,8 @@ fn json_key(key: &Value) -> String {
         Value::WideText(it) => String::from_utf16_lossy(it),
         Value::Enum { name: Some(name), .. } => name.clone(),
         Value::Bool(it) => it.to_string(),
+        Value::Float(it) => float(f64::from(*it)).map_or_else(|| format!("{it:?}"), str::to_owned),
+        Value::Double(it) => float(*it).map_or_else(|| format!("{it:?}"), str::to_owned),
         Value::Char(it) => {
             character(u16::from(*it)).filter(|_| it.is_ascii()).unwrap_or_else(|| it.to_string())
         }

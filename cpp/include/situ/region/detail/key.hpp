@@ -16,6 +16,7 @@
 #include "situ/region/containers/string.hpp"
 #include "situ/region/detail/element_iterator.hpp"
 #include "situ/region/detail/entry_stash.hpp"
+#include "situ/support/total_order.hpp"
 
 namespace situ {
 
@@ -79,11 +80,13 @@ class ordered_number {
   }
 
  private:
-  /// A number in whose order the keys are: negative numbers come first, the greatest of their bits first.
+  /// A number in whose order the keys are.
   [[nodiscard]] constexpr bits rank() const noexcept {
-    if constexpr (sizeof(T) == 1) return as_bits();
-    constexpr bits sign = bits{1} << (sizeof(T) * 8 - 1);
-    return (as_bits() & sign) != 0 ? static_cast<bits>(~as_bits()) : static_cast<bits>(as_bits() | sign);
+    if constexpr (sizeof(T) == 1) {
+      return as_bits();
+    } else {
+      return detail::total_rank(number_);
+    }
   }
 
   T number_;

@@ -286,7 +286,7 @@ impl Generator<'_> {
                 ]
             }
             Type::Map { key, value, bound: Some(bound) } => {
-                let (key, value) = (self.spell(scope, key), self.spell(scope, value));
+                let (key, value) = (self.spell_key(scope, key), self.spell(scope, value));
                 vec![Setter {
                     docs: format!("Sets an entry of `{name}`, at most {bound} entries."),
                     prefix: "insert",

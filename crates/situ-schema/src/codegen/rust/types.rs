@@ -170,7 +170,8 @@ impl Generator<'_> {
                 dimensions.iter().rev().fold(inner(element), |inner, length| format!("[{inner}; {length}]"))
             }
             Type::Map { key, value, bound } => {
-                let (key, (of, what)) = (inner(key), content(value));
+                let (key, (of, what)) =
+                    (self.ordered(self.schema.resolve(key)).unwrap_or_else(|| inner(key)), content(value));
                 match bound {
                     Some(bound) if of.is_empty() => format!("{storage}::Map<{key}, {what}, {bound}>"),
                     Some(bound) => format!("{unbounded}::Map{of}<{key}, {what}, {bound}>"),
@@ -185,6 +186,21 @@ impl Generator<'_> {
                 }
             }
         }
+    }
+
+    /// The type of a map's floating-point keys. Others are ordered as they are.
+    fn ordered(&self, key: &Type) -> Option<String> {
+        match key {
+            Type::Primitive(of @ (Primitive::F32 | Primitive::F64)) => {
+                Some(format!("{}<{}>", self.layout("TotalOrder"), primitive(*of)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The type of a map's keys.
+    pub fn spell_key(&self, scope: &Scope, key: &Type) -> String {
+        self.ordered(self.schema.resolve(key)).unwrap_or_else(|| self.spell(scope, key))
     }
 
     /// The type of a member, bulk and optional ones included.

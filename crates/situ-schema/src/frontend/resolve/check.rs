@@ -3,9 +3,7 @@
 use crate::layout::flat::{FlatObstacle, FlatReason};
 use crate::layout::region::RegionReason;
 use crate::model::graph::{GraphError, MAX_NESTING};
-use crate::model::{
-    Definition, Kind, Lookup, MAX_ARRAY_LENGTH, MAX_DIMENSIONS, Member, Primitive, Type, TypeId,
-};
+use crate::model::{Definition, Kind, Lookup, MAX_ARRAY_LENGTH, MAX_DIMENSIONS, Member, Type, TypeId};
 use crate::schema::Schema;
 use crate::source::Span;
 use crate::source::diagnostic::{Diagnostic, MAX_DIAGNOSTICS};
@@ -273,21 +271,19 @@ fn check_type(schema: &Schema, ty: &Type, span: Span, found: &mut Vec<Diagnostic
         Type::Map { key, value, .. } => {
             check_type(schema, value, span, found);
             let fits = match schema.resolve(key) {
-                Type::Primitive(Primitive::F32 | Primitive::F64) => false,
                 Type::Primitive(_) | Type::String { .. } | Type::WString { .. } => true,
                 Type::Named(id) => matches!(schema.definition(*id).kind, Kind::Enum(_)),
                 _ => false,
             };
             if !fits {
-                let message = format!("{} cannot be the key of a map", schema.display(key));
-                let help = match schema.resolve(key) {
-                    // Not every storage has an order for them: NaN is not equal to itself.
-                    Type::Primitive(_) => {
-                        "keys are integers, booleans, characters, strings or enums; a `@set` may hold \
-                         floating-point numbers"
-                    }
-                    _ => "keys are integers, booleans, characters, strings or enums",
+                let why = match schema.resolve(key) {
+                    Type::Named(id) => format!("a {}", schema.definition(*id).kind.word()),
+                    Type::Array { .. } => "an array".to_owned(),
+                    Type::Map { .. } => "a map".to_owned(),
+                    _ => "a sequence".to_owned(),
                 };
+                let message = format!("{} cannot be the key of a map: it is {why}", schema.display(key));
+                let help = "keys are numbers, booleans, characters, strings or enums";
                 found.push(Diagnostic::new(message, span, "in this type").help(help));
             }
         }
