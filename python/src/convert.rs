@@ -359,6 +359,9 @@ impl Converter<'_, '_> {
         if object.is_none() {
             return Ok(Value::Optional(None));
         }
+        if member.weak {
+            return Err(Fail::new("it is a weak link, which only programs with compiled types make"));
+        }
         Ok(Value::Optional(Some(Box::new(self.value(&member.part, object)?))))
     }
 }

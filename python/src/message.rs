@@ -524,7 +524,7 @@ impl Struct {
         }
         // Values as both are stored, for instance enumerators with their names.
         let bytes = |of: &Bound<'_, Self>, (types, plan): (Arc<Types>, Arc<StructPlan>)| {
-            let value = to_struct_value(py, &types, plan.id, of.as_any())?;
+            let value = Self::value(of)?;
             dynamic::to_cdr(&types.schema, plan.id, &value, situ_wire::Encoding::Xcdr2)
                 .map_err(|error| Error::Conversion.error(py, error))
         };
@@ -535,7 +535,7 @@ impl Struct {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let py = slf.py();
         let (types, plan) = slf.get().plan(py)?;
-        let value = to_struct_value(py, &types, plan.id, slf.as_any())?;
+        let value = Self::value(slf)?;
         let bytes = dynamic::to_cdr(&types.schema, plan.id, &value, situ_wire::Encoding::Xcdr2)
             .map_err(|error| Error::Conversion.error(py, error))?;
         let restore = py.import("situ._types")?.getattr("restore_message")?;
@@ -555,9 +555,13 @@ impl Struct {
 }
 
 impl Struct {
+    /// The value, without the weak links that a region has: a copy has none.
     fn value(slf: &Bound<'_, Self>) -> PyResult<Value> {
-        let (types, plan) = slf.get().plan(slf.py())?;
-        to_struct_value(slf.py(), &types, plan.id, slf.as_any())
+        let (py, (types, plan)) = (slf.py(), slf.get().plan(slf.py())?);
+        if types.has_weak_links {
+            return to_struct_value(py, &types, plan.id, &Self::copy(slf)?);
+        }
+        to_struct_value(py, &types, plan.id, slf.as_any())
     }
 }
 

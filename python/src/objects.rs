@@ -12,7 +12,7 @@ use crate::array::{Array, into_numpy};
 use crate::content::{State, instantiate};
 use crate::convert::{innermost, stored};
 use crate::errors::Kind as Error;
-use crate::types::{Item, Kind, Part, Types};
+use crate::types::{Item, Kind, MemberPlan, Part, Types};
 use crate::union::Union;
 
 /// Text of UTF-16 units, which may be halves of pairs.
@@ -80,9 +80,13 @@ pub fn to_object<'py>(
             Kind::Struct(id) => {
                 let members = &types.plan(id).members;
                 let values = record.iter().zip(members);
-                let values = values
-                    .map(|((_, value), member)| Ok(to_object(py, types, &member.part, value)?.unbind()))
-                    .collect::<PyResult<Vec<_>>>()?;
+                // What was read from a region has no weak links: the values to which they lead are elsewhere.
+                let object = |value: &Value, member: &MemberPlan| match member.weak {
+                    true => Ok(py.None()),
+                    false => Ok(to_object(py, types, &member.part, value)?.unbind()),
+                };
+                let values =
+                    values.map(|((_, value), member)| object(value, member)).collect::<PyResult<Vec<_>>>()?;
                 let state = State::Values { values, lender: None };
                 Ok(instantiate(py, types, id, state)?.into_any())
             }

@@ -23,6 +23,8 @@ pub struct Types {
     pub root: TypeId,
     /// The package around generated classes; `None` for classes that are made at their first use.
     pub family: Option<String>,
+    /// Whether a struct of the schema has weak links.
+    pub has_weak_links: bool,
     plans: Vec<OnceLock<Arc<StructPlan>>>,
     classes: Vec<PyOnceLock<Py<PyAny>>>,
 }
@@ -91,6 +93,8 @@ pub struct MemberPlan {
     pub name: String,
     pub part: Part,
     pub optional: bool,
+    /// Whether it is a weak link, which only regions have.
+    pub weak: bool,
     pub bulk: bool,
     /// Where it lies in the flat form.
     pub at: u64,
@@ -197,10 +201,13 @@ impl Types {
             return Err(Error::Schema.error(py, format!("the schema does not define {name}")));
         };
         let count = schema.definitions().len();
+        let structs = schema.definitions().filter_map(|(_, it)| it.kind.as_struct());
+        let has_weak_links = structs.flat_map(|it| &it.members).any(Member::is_weak);
         let types = Arc::new(Self {
             root,
             schema,
             family: family.map(str::to_owned),
+            has_weak_links,
             plans: (0..count).map(|_| OnceLock::new()).collect(),
             classes: (0..count).map(|_| PyOnceLock::new()).collect(),
         });
@@ -311,8 +318,8 @@ impl MemberPlan {
             Ok(extent) if member.optional => extent.align.max(1),
             _ => 0,
         };
-        let (optional, bulk) = (member.optional, member.bulk);
-        Self { name: member.name.clone(), part, optional, bulk, at, value_at }
+        let (optional, weak, bulk) = (member.optional, member.is_weak(), member.bulk);
+        Self { name: member.name.clone(), part, optional, weak, bulk, at, value_at }
     }
 }
 

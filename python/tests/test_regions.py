@@ -70,6 +70,28 @@ def test_containers_have_the_protocols_of_python():
     assert bazaar.textures[1].grain is None and bazaar.textures[0].grain.text == "the grain that both have"
 
 
+@pytest.mark.parametrize("form", ["canonical", "live"])
+def test_weak_links_lead_to_their_values(form):
+    handle = situ.Schema(files=[SCHEMAS / "family.idl"]).find("family::Tree")
+    tree = handle.view_region(image_of("family_tree", form))
+    ben = tree.selected.parent
+    assert (tree.selected.name, ben.name, ben.parent.name) == ("Daniel of the hill", "Benjamin the elder", "Ann")
+    assert ben.parent.parent is None and ben.parent.children[0].person.name == ben.name
+    # A copy has none, because the value may contain the link.
+    copy = tree.copy()
+    assert copy.selected is None and copy.root.children[0].person.parent is None
+    assert copy.root.children[0].person.children[0].person.name == "Daniel of the hill"
+    assert copy == tree == handle.from_region(image_of("family_tree", "packed"))
+    assert tree.to_dict()["selected"] is None and "Daniel" in repr(tree)
+    with pytest.raises(situ.ConversionError, match="weak link, which only programs with compiled types write"):
+        handle.to_region(copy)
+    with pytest.raises(situ.ConversionError, match="`parent`: it is a weak link, which only programs with compiled"):
+        copy.root.children[0].person.parent = copy.root
+    with pytest.raises(situ.ConversionError, match="parent`: a weak link leads to a value, and only regions have"):
+        handle.to_cdr(tree)
+    assert handle.to_cdr(copy)
+
+
 def test_numbers_are_arrays_of_the_image():
     numpy = pytest.importorskip("numpy")
     pantry = handle_of("pantry").view_region(image_of("pantry"))
