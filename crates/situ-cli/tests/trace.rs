@@ -250,3 +250,63 @@ fn a_flame_graph_shows_where_time_went() {
     let nothing = sandbox.run(&["trace", "flame", &file, "--from", "1h"]);
     assert!(String::from_utf8_lossy(&nothing.stderr).contains("has no slices in this part"));
 }
+
+/// A trigger of another terminal writes a ring into a file, as often as wanted; then the recording ends.
+#[test]
+fn a_trigger_of_a_terminal_writes_the_newest_events() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("run.pftrace");
+    let trigger = |event: &str| sandbox.run(&["trace", "trigger", event]);
+    let alone = trigger("gripped");
+    assert_eq!(alone.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&alone.stderr).contains("no trace is being recorded"), "{alone:?}");
+    let _talk = talk(&sandbox);
+    let arguments = ["-o", &file, "--ring", "4MiB", "--trigger", "grip*", "--after", "50ms", "--files", "2"];
+    let mut recorder = record(&sandbox, &arguments);
+    let (one, two) = (sandbox.path("run-1.pftrace"), sandbox.path("run-2.pftrace"));
+    assert_eq!(text(&trigger("let go")), "`let go` is in the trace.\n");
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(!std::path::Path::new(&one).exists(), "another event fires no trigger");
+    assert_eq!(json(&sandbox.run(&["--json", "trace", "trigger", "gripped"]))["event"], "gripped");
+    for path in [&one, &two] {
+        let begin = std::time::Instant::now();
+        while !std::path::Path::new(path).exists() {
+            assert!(begin.elapsed() < TIMEOUT, "{path}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if path == &one {
+            text(&trigger("gripped again"));
+        }
+    }
+    assert!(recorder.wait(TIMEOUT).status.success(), "it ends by itself after two files");
+    for (path, name) in [(&one, "gripped"), (&two, "gripped again")] {
+        let trace = Checked::read(&std::fs::read(path).unwrap());
+        let mut moments = trace.events.iter().filter(|event| event.name == name);
+        let moment = moments.next().unwrap_or_else(|| panic!("{name} in {path}"));
+        assert_eq!((moment.category.as_str(), moments.next()), ("trigger", None));
+        let published = trace.named("publish pose");
+        assert!(published.iter().any(|it| it.begin < moment.at), "what was before it");
+        assert!(published.iter().any(|it| it.begin > moment.at), "and 50 ms after it");
+    }
+}
+
+#[test]
+fn a_trigger_that_is_not_recorded_or_does_not_fire_is_reported() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("run.pftrace");
+    let mut recorder = record(&sandbox, &["-o", &file, "--category", "bus"]);
+    let refused = sandbox.run(&["trace", "trigger", "gripped"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("--category trigger"), "{said}");
+    assert!(recorder.interrupt().status.success());
+    std::fs::remove_file(&file).unwrap();
+    let arguments = ["-o", &file, "--ring", "1MiB", "--trigger", "never", "--duration", "200ms"];
+    let ended = text(&sandbox.run(&[&["trace", "record"], &arguments[..]].concat()));
+    assert!(ended.contains("No event fired the trigger, so nothing was written."), "{ended}");
+    assert!(!std::path::Path::new(&file).exists());
+    // A trigger needs a ring, and at least one file.
+    for arguments in [&["--trigger", "a"][..], &["--ring", "1MiB", "--trigger", "a", "--files", "0"]] {
+        let output = sandbox.run(&[&["trace", "record", "-o", &file], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+}

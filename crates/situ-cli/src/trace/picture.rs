@@ -1,5 +1,5 @@
-//! A trace as an SVG: a lane for each thread with its slices, one for each counter, and an arrow for each
-//! message.
+//! A trace as an SVG: a lane for each thread with its slices and moments, one for each counter, and an arrow
+//! for each message and between events of a flow.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{Display, Write};
@@ -103,6 +103,17 @@ pub fn draw(trace: &ReadTrace, window: TimeRange) -> String {
     let mut picture = Picture { trace, window, svg: String::new(), lanes: Vec::new(), height: 0.0 };
     picture.lay_out();
     picture.finish()
+}
+
+/// A slice or a moment with a flow.
+#[derive(Clone, Copy)]
+struct FlowEvent {
+    track: usize,
+    begin: u64,
+    end: u64,
+    depth: u32,
+    category: TextId,
+    name: TextId,
 }
 
 /// The place of a track.
@@ -397,36 +408,56 @@ impl Picture<'_> {
         self.put(element);
     }
 
+    /// The events of each flow, slices and moments, in the order of time.
+    fn flows(&self) -> BTreeMap<u64, Vec<FlowEvent>> {
+        let trace = self.trace;
+        let mut flows: BTreeMap<u64, Vec<FlowEvent>> = BTreeMap::new();
+        for slice in &trace.slices {
+            let event = FlowEvent {
+                track: slice.track,
+                begin: slice.begin_ns,
+                end: self.end_of(slice),
+                depth: slice.depth.min(DEEPEST),
+                category: slice.category,
+                name: slice.name,
+            };
+            slice.flows.iter().for_each(|flow| flows.entry(*flow).or_default().push(event));
+        }
+        for instant in &trace.instants {
+            let Instant { track, at_ns, category, name, .. } = *instant;
+            let event = FlowEvent { track, begin: at_ns, end: at_ns, depth: 0, category, name };
+            instant.flows.iter().for_each(|flow| flows.entry(*flow).or_default().push(event));
+        }
+        // Slices are in their order already, so those that begin at the same time stay in it.
+        flows.values_mut().for_each(|events| events.sort_by_key(|event| event.begin));
+        flows
+    }
+
     /// Draws an arrow from the publisher of a bus message to each process that copied or took it. For other
     /// flows, draws an arrow from each event to the next.
     fn arrows(&mut self, tops: &HashMap<usize, f64>) {
-        let mut flows: BTreeMap<u64, Vec<&TimedSlice>> = BTreeMap::new();
-        for slice in &self.trace.slices {
-            slice.flows.iter().for_each(|flow| flows.entry(*flow).or_default().push(slice));
-        }
-        let mut arrows: Vec<(&TimedSlice, &TimedSlice)> = Vec::new();
-        for slices in flows.values() {
-            let is_publication = |slice: &&TimedSlice| {
-                self.trace.text(slice.category) == "bus"
-                    && self.trace.text(slice.name).starts_with("publish ")
+        let mut arrows: Vec<(FlowEvent, FlowEvent)> = Vec::new();
+        for events in self.flows().into_values() {
+            let is_publication = |event: &FlowEvent| {
+                self.trace.text(event.category) == "bus"
+                    && self.trace.text(event.name).starts_with("publish ")
             };
             // The slice of a call begins before its request is published.
-            match slices.iter().position(is_publication) {
-                Some(at) => arrows.extend(slices[at + 1..].iter().map(|to| (slices[at], *to))),
-                None => arrows.extend(slices.windows(2).map(|pair| (pair[0], pair[1]))),
+            match events.iter().position(is_publication) {
+                Some(at) => arrows.extend(events[at + 1..].iter().map(|to| (events[at], *to))),
+                None => arrows.extend(events.windows(2).map(|pair| (pair[0], pair[1]))),
             }
         }
-        arrows.retain(|(from, to)| self.window.has(from.begin_ns, to.begin_ns));
-        arrows.sort_by_key(|(from, to)| (from.begin_ns, to.begin_ns));
+        arrows.retain(|(from, to)| self.window.has(from.begin, to.begin));
+        arrows.sort_by_key(|(from, to)| (from.begin, to.begin));
         for (from, to) in arrows.into_iter().take(MAX_ARROWS) {
             let (Some(from_top), Some(to_top)) = (tops.get(&from.track), tops.get(&to.track)) else {
                 continue;
             };
-            let middle = |top: &f64, slice: &TimedSlice| {
-                top + f64::from(slice.depth.min(DEEPEST)) * LEVEL + LEVEL / 2.0 - 1.0
-            };
-            let left = self.x(self.end_of(from).min(to.begin_ns));
-            let right = self.x(to.begin_ns);
+            let middle =
+                |top: &f64, event: FlowEvent| top + f64::from(event.depth) * LEVEL + LEVEL / 2.0 - 1.0;
+            let left = self.x(from.end.min(to.begin));
+            let right = self.x(to.begin);
             let (from_y, to_y) = (middle(from_top, from), middle(to_top, to));
             let bend = ((right - left) / 2.0).max(14.0);
             let element = format!(
