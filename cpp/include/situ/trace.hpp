@@ -9,7 +9,7 @@
 //   }
 //
 // After the name may follow, in any order: arguments (`arg`), flows, a track, a time (`at`), a computed name
-// (`named`), and encoded fields of Perfetto's TrackEvent (`fields`).
+// (`named`), and encoded fields of Perfetto's TrackEvent (`fields`, or `typed` of trace_typed.hpp).
 //
 // A process takes part in recordings (`situ trace record`) with its first node, unless it was started with
 // SITU_TRACE=0. A category that is off costs one relaxed load, and its arguments are not computed. Categories

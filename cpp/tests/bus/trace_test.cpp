@@ -13,10 +13,12 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "bus/scratch.hpp"
+#include "situ/trace_typed.hpp"
 
 namespace bus_test {
 namespace {
@@ -88,6 +90,16 @@ void more(int round) {
   // Field 33 of TrackEvent: a place in the source. Field 900 of TracePacket: a text, for tests.
   constexpr std::array<std::uint8_t, 11> source{0x8a, 2, 8, 0x12, 4, 'a', '.', 'c', 'c', 0x20, 9};
   SITU_TRACE_INSTANT(group, "typed", trace::fields{source});
+  const auto place = [](situ::protobuf::message& event, std::string_view path) {
+    situ::protobuf::message location(event, 33);
+    location.string(2, path);
+    location.uint32(4, 9);
+  };
+  SITU_TRACE_INSTANT(group, "written", trace::typed([&](auto& event) { place(event, "written.cc"); }),
+                     trace::arg<"more">(round));
+  SITU_TRACE_SCOPE(unwanted, "never written", trace::typed([&](auto&) { compute(); }));
+  const std::string long_path(600, 'p');
+  SITU_TRACE_INSTANT(group, "too long", trace::typed([&](auto& event) { place(event, long_path); }));
   constexpr std::array<std::uint8_t, 8> own{0xa2, 0x38, 5, 0x0a, 3, 'o', 'w', 'n'};
   EXPECT_TRUE(trace::packet(own));
   EXPECT_FALSE(trace::packet(std::span(own).first(5))) << "cut off";
@@ -174,12 +186,15 @@ TEST_F(Bus, events_of_a_program_are_in_the_trace) {
                                "behind",
                                "held",
                                "a.cc",
+                               "\x12\x0awritten.cc\x20\x09",
+                               "too long",
                                "\x0a\x03own",
                                "asked for",
                                "wanted,benchmark",
                                "within the third"}) {
     EXPECT_NE(bytes.find(expected), std::string::npos) << expected;
   }
+  EXPECT_EQ(bytes.find("pppp"), std::string::npos) << "fields that are too long are left out";
 }
 
 }  // namespace

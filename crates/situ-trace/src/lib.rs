@@ -65,7 +65,8 @@ pub use self::{
     shm::format::Lost,
     shm::session::{Policy, Session},
     track_event::{
-        Argument, Category, Counter, Event, Kind, Label, Log, Name, Severity, Slice, SliceToken, Track, Unit,
-        Value, install, is_traced, join, now_ns, write_count, write_event, write_packet,
+        Argument, Category, Counter, Event, Kind, Label, Log, Name, Severity, Slice, SliceToken, Track,
+        TypedFields, Unit, Value, install, is_traced, join, now_ns, typed, write_count, write_event,
+        write_packet,
     },
 };

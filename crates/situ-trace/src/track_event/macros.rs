@@ -25,7 +25,7 @@ macro_rules! category {
 /// | `at = ns` | its time, by [`now_ns`](crate::now_ns), instead of now |
 /// | `flow = number` | arrows connect events with the same number; may be repeated |
 /// | `last_flow = number` | the arrow ends here; may be repeated |
-/// | `fields = &bytes` | encoded fields of Perfetto's `TrackEvent` |
+/// | `fields = &bytes` | encoded fields of Perfetto's `TrackEvent`, which [`typed`](crate::typed) writes |
 /// | `"name" => value` | arguments; [`dictionary!`](crate::dictionary), [`array!`](crate::array) nest them |
 ///
 /// All of them are evaluated only if the category is on.

@@ -13,6 +13,7 @@
 //!     sequence_clock  times as differences from the one before
 //!     open_slices  the slices of a thread that have not ended
 //!     counter event log value   the data of events, and its encoding
+//!     typed      fields that a function of the program writes
 //!     process    this process: its connection, its clock, its description
 //!     category   groups of events that are switched on and off together
 //!     names      names as numbers, and which of them a writer has sent
@@ -36,6 +37,7 @@ mod record;
 pub(crate) mod sequence_clock;
 mod thread;
 mod track;
+mod typed;
 mod value;
 
 pub use category::Category;
@@ -49,4 +51,5 @@ pub use process::{is_traced, now_ns};
 pub use record::{Slice, write_count};
 pub use thread::{write as write_event, write_packet};
 pub use track::Track;
+pub use typed::{TypedFields, typed};
 pub use value::{Argument, Value};

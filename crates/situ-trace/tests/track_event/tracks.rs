@@ -2,9 +2,10 @@
 //! one's own type, and slices that end in another order than they began.
 
 use situ_trace::{
-    Track, Unit, Value as Given, array, begin, category, counter, dictionary, end, instant, now_ns, slice,
-    write_packet,
+    Track, TypedFields, Unit, Value as Given, array, begin, category, counter, dictionary, end, instant,
+    now_ns, slice, typed, write_packet,
 };
+use situ_wire::protobuf::Message;
 
 use super::perfetto::Value;
 use super::rules::Checked;
@@ -198,6 +199,15 @@ fn fields_and_packets_of_ones_own(recording: &Recording) {
         instant!(ARM, "typed", fields = &source, "more" => 1u8);
         // Not whole: only the fields are omitted.
         instant!(ARM, "cut off", fields = &source[..5]);
+        let place = |mut event: Message<'_>, file: &str| {
+            let mut place = event.message(33);
+            place.string(2, file);
+            place.uint32(4, 7);
+        };
+        instant!(ARM, "written", fields = &typed(|event| place(event, "b.rs")), "more" => 2u8);
+        let file = "c".repeat(700);
+        instant!(ARM, "too long", fields = &typed(|event| place(event, &file)), "more" => 3u8);
+        instant!(ARM, "longer", fields = &TypedFields::<1024>::new(|event| place(event, &file)));
         assert!(write_packet(at, &own));
         assert!(!write_packet(at, &own[..5]), "cut off");
         assert!(!write_packet(at, &[0x40, 1]), "the time is Situ's");
@@ -207,6 +217,10 @@ fn fields_and_packets_of_ones_own(recording: &Recording) {
     let event = |name: &str| trace.events.iter().find(|event| event.name == name).unwrap();
     assert_eq!(event("typed").source, Some(("a.rs".to_owned(), 9)));
     assert_eq!(event("cut off").source, None);
+    assert_eq!(event("written").source, Some(("b.rs".to_owned(), 7)));
+    assert_eq!(event("too long").source, None);
+    assert_eq!(event("too long").arguments, [("more".to_owned(), Value::Uint(3))]);
+    assert_eq!(event("longer").source, Some(("c".repeat(700), 7)));
     assert_eq!(trace.own, [(at, "own".to_owned())]);
 }
 
