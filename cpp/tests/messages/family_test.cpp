@@ -80,6 +80,8 @@ TEST(Family, a_link_may_lead_to_the_value_that_begins_with_it) {
   situ::region_of<family::Part> alone;
   ASSERT_TRUE(situ::convert(part, *alone));
   EXPECT_EQ(alone->number, 3);
+  EXPECT_EQ(situ::to_string(*r), "family::Ring{first: family::Part{number: 7, next: weak}}");
+  EXPECT_EQ(situ::to_string(part), "family::Part{number: 3}");
 }
 
 TEST(Family, other_storages_have_no_weak_links) {

@@ -7,8 +7,8 @@ use situ::layout::Heap;
 use situ::region::{Link, Mut, Region};
 use situ::wire::Encoding;
 use situ_generated::family::family::{
-    ChildMut, ChildRef, Part, PartMut, PartRef, Person, PersonMut, PersonRef, Ring, RingMut, RingRef, Tree,
-    TreeMut, TreeRef,
+    Ancestor, ChildMut, ChildRef, Part, PartMut, PartRef, Person, PersonMut, PersonRef, Ring, RingMut,
+    RingRef, Tree, TreeMut, TreeRef,
 };
 use situ_schema::dynamic::{self, Value};
 use situ_schema::model::TypeId;
@@ -163,6 +163,8 @@ fn a_link_may_lead_to_the_value_that_begins_with_it() {
         let Value::Record(first) = &**first else { panic!() };
         assert!(offset(first.get("next").unwrap()).is_some());
     }
+    let ancestor = Ancestor::<Heap> { born: 1800, ..Default::default() };
+    assert_eq!(Region::<Ancestor>::of(&ancestor, &[]).unwrap().root().to_message(), Ok(ancestor));
     let part = Part::<Heap> { number: 3, ..Default::default() };
     assert_eq!(part, part.clone());
     assert_eq!(*Region::<Part>::of(&part, &[]).unwrap().root().number(), 3);

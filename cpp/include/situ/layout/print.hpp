@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <concepts>
 #include <cstddef>
 #include <map>
 #include <ostream>
@@ -73,6 +74,18 @@ class printer {
         first = false;
         print_member(info.name, member);
       });
+      if constexpr (requires { T::situ_has_weak_links; }) {
+        T::situ_weak_members(
+            [&](std::string_view name, const auto& member) {
+              if constexpr (!std::same_as<std::remove_cvref_t<decltype(member)>, no_weak_link>) {
+                if (!first) out_ << ", ";
+                first = false;
+                print_member(name, member);
+              }
+              return true;
+            },
+            value);
+      }
       out_ << "}";
     }
   }

@@ -346,7 +346,8 @@ impl Generator<'_> {
         let mut members =
             it.base.map(|base| self.inherited(base, &format!("{path}base."))).unwrap_or_default();
         let fields = Idents::fields(it);
-        let own = it.members.iter().map(|member| (format!("{path}{}", fields.get(&member.name)), member));
+        let own = it.members.iter().filter(|member| !member.is_weak());
+        let own = own.map(|member| (format!("{path}{}", fields.get(&member.name)), member));
         members.extend(own);
         members
     }
