@@ -62,7 +62,7 @@ fn a_namespace_is_around_everything() {
         "#include \"my/msgs/pkg/msg/stamp.hpp\"",
         "namespace my::msgs::pkg::msg {",
         "struct Image_ {",
-        "::my::msgs::pkg::msg::Stamp_<S> stamp{};",
+        "::my::msgs::pkg::msg::Stamp stamp{};",
         "struct schema_text<::my::msgs::pkg::msg::Image_<S>> {",
     ];
     assert_lines(&all[1].text, &lines);
@@ -185,10 +185,10 @@ fn layouts_are_asserted() {
     assert_lines(
         &text,
         &[
-            "static_assert(sizeof(::P_<::situ::flat>) == 16);",
-            "static_assert(alignof(::P_<::situ::flat>) == 8);",
-            "static_assert(offsetof(::P_<::situ::flat>, a) == 0);",
-            "static_assert(offsetof(::P_<::situ::flat>, b) == 8);",
+            "static_assert(sizeof(::P) == 16);",
+            "static_assert(alignof(::P) == 8);",
+            "static_assert(offsetof(::P, a) == 0);",
+            "static_assert(offsetof(::P, b) == 8);",
         ],
     );
 }

@@ -549,10 +549,13 @@ impl Walk<'_> {
     }
 }
 
-/// The first key that is not greater than the one before it.
+/// The first key that is not greater than the one before it. Floating-point numbers are in the total order of
+/// IEEE 754.
 fn not_ascending(keys: &[Value]) -> Option<u32> {
     let is_less = |pair: &[Value]| match pair {
         [Value::Text(a), Value::Text(b)] => a.as_bytes() < b.as_bytes(),
+        [Value::Float(a), Value::Float(b)] => a.total_cmp(b).is_lt(),
+        [Value::Double(a), Value::Double(b)] => a.total_cmp(b).is_lt(),
         [a, b] => a.as_integer() < b.as_integer(),
         _ => true,
     };

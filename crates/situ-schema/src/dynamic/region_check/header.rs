@@ -42,6 +42,9 @@ impl RegionHeader {
         if form > packed_read::FORM {
             return Err(error(6, InvalidProblem::UnknownForm { form }));
         }
+        if image[7] != 0 {
+            return Err(error(7, InvalidProblem::NotZero { at: 7 }));
+        }
         let (size, root) = (number(24) as u32, (number(24) >> 32) as u32);
         if u64::from(size) != there {
             return Err(error(24, InvalidProblem::WrongSize { found: size, there }));

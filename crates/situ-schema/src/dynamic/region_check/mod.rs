@@ -20,13 +20,15 @@ use situ_layout::InvalidProblem;
 
 use super::error::Path;
 use super::flat_read::array_at;
-use super::region_read::{Reader, check, sized};
+use super::region_read::{ROOT, Reader, check, sized};
 use crate::model::TypeId;
 use crate::schema::Schema;
 use walk::Walk;
 
 /// The size of a granule, in bytes.
 const GRANULE: u64 = 16;
+/// Where the part of the header begins that a region needs while it is changed.
+const WORKING: usize = 32;
 /// Where the header says where the table of versions begins.
 const TABLE_AT: u64 = 60;
 
@@ -42,10 +44,18 @@ pub fn check_region(schema: &Schema, id: TypeId, image: &[u8]) -> Result<RegionB
         return Err(error(6, InvalidProblem::UnknownForm { form: image[6] }));
     }
     let bad_versions = |at: u64| error(at, InvalidProblem::BadVersions { at: at as u32 });
-    let wanted = if has_versions(schema, id) { 0 } else { schema.schema_hash(id) };
+    let has_versions = has_versions(schema, id);
+    let wanted = if has_versions { 0 } else { schema.schema_hash(id) };
     if header.schema_hash != wanted {
         let (name, found) = (schema.name(id).to_string(), header.schema_hash);
         return Err(error(8, InvalidProblem::OtherType { name, which: "schema", found, wanted }));
+    }
+    if header.is_canonical {
+        let unused = WORKING..if has_versions { TABLE_AT } else { ROOT } as usize;
+        let set = unused.filter(|at| image.get(*at).is_some_and(|byte| *byte != 0)).min();
+        if let Some(at) = set {
+            return Err(error(at as u64, InvalidProblem::NotZero { at: at as u32 }));
+        }
     }
     let table = array_at(image, TABLE_AT).map_or(0, u32::from_le_bytes);
     check(schema, id, image).map_err(|_| error(0, InvalidProblem::NotARegion))?;

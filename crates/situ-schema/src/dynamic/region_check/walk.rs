@@ -483,8 +483,12 @@ impl<'a> Walk<'a> {
         let (begin, len) = if tag & 0x80 != 0 {
             self.back_link(at, at + 12)?;
             let len = u64::from(tag & 0x7f);
-            if len == 0 || len > INLINE_TEXT {
+            if len > INLINE_TEXT {
                 return invalid(at, InvalidProblem::TooLong { len: len as u32, cap: INLINE_TEXT as u32 });
+            }
+            // A live text that was cleared keeps its tag.
+            if self.header.is_canonical && len == 0 {
+                return invalid(at, InvalidProblem::NotTrimmed { found: tag.into(), wanted: 0 });
             }
             self.zero(at + len, at + INLINE_TEXT)?;
             (at, len)
