@@ -698,4 +698,4 @@ def test_cdr_of_the_same_type_is_still_there(node, scene_type):
         with subscriber.recv(5) as taken:
             assert taken.names == ["a"]
     with pytest.raises(situ.SchemaError):
-        node.publisher("never", type=situ.Schema(text="struct A { map<double, long> m; };").find("A"), storage="region")
+        node.publisher("never", type=situ.Schema(text="struct A { map<wstring, long> m; };").find("A"), storage="region")
