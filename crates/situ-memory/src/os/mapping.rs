@@ -224,10 +224,10 @@ impl Mapping {
     }
 
     /// Maps the first `len` bytes of `file`, which may be fewer, without taking memory for its holes: see
-    /// [`MappedRange::without_filling`].
+    /// `MappedRange::without_filling`.
     ///
     /// A process has such a file mapped once for all its participants, if the order in which they come
-    /// allows it. The mapping can be written while one of them may write: see [`shared_ranges`].
+    /// allows it. The mapping can be written while one of them may write: see `shared_ranges`.
     pub fn without_filling(file: BorrowedFd<'_>, len: usize, access: Access) -> io::Result<Self> {
         Ok(Self::of(shared_ranges::find_or_map(file, len, access)?, access))
     }
