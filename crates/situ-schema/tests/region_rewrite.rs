@@ -8,7 +8,7 @@ use situ_schema::dynamic::{
     RegionHeader, RegionTypes, RewriteError, check_region, from_region, rewrite_region, to_packed, to_region,
 };
 use situ_schema::model::TypeId;
-use situ_schema::{Loader, Schema};
+use situ_schema::{Format, Loader, Schema};
 
 fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -101,6 +101,39 @@ fn chains_of_any_length_are_packed() {
     // The header, a number and a link, and 300 times a length with padding, a number and a link.
     assert_eq!(packed.len(), 32 + 8 + 300 * 12);
     assert!(from_region(&schema, id, &packed).unwrap_err().to_string().contains("more than 128 deep"));
+}
+
+/// A check by the schema alone does not find cycles of more than 64 shared links.
+#[test]
+fn a_long_cycle_of_shared_links_is_refused_or_converted() {
+    let text = "struct Graph; struct Link { @optional @shared Graph to; };
+        @region struct Graph { sequence<Link> links; };";
+    let schema = Loader::new().text("graph.idl", text, Format::Idl).load().unwrap();
+    let id = schema.find("Graph").unwrap();
+    let types = RegionTypes::of(&schema, id).unwrap();
+    // The header of a live image: size and root are set below.
+    let mut image = DynamicRegion::new(types.types().clone()).canonical()[..64].to_vec();
+    image[6] = 1;
+    let (root, count) = (64_u32, 300_u32);
+    let node = |i: u32| 96 + 48 * i;
+    let mut put = |words: &[u32]| words.iter().for_each(|word| image.extend(word.to_le_bytes()));
+    // A sequence with one link, which leads to a node. A node has two counts and a sequence, and the block of
+    // its sequence follows. The last node leads back to the second one.
+    put(&[16, 1, 1, root.wrapping_neg()]);
+    put(&[node(0) - 80, 80_u32.wrapping_neg(), 0, 0]);
+    for i in 0..count {
+        let (at, links) = (node(i), if i == 1 { 2 } else { 1 });
+        let next = if i + 1 == count { node(1) } else { node(i + 1) };
+        put(&[links, 0, 24, 1, 1, (at + 8).wrapping_neg(), 0, 0]);
+        put(&[next.wrapping_sub(at + 32), (at + 32).wrapping_neg(), 0, 0]);
+    }
+    let size = image.len() as u32;
+    image[24..28].copy_from_slice(&size.to_le_bytes());
+    check_region(&schema, id, &image).unwrap();
+    for form in [Form::Canonical, Form::Packed] {
+        let written = rewrite_region(&schema, id, &image, form);
+        assert!(written.is_err() || written.is_ok_and(|written| written.len() <= image.len()));
+    }
 }
 
 #[test]

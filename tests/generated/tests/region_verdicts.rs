@@ -7,9 +7,9 @@ use situ_generated::profile::game::Profile;
 use situ_schema::Loader;
 use situ_schema::dynamic::{RegionHeader, check_region, from_region};
 
-/// Spoils each byte of the images of a vector. What the schema refuses, the compiled type refuses. If `equal`,
-/// the verdicts are the same. They are not for types with hash tables or trees: the order in these is checked by
-/// compiled types only, and so is the layout hash.
+/// Spoils each byte of the images of a vector. What the schema refuses, the compiled type refuses. If
+/// `equal`, the verdicts are the same. They are not for types with hash tables or trees: the order in these is
+/// checked by compiled types only, and so is the layout hash.
 fn compare<T: Stored>(file: &str, name: &str, vector: &str, equal: bool) {
     let folder = env!("CARGO_MANIFEST_DIR");
     let schema = Loader::new().file(format!("{folder}/schema/{file}.idl")).load().unwrap();

@@ -1,5 +1,5 @@
-//! Weak links that a schema declares: made, read and converted by generated code, compared with the vectors of
-//! `spec/vectors/region_schema.py`, and read by the schema alone.
+//! Weak links that a schema declares: made, read and converted by generated code, compared with the vectors
+//! of `spec/vectors/region_schema.py`, and read by the schema alone.
 
 use std::error::Error;
 
@@ -127,7 +127,7 @@ fn links_that_are_spoilt_are_found_by_the_schema_alone() {
     let (schema, id) = schema();
     let image = vector("canonical");
     let number = |at: usize| i32::from_le_bytes(image[at..at + 4].try_into().unwrap());
-    // The weak link `selected` lies behind the link `root`. It leads to the block that begins with its counts.
+    // The weak link `selected` lies behind the link `root`. It leads to a block that begins with counts.
     let selected = 64 + 8;
     let block = (selected as i32 + number(selected)) as usize;
     assert_eq!((number(block), number(block + 4)), (1, 1));

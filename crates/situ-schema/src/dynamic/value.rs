@@ -51,8 +51,8 @@ pub enum Value {
         /// The name and value of the selected case, if there is one.
         case: Option<(String, Box<Value>)>,
     },
-    /// An optional member. A weak link of a region, which may lead to a value around it, has the offset of its
-    /// value in the image.
+    /// An optional member. A weak link of a region, which may lead to a value around it, has the offset of
+    /// its value in the image.
     Optional(Option<Box<Value>>),
     /// A sequence or array of integers or floating-point numbers.
     Numbers(Numbers),

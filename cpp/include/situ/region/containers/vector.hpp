@@ -22,6 +22,11 @@
 #include "situ/region/detail/vector_order.hpp"
 #include "situ/support/iteration.hpp"
 
+#if defined(__GNUC__) && !defined(__clang__)
+// As in `relocate`.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
 namespace situ {
 
 /// A vector with elements in the region that contains the vector. It finds the region's memory through a link
@@ -156,11 +161,6 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     len_ = count;
   }
 
-#if defined(__GNUC__) && !defined(__clang__)
-  // As in `relocate`.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wstringop-overflow"
-#endif
   /// Inserts a new element before `position`. Returns null if there is no room.
   template <class... Args>
   [[nodiscard]] iterator try_emplace(const_iterator position, const Args&... args) {
@@ -183,9 +183,6 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     rotate_last_to(index);
     return begin() + index;
   }
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
   template <class... Args>
   iterator emplace(const_iterator position, const Args&... args) {
     const auto index = position - begin();
@@ -642,11 +639,6 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
     take_block(block, capacity);
     return data() + len_++;
   }
-#if defined(__GNUC__) && !defined(__clang__)
-  // As in `relocate`.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wstringop-overflow"
-#endif
   void rotate_last_to(size_type index) noexcept {
     const size_type last = len_ - 1;
     if (index == last) return;
@@ -659,9 +651,6 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T>,
       region_detail::moved(data()[index], static_cast<std::int32_t>((last - index) * sizeof(T)));
     }
   }
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
   /// Whether a range can be copied as bytes.
   template <class R>
@@ -805,3 +794,6 @@ auto operator<=>(const region_vector<T>& a, const region_vector<T>& b) {
 }
 
 }  // namespace situ
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif

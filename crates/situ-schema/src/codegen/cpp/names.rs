@@ -218,8 +218,8 @@ impl<'a> Named<'a> {
         self.table.single.get(&id).map_or(self.template(id), String::as_str)
     }
 
-    /// The type in a storage: `Image_`, a template over the storage. If the type is the same in all storages, a
-    /// template of aliases.
+    /// The type in a storage: `Image_`, a template over the storage. If the type is the same in all storages,
+    /// it is a template of aliases.
     pub fn template(&self, id: TypeId) -> &str {
         self.table.templates.get(&id).map_or("", String::as_str)
     }

@@ -27,9 +27,9 @@ pub fn holds(ty: &Type, is_found: &dyn Fn(TypeId) -> bool) -> bool {
 
 /// The structs that are one type in all storages: numbers and structs of numbers.
 ///
-/// These have a type for each storage nevertheless: a struct with `@region`, whose type says that it is sent as a
-/// region; and a struct of which a part is defined in a file that includes its file, because the part is only
-/// declared before it.
+/// These have a type for each storage nevertheless: a struct with `@region`, whose type says that it is sent
+/// as a region; and a struct of which a part is defined in a file that includes its file, because the part is
+/// only declared before it.
 pub fn single_types(schema: &Schema) -> HashSet<TypeId> {
     let mut found = HashSet::new();
     let mut includes: HashMap<(FileId, FileId), bool> = HashMap::new();

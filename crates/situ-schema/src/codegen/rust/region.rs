@@ -22,7 +22,8 @@ impl Generator<'_> {
         types::storage_of(self.schema, id) != Dependence::None || self.schema.is_appended_in_regions(id)
     }
 
-    /// The path of a struct or union as it lies in regions: its own name, which stands for its default storage.
+    /// The path of a struct or union as it lies in regions: its own name, which stands for its default
+    /// storage.
     pub fn region_path(&self, scope: &Scope, id: TypeId) -> String {
         scope.path(self.schema.name(id))
     }

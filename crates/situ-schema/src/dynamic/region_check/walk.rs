@@ -438,7 +438,8 @@ impl<'a> Walk<'a> {
         checked
     }
 
-    /// Checks that each weak link leads to a shared value of its type or, in a live image, to an expired block.
+    /// Checks that each weak link leads to a shared value of its type or, in a live image, to an expired
+    /// block.
     fn weak_links(&mut self) -> Outcome<()> {
         for (at, to, ty) in std::mem::take(&mut self.weak) {
             let size = self.header.size;
@@ -461,8 +462,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Claims the expired block to which the weak link at `at` leads. Returns the number of weak links that the
-    /// block states.
+    /// Claims the expired block to which the weak link at `at` leads. Returns the number of weak links that
+    /// the block states.
     fn expired(&mut self, at: u64, to: i64) -> Outcome<u32> {
         let problem = InvalidProblem::WeakTarget { to: to as u32 };
         if self.header.is_canonical {
